@@ -1,0 +1,44 @@
+//! Big-endian registers and the bit ranges inside them.
+
+/// The big-endian register of `width` bytes (1, 2, 4 or 8) at `offset`.
+///
+/// The caller has checked that `bytes` reaches that far; bytes beyond the end read as zero.
+#[inline(always)]
+pub fn load(bytes: &[u8], offset: usize, width: usize) -> u64 {
+    let mut value = 0;
+    for index in 0..width {
+        value = value << 8 | bytes.get(offset + index).copied().map_or(0, u64::from);
+    }
+    value
+}
+
+/// Writes `value` as the big-endian register of `width` bytes at `offset`; what does not fit in
+/// `bytes` is left out.
+#[inline(always)]
+pub fn store(bytes: &mut [u8], offset: usize, width: usize, value: u64) {
+    for index in 0..width {
+        if let Some(byte) = bytes.get_mut(offset + index) {
+            *byte = (value >> (8 * (width - 1 - index))) as u8;
+        }
+    }
+}
+
+/// A mask of the bits `msb..=lsb`, in place.
+#[inline(always)]
+pub const fn mask(msb: u32, lsb: u32) -> u64 {
+    (u64::MAX >> (63 - (msb - lsb))) << lsb
+}
+
+/// The bits `msb..=lsb` of the register at `offset`.
+#[inline(always)]
+pub fn load_bits(bytes: &[u8], offset: usize, width: usize, msb: u32, lsb: u32) -> u64 {
+    (load(bytes, offset, width) & mask(msb, lsb)) >> lsb
+}
+
+/// Writes the bits `msb..=lsb` of the register at `offset` and keeps the others; what is too large
+/// for the range is cut.
+#[inline(always)]
+pub fn store_bits(bytes: &mut [u8], offset: usize, width: usize, msb: u32, lsb: u32, value: u64) {
+    let keep = load(bytes, offset, width) & !mask(msb, lsb);
+    store(bytes, offset, width, keep | (value << lsb & mask(msb, lsb)));
+}

@@ -1,0 +1,108 @@
+//! The names of things in a fabric: each a newtype, so that a LID is never taken for a port.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Field;
+
+macro_rules! id {
+    ($(#[$meta:meta])* $name:ident($int:ty), $format:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $int);
+
+        impl Field for $name {
+            #[inline(always)]
+            fn from_bits(bits: u64) -> Self {
+                Self(bits as $int)
+            }
+            #[inline(always)]
+            fn to_bits(self) -> u64 {
+                u64::from(self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, $format, self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, $format, self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A globally unique identifier of a node, a port or a system: EUI-64, printed as `0x%016x`.
+    Guid(u64), "{:#018x}"
+);
+id!(
+    /// A local identifier, 32 bits wide on the wire: unicast from 1, multicast from 0xF0000000.
+    Lid(u32), "{:#06x}"
+);
+id!(
+    /// How many low bits of a LID are free for paths: a port answers to 2^LMC LIDs (0 to 7).
+    Lmc(u8), "{}"
+);
+id!(
+    /// A port's number on its node: 0 is a switch's management port, external ports count from 1.
+    PortNum(u8), "{}"
+);
+id!(
+    /// A service level (0 to 31), chosen by the sender.
+    Sl(u8), "{}"
+);
+id!(
+    /// A service channel (0 to 31), what a packet carries on a link; 15 is for management.
+    Sc(u8), "{}"
+);
+id!(
+    /// A virtual lane (0 to 31) of a port's buffers; 15 is for management.
+    Vl(u8), "{}"
+);
+id!(
+    /// A partition key: bit 15 says full member, bits 14 to 0 name the partition.
+    PKey(u16), "{:#06x}"
+);
+
+impl Lid {
+    /// The destination of a purely directed-route datagram (`STL_LID_PERMISSIVE`).
+    pub const PERMISSIVE: Self = Self(0xFFFF_FFFF);
+    /// Highest unicast LID that the 16-bit forms can carry (`0xBFFF`).
+    pub const MAX_UNICAST_16: Self = Self(0xBFFF);
+    /// Lowest multicast LID in its 32-bit form.
+    pub const MULTICAST_BASE: Self = Self(0xF000_0000);
+
+    /// Whether it can name an end port.
+    pub fn is_unicast(self) -> bool {
+        self.0 != 0 && self.0 < Self::MULTICAST_BASE.0
+    }
+}
+
+impl Lmc {
+    /// The largest LMC: 128 LIDs a port.
+    pub const MAX: Self = Self(7);
+
+    /// How many LIDs a port has.
+    pub fn lids(self) -> u32 {
+        1 << self.0.min(Self::MAX.0)
+    }
+}
+
+impl PKey {
+    /// Full member of the management partition.
+    pub const MGMT_FULL: Self = Self(0xFFFF);
+    /// Limited member of the management partition.
+    pub const MGMT_LIMITED: Self = Self(0x7FFF);
+
+    /// Whether the member is a full one.
+    pub fn is_full(self) -> bool {
+        self.0 & 0x8000 != 0
+    }
+}

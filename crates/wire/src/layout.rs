@@ -1,0 +1,216 @@
+//! One declaration of a structure on the wire gives all that is derived from it.
+
+use crate::error::DecodeError;
+
+/// A value that lives in a bit range of a register.
+pub trait Field: Copy {
+    /// From the range's bits, right-aligned.
+    fn from_bits(bits: u64) -> Self;
+    /// To the range's bits, right-aligned.
+    fn to_bits(self) -> u64;
+}
+
+/// A value that fills a whole number of bytes.
+pub trait Block: Sized {
+    /// Bytes on the wire.
+    const LEN: usize;
+    /// Reads it from exactly [`Self::LEN`] bytes or more.
+    fn load(bytes: &[u8]) -> Self;
+    /// Writes it to the first [`Self::LEN`] bytes.
+    fn store(&self, bytes: &mut [u8]);
+}
+
+/// Where one field is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldLayout {
+    /// Our name.
+    pub name: &'static str,
+    /// The member's name in the vendor's header.
+    pub vendor: &'static str,
+    /// Bytes from the start of the structure.
+    pub offset: usize,
+    /// Bytes of the register or block.
+    pub width: usize,
+    /// First and last bit in the big-endian register, or none when it fills the register.
+    pub bits: Option<(u32, u32)>,
+}
+
+/// A structure with a fixed layout.
+pub trait Layout: Sized {
+    /// The structure's name in the vendor's headers.
+    const VENDOR: &'static str;
+    /// Bytes on the wire.
+    const LEN: usize;
+    /// Its fields in order of offset.
+    const FIELDS: &'static [FieldLayout];
+
+    /// Reads the structure from the first [`Self::LEN`] bytes.
+    ///
+    /// # Errors
+    /// [`DecodeError::Short`] when there are fewer.
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
+
+    /// Writes the structure over the first [`Self::LEN`] bytes; reserved bits become zero. What
+    /// does not fit in `bytes` is left out.
+    fn encode(&self, bytes: &mut [u8]);
+
+    /// The structure as bytes.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; Self::LEN];
+        self.encode(&mut bytes);
+        bytes
+    }
+}
+
+macro_rules! int_field {
+    ($($int:ty),*) => {$(
+        impl Field for $int {
+            #[inline(always)]
+            fn from_bits(bits: u64) -> Self {
+                bits as Self
+            }
+            #[inline(always)]
+            fn to_bits(self) -> u64 {
+                u64::from(self)
+            }
+        }
+    )*};
+}
+int_field!(u8, u16, u32, u64);
+
+impl Field for bool {
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits != 0
+    }
+    #[inline(always)]
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl<const N: usize> Block for [u8; N] {
+    const LEN: usize = N;
+    fn load(bytes: &[u8]) -> Self {
+        let mut out = [0; N];
+        for (to, from) in out.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        out
+    }
+    fn store(&self, bytes: &mut [u8]) {
+        for (to, from) in bytes.iter_mut().zip(self) {
+            *to = *from;
+        }
+    }
+}
+
+/// Declares a structure on the wire.
+///
+/// `name: Type = u32 @ 16 [19:16], "vendor.member"` is a [`Field`] in bits 19 to 16 of the
+/// big-endian u32 at byte 16; without the brackets it fills the register.
+/// `name: Type = block @ 16, "vendor.member"` is a [`Block`] at byte 16.
+macro_rules! layout {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident : $len:literal, $vendor:literal {
+            $( $(#[$fmeta:meta])* $field:ident : $ty:ty = $reg:ident @ $off:literal $([$msb:literal : $lsb:literal])?, $vfield:literal; )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name {
+            $( $(#[$fmeta])* pub $field: $ty, )*
+        }
+
+        impl $crate::Layout for $name {
+            const VENDOR: &'static str = $vendor;
+            const LEN: usize = $len;
+            const FIELDS: &'static [$crate::FieldLayout] = &[
+                $( $crate::FieldLayout {
+                    name: stringify!($field),
+                    vendor: $vfield,
+                    offset: $off,
+                    width: $crate::layout::layout!(@width $reg $ty),
+                    bits: $crate::layout::layout!(@bits $([$msb : $lsb])?),
+                }, )*
+            ];
+
+            #[inline]
+            fn decode(bytes: &[u8]) -> Result<Self, $crate::DecodeError> {
+                let bytes = $crate::DecodeError::take(stringify!($name), bytes, $len)?;
+                Ok(Self {
+                    $( $field: $crate::layout::layout!(@load bytes $reg $ty, $off $([$msb : $lsb])?), )*
+                })
+            }
+
+            #[inline]
+            fn encode(&self, bytes: &mut [u8]) {
+                let end = bytes.len().min($len);
+                let bytes = &mut bytes[..end];
+                bytes.fill(0);
+                $( $crate::layout::layout!(@store bytes self.$field, $reg $ty, $off $([$msb : $lsb])?); )*
+            }
+        }
+
+        impl $crate::Block for $name {
+            const LEN: usize = $len;
+            fn load(bytes: &[u8]) -> Self {
+                Self {
+                    $( $field: $crate::layout::layout!(@load bytes $reg $ty, $off $([$msb : $lsb])?), )*
+                }
+            }
+            fn store(&self, bytes: &mut [u8]) {
+                $crate::Layout::encode(self, bytes);
+            }
+        }
+
+        impl Default for $name {
+            /// All bits zero.
+            fn default() -> Self {
+                <Self as $crate::Block>::load(&[0; $len])
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            /// One field a line, `name: value`.
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                writeln!(f, "{}", stringify!($name))?;
+                $( $crate::layout::print_field(f, stringify!($field), &self.$field)?; )*
+                Ok(())
+            }
+        }
+    };
+    (@width block $ty:ty) => { <$ty as $crate::Block>::LEN };
+    (@width $reg:ident $ty:ty) => { std::mem::size_of::<$reg>() };
+    (@bits) => { None };
+    (@bits [$msb:literal : $lsb:literal]) => { Some(($msb, $lsb)) };
+    (@load $bytes:ident block $ty:ty, $off:literal) => {
+        <$ty as $crate::Block>::load($bytes.get($off..).unwrap_or_default())
+    };
+    (@load $bytes:ident $reg:ident $ty:ty, $off:literal) => {
+        <$ty as $crate::Field>::from_bits($crate::bits::load($bytes, $off, std::mem::size_of::<$reg>()))
+    };
+    (@load $bytes:ident $reg:ident $ty:ty, $off:literal [$msb:literal : $lsb:literal]) => {
+        <$ty as $crate::Field>::from_bits($crate::bits::load_bits($bytes, $off, std::mem::size_of::<$reg>(), $msb, $lsb))
+    };
+    (@store $bytes:ident $value:expr, block $ty:ty, $off:literal) => {
+        <$ty as $crate::Block>::store(&$value, $bytes.get_mut($off..).unwrap_or_default())
+    };
+    (@store $bytes:ident $value:expr, $reg:ident $ty:ty, $off:literal) => {
+        $crate::bits::store($bytes, $off, std::mem::size_of::<$reg>(), <$ty as $crate::Field>::to_bits($value))
+    };
+    (@store $bytes:ident $value:expr, $reg:ident $ty:ty, $off:literal [$msb:literal : $lsb:literal]) => {
+        $crate::bits::store_bits($bytes, $off, std::mem::size_of::<$reg>(), $msb, $lsb, <$ty as $crate::Field>::to_bits($value))
+    };
+}
+pub(crate) use layout;
+
+/// One line of a pretty-printed structure.
+pub(crate) fn print_field(
+    f: &mut std::fmt::Formatter<'_>,
+    name: &str,
+    value: &impl std::fmt::Debug,
+) -> std::fmt::Result {
+    writeln!(f, "  {name}: {value:?}")
+}

@@ -1,0 +1,21 @@
+//! Omni-Path management datagrams (MADs), byte-exact and without I/O.
+//!
+//! Every structure on the wire is declared once with [`layout!`]: the declaration gives the value
+//! type, its decoder, its encoder, its pretty-printer, and a table of the fields' offsets that the
+//! tests compare with the vendor's headers.
+//!
+//! Decoding checks lengths first and never panics; what a field may hold is the business of the
+//! reader, so that `encode(decode(x)) == x` for every bit that is defined.
+
+mod layout;
+
+pub mod bits;
+pub mod enums;
+pub mod error;
+pub mod header;
+pub mod id;
+pub mod packet;
+pub mod sm;
+
+pub use error::DecodeError;
+pub use layout::{Block, Field, FieldLayout, Layout};

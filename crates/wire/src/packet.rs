@@ -1,0 +1,29 @@
+//! A management datagram with the addressing that it has on a link.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Lid, PKey, Sl};
+
+/// One datagram as it crosses an end port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packet {
+    /// Source LID of the local route header; [`Lid::PERMISSIVE`] for a pure directed route.
+    pub slid: Lid,
+    /// Destination LID of the local route header; [`Lid::PERMISSIVE`] for a pure directed route.
+    pub dlid: Lid,
+    /// Service level; subnet management travels on VL15 whatever it says.
+    pub sl: Sl,
+    /// Partition key of the base transport header.
+    pub pkey: PKey,
+    /// Destination queue pair: 0 for subnet management, 1 for general services.
+    pub dest_qp: u32,
+    /// Source queue pair.
+    pub src_qp: u32,
+    /// The datagram: header and attribute, at most [`Packet::MAD_LEN_MAX`] bytes.
+    pub mad: Vec<u8>,
+}
+
+impl Packet {
+    /// Bytes of the largest datagram (`STL_MAD_BLOCK_SIZE`).
+    pub const MAD_LEN_MAX: usize = 2048;
+}
