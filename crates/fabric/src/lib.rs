@@ -1,1 +1,19 @@
-//! x
+//! The fabric as data: what is cabled, what each port reports, how packets are forwarded.
+//!
+//! Everything here is a value: generators and importers make a [`Topology`], the subnet manager
+//! makes one from what it discovers, routing adds [`LinearTables`] and [`PortGroupTables`], and a
+//! [`Snapshot`] of all of them, immutable and numbered, is what every reader sees.
+
+pub mod snapshot;
+pub mod tables;
+pub mod time;
+pub mod topology;
+
+pub use snapshot::{SmRecord, Snapshot};
+pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};
+pub use time::Tick;
+pub use topology::{
+    Node, NodeId, Port, PortRef, SwitchIndex, Topology, TopologyBuilder, TopologyError,
+};
+pub use weft_wire::enums;
+pub use weft_wire::id::{Guid, Lid, Lmc, PKey, PortNum, Sc, Sl, Vl};
