@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::Field;
+use crate::layout::{Block, Field};
 
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident($int:ty) { $( $(#[$vmeta:meta])* $variant:ident = $value:literal, $text:literal; )* }) => {
@@ -36,6 +36,18 @@ macro_rules! codes {
             #[inline(always)]
             fn to_bits(self) -> u64 {
                 u64::from(self.0)
+            }
+        }
+
+        impl Block for $name {
+            const LEN: usize = <$int as Block>::LEN;
+            #[inline(always)]
+            fn load(bytes: &[u8]) -> Self {
+                Self(<$int as Block>::load(bytes))
+            }
+            #[inline(always)]
+            fn store(&self, bytes: &mut [u8]) {
+                self.0.store(bytes);
             }
         }
 
@@ -186,6 +198,161 @@ codes!(
         STANDBY = 2, "Standby";
         /// Runs the fabric.
         MASTER = 3, "Master";
+    }
+);
+
+codes!(
+    /// Why a port is off although it should be on (`PortStates.OfflineDisabledReason`,
+    /// `STL_OFFDIS_REASON`).
+    OfflineDisabledReason(u8) {
+        /// No reason given.
+        NONE = 0, "None";
+        /// Not connected by design.
+        DISCONNECTED = 1, "Disconnected";
+        /// No module in the cage.
+        LOCAL_MEDIA_NOT_INSTALLED = 2, "Local media not installed";
+        /// The internal link has no card at its other end.
+        NOT_INSTALLED = 3, "Not installed";
+        /// Forced off by the chassis.
+        CHASSIS_CONFIG = 4, "Chassis config";
+        /// A module here, none at the other end.
+        END_TO_END_NOT_INSTALLED = 6, "End to end not installed";
+        /// It would take more power than allowed.
+        POWER_POLICY = 8, "Power policy";
+        /// No enabled speed can be reached.
+        LINK_SPEED_POLICY = 9, "Link speed policy";
+        /// No enabled width can be reached.
+        LINK_WIDTH_POLICY = 10, "Link width policy";
+        /// Switched off through the switch's own management.
+        SWITCH_MGMT = 12, "Switch management";
+        /// Switched off by the subnet manager.
+        SMA_DISABLED = 13, "SMA disabled";
+        /// On its way through a link bounce.
+        TRANSIENT = 15, "Transient";
+    }
+);
+
+codes!(
+    /// Why a link went down (`STL_LINKDOWN_REASON`).
+    LinkDownReason(u8) {
+        /// None.
+        NONE = 0, "None";
+        /// Rcv error 0.
+        RCV_ERROR_0 = 1, "Rcv error 0";
+        /// Bad pkt len.
+        BAD_PKT_LEN = 2, "Bad pkt len";
+        /// Pkt too long.
+        PKT_TOO_LONG = 3, "Pkt too long";
+        /// Pkt too short.
+        PKT_TOO_SHORT = 4, "Pkt too short";
+        /// Bad SLID.
+        BAD_SLID = 5, "Bad SLID";
+        /// Bad DLID.
+        BAD_DLID = 6, "Bad DLID";
+        /// Bad L2.
+        BAD_L2 = 7, "Bad L2";
+        /// Bad SC.
+        BAD_SC = 8, "Bad SC";
+        /// Rcv error 8.
+        RCV_ERROR_8 = 9, "Rcv error 8";
+        /// Bad mid tail.
+        BAD_MID_TAIL = 10, "Bad mid tail";
+        /// Rcv error 10.
+        RCV_ERROR_10 = 11, "Rcv error 10";
+        /// Preempt error.
+        PREEMPT_ERROR = 12, "Preempt error";
+        /// Preempt VL15.
+        PREEMPT_VL15 = 13, "Preempt VL15";
+        /// Bad VL marker.
+        BAD_VL_MARKER = 14, "Bad VL marker";
+        /// Rcv error 14.
+        RCV_ERROR_14 = 15, "Rcv error 14";
+        /// Rcv error 15.
+        RCV_ERROR_15 = 16, "Rcv error 15";
+        /// Bad head dist.
+        BAD_HEAD_DIST = 17, "Bad head dist";
+        /// Bad tail dist.
+        BAD_TAIL_DIST = 18, "Bad tail dist";
+        /// Bad ctrl dist.
+        BAD_CTRL_DIST = 19, "Bad ctrl dist";
+        /// Bad credit ack.
+        BAD_CREDIT_ACK = 20, "Bad credit ack";
+        /// Unsupported VL marker.
+        UNSUPPORTED_VL_MARKER = 21, "Unsupported VL marker";
+        /// Bad preempt.
+        BAD_PREEMPT = 22, "Bad preempt";
+        /// Bad control flit.
+        BAD_CONTROL_FLIT = 23, "Bad control flit";
+        /// Exceed multicast limit.
+        EXCEED_MULTICAST_LIMIT = 24, "Exceed multicast limit";
+        /// Rcv error 24.
+        RCV_ERROR_24 = 25, "Rcv error 24";
+        /// Rcv error 25.
+        RCV_ERROR_25 = 26, "Rcv error 25";
+        /// Rcv error 26.
+        RCV_ERROR_26 = 27, "Rcv error 26";
+        /// Rcv error 27.
+        RCV_ERROR_27 = 28, "Rcv error 27";
+        /// Rcv error 28.
+        RCV_ERROR_28 = 29, "Rcv error 28";
+        /// Rcv error 29.
+        RCV_ERROR_29 = 30, "Rcv error 29";
+        /// Rcv error 30.
+        RCV_ERROR_30 = 31, "Rcv error 30";
+        /// Excessive buffer overrun.
+        EXCESSIVE_BUFFER_OVERRUN = 32, "Excessive buffer overrun";
+        /// Unknown.
+        UNKNOWN = 33, "Unknown";
+        /// Reboot.
+        REBOOT = 35, "Reboot";
+        /// Neighbor unknown.
+        NEIGHBOR_UNKNOWN = 36, "Neighbor unknown";
+        /// FM bounce.
+        FM_BOUNCE = 39, "FM bounce";
+        /// Speed policy.
+        SPEED_POLICY = 40, "Speed policy";
+        /// Width policy.
+        WIDTH_POLICY = 41, "Width policy";
+        /// Disconnected.
+        DISCONNECTED = 49, "Disconnected";
+        /// Local media not installed.
+        LOCAL_MEDIA_NOT_INSTALLED = 50, "Local media not installed";
+        /// Not installed.
+        NOT_INSTALLED = 51, "Not installed";
+        /// Chassis config.
+        CHASSIS_CONFIG = 52, "Chassis config";
+        /// End to end not installed.
+        END_TO_END_NOT_INSTALLED = 54, "End to end not installed";
+        /// Power policy.
+        POWER_POLICY = 56, "Power policy";
+        /// Linkspeed policy.
+        LINKSPEED_POLICY = 57, "Linkspeed policy";
+        /// Linkwidth policy.
+        LINKWIDTH_POLICY = 58, "Linkwidth policy";
+        /// Switch mgmt.
+        SWITCH_MGMT = 60, "Switch mgmt";
+        /// SMA disabled.
+        SMA_DISABLED = 61, "SMA disabled";
+        /// Transient.
+        TRANSIENT = 63, "Transient";
+    }
+);
+
+codes!(
+    /// How a port is attached (`STL_PORT_TYPE`).
+    PortType(u8) {
+        /// Not known.
+        UNKNOWN = 0, "Unknown";
+        /// Not usable at present.
+        DISCONNECTED = 1, "Disconnected";
+        /// A fixed backplane port of a director.
+        FIXED = 2, "Fixed";
+        /// A backplane port of a blade system.
+        VARIABLE = 3, "Variable";
+        /// A cage for QSFP modules.
+        STANDARD = 4, "Standard";
+        /// A silicon photonics module.
+        SI_PHOTONICS = 5, "SiPhotonics";
     }
 );
 

@@ -44,3 +44,100 @@ layout! {
         return_path: [u8; 64] = block @ 80, "RetPath";
     }
 }
+
+/// Management classes (`MCLASS_*`).
+pub mod class {
+    /// Subnet management, LID-routed.
+    pub const SM_LID_ROUTED: u8 = 0x01;
+    /// Subnet administration.
+    pub const SUBN_ADM: u8 = 0x03;
+    /// Performance management of a node.
+    pub const PERF: u8 = 0x04;
+    /// The fabric executive's class.
+    pub const FE: u8 = 0x30;
+    /// Exchange between subnet managers.
+    pub const SM_DBSYNC: u8 = 0x31;
+    /// Performance administration.
+    pub const PA: u8 = 0x32;
+    /// Subnet management, directed route.
+    pub const SM_DIRECTED_ROUTE: u8 = 0x81;
+
+    /// Whether the class is one of the two of subnet management.
+    #[inline]
+    pub const fn is_sm(class: u8) -> bool {
+        matches!(class, SM_LID_ROUTED | SM_DIRECTED_ROUTE)
+    }
+}
+
+/// Methods (`MMTHD_*`, `SUBN_ADM_*`).
+pub mod method {
+    /// The bit that says "response".
+    pub const RESPONSE: u8 = 0x80;
+    /// Read.
+    pub const GET: u8 = 0x01;
+    /// Write, answered with what is there afterwards.
+    pub const SET: u8 = 0x02;
+    /// A datagram without an answer.
+    pub const SEND: u8 = 0x03;
+    /// Unsolicited notice from an agent.
+    pub const TRAP: u8 = 0x05;
+    /// A notice forwarded to a subscriber.
+    pub const REPORT: u8 = 0x06;
+    /// Tells an agent to stop repeating a trap.
+    pub const TRAP_REPRESS: u8 = 0x07;
+    /// SA: read every record that matches.
+    pub const GET_TABLE: u8 = 0x12;
+    /// SA: the way from one port to another.
+    pub const GET_TRACE_TABLE: u8 = 0x13;
+    /// SA: a query with a table of its own.
+    pub const GET_MULTI: u8 = 0x14;
+    /// SA: remove a record.
+    pub const DELETE: u8 = 0x15;
+    /// Answer to [`GET`] and [`SET`].
+    pub const GET_RESP: u8 = GET | RESPONSE;
+    /// Answer to [`REPORT`].
+    pub const REPORT_RESP: u8 = REPORT | RESPONSE;
+
+    /// Whether a datagram with this method answers another one. TrapRepress does, though it lacks
+    /// the bit.
+    #[inline]
+    pub const fn is_response(method: u8) -> bool {
+        method & RESPONSE != 0 || method == TRAP_REPRESS
+    }
+}
+
+/// Status codes of all classes (`MAD_STATUS_*`) and the mark of a directed route's way back.
+pub mod status {
+    /// Done.
+    pub const OK: u16 = 0x0000;
+    /// The agent is busy, the request was dropped.
+    pub const BUSY: u16 = 0x0001;
+    /// The agent is elsewhere.
+    pub const REDIRECT: u16 = 0x0002;
+    /// Base or class version not supported.
+    pub const UNSUPPORTED_CLASS_OR_VERSION: u16 = 0x0004;
+    /// Method not supported.
+    pub const UNSUPPORTED_METHOD: u16 = 0x0008;
+    /// Attribute not supported with that method.
+    pub const UNSUPPORTED_METHOD_ATTRIB: u16 = 0x000C;
+    /// A field, or the attribute modifier, has a value that is not allowed.
+    pub const INVALID_ATTRIB: u16 = 0x001C;
+    /// Directed route: on the way back to the requester.
+    pub const DIRECTION: u16 = 0x8000;
+
+    /// The status without the directed route's direction bit.
+    #[inline]
+    pub const fn code(status: u16) -> u16 {
+        status & !DIRECTION
+    }
+}
+
+/// Base and class versions.
+pub mod version {
+    /// Omni-Path, base version and version of all its classes (`STL_BASE_VERSION`).
+    pub const OPA: u8 = 0x80;
+    /// InfiniBand's base version, and the version of its subnet and performance management.
+    pub const IB: u8 = 0x01;
+    /// Version of InfiniBand's subnet administration.
+    pub const IB_SA: u8 = 0x02;
+}

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::Field;
+use crate::layout::{Block, Field};
 
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident($int:ty), $format:literal) => {
@@ -21,6 +21,18 @@ macro_rules! id {
             #[inline(always)]
             fn to_bits(self) -> u64 {
                 u64::from(self.0)
+            }
+        }
+
+        impl Block for $name {
+            const LEN: usize = <$int as Block>::LEN;
+            #[inline(always)]
+            fn load(bytes: &[u8]) -> Self {
+                Self(<$int as Block>::load(bytes))
+            }
+            #[inline(always)]
+            fn store(&self, bytes: &mut [u8]) {
+                self.0.store(bytes);
             }
         }
 
@@ -70,6 +82,44 @@ id!(
     /// A partition key: bit 15 says full member, bits 14 to 0 name the partition.
     PKey(u16), "{:#06x}"
 );
+
+/// A global identifier: a subnet's prefix and a port's identifier in it, printed as
+/// `0x%016x:0x%016x`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Gid {
+    /// Subnet prefix, or the upper half of a multicast group's identifier.
+    pub prefix: u64,
+    /// Port GUID, or the lower half of a multicast group's identifier.
+    pub interface: Guid,
+}
+
+impl Block for Gid {
+    const LEN: usize = 16;
+    #[inline]
+    fn load(bytes: &[u8]) -> Self {
+        Self {
+            prefix: crate::bits::load(bytes, 0, 8),
+            interface: Guid(crate::bits::load(bytes, 8, 8)),
+        }
+    }
+    #[inline]
+    fn store(&self, bytes: &mut [u8]) {
+        crate::bits::store(bytes, 0, 8, self.prefix);
+        crate::bits::store(bytes, 8, 8, self.interface.0);
+    }
+}
+
+impl fmt::Display for Gid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#018x}:{}", self.prefix, self.interface)
+    }
+}
+
+impl fmt::Debug for Gid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
 
 impl Lid {
     /// The destination of a purely directed-route datagram (`STL_LID_PERMISSIVE`).

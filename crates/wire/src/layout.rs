@@ -89,18 +89,33 @@ impl Field for bool {
     }
 }
 
-impl<const N: usize> Block for [u8; N] {
-    const LEN: usize = N;
-    fn load(bytes: &[u8]) -> Self {
-        let mut out = [0; N];
-        for (to, from) in out.iter_mut().zip(bytes) {
-            *to = *from;
+macro_rules! int_block {
+    ($($int:ty),*) => {$(
+        impl Block for $int {
+            const LEN: usize = std::mem::size_of::<$int>();
+            #[inline(always)]
+            fn load(bytes: &[u8]) -> Self {
+                crate::bits::load(bytes, 0, std::mem::size_of::<$int>()) as Self
+            }
+            #[inline(always)]
+            fn store(&self, bytes: &mut [u8]) {
+                crate::bits::store(bytes, 0, std::mem::size_of::<$int>(), u64::from(*self));
+            }
         }
-        out
+    )*};
+}
+int_block!(u8, u16, u32, u64);
+
+impl<T: Block, const N: usize> Block for [T; N] {
+    const LEN: usize = N * T::LEN;
+    #[inline]
+    fn load(bytes: &[u8]) -> Self {
+        std::array::from_fn(|index| T::load(bytes.get(index * T::LEN..).unwrap_or_default()))
     }
+    #[inline]
     fn store(&self, bytes: &mut [u8]) {
-        for (to, from) in bytes.iter_mut().zip(self) {
-            *to = *from;
+        for (item, to) in self.iter().zip(bytes.chunks_mut(T::LEN)) {
+            item.store(to);
         }
     }
 }
@@ -155,11 +170,13 @@ macro_rules! layout {
 
         impl $crate::Block for $name {
             const LEN: usize = $len;
+            #[inline]
             fn load(bytes: &[u8]) -> Self {
                 Self {
                     $( $field: $crate::layout::layout!(@load bytes $reg $ty, $off $([$msb : $lsb])?), )*
                 }
             }
+            #[inline]
             fn store(&self, bytes: &mut [u8]) {
                 $crate::Layout::encode(self, bytes);
             }
