@@ -1,1 +1,11 @@
-//! Placeholder.
+//! The managers of a fabric as cores without I/O: what they are told goes in, what they want done
+//! comes out, and the shells connect both to clocks, sockets and files.
+//!
+//! Call [`Manager::handle`] with each input and [`Manager::poll`] until it has nothing more; call
+//! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
+
+pub mod io;
+pub mod sm;
+
+pub use io::{Command, CommandError, Event, Input, Output, PortAction, Reply, SweepPhase, SweepReason, SweepReport};
+pub use sm::Manager;

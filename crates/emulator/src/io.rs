@@ -1,0 +1,129 @@
+//! What goes into the emulator and what comes out of it.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use weft_fabric::{Guid, PortNum};
+use weft_wire::packet::Packet;
+
+/// What the emulator is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Input {
+    /// The time has come that `deadline` named.
+    Tick,
+    /// A program on a host sends a datagram from an HFI port.
+    Send {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// The datagram.
+        packet: Packet,
+    },
+    /// Somebody changes the fabric.
+    Control(Control),
+}
+
+/// What the emulator wants done.
+#[derive(Debug, Clone)]
+pub enum Output {
+    /// A datagram arrives at an HFI port and is for a program there: the emulator's own agents
+    /// have no use for it (responses, traps to the SM, SMInfo and SA requests).
+    Deliver {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// The datagram.
+        packet: Packet,
+    },
+}
+
+/// A change of the emulated fabric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Control {
+    /// Cuts the cable at a port.
+    LinkDown {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// Mends the cable at a port.
+    LinkUp {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// Powers a node off: its links drop, its registers are lost.
+    NodeDown {
+        /// The node.
+        node: Guid,
+    },
+    /// Powers a node on.
+    NodeUp {
+        /// The node.
+        node: Guid,
+    },
+    /// Takes or gives an agent its voice; its links stay as they are.
+    Silence {
+        /// The node.
+        node: Guid,
+        /// Whether its agent is silent.
+        silent: bool,
+    },
+    /// Sets an agent's time to answer, beyond the common one.
+    Slow {
+        /// The node.
+        node: Guid,
+        /// Nanoseconds.
+        extra_ns: u64,
+    },
+    /// Sets what happens to datagrams on their way.
+    Faults(Faults),
+}
+
+/// What happens to datagrams on their way; each probability is of one datagram, each way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Faults {
+    /// Lost: 0 to 1.
+    pub loss: f64,
+    /// Delivered twice: 0 to 1.
+    pub duplicate: f64,
+    /// Overtaken by later ones: 0 to 1; such a datagram waits up to `delay_max_ns` longer.
+    pub reorder: f64,
+    /// Shortest extra delay of every datagram, nanoseconds.
+    pub delay_min_ns: u64,
+    /// Longest extra delay, nanoseconds; drawn evenly between the two.
+    pub delay_max_ns: u64,
+}
+
+/// A control that makes no sense.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ControlError {
+    /// No such node.
+    #[error("no node {node} in the emulated fabric")]
+    NoNode {
+        /// The GUID that was given.
+        node: Guid,
+    },
+    /// No cable there.
+    #[error("port {port} of node {node} has no cable")]
+    NoCable {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// A number outside its range.
+    #[error("{what} is {value}, allowed: {allowed}")]
+    Range {
+        /// Which.
+        what: &'static str,
+        /// What it was.
+        value: f64,
+        /// What it may be.
+        allowed: &'static str,
+    },
+}

@@ -1,0 +1,274 @@
+//! What goes into the manager and what comes out of it: closed enums, all of them data.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use weft_fabric::{Guid, Lid, PortNum, Snapshot};
+use weft_wire::packet::Packet;
+
+/// What the manager is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Input {
+    /// The time has come that [`crate::Manager::deadline`] named.
+    Tick,
+    /// A datagram arrived at the manager's HFI port.
+    Received(Packet),
+    /// Somebody asks for something; the answer is [`Output::Reply`] with the same number.
+    Command {
+        /// Chosen by who asks.
+        id: u64,
+        /// What is asked.
+        command: Command,
+    },
+}
+
+/// What somebody may ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Sweep now, or once more when a sweep is under way. Answered when that sweep has ended.
+    Sweep,
+    /// Change a port. Answered when the device has confirmed it.
+    Port {
+        /// The node.
+        node: Guid,
+        /// One of its external ports, or an HFI's port.
+        port: PortNum,
+        /// What to do.
+        action: PortAction,
+    },
+}
+
+/// What can be done to a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PortAction {
+    /// Switch it off; it stays off until it is enabled.
+    Disable,
+    /// Let it come up again.
+    Enable,
+}
+
+/// What the manager wants done, or tells.
+#[derive(Debug, Clone)]
+pub enum Output {
+    /// Send a datagram from the manager's HFI port.
+    Send(Packet),
+    /// A new state of the fabric for all readers.
+    Publish(Arc<Snapshot>),
+    /// Write this to stable storage, atomically, in place of the last.
+    Persist(Vec<u8>),
+    /// Something happened that people want to know.
+    Event(Event),
+    /// The answer to a command.
+    Reply {
+        /// The command's number.
+        id: u64,
+        /// What came of it.
+        result: Result<Reply, CommandError>,
+    },
+}
+
+/// The answer to a command that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The sweep that was asked for.
+    Swept(SweepReport),
+    /// The port does as asked.
+    PortChanged,
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
+pub enum CommandError {
+    /// No such node in the fabric.
+    #[error("no node {node} in the fabric; `weft report nodes` lists them")]
+    NoNode {
+        /// The GUID that was given.
+        node: Guid,
+    },
+    /// No such port on the node.
+    #[error("node {node} has no port {port} that can be changed, allowed: {first} to {last}")]
+    NoPort {
+        /// The node.
+        node: Guid,
+        /// The port that was given.
+        port: PortNum,
+        /// Lowest port allowed.
+        first: PortNum,
+        /// Highest port allowed.
+        last: PortNum,
+    },
+    /// The change would cut the manager off.
+    #[error("port {port} of node {node} is on the manager's own link; changing it would cut the manager off")]
+    OwnLink {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// The device did not answer.
+    #[error("node {node} did not answer after {attempts} attempts")]
+    NoAnswer {
+        /// The node.
+        node: Guid,
+        /// How often it was asked.
+        attempts: u32,
+    },
+    /// The device refused.
+    #[error("node {node} refused with status {status:#06x}")]
+    Refused {
+        /// The node.
+        node: Guid,
+        /// Its status.
+        status: u16,
+    },
+    /// Too many commands wait already.
+    #[error("{waiting} commands are waiting already; try again when some are done")]
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+    /// The sweep could not finish.
+    #[error("the sweep failed: {why}")]
+    SweepFailed {
+        /// What stood in the way.
+        why: String,
+    },
+}
+
+/// Why a sweep began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SweepReason {
+    /// The first one.
+    Start,
+    /// The sweep interval has passed.
+    Scheduled,
+    /// Somebody asked.
+    Forced,
+    /// A trap said that something changed.
+    Trap,
+    /// The last sweep could not finish all its work.
+    Unfinished,
+    /// The configuration changed.
+    Reconfigured,
+}
+
+/// Where a sweep is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SweepPhase {
+    /// No sweep is under way.
+    Idle,
+    /// Finding out what is there.
+    Discover,
+    /// Giving LIDs and computing routes.
+    Plan,
+    /// Writing what differs.
+    Program,
+    /// Arming and activating ports.
+    Activate,
+}
+
+/// How a sweep went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepReport {
+    /// Counts up from 1.
+    pub number: u64,
+    /// Why it began.
+    pub reason: Option<SweepReason>,
+    /// Generation of the snapshot that it published.
+    pub generation: u64,
+    /// Nanoseconds from its start to its end.
+    pub elapsed_ns: u64,
+    /// Nanoseconds in each phase, discover to activate.
+    pub phase_ns: [u64; 4],
+    /// Datagrams sent, retries included.
+    pub sent: u64,
+    /// Sets among them, counted by attribute (a Set aggregate of three counts three).
+    pub sets: u64,
+    /// Datagrams sent again.
+    pub retries: u64,
+    /// Requests that were never answered.
+    pub timeouts: u64,
+    /// Switches found.
+    pub switches: u32,
+    /// HFIs found.
+    pub hfis: u32,
+    /// Cables found.
+    pub links: u32,
+    /// Ports in state Active, port 0 of switches not counted.
+    pub active_ports: u32,
+    /// Engine that routed, and what it had to say (fallbacks, unreachable pairs).
+    pub routing: String,
+    /// What could not be done and will be tried again.
+    pub unfinished: Vec<String>,
+}
+
+/// Something that people want to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// A sweep began.
+    SweepStarted {
+        /// Its number.
+        number: u64,
+        /// Why.
+        reason: SweepReason,
+    },
+    /// A sweep entered a phase.
+    Phase(SweepPhase),
+    /// A sweep ended.
+    SweepEnded(SweepReport),
+    /// A node is there that was not.
+    NodeAppeared {
+        /// Its GUID.
+        node: Guid,
+        /// Its name.
+        name: String,
+    },
+    /// A node is gone.
+    NodeVanished {
+        /// Its GUID.
+        node: Guid,
+        /// Its name.
+        name: String,
+    },
+    /// A cable is there that was not.
+    LinkAppeared {
+        /// One end.
+        a: (Guid, PortNum),
+        /// The other.
+        b: (Guid, PortNum),
+    },
+    /// A cable is gone.
+    LinkVanished {
+        /// One end.
+        a: (Guid, PortNum),
+        /// The other.
+        b: (Guid, PortNum),
+    },
+    /// A node stopped answering.
+    NodeSilent {
+        /// Its GUID.
+        node: Guid,
+        /// What it was asked.
+        attribute: String,
+    },
+    /// A device broke the rules.
+    DeviceFault {
+        /// Its GUID, where it is known.
+        node: Option<Guid>,
+        /// What it did.
+        what: String,
+    },
+    /// A trap arrived.
+    Trap {
+        /// Who sent it.
+        lid: Lid,
+        /// What it said, in words.
+        what: String,
+    },
+    /// LIDs that were stored could not be used.
+    LidStoreRefused {
+        /// Why.
+        why: String,
+    },
+}

@@ -1,0 +1,5 @@
+//! The subnet manager.
+
+/// The manager of one fabric.
+#[derive(Debug)]
+pub struct Manager {}
