@@ -223,6 +223,28 @@ macro_rules! layout {
 }
 pub(crate) use layout;
 
+/// Gives a structure of one register its value as a number.
+macro_rules! register {
+    ($name:ident, $int:ty) => {
+        impl $name {
+            /// From the register's value; bits without a meaning are dropped.
+            #[inline]
+            pub fn from_bits(bits: $int) -> Self {
+                <Self as $crate::Block>::load(&bits.to_be_bytes())
+            }
+
+            /// The register's value.
+            #[inline]
+            pub fn bits(&self) -> $int {
+                let mut bytes = [0; std::mem::size_of::<$int>()];
+                $crate::Block::store(self, &mut bytes);
+                <$int>::from_be_bytes(bytes)
+            }
+        }
+    };
+}
+pub(crate) use register;
+
 /// One line of a pretty-printed structure.
 pub(crate) fn print_field(
     f: &mut std::fmt::Formatter<'_>,

@@ -16,6 +16,7 @@ pub mod header;
 pub mod id;
 pub mod packet;
 pub mod sm;
+pub mod smp;
 
 pub use error::DecodeError;
 pub use layout::{Block, Field, FieldLayout, Layout};

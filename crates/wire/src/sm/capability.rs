@@ -1,26 +1,6 @@
 //! The one-bit-each registers of a port.
 
-use crate::layout::{Block, layout};
-
-macro_rules! register {
-    ($name:ident, $int:ty) => {
-        impl $name {
-            /// From the register's value; bits without a meaning are dropped.
-            #[inline]
-            pub fn from_bits(bits: $int) -> Self {
-                Self::load(&bits.to_be_bytes())
-            }
-
-            /// The register's value.
-            #[inline]
-            pub fn bits(&self) -> $int {
-                let mut bytes = [0; std::mem::size_of::<$int>()];
-                self.store(&mut bytes);
-                <$int>::from_be_bytes(bytes)
-            }
-        }
-    };
-}
+use crate::layout::{layout, register};
 
 layout! {
     /// What a port's node can do (`STL_CAPABILITY_MASK`).

@@ -1,6 +1,8 @@
 //! Subnet management attributes.
 
+pub mod aggregate;
 pub mod attribute;
+pub mod blocks;
 pub mod buffer_control;
 pub mod cable_info;
 pub mod capability;
@@ -8,6 +10,7 @@ pub mod congestion;
 pub mod forwarding;
 pub mod led_info;
 pub mod maps;
+pub mod modifier;
 pub mod node_description;
 pub mod node_info;
 pub mod partition;
@@ -16,8 +19,11 @@ pub mod port_state_info;
 pub mod sm_info;
 pub mod switch_info;
 pub mod vl_arbitration;
+pub mod notice;
+pub mod trap;
 
 pub use attribute::AttributeId;
+pub use blocks::{Repeated, Shape, decode_blocks, encode_blocks, shape};
 pub use buffer_control::{BufferControlTable, VlBufferLimits};
 pub use cable_info::CableInfo;
 pub use capability::{CapabilityMask, CapabilityMask3, PortErrorAction};
@@ -29,6 +35,11 @@ pub use congestion::{
 pub use forwarding::{LinearFdb, MulticastFdb, PortGroupFdb, PortGroupTable};
 pub use led_info::LedInfo;
 pub use maps::{ScEntry, ScScMap, ScScMultiSet, ScSlMap, ScVlMap, SlEntry, SlScMap, VlEntry};
+pub use modifier::{
+    AggregateModifier, BlockModifier, CableInfoModifier, CctModifier, CountModifier, Modifier,
+    MulticastModifier, PKeyModifier, PortGroupModifier, PortModifier, ScScModifier, ScVlModifier,
+    VlArbModifier,
+};
 pub use node_description::NodeDescription;
 pub use node_info::NodeInfo;
 pub use partition::PartitionTable;
@@ -37,3 +48,5 @@ pub use port_state_info::PortStateInfo;
 pub use sm_info::{SmInfo, SmInfoControl};
 pub use switch_info::SwitchInfo;
 pub use vl_arbitration::{VlArbElement, VlArbMatrix, VlArbSection, VlArbTable};
+pub use notice::Notice;
+pub use trap::{Trap, TrapBadKey, TrapBadMKey, TrapChangeCapability, TrapGid, TrapLink, TrapLinkWidth, TrapPortChangeState, TrapSwitchBadPKey, TrapSysGuidChange};

@@ -1,0 +1,273 @@
+//! Attribute modifiers: which ports or blocks of an attribute a datagram reads or writes.
+//!
+//! Each is a value with `from_bits` and `bits`; reserved bits are dropped. `count` 0 is taken by
+//! agents as it stands: there is no default.
+
+use crate::id::PortNum;
+use crate::layout::{layout, register};
+use crate::sm::AttributeId;
+
+layout! {
+    /// Of PortInfo, PortStateInfo, LedInfo, BufferControlTable and SwitchPortCongestionSetting.
+    pub struct PortModifier: 4, "attribute modifier of STL_PORT_INFO" {
+        /// Ports in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// The subnet manager starts to configure the port (PortInfo and PortStateInfo).
+        start_of_sm_configuration: bool = u32 @ 0 [9:9], "S";
+        /// Set of one block for all ports from `port` on.
+        all_ports: bool = u32 @ 0 [8:8], "A";
+        /// The first port; an HFI ignores it.
+        port: PortNum = u32 @ 0 [7:0], "P";
+    }
+}
+register!(PortModifier, u32);
+
+impl PortModifier {
+    /// One port.
+    pub fn one(port: PortNum) -> Self {
+        Self::range(port, 1)
+    }
+
+    /// `count` ports from `port` on.
+    pub fn range(port: PortNum, count: u8) -> Self {
+        Self {
+            count,
+            port,
+            ..Self::default()
+        }
+    }
+
+    /// The same with the flag that tells agents to set `is_sm_configuration_started`.
+    pub fn starting_configuration(self) -> Self {
+        Self {
+            start_of_sm_configuration: true,
+            ..self
+        }
+    }
+}
+
+layout! {
+    /// Of SCtoVLr, SCtoVLt and SCtoVLnt.
+    pub struct ScVlModifier: 4, "attribute modifier of STL_SCVLMAP" {
+        /// Ports in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// SCtoVLt: the Set is meant for a port that is armed or active.
+        asynchronous: bool = u32 @ 0 [12:12], "Y";
+        /// Set of one block for all ports from `port` on.
+        all_ports: bool = u32 @ 0 [8:8], "A";
+        /// The first port; an HFI ignores it.
+        port: PortNum = u32 @ 0 [7:0], "P";
+    }
+}
+register!(ScVlModifier, u32);
+
+layout! {
+    /// Of the P_Key table.
+    pub struct PKeyModifier: 4, "attribute modifier of STL_PARTITION_TABLE" {
+        /// Blocks in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// The port; an HFI ignores it.
+        port: PortNum = u32 @ 0 [23:16], "P";
+        /// The first block, 32 keys each.
+        block: u16 = u32 @ 0 [10:0], "B";
+    }
+}
+register!(PKeyModifier, u32);
+
+layout! {
+    /// Of VLArbitration.
+    pub struct VlArbModifier: 4, "attribute modifier of STL_VLARB_TABLE" {
+        /// Ports in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// Section, see [`crate::sm::VlArbSection`].
+        section: u8 = u32 @ 0 [23:16], "S";
+        /// Set of one block for all ports from `port` on.
+        all_ports: bool = u32 @ 0 [8:8], "A";
+        /// The first port; an HFI ignores it.
+        port: PortNum = u32 @ 0 [7:0], "P";
+    }
+}
+register!(VlArbModifier, u32);
+
+layout! {
+    /// Of LinearFDB and PortGroupFDB, 64 LIDs a block.
+    pub struct BlockModifier: 4, "attribute modifier of STL_LINEAR_FORWARDING_TABLE" {
+        /// Blocks in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// Set of one block for all blocks from `block` on.
+        all_blocks: bool = u32 @ 0 [18:18], "A";
+        /// The first block.
+        block: u32 = u32 @ 0 [17:0], "B";
+    }
+}
+register!(BlockModifier, u32);
+
+layout! {
+    /// Of MulticastFDB, 8 LIDs a block.
+    pub struct MulticastModifier: 4, "attribute modifier of STL_MULTICAST_FORWARDING_TABLE" {
+        /// Blocks in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// Which 64 ports: 0 to 3.
+        position: u8 = u32 @ 0 [23:22], "P";
+        /// Set of one block for all blocks from `block` on.
+        all_blocks: bool = u32 @ 0 [20:20], "A";
+        /// The first block.
+        block: u32 = u32 @ 0 [19:0], "B";
+    }
+}
+register!(MulticastModifier, u32);
+
+layout! {
+    /// Of PortGroupTable, 8 groups a block.
+    pub struct PortGroupModifier: 4, "attribute modifier of STL_PORT_GROUP_TABLE" {
+        /// Blocks in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// Which 64 ports: 0 to 3.
+        position: u8 = u32 @ 0 [23:22], "P";
+        /// Set of one block for all blocks from `block` on.
+        all_blocks: bool = u32 @ 0 [5:5], "A";
+        /// The first block.
+        block: u8 = u32 @ 0 [4:0], "B";
+    }
+}
+register!(PortGroupModifier, u32);
+
+layout! {
+    /// Of SCtoSC.
+    pub struct ScScModifier: 4, "attribute modifier of STL_SCSCMAP" {
+        /// Ports in the datagram: egress ports, or ingress ports with `all_egress`.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// Set for all ingress ports from `ingress` on, port 0 excluded.
+        all_ingress: bool = u32 @ 0 [17:17], "A";
+        /// Set for all egress ports from `egress` on, port 0 excluded.
+        all_egress: bool = u32 @ 0 [16:16], "B";
+        /// The first ingress port, from 1.
+        ingress: PortNum = u32 @ 0 [15:8], "I";
+        /// The first egress port, from 1.
+        egress: PortNum = u32 @ 0 [7:0], "E";
+    }
+}
+register!(ScScModifier, u32);
+
+layout! {
+    /// Of CableInfo.
+    pub struct CableInfoModifier: 4, "attribute modifier of STL_CABLE_INFO" {
+        /// First byte, 0 to 4095.
+        address: u16 = u32 @ 0 [30:19], "A";
+        /// Bytes less one; the read must not leave its page of 128.
+        len_less_one: u8 = u32 @ 0 [18:13], "L";
+        /// The port; an HFI ignores it.
+        port: PortNum = u32 @ 0 [7:0], "P";
+    }
+}
+register!(CableInfoModifier, u32);
+
+layout! {
+    /// Of HfiCongestionControlTable, 64 entries a block.
+    pub struct CctModifier: 4, "attribute modifier of STL_HFI_CONGESTION_CONTROL_TABLE" {
+        /// Blocks in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+        /// The first block.
+        block: u8 = u32 @ 0 [7:0], "B";
+    }
+}
+register!(CctModifier, u32);
+
+layout! {
+    /// Of SCtoSC MultiSet, and of performance management's counters.
+    pub struct CountModifier: 4, "attribute modifier of STL_SCSC_MULTISET" {
+        /// Blocks in the datagram.
+        count: u8 = u32 @ 0 [31:24], "N";
+    }
+}
+register!(CountModifier, u32);
+
+layout! {
+    /// Of Aggregate.
+    pub struct AggregateModifier: 4, "attribute modifier of STL_AGGREGATE" {
+        /// Segments in the datagram, 1 to 117.
+        segments: u8 = u32 @ 0 [7:0], "N";
+    }
+}
+register!(AggregateModifier, u32);
+
+/// An attribute's modifier, by attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modifier {
+    /// The attribute has none, or none that is known: the number as it is.
+    Plain(u32),
+    /// See [`PortModifier`].
+    Port(PortModifier),
+    /// See [`ScVlModifier`].
+    ScVl(ScVlModifier),
+    /// See [`PKeyModifier`].
+    PKey(PKeyModifier),
+    /// See [`VlArbModifier`].
+    VlArb(VlArbModifier),
+    /// See [`BlockModifier`].
+    Block(BlockModifier),
+    /// See [`MulticastModifier`].
+    Multicast(MulticastModifier),
+    /// See [`PortGroupModifier`].
+    PortGroup(PortGroupModifier),
+    /// See [`ScScModifier`].
+    ScSc(ScScModifier),
+    /// See [`CableInfoModifier`].
+    CableInfo(CableInfoModifier),
+    /// See [`CctModifier`].
+    Cct(CctModifier),
+    /// See [`CountModifier`].
+    Count(CountModifier),
+    /// See [`AggregateModifier`].
+    Aggregate(AggregateModifier),
+}
+
+impl Modifier {
+    /// The modifier `bits` as `attribute` understands it.
+    pub fn decode(attribute: AttributeId, bits: u32) -> Self {
+        match attribute {
+            AttributeId::PORT_INFO
+            | AttributeId::PORT_STATE_INFO
+            | AttributeId::LED_INFO
+            | AttributeId::BUFFER_CONTROL_TABLE
+            | AttributeId::SWITCH_PORT_CONGESTION_SETTING => {
+                Self::Port(PortModifier::from_bits(bits))
+            }
+            AttributeId::SC_TO_VLR | AttributeId::SC_TO_VLT | AttributeId::SC_TO_VLNT => {
+                Self::ScVl(ScVlModifier::from_bits(bits))
+            }
+            AttributeId::P_KEY_TABLE => Self::PKey(PKeyModifier::from_bits(bits)),
+            AttributeId::VL_ARBITRATION => Self::VlArb(VlArbModifier::from_bits(bits)),
+            AttributeId::LINEAR_FDB | AttributeId::PORT_GROUP_FDB => {
+                Self::Block(BlockModifier::from_bits(bits))
+            }
+            AttributeId::MULTICAST_FDB => Self::Multicast(MulticastModifier::from_bits(bits)),
+            AttributeId::PORT_GROUP_TABLE => Self::PortGroup(PortGroupModifier::from_bits(bits)),
+            AttributeId::SC_TO_SC => Self::ScSc(ScScModifier::from_bits(bits)),
+            AttributeId::CABLE_INFO => Self::CableInfo(CableInfoModifier::from_bits(bits)),
+            AttributeId::HFI_CONGESTION_CONTROL_TABLE => Self::Cct(CctModifier::from_bits(bits)),
+            AttributeId::SC_TO_SC_MULTISET => Self::Count(CountModifier::from_bits(bits)),
+            AttributeId::AGGREGATE => Self::Aggregate(AggregateModifier::from_bits(bits)),
+            _ => Self::Plain(bits),
+        }
+    }
+
+    /// The modifier as it is on the wire.
+    pub fn bits(&self) -> u32 {
+        match self {
+            Self::Plain(bits) => *bits,
+            Self::Port(modifier) => modifier.bits(),
+            Self::ScVl(modifier) => modifier.bits(),
+            Self::PKey(modifier) => modifier.bits(),
+            Self::VlArb(modifier) => modifier.bits(),
+            Self::Block(modifier) => modifier.bits(),
+            Self::Multicast(modifier) => modifier.bits(),
+            Self::PortGroup(modifier) => modifier.bits(),
+            Self::ScSc(modifier) => modifier.bits(),
+            Self::CableInfo(modifier) => modifier.bits(),
+            Self::Cct(modifier) => modifier.bits(),
+            Self::Count(modifier) => modifier.bits(),
+            Self::Aggregate(modifier) => modifier.bits(),
+        }
+    }
+}
