@@ -15,6 +15,7 @@ pub mod error;
 pub mod header;
 pub mod id;
 pub mod packet;
+pub mod pm;
 pub mod sm;
 pub mod smp;
 

@@ -13,14 +13,14 @@ pub mod maps;
 pub mod modifier;
 pub mod node_description;
 pub mod node_info;
+pub mod notice;
 pub mod partition;
 pub mod port_info;
 pub mod port_state_info;
 pub mod sm_info;
 pub mod switch_info;
-pub mod vl_arbitration;
-pub mod notice;
 pub mod trap;
+pub mod vl_arbitration;
 
 pub use attribute::AttributeId;
 pub use blocks::{Repeated, Shape, decode_blocks, encode_blocks, shape};
@@ -42,11 +42,14 @@ pub use modifier::{
 };
 pub use node_description::NodeDescription;
 pub use node_info::NodeInfo;
+pub use notice::Notice;
 pub use partition::PartitionTable;
 pub use port_info::{PortInfo, VlMtus, XmitQ, XmitQs};
 pub use port_state_info::PortStateInfo;
 pub use sm_info::{SmInfo, SmInfoControl};
 pub use switch_info::SwitchInfo;
+pub use trap::{
+    Trap, TrapBadKey, TrapBadMKey, TrapChangeCapability, TrapGid, TrapLink, TrapLinkWidth,
+    TrapPortChangeState, TrapSwitchBadPKey, TrapSysGuidChange,
+};
 pub use vl_arbitration::{VlArbElement, VlArbMatrix, VlArbSection, VlArbTable};
-pub use notice::Notice;
-pub use trap::{Trap, TrapBadKey, TrapBadMKey, TrapChangeCapability, TrapGid, TrapLink, TrapLinkWidth, TrapPortChangeState, TrapSwitchBadPKey, TrapSysGuidChange};
