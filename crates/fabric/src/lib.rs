@@ -4,11 +4,16 @@
 //! makes one from what it discovers, routing adds [`LinearTables`] and [`PortGroupTables`], and a
 //! [`Snapshot`] of all of them, immutable and numbered, is what every reader sees.
 
+pub mod cabling;
+pub mod export;
+pub mod generate;
+pub mod powered_on;
 pub mod snapshot;
 pub mod tables;
 pub mod time;
 pub mod topology;
 
+pub use generate::{FabricSpec, GenerateError, SpecError};
 pub use snapshot::{SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};
 pub use time::Tick;

@@ -89,7 +89,17 @@ impl Node {
 
     /// Its name as text.
     pub fn name(&self) -> String {
-        self.description.text()
+        self.description.text().into_owned()
+    }
+
+    /// The GUID of a port: a switch's port 0 and every HFI port have one. Ports of an HFI differ in
+    /// bits 30 and 31, which are clear in the node's.
+    pub fn port_guid(&self, port: PortNum) -> Option<Guid> {
+        match (self.is_switch(), port.0) {
+            (true, 0) | (false, 1) => Some(self.info.port_guid),
+            (false, 2..=4) => Some(Guid(self.guid().0 | u64::from(port.0 - 1) << 30)),
+            _ => None,
+        }
     }
 
     /// Number of its first port: 0 for a switch, 1 for an HFI.

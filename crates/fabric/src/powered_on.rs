@@ -1,0 +1,312 @@
+//! What OPA100 hardware reports when it has just been switched on, before any subnet manager
+//! touched it.
+//!
+//! Capabilities are those of the 100-series HFI as its Linux driver (`hfi1`) sets them, and of the
+//! 48-port switch as far as public reports show them. A switch's buffer size per port and its VL15
+//! buffer are not public: they are set like the HFI's, and say so where they are defined.
+
+use weft_wire::enums::{
+    LinkDownReason, LinkInitReason, LinkSpeed, LinkWidth, Mtu, NodeType, OfflineDisabledReason,
+    PhysState, PortState, PortType,
+};
+use weft_wire::id::{Guid, Lid, PortNum, Vl};
+use weft_wire::sm::{
+    CapabilityMask, CapabilityMask3, NodeDescription, NodeInfo, PortInfo, SwitchInfo, VlMtus,
+};
+
+use crate::topology::{Node, Port, TopologyError};
+
+/// IEEE OUI of the vendor, in `NodeInfo.VendorID` and in the upper 24 bits of its GUIDs.
+pub const VENDOR_OUI: u32 = 0x0000_1175;
+/// `NodeInfo.DeviceID` of the discrete HFI.
+pub const HFI_DEVICE_ID: u16 = 0x24F0;
+/// `NodeInfo.DeviceID` of the switch.
+pub const SWITCH_DEVICE_ID: u16 = 0xABD1;
+/// External ports of the switch.
+pub const SWITCH_PORTS: u8 = 48;
+/// Entries of a P_Key table.
+pub const P_KEY_CAP: u16 = 16;
+/// Entries of a linear forwarding table: LIDs 0 to 0xBFFF.
+pub const LINEAR_FDB_CAP: u32 = 0xC000;
+/// Rows of a multicast forwarding table.
+pub const MULTICAST_FDB_CAP: u32 = 8192;
+/// Groups of a PortGroup table.
+pub const PORT_GROUP_CAP: u8 = 64;
+/// Data VLs of a port; VL15 comes on top.
+pub const DATA_VLS: u8 = 8;
+/// `OverallBufferSpace`, in units of 64 bytes: 139,264 bytes, what the HFI has (`hfi1`); assumed
+/// for switch ports.
+pub const BUFFER_SPACE: u16 = 0x880;
+/// Part of the receive buffer that is VL15's at link-up, in units of 64 bytes: eight full
+/// management datagrams with their headers. Assumed.
+pub const VL15_INIT: u16 = 272;
+
+/// 2^3 · 8 = 64 bytes.
+const BUFFER_ALLOC_64: u8 = 3;
+const ALL_WIDTHS: LinkWidth = LinkWidth(0xF);
+/// `STL_PORT_LINK_MODE_STL`.
+const LINK_MODE_STL: u8 = 4;
+/// 14-bit, 16-bit and 48-bit CRC.
+const CRC_MODES: u8 = 0b0111;
+const CRC_14: u8 = 0b0001;
+/// Packet format 9B.
+const FORMAT_9B: u16 = 2;
+const ROUTING_LINEAR: u8 = 1;
+
+/// The far end of a cable as the link protocol tells it to the near end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbor {
+    /// The node there.
+    pub node_guid: Guid,
+    /// HFI or switch.
+    pub node_type: NodeType,
+    /// The port there.
+    pub port: PortNum,
+}
+
+/// NodeInfo of an HFI with `ports` ports; its node, port and system GUIDs are one.
+pub fn hfi_info(guid: Guid, ports: u8) -> NodeInfo {
+    NodeInfo {
+        node_type: NodeType::HFI,
+        num_ports: ports,
+        device_id: HFI_DEVICE_ID,
+        local_port_num: PortNum(1),
+        ..node_info(guid, guid)
+    }
+}
+
+/// NodeInfo of a switch; `system` is the same for all switches of one chassis.
+pub fn switch_node_info(guid: Guid, system: Guid, ports: u8) -> NodeInfo {
+    NodeInfo {
+        node_type: NodeType::SWITCH,
+        num_ports: ports,
+        device_id: SWITCH_DEVICE_ID,
+        ..node_info(guid, system)
+    }
+}
+
+fn node_info(guid: Guid, system: Guid) -> NodeInfo {
+    NodeInfo {
+        base_version: 0x80,
+        class_version: 0x80,
+        system_image_guid: system,
+        node_guid: guid,
+        port_guid: guid,
+        partition_cap: P_KEY_CAP,
+        revision: 0x11,
+        vendor_id: VENDOR_OUI,
+        ..NodeInfo::default()
+    }
+}
+
+/// SwitchInfo of a switch that forwards nothing yet.
+pub fn switch_info() -> SwitchInfo {
+    SwitchInfo {
+        linear_fdb_cap: LINEAR_FDB_CAP,
+        port_group_fdb_cap: LINEAR_FDB_CAP,
+        multicast_fdb_cap: MULTICAST_FDB_CAP,
+        partition_enforcement_cap: P_KEY_CAP,
+        port_group_cap: PORT_GROUP_CAP,
+        routing_mode_supported: ROUTING_LINEAR,
+        routing_mode_enabled: ROUTING_LINEAR,
+        enhanced_port0: true,
+        // The register's power-on default: multicast LIDs start at 0xF0000000.
+        multicast_mask: 4,
+        is_adaptive_routing_supported: true,
+        ..SwitchInfo::default()
+    }
+}
+
+/// PortInfo of an HFI's port without a cable.
+pub fn hfi_port(port: PortNum) -> PortInfo {
+    PortInfo {
+        max_lid: Lid::MAX_UNICAST_16,
+        capability_mask: CapabilityMask {
+            is_automatic_migration_supported: true,
+            is_capability_mask_notice_supported: true,
+            ..CapabilityMask::default()
+        },
+        ..external_port(port, PortType::STANDARD)
+    }
+}
+
+/// PortInfo of a switch's external port without a cable.
+pub fn switch_port(port: PortNum, port_type: PortType) -> PortInfo {
+    external_port(port, port_type)
+}
+
+/// PortInfo of a switch's port 0, which is active from the start.
+pub fn management_port() -> PortInfo {
+    PortInfo {
+        port_state: PortState::ACTIVE,
+        phys_state: PhysState::LINK_UP,
+        port_type: PortType::FIXED,
+        neighbor_normal: true,
+        link_speed_active: LinkSpeed::G25,
+        link_width_active: LinkWidth::X4,
+        link_width_downgrade_tx_active: LinkWidth::X4,
+        link_width_downgrade_rx_active: LinkWidth::X4,
+        port_link_mode_active: LINK_MODE_STL,
+        port_ltp_crc_mode_active: CRC_14,
+        ..capabilities(PortNum(0))
+    }
+}
+
+fn external_port(port: PortNum, port_type: PortType) -> PortInfo {
+    PortInfo {
+        port_state: PortState::DOWN,
+        phys_state: PhysState::POLLING,
+        port_type,
+        ..capabilities(port)
+    }
+}
+
+fn capabilities(port: PortNum) -> PortInfo {
+    let mut info = PortInfo {
+        local_port_num: port,
+        vl_cap: DATA_VLS,
+        vl_arbitration_high_cap: 16,
+        vl_arbitration_low_cap: 16,
+        operational_vl: DATA_VLS,
+        link_speed_supported: LinkSpeed::G25,
+        link_speed_enabled: LinkSpeed::G25,
+        link_width_supported: ALL_WIDTHS,
+        link_width_enabled: ALL_WIDTHS,
+        link_width_downgrade_supported: ALL_WIDTHS,
+        link_width_downgrade_enabled: ALL_WIDTHS,
+        port_link_mode_supported: LINK_MODE_STL,
+        port_link_mode_enabled: LINK_MODE_STL,
+        port_ltp_crc_mode_supported: CRC_MODES,
+        port_ltp_crc_mode_enabled: CRC_MODES,
+        port_packet_formats_supported: FORMAT_9B,
+        port_packet_formats_enabled: FORMAT_9B,
+        neighbor_mtu: VlMtus::uniform(Mtu::B2048),
+        mtu_cap: Mtu::B10240,
+        capability_mask3: CapabilityMask3 {
+            is_shared_space_supported: true,
+            ..CapabilityMask3::default()
+        },
+        ..PortInfo::default()
+    };
+    buffers(&mut info);
+    info
+}
+
+fn buffers(info: &mut PortInfo) {
+    info.buffer_alloc = BUFFER_ALLOC_64;
+    info.vl15_init = VL15_INIT;
+    info.overall_buffer_space = BUFFER_SPACE;
+    info.buffer_depth = 0x80;
+    info.wire_depth = 0x40;
+    info.resp_time_value = 18;
+}
+
+/// What the link protocol does to a port when its link comes up: Init, with the neighbour known.
+/// What a subnet manager wrote before (LID, keys, tables) stays.
+pub fn link_up(info: &mut PortInfo, width: LinkWidth, neighbor: Neighbor) {
+    info.port_state = PortState::INIT;
+    info.phys_state = PhysState::LINK_UP;
+    info.offline_disabled_reason = OfflineDisabledReason::NONE;
+    info.neighbor_normal = false;
+    info.is_sm_configuration_started = false;
+    info.link_init_reason = LinkInitReason::LINKUP;
+    set_active_link(info, LinkSpeed::G25, width, LINK_MODE_STL, CRC_14);
+    info.neighbor_node_guid = neighbor.node_guid;
+    info.neighbor_port_num = neighbor.port;
+    info.neighbor_node_type = u8::from(neighbor.node_type == NodeType::SWITCH);
+    info.mgmt_allowed = true;
+    info.neighbor_mtu.set(Vl(15), Mtu::B2048);
+}
+
+/// What the link protocol does to a port when its link goes down for `reason`: it looks for a
+/// partner again, and the neighbour is forgotten.
+pub fn link_down(info: &mut PortInfo, reason: LinkDownReason) {
+    info.port_state = PortState::DOWN;
+    info.phys_state = PhysState::POLLING;
+    info.neighbor_normal = false;
+    info.is_sm_configuration_started = false;
+    info.link_init_reason = LinkInitReason::NOP;
+    info.link_down_reason = reason;
+    set_active_link(info, LinkSpeed::NOP, LinkWidth::NOP, 0, 0);
+    info.neighbor_node_guid = Guid(0);
+    info.neighbor_port_num = PortNum(0);
+    info.neighbor_node_type = 0;
+}
+
+fn set_active_link(info: &mut PortInfo, speed: LinkSpeed, width: LinkWidth, mode: u8, crc: u8) {
+    info.link_speed_active = speed;
+    info.link_width_active = width;
+    info.link_width_downgrade_tx_active = width;
+    info.link_width_downgrade_rx_active = width;
+    info.port_link_mode_active = mode;
+    info.port_ltp_crc_mode_active = crc;
+}
+
+/// An HFI with one port and no cable.
+///
+/// # Errors
+/// None in practice: the ports are made to fit NodeInfo.
+pub fn hfi(guid: Guid, name: &str) -> Result<Node, TopologyError> {
+    let ports = vec![unconnected(hfi_port(PortNum(1)))];
+    Node::new(
+        hfi_info(guid, 1),
+        NodeDescription::from_text(name),
+        None,
+        ports,
+    )
+}
+
+/// A switch with `ports` external ports and no cables.
+///
+/// # Errors
+/// None in practice: the ports are made to fit NodeInfo.
+pub fn switch(guid: Guid, system: Guid, name: &str, ports: u8) -> Result<Node, TopologyError> {
+    let external =
+        (1..=ports).map(|port| unconnected(switch_port(PortNum(port), PortType::STANDARD)));
+    let all = std::iter::once(unconnected(management_port())).chain(external);
+    Node::new(
+        switch_node_info(guid, system, ports),
+        NodeDescription::from_text(name),
+        Some(switch_info()),
+        all.collect(),
+    )
+}
+
+fn unconnected(info: PortInfo) -> Port {
+    Port { info, peer: None }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_link_that_bounces_is_as_new_but_for_its_reason() {
+        let neighbor = Neighbor {
+            node_guid: Guid(7),
+            node_type: NodeType::SWITCH,
+            port: PortNum(3),
+        };
+        let mut bounced = hfi_port(PortNum(1));
+        link_up(&mut bounced, LinkWidth::X4, neighbor);
+        let first = bounced;
+        link_down(&mut bounced, LinkDownReason::FM_BOUNCE);
+        assert_eq!(bounced.port_state, PortState::DOWN);
+        assert_eq!(bounced.neighbor_node_guid, Guid(0));
+        link_up(&mut bounced, LinkWidth::X4, neighbor);
+        bounced.link_down_reason = first.link_down_reason;
+        assert_eq!(bounced, first);
+    }
+
+    #[test]
+    fn nodes_have_the_ports_that_their_info_says() {
+        let node = switch(Guid(1), Guid(1), "sw", 48).unwrap();
+        assert_eq!(node.ports().len(), 49);
+        assert!(
+            node.ports()
+                .all(|(number, port)| port.info.local_port_num == number)
+        );
+        assert_eq!(hfi(Guid(2), "host").unwrap().first_port(), PortNum(1));
+    }
+}
