@@ -1,0 +1,84 @@
+//! Routing engines: one file each, behind one small trait.
+
+mod fattree;
+mod rows;
+mod shortestpath;
+mod tiers;
+mod updown;
+
+pub(crate) use fattree::FatTree;
+pub(crate) use shortestpath::ShortestPath;
+pub(crate) use updown::UpDown;
+use weft_fabric::LinearTables;
+
+use crate::network::Network;
+use crate::paths::{Candidates, Paths};
+use crate::routed::EngineUsed;
+
+/// An engine: from the network to tables. What it makes is judged by the certificate afterwards,
+/// so an engine need not prove anything.
+pub(crate) trait Engine {
+    /// Its name in notes and reports.
+    fn name(&self) -> EngineUsed;
+
+    /// Makes the tables.
+    ///
+    /// # Errors
+    /// Why the network does not fit the engine; the next engine is then tried.
+    fn plan(&self, network: &Network) -> Result<Plan, String>;
+}
+
+/// What an engine makes.
+pub(crate) struct Plan {
+    /// Linear tables of all switches.
+    pub(crate) linear: LinearTables,
+    /// The legal next hops, of which adaptive groups are made.
+    pub(crate) paths: Paths,
+    /// How candidates are pruned.
+    pub(crate) pruning: Pruning,
+}
+
+/// Which of the legal next hops are candidates.
+#[derive(Debug, Default)]
+pub(crate) struct Pruning {
+    /// Prefer links inside the chassis, and uplinks where tiers are known.
+    pub(crate) spine_first: bool,
+    /// Tier of each switch, empty where there are none.
+    pub(crate) tier: Vec<u8>,
+}
+
+impl Pruning {
+    /// Fills in a switch's candidates, pruned, in the given order of links.
+    pub(crate) fn fill(
+        &self,
+        candidates: &mut Candidates,
+        network: &Network,
+        paths: &Paths,
+        switch: usize,
+        order: &[u16],
+    ) {
+        let egress = network.egress(switch);
+        let spine = self.spines(network, switch);
+        candidates.fill(network, paths, switch, order, |list| {
+            if list.iter().any(|link| spine[usize::from(*link)]) {
+                list.retain(|link| spine[usize::from(*link)]);
+            }
+            let rate = |link: &u16| egress[usize::from(*link)].rate;
+            let best = list.iter().map(rate).max();
+            list.retain(|link| Some(rate(link)) == best);
+        });
+    }
+
+    /// For each link of a switch whether it leads to a spine: inside its own chassis or upwards.
+    fn spines(&self, network: &Network, switch: usize) -> Vec<bool> {
+        let system = network.switches[switch].system;
+        let on = self.spine_first && (network.has_internal_links || !self.tier.is_empty());
+        let is_spine = |to: usize| {
+            let inside = system.0 != 0 && network.switches[to].system == system;
+            let above = self.tier.get(to) > self.tier.get(switch);
+            on && (inside || above)
+        };
+        let links = network.egress(switch).iter();
+        links.map(|link| is_spine(link.to as usize)).collect()
+    }
+}

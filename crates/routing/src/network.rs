@@ -1,0 +1,257 @@
+//! The topology as the engines see it: dense indices, links between switches in flat arrays.
+
+use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
+use weft_fabric::{Guid, Lid, Lmc, NodeId, Port, PortNum, PortRef, Topology};
+
+use crate::error::RouteError;
+
+/// Most table entries of all switches together: 64 GiB.
+const ENTRIES_LIMIT: u64 = 1 << 36;
+
+/// A working link from one switch to another, seen from the sending end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Egress {
+    /// The port here.
+    pub(crate) port: u8,
+    /// Lanes times the speed of one, 12.5 Gb/s the unit: what the slower direction still carries.
+    pub(crate) rate: u16,
+    /// Cost of the link: 1200 / (25 Gb/s · lanes), divided by what all costs have in common.
+    pub(crate) cost: u16,
+    /// Dense index of the switch at the other end.
+    pub(crate) to: u32,
+}
+
+/// An end port at a switch: its own port 0 or an HFI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndPort {
+    /// The switch's port to it, 0 for itself.
+    pub(crate) port: u8,
+    /// LMC.
+    pub(crate) lmc: Lmc,
+    /// Base LID.
+    pub(crate) lid: Lid,
+    /// Which end port.
+    pub(crate) at: PortRef,
+}
+
+/// A switch.
+#[derive(Debug, Clone)]
+pub(crate) struct Switch {
+    pub(crate) node: NodeId,
+    pub(crate) guid: Guid,
+    pub(crate) system: Guid,
+}
+
+/// All switches with their links and end ports.
+#[derive(Debug, Clone)]
+pub(crate) struct Network {
+    pub(crate) switches: Vec<Switch>,
+    egress_start: Vec<u32>,
+    egress: Vec<Egress>,
+    hfis_start: Vec<u32>,
+    hfis: Vec<EndPort>,
+    management: Vec<Option<EndPort>>,
+    /// Highest LID of any end port.
+    pub(crate) max_lid: u32,
+    /// Some link joins two switches of one chassis.
+    pub(crate) has_internal_links: bool,
+}
+
+impl Network {
+    /// Reads a topology.
+    ///
+    /// # Errors
+    /// [`RouteError`] when LIDs are unusable.
+    pub(crate) fn new(topology: &Topology) -> Result<Self, RouteError> {
+        let mut network = Self {
+            switches: Vec::with_capacity(topology.switches().len()),
+            egress_start: vec![0],
+            egress: Vec::new(),
+            hfis_start: vec![0],
+            hfis: Vec::new(),
+            management: Vec::new(),
+            max_lid: 0,
+            has_internal_links: false,
+        };
+        for &node in topology.switches() {
+            network.add_switch(topology, node);
+        }
+        network.reduce_costs();
+        network.has_internal_links = network.find_internal_links();
+        network.check_lids(topology)?;
+        Ok(network)
+    }
+
+    fn add_switch(&mut self, topology: &Topology, node: NodeId) {
+        let Some(data) = topology.node(node) else {
+            return;
+        };
+        self.switches.push(Switch {
+            node,
+            guid: data.guid(),
+            system: data.info.system_image_guid,
+        });
+        let own = data.port(PortNum(0));
+        let at = PortRef {
+            node,
+            port: PortNum(0),
+        };
+        self.management
+            .push(own.and_then(|port| end_port(0, at, port)));
+        for (number, port) in data.external_ports() {
+            let Some((peer, far)) = working_peer(topology, port) else {
+                continue;
+            };
+            match topology.switch_index(peer.node) {
+                Some(to) if peer.node != node => self.egress.push(Egress {
+                    port: number.0,
+                    rate: rate(port, far),
+                    cost: cost(port, far),
+                    to: to.0,
+                }),
+                Some(_) => {}
+                None => self.hfis.extend(end_port(number.0, peer, far)),
+            }
+        }
+        self.egress_start.push(self.egress.len() as u32);
+        self.hfis_start.push(self.hfis.len() as u32);
+    }
+
+    /// Divides all costs by their greatest common divisor, so that equal links cost 1.
+    fn reduce_costs(&mut self) {
+        let common = self
+            .egress
+            .iter()
+            .fold(0, |common, link| gcd(common, link.cost));
+        for link in &mut self.egress {
+            link.cost /= common.max(1);
+        }
+    }
+
+    fn find_internal_links(&self) -> bool {
+        (0..self.len()).any(|from| {
+            let system = self.switches[from].system;
+            let same = |link: &Egress| self.switches[link.to as usize].system == system;
+            system.0 != 0 && self.egress(from).iter().any(same)
+        })
+    }
+
+    fn check_lids(&mut self, topology: &Topology) -> Result<(), RouteError> {
+        let mut ends: Vec<EndPort> = self.end_ports().collect();
+        ends.sort_by_key(|end| (end.lid, end.at));
+        for end in &ends {
+            if end.lid.0 % end.lmc.lids() != 0 || !end.lid.is_unicast() {
+                let EndPort { at, lid, lmc, .. } = *end;
+                let port = at;
+                return Err(RouteError::LidAlignment { port, lid, lmc });
+            }
+        }
+        for pair in ends.windows(2) {
+            if pair[0].lid.0 + pair[0].lmc.lids() > pair[1].lid.0 {
+                return Err(RouteError::LidShared {
+                    lid: pair[1].lid,
+                    first: pair[0].at,
+                    second: pair[1].at,
+                });
+            }
+        }
+        let highest = |end: &EndPort| end.lid.0 + end.lmc.lids() - 1;
+        self.max_lid = ends.last().map_or(0, highest);
+        self.check_capacity(topology)
+    }
+
+    fn check_capacity(&self, topology: &Topology) -> Result<(), RouteError> {
+        let lid = Lid(self.max_lid);
+        let switches = self.len();
+        if (u64::from(self.max_lid) + 1) * switches as u64 > ENTRIES_LIMIT {
+            return Err(RouteError::TooLarge {
+                lid,
+                switches,
+                limit: ENTRIES_LIMIT,
+            });
+        }
+        for switch in &self.switches {
+            let info = topology.node(switch.node).and_then(|node| node.switch);
+            let cap = info.map_or(0, |info| info.linear_fdb_cap);
+            if cap != 0 && cap <= self.max_lid {
+                let switch = switch.node;
+                return Err(RouteError::LidBeyondTable { lid, switch, cap });
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of switches.
+    pub(crate) fn len(&self) -> usize {
+        self.switches.len()
+    }
+
+    /// A switch's links to other switches, by port.
+    pub(crate) fn egress(&self, switch: usize) -> &[Egress] {
+        slice(&self.egress_start, &self.egress, switch)
+    }
+
+    /// The HFI ports at a switch that have LIDs, by the switch's port.
+    pub(crate) fn hfis(&self, switch: usize) -> &[EndPort] {
+        slice(&self.hfis_start, &self.hfis, switch)
+    }
+
+    /// A switch's own port 0, when it has a LID.
+    pub(crate) fn management(&self, switch: usize) -> Option<&EndPort> {
+        self.management[switch].as_ref()
+    }
+
+    /// All end ports, HFIs first.
+    pub(crate) fn end_ports(&self) -> impl Iterator<Item = EndPort> + '_ {
+        let own = self.management.iter().flatten();
+        self.hfis.iter().chain(own).copied()
+    }
+}
+
+fn slice<'a, T>(start: &[u32], items: &'a [T], index: usize) -> &'a [T] {
+    &items[start[index] as usize..start[index + 1] as usize]
+}
+
+fn end_port(port: u8, at: PortRef, end: &Port) -> Option<EndPort> {
+    (end.info.lid.0 != 0).then_some(EndPort {
+        port,
+        lmc: end.info.lmc,
+        lid: end.info.lid,
+        at,
+    })
+}
+
+/// The other end of a link that is up at both ends.
+fn working_peer<'a>(topology: &'a Topology, port: &Port) -> Option<(PortRef, &'a Port)> {
+    let peer = port.peer?;
+    let far = topology.port(peer)?;
+    let up = |end: &Port| end.info.port_state != PortState::DOWN;
+    (up(port) && up(far)).then_some((peer, far))
+}
+
+/// Lanes that carry traffic in the worse direction; 4 where a port does not say.
+fn lanes(port: &Port, far: &Port) -> u16 {
+    let sent = |end: &Port| end.info.link_width_downgrade_tx_active;
+    let widths = [
+        sent(port),
+        sent(far),
+        port.info.link_width_active,
+        far.info.link_width_active,
+    ];
+    let count = |width: LinkWidth| 16 - width.0.leading_zeros() as u16;
+    let told = widths.into_iter().map(count).filter(|lanes| *lanes != 0);
+    told.min().unwrap_or(4).min(4)
+}
+
+fn rate(port: &Port, far: &Port) -> u16 {
+    let slow = [port, far].map(|end| end.info.link_speed_active == LinkSpeed::G12_5);
+    lanes(port, far) * if slow.contains(&true) { 1 } else { 2 }
+}
+
+fn cost(port: &Port, far: &Port) -> u16 {
+    48 / lanes(port, far)
+}
+
+fn gcd(a: u16, b: u16) -> u16 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

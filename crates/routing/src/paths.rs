@@ -1,0 +1,204 @@
+//! The links over which a switch may forward towards each destination switch.
+
+use std::ops::Range;
+
+use crate::network::{Egress, Network};
+use crate::planes::{Planes, Search};
+
+/// Which links are legal next hops.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    rule: Rule,
+    /// Column of each switch as a destination.
+    column: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Rule {
+    /// Any path of least cost.
+    Shortest(Planes),
+    /// Down where a path of downward links leads there, up otherwise. `rank` grows upwards and is
+    /// different for every switch, so no route turns from down to up and none runs in a circle.
+    UpDown {
+        rank: Vec<u32>,
+        down: Planes,
+        legal: Planes,
+    },
+}
+
+impl Paths {
+    /// Least-cost paths; destinations are numbered as `column` says.
+    pub(crate) fn shortest(network: &Network, column: Vec<u32>) -> Self {
+        let planes = Search {
+            network,
+            allowed: |_, _: &Egress| true,
+            seeds: own_column(&column),
+            last_seed: 0,
+            seeds_only: None,
+        }
+        .run();
+        Self {
+            rule: Rule::Shortest(planes),
+            column,
+        }
+    }
+
+    /// Paths that go up first and then down: `rank` orders the switches, no two alike.
+    pub(crate) fn up_down(network: &Network, column: Vec<u32>, rank: Vec<u32>) -> Self {
+        let down = Search {
+            network,
+            allowed: |from: usize, link: &Egress| rank[link.to as usize] < rank[from],
+            seeds: own_column(&column),
+            last_seed: 0,
+            seeds_only: None,
+        }
+        .run();
+        let legal = Search {
+            network,
+            allowed: |from: usize, link: &Egress| rank[link.to as usize] > rank[from],
+            seeds: |cost, switch, word| down.at(cost, switch, word),
+            last_seed: down.ceiling(),
+            seeds_only: Some(&down),
+        }
+        .run();
+        Self {
+            rule: Rule::UpDown { rank, down, legal },
+            column,
+        }
+    }
+
+    /// The column of a switch as a destination.
+    pub(crate) fn column(&self, switch: usize) -> usize {
+        self.column[switch] as usize
+    }
+
+    fn words(&self) -> usize {
+        match &self.rule {
+            Rule::Shortest(planes) => planes.words(),
+            Rule::UpDown { legal, .. } => legal.words(),
+        }
+    }
+
+    /// Of 64 destinations, those that a link is a legal next hop to.
+    fn legal(&self, from: usize, link: &Egress, word: usize) -> u64 {
+        let to = link.to as usize;
+        match &self.rule {
+            Rule::Shortest(planes) => planes.nearer(from, to, link.cost, word),
+            Rule::UpDown { rank, down, .. } if rank[to] < rank[from] => {
+                down.nearer(from, to, link.cost, word)
+            }
+            Rule::UpDown { down, legal, .. } => {
+                legal.nearer(from, to, link.cost, word) & !down.reached(from)[word]
+            }
+        }
+    }
+}
+
+fn own_column(column: &[u32]) -> impl Fn(u32, usize, usize) -> u64 + Sync + '_ {
+    move |cost, switch, word| {
+        let own = column[switch] as usize;
+        u64::from(cost == 0 && own / 64 == word) << (own % 64)
+    }
+}
+
+/// A switch's candidates for every destination, equal neighbours in the order of columns stored
+/// once.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    /// Index into `runs` by column.
+    run_of: Vec<u32>,
+    /// Range in `links` of each run.
+    runs: Vec<Range<u32>>,
+    links: Vec<u16>,
+    legal: Vec<u64>,
+    keep: Vec<u16>,
+}
+
+impl Candidates {
+    /// Fills in the candidates of one switch. `order` lists its links (indices into
+    /// [`Network::egress`]) in the order in which candidates shall come; `refine` may take some
+    /// out of each list.
+    pub(crate) fn fill(
+        &mut self,
+        network: &Network,
+        paths: &Paths,
+        switch: usize,
+        order: &[u16],
+        mut refine: impl FnMut(&mut Vec<u16>),
+    ) {
+        let egress = network.egress(switch);
+        self.keep.clear();
+        self.keep
+            .extend(order.iter().filter(|link| cheapest(egress, **link)));
+        let count = self.keep.len();
+        self.run_of.clear();
+        self.run_of.resize(network.len(), 0);
+        self.runs.clear();
+        self.links.clear();
+        let mut list: Vec<u16> = Vec::with_capacity(count);
+        let mut last = vec![0u64; count];
+        for word in 0..paths.words() {
+            self.legal.clear();
+            let words = self.keep.iter();
+            self.legal.extend(
+                words.map(|link| paths.legal(switch, &egress[usize::from(*link)], word)),
+            );
+            let mut changes = u64::from(word == 0);
+            for (now, last) in self.legal.iter().zip(&mut last) {
+                changes |= now ^ (now << 1 | *last);
+                *last = now >> 63;
+            }
+            let columns = (network.len() - word * 64).min(64);
+            self.split(word * 64, columns, changes, &mut list, &mut refine);
+        }
+    }
+
+    /// Cuts 64 columns into runs where the set of candidates changes.
+    fn split(
+        &mut self,
+        base: usize,
+        columns: usize,
+        changes: u64,
+        list: &mut Vec<u16>,
+        refine: &mut impl FnMut(&mut Vec<u16>),
+    ) {
+        let mut from = 0;
+        while from < columns {
+            if changes >> from & 1 == 1 {
+                list.clear();
+                let set = self.keep.iter().zip(&self.legal);
+                list.extend(
+                    set.filter(|(_, word)| *word >> from & 1 == 1)
+                        .map(|(link, _)| *link),
+                );
+                refine(list);
+                let start = self.links.len() as u32;
+                self.links.extend_from_slice(list);
+                self.runs.push(start..self.links.len() as u32);
+            }
+            let rest = changes & u64::MAX.checked_shl(from as u32 + 1).unwrap_or(0);
+            let to = (rest.trailing_zeros() as usize).min(columns);
+            self.run_of[base + from..base + to].fill(self.runs.len() as u32 - 1);
+            from = to;
+        }
+    }
+
+    /// The number of a column's run; columns with one number have the same candidates.
+    pub(crate) fn run(&self, column: usize) -> u32 {
+        self.run_of[column]
+    }
+
+    /// The candidates of a run, as indices into the switch's links.
+    pub(crate) fn links(&self, run: u32) -> &[u16] {
+        let range = &self.runs[run as usize];
+        &self.links[range.start as usize..range.end as usize]
+    }
+}
+
+/// Whether no link to the same neighbour costs less.
+fn cheapest(egress: &[Egress], link: u16) -> bool {
+    let Egress { to, cost, .. } = egress[usize::from(link)];
+    egress
+        .iter()
+        .all(|other| other.to != to || other.cost >= cost)
+}

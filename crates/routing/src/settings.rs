@@ -1,0 +1,150 @@
+//! What the administrator may choose about routing.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use weft_fabric::{NodeId, PortRef};
+use weft_wire::sm::SwitchInfo;
+
+/// The engines that a configuration can name (`<RoutingAlgorithm>`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EngineKind {
+    /// `shortestpath`: least cost, balanced port by port.
+    #[default]
+    ShortestPath,
+    /// `fattree`: least cost, spread by a switch's place in its tier.
+    FatTree,
+}
+
+/// How to route.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The engine asked for.
+    pub engine: EngineKind,
+    /// `<SpineFirstRouting>`: inside a director chassis prefer links to its own spines. The fat
+    /// tree engine always does.
+    pub spine_first: bool,
+    /// Read by the fat tree engine only.
+    pub fat_tree: FatTreeSettings,
+    /// Adaptive routing, none when it is off.
+    pub adaptive: Option<AdaptiveSettings>,
+}
+
+/// The section `<FatTreeTopology>`, device groups resolved to nodes and ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FatTreeSettings {
+    /// Number of tiers of switches, 1 to 10.
+    pub tier_count: u8,
+    /// All HFIs are on the lowest tier: tiers are counted upwards from them. Otherwise they are
+    /// counted downwards from [`Self::core_switches`].
+    pub fis_on_same_tier: bool,
+    /// The switches of the highest tier; read when [`Self::fis_on_same_tier`] is off.
+    pub core_switches: BTreeSet<NodeId>,
+    /// HFI ports that are placed after all others, so that they are balanced among themselves.
+    pub route_last: BTreeSet<PortRef>,
+    /// Places a destination by its number on its edge switch, not by counting.
+    pub pass_through: bool,
+    /// With three tiers, lets all routes to one edge switch meet at one core switch.
+    pub converge: bool,
+}
+
+impl Default for FatTreeSettings {
+    fn default() -> Self {
+        Self {
+            tier_count: 3,
+            fis_on_same_tier: true,
+            core_switches: BTreeSet::new(),
+            route_last: BTreeSet::new(),
+            pass_through: false,
+            converge: false,
+        }
+    }
+}
+
+/// How a switch chooses a new port (`AdaptiveRouting.Algorithm`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AdaptiveAlgorithm {
+    /// Any port of the group.
+    Random,
+    /// The least loaded one.
+    Greedy,
+    /// Any of the least loaded ones.
+    #[default]
+    RandomGreedy,
+}
+
+/// The section `<AdaptiveRouting>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdaptiveSettings {
+    /// Only routes whose port is lost are moved, congested ones stay.
+    pub lost_route_only: bool,
+    /// How a new port is chosen.
+    pub algorithm: AdaptiveAlgorithm,
+    /// Least time between two moves: 64 ms · 2^value, 0 to 7.
+    pub frequency: u8,
+    /// Congestion that moves a route, 1 (100 %) to 7 (55 %); 0 is the firmware's choice.
+    pub threshold: u8,
+}
+
+impl Default for AdaptiveSettings {
+    fn default() -> Self {
+        Self {
+            lost_route_only: false,
+            algorithm: AdaptiveAlgorithm::default(),
+            frequency: 0,
+            threshold: 3,
+        }
+    }
+}
+
+/// The adaptive-routing register of a switch (`STL_SWITCH_INFO.AdaptiveRouting`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AdaptiveRegister {
+    /// On.
+    pub enable: bool,
+    /// Suspended while tables change.
+    pub pause: bool,
+    /// 0 random, 1 greedy, 2 random among the least loaded.
+    pub algorithm: u8,
+    /// 64 ms · 2^value, 0 to 7.
+    pub frequency: u8,
+    /// Only lost routes.
+    pub lost_routes_only: bool,
+    /// 0 to 7.
+    pub threshold: u8,
+}
+
+impl AdaptiveRegister {
+    /// What a switch should hold while nothing changes; all off where it cannot route adaptively.
+    pub fn wanted(settings: Option<&AdaptiveSettings>, switch: &SwitchInfo) -> Self {
+        let Some(settings) = settings.filter(|_| switch.is_adaptive_routing_supported) else {
+            return Self::default();
+        };
+        Self {
+            enable: true,
+            pause: false,
+            algorithm: settings.algorithm as u8,
+            frequency: settings.frequency.min(7),
+            lost_routes_only: settings.lost_route_only,
+            threshold: settings.threshold.min(7),
+        }
+    }
+
+    /// The same, suspended: what is written before tables change.
+    pub fn paused(self) -> Self {
+        Self {
+            pause: self.enable,
+            ..self
+        }
+    }
+
+    /// Puts it into a SwitchInfo to be set.
+    pub fn store(self, info: &mut SwitchInfo) {
+        info.ar_enable = self.enable;
+        info.ar_pause = self.pause;
+        info.ar_algorithm = self.algorithm;
+        info.ar_frequency = self.frequency;
+        info.ar_lost_routes_only = self.lost_routes_only;
+        info.ar_threshold = self.threshold;
+    }
+}
