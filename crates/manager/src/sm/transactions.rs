@@ -1,0 +1,312 @@
+//! Requests that wait for their answers: bounded in number, matched exactly, sent again with
+//! growing patience, given up in bounded time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use weft_fabric::Tick;
+use weft_wire::header::method;
+use weft_wire::smp::SmpView;
+
+use super::rtt::RoundTrip;
+
+/// How much may be under way, and how long to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// Requests outstanding to all targets together, 1 to 65,536.
+    pub total: usize,
+    /// Requests outstanding to one target.
+    pub per_target: u8,
+    /// First timeout while no round trip has been measured, nanoseconds.
+    pub first_timeout_ns: u64,
+    /// Shortest first timeout, nanoseconds.
+    pub floor_ns: u64,
+    /// Longest single timeout, nanoseconds.
+    pub ceiling_ns: u64,
+    /// Attempts that are always made.
+    pub attempts: u32,
+    /// No further attempt starts that would end later than this after the first, nanoseconds.
+    pub patience_ns: u64,
+}
+
+/// Whom a request is for, and how patient to be with it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    /// Dense index of the node.
+    pub node: u32,
+    /// What is known of its round trip.
+    pub round_trip: RoundTrip,
+    /// It did not answer the last time: two attempts are enough.
+    pub silent: bool,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Pending<T> {
+    node: u32,
+    tag: T,
+    mad: Vec<u8>,
+    attempt: u32,
+    silent: bool,
+    first_sent: Tick,
+    timeout_ns: u64,
+    expires: Tick,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    generation: u16,
+    pending: Option<Pending<T>>,
+}
+
+/// A request with its answer.
+#[derive(Debug)]
+pub(crate) struct Answered<T> {
+    /// The node that was asked.
+    pub node: u32,
+    /// What the asker attached.
+    pub tag: T,
+    /// The request as it was sent.
+    pub request: Vec<u8>,
+    /// Nanoseconds from sending to the answer, none when it was sent more than once.
+    pub round_trip_ns: Option<u64>,
+}
+
+/// What a timeout leads to.
+#[derive(Debug)]
+pub(crate) enum Expired<T> {
+    /// Send this datagram again.
+    Again(Vec<u8>),
+    /// The node did not answer.
+    GivenUp {
+        /// The node that was asked.
+        node: u32,
+        /// What the asker attached.
+        tag: T,
+        /// The request.
+        request: Vec<u8>,
+        /// How often it was sent.
+        attempts: u32,
+    },
+}
+
+/// The outstanding requests; `T` is what an asker attaches to find its way when the answer comes.
+#[derive(Debug)]
+pub(crate) struct Transactions<T> {
+    budget: Budget,
+    slots: Vec<Slot<T>>,
+    free: Vec<u16>,
+    timers: BinaryHeap<Reverse<(Tick, u16, u16, u32)>>,
+    outstanding: usize,
+    overall: RoundTrip,
+}
+
+/// The transaction's slot and its generation, in the lower half of the identifier: a kernel may
+/// replace the upper half by its own.
+fn transaction_id(slot: u16, generation: u16) -> u64 {
+    u64::from(generation) << 16 | u64::from(slot)
+}
+
+const TRANSACTION_ID_AT: usize = 8;
+const INITIAL_PATH: std::ops::Range<usize> = 40..104;
+
+impl<T: Copy> Transactions<T> {
+    pub(crate) fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            slots: Vec::new(),
+            free: Vec::new(),
+            timers: BinaryHeap::new(),
+            outstanding: 0,
+            overall: RoundTrip::default(),
+        }
+    }
+
+    /// Changes the bounds; requests under way keep theirs.
+    pub(crate) fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Round trip of all targets together.
+    pub(crate) fn overall(&self) -> RoundTrip {
+        self.overall
+    }
+
+    /// Requests that wait for their answers.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    /// Whether one more may be sent.
+    pub(crate) fn has_room(&self) -> bool {
+        self.outstanding < self.budget.total.min(usize::from(u16::MAX))
+    }
+
+    /// Registers a request and writes its transaction identifier into it. The caller has seen
+    /// [`Self::has_room`].
+    pub(crate) fn begin(&mut self, now: Tick, target: Target, tag: T, mad: &mut [u8]) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                generation: 0,
+                pending: None,
+            });
+            (self.slots.len() - 1) as u16
+        });
+        let timeout_ns = self.first_timeout(&target.round_trip);
+        let expires = Tick(now.0.saturating_add(timeout_ns));
+        let entry = &mut self.slots[usize::from(slot)];
+        entry.generation = entry.generation.wrapping_add(1);
+        let id = transaction_id(slot, entry.generation);
+        if let Some(to) = mad.get_mut(TRANSACTION_ID_AT..TRANSACTION_ID_AT + 8) {
+            to.copy_from_slice(&id.to_be_bytes());
+        }
+        entry.pending = Some(Pending {
+            node: target.node,
+            tag,
+            mad: mad.to_vec(),
+            attempt: 1,
+            silent: target.silent,
+            first_sent: now,
+            timeout_ns,
+            expires,
+        });
+        let generation = entry.generation;
+        self.outstanding += 1;
+        self.arm(expires, slot, generation, 1);
+    }
+
+    fn first_timeout(&self, target: &RoundTrip) -> u64 {
+        let budget = &self.budget;
+        let measured = target.timeout_ns().max(self.overall.timeout_ns());
+        let timeout = measured.unwrap_or(budget.first_timeout_ns);
+        timeout.clamp(budget.floor_ns, budget.ceiling_ns.max(budget.floor_ns))
+    }
+
+    fn arm(&mut self, at: Tick, slot: u16, generation: u16, attempt: u32) {
+        if self.timers.len() > 4 * self.slots.len() + 64 {
+            let slots = &self.slots;
+            self.timers
+                .retain(|Reverse((_, slot, generation, attempt))| {
+                    is_current(slots, *slot, *generation, *attempt)
+                });
+        }
+        self.timers.push(Reverse((at, slot, generation, attempt)));
+    }
+
+    /// Finds the request that a response answers and ends it. None for a response that nobody
+    /// waits for, or that does not fit its request.
+    pub(crate) fn answer(&mut self, now: Tick, response: &SmpView<'_>, mad: &[u8]) -> Option<Answered<T>> {
+        let id = response.header.transaction_id as u32;
+        let (slot, generation) = (id as u16, (id >> 16) as u16);
+        let entry = self.slots.get_mut(usize::from(slot))?;
+        let pending = entry.pending.as_ref()?;
+        if entry.generation != generation || !fits(&pending.mad, response, mad) {
+            return None;
+        }
+        let pending = entry.pending.take()?;
+        self.free.push(slot);
+        self.outstanding -= 1;
+        let round_trip_ns = (pending.attempt == 1).then(|| now.0.saturating_sub(pending.first_sent.0));
+        round_trip_ns.into_iter().for_each(|ns| self.overall.sample(ns));
+        Some(Answered {
+            node: pending.node,
+            tag: pending.tag,
+            request: pending.mad,
+            round_trip_ns,
+        })
+    }
+
+    /// The next request whose time is up, none when all may still wait.
+    pub(crate) fn expire(&mut self, now: Tick) -> Option<Expired<T>> {
+        loop {
+            let Reverse((at, slot, generation, attempt)) = *self.timers.peek()?;
+            let current = is_current(&self.slots, slot, generation, attempt);
+            if current && at > now {
+                return None;
+            }
+            self.timers.pop();
+            if current {
+                return self.time_out(now, slot);
+            }
+        }
+    }
+
+    fn time_out(&mut self, now: Tick, slot: u16) -> Option<Expired<T>> {
+        let budget = self.budget;
+        let entry = self.slots.get_mut(usize::from(slot))?;
+        let pending = entry.pending.as_mut()?;
+        let next_ns = (2 * pending.timeout_ns).min(budget.ceiling_ns.max(budget.floor_ns));
+        let waited_ns = now.0.saturating_sub(pending.first_sent.0);
+        let within = waited_ns.saturating_add(next_ns) <= budget.patience_ns;
+        let more = pending.attempt < budget.attempts || within;
+        if !more || (pending.silent && pending.attempt >= 2) {
+            let pending = entry.pending.take()?;
+            self.free.push(slot);
+            self.outstanding -= 1;
+            return Some(Expired::GivenUp {
+                node: pending.node,
+                tag: pending.tag,
+                request: pending.mad,
+                attempts: pending.attempt,
+            });
+        }
+        pending.attempt += 1;
+        pending.timeout_ns = next_ns;
+        pending.expires = Tick(now.0.saturating_add(next_ns));
+        let (expires, attempt, mad) = (pending.expires, pending.attempt, pending.mad.clone());
+        let generation = entry.generation;
+        self.arm(expires, slot, generation, attempt);
+        Some(Expired::Again(mad))
+    }
+
+    /// When [`Self::expire`] has something to say next.
+    pub(crate) fn deadline(&self) -> Option<Tick> {
+        // The heap's top may be out of date and early, never late: that costs one empty call.
+        self.timers.peek().filter(|_| self.outstanding > 0).map(|Reverse((at, ..))| *at)
+    }
+
+    /// Drops timers of requests that are over from the top of the heap, so that
+    /// [`Self::deadline`] is exact.
+    pub(crate) fn settle(&mut self) {
+        while let Some(Reverse((_, slot, generation, attempt))) = self.timers.peek() {
+            if is_current(&self.slots, *slot, *generation, *attempt) {
+                return;
+            }
+            self.timers.pop();
+        }
+    }
+}
+
+fn is_current<T>(slots: &[Slot<T>], slot: u16, generation: u16, attempt: u32) -> bool {
+    slots.get(usize::from(slot)).is_some_and(|entry| {
+        entry.generation == generation
+            && entry.pending.as_ref().is_some_and(|pending| pending.attempt == attempt)
+    })
+}
+
+/// Whether a response has the class, the attribute, the modifier and the route of its request.
+fn fits(request: &[u8], response: &SmpView<'_>, mad: &[u8]) -> bool {
+    let Ok(asked) = SmpView::parse(request) else {
+        return false;
+    };
+    let same_route = match (asked.directed, response.directed) {
+        (Some(_), Some(_)) => {
+            asked.header.hop_count == response.header.hop_count
+                && request.get(INITIAL_PATH) == mad.get(INITIAL_PATH)
+        }
+        (None, None) => true,
+        _ => false,
+    };
+    same_route
+        && response.header.method == method::GET_RESP
+        && response.header.attribute_id == asked.header.attribute_id
+        && response.header.attribute_modifier == asked.header.attribute_modifier
+}
+
+#[cfg(test)]
+#[path = "transactions_tests.rs"]
+mod tests;
