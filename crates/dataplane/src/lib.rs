@@ -1,1 +1,36 @@
-//! Placeholder.
+//! The fabric's devices as hardware: registers, links and forwarding.
+//!
+//! A [`Network`] holds every switch and HFI of a [`weft_fabric::Topology`]: the registers that
+//! agents read and write, the links' state machines, the forwarding of a datagram hop by hop
+//! through the programmed tables, and the counters that this moves. It knows no management
+//! protocol: agents translate datagrams to registers.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`counters`] | performance counters of ports and their VLs |
+//! | [`tables`] | tables whose contents many ports have in common |
+//! | [`registers`] | registers of a port |
+//! | [`switch`] | registers of a switch |
+//! | [`device`] | registers that all nodes have |
+//! | [`network`] | all devices, and their ports by index |
+//! | [`link`] | link state machine |
+//! | [`settings`] | what a write to a port's registers does |
+//! | [`forward`] | the way of a packet |
+
+pub mod counters;
+pub mod device;
+pub mod forward;
+pub mod link;
+pub mod network;
+pub mod registers;
+pub mod settings;
+pub mod switch;
+pub mod tables;
+
+pub use counters::{Counter, VlCounter};
+pub use device::Device;
+pub use forward::{Arrival, Channel, Drop};
+pub use network::{Network, PortIndex};
+pub use registers::{PortRegisters, PortTable};
+pub use settings::Refused;
+pub use switch::SwitchRegisters;

@@ -1,0 +1,212 @@
+//! The way of a packet: hop by hop through the programmed tables.
+
+use weft_fabric::enums::PortState;
+use weft_fabric::{Lid, NodeId, PortNum, Sc, Sl, Vl};
+
+use crate::counters::{Counter, VL15, VlCounter};
+use crate::network::{NONE, Network, PortIndex};
+use crate::registers::PortTable;
+
+/// Most links that a packet crosses; a packet that would cross more runs in a circle.
+pub const HOPS_MAX: u32 = 64;
+
+/// Bytes around a datagram on the link: local route header 8, base transport header 12, datagram
+/// header 8, CRC 4.
+pub const HEADERS_LEN: usize = 32;
+
+/// The flits of a packet that carries a datagram of `len` bytes.
+pub fn flits(len: usize) -> u64 {
+    (len + HEADERS_LEN).div_ceil(8) as u64
+}
+
+/// How a packet travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// On VL15, over every link that is up.
+    Management,
+    /// On the lanes that its service level is mapped to, over active links only.
+    Data(Sl),
+}
+
+/// Where a packet came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The node.
+    pub node: NodeId,
+    /// The port it came in by; where it started, if it crossed no link.
+    pub port: PortIndex,
+    /// Links crossed.
+    pub hops: u32,
+}
+
+/// Where and why a packet was dropped; the counters say so too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drop {
+    /// The egress port has no link, or none in the state that the packet needs.
+    NotUp(PortIndex),
+    /// No table of the switch has the destination. The port is where it came in.
+    Unreachable(PortIndex),
+    /// It came to an HFI with another LID.
+    NotMine(PortIndex),
+    /// It crossed [`HOPS_MAX`] links.
+    Circle(PortIndex),
+}
+
+impl Network {
+    /// Takes a packet over the link of a port and says where it comes in.
+    ///
+    /// # Errors
+    /// [`Drop::NotUp`].
+    #[inline]
+    pub fn cross(&mut self, from: PortIndex, flits: u64, lane: Vl) -> Result<PortIndex, Drop> {
+        let end = &mut self.links[from.0 as usize];
+        let needed = if lane == VL15 {
+            PortState::INIT
+        } else {
+            PortState::ACTIVE
+        };
+        if end.state < needed || end.peer == NONE {
+            return Err(self.discard(from, lane));
+        }
+        let to = PortIndex(end.peer);
+        if lane == VL15 {
+            end.management.sent(flits);
+            self.links[to.0 as usize].management.received(flits);
+        } else {
+            // A port that is only initialised drops data.
+            if self.state(to) < PortState::ARMED {
+                return Err(self.discard(from, lane));
+            }
+            self.count_data(from, to, flits, lane);
+        }
+        Ok(to)
+    }
+
+    fn count_data(&mut self, from: PortIndex, to: PortIndex, flits: u64, lane: Vl) {
+        let sent = self.counters(from);
+        sent.add_lane(lane, VlCounter::XmitData, flits);
+        sent.add_lane(lane, VlCounter::XmitPkts, 1);
+        let received = self.counters(to);
+        received.add_lane(lane, VlCounter::RcvData, flits);
+        received.add_lane(lane, VlCounter::RcvPkts, 1);
+    }
+
+    #[cold]
+    fn discard(&mut self, at: PortIndex, lane: Vl) -> Drop {
+        self.counters(at).add_lane(lane, VlCounter::XmitDiscards, 1);
+        Drop::NotUp(at)
+    }
+
+    /// Routes a packet by its destination LID from an end port: an HFI's port or port 0 of a
+    /// switch.
+    ///
+    /// # Errors
+    /// [`Drop`] when it does not arrive.
+    pub fn route(
+        &mut self,
+        from: PortIndex,
+        slid: Lid,
+        dlid: Lid,
+        channel: Channel,
+        flits: u64,
+    ) -> Result<Arrival, Drop> {
+        let mut at = from;
+        let mut hops = 0;
+        let mut sc = self.channel_of(from, channel);
+        if self.links[from.0 as usize].switch == NONE {
+            if self.is_own_lid(from, dlid) {
+                return Ok(self.arrival(from, 0));
+            }
+            at = self.cross(from, flits, self.lane(from, sc))?;
+            hops = 1;
+        }
+        while hops < HOPS_MAX {
+            let switch = self.links[at.0 as usize].switch;
+            if switch == NONE {
+                return self.accept(at, dlid, hops);
+            }
+            let (ingress, last) = (
+                self.links[at.0 as usize].number,
+                self.links[at.0 as usize].last,
+            );
+            let Some(egress) = self.switches[switch as usize].egress(dlid) else {
+                return Err(self.unreachable(at, slid, dlid));
+            };
+            if egress == PortNum(0) {
+                return Ok(self.arrival(at, hops));
+            }
+            if egress > last {
+                return Err(self.unreachable(at, slid, dlid));
+            }
+            let out = PortIndex(at.0 - u32::from(ingress.0) + u32::from(egress.0));
+            sc = self.next_channel(at, ingress, egress, sc);
+            at = self.cross(out, flits, self.lane(out, sc))?;
+            hops += 1;
+        }
+        self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
+        Err(Drop::Circle(at))
+    }
+
+    fn arrival(&self, port: PortIndex, hops: u32) -> Arrival {
+        Arrival {
+            node: self.node_of(port),
+            port,
+            hops,
+        }
+    }
+
+    fn accept(&mut self, at: PortIndex, dlid: Lid, hops: u32) -> Result<Arrival, Drop> {
+        if self.is_own_lid(at, dlid) {
+            return Ok(self.arrival(at, hops));
+        }
+        self.counters(at).add(Counter::RcvErrors, 1);
+        Err(Drop::NotMine(at))
+    }
+
+    /// Whether an end port answers to a LID.
+    #[inline]
+    pub fn is_own_lid(&self, at: PortIndex, lid: Lid) -> bool {
+        let end = &self.links[at.0 as usize];
+        end.lid != 0 && lid.0 >> end.lmc == end.lid >> end.lmc
+    }
+
+    #[cold]
+    fn unreachable(&mut self, at: PortIndex, slid: Lid, dlid: Lid) -> Drop {
+        self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
+        self.ports[at.0 as usize].relay_error = Some((slid.0, dlid.0));
+        Drop::Unreachable(at)
+    }
+
+    fn channel_of(&self, at: PortIndex, channel: Channel) -> Option<Sc> {
+        match channel {
+            Channel::Management => None,
+            Channel::Data(sl) => Some(Sc(self.entry(at, PortTable::SlToSc, sl.0))),
+        }
+    }
+
+    fn next_channel(
+        &self,
+        at: PortIndex,
+        ingress: PortNum,
+        egress: PortNum,
+        sc: Option<Sc>,
+    ) -> Option<Sc> {
+        let sc = sc?;
+        let end = &self.links[at.0 as usize];
+        let ports = self.devices[end.node as usize].info.num_ports;
+        let map = self.switches[end.switch as usize].channel_map(ingress, egress, ports);
+        // What starts at port 0 keeps its channel: the map has no row for it.
+        Some(map.get(usize::from(sc.0)).map_or(sc, |next| Sc(*next)))
+    }
+
+    /// The lane of a service channel at an egress port; none is management's.
+    #[inline]
+    fn lane(&self, out: PortIndex, sc: Option<Sc>) -> Vl {
+        sc.map_or(VL15, |sc| Vl(self.entry(out, PortTable::ScToVlt, sc.0)))
+    }
+
+    fn entry(&self, at: PortIndex, table: PortTable, key: u8) -> u8 {
+        let entries = self.port(at).table(table);
+        entries.get(usize::from(key)).map_or(0, |entry| entry & 31)
+    }
+}

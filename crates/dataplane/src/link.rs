@@ -1,0 +1,289 @@
+//! The link state machine: training, arming, activating, going down.
+
+use weft_fabric::enums::{
+    LinkDownReason, LinkWidth, NodeType, OfflineDisabledReason, PhysState, PortState, PortType,
+};
+use weft_fabric::powered_on::{self, Neighbor};
+use weft_fabric::{NodeId, PortNum};
+
+use crate::counters::Counter;
+use crate::network::{Network, PortIndex};
+use crate::settings::Refused;
+
+impl Network {
+    /// Sets the link registers of a node's ports as they are when nothing is at the other end, and
+    /// port 0 of a switch active.
+    pub(crate) fn reset_link_registers(&mut self, id: NodeId) {
+        let Some(device) = self.device(id) else {
+            return;
+        };
+        let switch = device.is_switch();
+        for (number, at) in device.ports() {
+            if switch && number.0 == 0 {
+                self.set_state(at, PortState::ACTIVE);
+                let info = &mut self.ports[at.0 as usize].info;
+                info.phys_state = PhysState::LINK_UP;
+                info.neighbor_normal = true;
+            } else {
+                self.set_down(at, LinkDownReason::NONE);
+            }
+            self.refresh_lid(at);
+        }
+    }
+
+    fn set_state(&mut self, at: PortIndex, state: PortState) {
+        self.links[at.0 as usize].state = state;
+        self.ports[at.0 as usize].info.port_state = state;
+    }
+
+    /// What the registers say while there is no link.
+    fn set_down(&mut self, at: PortIndex, reason: LinkDownReason) {
+        let cabled = self.peer(at).is_some() && !self.links[at.0 as usize].cut;
+        let registers = &mut self.ports[at.0 as usize];
+        powered_on::link_down(&mut registers.info, reason);
+        let (phys, why) = if registers.disabled {
+            (PhysState::DISABLED, OfflineDisabledReason::SMA_DISABLED)
+        } else if cabled {
+            (PhysState::POLLING, OfflineDisabledReason::NONE)
+        } else {
+            (PhysState::OFFLINE, no_media(registers.info.port_type))
+        };
+        registers.info.phys_state = phys;
+        registers.info.offline_disabled_reason = why;
+        self.set_state(at, PortState::DOWN);
+    }
+
+    /// Brings a link up if both its ends can.
+    pub(crate) fn train(&mut self, at: PortIndex) {
+        let Some(peer) = self.peer(at) else {
+            return;
+        };
+        if self.state(at) != PortState::DOWN || !self.may_train(at) || !self.may_train(peer) {
+            return;
+        }
+        let Some(width) = self.common_width(at, peer) else {
+            return;
+        };
+        for (end, other) in [(at, peer), (peer, at)] {
+            let neighbor = self.neighbor(other);
+            let info = &mut self.ports[end.0 as usize].info;
+            powered_on::link_up(info, width, neighbor);
+            self.set_state(end, PortState::INIT);
+            self.note_change(end);
+        }
+    }
+
+    fn may_train(&self, at: PortIndex) -> bool {
+        let end = &self.links[at.0 as usize];
+        !end.cut && !self.port(at).disabled && self.device_at(self.node_of(at)).powered
+    }
+
+    /// The widest width that both ends may use, none when they have no width or no speed in common.
+    fn common_width(&self, a: PortIndex, b: PortIndex) -> Option<LinkWidth> {
+        let (a, b) = (self.port(a).info(), self.port(b).info());
+        let speeds = a.link_speed_enabled.0 & b.link_speed_enabled.0;
+        let widths = a.link_width_enabled.0 & b.link_width_enabled.0;
+        (speeds != 0 && widths != 0).then(|| LinkWidth(1 << widths.ilog2()))
+    }
+
+    fn neighbor(&self, at: PortIndex) -> Neighbor {
+        let device = self.device_at(self.node_of(at));
+        Neighbor {
+            node_guid: device.info.node_guid,
+            node_type: if device.is_switch() {
+                NodeType::SWITCH
+            } else {
+                NodeType::HFI
+            },
+            port: self.number_of(at),
+        }
+    }
+
+    /// Takes a link down, with the reason at this end and the one that the neighbour told.
+    pub(crate) fn take_down(&mut self, at: PortIndex, reason: LinkDownReason) {
+        let up = self.state(at) != PortState::DOWN;
+        let reason_before = self.port(at).info().link_down_reason;
+        self.set_down(at, if up { reason } else { reason_before });
+        if !up {
+            return;
+        }
+        self.counters(at).add(Counter::LinkDowned, 1);
+        self.note_change(at);
+        if let Some(peer) = self.peer(at) {
+            self.set_down(peer, LinkDownReason::NEIGHBOR_UNKNOWN);
+            self.ports[peer.0 as usize].info.neighbor_link_down_reason = reason;
+            self.counters(peer).add(Counter::LinkDowned, 1);
+            self.note_change(peer);
+        }
+    }
+
+    /// A switch notes that a link of it came up or went down.
+    fn note_change(&mut self, at: PortIndex) {
+        let id = self.node_of(at);
+        if let Some(registers) = self.switch_mut(id) {
+            registers.info.port_state_change = true;
+            if !self.changed.contains(&id) {
+                self.changed.push(id);
+            }
+        }
+    }
+
+    /// The subnet manager begins to configure a port: the S flag of its request.
+    pub fn start_configuration(&mut self, at: PortIndex) {
+        if self.state(at) == PortState::INIT {
+            self.ports[at.0 as usize].info.is_sm_configuration_started = true;
+        }
+    }
+
+    /// Changes a port's state as a Set of PortStates asks; [`PortState::NOP`] and
+    /// [`PhysState::NOP`] change nothing.
+    ///
+    /// # Errors
+    /// [`Refused`] when the change is not allowed: see [`PortState`] and
+    /// `PortStates.IsSMConfigurationStarted`, `NeighborNormal` of the vendor's headers.
+    pub fn request_state(
+        &mut self,
+        at: PortIndex,
+        state: PortState,
+        phys: PhysState,
+    ) -> Result<(), Refused> {
+        if self.is_management_port(at) {
+            let harmless = matches!(state, PortState::NOP | PortState::ARMED | PortState::ACTIVE);
+            return if harmless && phys == PhysState::NOP {
+                Ok(())
+            } else {
+                Err(Refused)
+            };
+        }
+        match (state, phys) {
+            (PortState::NOP, PhysState::NOP) => Ok(()),
+            (PortState::NOP | PortState::DOWN, PhysState::DISABLED) => {
+                self.disable(at);
+                Ok(())
+            }
+            (PortState::DOWN, PhysState::NOP)
+            | (PortState::NOP | PortState::DOWN, PhysState::POLLING) => {
+                self.bounce(at);
+                Ok(())
+            }
+            (PortState::ARMED, PhysState::NOP) => self.arm(at),
+            (PortState::ACTIVE, PhysState::NOP) => self.activate(at),
+            _ => Err(Refused),
+        }
+    }
+
+    fn is_management_port(&self, at: PortIndex) -> bool {
+        self.number_of(at) == PortNum(0)
+    }
+
+    fn disable(&mut self, at: PortIndex) {
+        self.ports[at.0 as usize].disabled = true;
+        self.take_down(at, LinkDownReason::SMA_DISABLED);
+    }
+
+    /// Takes the link down and lets it come up again; enables a port that was disabled.
+    fn bounce(&mut self, at: PortIndex) {
+        self.ports[at.0 as usize].disabled = false;
+        self.take_down(at, LinkDownReason::FM_BOUNCE);
+        self.train(at);
+    }
+
+    fn arm(&mut self, at: PortIndex) -> Result<(), Refused> {
+        let started = self.port(at).info().is_sm_configuration_started;
+        match self.state(at) {
+            PortState::ARMED if started => Ok(()),
+            PortState::INIT if started => {
+                self.set_state(at, PortState::ARMED);
+                if let Some(peer) = self.peer(at) {
+                    self.ports[peer.0 as usize].info.neighbor_normal = true;
+                }
+                Ok(())
+            }
+            _ => Err(Refused),
+        }
+    }
+
+    fn activate(&mut self, at: PortIndex) -> Result<(), Refused> {
+        let info = self.port(at).info();
+        let ready = info.is_sm_configuration_started && info.neighbor_normal;
+        match self.state(at) {
+            PortState::ACTIVE => Ok(()),
+            PortState::ARMED if ready => {
+                self.set_state(at, PortState::ACTIVE);
+                self.follow(at);
+                Ok(())
+            }
+            _ => Err(Refused),
+        }
+    }
+
+    /// The neighbour of a port that has just become active follows it where that is enabled.
+    fn follow(&mut self, at: PortIndex) {
+        let Some(peer) = self.peer(at) else {
+            return;
+        };
+        let enabled = self.port(peer).info().is_active_optimize_enabled;
+        if enabled && self.state(peer) == PortState::ARMED {
+            self.set_state(peer, PortState::ACTIVE);
+        }
+    }
+
+    /// Whether a port has a cable, cut or not.
+    pub fn has_cable(&self, at: PortIndex) -> bool {
+        self.peer(at).is_some()
+    }
+
+    /// Cuts the cable at a port.
+    pub fn cut_cable(&mut self, at: PortIndex) {
+        let ends = [Some(at), self.peer(at)];
+        for end in ends.into_iter().flatten() {
+            self.links[end.0 as usize].cut = true;
+        }
+        self.take_down(at, LinkDownReason::UNKNOWN);
+    }
+
+    /// Mends the cable at a port; the link comes up unless something else keeps it down.
+    pub fn mend_cable(&mut self, at: PortIndex) {
+        let ends = [Some(at), self.peer(at)];
+        for end in ends.into_iter().flatten() {
+            if std::mem::replace(&mut self.links[end.0 as usize].cut, false) {
+                let reason = self.port(end).info().link_down_reason;
+                self.set_down(end, reason);
+            }
+        }
+        self.train(at);
+    }
+
+    /// Takes a node's power: its links go down, its registers are lost.
+    pub fn power_off(&mut self, id: NodeId) {
+        let Some(device) = self.devices.get_mut(id.0 as usize).filter(|d| d.powered) else {
+            return;
+        };
+        device.powered = false;
+        for (_, at) in device.ports() {
+            self.take_down(at, LinkDownReason::REBOOT);
+        }
+        // A node without power notices nothing.
+        self.changed.retain(|changed| *changed != id);
+    }
+
+    /// Gives a node power: its registers are at their defaults, its links come up.
+    pub fn power_on(&mut self, id: NodeId) {
+        if self.device(id).is_none_or(|device| device.powered) {
+            return;
+        }
+        self.reset(id);
+        let ports = self.device_at(id).ports();
+        for (_, at) in ports {
+            self.train(at);
+        }
+    }
+}
+
+fn no_media(port_type: PortType) -> OfflineDisabledReason {
+    if port_type == PortType::STANDARD {
+        OfflineDisabledReason::LOCAL_MEDIA_NOT_INSTALLED
+    } else {
+        OfflineDisabledReason::NOT_INSTALLED
+    }
+}

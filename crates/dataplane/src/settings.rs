@@ -1,0 +1,209 @@
+//! What a write to a port's registers does.
+
+use thiserror::Error;
+use weft_fabric::enums::{LinkInitReason, LinkSpeed, LinkWidth};
+use weft_fabric::{Lid, PortNum, Vl};
+use weft_wire::sm::PortInfo;
+
+use crate::network::{Network, PortIndex};
+
+/// A value that a register does not take, or a change that a link does not make now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a field has a value that is not allowed here")]
+pub struct Refused;
+
+impl Network {
+    /// Writes the settings of PortInfo, then changes the state as its PortStates ask. Read-only
+    /// fields are ignored; zero in link speeds, widths, modes and OperationalVL is no change.
+    ///
+    /// # Errors
+    /// [`Refused`] when a value is not allowed: then nothing is written; or when the state cannot
+    /// be changed: then the settings are written all the same.
+    pub fn set_port_info(&mut self, at: PortIndex, new: &PortInfo) -> Result<(), Refused> {
+        let kind = self.kind(at);
+        let info = &mut self.ports[at.0 as usize].info;
+        check(info, new, kind)?;
+        write_link(info, new);
+        write_addressing(info, new, kind);
+        write_lanes(info, new);
+        write_flits(info, new);
+        write_state_reports(info, new, kind);
+        if kind != Kind::SwitchExternal {
+            self.refresh_lid(at);
+        }
+        self.request_state(at, new.port_state, new.phys_state)
+    }
+
+    fn kind(&self, at: PortIndex) -> Kind {
+        if !self.device_at(self.node_of(at)).is_switch() {
+            Kind::Hfi
+        } else if self.number_of(at) == PortNum(0) {
+            Kind::SwitchManagement
+        } else {
+            Kind::SwitchExternal
+        }
+    }
+
+    /// Switches a port's beacon.
+    pub fn set_led(&mut self, at: PortIndex, on: bool) {
+        self.ports[at.0 as usize].info.led_enabled = on;
+    }
+
+    /// Says whether a subnet manager runs at a port; answers whether that is news.
+    pub fn set_is_sm(&mut self, at: PortIndex, is_sm: bool) -> bool {
+        let mask = &mut self.ports[at.0 as usize].info.capability_mask;
+        std::mem::replace(&mut mask.is_sm, is_sm) != is_sm
+    }
+
+    /// Counts a datagram with a wrong M_Key at an end port.
+    pub fn count_m_key_violation(&mut self, at: PortIndex) {
+        let count = &mut self.ports[at.0 as usize].info.violations_m_key;
+        *count = count.saturating_add(1);
+    }
+
+    /// Takes the protection of an end port's M_Key away: its lease is over.
+    pub fn expire_m_key(&mut self, at: PortIndex) {
+        self.ports[at.0 as usize].info.m_key_protect_bits = 0;
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Hfi,
+    SwitchManagement,
+    SwitchExternal,
+}
+
+fn check(info: &PortInfo, new: &PortInfo, kind: Kind) -> Result<(), Refused> {
+    let subset = |new: u16, supported: u16| new & !supported == 0;
+    let lids = new.lmc.lids();
+    let end_port = kind != Kind::SwitchExternal;
+    let lid_wrong = new.lid != Lid(0)
+        && (!new.lid.is_unicast() || new.lid.0 % lids != 0)
+        && !(kind == Kind::SwitchExternal && new.lid == Lid::PERMISSIVE);
+    let link_right = subset(new.link_speed_enabled.0, info.link_speed_supported.0)
+        && subset(new.link_width_enabled.0, info.link_width_supported.0)
+        && subset(
+            new.link_width_downgrade_enabled.0,
+            info.link_width_downgrade_supported.0,
+        )
+        && subset(
+            u16::from(new.port_link_mode_enabled),
+            u16::from(info.port_link_mode_supported),
+        )
+        && subset(
+            u16::from(new.port_ltp_crc_mode_enabled),
+            u16::from(info.port_ltp_crc_mode_supported),
+        )
+        && subset(
+            new.port_packet_formats_enabled,
+            info.port_packet_formats_supported,
+        );
+    let mtu_wrong = (0..32).any(|vl| new.neighbor_mtu.get(Vl(vl)) > info.mtu_cap);
+    if lid_wrong
+        || new.lmc.0 > 7
+        || end_port && new.master_sm_lid != Lid(0) && !new.master_sm_lid.is_unicast()
+        || !link_right
+        || mtu_wrong
+        || new.operational_vl > info.vl_cap
+    {
+        return Err(Refused);
+    }
+    Ok(())
+}
+
+fn write_link(info: &mut PortInfo, new: &PortInfo) {
+    if new.link_speed_enabled != LinkSpeed::NOP {
+        info.link_speed_enabled = new.link_speed_enabled;
+    }
+    if new.link_width_enabled != LinkWidth::NOP {
+        info.link_width_enabled = new.link_width_enabled;
+    }
+    if new.link_width_downgrade_enabled != LinkWidth::NOP {
+        info.link_width_downgrade_enabled = new.link_width_downgrade_enabled;
+    }
+    if new.port_link_mode_enabled != 0 {
+        info.port_link_mode_enabled = new.port_link_mode_enabled;
+    }
+    if new.port_ltp_crc_mode_enabled != 0 {
+        info.port_ltp_crc_mode_enabled = new.port_ltp_crc_mode_enabled;
+    }
+    if new.port_packet_formats_enabled != 0 {
+        info.port_packet_formats_enabled = new.port_packet_formats_enabled;
+    }
+    info.port_error_action = new.port_error_action;
+    info.vl15_credit_rate = new.vl15_credit_rate;
+}
+
+fn write_addressing(info: &mut PortInfo, new: &PortInfo, kind: Kind) {
+    info.lid = new.lid;
+    info.lmc = new.lmc;
+    if kind == Kind::SwitchExternal {
+        info.partition_enforcement_inbound = new.partition_enforcement_inbound;
+        info.partition_enforcement_outbound = new.partition_enforcement_outbound;
+    } else {
+        info.m_key = new.m_key;
+        info.m_key_protect_bits = new.m_key_protect_bits;
+        info.m_key_lease_period = new.m_key_lease_period;
+        info.subnet_prefix = new.subnet_prefix;
+        info.master_sm_lid = new.master_sm_lid;
+        info.master_sm_sl = new.master_sm_sl;
+        info.subnet_timeout = new.subnet_timeout;
+        info.sm_trap_qp = new.sm_trap_qp;
+        info.sa_qp = new.sa_qp;
+        info.multicast_p_key_trap_suppression_enabled =
+            new.multicast_p_key_trap_suppression_enabled;
+    }
+    if kind == Kind::Hfi {
+        info.max_lid = new.max_lid;
+    }
+    if info.capability_mask3.is_addr_range_config_supported {
+        info.multicast_mask = new.multicast_mask;
+        info.collective_mask = new.collective_mask;
+    }
+    info.p_key_8b = new.p_key_8b;
+    info.p_key_10b = new.p_key_10b;
+}
+
+fn write_lanes(info: &mut PortInfo, new: &PortInfo) {
+    if new.operational_vl != 0 {
+        info.operational_vl = new.operational_vl;
+    }
+    info.flow_control_mask = new.flow_control_mask;
+    info.vl_high_limit = new.vl_high_limit;
+    info.vl_preempting_limit = new.vl_preempting_limit;
+    info.neighbor_mtu = new.neighbor_mtu;
+    info.xmit_q = new.xmit_q;
+}
+
+fn write_flits(info: &mut PortInfo, new: &PortInfo) {
+    info.is_active_optimize_enabled = new.is_active_optimize_enabled;
+    info.is_pass_through_enabled =
+        new.is_pass_through_enabled && info.capability_mask3.is_pass_through_supported;
+    info.is_vl_marker_enabled =
+        new.is_vl_marker_enabled && info.capability_mask3.is_vl_marker_supported;
+    info.is_16b_trap_query_enabled = new.is_16b_trap_query_enabled;
+    info.interleave_distance_enabled = new.interleave_distance_enabled;
+    info.interleave_max_nest_level_tx_enabled = new.interleave_max_nest_level_tx_enabled;
+    info.preemption_min_initial = new.preemption_min_initial;
+    info.preemption_min_tail = new.preemption_min_tail;
+    info.preemption_large_pkt_limit = new.preemption_large_pkt_limit;
+    info.preemption_small_pkt_limit = new
+        .preemption_small_pkt_limit
+        .min(info.preemption_max_small_pkt_limit);
+    info.preemption_limit = new.preemption_limit;
+}
+
+/// What the manager writes about the link: reasons, and violations, which a write sets to zero.
+fn write_state_reports(info: &mut PortInfo, new: &PortInfo, kind: Kind) {
+    if new.link_init_reason != LinkInitReason::NOP {
+        info.link_init_reason = new.link_init_reason;
+    }
+    info.link_down_reason = new.link_down_reason;
+    info.neighbor_link_down_reason = new.neighbor_link_down_reason;
+    if kind != Kind::SwitchExternal {
+        info.violations_m_key = new.violations_m_key;
+        info.violations_q_key = new.violations_q_key;
+    }
+    info.violations_p_key = new.violations_p_key;
+}
