@@ -86,8 +86,7 @@ impl<W: Write> Writer<'_, W> {
         for link in snapshot.topology.links() {
             self.link(&snapshot.topology, link)?;
         }
-        writeln!(self.out, "</Links>\n<McMembers>\n</McMembers>")?;
-        writeln!(self.out, "<VirtualFabrics>\n</VirtualFabrics>\n</Snapshot>")
+        writeln!(self.out, "</Links>\n<McMembers>\n</McMembers>\n</Snapshot>")
     }
 
     fn node(&mut self, id: NodeId, node: &Node) -> io::Result<()> {
@@ -329,50 +328,46 @@ impl<W: Write> Writer<'_, W> {
         writeln!(self.out, "</SwitchInfo>")
     }
 
-    /// Tables of a switch. A table without entries has size 0: opareport crashes on a PortGroup
-    /// table that has a size and no element.
+    /// Tables of a switch. One without entries has size 0 and no element: opareport refuses an
+    /// element of size 0, and crashes on a PortGroup table that has a size and no element.
     fn forwarding(&mut self, index: SwitchIndex) -> io::Result<()> {
         let row = self.snapshot.linear.row(index);
         let groups = self.snapshot.groups.switches.get(index.0 as usize);
+        let [fdb, elements] =
+            groups.map_or([0, 0], |groups| [groups.fdb.len(), groups.groups.len()]);
         writeln!(self.out, "<SwitchData>")?;
         self.field("LinearFDBSize", row.len())?;
         self.field("MulticastFDBSize", 0)?;
-        self.field(
-            "PortGroupFDBSize",
-            groups.map_or(0, |groups| groups.fdb.len()),
-        )?;
-        self.field(
-            "PortGroupSize",
-            groups.map_or(0, |groups| groups.groups.len()),
-        )?;
-        writeln!(self.out, "<LinearFDB>")?;
-        self.table(row)?;
-        writeln!(self.out, "</LinearFDB>\n<MulticastFDB>\n</MulticastFDB>")?;
-        self.port_groups(groups.map(|groups| &**groups))?;
+        self.field("PortGroupFDBSize", fdb)?;
+        self.field("PortGroupSize", elements)?;
+        self.table("LinearFDB", row)?;
+        if let Some(groups) = groups {
+            self.port_groups(groups)?;
+        }
         writeln!(self.out, "</SwitchData>")
     }
 
-    fn port_groups(&mut self, groups: Option<&SwitchPortGroups>) -> io::Result<()> {
-        writeln!(self.out, "<PortGroupElements>")?;
-        for (number, mask) in groups
-            .iter()
-            .flat_map(|groups| groups.groups.iter().enumerate())
-        {
-            // Bit 0 is port 1.
-            let bits = mask.word(0) >> 1 | mask.word(1) << 63;
-            writeln!(
-                self.out,
-                "<Value PortGroupNumber=\"{number}\">{bits:#x}</Value>"
-            )?;
+    fn port_groups(&mut self, groups: &SwitchPortGroups) -> io::Result<()> {
+        if !groups.groups.is_empty() {
+            writeln!(self.out, "<PortGroupElements>")?;
+            for (number, mask) in groups.groups.iter().enumerate() {
+                // Bit 0 is port 1.
+                let bits = mask.word(0) >> 1 | mask.word(1) << 63;
+                writeln!(
+                    self.out,
+                    "<Value PortGroupNumber=\"{number}\">{bits:#x}</Value>"
+                )?;
+            }
+            writeln!(self.out, "</PortGroupElements>")?;
         }
-        writeln!(self.out, "</PortGroupElements>\n<PortGroupFDB>")?;
-        if let Some(groups) = groups {
-            self.table(&groups.fdb)?;
-        }
-        writeln!(self.out, "</PortGroupFDB>")
+        self.table("PortGroupFDB", &groups.fdb)
     }
 
-    fn table(&mut self, row: &[u8]) -> io::Result<()> {
+    fn table(&mut self, name: &str, row: &[u8]) -> io::Result<()> {
+        if row.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "<{name}>")?;
         for (lid, entry) in row
             .iter()
             .enumerate()
@@ -380,7 +375,7 @@ impl<W: Write> Writer<'_, W> {
         {
             writeln!(self.out, "<Value LID=\"{lid:#x}\">{entry}</Value>")?;
         }
-        Ok(())
+        writeln!(self.out, "</{name}>")
     }
 
     fn sm(&mut self, sm: &SmRecord) -> io::Result<()> {
