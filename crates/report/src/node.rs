@@ -1,0 +1,406 @@
+//! One node in a report.
+
+use std::fmt::{self, Write};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use serde::Serialize;
+use weft_fabric::enums::{NodeType, PortState};
+use weft_fabric::topology::node_type;
+use weft_fabric::{Guid, Lid, Node, NodeId, Port, PortNum, PortRef, Snapshot};
+use weft_wire::sm::SwitchInfo;
+
+use crate::focus::{Detail, Options};
+use crate::names::{as_text, as_text_opt, port_guid, rate, speed, width};
+
+/// A node and its ports.
+#[derive(Debug, Clone, Serialize)]
+pub struct NodeEntry {
+    /// Its name.
+    pub name: String,
+    /// NodeGUID.
+    #[serde(serialize_with = "as_text")]
+    pub guid: Guid,
+    /// `FI` or `SW`.
+    #[serde(rename = "type", serialize_with = "as_text")]
+    pub node_type: NodeType,
+    /// External ports.
+    pub num_ports: u8,
+    /// Entries of its P_Key table.
+    pub partition_cap: u16,
+    /// The same for all nodes of one chassis or card.
+    #[serde(serialize_with = "as_text")]
+    pub system_image_guid: Guid,
+    /// Version of its datagrams.
+    pub base_version: u8,
+    /// Version of its subnet management class.
+    pub sma_version: u8,
+    /// IEEE OUI of the manufacturer.
+    pub vendor_id: u32,
+    /// Chosen by the manufacturer.
+    pub device_id: u16,
+    /// Chosen by the manufacturer.
+    pub revision: u32,
+    /// What only a switch has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<SwitchEntry>,
+    /// Ports that are not down, a switch's port 0 included.
+    pub connected_ports: usize,
+    /// Those of them that the focus leaves.
+    pub ports: Vec<PortEntry>,
+}
+
+/// What only a switch has.
+#[derive(Debug, Clone, Serialize)]
+pub struct SwitchEntry {
+    /// LID of its port 0.
+    pub lid: u32,
+    /// Its SwitchInfo.
+    #[serde(flatten)]
+    pub info: SwitchSettings,
+}
+
+/// Registers of SwitchInfo as the vendor's tools show them.
+#[derive(Debug, Clone, Serialize)]
+pub struct SwitchSettings {
+    /// Entries of the linear forwarding table.
+    pub linear_fdb_cap: u32,
+    /// Highest LID that is forwarded.
+    pub linear_fdb_top: u32,
+    /// Entries of the multicast forwarding table.
+    pub multicast_fdb_cap: u32,
+    /// Entries of the partition table of an external port.
+    pub partition_enforcement_cap: u16,
+    /// A port changed its state.
+    pub port_state_change: bool,
+    /// How long a packet may stay: 8 ns × 2^value, from 20 for ever.
+    pub life_time_value: u8,
+    /// Port 0 is a full end port.
+    pub enhanced_port0: bool,
+    /// Register AdaptiveRouting.
+    pub adaptive_routing: u16,
+    /// Register CapabilityMask, the bits that have a meaning.
+    pub capability_mask: u16,
+    /// Routing modes that it can do.
+    pub routing_mode_supported: u8,
+    /// Routing mode in use.
+    pub routing_mode_enabled: u8,
+    /// IPv6 address.
+    pub ip_v6: Ipv6Addr,
+    /// IPv4 address.
+    pub ip_v4: Ipv4Addr,
+}
+
+/// A port that is not down.
+#[derive(Debug, Clone, Serialize)]
+pub struct PortEntry {
+    /// Its number.
+    pub port: u8,
+    /// LID of an end port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lid: Option<u32>,
+    /// GUID of an end port.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "as_text_opt"
+    )]
+    pub guid: Option<Guid>,
+    /// The other end of its cable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbor: Option<Neighbor>,
+    /// Logical state.
+    #[serde(serialize_with = "as_text")]
+    pub state: PortState,
+    /// Lanes in use.
+    pub width: String,
+    /// Speed of a lane.
+    pub speed: String,
+    /// Lanes times speed.
+    pub rate: String,
+    /// Fewer lanes carry packets than the link was trained to.
+    pub downgraded: bool,
+}
+
+/// The other end of a cable.
+#[derive(Debug, Clone, Serialize)]
+pub struct Neighbor {
+    /// Name of its node.
+    pub name: String,
+    /// NodeGUID.
+    #[serde(serialize_with = "as_text")]
+    pub guid: Guid,
+    /// `FI` or `SW`.
+    #[serde(rename = "type", serialize_with = "as_text")]
+    pub node_type: NodeType,
+    /// Its port.
+    pub port: u8,
+}
+
+impl NodeEntry {
+    /// A node with those of its connected ports that the options leave.
+    pub(crate) fn new(snapshot: &Snapshot, id: NodeId, node: &Node, options: &Options) -> Self {
+        let connected = || {
+            node.ports()
+                .filter(|(number, port)| is_connected(*number, port))
+        };
+        let ports = connected().filter(|(port, _)| {
+            options.port(PortRef {
+                node: id,
+                port: *port,
+            })
+        });
+        Self {
+            name: node.name().to_string(),
+            guid: node.guid(),
+            node_type: node_type(node),
+            num_ports: node.info.num_ports,
+            partition_cap: node.info.partition_cap,
+            system_image_guid: node.info.system_image_guid,
+            base_version: node.info.base_version,
+            sma_version: node.info.class_version,
+            vendor_id: node.info.vendor_id,
+            device_id: node.info.device_id,
+            revision: node.info.revision,
+            switch: node
+                .switch
+                .as_ref()
+                .map(|info| SwitchEntry::new(node, info)),
+            connected_ports: connected().count(),
+            ports: ports
+                .map(|(port, data)| PortEntry::new(snapshot, PortRef { node: id, port }, data))
+                .collect(),
+        }
+    }
+
+    /// The node's lines, `indent` columns deep; `ports` lists them, otherwise they are counted.
+    pub(crate) fn text(&self, detail: Detail, indent: usize, ports_from: Detail) -> String {
+        let mut out = Indented {
+            out: String::new(),
+            indent,
+        };
+        out.line(4, format_args!("Name: {}", self.name));
+        out.line(
+            8,
+            format_args!("NodeGUID: {} Type: {}", self.guid, self.node_type),
+        );
+        out.line(
+            8,
+            format_args!(
+                "Ports: {} PartitionCap: {} SystemImageGuid: {}",
+                self.num_ports, self.partition_cap, self.system_image_guid
+            ),
+        );
+        out.line(
+            8,
+            format_args!(
+                "BaseVer: {} SmaVer: {} VendorID: {:#06x} DeviceID: {:#06x} Rev: {:#x}",
+                self.base_version, self.sma_version, self.vendor_id, self.device_id, self.revision
+            ),
+        );
+        if let Some(switch) = &self.switch {
+            switch.write(&mut out);
+        }
+        let listed = detail >= ports_from;
+        let colon = if listed { ":" } else { "" };
+        out.line(
+            4,
+            format_args!("{} Connected Ports{colon}", self.connected_ports),
+        );
+        for port in self.ports.iter().filter(|_| listed) {
+            port.write(&mut out);
+        }
+        out.out
+    }
+}
+
+/// Whether a port counts as connected: a switch's port 0, and every port that is not down.
+fn is_connected(number: PortNum, port: &Port) -> bool {
+    number.0 == 0 || port.peer.is_some() || port.info.port_state.0 > PortState::DOWN.0
+}
+
+struct Indented {
+    out: String,
+    indent: usize,
+}
+
+impl Indented {
+    fn line(&mut self, deeper: usize, text: fmt::Arguments<'_>) {
+        let indent = self.indent + deeper;
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.out, "{:indent$}{text}", "");
+    }
+}
+
+impl SwitchEntry {
+    fn new(node: &Node, info: &SwitchInfo) -> Self {
+        let lid = node.port(PortNum(0)).map_or(Lid(0), |port| port.info.lid);
+        let info = SwitchSettings {
+            linear_fdb_cap: info.linear_fdb_cap,
+            linear_fdb_top: info.linear_fdb_top,
+            multicast_fdb_cap: info.multicast_fdb_cap,
+            partition_enforcement_cap: info.partition_enforcement_cap,
+            port_state_change: info.port_state_change,
+            life_time_value: info.life_time_value,
+            enhanced_port0: info.enhanced_port0,
+            adaptive_routing: adaptive_routing(info),
+            capability_mask: capability_mask(info),
+            routing_mode_supported: info.routing_mode_supported,
+            routing_mode_enabled: info.routing_mode_enabled,
+            ip_v6: Ipv6Addr::from(info.ip_addr_ipv6),
+            ip_v4: Ipv4Addr::from(info.ip_addr_ipv4),
+        };
+        Self { lid: lid.0, info }
+    }
+
+    fn write(&self, out: &mut Indented) {
+        let info = &self.info;
+        let u1 = info.life_time_value << 3 | u8::from(info.port_state_change) << 2;
+        let u2 = u8::from(info.enhanced_port0) << 3;
+        out.line(
+            8,
+            format_args!(
+                "LID: {} LinearFDBCap: {:>5} LinearFDBTop: {:#010x} MCFDBCap: {:>5}",
+                Lid(self.lid),
+                info.linear_fdb_cap,
+                info.linear_fdb_top,
+                info.multicast_fdb_cap
+            ),
+        );
+        out.line(
+            8,
+            format_args!(
+                "PartEnfCap: {:>5} U1: {u1:#04x} PortStateChange: {}  SwitchLifeTime {:>2}",
+                info.partition_enforcement_cap,
+                u8::from(info.port_state_change),
+                info.life_time_value
+            ),
+        );
+        let e0 = if info.enhanced_port0 { "E0 " } else { "" };
+        out.line(8, format_args!("U2: {u2:#04x}: {e0}"));
+        let ar = info.adaptive_routing;
+        out.line(
+            8,
+            format_args!("AR: {ar:#06x}: {}", adaptive_routing_text(ar)),
+        );
+        out.line(
+            8,
+            format_args!(
+                "CapabilityMask: {:#06x}: {}",
+                info.capability_mask,
+                capability_text(info.capability_mask)
+            ),
+        );
+        out.line(
+            8,
+            format_args!(
+                "Routing Mode: Supported: {:#x} Enabled {:#x}",
+                info.routing_mode_supported, info.routing_mode_enabled
+            ),
+        );
+        out.line(
+            8,
+            format_args!("IPAddrIPV6:  {} IPAddrIPV4: {}", info.ip_v6, info.ip_v4),
+        );
+    }
+}
+
+/// The register `STL_SWITCH_INFO.AdaptiveRouting` from its fields.
+fn adaptive_routing(info: &SwitchInfo) -> u16 {
+    u16::from(info.ar_enable) << 15
+        | u16::from(info.ar_pause) << 14
+        | u16::from(info.ar_algorithm) << 11
+        | u16::from(info.ar_frequency) << 8
+        | u16::from(info.ar_lost_routes_only) << 7
+        | u16::from(info.ar_threshold) << 4
+}
+
+fn adaptive_routing_text(register: u16) -> String {
+    let on = if register & 0x8000 != 0 { "On " } else { "" };
+    let pause = if register & 0x4000 != 0 { "Pause " } else { "" };
+    let algorithm = match register >> 11 & 7 {
+        0 => "Random",
+        2 => "RGreedy",
+        _ => "Greedy",
+    };
+    let lost = if register & 0x80 != 0 {
+        " LostOnly"
+    } else {
+        ""
+    };
+    let (frequency, threshold) = (register >> 8 & 7, register >> 4 & 7);
+    format!("{on}{pause}{algorithm}{lost} F{frequency} T{threshold}")
+}
+
+/// The register `STL_SWITCH_INFO.CapabilityMask`, the bits that have a meaning.
+fn capability_mask(info: &SwitchInfo) -> u16 {
+    u16::from(info.is_extended_scsc_supported) << 3
+        | u16::from(info.is_addr_range_config_supported) << 2
+        | u16::from(info.is_adaptive_routing_supported)
+}
+
+fn capability_text(mask: u16) -> String {
+    let range = if mask & 4 != 0 { "ARC " } else { "" };
+    let adaptive = if mask & 1 != 0 { "AR " } else { "" };
+    format!("{range}{adaptive}")
+}
+
+impl PortEntry {
+    fn new(snapshot: &Snapshot, at: PortRef, port: &Port) -> Self {
+        let info = &port.info;
+        let guid = port_guid(&snapshot.topology, at);
+        let used = [
+            info.link_width_downgrade_tx_active,
+            info.link_width_downgrade_rx_active,
+        ];
+        Self {
+            port: at.port.0,
+            lid: guid.map(|_| info.lid.0),
+            guid,
+            neighbor: port.peer.and_then(|peer| Neighbor::new(snapshot, peer)),
+            state: info.port_state,
+            width: width(info.link_width_active),
+            speed: speed(info.link_speed_active),
+            rate: rate(info),
+            downgraded: used.iter().any(|width| *width != info.link_width_active),
+        }
+    }
+
+    fn write(&self, out: &mut Indented) {
+        match (self.lid, self.guid) {
+            (Some(lid), Some(guid)) => out.line(
+                8,
+                format_args!("PortNum: {:>3} LID: {} GUID: {guid}", self.port, Lid(lid)),
+            ),
+            _ => out.line(8, format_args!("PortNum: {:>3}", self.port)),
+        }
+        if let Some(neighbor) = &self.neighbor {
+            out.line(12, format_args!("Neighbor:  Name: {}", neighbor.name));
+            out.line(
+                16,
+                format_args!(
+                    "NodeGUID: {} Type: {} PortNum: {:>3}",
+                    neighbor.guid, neighbor.node_type, neighbor.port
+                ),
+            );
+        }
+        let downgraded = if self.downgraded { "Yes" } else { "No" };
+        out.line(
+            12,
+            format_args!(
+                "Width: {:>4} Speed: {:>7} Downgraded? {downgraded:>3}",
+                self.width, self.speed
+            ),
+        );
+    }
+}
+
+impl Neighbor {
+    fn new(snapshot: &Snapshot, at: PortRef) -> Option<Self> {
+        let node = snapshot.topology.node(at.node)?;
+        Some(Self {
+            name: node.name().to_string(),
+            guid: node.guid(),
+            node_type: node_type(node),
+            port: at.port.0,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! Points: how people name a part of a fabric, in the syntax of the vendor's tools
+//! (`nodepat:"NodeA hfi1_0":port:1`).
+//!
+//! A [`Point`] is text that was understood; [`Point::select`] finds what it names in a snapshot,
+//! a [`Selection`]. Two things differ from the vendor's tools, and nothing else does on purpose:
+//! a name or pattern may stand in double quotes, or hold `\:` for a colon, so that every node can
+//! be named; and a keyword that needs data which the subnet manager does not collect is refused
+//! in words, where the vendor's tools find nothing.
+
+mod glob;
+mod parse;
+mod select;
+
+pub use glob::Glob;
+pub use parse::{KEYWORDS, MAX_POINT_LEN, PointError};
+pub use select::{NotFound, Selection};
+
+use weft_fabric::enums::{Mtu, PhysState, PortState};
+use weft_fabric::{Guid, Lid, PortNum};
+
+/// A part of a fabric, as a person named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Point {
+    /// `gid:PREFIX:GUID`, a port.
+    Gid {
+        /// Subnet prefix.
+        prefix: u64,
+        /// Port GUID.
+        guid: Guid,
+    },
+    /// `lid:N`, the port that answers to it.
+    Lid(Lid),
+    /// `portguid:GUID`.
+    PortGuid(Guid),
+    /// A set of nodes.
+    Nodes(NodeMatch),
+    /// One port of each of a set of nodes, where it has it.
+    NodePort(NodeMatch, PortNum),
+    /// A set of ports by what they report.
+    Ports(PortMatch),
+    /// `sm`, the master's port.
+    Sm,
+    /// `route:POINT:POINT`, all ports on the way from the one to the other.
+    Route(Box<Point>, Box<Point>),
+    /// `nodepairpatfile:FILE`, the ports of all links between nodes of a pair of patterns.
+    Pairs(Vec<(Glob, Glob)>),
+}
+
+/// Which nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NodeMatch {
+    /// `lid:N:node`, `lid:N:port:P`: the node that answers to it.
+    Lid(Lid),
+    /// `nodeguid:GUID`.
+    Guid(Guid),
+    /// `systemguid:GUID`: all nodes of a chassis or card.
+    System(Guid),
+    /// `node:NAME`.
+    Name(String),
+    /// `nodepat:GLOB`.
+    Pattern(Glob),
+    /// `nodepatfile:FILE`: any of the patterns.
+    Patterns(Vec<Glob>),
+    /// `nodetype:SW`: switches; `nodetype:FI`: HFIs.
+    Type {
+        /// Switches rather than HFIs.
+        switch: bool,
+    },
+}
+
+/// Which ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortMatch {
+    /// `rate:100g`: lanes × Gb/s a lane, in units of 0.5 Gb/s; not a switch's port 0.
+    Rate {
+        /// Twice the rate in Gb/s as it is called (100g is 200).
+        half_gigabits: u32,
+    },
+    /// `portstate:armed`.
+    State(StateMatch),
+    /// `portphysstate:linkup`.
+    PhysState(PhysState),
+    /// `mtucap:10240`; not a switch's port 0.
+    MtuCap(Mtu),
+    /// `led:on`.
+    Led(bool),
+    /// `linkcrc:14b`, `linkcrcNE:14b`; not a switch's port 0.
+    LinkCrc {
+        /// Code of the mode in use: 1 14 bit, 2 16 bit, 4 48 bit, 8 per lane.
+        mode: u8,
+        /// Ports that use another.
+        negated: bool,
+    },
+    /// `ldr`, `ldr:N`: why the link went down, here or at the neighbour; none: any reason.
+    LinkDownReason(Option<u8>),
+}
+
+/// Which logical states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateMatch {
+    /// This one.
+    Is(PortState),
+    /// `notactive`: any but Active.
+    NotActive,
+    /// `initarmed`: Init or Armed.
+    InitArmed,
+}
