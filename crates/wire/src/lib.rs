@@ -10,14 +10,17 @@
 mod layout;
 
 pub mod bits;
+pub mod class_port_info;
 pub mod enums;
 pub mod error;
 pub mod header;
 pub mod id;
 pub mod packet;
 pub mod pm;
+pub mod sa;
 pub mod sm;
 pub mod smp;
+pub mod text;
 
 pub use error::DecodeError;
 pub use layout::{Block, Field, FieldLayout, Layout};
