@@ -53,7 +53,11 @@ fn changed_in<'a>(
         _ => false,
     };
     let longest = old.row(switch).len().max(new.row(switch).len());
-    let blocks = if shared { 0 } else { longest.div_ceil(LFT_BLOCK) };
+    let blocks = if shared {
+        0
+    } else {
+        longest.div_ceil(LFT_BLOCK)
+    };
     (0..blocks).filter_map(move |block| {
         let entries = new.block(switch, block);
         (entries != old.block(switch, block)).then_some(BlockWrite {

@@ -49,6 +49,12 @@ pub enum RouteError {
         /// The limit, in entries of one byte.
         limit: u64,
     },
+    /// The fabric does not fit the last engine.
+    #[error("no engine fits this fabric: {why}")]
+    Unfit {
+        /// Why the last one does not.
+        why: String,
+    },
     /// No engine gave tables that pass the certificate.
     #[error("no certified routes: {0}")]
     Refused(#[from] Refusal),

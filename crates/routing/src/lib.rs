@@ -3,9 +3,14 @@
 //!
 //! [`route`] is the whole way; its result, [`Routed`], can be had only with a [`Certificate`].
 
+mod adaptive;
 pub mod certificate;
 pub mod diff;
+mod engine;
 pub mod error;
+mod network;
+mod paths;
+mod planes;
 pub mod routed;
 pub mod settings;
 

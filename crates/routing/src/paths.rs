@@ -140,9 +140,8 @@ impl Candidates {
         for word in 0..paths.words() {
             self.legal.clear();
             let words = self.keep.iter();
-            self.legal.extend(
-                words.map(|link| paths.legal(switch, &egress[usize::from(*link)], word)),
-            );
+            self.legal
+                .extend(words.map(|link| paths.legal(switch, &egress[usize::from(*link)], word)));
             let mut changes = u64::from(word == 0);
             for (now, last) in self.legal.iter().zip(&mut last) {
                 changes |= now ^ (now << 1 | *last);

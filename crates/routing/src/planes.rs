@@ -169,17 +169,6 @@ impl Planes {
         hits
     }
 
-    /// The distance to one column, none when it is not reached.
-    pub(crate) fn distance(&self, switch: usize, column: usize) -> Option<u32> {
-        let at = switch * self.words + column / 64;
-        let bit = column % 64;
-        let planes = self.planes.iter().enumerate();
-        let distance = planes.fold(0, |sum, (index, plane)| {
-            sum | ((plane[at] >> bit & 1) as u32) << index
-        });
-        (self.reached[at] >> bit & 1 == 1).then_some(distance)
-    }
-
     /// Of 64 columns, those that `to` is nearer to than `from` by exactly `cost`.
     pub(crate) fn nearer(&self, from: usize, to: usize, cost: u16, word: usize) -> u64 {
         let here = from * self.words + word;

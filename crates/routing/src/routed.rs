@@ -3,11 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use thiserror::Error;
 use weft_fabric::{LinearTables, PortGroupTables, Topology};
 
-use crate::certificate::Certificate;
+use crate::adaptive;
+use crate::certificate::{Certificate, Refusal, Tables, certify};
+use crate::engine::{Engine, FatTree, ShortestPath, UpDown};
 use crate::error::RouteError;
-use crate::settings::Settings;
+use crate::network::Network;
+use crate::settings::{EngineKind, Settings};
 
 /// The engine whose tables came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,10 +115,99 @@ impl Routed {
     }
 }
 
-/// Routes a topology whose end ports have LIDs and certifies the result.
+/// Routes a topology whose end ports have LIDs and certifies the result. End ports without a LID
+/// are left out.
 ///
 /// # Errors
 /// [`RouteError`] when LIDs are unusable or no engine's tables pass.
-pub fn route(_topology: &Topology, _settings: &Settings) -> Result<Routed, RouteError> {
-    Err(RouteError::Refused(crate::certificate::Refusal { findings: Vec::new() }))
+pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteError> {
+    let network = Network::new(topology)?;
+    let engines = engines(topology, settings);
+    let mut notes = Vec::new();
+    for (index, engine) in engines.iter().enumerate() {
+        let next = engines.get(index + 1).map(|next| next.name());
+        let from = engine.name();
+        match (attempt(topology, &network, settings, &**engine), next) {
+            (Ok(routed), _) => {
+                notes.extend(routed.notes);
+                return Ok(Routed { notes, ..routed });
+            }
+            (Err(why), Some(to)) => notes.push(Note::Fallback {
+                from,
+                to,
+                why: why.to_string(),
+            }),
+            (Err(Failure::Refused(refusal)), None) => return Err(refusal.into()),
+            (Err(Failure::Unfit(why)), None) => return Err(RouteError::Unfit { why }),
+        }
+    }
+    Err(RouteError::Unfit {
+        why: "there is no engine".to_owned(),
+    })
+}
+
+/// The engines in the order in which they are tried.
+fn engines<'a>(topology: &'a Topology, settings: &'a Settings) -> Vec<Box<dyn Engine + 'a>> {
+    let spine_first = settings.spine_first;
+    let fat_tree = |up_down| FatTree {
+        topology,
+        settings: &settings.fat_tree,
+        up_down,
+    };
+    let general: [Box<dyn Engine>; 2] = [
+        Box::new(ShortestPath { spine_first }),
+        Box::new(UpDown { spine_first }),
+    ];
+    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
+    if settings.engine == EngineKind::FatTree {
+        engines.push(Box::new(fat_tree(false)));
+        engines.push(Box::new(fat_tree(true)));
+    }
+    engines.extend(general);
+    engines
+}
+
+/// Why an engine's attempt came to nothing.
+#[derive(Debug, Error)]
+enum Failure {
+    #[error("{0}")]
+    Unfit(String),
+    #[error("{0}")]
+    Refused(Refusal),
+}
+
+fn attempt(
+    topology: &Topology,
+    network: &Network,
+    settings: &Settings,
+    engine: &dyn Engine,
+) -> Result<Routed, Failure> {
+    let plan = engine.plan(network).map_err(Failure::Unfit)?;
+    let mut notes = Vec::new();
+    let mut groups = PortGroupTables::default();
+    if settings.adaptive.is_some() {
+        groups = adaptive::groups(topology, network, &plan, &mut notes);
+    }
+    let judge = |groups: &PortGroupTables| {
+        let linear = &plan.linear;
+        certify(topology, Tables { linear, groups })
+    };
+    let certificate = match judge(&groups) {
+        Err(refusal) if !groups.switches.is_empty() => {
+            // The groups may be what is wrong.
+            groups = PortGroupTables::default();
+            let certificate = judge(&groups).map_err(Failure::Refused)?;
+            let why = refusal.to_string();
+            notes.push(Note::GroupsRefused { why });
+            certificate
+        }
+        judged => judged.map_err(Failure::Refused)?,
+    };
+    Ok(Routed {
+        linear: Arc::new(plan.linear),
+        groups: Arc::new(groups),
+        engine: engine.name(),
+        notes,
+        certificate,
+    })
 }

@@ -84,7 +84,11 @@ impl fmt::Display for Finding {
                 write!(f, " again")
             }
             Self::Dropped { lid, from, at, why } => {
-                write!(f, "LID {lid} from node {}: dropped at node {}: ", from.0, at.0)?;
+                write!(
+                    f,
+                    "LID {lid} from node {}: dropped at node {}: ",
+                    from.0, at.0
+                )?;
                 match why {
                     Drop::NoEntry => write!(f, "no table entry"),
                     Drop::DeadPort(port) => write!(f, "port {port} has no working link"),
@@ -127,4 +131,9 @@ pub struct Refusal {
 impl Refusal {
     /// Most findings that are listed.
     pub const LIMIT: usize = 64;
+
+    pub(super) fn new(mut findings: Vec<Finding>) -> Self {
+        findings.truncate(Self::LIMIT);
+        Self { findings }
+    }
 }

@@ -1,13 +1,31 @@
 //! The certificate: what must be true of tables before any of them is written.
 //!
+//! - Every switch, so every HFI on it too, reaches every LID to which cables lead.
+//! - No route runs in a circle.
+//! - The links that data traffic holds while it waits for the next one form no cycle. A virtual
+//!   lane's waiting is part of that of all lanes together, and no engine here changes lanes on the
+//!   way, so one graph without a cycle proves it for every lane. Management traffic to switches
+//!   has its own lane, whose packets are dropped and not held, and is not in the graph.
+//! - All of this for every port of every adaptive group, and, by [`certify_transition`], for every
+//!   mixture of old and new entries while tables are written.
+//!
 //! It reads the topology by itself and shares no code with the engines.
 
+mod classes;
+mod dependency;
+mod diagnosis;
 mod finding;
+mod follow;
+mod tile;
+mod transition;
+mod view;
 
-pub use finding::{Channel, Drop, Finding, Hop, Refusal};
 use weft_fabric::{LinearTables, NodeId, PortGroupTables, Topology};
 
-use crate::diff::WritePlan;
+use self::diagnosis::Diagnosis;
+pub use self::finding::{Channel, Drop, Finding, Hop, Refusal};
+pub use self::transition::{Transition, certify_transition};
+use self::view::View;
 
 /// Linear tables and the adaptive groups that go with them.
 #[derive(Debug, Clone, Copy)]
@@ -22,38 +40,88 @@ pub struct Tables<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
     /// LIDs that were followed, of HFIs and of switches.
-    pub lids: u64,
+    lids: u64,
     /// Switch-to-LID routes that arrive.
-    pub routes: u64,
-    /// Switch-to-LID routes that cannot exist, because no cables lead there.
-    pub disconnected: u64,
-    /// The parts of the fabric that no cable joins, as switches; one when all is connected.
-    pub parts: Vec<Vec<NodeId>>,
-    /// Directed links between switches.
-    pub channels: u64,
-    /// Pairs of successive links that data traffic uses; they close no cycle.
-    pub dependencies: u64,
+    routes: u64,
+    disconnected: u64,
+    parts: Vec<Vec<NodeId>>,
+    channels: u64,
+    dependencies: u64,
 }
 
-/// How to get from old tables to new ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transition {
-    /// Any order of writes is safe.
-    Direct(WritePlan),
-    /// Some entries must be dropped first.
-    Drained(WritePlan),
+impl Certificate {
+    /// LIDs that were followed, of HFIs and of switches.
+    pub fn lids(&self) -> u64 {
+        self.lids
+    }
+
+    /// Pairs of a switch and a LID whose route arrives.
+    pub fn routes(&self) -> u64 {
+        self.routes
+    }
+
+    /// Pairs of a switch and a LID without a route because no working cables lead there.
+    pub fn disconnected(&self) -> u64 {
+        self.disconnected
+    }
+
+    /// The parts of the fabric that no working cable joins, as switches; one when all hangs
+    /// together.
+    pub fn parts(&self) -> &[Vec<NodeId>] {
+        &self.parts
+    }
+
+    /// Directed links between switches.
+    pub fn channels(&self) -> u64 {
+        self.channels
+    }
+
+    /// Pairs of successive links that data traffic uses; they close no cycle.
+    pub fn dependencies(&self) -> u64 {
+        self.dependencies
+    }
 }
+
 /// Judges tables.
 ///
 /// # Errors
 /// [`Refusal`] with what is wrong.
-pub fn certify(_topology: &Topology, _tables: Tables<'_>) -> Result<Certificate, Refusal> {
-    Err(Refusal { findings: Vec::new() })
+pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, Refusal> {
+    let shared = View::shared_lids(topology);
+    if !shared.is_empty() {
+        return Err(Refusal::new(shared));
+    }
+    let view = View::new(topology);
+    let layers = [tables];
+    let followed = follow::follow(&view, &layers);
+    let clean = followed.looping.is_empty() && followed.dropped.is_empty();
+    if !clean || !followed.cyclic.is_empty() {
+        let diagnosis = Diagnosis {
+            topology,
+            view: &view,
+            layers: &layers,
+        };
+        return Err(Refusal::new(diagnosis.findings(&followed, Refusal::LIMIT)));
+    }
+    Ok(summary(&view, followed.graph.count()))
 }
-/// Judges the way from old tables to new ones.
-///
-/// # Errors
-/// [`Refusal`] when the new tables themselves are wrong.
-pub fn certify_transition(_t: &Topology, _old: Tables<'_>, _new: Tables<'_>) -> Result<Transition, Refusal> {
-    Err(Refusal { findings: Vec::new() })
+
+fn summary(view: &View, dependencies: u64) -> Certificate {
+    let mut members = vec![0u64; view.parts as usize];
+    for part in &view.part {
+        members[*part as usize] += 1;
+    }
+    let reach = |end: &view::End| members[view.part[end.switch as usize] as usize];
+    let ends = view.ends.iter();
+    let attached: u64 = ends.clone().map(|end| u64::from(end.lids)).sum();
+    let routes: u64 = ends.map(|end| u64::from(end.lids) * reach(end)).sum();
+    let all = (attached + view.detached) * view.len() as u64;
+    Certificate {
+        lids: attached,
+        routes,
+        disconnected: all - routes,
+        parts: view.part_lists(),
+        channels: view.links.len() as u64,
+        dependencies,
+    }
 }

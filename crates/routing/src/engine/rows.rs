@@ -16,15 +16,16 @@ where
     F: Fn(usize, &mut Candidates, &mut [u8]) + Sync,
 {
     let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
-    let rows = (0..network.len())
-        .into_par_iter()
-        .map_init(Candidates::default, |candidates, switch| {
-            let mut row: Arc<[u8]> = std::iter::repeat_n(UNREACHABLE, len).collect();
-            if let Some(entries) = Arc::get_mut(&mut row) {
-                write(switch, candidates, entries);
-            }
-            row
-        });
+    let rows =
+        (0..network.len())
+            .into_par_iter()
+            .map_init(Candidates::default, |candidates, switch| {
+                let mut row: Arc<[u8]> = std::iter::repeat_n(UNREACHABLE, len).collect();
+                if let Some(entries) = Arc::get_mut(&mut row) {
+                    write(switch, candidates, entries);
+                }
+                row
+            });
     LinearTables::new(rows.collect())
 }
 

@@ -142,39 +142,49 @@ struct Balance<'a> {
     lids: Vec<u32>,
     /// The same, base LIDs only.
     base_lids: Vec<u32>,
-    run: Option<u32>,
-    /// Candidates that carry fewest, in order.
+    run: u32,
+    /// Candidates that carry fewest, in order; those before `next` carry one more by now.
     ready: Vec<u16>,
     next: usize,
+    /// For each link the first one to the same neighbour.
+    neighbour: Vec<u16>,
+    /// For each first link the last round in which its neighbour was chosen.
+    round_of: Vec<u32>,
+    round: u32,
     /// Links chosen for one end port.
     chosen: Vec<u16>,
 }
 
 impl<'a> Balance<'a> {
     fn new(egress: &'a [Egress], candidates: &'a Candidates) -> Self {
+        let first = |link: &Egress| egress.iter().position(|other| other.to == link.to);
+        let neighbour = egress.iter().map(|link| first(link).unwrap_or(0) as u16);
         Self {
             egress,
             candidates,
             lids: vec![0; egress.len()],
             base_lids: vec![0; egress.len()],
-            run: None,
+            run: u32::MAX,
             ready: Vec::with_capacity(egress.len()),
             next: 0,
+            neighbour: neighbour.collect(),
+            round_of: vec![0; egress.len()],
+            round: 0,
             chosen: Vec::new(),
         }
     }
 
     /// Goes to a set of candidates.
     fn enter(&mut self, run: u32) {
-        if self.run != Some(run) {
-            self.run = Some(run);
+        if self.run != run {
+            self.run = run;
             self.refresh();
         }
     }
 
     /// Finds the candidates that carry fewest.
     fn refresh(&mut self) {
-        let links = self.run.map_or(&[][..], |run| self.candidates.links(run));
+        let links = self.candidates.links(self.run);
         let fewest = links.iter().map(|link| self.lids[usize::from(*link)]).min();
         self.ready.clear();
         let few = |link: &&u16| Some(self.lids[usize::from(**link)]) == fewest;
@@ -204,44 +214,63 @@ impl<'a> Balance<'a> {
     /// The LIDs of one end port go to as many different neighbours as there are, to those that
     /// carry fewest; which of them gets the base LID follows from the base LIDs that they carry.
     fn place_set(&mut self, row: &mut [u8], destination: &Destination) {
-        let wanted = destination.end.lmc.lids() as usize;
-        self.choose(wanted);
-        if self.chosen.is_empty() {
-            return;
-        }
-        let base_lids = |index: &usize| self.base_lids[usize::from(self.chosen[*index])];
-        let offset = (0..self.chosen.len()).min_by_key(base_lids).unwrap_or(0);
+        let count = destination.end.lmc.lids() as usize;
         let lid = destination.end.lid.0 as usize;
-        for (index, entry) in row[lid..lid + wanted].iter_mut().enumerate() {
+        self.choose(count, destination.is_hfi);
+        let Some(offset) = self.offset() else {
+            return;
+        };
+        for (index, entry) in row[lid..lid + count].iter_mut().enumerate() {
             let link = usize::from(self.chosen[(index + offset) % self.chosen.len()]);
             *entry = self.egress[link].port;
-            if destination.is_hfi {
-                self.lids[link] += 1;
-                self.base_lids[link] += u32::from(index == 0);
-            }
+            self.base_lids[link] += u32::from(index == 0 && destination.is_hfi);
         }
-        // The counters of these candidates have moved by more than one place.
-        self.run = None;
     }
 
-    /// Orders the candidates by round: in each round every neighbour once, the ports that carry
-    /// fewest first; keeps the first `wanted`.
-    fn choose(&mut self, wanted: usize) {
-        let links = self.run.map_or(&[][..], |run| self.candidates.links(run));
+    fn offset(&self) -> Option<usize> {
+        let base_lids = |index: &usize| self.base_lids[usize::from(self.chosen[*index])];
+        (0..self.chosen.len()).min_by_key(base_lids)
+    }
+
+    fn choose(&mut self, count: usize, is_hfi: bool) {
         self.chosen.clear();
-        self.chosen.extend_from_slice(links);
-        let lids = &self.lids;
-        self.chosen.sort_by_key(|link| lids[usize::from(*link)]);
-        let to = |link: u16| self.egress[usize::from(link)].to;
-        let mut round: Vec<(u16, u16)> = Vec::with_capacity(links.len());
-        for (index, &link) in self.chosen.iter().enumerate() {
-            let before = &self.chosen[..index];
-            let earlier = before.iter().filter(|other| to(**other) == to(link)).count();
-            round.push((earlier as u16, link));
+        if !is_hfi {
+            let links = self.candidates.links(self.run).iter();
+            return self.chosen.extend(links.take(count));
         }
-        round.sort_by_key(|entry| entry.0);
-        self.chosen.clear();
-        self.chosen.extend(round.iter().map(|entry| entry.1));
-        self.chosen.truncate(wanted);
+        self.round += 1;
+        for _ in 0..count {
+            let Some(link) = self.pick() else {
+                return;
+            };
+            self.lids[usize::from(link)] += 1;
+            self.round_of[usize::from(self.neighbour[usize::from(link)])] = self.round;
+            self.chosen.push(link);
+        }
+    }
+
+    /// The candidate that carries fewest among those whose neighbour has not been chosen in this
+    /// round; when all have, a new round begins.
+    fn pick(&mut self) -> Option<u16> {
+        if self.next == self.ready.len() {
+            self.refresh();
+        }
+        if let Some(at) = (self.next..self.ready.len()).find(|at| self.is_new(self.ready[*at])) {
+            self.ready[self.next..=at].rotate_right(1);
+            self.next += 1;
+            return Some(self.ready[self.next - 1]);
+        }
+        let links = self.candidates.links(self.run).iter().copied();
+        let fresh = links.filter(|link| self.is_new(*link));
+        let fewest = fresh.min_by_key(|link| self.lids[usize::from(*link)]);
+        if fewest.is_none() && !self.ready.is_empty() {
+            self.round += 1;
+            return self.pick();
+        }
+        fewest
+    }
+
+    fn is_new(&self, link: u16) -> bool {
+        self.round_of[usize::from(self.neighbour[usize::from(link)])] != self.round
     }
 }

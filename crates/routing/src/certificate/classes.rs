@@ -1,0 +1,116 @@
+//! Destinations in classes: all LIDs of a class are followed together, as if each of them could
+//! take any step that one of them takes.
+//!
+//! One class for all HFIs of a switch is quick, and what it proves holds for every LID of it. Where
+//! it finds a loop or a cycle, that may come from mixing LIDs: then each LID is its own class,
+//! which is exact.
+
+use super::view::View;
+
+/// Classes in one tile: one bit each in a word.
+pub(super) const TILE: usize = 64;
+
+/// Some LIDs at one switch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Class {
+    /// The switch that they are on.
+    pub(super) target: u32,
+    /// Data traffic goes there.
+    pub(super) is_data: bool,
+    /// Its ends, as a range in [`View::ends`].
+    pub(super) first_end: u32,
+    pub(super) last_end: u32,
+    /// Only this LID of the one end.
+    pub(super) lid: Option<u32>,
+}
+
+/// Successive LIDs at one port.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// Bit of the class in its tile.
+    pub(super) bit: u64,
+    /// First LID.
+    pub(super) start: u32,
+    /// One past the last.
+    pub(super) end: u32,
+    /// The port at the target that leads there.
+    pub(super) port: u8,
+    /// The switch that they are on.
+    pub(super) target: u32,
+}
+
+/// One class for the HFIs of each switch, one for the switch itself; in order of LID.
+pub(super) fn coarse(view: &View) -> Vec<Class> {
+    let mut classes: Vec<Class> = Vec::new();
+    for (index, end) in view.ends.iter().enumerate() {
+        let index = index as u32;
+        match classes.last_mut() {
+            Some(last) if last.target == end.switch && last.is_data && end.is_hfi() => {
+                last.last_end = index + 1;
+            }
+            _ => classes.push(Class {
+                target: end.switch,
+                is_data: end.is_hfi(),
+                first_end: index,
+                last_end: index + 1,
+                lid: None,
+            }),
+        }
+    }
+    classes.sort_by_key(|class| (!class.is_data, view.ends[class.first_end as usize].lid));
+    classes
+}
+
+/// Every LID of some classes on its own.
+pub(super) fn fine(view: &View, classes: &[Class]) -> Vec<Class> {
+    let mut single = Vec::new();
+    for class in classes {
+        for end in class.first_end..class.last_end {
+            let data = view.ends[end as usize];
+            single.extend((data.lid..data.lid + data.lids).map(|lid| Class {
+                first_end: end,
+                last_end: end + 1,
+                lid: Some(lid),
+                ..*class
+            }));
+        }
+    }
+    single
+}
+
+impl Class {
+    /// Its LIDs.
+    pub(super) fn lids<'a>(&'a self, view: &'a View) -> impl Iterator<Item = u32> + 'a {
+        let mut spans = Vec::new();
+        self.spans(view, 1, &mut spans);
+        spans.into_iter().flat_map(|span| span.start..span.end)
+    }
+
+    /// Adds its spans to a tile's.
+    pub(super) fn spans(&self, view: &View, bit: u64, spans: &mut Vec<Span>) {
+        for end in &view.ends[self.first_end as usize..self.last_end as usize] {
+            let all = (end.lid, end.lid + end.lids);
+            let (start, stop) = self.lid.map_or(all, |lid| (lid, lid + 1));
+            spans.push(Span {
+                bit,
+                start,
+                end: stop,
+                port: end.port,
+                target: end.switch,
+            });
+        }
+    }
+}
+
+/// Spans joined where LIDs follow each other, whatever port they are at: for the switches that
+/// only forward.
+pub(super) fn joined(spans: &[Span]) -> Vec<Span> {
+    let mut joined: Vec<Span> = Vec::new();
+    for span in spans {
+        match joined.last_mut() {
+            Some(last) if last.bit == span.bit && last.end == span.start => last.end = span.end,
+            _ => joined.push(*span),
+        }
+    }
+    joined
+}

@@ -1,0 +1,271 @@
+//! 64 classes of destinations at a time, each one bit of a word: loops, dead ends and dependencies
+//! by a handful of word operations per link.
+
+use weft_fabric::SwitchIndex;
+use weft_fabric::UNREACHABLE;
+
+use super::Tables;
+use super::classes::{Class, Span, joined};
+use super::dependency::Dependencies;
+use super::view::View;
+
+/// What a tile of classes has shown, besides the dependencies.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// Switch and class where an entry leads nowhere although cables do.
+    pub(super) dropped: Vec<(u32, Class)>,
+    /// Classes whose steps together run in a circle.
+    pub(super) looping: Vec<Class>,
+}
+
+/// Memory of one thread.
+pub(super) struct Tile<'a> {
+    view: &'a View,
+    /// Tables whose steps are taken together: one set, or old and new ones.
+    layers: &'a [Tables<'a>],
+    /// Classes that use a link.
+    uses: Vec<u64>,
+    /// Classes with an entry at a switch that leads nowhere.
+    dropped: Vec<u64>,
+    /// Classes that surely come to an end from a switch.
+    ends: Vec<u64>,
+    /// Classes that a switch has data for.
+    carries: Vec<u64>,
+    queued: Vec<bool>,
+    queue: Vec<u32>,
+    wave: Vec<u32>,
+}
+
+impl<'a> Tile<'a> {
+    pub(super) fn new(view: &'a View, layers: &'a [Tables<'a>]) -> Self {
+        Self {
+            view,
+            layers,
+            uses: vec![0; view.links.len()],
+            dropped: vec![0; view.len()],
+            ends: vec![0; view.len()],
+            carries: vec![0; view.len()],
+            queued: vec![false; view.len()],
+            queue: Vec::with_capacity(view.len()),
+            wave: Vec::with_capacity(view.len()),
+        }
+    }
+
+    /// Follows the classes, at most 64; adds the dependencies of those that end.
+    pub(super) fn follow(
+        &mut self,
+        classes: &[Class],
+        graph: &mut Dependencies,
+        shown: &mut Shown,
+    ) {
+        let mut spans = Vec::new();
+        for (index, class) in classes.iter().enumerate() {
+            class.spans(self.view, 1 << index, &mut spans);
+        }
+        let all = u64::MAX >> (64 - classes.len());
+        self.read(&spans);
+        self.settle(all);
+        let looping = self.ends.iter().fold(0, |bits, ends| bits | !ends) & all;
+        let data = mask(classes, |class| class.is_data) & !looping;
+        self.carry(data);
+        self.depend(graph);
+        self.report(classes, looping, shown);
+    }
+
+    /// Reads the entries of all switches.
+    fn read(&mut self, spans: &[Span]) {
+        let joined = joined(spans);
+        let mut by_port = [0u64; 256];
+        for switch in 0..self.view.len() {
+            by_port.fill(0);
+            for tables in self.layers {
+                let row = tables.linear.row(SwitchIndex(switch as u32));
+                for span in &joined {
+                    if span.target as usize != switch {
+                        linear(row, span, &mut by_port);
+                    }
+                }
+                let at_home = spans.iter().filter(|span| span.target as usize == switch);
+                at_home.for_each(|span| delivery(row, span, &mut by_port));
+                grouped(tables, switch, &joined, &mut by_port);
+            }
+            self.store(switch, &by_port);
+        }
+    }
+
+    fn store(&mut self, switch: usize, by_port: &[u64; 256]) {
+        let mut rest = *by_port;
+        for link in self.view.links_of(switch) {
+            let port = usize::from(self.view.links[link].port);
+            self.uses[link] = rest[port];
+            rest[port] = 0;
+        }
+        self.dropped[switch] = rest.iter().fold(0, |bits, word| bits | word);
+    }
+
+    /// Finds the classes that come to an end from each switch: all their next switches do.
+    fn settle(&mut self, all: u64) {
+        self.ends.fill(0);
+        self.start_with_all();
+        while !self.wave.is_empty() {
+            let wave = std::mem::take(&mut self.wave);
+            for &switch in &wave {
+                let switch = switch as usize;
+                self.queued[switch] = false;
+                let links = self.view.links_of(switch);
+                let steps = self.uses[links.clone()].iter().zip(&self.view.links[links]);
+                let ends = steps.fold(all, |ends, (uses, link)| {
+                    ends & (!uses | self.ends[link.to as usize])
+                });
+                if ends != self.ends[switch] {
+                    self.ends[switch] = ends;
+                    self.requeue_neighbours(switch);
+                }
+            }
+            self.next_wave(wave);
+        }
+    }
+
+    fn start_with_all(&mut self) {
+        self.queued.fill(true);
+        self.wave.clear();
+        self.wave.extend(0..self.view.len() as u32);
+    }
+
+    fn requeue_neighbours(&mut self, switch: usize) {
+        for link in &self.view.links[self.view.links_of(switch)] {
+            let queued = &mut self.queued[link.to as usize];
+            if !std::mem::replace(queued, true) {
+                self.queue.push(link.to);
+            }
+        }
+    }
+
+    fn next_wave(&mut self, mut old: Vec<u32>) {
+        old.clear();
+        self.wave = std::mem::replace(&mut self.queue, old);
+    }
+
+    /// Finds the classes that each switch has data for: from the switches with HFIs onwards.
+    fn carry(&mut self, data: u64) {
+        let sends = self.view.sends.iter();
+        for (carries, sends) in self.carries.iter_mut().zip(sends) {
+            *carries = if *sends { data } else { 0 };
+        }
+        self.start_with_all();
+        while !self.wave.is_empty() {
+            let wave = std::mem::take(&mut self.wave);
+            for &switch in &wave {
+                let switch = switch as usize;
+                self.queued[switch] = false;
+                let carries = self.carries[switch];
+                for link in self.view.links_of(switch) {
+                    let to = self.view.links[link].to;
+                    let fresh = carries & self.uses[link] & !self.carries[to as usize];
+                    if fresh != 0 {
+                        self.carries[to as usize] |= fresh;
+                        if !std::mem::replace(&mut self.queued[to as usize], true) {
+                            self.queue.push(to);
+                        }
+                    }
+                }
+            }
+            self.next_wave(wave);
+        }
+    }
+
+    /// Adds the pairs of successive links that some class has data for.
+    fn depend(&self, graph: &mut Dependencies) {
+        for (index, link) in self.view.links.iter().enumerate() {
+            let via = self.uses[index] & self.carries[link.from as usize];
+            if via == 0 {
+                continue;
+            }
+            let onward = &self.uses[self.view.links_of(link.to as usize)];
+            for (word, uses) in graph.row_mut(index).iter_mut().zip(onward.chunks(64)) {
+                let bits = uses.iter().enumerate();
+                *word |= bits.fold(0, |row, (bit, uses)| {
+                    row | u64::from(uses & via != 0) << bit
+                });
+            }
+        }
+    }
+
+    /// Of the classes just followed, those whose data takes any of these pairs of links.
+    pub(super) fn users(&self, pairs: &Dependencies) -> u64 {
+        let mut users = 0;
+        for (index, link) in self.view.links.iter().enumerate() {
+            let via = self.uses[index] & self.carries[link.from as usize];
+            for next in pairs.successors(self.view, index) {
+                users |= via & self.uses[next];
+            }
+        }
+        users
+    }
+
+    fn report(&self, classes: &[Class], looping: u64, shown: &mut Shown) {
+        shown.looping.extend(chosen(classes, looping));
+        for (switch, &dropped) in self.dropped.iter().enumerate() {
+            if dropped != 0 {
+                let part = self.view.part[switch];
+                let here = |class: &Class| self.view.part[class.target as usize] == part;
+                let wrong = dropped & mask(classes, here);
+                shown
+                    .dropped
+                    .extend(chosen(classes, wrong).map(|class| (switch as u32, class)));
+            }
+        }
+    }
+}
+
+fn mask(classes: &[Class], is: impl Fn(&Class) -> bool) -> u64 {
+    let bits = classes.iter().enumerate();
+    bits.fold(0, |mask, (bit, class)| mask | u64::from(is(class)) << bit)
+}
+
+fn chosen(classes: &[Class], mask: u64) -> impl Iterator<Item = Class> + '_ {
+    let bits = classes.iter().enumerate();
+    bits.filter(move |(bit, _)| mask >> bit & 1 == 1)
+        .map(|(_, class)| *class)
+}
+
+/// Marks the ports of a span's entries; entries beyond the row drop.
+fn linear(row: &[u8], span: &Span, by_port: &mut [u64; 256]) {
+    let end = (span.end as usize).min(row.len());
+    let start = (span.start as usize).min(end);
+    for port in &row[start..end] {
+        by_port[usize::from(*port)] |= span.bit;
+    }
+    if end < span.end as usize {
+        by_port[usize::from(UNREACHABLE)] |= span.bit;
+    }
+}
+
+/// The same at the switch that the span is on: only what does not go to its port counts.
+fn delivery(row: &[u8], span: &Span, by_port: &mut [u64; 256]) {
+    for lid in span.start..span.end {
+        let port = row.get(lid as usize).copied().unwrap_or(UNREACHABLE);
+        if port != span.port {
+            by_port[usize::from(port)] |= span.bit;
+        }
+    }
+}
+
+/// Marks the ports of adaptive groups.
+fn grouped(tables: &Tables<'_>, switch: usize, spans: &[Span], by_port: &mut [u64; 256]) {
+    let Some(groups) = tables.groups.switches.get(switch) else {
+        return;
+    };
+    for span in spans {
+        let end = (span.end as usize).min(groups.fdb.len());
+        let start = (span.start as usize).min(end);
+        let mut last = UNREACHABLE;
+        for &group in &groups.fdb[start..end] {
+            if group != std::mem::replace(&mut last, group) && group != UNREACHABLE {
+                let ports = groups.groups.get(usize::from(group));
+                let ports = ports.into_iter().flat_map(|ports| ports.iter());
+                ports.for_each(|port| by_port[usize::from(port.0)] |= span.bit);
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Certifies the way from old tables to new ones: switches take their new entries one by one, so
+//! packets meet every mixture of old and new.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
+
+use super::classes::{Class, TILE, coarse, fine};
+use super::dependency::Dependencies;
+use super::diagnosis::circles;
+use super::finding::Refusal;
+use super::follow::{follow, run};
+use super::tile::{Shown, Tile};
+use super::view::View;
+use super::{Certificate, Tables, certify};
+use crate::diff::{WritePlan, changed_blocks};
+
+/// How to get from old tables to new ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transition {
+    /// Of the new tables.
+    pub certificate: Certificate,
+    /// What to write, and in which order.
+    pub plan: WritePlan,
+}
+
+/// Certifies new tables and every mixture with the old ones on the way to them.
+///
+/// Adaptive routing is taken to be paused while tables change ([`WritePlan::pause_adaptive`]), so
+/// only linear entries mix. Old tables need not be good: where they are not, their entries are
+/// drained.
+///
+/// # Errors
+/// [`Refusal`] when the new tables themselves are wrong.
+pub fn certify_transition(
+    topology: &Topology,
+    old: Tables<'_>,
+    new: Tables<'_>,
+) -> Result<Transition, Refusal> {
+    let certificate = certify(topology, new)?;
+    let view = View::new(topology);
+    let drained = to_drain(&view, old.linear, new.linear);
+    let (middle, entries) = without(old.linear, new.linear, &drained);
+    let mut phases = Vec::new();
+    if entries > 0 {
+        phases.push(changed_blocks(old.linear, &middle));
+    }
+    phases.push(changed_blocks(&middle, new.linear));
+    phases.retain(|writes| !writes.is_empty());
+    let plan = WritePlan {
+        phases,
+        drained: entries,
+        pause_adaptive: old.groups != new.groups,
+    };
+    Ok(Transition { certificate, plan })
+}
+
+/// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones.
+fn to_drain(view: &View, old: &LinearTables, new: &LinearTables) -> BTreeSet<u32> {
+    let groups = PortGroupTables::default();
+    let tables = |linear| Tables {
+        linear,
+        groups: &groups,
+    };
+    let both = [tables(old), tables(new)];
+    let followed = follow(view, &both);
+    let looping = followed.looping.iter().filter_map(|class| class.lid);
+    let mut drained: BTreeSet<u32> = looping.collect();
+    if followed.cyclic.is_empty() && drained.is_empty() {
+        return drained;
+    }
+    let classes = fine(view, &coarse(view));
+    let kept = |class: &&Class| class.lid.is_none_or(|lid| !drained.contains(&lid));
+    let mixed: Vec<Class> = classes.iter().filter(kept).copied().collect();
+    let (_, after) = run(view, &[tables(new)], &classes);
+    let (_, all) = run(view, &both, &mixed);
+    let all = all.merge(&after);
+    let bad = closing(view, &all, &after);
+    drained.extend(users(view, &both, &mixed, &bad));
+    drained
+}
+
+/// The dependencies on cycles that the new tables alone do not have.
+fn closing(view: &View, all: &Dependencies, after: &Dependencies) -> Dependencies {
+    let mut bad = Dependencies::new(view);
+    for circle in circles(view, all, &all.cyclic(view)) {
+        let members: BTreeSet<usize> = circle.iter().copied().collect();
+        for &link in &circle {
+            let first = view.links_of(view.links[link].to as usize).start;
+            for next in all
+                .successors(view, link)
+                .filter(|next| members.contains(next))
+            {
+                let (word, bit) = ((next - first) / 64, (next - first) % 64);
+                bad.row_mut(link)[word] |= 1 << bit & !after.row(link)[word];
+            }
+        }
+    }
+    bad
+}
+
+/// The LIDs that use any of these dependencies.
+fn users(view: &View, layers: &[Tables<'_>], classes: &[Class], bad: &Dependencies) -> Vec<u32> {
+    if bad.count() == 0 {
+        return Vec::new();
+    }
+    let mut tile = Tile::new(view, layers);
+    let mut users = Vec::new();
+    for classes in classes.chunks(TILE) {
+        let mut graph = Dependencies::new(view);
+        tile.follow(classes, &mut graph, &mut Shown::default());
+        let used = tile.users(bad);
+        let hit = classes.iter().enumerate();
+        users.extend(
+            hit.filter(|(bit, _)| used >> bit & 1 == 1)
+                .filter_map(|(_, class)| class.lid),
+        );
+    }
+    users
+}
+
+/// The old tables with the changing entries of some LIDs dropped, and how many those are.
+fn without(old: &LinearTables, new: &LinearTables, lids: &BTreeSet<u32>) -> (LinearTables, u64) {
+    let mut entries = 0;
+    let rows = (0..old.len().max(new.len()) as u32)
+        .map(SwitchIndex)
+        .map(|switch| {
+            let mut row: Arc<[u8]> = old.row_shared(switch).cloned().unwrap_or_default();
+            let after = new.row(switch);
+            let goes = |lid: &&u32| {
+                let before = old.row(switch).get(**lid as usize).copied();
+                let after = after.get(**lid as usize).copied().unwrap_or(UNREACHABLE);
+                before.is_some_and(|before| before != UNREACHABLE && before != after)
+            };
+            let going: Vec<u32> = lids.iter().filter(goes).copied().collect();
+            entries += going.len() as u64;
+            if !going.is_empty() {
+                let row = Arc::make_mut(&mut row);
+                going
+                    .iter()
+                    .for_each(|lid| row[*lid as usize] = UNREACHABLE);
+            }
+            row
+        });
+    (LinearTables::new(rows.collect()), entries)
+}

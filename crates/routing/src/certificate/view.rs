@@ -1,0 +1,220 @@
+//! The certificate's own reading of the topology: links between switches numbered one by one,
+//! which cables join what, and who answers to which LID.
+
+use weft_fabric::enums::PortState;
+use weft_fabric::{NodeId, PortNum, PortRef, Topology};
+
+use super::finding::Finding;
+
+/// A directed link between two switches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Link {
+    /// The sending port.
+    pub(super) port: u8,
+    /// The receiving port.
+    pub(super) far_port: u8,
+    /// The sending switch.
+    pub(super) from: u32,
+    /// The receiving switch.
+    pub(super) to: u32,
+    /// The same cable the other way.
+    pub(super) back: u32,
+}
+
+/// Who answers to some LIDs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// The switch that it is on.
+    pub(super) switch: u32,
+    /// That switch's port to it, 0 for itself.
+    pub(super) port: u8,
+    /// First LID.
+    pub(super) lid: u32,
+    /// Number of LIDs.
+    pub(super) lids: u32,
+}
+
+impl End {
+    /// Data traffic goes to HFIs; a switch's own port has management traffic only, which has its
+    /// own virtual lane.
+    pub(super) fn is_hfi(&self) -> bool {
+        self.port != 0
+    }
+}
+
+/// The topology, read.
+#[derive(Debug)]
+pub(super) struct View {
+    /// Node of each switch.
+    pub(super) nodes: Vec<NodeId>,
+    /// Links by sending switch and port.
+    pub(super) links: Vec<Link>,
+    first: Vec<u32>,
+    /// Link of each switch and port, [`View::NO_LINK`] for none: 256 entries a switch.
+    link_at: Vec<u32>,
+    /// Ends by switch, HFIs before the switch itself, by LID.
+    pub(super) ends: Vec<End>,
+    /// LIDs of end ports without a working cable.
+    pub(super) detached: u64,
+    /// Which switches have HFIs that send.
+    pub(super) sends: Vec<bool>,
+    /// Which part of the fabric each switch is in.
+    pub(super) part: Vec<u32>,
+    /// Number of parts.
+    pub(super) parts: u32,
+}
+
+impl View {
+    /// No link at this port.
+    pub(super) const NO_LINK: u32 = u32::MAX;
+
+    /// Reads.
+    pub(super) fn new(topology: &Topology) -> Self {
+        let nodes = topology.switches().to_vec();
+        let mut view = Self {
+            first: Vec::with_capacity(nodes.len() + 1),
+            link_at: vec![Self::NO_LINK; nodes.len() * 256],
+            links: Vec::new(),
+            ends: Vec::new(),
+            detached: 0,
+            sends: vec![false; nodes.len()],
+            part: Vec::new(),
+            parts: 0,
+            nodes,
+        };
+        for switch in 0..view.nodes.len() {
+            view.read_links(topology, switch);
+        }
+        view.first.push(view.links.len() as u32);
+        for index in 0..view.links.len() {
+            let Link { to, far_port, .. } = view.links[index];
+            view.links[index].back = view.link_at[to as usize * 256 + usize::from(far_port)];
+        }
+        view.read_ends(topology);
+        view.find_parts();
+        view
+    }
+
+    fn read_links(&mut self, topology: &Topology, switch: usize) {
+        self.first.push(self.links.len() as u32);
+        let node = self.nodes[switch];
+        let ports = topology
+            .node(node)
+            .into_iter()
+            .flat_map(|node| node.external_ports());
+        for (port, _) in ports {
+            let Some(far) = far_end(topology, PortRef { node, port }) else {
+                continue;
+            };
+            let Some(to) = topology.switch_index(far.node) else {
+                continue;
+            };
+            self.link_at[switch * 256 + usize::from(port.0)] = self.links.len() as u32;
+            self.links.push(Link {
+                port: port.0,
+                far_port: far.port.0,
+                from: switch as u32,
+                to: to.0,
+                back: Self::NO_LINK,
+            });
+        }
+    }
+
+    fn read_ends(&mut self, topology: &Topology) {
+        for (at, lid, lmc) in topology.end_ports() {
+            if lid.0 == 0 {
+                continue;
+            }
+            let own = topology.switch_index(at.node).map(|own| (own.0, 0));
+            let attached = || {
+                let far = far_end(topology, at)?;
+                Some((topology.switch_index(far.node)?.0, far.port.0))
+            };
+            let Some((switch, port)) = own.or_else(attached) else {
+                self.detached += u64::from(lmc.lids());
+                continue;
+            };
+            self.sends[switch as usize] |= own.is_none();
+            self.ends.push(End {
+                switch,
+                port,
+                lid: lid.0,
+                lids: lmc.lids(),
+            });
+        }
+        self.ends
+            .sort_unstable_by_key(|end| (end.switch, !end.is_hfi(), end.lid));
+    }
+
+    fn find_parts(&mut self) {
+        self.part = vec![u32::MAX; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            if self.part[start] != u32::MAX {
+                continue;
+            }
+            self.part[start] = self.parts;
+            let mut stack = vec![start];
+            while let Some(from) = stack.pop() {
+                for index in self.links_of(from) {
+                    let to = self.links[index].to as usize;
+                    if self.part[to] == u32::MAX {
+                        self.part[to] = self.parts;
+                        stack.push(to);
+                    }
+                }
+            }
+            self.parts += 1;
+        }
+    }
+
+    /// Number of switches.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Numbers of the links that leave a switch.
+    pub(super) fn links_of(&self, switch: usize) -> std::ops::Range<usize> {
+        self.first[switch] as usize..self.first[switch + 1] as usize
+    }
+
+    /// The link at a port.
+    pub(super) fn link_at(&self, switch: usize, port: u8) -> Option<usize> {
+        let link = self.link_at[switch * 256 + usize::from(port)];
+        (link != Self::NO_LINK).then_some(link as usize)
+    }
+
+    /// The switches of each part.
+    pub(super) fn part_lists(&self) -> Vec<Vec<NodeId>> {
+        let mut lists = vec![Vec::new(); self.parts as usize];
+        for (part, node) in self.part.iter().zip(&self.nodes) {
+            lists[*part as usize].push(*node);
+        }
+        lists
+    }
+
+    /// LIDs that two ends claim.
+    pub(super) fn shared_lids(topology: &Topology) -> Vec<Finding> {
+        let with_lid = topology.end_ports().filter(|(_, lid, _)| lid.0 != 0);
+        let mut ends: Vec<_> = with_lid
+            .map(|(at, lid, lmc)| (lid, lmc.lids(), at))
+            .collect();
+        ends.sort_unstable();
+        let mut findings = Vec::new();
+        for pair in ends.windows(2) {
+            let ((low, count, first), (lid, _, second)) = (pair[0], pair[1]);
+            if u64::from(low.0) + u64::from(count) > u64::from(lid.0) {
+                findings.push(Finding::LidShared { lid, first, second });
+            }
+        }
+        findings
+    }
+}
+
+/// The far end of a cable that is up at both ends.
+fn far_end(topology: &Topology, at: PortRef) -> Option<PortRef> {
+    let near = topology.port(at)?;
+    let far = near.peer?;
+    let down = |port: &weft_fabric::Port| port.info.port_state == PortState::DOWN;
+    let dead = down(near) || topology.port(far).is_none_or(down) || far.port == PortNum(0);
+    (!dead && far.node != at.node).then_some(far)
+}
