@@ -1,0 +1,323 @@
+//! What a check carries along: the document, what was defined so far, and what was found.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Finding, Problem, Rule, Severity};
+use crate::syntax::{Kind, Notes, Syntax};
+use crate::xml::{Document, Id};
+
+/// The most findings of one check; a last one says that there were more.
+pub const MAX_FINDINGS: usize = 1000;
+
+/// Collects findings, each once although `Common` is read again for every instance.
+pub(crate) struct Findings {
+    file: String,
+    list: Vec<Finding>,
+    seen: BTreeSet<(u32, String, String)>,
+}
+
+impl Findings {
+    pub(crate) fn new(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            list: Vec::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        severity: Severity,
+        line: u32,
+        path: String,
+        problem: Problem,
+        allowed: String,
+    ) {
+        if self.list.len() >= MAX_FINDINGS
+            || !self
+                .seen
+                .insert((line, path.clone(), problem.message.clone()))
+        {
+            return;
+        }
+        let Problem { rule, message } = problem;
+        self.list.push(Finding {
+            severity,
+            rule,
+            file: self.file.clone(),
+            line,
+            path,
+            message,
+            allowed,
+        });
+    }
+
+    /// Whether any finding forbids the use of the file.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.list
+            .iter()
+            .any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// All findings in the order of lines.
+    pub(crate) fn into_list(mut self) -> Vec<Finding> {
+        self.list
+            .sort_by(|a, b| (a.line, &a.path, a.severity).cmp(&(b.line, &b.path, b.severity)));
+        if self.list.len() >= MAX_FINDINGS {
+            let message = format!("more than {MAX_FINDINGS} findings; the others are not listed");
+            let rule = Rule::Count;
+            let (path, allowed) = (String::new(), String::new());
+            self.list.push(Finding {
+                severity: Severity::Error,
+                rule,
+                file: self.file,
+                line: 0,
+                path,
+                message,
+                allowed,
+            });
+        }
+        self.list
+    }
+}
+
+/// An object that other elements may name.
+#[derive(Clone)]
+pub(crate) struct Definition {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) id: Id,
+    /// Whether it stands in `Common`.
+    pub(crate) common: bool,
+    /// Whether it counts: some objects may be disabled, and then may share a name.
+    pub(crate) enabled: bool,
+}
+
+/// The state of reading one instance: `Common`, then its `Fm`.
+pub(crate) struct Cx<'d> {
+    pub(crate) document: &'d Document<'d>,
+    pub(crate) findings: &'d mut Findings,
+    /// All objects in document order.
+    pub(crate) definitions: Vec<Definition>,
+    /// The elements whose children make up the instance, lowest precedence first.
+    pub(crate) layers: Vec<Id>,
+    pub(crate) in_common: bool,
+}
+
+impl<'d> Cx<'d> {
+    pub(crate) fn new(document: &'d Document<'d>, findings: &'d mut Findings) -> Self {
+        Self {
+            document,
+            findings,
+            definitions: Vec::new(),
+            layers: Vec::new(),
+            in_common: true,
+        }
+    }
+
+    pub(crate) fn error(&mut self, id: Id, rule: Rule, message: impl Into<String>) {
+        self.add(
+            Severity::Error,
+            id,
+            Problem::new(rule, message),
+            String::new(),
+        );
+    }
+
+    pub(crate) fn warn(&mut self, id: Id, rule: Rule, message: impl Into<String>) {
+        self.add(
+            Severity::Warning,
+            id,
+            Problem::new(rule, message),
+            String::new(),
+        );
+    }
+
+    pub(crate) fn add(&mut self, severity: Severity, id: Id, problem: Problem, allowed: String) {
+        self.findings.add(
+            severity,
+            self.document.line(id),
+            self.document.path(id),
+            problem,
+            allowed,
+        );
+    }
+
+    /// Reads the text of an element; a text that cannot be read is a finding.
+    pub(crate) fn parse<S: Syntax>(&mut self, syntax: &S, id: Id) -> Option<S::Value> {
+        self.refuse_children(id);
+        let text = self.document.text(id);
+        if text.trim_ascii().is_empty() {
+            if syntax.may_be_empty() {
+                self.warn(id, Rule::NoEffect, "the element is empty and is ignored");
+                return None;
+            }
+            self.add(
+                Severity::Error,
+                id,
+                Problem::form("the element is empty"),
+                syntax.allowed(),
+            );
+            return None;
+        }
+        let mut notes = Notes::new();
+        let parsed = syntax.parse(text, &mut notes);
+        for note in notes {
+            self.add(Severity::Warning, id, note, syntax.allowed());
+        }
+        match parsed {
+            Ok(value) => {
+                self.refer(syntax.refers_to(), id);
+                Some(value)
+            }
+            Err(problem) => {
+                self.add(Severity::Error, id, problem, syntax.allowed());
+                None
+            }
+        }
+    }
+
+    fn refer(&mut self, kind: Option<Kind>, id: Id) {
+        let Some(kind) = kind else { return };
+        let name = self.document.text(id).trim_ascii();
+        if !self.is_defined(kind, name) {
+            let known = self
+                .definitions
+                .iter()
+                .filter(|known| known.kind == kind)
+                .map(|known| known.name.as_str());
+            let problem = Problem::new(
+                Rule::Undefined,
+                format!("no {} `{name}` is defined above", kind.tag()),
+            );
+            let allowed =
+                suggestion(name, known).map_or(String::new(), |near| format!("perhaps {near}"));
+            self.add(Severity::Error, id, problem, allowed);
+        }
+    }
+
+    pub(crate) fn is_defined(&self, kind: Kind, name: &str) -> bool {
+        self.definitions
+            .iter()
+            .any(|known| known.kind == kind && known.name == name)
+    }
+
+    /// Notes an object; a name that another enabled object of the kind has is a finding.
+    pub(crate) fn define(&mut self, kind: Kind, name: &str, id: Id, enabled: bool) {
+        let twin = self
+            .definitions
+            .iter()
+            .find(|known| known.kind == kind && known.name == name && known.enabled);
+        if let Some(twin) = twin.filter(|_| enabled && !name.is_empty()) {
+            let message = format!(
+                "{} `{name}` is already defined at line {}",
+                kind.tag(),
+                self.document.line(twin.id)
+            );
+            self.error(id, Rule::Name, message);
+        }
+        let common = self.in_common;
+        self.definitions.push(Definition {
+            kind,
+            name: name.to_owned(),
+            id,
+            common,
+            enabled,
+        });
+    }
+
+    /// The elements of all objects of a kind, in the order in which they were read.
+    pub(crate) fn ids_of(&self, kind: Kind) -> Vec<Id> {
+        self.definitions
+            .iter()
+            .filter(|known| known.kind == kind)
+            .map(|known| known.id)
+            .collect()
+    }
+
+    /// The element that gives a value its last word, else the closest one around it.
+    pub(crate) fn place(&self, path: &[&str]) -> Id {
+        (0..=path.len())
+            .rev()
+            .find_map(|length| {
+                self.layers
+                    .iter()
+                    .rev()
+                    .find_map(|&layer| self.document.find_last(layer, &path[..length]))
+            })
+            .unwrap_or(self.document.root())
+    }
+
+    /// An element that its place does not know: it is ignored, as the vendor ignores it.
+    pub(crate) fn unknown(&mut self, id: Id, known: &[&'static str]) {
+        let near = suggestion(self.document.name(id), known.iter().copied());
+        let allowed = near.map_or(String::new(), |near| format!("perhaps `{near}`"));
+        let problem = Problem::new(
+            Rule::UnknownElement,
+            "this element is not known here and is ignored",
+        );
+        self.add(Severity::Warning, id, problem, allowed);
+    }
+
+    /// Children that an element must have.
+    pub(crate) fn require(&mut self, id: Id, names: &[&str]) {
+        for name in names
+            .iter()
+            .filter(|name| !self.document.has_child(id, name))
+        {
+            self.error(
+                id,
+                Rule::Count,
+                format!("a {} is missing; it may be empty", name),
+            );
+        }
+    }
+
+    /// Elements with text only have no children.
+    fn refuse_children(&mut self, id: Id) {
+        if self.document.children(id).next().is_some() {
+            self.error(
+                id,
+                Rule::Form,
+                "an element inside of an element that has a value",
+            );
+        }
+        self.refuse_attributes(id);
+    }
+
+    pub(crate) fn refuse_attributes(&mut self, id: Id) {
+        if self.document.has_attributes(id) {
+            self.warn(
+                id,
+                Rule::StrictXml,
+                "attributes have no meaning here and are ignored",
+            );
+        }
+    }
+}
+
+/// The known name that is nearest to a wrong one, if any is near.
+pub(crate) fn suggestion<'n>(wrong: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    const LONGEST: usize = 64;
+    if wrong.len() > LONGEST {
+        return None;
+    }
+    let near = known.map(|name| (distance(wrong, name), name)).min()?;
+    (near.0 <= 1 + wrong.len() / 4).then_some(near.1)
+}
+
+/// The number of letters to change, add or remove between two words, letter case aside.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,95 @@
+//! The effective configuration as a file again.
+
+use crate::instance::Instance;
+use crate::objects::DeviceGroups;
+use crate::section::{Section, Slot, Sub};
+use crate::writer::XmlWriter;
+use crate::{Config, Row};
+
+impl Config {
+    /// The configuration as opafm.xml: every value of every instance, defaults included.
+    ///
+    /// Reading it gives the same configuration again, and the vendor's `config_check` accepts it.
+    /// Device groups that all instances have in common stand in `Common`, because the vendor
+    /// demands it of groups that PM port groups name; everything else stands in each `Fm`.
+    pub fn effective_xml(&self) -> String {
+        let common = self.common_groups();
+        let mut out = XmlWriter::document();
+        out.open("Config");
+        out.open("Common");
+        let groups = self
+            .instances
+            .first()
+            .map_or(&[][..], |first| &first.device_groups.list[..common]);
+        Sub.write(
+            "DeviceGroups",
+            &DeviceGroups {
+                list: groups.to_vec(),
+            },
+            &mut out,
+        );
+        for section in ["Shared", "Sm", "Fe", "Pm"] {
+            out.leaf(section, "");
+        }
+        out.close("Common");
+        for instance in &self.instances {
+            out.open("Fm");
+            instance.write(common, &mut out);
+            out.close("Fm");
+        }
+        out.close("Config");
+        out.into_text()
+    }
+
+    /// How many device groups at the start of the lists are the same in all instances.
+    fn common_groups(&self) -> usize {
+        let Some((first, others)) = self.instances.split_first() else {
+            return 0;
+        };
+        let same = |other: &Instance| {
+            let pairs = first
+                .device_groups
+                .list
+                .iter()
+                .zip(&other.device_groups.list);
+            pairs.take_while(|(a, b)| a == b).count()
+        };
+        others
+            .iter()
+            .map(same)
+            .min()
+            .unwrap_or(first.device_groups.list.len())
+    }
+}
+
+impl Instance {
+    fn write(&self, common_groups: usize, out: &mut XmlWriter) {
+        let groups = DeviceGroups {
+            list: self.device_groups.list[common_groups..].to_vec(),
+        };
+        Sub.write("Applications", &self.applications, out);
+        Sub.write("DeviceGroups", &groups, out);
+        Sub.write("QOSGroups", &self.qos_groups, out);
+        Sub.write("VirtualFabrics", &self.virtual_fabrics, out);
+        Sub.write("PmPortGroups", &self.pm_port_groups, out);
+        Sub.write("Shared", &self.shared, out);
+        Sub.write("Sm", &self.sm, out);
+        Sub.write("Fe", &self.fe, out);
+        Sub.write("Pm", &self.pm, out);
+    }
+}
+
+/// Every tag of the format, in the order of the documentation.
+pub fn reference() -> Vec<Row> {
+    let mut rows = Vec::new();
+    crate::objects::Applications::rows("Applications", &mut rows);
+    DeviceGroups::rows("DeviceGroups", &mut rows);
+    crate::objects::QosGroups::rows("QOSGroups", &mut rows);
+    crate::objects::VirtualFabrics::rows("VirtualFabrics", &mut rows);
+    crate::objects::PmPortGroups::rows("PmPortGroups", &mut rows);
+    crate::shared::Shared::rows("Shared", &mut rows);
+    crate::sm::Sm::rows("Sm", &mut rows);
+    crate::fe::Fe::rows("Fe", &mut rows);
+    crate::pm::Pm::rows("Pm", &mut rows);
+    rows
+}

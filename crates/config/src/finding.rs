@@ -1,0 +1,143 @@
+//! What a check finds: each finding says where, what is wrong, and what is allowed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The file cannot be used.
+    Error,
+    /// The file can be used, but does not do what it seems to say.
+    Warning,
+}
+
+macro_rules! rules {
+    ($( $(#[doc = $doc:literal])+ $name:ident, $stricter:literal; )*) => {
+        /// Which rule a finding is about: for programs, which should not read messages.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Rule { $( $(#[doc = $doc])+ $name, )* }
+
+        impl Rule {
+            /// Every rule, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[ $( Self::$name, )* ];
+
+            /// One sentence for the documentation.
+            pub fn explanation(self) -> &'static str {
+                match self { $( Self::$name => concat!($($doc),+).trim_ascii_start(), )* }
+            }
+
+            /// Whether the vendor's `config_check` accepts files that break this rule.
+            pub fn is_stricter_than_vendor(self) -> bool {
+                match self { $( Self::$name => $stricter, )* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// The file is not well-formed XML, not UTF-8, or larger or deeper than the limits.
+    Xml, false;
+    /// A value has the wrong form: not a number, no unit, an unknown word.
+    Form, false;
+    /// A value is outside of its range.
+    Range, false;
+    /// A name is used that no element above it defines.
+    Undefined, false;
+    /// A name is missing, defined twice, or reserved.
+    Name, false;
+    /// A required element is missing, or there are too many.
+    Count, false;
+    /// Two values contradict each other.
+    Conflict, false;
+    /// The virtual fabrics break a rule of the management partition, of QOS or of bandwidth.
+    VirtualFabric, false;
+    /// An element that this place does not know: ignored.
+    UnknownElement, true;
+    /// The same element twice where one counts: the last one counts.
+    Duplicate, true;
+    /// A value is legal, but another one is used: rounded, clamped, or taken as a flag.
+    Adjusted, true;
+    /// An element without effect: deprecated, disabled, or overruled.
+    NoEffect, true;
+    /// An attribute, a DTD, text between elements, or blanks around a word: nothing of the kind has a meaning here.
+    StrictXml, true;
+    /// A value that the vendor's parser lets pass, and that the SM, PM or FE then clamps, ignores or dies of.
+    StrictRange, true;
+    /// `RoutingAlgorithm` names no algorithm, or its topology section describes an impossible topology.
+    StrictRouting, true;
+    /// A range whose end is below its start, which matches nothing.
+    StrictInterval, true;
+    /// A `NodeDesc` pattern with broken brackets, which matches nothing.
+    StrictPattern, true;
+    /// A GUID 0, which no device has.
+    StrictGuid, true;
+    /// A `DeviceGroup` or `Application` that selects nothing.
+    StrictEmpty, true;
+    /// Counts of PM images that do not fit each other.
+    StrictImages, true;
+    /// A path that must be absolute is not.
+    StrictPath, true;
+    /// `Common` stands after an `Fm`, which takes nothing from it.
+    StrictOrder, true;
+}
+
+/// One thing that a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Which rule.
+    pub rule: Rule,
+    /// The name of the file, as it was given to the check.
+    pub file: String,
+    /// The line of the element, from 1; 0 is the file as a whole.
+    pub line: u32,
+    /// The element, for example `Config/Fm[0]/Sm/Lmc`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What is allowed instead; empty where the message says it all.
+    pub allowed: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, "{}:{}: {severity}: ", self.file, self.line)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)?;
+        if !self.allowed.is_empty() {
+            write!(f, " (allowed: {})", self.allowed)?;
+        }
+        Ok(())
+    }
+}
+
+/// A finding before its place is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) rule: Rule,
+    pub(crate) message: String,
+}
+
+impl Problem {
+    pub(crate) fn new(rule: Rule, message: impl Into<String>) -> Self {
+        Self {
+            rule,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn form(message: impl Into<String>) -> Self {
+        Self::new(Rule::Form, message)
+    }
+}

@@ -1,0 +1,182 @@
+//! `Shared`: what an instance is, and values that its SM, FE and PM take over.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use weft_wire::id::Guid;
+
+use crate::section::{Also, One, Opt, section};
+use crate::syntax::{
+    GuidNumber, Text, Words, bits32, core_limit, flag, keyword, keywords, minutes, u8s, u32s, u64s,
+};
+use crate::value::CoreLimit;
+
+/// The highest number of instances (`Fm`) of one file.
+pub const MAX_INSTANCES: usize = 8;
+
+section! {
+    /// `Shared`: what an instance is.
+    pub struct Shared {
+        /// Whether the instance runs at all.
+        start: bool = false, "Start" => One(flag());
+        /// The name of the instance, for logs.
+        name: String = String::new(), "Name" => One(Text::of(63));
+        /// The HFI that the instance uses, from 1.
+        hfi: u32 = 1, "Hfi" => One(u32s().within(1, u32::MAX as u64 - 1));
+        /// The port of that HFI, from 1.
+        port: u32 = 1, "Port" => One(u32s().strictly(1, 255));
+        /// The port by its GUID instead; 0 uses `Hfi` and `Port`.
+        port_guid: Guid = Guid(0), "PortGUID" => One(GuidNumber);
+        /// The upper half of every GID of the subnet.
+        subnet_prefix: u64 = 0, "SubnetPrefix" => One(u64s().hex());
+        /// What a standby does whose configuration differs: 1 logs it, 2 also keeps it from standing by.
+        config_consistency_check_level: u32 = 2, "ConfigConsistencyCheckLevel" => One(u32s().raised(1, 2));
+    }
+    flat {
+        /// Size and start.
+        startup: Startup;
+        /// Who becomes master.
+        election: Election;
+        /// Core files.
+        core_dump: CoreDump;
+        /// Logs.
+        logging: Logging;
+        /// Certificates for clients.
+        ssl: Ssl;
+    }
+}
+
+section! {
+    /// Size and start of a component.
+    pub struct Startup {
+        /// The largest number of host ports that is planned for.
+        subnet_size: u32 = 2560, "SubnetSize" => One(u32s().clamped(40, 64000));
+        /// How often a component is started again that ended before `StartupStableWait`.
+        startup_retries: u32 = 5, "StartupRetries" => One(u32s());
+        /// After how many minutes a component counts as stable.
+        startup_stable_wait: Duration = Duration::from_secs(600), "StartupStableWait" => One(minutes());
+    }
+}
+
+section! {
+    /// Who becomes master.
+    pub struct Election {
+        /// The higher one wins the election.
+        priority: u8 = 0, "Priority" => One(u8s().within(0, 15));
+        /// The priority that the winner takes, so that it stays.
+        elevated_priority: u8 = 0, "ElevatedPriority" => One(u8s().within(0, 15));
+    }
+}
+
+section! {
+    /// Core files.
+    pub struct CoreDump {
+        /// The largest core file.
+        core_dump_limit: CoreLimit = CoreLimit::Bytes(0), "CoreDumpLimit" => One(core_limit());
+        /// Where core files go.
+        core_dump_dir: String = "/var/crash/opafm".to_owned(), "CoreDumpDir" => One(Text::absolute_path());
+    }
+}
+
+/// A facility of syslog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // The names are syslog's own.
+pub enum SyslogFacility {
+    Auth,
+    AuthPriv,
+    Cron,
+    Daemon,
+    Ftp,
+    Kern,
+    Local0,
+    Local1,
+    Local2,
+    Local3,
+    Local4,
+    Local5,
+    #[default]
+    Local6,
+    Local7,
+    Lpr,
+    Mail,
+    News,
+    Syslog,
+    User,
+    Uucp,
+}
+
+keywords! { SyslogFacility {
+    "auth" => Auth, "authpriv" => AuthPriv, "cron" => Cron, "daemon" => Daemon, "ftp" => Ftp, "kern" => Kern,
+    "local0" => Local0, "local1" => Local1, "local2" => Local2, "local3" => Local3, "local4" => Local4,
+    "local5" => Local5, "local6" => Local6, "local7" => Local7, "lpr" => Lpr, "mail" => Mail, "news" => News,
+    "syslog" => Syslog, "user" => User, "uucp" => Uucp,
+} }
+
+section! {
+    /// Logs of a component.
+    pub struct Logging {
+        /// How much is logged: 0 nearly nothing, 1 errors and warnings, 2 also progress, up to 7 every call.
+        log_level: u32 = 1, "LogLevel" => One(u32s().strictly(0, 7));
+        /// Bit 0: fewer messages at levels 1 and 2; bit 1: with a `LogFile`, nothing goes to syslog.
+        log_mode: u32 = 0, "LogMode" => One(u32s().strictly(0, 3));
+        /// The file for logs instead of syslog.
+        log_file: Option<String> = None, "LogFile" => Opt(Text::of(99));
+        /// The facility of syslog.
+        syslog_facility: SyslogFacility = SyslogFacility::default(), "SyslogFacility" => One(FACILITY);
+        /// Development: more checks and messages.
+        debug: u32 = 0, "Debug" => One(u32s());
+        /// Development: messages about RMPP.
+        rmpp_debug: u32 = 0, "RmppDebug" => One(u32s());
+        /// Messages of the common services, by severity bits, instead of `LogLevel`.
+        cs_log_mask: Option<u32> = None, "CS_LogMask" => Opt(bits32());
+        /// The same for the management datagram layer.
+        mai_log_mask: Option<u32> = None, "MAI_LogMask" => Opt(bits32());
+        /// The same for the channel adapter layer.
+        cal_log_mask: Option<u32> = None, "CAL_LogMask" => Opt(bits32());
+        /// The same for the driver.
+        dvr_log_mask: Option<u32> = None, "DVR_LogMask" => Opt(bits32());
+        /// The same for the interface to other managers.
+        if3_log_mask: Option<u32> = None, "IF3_LogMask" => Opt(bits32());
+        /// The same for the subnet manager.
+        sm_log_mask: Option<u32> = None, "SM_LogMask" => Opt(bits32());
+        /// The same for subnet administration.
+        sa_log_mask: Option<u32> = None, "SA_LogMask" => Opt(bits32());
+        /// The same for the performance manager.
+        pm_log_mask: Option<u32> = None, "PM_LogMask" => Opt(bits32());
+        /// The same for performance administration.
+        pa_log_mask: Option<u32> = None, "PA_LogMask" => Opt(bits32());
+        /// The same for the baseboard manager.
+        bm_log_mask: Option<u32> = None, "BM_LogMask" => Opt(bits32());
+        /// The same for the fabric executive.
+        fe_log_mask: Option<u32> = None, "FE_LogMask" => Opt(bits32());
+        /// The same for applications.
+        app_log_mask: Option<u32> = None, "APP_LogMask" => Opt(bits32());
+    }
+}
+
+const FACILITY: Words<SyslogFacility> = keyword().exact();
+
+section! {
+    /// Certificates with which clients of the fabric executive and the manager know each other.
+    pub struct Ssl {
+        /// Whether clients must use TLS.
+        enable: bool = false, "SslSecurityEnable" => One(flag()), "SslSecurityEnabled" => Also(flag());
+        /// Where the files of this section are.
+        dir: String = "/usr/local/ssl/opafm".to_owned(), "SslSecurityDir" => One(Text::of(255));
+        /// The manager's certificate.
+        certificate: String = "fm_cert.pem".to_owned(), "SslSecurityFmCertificate" => One(Text::of(255));
+        /// The key of that certificate.
+        private_key: String = "fm_key.pem".to_owned(), "SslSecurityFmPrivateKey" => One(Text::of(255));
+        /// The certificate of the authority.
+        ca_certificate: String = "fm_ca_cert.pem".to_owned(), "SslSecurityFmCaCertificate" => One(Text::of(255));
+        /// How many certificates may lie between a client's and the authority's.
+        cert_chain_depth: u32 = 1, "SslSecurityFmCertChainDepth" => One(u32s());
+        /// The Diffie-Hellman parameters.
+        dh_parameters: String = "fm_dh_parms.pem".to_owned(), "SslSecurityFmDHParameters" => One(Text::of(255));
+        /// Whether revoked certificates are looked up.
+        ca_crl_enable: bool = false, "SslSecurityFmCaCRLEnable" => One(flag()), "SslSecurityFmCaCRLEnabled" => Also(flag());
+        /// The list of revoked certificates.
+        ca_crl: String = "fm_ca_crl.pem".to_owned(), "SslSecurityFmCaCRL" => One(Text::of(255));
+    }
+}

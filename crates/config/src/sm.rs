@@ -1,0 +1,412 @@
+//! `Sm`: the subnet manager and subnet administration.
+
+mod link;
+mod multicast;
+mod topology;
+mod traffic;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use weft_wire::id::{Guid, Lid, Lmc, PKey};
+
+pub use link::{
+    Flapping, LinkPolicy, LongTermPortQuarantine, Preemption, SpeedPolicy, SpeedRequirement,
+    WidthPolicy, WidthRequirement,
+};
+pub use multicast::{MlidShare, Multicast, MulticastGroup, RootSelection};
+pub use topology::{
+    DgShortestPathTopology, Dimension, Enforcement, EnhancedRoutingCtrl, FatTreeTopology,
+    FieldEnforcement, HypercubeTopology, MeshTorusTopology, PortData, PreDefinedTopology,
+    RoutingOrder,
+};
+pub use traffic::{
+    AdaptiveAlgorithm, AdaptiveRouting, CongestionBasis, CongestionControl, DynamicPacketLifetime,
+    HostCongestion, SwitchCongestion,
+};
+
+use crate::finding::Rule;
+use crate::section::{Also, One, Opt, Sub, Whole, section};
+use crate::shared::{Election, Logging, Ssl, Startup};
+use crate::syntax::{
+    GuidNumber, Named, PKeyText, Text, bits32, flag, keyword, keywords, lifetime, lifetime_code,
+    millis, minutes, named, percent_number, seconds, signed32, timeout, timeout_code, u8s, u32s,
+    u64s,
+};
+use crate::value::{Percent, TimeExponent};
+
+/// How the SM computes routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RoutingAlgorithm {
+    /// Shortest paths on any topology.
+    #[default]
+    ShortestPath,
+    /// Up and down a fat tree.
+    FatTree,
+    /// Shortest paths, group of destinations by group.
+    DgShortestPath,
+    /// Dimension order on a mesh or torus.
+    Dor,
+    /// Shortest paths on an enhanced hypercube.
+    Hypercube,
+}
+
+keywords! { RoutingAlgorithm {
+    "shortestpath" => ShortestPath, "fattree" => FatTree, "dgshortestpath" => DgShortestPath, "dor" => Dor,
+    "hypercube" => Hypercube,
+} }
+
+/// How LIDs are given out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LidStrategy {
+    /// The next free one.
+    #[default]
+    Serial,
+    /// From the planned topology.
+    Topology,
+}
+
+keywords! { LidStrategy { "serial" => Serial, "topology" => Topology } }
+
+/// Which pairs of LIDs make up the paths of two ports with several LIDs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum PathSelection {
+    /// As few as each LID needs.
+    #[default]
+    Minimal,
+    /// Each LID of the side with more, once.
+    Pairwise,
+    /// The pairwise ones, then all others.
+    OrderAll,
+    /// All pairs.
+    SrcDstAll,
+}
+
+keywords! { PathSelection {
+    "Minimal" => Minimal, "Pairwise" => Pairwise, "OrderAll" => OrderAll, "SrcDstAll" => SrcDstAll,
+} }
+
+/// What is kept of the data in cables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CableInfoPolicy {
+    /// Read at one end of each link.
+    #[default]
+    ByLink,
+    /// Read at both ends.
+    ByPort,
+    /// Nothing.
+    None,
+}
+
+keywords! { CableInfoPolicy { "ByLink" => ByLink, "ByPort" => ByPort, "None" => None } }
+
+/// What happens to a port that sends too many joins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum McDosAction {
+    /// It is disabled.
+    #[default]
+    Disable,
+    /// It is taken down and up.
+    Bounce,
+}
+
+const MC_DOS_ACTION: Named<McDosAction, u32> = named(
+    u32s().strictly(0, 1),
+    |code| {
+        if code == 0 {
+            McDosAction::Disable
+        } else {
+            McDosAction::Bounce
+        }
+    },
+    |action| *action as u32,
+);
+
+/// Which ports take part in the quick activation of a whole subtree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CascadeActivate {
+    /// None.
+    Disabled,
+    /// Those between switches.
+    #[default]
+    Switches,
+    /// All.
+    All,
+}
+
+const CASCADE: Named<CascadeActivate, u32> = named(
+    u32s().strictly(0, 2),
+    |code| {
+        [
+            CascadeActivate::Disabled,
+            CascadeActivate::Switches,
+            CascadeActivate::All,
+        ][code.min(2) as usize]
+    },
+    |cascade| *cascade as u32,
+);
+
+const LMC: Named<Lmc, u32> = named(
+    u32s().strictly(0, 7),
+    |lmc| Lmc(lmc as u8),
+    |lmc| u32::from(lmc.0),
+);
+
+section! {
+    /// `Sm`: the subnet manager and subnet administration.
+    pub struct Sm {
+        /// Whether the SM of this instance runs.
+        start: bool = true, "Start" => One(flag());
+        /// What other SMs must know before they are believed.
+        sm_key: u64 = 0, "SmKey" => One(u64s().hex());
+        /// The M_Key of all ports.
+        mkey: u64 = 0, "MKey" => One(u64s().hex());
+        /// How often a standby asks the master whether it lives.
+        master_ping_interval: Duration = Duration::from_secs(5), "MasterPingInterval" => One(seconds());
+        /// After how many unanswered questions the master counts as dead.
+        master_ping_max_fail: u32 = 3, "MasterPingMaxFail" => One(u32s());
+        /// How often a standby is given all of the master's state; 0 never.
+        db_sync_interval: Duration = Duration::from_secs(900), "DbSyncInterval" => One(minutes());
+        /// How routes are computed.
+        routing_algorithm: RoutingAlgorithm = RoutingAlgorithm::default(),
+            "RoutingAlgorithm" => One(keyword().unchecked_by_vendor(Rule::StrictRouting));
+        /// Whether links into another chassis' spine are taken first.
+        spine_first_routing: bool = false, "SpineFirstRouting" => One(flag());
+        /// Whether equally short paths share the load by counting destinations.
+        shortest_path_balanced: bool = true, "ShortestPathBalanced" => One(flag());
+        /// Each host port has two to this power LIDs.
+        lmc: Lmc = Lmc(0), "Lmc" => One(LMC);
+        /// The same for the port 0 of switches; at most `Lmc`.
+        lmc_e0: Lmc = Lmc(0), "LmcE0" => One(LMC);
+        /// The SM's own LID, a multiple of its LIDs; 0 leaves it to `LidStrategy`.
+        lid: Lid = Lid(0), "LID" => One(named(u32s().within(0, 0xbfff).hex(), Lid, |lid: &Lid| lid.0));
+        /// How LIDs are given out.
+        lid_strategy: LidStrategy = LidStrategy::default(), "LidStrategy" => One(keyword());
+        /// Whether the provider of path records on hosts is in use; needs `LidStrategy` topology.
+        dsap_in_use: bool = false, "DsapInUse" => One(flag());
+        /// How many leading bits of a 32-bit LID mark multicast.
+        multicast_mask: u32 = 4, "MulticastMask" => One(u32s().within(1, 7));
+        /// Whether all routes are computed anew in each sweep that finds a change.
+        force_rebalance: bool = false, "ForceRebalance" => One(flag());
+        /// Whether descriptions of known nodes are not read again.
+        use_cached_node_data: bool = false, "UseCachedNodeData" => One(flag());
+        /// Whether a cable from a port to itself is no error.
+        loopback_mode: bool = false, "LoopbackMode" => One(flag());
+        /// How long a packet may stay in a switch.
+        switch_lifetime: TimeExponent = TimeExponent(13),
+            "SwitchLifetime" => One(lifetime()), "SwitchLifetime_Int" => Also(lifetime_code());
+        /// How long a packet may stay at the head of a queue.
+        hoq_life: TimeExponent = TimeExponent(8), "HoqLife" => One(lifetime()), "HoqLife_Int" => Also(lifetime_code());
+        /// After how many packets too old for their queue a virtual lane is emptied at once.
+        vl_stall_count: u32 = 7, "VLStallCount" => One(u32s().strictly(0, 7));
+        /// Whether management's lane works without credits.
+        vl15_flow_control_disable: bool = true, "VL15FlowControlDisable" => One(flag());
+        /// How fast management's lane sends without credits: a code, lower is faster.
+        vl15_credit_rate: u32 = 18, "VL15CreditRate" => One(u32s().within(0, 21));
+        /// The part of the buffers that all lanes share at least.
+        min_shared_vl_mem: Percent = Percent(0), "MinSharedVLMem" => One(percent_number());
+        /// By how much each lane's own buffer is larger than it must be.
+        dedicated_vl_mem_multi: u32 = 1, "DedicatedVLMemMulti" => One(u32s().within(0, 255));
+        /// How many bytes are on a cable; −1 asks the port, 0 ignores it.
+        wire_depth_override_bytes: i32 = -1, "WireDepthOverride" => One(signed32(-1));
+        /// How many bytes a port keeps for retransmission; −1 asks the port, 0 ignores it.
+        replay_depth_override_bytes: i32 = -1, "ReplayDepthOverride" => One(signed32(-1));
+        /// Whether lifetimes grow with the number of lanes that share a port.
+        timer_scaling_enable: bool = false, "TimerScalingEnable" => One(flag());
+        /// How long a client waits for an answer of the SA.
+        sa_resp_time: TimeExponent = TimeExponent(19), "SaRespTime" => One(timeout()), "SaRespTime_Int" => Also(timeout_code());
+        /// How long a packet may be on its way, for PathRecords.
+        packet_lifetime: TimeExponent = TimeExponent(16),
+            "PacketLifetime" => One(timeout()), "PacketLifetime_Int" => Also(timeout_code());
+        /// The same by the number of hops.
+        dynamic_packet_lifetime: DynamicPacketLifetime = DynamicPacketLifetime::default(), "DynamicPacketLifetime" => Sub;
+        /// Which pairs of LIDs make up the paths of two ports.
+        path_selection: PathSelection = PathSelection::default(), "PathSelection" => One(keyword());
+        /// Whether the SA checks queries as strictly as the InfiniBand specification.
+        query_validation: bool = false, "QueryValidation" => One(flag());
+        /// Whether PathRecords only cross virtual fabrics that both ports share.
+        enforce_vf_path_record: bool = true, "EnforceVFPathRecord" => One(flag());
+        /// Whether a busy SA is silent, and does not answer that it is busy.
+        no_reply_if_busy: bool = false, "NoReplyIfBusy" => One(flag());
+        /// How many datagrams are under way to one device.
+        sma_batch_size: u32 = 2, "SmaBatchSize" => One(u32s().clamped(1, u32::MAX as u64));
+        /// To how many devices datagrams are under way at a time.
+        max_parallel_reqs: u32 = 3, "MaxParallelReqs" => One(u32s().clamped(1, u32::MAX as u64));
+        /// How many blocks of a forwarding table one datagram carries.
+        lft_multiblock: u32 = 29, "LftMultiblock" => One(u32s().capped(1, 29));
+        /// Whether several attributes share a datagram.
+        use_aggregate_mads: bool = true, "UseAggregateMADs" => One(flag());
+        /// Whether the buffer control of all ports of a switch shares a datagram.
+        optimized_buffer_control: bool = true, "OptimizedBufferControl" => One(flag());
+        /// How many threads program devices.
+        ps_threads: u8 = 4, "PsThreads" => One(u8s().strictly(1, 254));
+        /// Whether switches drop management datagrams with a false source.
+        sma_spoofing_check: bool = true, "SmaSpoofingCheck" => One(flag());
+        /// Whether hosts whose firmware is not authentic are refused.
+        neighbor_fw_authen_enable: bool = false, "NeighborFWAuthenEnable" => One(flag());
+        /// How often the SM sweeps without a cause; 0 never.
+        sweep_interval: Duration = Duration::from_secs(300), "SweepInterval" => One(seconds().within(3, 86_400).or_zero());
+        /// Whether traps start no sweep.
+        ignore_traps: bool = false, "IgnoreTraps" => One(flag());
+        /// How long after a trap the SM waits for further ones.
+        trap_hold_down: Duration = Duration::from_secs(1), "TrapHoldDown" => One(seconds());
+        /// How often a datagram is sent at most.
+        max_attempts: u32 = 3, "MaxAttempts" => One(u32s().strictly(1, u32::MAX as u64));
+        /// How long an answer may take.
+        resp_timeout: Duration = Duration::from_millis(250), "RespTimeout" => One(millis());
+        /// How long the first answer may take; later ones may take longer, up to `RespTimeout`.
+        min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
+        /// How long all answers of one sweep may be late together.
+        cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds());
+        /// After how many failed devices a sweep is given up; 0 never.
+        sweep_errors_threshold: u32 = 8, "SweepErrorsThreshold" => One(u32s());
+        /// After how many sweeps in a row that were given up one is finished.
+        sweep_abandon_threshold: u32 = 2, "SweepAbandonThreshold" => One(u32s());
+        /// With how many traps a minute a port is disabled; 0 never.
+        trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
+        /// How many traps it takes at least before the rate counts.
+        trap_threshold_min_count: u32 = 10, "TrapThresholdMinCount" => One(u32s().strictly(2, 100));
+        /// With how many joins and leaves in `McDosInterval` a port is acted upon; 0 never.
+        mc_dos_threshold: u32 = 0, "McDosThreshold" => One(u32s());
+        /// The time in which they are counted.
+        mc_dos_interval: Duration = Duration::from_secs(60), "McDosInterval" => One(seconds());
+        /// What is done.
+        mc_dos_action: McDosAction = McDosAction::default(), "McDosAction" => One(MC_DOS_ACTION);
+        /// How long a device that does not answer is kept.
+        non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds());
+        /// For how many sweeps it is kept.
+        non_resp_max_count: u32 = 3, "NonRespMaxCount" => One(u32s());
+        /// How many appearances and disappearances one sweep logs; 0 all.
+        node_appearance_msg_threshold: u32 = 0, "NodeAppearanceMsgThreshold" => One(u32s());
+        /// Traps that follow within this time are logged as one.
+        trap_log_suppress_trigger_interval: Duration = Duration::from_secs(30),
+            "TrapLogSuppressTriggerInterval" => One(seconds());
+        /// Which ports take part in the quick activation of a whole subtree.
+        switch_cascade_activate_enable: CascadeActivate = CascadeActivate::default(),
+            "SwitchCascadeActivateEnable" => One(CASCADE);
+        /// How often activation waits for a neighbour.
+        neighbor_normal_retries: u32 = 2, "NeighborNormalRetries" => One(u32s());
+        /// How many bounces of ports one sweep logs; 0 all.
+        port_bounce_log_limit: u32 = 0, "PortBounceLogLimit" => One(u32s());
+        /// Whether every sweep writes everything.
+        force_attribute_rewrite: bool = false, "ForceAttributeRewrite" => One(flag());
+        /// Development: which attributes are never written, by bit.
+        skip_attribute_write: u32 = 0, "SkipAttributeWrite" => One(bits32());
+        /// Which errors take a port down, by bit as in PortInfo's PortErrorAction.
+        default_port_error_action: u32 = 0x0017_2000, "DefaultPortErrorAction" => One(bits32());
+        /// Whether answers to multicast tables are checked.
+        check_mft_responses: bool = true, "CheckMftResponses" => One(flag());
+        /// Whether the master watches its standbys.
+        monitor_standby: bool = true, "MonitorStandby" => One(flag());
+        /// Whether memory for ports is taken as they come.
+        dynamic_port_alloc: bool = true, "DynamicPortAlloc" => One(flag());
+        /// What is kept of the data in cables.
+        cable_info_policy: CableInfoPolicy = CableInfoPolicy::default(), "CableInfoPolicy" => One(keyword());
+        /// How many virtual lanes all ports have the same.
+        max_fixed_vls: u32 = 8, "MaxFixedVLs" => One(u32s().strictly(1, 31));
+        /// Whether ports with fewer lanes than the virtual fabrics need are used.
+        allow_mixed_vls: bool = false, "AllowMixedVLs" => One(flag());
+        /// The partition of packets with 8-byte headers; 0 is none.
+        pkey_8b: PKey = PKey(0), "PKey_8B" => One(PKeyText::B8);
+        /// The partition of packets with 10-byte headers; 0 is none.
+        pkey_10b: PKey = PKey(0), "PKey_10B" => One(PKeyText::B10);
+        /// Multicast.
+        multicast: Multicast = Multicast::default(), "Multicast" => Sub;
+        /// Which degraded links of hosts are used.
+        hfi_link_policy: LinkPolicy = LinkPolicy::default(), "HFILinkPolicy" => Sub;
+        /// Which degraded links between switches are used.
+        isl_link_policy: LinkPolicy = LinkPolicy::default(), "ISLLinkPolicy" => Sub;
+        /// Ports that go down again and again.
+        long_term_port_quarantine: LongTermPortQuarantine = LongTermPortQuarantine::default(),
+            "LongTermPortQuarantine" => Sub;
+        /// When a packet may interrupt another.
+        preemption: Preemption = Preemption::default(), "Preemption" => Sub;
+        /// Congestion control.
+        congestion_control: CongestionControl = CongestionControl::default(), "CongestionControl" => Sub;
+        /// Adaptive routing.
+        adaptive_routing: AdaptiveRouting = AdaptiveRouting::default(), "AdaptiveRouting" => Sub;
+        /// The topology of `fattree`.
+        fat_tree: FatTreeTopology = FatTreeTopology::default(), "FatTreeTopology" => Sub;
+        /// The topology of `dgshortestpath`.
+        dg_shortest_path: DgShortestPathTopology = DgShortestPathTopology::default(), "DGShortestPathTopology" => Whole;
+        /// The topology of `dor`.
+        mesh_torus: Option<MeshTorusTopology> = None, "MeshTorusTopology" => Whole;
+        /// The topology of `hypercube`.
+        hypercube: HypercubeTopology = HypercubeTopology::default(), "HypercubeTopology" => Sub;
+        /// The cabling as it should be.
+        pre_defined_topology: PreDefinedTopology = PreDefinedTopology::default(), "PreDefinedTopology" => Sub;
+        /// Nodes that may act as management appliances.
+        sm_appliances: SmAppliances = SmAppliances::default(), "SmAppliances" => Sub;
+        /// Development: the SM ends after so many sweeps; 0 never.
+        terminate_after: u8 = 0, "TerminateAfter" => One(u8s());
+        /// Development: the file to which counters are written at the end.
+        dump_counters: Option<String> = None, "DumpCounters" => Opt(Text::of(99));
+        /// Development: how long parts of a sweep take is logged.
+        sm_perf_debug: bool = false, "SmPerfDebug" => One(flag());
+        /// Development: how long queries take is logged.
+        sa_perf_debug: bool = false, "SaPerfDebug" => One(flag());
+        /// Development: answers of the SA carry a checksum.
+        sa_rmpp_checksum: bool = false, "SaRmppChecksum" => One(flag());
+        /// Development: the fabric is tested with packets that run in circles.
+        loop_test_on: bool = false, "LoopTestOn" => One(flag());
+        /// Development: with fewer circles.
+        loop_test_fast_mode: bool = false, "LoopTestFastMode" => One(flag());
+        /// Development: how many packets run in each circle.
+        loop_test_packets: u32 = 0, "LoopTestPackets" => One(u32s());
+        /// Development: messages about jobs.
+        debug_jm: u32 = 0, "DebugJm" => One(u32s());
+        /// Development: messages about virtual fabrics.
+        debug_vf: u32 = 0, "DebugVf" => One(u32s());
+        /// Development: messages about routing.
+        debug_routing: u32 = 0, "DebugRouting" => One(u32s());
+        /// Development: messages about LIDs.
+        debug_lid_assign: u32 = 0, "DebugLidAssign" => One(u32s());
+    }
+    flat {
+        /// Size and start.
+        startup: Startup;
+        /// Who becomes master.
+        election: Election;
+        /// Logs.
+        logging: Logging;
+        /// Certificates for clients.
+        ssl: Ssl;
+    }
+    ignored {
+        "MinSupportedVLs" => "deprecated and without effect: the least number of lanes follows from the virtual fabrics";
+    }
+}
+
+section! {
+    /// `SmAppliances`: nodes that may act as management appliances.
+    pub struct SmAppliances {
+        /// Whether only these nodes may.
+        enable: bool = false, "Enable" => One(flag());
+        /// The first node; 0 is none.
+        appliance01: Guid = Guid(0), "Appliance01" => One(GuidNumber);
+        /// The second node.
+        appliance02: Guid = Guid(0), "Appliance02" => One(GuidNumber);
+        /// The third node.
+        appliance03: Guid = Guid(0), "Appliance03" => One(GuidNumber);
+        /// The fourth node.
+        appliance04: Guid = Guid(0), "Appliance04" => One(GuidNumber);
+        /// The fifth node.
+        appliance05: Guid = Guid(0), "Appliance05" => One(GuidNumber);
+    }
+}
+
+impl SmAppliances {
+    /// The nodes that are given.
+    pub fn nodes(&self) -> impl Iterator<Item = Guid> {
+        let all = [
+            self.appliance01,
+            self.appliance02,
+            self.appliance03,
+            self.appliance04,
+            self.appliance05,
+        ];
+        all.into_iter().filter(|guid| guid.0 != 0)
+    }
+}

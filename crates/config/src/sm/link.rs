@@ -1,0 +1,118 @@
+//! Links: which degraded ones are used, which ports are quarantined, how packets preempt others.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::Cx;
+use crate::finding::Rule;
+use crate::section::{One, Sub, section};
+use crate::syntax::{flag, keyword, keywords, minutes, steps, u16s, u32s};
+use crate::xml::Id;
+
+section! {
+    /// `HFILinkPolicy`, `ISLLinkPolicy`: which degraded links are used.
+    pub struct LinkPolicy {
+        /// How many lanes a link may lose before it is taken out of use.
+        max_dropped_lanes: u16 = 1, "MaxDroppedLanes" => One(u16s().strictly(0, 3));
+        /// The width that a link must come up with.
+        width_policy: WidthPolicy = WidthPolicy::default(), "WidthPolicy" => Sub;
+        /// The speed that a link must come up with.
+        speed_policy: SpeedPolicy = SpeedPolicy::default(), "SpeedPolicy" => Sub;
+    }
+}
+
+/// The width that a link must have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WidthRequirement {
+    /// The widest that both ends support.
+    #[default]
+    Supported,
+    /// At least two lanes.
+    X2,
+    /// At least three lanes.
+    X3,
+    /// Four lanes.
+    X4,
+}
+
+keywords! { WidthRequirement { "Supported" => Supported, "2x" => X2, "3x" => X3, "4x" => X4 } }
+
+section! {
+    /// `WidthPolicy`.
+    pub struct WidthPolicy {
+        /// Whether it counts.
+        enable: bool = true, "Enable" => One(flag());
+        /// The width.
+        policy: WidthRequirement = WidthRequirement::default(), "Policy" => One(keyword());
+    }
+}
+
+/// The speed that a link must have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SpeedRequirement {
+    /// The fastest that both ends support.
+    #[default]
+    Supported,
+}
+
+keywords! { SpeedRequirement { "Supported" => Supported } }
+
+section! {
+    /// `SpeedPolicy`.
+    pub struct SpeedPolicy {
+        /// Whether it counts.
+        enable: bool = false, "Enable" => One(flag());
+        /// The speed.
+        policy: SpeedRequirement = SpeedRequirement::default(), "Policy" => One(keyword());
+    }
+}
+
+section! {
+    /// `LongTermPortQuarantine`: ports that go down again and again.
+    pub struct LongTermPortQuarantine {
+        /// Whether such ports are taken out of use.
+        enable: bool = true, "Enable" => One(flag());
+        /// When a port is such a port.
+        flapping: Flapping = Flapping::default(), "Flapping" => Sub;
+    }
+    finish check_flapping;
+}
+
+section! {
+    /// `Flapping`.
+    pub struct Flapping {
+        /// Over how many minutes a port's changes are counted.
+        window_size: Duration = Duration::from_secs(900), "WindowSize" => One(minutes());
+        /// With how many changes a port is taken out of use.
+        high_threshold: u32 = 25, "HighThreshold" => One(u32s());
+        /// With how many changes it comes back.
+        low_threshold: u32 = 0, "LowThreshold" => One(u32s());
+    }
+}
+
+fn check_flapping(quarantine: &mut LongTermPortQuarantine, id: Id, cx: &mut Cx<'_>) {
+    let Flapping {
+        high_threshold,
+        low_threshold,
+        ..
+    } = quarantine.flapping;
+    if high_threshold < low_threshold {
+        let message = format!(
+            "Flapping/HighThreshold {high_threshold} is below LowThreshold {low_threshold}"
+        );
+        cx.error(id, Rule::Conflict, message);
+    }
+}
+
+section! {
+    /// `Preemption`: when a packet may interrupt another; sizes in bytes.
+    pub struct Preemption {
+        /// Packets of at most this size may interrupt others.
+        small_packet: u32 = 256, "SmallPacket" => One(steps(32, 8192, 32));
+        /// Packets of at least this size may be interrupted.
+        large_packet: u32 = 4096, "LargePacket" => One(steps(512, 8192, 512));
+        /// How much may be sent between the parts of an interrupted packet; 0 turns preemption off.
+        preempt_limit: u32 = 4096, "PreemptLimit" => One(steps(256, 65_024, 256).or_endless(65_280));
+    }
+}

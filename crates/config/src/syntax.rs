@@ -1,0 +1,71 @@
+//! How the text of one element is read and written: one small type for each kind of text.
+
+mod address;
+mod number;
+mod text;
+mod time;
+mod word;
+
+pub(crate) use address::{
+    Guid16, IntervalOf, MaskedOf, MgidText, PKeyText, PortPairText, ServiceIdText,
+};
+pub(crate) use number::{
+    GuidNumber, Named, bits32, core_limit, flag, lifetime_multiplier, limit, named, percent,
+    percent_number, signed32, steps, u8s, u16s, u32s, u64s, unchecked_percent,
+};
+pub(crate) use text::{Pattern, Text, reference};
+pub(crate) use time::{
+    hours, lifetime, lifetime_code, micros, millis, minutes, seconds, timeout, timeout_code,
+};
+pub(crate) use word::{Keyword, Words, keyword, keywords, mtu_code, or_number, rate_code};
+
+use crate::finding::Problem;
+
+/// Remarks that do not stop a value from being used.
+pub(crate) type Notes = Vec<Problem>;
+
+/// The kinds of objects that other elements name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Application,
+    DeviceGroup,
+    QosGroup,
+    VirtualFabric,
+    PmPortGroup,
+}
+
+impl Kind {
+    pub(crate) fn tag(self) -> &'static str {
+        match self {
+            Self::Application => "Application",
+            Self::DeviceGroup => "DeviceGroup",
+            Self::QosGroup => "QOSGroup",
+            Self::VirtualFabric => "VirtualFabric",
+            Self::PmPortGroup => "PmPortGroup",
+        }
+    }
+}
+
+/// How the text of an element is read and written.
+pub(crate) trait Syntax {
+    type Value;
+
+    /// Reads a text; blanks at its ends are still there.
+    fn parse(&self, text: &str, notes: &mut Notes) -> Result<Self::Value, Problem>;
+
+    /// Writes a value so that `parse` gives it again.
+    fn print(&self, value: &Self::Value) -> String;
+
+    /// What is allowed, for messages and for the documentation.
+    fn allowed(&self) -> String;
+
+    /// Whether an empty element counts as an absent one.
+    fn may_be_empty(&self) -> bool {
+        false
+    }
+
+    /// What kind of object the text names, if any.
+    fn refers_to(&self) -> Option<Kind> {
+        None
+    }
+}

@@ -1,0 +1,218 @@
+//! Types of values that the configuration has and the wire has not.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A time as fabric devices know it: 4.096 µs · 2ⁿ, n from 0 to 31.
+///
+/// As head-of-queue or switch lifetime, n above 19 means that packets never age.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct TimeExponent(pub u8);
+
+impl TimeExponent {
+    /// The largest finite lifetime of a packet: 2.1 s.
+    pub const MAX_LIFETIME: Self = Self(19);
+    /// The largest n that fits its five bits.
+    pub const MAX: Self = Self(31);
+
+    /// The smallest exponent whose time is at least `nanoseconds`, at most 31.
+    pub fn at_least(nanoseconds: u128) -> Self {
+        let n = (0..Self::MAX.0).find(|&n| (4096_u128 << n) >= nanoseconds);
+        n.map_or(Self::MAX, Self)
+    }
+
+    /// The time itself.
+    pub fn duration(self) -> Duration {
+        Duration::from_nanos(4096_u64 << self.0.min(Self::MAX.0))
+    }
+}
+
+/// A part of a hundred (0 to 100).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Percent(pub u8);
+
+/// The largest packet payload, in bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum Mtu {
+    /// 2,048 bytes: wire code 4.
+    B2048,
+    /// 4,096 bytes: wire code 5.
+    B4096,
+    /// 8,192 bytes: wire code 6.
+    B8192,
+    /// 10,240 bytes: wire code 7.
+    B10240,
+    /// Whatever the links allow.
+    #[default]
+    Unlimited,
+}
+
+impl Mtu {
+    /// The code in PathRecords and PortInfo (`IB_MTU_*`, `STL_MTU_*`); `None` is unlimited.
+    pub fn code(self) -> Option<u8> {
+        [Self::B2048, Self::B4096, Self::B8192, Self::B10240]
+            .iter()
+            .position(|&mtu| mtu == self)
+            .map(|at| 4 + at as u8)
+    }
+}
+
+/// A static rate, in Gbit/s.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum Rate {
+    /// 12.5 Gbit/s (one lane of four).
+    G12_5,
+    /// 25 Gbit/s.
+    G25,
+    /// 37.5 Gbit/s.
+    G37_5,
+    /// 50 Gbit/s.
+    G50,
+    /// 75 Gbit/s.
+    G75,
+    /// 100 Gbit/s.
+    G100,
+    /// Whatever the links allow.
+    #[default]
+    Unlimited,
+}
+
+impl Rate {
+    /// The code in PathRecords (`IB_STATIC_RATE_*`, shared with the InfiniBand rates next to them);
+    /// `None` is unlimited.
+    pub fn code(self) -> Option<u8> {
+        match self {
+            Self::G12_5 => Some(11),
+            Self::G25 => Some(15),
+            Self::G37_5 => Some(7),
+            Self::G50 => Some(12),
+            Self::G75 => Some(9),
+            Self::G100 => Some(16),
+            Self::Unlimited => None,
+        }
+    }
+}
+
+/// A multicast GID: 128 bits, written `upper:lower`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Mgid(pub u128);
+
+impl Mgid {
+    /// From its two halves.
+    pub fn new(upper: u64, lower: u64) -> Self {
+        Self(u128::from(upper) << 64 | u128::from(lower))
+    }
+
+    /// The upper 64 bits (the prefix).
+    pub fn upper(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    /// The lower 64 bits (the interface id).
+    pub fn lower(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+impl fmt::Display for Mgid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#018x}:{:#018x}", self.upper(), self.lower())
+    }
+}
+
+impl fmt::Debug for Mgid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A service identifier: 64 bits, chosen by the application.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ServiceId(pub u64);
+
+impl fmt::Display for ServiceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#018x}", self.0)
+    }
+}
+
+impl fmt::Debug for ServiceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A range, both ends included.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Interval<T> {
+    /// The lowest value.
+    pub first: T,
+    /// The highest value.
+    pub last: T,
+}
+
+impl<T: PartialOrd> Interval<T> {
+    /// Whether a value lies in the range.
+    pub fn contains(&self, value: &T) -> bool {
+        self.first <= *value && *value <= self.last
+    }
+}
+
+/// A value of which only the bits of a mask count.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Masked<T> {
+    /// The value.
+    pub value: T,
+    /// The bits that count.
+    pub mask: T,
+}
+
+impl Masked<ServiceId> {
+    /// Whether a service identifier equals the value in the bits of the mask.
+    pub fn matches(&self, id: ServiceId) -> bool {
+        id.0 & self.mask.0 == self.value.0 & self.mask.0
+    }
+}
+
+impl Masked<Mgid> {
+    /// Whether a multicast GID equals the value in the bits of the mask.
+    pub fn matches(&self, mgid: Mgid) -> bool {
+        mgid.0 & self.mask.0 == self.value.0 & self.mask.0
+    }
+}
+
+/// How much a core file may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CoreLimit {
+    /// At most so many bytes; 0 writes no core file.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+/// Two ports of switches that a dimension of a mesh or torus joins: `first` leads to `second`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PortPair {
+    /// The port on the nearer switch.
+    pub first: u8,
+    /// The port on the farther switch.
+    pub second: u8,
+}

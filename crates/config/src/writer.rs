@@ -1,0 +1,56 @@
+//! XML text from values.
+
+/// Writes indented elements; the caller closes what it opens.
+#[derive(Default)]
+pub(crate) struct XmlWriter {
+    text: String,
+    depth: usize,
+    omitted: Vec<&'static str>,
+}
+
+impl XmlWriter {
+    pub(crate) fn document() -> Self {
+        Self {
+            text: "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n".to_owned(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    pub(crate) fn open(&mut self, tag: &str) {
+        self.indent();
+        self.text.push_str(&format!("<{tag}>\n"));
+        self.depth += 1;
+    }
+
+    pub(crate) fn close(&mut self, tag: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        self.indent();
+        self.text.push_str(&format!("</{tag}>\n"));
+    }
+
+    pub(crate) fn leaf(&mut self, tag: &str, text: &str) {
+        if self.omitted.contains(&tag) {
+            return;
+        }
+        self.indent();
+        self.text.push_str(&format!(
+            "<{tag}>{}</{tag}>\n",
+            quick_xml::escape::escape(text)
+        ));
+    }
+
+    /// Writes without some tags, which the place does not know.
+    pub(crate) fn without(&mut self, tags: &[&'static str], write: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.omitted, tags.to_vec());
+        write(self);
+        self.omitted = outer;
+    }
+
+    fn indent(&mut self) {
+        self.text.extend(std::iter::repeat_n("  ", self.depth));
+    }
+}
