@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::{Block, Field};
+use crate::print::Print;
 
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident($int:ty) { $( $(#[$vmeta:meta])* $variant:ident = $value:literal, $text:literal; )* }) => {
@@ -50,6 +51,8 @@ macro_rules! codes {
                 self.0.store(bytes);
             }
         }
+
+        impl Print for $name {}
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

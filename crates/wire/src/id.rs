@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::{Block, Field};
+use crate::print::Print;
 
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident($int:ty), $format:literal) => {
@@ -35,6 +36,8 @@ macro_rules! id {
                 self.0.store(bytes);
             }
         }
+
+        impl Print for $name {}
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,6 +111,8 @@ impl Block for Gid {
         crate::bits::store(bytes, 8, 8, self.interface.0);
     }
 }
+
+impl Print for Gid {}
 
 impl fmt::Display for Gid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -37,6 +37,8 @@ pub struct FieldLayout {
 
 /// A structure with a fixed layout.
 pub trait Layout: Sized {
+    /// The structure's name here.
+    const NAME: &'static str;
     /// The structure's name in the vendor's headers.
     const VENDOR: &'static str;
     /// Bytes on the wire.
@@ -139,6 +141,7 @@ macro_rules! layout {
         }
 
         impl $crate::Layout for $name {
+            const NAME: &'static str = stringify!($name);
             const VENDOR: &'static str = $vendor;
             const LEN: usize = $len;
             const FIELDS: &'static [$crate::FieldLayout] = &[
@@ -190,10 +193,19 @@ macro_rules! layout {
         }
 
         impl std::fmt::Display for $name {
-            /// One field a line, `name: value`.
+            /// The name, then a field a line.
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                writeln!(f, "{}", stringify!($name))?;
-                $( $crate::layout::print_field(f, stringify!($field), &self.$field)?; )*
+                writeln!(f, stringify!($name))?;
+                $( $crate::print::Print::print(&self.$field, f, 2, stringify!($field))?; )*
+                Ok(())
+            }
+        }
+
+        impl $crate::print::Print for $name {
+            /// `name:`, then a field a line, further to the right.
+            fn print(&self, f: &mut std::fmt::Formatter<'_>, indent: usize, name: &str) -> std::fmt::Result {
+                writeln!(f, "{:indent$}{name}:", "")?;
+                $( $crate::print::Print::print(&self.$field, f, indent + 2, stringify!($field))?; )*
                 Ok(())
             }
         }
@@ -244,12 +256,3 @@ macro_rules! register {
     };
 }
 pub(crate) use register;
-
-/// One line of a pretty-printed structure.
-pub(crate) fn print_field(
-    f: &mut std::fmt::Formatter<'_>,
-    name: &str,
-    value: &impl std::fmt::Debug,
-) -> std::fmt::Result {
-    writeln!(f, "  {name}: {value:?}")
-}

@@ -18,6 +18,8 @@ pub mod id;
 pub mod pa;
 pub mod packet;
 pub mod pm;
+pub mod print;
+pub mod registry;
 pub mod rmpp;
 pub mod sa;
 pub mod sm;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::layout::Block;
+use crate::print::Print;
 use crate::sm::node_description::{from_text, up_to_nul};
 
 /// UTF-8 text of up to `N` bytes, ended by a NUL where it is shorter. Any bytes are kept as they
@@ -40,6 +41,8 @@ impl<const N: usize> Block for Text<N> {
         self.0.store(bytes);
     }
 }
+
+impl<const N: usize> Print for Text<N> {}
 
 impl<const N: usize> fmt::Debug for Text<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

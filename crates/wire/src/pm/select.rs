@@ -1,7 +1,10 @@
 //! Masks that choose ports, virtual lanes and counters.
 
+use std::fmt;
+
 use crate::id::{PortNum, Vl};
 use crate::layout::{Block, layout, register};
+use crate::print::Print;
 
 /// A set of ports as it is on the wire: four words, the last of which has ports 0 to 63.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,6 +76,15 @@ impl Block for PortMask {
 /// The virtual lanes in a mask, in order: that of the VL blocks in an answer.
 pub fn vls(mask: u32) -> impl Iterator<Item = Vl> {
     (0..32u8).filter(move |vl| mask >> vl & 1 == 1).map(Vl)
+}
+
+impl Print for PortMask {
+    /// The ports, by number.
+    fn print(&self, f: &mut fmt::Formatter<'_>, indent: usize, name: &str) -> fmt::Result {
+        write!(f, "{:indent$}{name}:", "")?;
+        self.ports().try_for_each(|port| write!(f, " {port}"))?;
+        writeln!(f)
+    }
 }
 
 layout! {

@@ -1,11 +1,14 @@
 //! PortInfo, attribute 0x0015: capabilities, state and settings of a port.
 
+use std::fmt;
+
 use crate::enums::{
     LinkDownReason, LinkInitReason, LinkSpeed, LinkWidth, Mtu, OfflineDisabledReason, PhysState,
     PortState, PortType,
 };
 use crate::id::{Guid, Lid, Lmc, PortNum, Sl, Vl};
 use crate::layout::{Block, layout};
+use crate::print::Print;
 use crate::sm::capability::{CapabilityMask, CapabilityMask3, PortErrorAction};
 
 layout! {
@@ -58,6 +61,14 @@ impl Block for VlMtus {
     #[inline]
     fn store(&self, bytes: &mut [u8]) {
         self.0.store(bytes);
+    }
+}
+
+impl Print for VlMtus {
+    /// On one line, runs of equal MTUs together.
+    fn print(&self, f: &mut fmt::Formatter<'_>, indent: usize, name: &str) -> fmt::Result {
+        let mtus: [Mtu; 32] = std::array::from_fn(|vl| self.get(Vl(vl as u8)));
+        mtus.print(f, indent, name)
     }
 }
 
