@@ -1,0 +1,6 @@
+//! What the measurements share.
+
+pub mod fabrics;
+pub mod opensm;
+pub mod routing;
+pub mod table;

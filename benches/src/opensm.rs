@@ -1,0 +1,1 @@
+//! OpenSM over ibsim.
