@@ -84,6 +84,11 @@ impl Device {
         PortNum((u16::from(self.first_number) + self.port_count).saturating_sub(1) as u8)
     }
 
+    /// The index of its first port.
+    pub fn first_port_index(&self) -> PortIndex {
+        self.first
+    }
+
     /// The index of a port of it.
     #[inline]
     pub fn port(&self, port: PortNum) -> Option<PortIndex> {

@@ -79,11 +79,22 @@ impl Network {
     }
 
     /// The widest width that both ends may use, none when they have no width or no speed in common.
-    fn common_width(&self, a: PortIndex, b: PortIndex) -> Option<LinkWidth> {
-        let (a, b) = (self.port(a).info(), self.port(b).info());
+    fn common_width(&self, a_end: PortIndex, b_end: PortIndex) -> Option<LinkWidth> {
+        let (a, b) = (self.port(a_end).info(), self.port(b_end).info());
         let speeds = a.link_speed_enabled.0 & b.link_speed_enabled.0;
         let widths = a.link_width_enabled.0 & b.link_width_enabled.0;
+        let widths = widths & self.cable_widths(a_end) & self.cable_widths(b_end);
         (speeds != 0 && widths != 0).then(|| LinkWidth(1 << widths.ilog2()))
+    }
+
+    /// The widths that a cable has lanes for: up to the one that the topology says it came up with.
+    fn cable_widths(&self, at: PortIndex) -> u16 {
+        let node = self.topology.node(self.node_of(at));
+        let port = node.and_then(|node| node.port(self.number_of(at)));
+        match port.map_or(0, |port| port.info.link_width_active.0) {
+            0 => u16::MAX,
+            active => u16::MAX >> active.leading_zeros(),
+        }
     }
 
     fn neighbor(&self, at: PortIndex) -> Neighbor {

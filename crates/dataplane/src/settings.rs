@@ -78,9 +78,8 @@ fn check(info: &PortInfo, new: &PortInfo, kind: Kind) -> Result<(), Refused> {
     let subset = |new: u16, supported: u16| new & !supported == 0;
     let lids = new.lmc.lids();
     let end_port = kind != Kind::SwitchExternal;
-    let lid_wrong = new.lid != Lid(0)
-        && (!new.lid.is_unicast() || new.lid.0 % lids != 0)
-        && !(kind == Kind::SwitchExternal && new.lid == Lid::PERMISSIVE);
+    let aligned = new.lid.is_unicast() && new.lid.0.is_multiple_of(lids);
+    let lid_right = aligned || new.lid == Lid(0) || !end_port && new.lid == Lid::PERMISSIVE;
     let link_right = subset(new.link_speed_enabled.0, info.link_speed_supported.0)
         && subset(new.link_width_enabled.0, info.link_width_supported.0)
         && subset(
@@ -100,7 +99,7 @@ fn check(info: &PortInfo, new: &PortInfo, kind: Kind) -> Result<(), Refused> {
             info.port_packet_formats_supported,
         );
     let mtu_wrong = (0..32).any(|vl| new.neighbor_mtu.get(Vl(vl)) > info.mtu_cap);
-    if lid_wrong
+    if !lid_right
         || new.lmc.0 > 7
         || end_port && new.master_sm_lid != Lid(0) && !new.master_sm_lid.is_unicast()
         || !link_right

@@ -81,6 +81,15 @@ pub enum Control {
     },
     /// Sets what happens to datagrams on their way.
     Faults(Faults),
+    /// Says whether a subnet manager runs at a host: then SMInfo is for programs there.
+    IsSm {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// Whether one runs.
+        is_sm: bool,
+    },
 }
 
 /// What happens to datagrams on their way; each probability is of one datagram, each way.
@@ -111,6 +120,14 @@ pub enum ControlError {
     /// No cable there.
     #[error("port {port} of node {node} has no cable")]
     NoCable {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// No host there.
+    #[error("node {node} has no port {port} where a program could be: only HFI ports have hosts")]
+    NoHost {
         /// The node.
         node: Guid,
         /// The port.

@@ -1,6 +1,16 @@
 //! The emulated fabric: one agent for each node, on top of the dataplane, with faults on demand.
 //!
 //! The core has no I/O: datagrams and controls go into [`Emulator::handle`], datagrams come out of
-//! [`Emulator::poll`], and [`Emulator::deadline`] says when it next wants [`Input::Tick`].
+//! [`Emulator::poll`], and [`Emulator::deadline`] says when it next wants [`io::Input::Tick`].
 
+mod agent;
+mod emulator;
+mod faults;
 pub mod io;
+mod queue;
+pub mod stats;
+pub mod trap;
+mod way;
+
+pub use emulator::{AGENT_QUEUE_MAX, Emulator, Losses, OUTPUTS_MAX, Options};
+pub use stats::Stats;

@@ -1,0 +1,217 @@
+//! The subnet management agent: headers, keys and aggregates; attributes are in `attributes`.
+
+use weft_dataplane::{Network, PortIndex};
+use weft_fabric::{NodeId, Tick};
+use weft_wire::bits::{load, store};
+use weft_wire::header::{class, method, status, version};
+use weft_wire::sm::AttributeId;
+use weft_wire::sm::aggregate::{MAX_SEGMENTS, segments_mut};
+use weft_wire::smp::{
+    DIRECTED_HEADER_LEN, DIRECTED_PAYLOAD_MAX, LID_ROUTED_HEADER_LEN, LID_ROUTED_PAYLOAD_MAX,
+};
+
+use super::{Failure, Request, attributes, ib};
+use crate::stats::Stats;
+
+/// Where the common header has its fields, in bytes.
+pub(crate) mod at {
+    pub(crate) const BASE_VERSION: usize = 0;
+    pub(crate) const CLASS: usize = 1;
+    pub(crate) const CLASS_VERSION: usize = 2;
+    pub(crate) const METHOD: usize = 3;
+    pub(crate) const STATUS: usize = 4;
+    pub(crate) const TRANSACTION: usize = 8;
+    pub(crate) const ATTRIBUTE: usize = 16;
+    pub(crate) const MODIFIER: usize = 20;
+    /// Of SMPs.
+    pub(crate) const M_KEY: usize = 24;
+}
+
+/// The lease of a node's M_Key: when its protection ends, while somebody tries wrong keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct KeyLease(Option<Tick>);
+
+/// What the M_Key lets a datagram do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    All,
+    /// All but see the key.
+    KeyHidden,
+    None,
+}
+
+/// A request to a node's agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) node: NodeId,
+    /// The port that it came in by.
+    pub(crate) ingress: PortIndex,
+    pub(crate) now: Tick,
+}
+
+/// Turns an SMP into its answer; none is given to what cannot be read, is no request, or has a
+/// wrong key.
+pub(crate) fn answer(
+    network: &mut Network,
+    asked: Asked,
+    lease: &mut KeyLease,
+    stats: &mut Stats,
+    mad: &mut Vec<u8>,
+) -> Option<()> {
+    let (header, capacity) = match mad.get(at::CLASS)? {
+        &class::SM_DIRECTED_ROUTE => (DIRECTED_HEADER_LEN, DIRECTED_PAYLOAD_MAX),
+        _ => (LID_ROUTED_HEADER_LEN, LID_ROUTED_PAYLOAD_MAX),
+    };
+    if mad.len() < header || mad.len() > header + capacity {
+        return None;
+    }
+    let method = mad[at::METHOD];
+    let mut request = Request {
+        node: asked.node,
+        ingress: asked.ingress,
+        modifier: load(mad, at::MODIFIER, 4) as u32,
+        set: method == method::SET,
+        hide_m_key: false,
+        now: asked.now,
+    };
+    match mad[at::BASE_VERSION] {
+        version::OPA => {}
+        version::IB => return ib::answer(network, &request, mad),
+        _ => return None,
+    }
+    if method & method::RESPONSE != 0 {
+        return None;
+    }
+    let outcome = if mad[at::CLASS_VERSION] != version::OPA {
+        status::UNSUPPORTED_CLASS_OR_VERSION
+    } else if !matches!(method, method::GET | method::SET) {
+        status::UNSUPPORTED_METHOD
+    } else {
+        match check_key(network, &request, lease, load(mad, at::M_KEY, 8)) {
+            Access::None => return None,
+            Access::KeyHidden => request.hide_m_key = true,
+            Access::All => {}
+        }
+        perform(network, request, stats, mad, header, capacity)
+    };
+    finish(mad, outcome);
+    Some(())
+}
+
+fn check_key(network: &mut Network, request: &Request, lease: &mut KeyLease, key: u64) -> Access {
+    let end = network.end_port(request.ingress);
+    let own = network.port(end).info().m_key;
+    if own == 0 || own == key {
+        lease.0 = None;
+        return Access::All;
+    }
+    if lease.0.is_some_and(|over| over <= request.now) {
+        network.expire_m_key(end);
+        lease.0 = None;
+    }
+    let info = network.port(end).info();
+    match (info.m_key_protect_bits, request.set) {
+        (0, false) => Access::All,
+        (1, false) => Access::KeyHidden,
+        _ => {
+            let seconds = u64::from(info.m_key_lease_period);
+            network.count_m_key_violation(end);
+            if seconds > 0 && lease.0.is_none() {
+                let over = request.now.0.saturating_add(seconds * 1_000_000_000);
+                lease.0 = Some(Tick(over));
+            }
+            Access::None
+        }
+    }
+}
+
+/// Does what is asked, with the answer in place of the request's payload; returns its status.
+fn perform(
+    network: &mut Network,
+    request: Request,
+    stats: &mut Stats,
+    mad: &mut Vec<u8>,
+    header: usize,
+    capacity: usize,
+) -> u16 {
+    let attribute = AttributeId(load(mad, at::ATTRIBUTE, 2) as u16);
+    if attribute == AttributeId::AGGREGATE {
+        stats.count(request.node, attribute, request.set);
+        return aggregate(network, request, stats, &mut mad[header..]);
+    }
+    match single(network, request, stats, attribute, mad, header, capacity) {
+        Ok(()) => status::OK,
+        Err(failure) => failure.status(),
+    }
+}
+
+fn single(
+    network: &mut Network,
+    request: Request,
+    stats: &mut Stats,
+    attribute: AttributeId,
+    mad: &mut Vec<u8>,
+    header: usize,
+    capacity: usize,
+) -> Result<(), Failure> {
+    let len = attributes::length(attribute, request.modifier)?;
+    if len > capacity || request.set && mad.len() < header + len {
+        return Err(Failure::Invalid);
+    }
+    mad.resize(header + len.next_multiple_of(8).min(capacity), 0);
+    stats.count(request.node, attribute, request.set);
+    let data = mad.get_mut(header..header + len).unwrap_or_default();
+    attributes::access(network, &request, attribute, data)
+}
+
+/// Does one segment after the other and stops at the first that fails; that one is marked, and the
+/// datagram's status stays good.
+fn aggregate(
+    network: &mut Network,
+    request: Request,
+    stats: &mut Stats,
+    payload: &mut [u8],
+) -> u16 {
+    let count = request.modifier as usize;
+    if count == 0 || count > MAX_SEGMENTS {
+        return status::INVALID_ATTRIB;
+    }
+    for segment in segments_mut(payload, count) {
+        let Ok(mut segment) = segment else {
+            return status::INVALID_ATTRIB;
+        };
+        let request = Request {
+            modifier: segment.modifier,
+            ..request
+        };
+        let attribute = segment.attribute;
+        let done = in_segment(network, &request, stats, attribute, segment.data);
+        segment.set_error(done.is_err());
+        if done.is_err() {
+            break;
+        }
+    }
+    status::OK
+}
+
+fn in_segment(
+    network: &mut Network,
+    request: &Request,
+    stats: &mut Stats,
+    attribute: AttributeId,
+    data: &mut [u8],
+) -> Result<(), Failure> {
+    let len = attributes::length(attribute, request.modifier)?;
+    let data = data.get_mut(..len).ok_or(Failure::Invalid)?;
+    stats.count(request.node, attribute, request.set);
+    attributes::access(network, request, attribute, data)
+}
+
+/// Makes the header an answer's.
+fn finish(mad: &mut [u8], outcome: u16) {
+    let directed = mad[at::CLASS] == class::SM_DIRECTED_ROUTE;
+    let direction = if directed { status::DIRECTION } else { 0 };
+    store(mad, at::METHOD, 1, u64::from(method::GET_RESP));
+    store(mad, at::STATUS, 2, u64::from(outcome | direction));
+    store(mad, at::M_KEY, 8, 0);
+}

@@ -1,0 +1,532 @@
+//! The core: who hears what, when.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weft_dataplane::{Network, PortIndex};
+use weft_fabric::{Guid, NodeId, PKey, PortNum, Tick, Topology};
+use weft_wire::bits::load;
+use weft_wire::header::{class, method};
+use weft_wire::packet::Packet;
+use weft_wire::sm::AttributeId;
+
+use crate::agent::sma::{Asked, KeyLease, at};
+use crate::agent::{pma, sma};
+use crate::faults::Fates;
+use crate::io::{Control, ControlError, Faults, Input, Output};
+use crate::queue::{Event, Queue};
+use crate::stats::Stats;
+use crate::trap::{self, News, Step, TrapState};
+
+/// Requests that wait for one agent at most; more are dropped, as by a VL15 buffer that is full.
+pub const AGENT_QUEUE_MAX: u32 = 128;
+/// Outputs that wait to be taken at most; what comes on top is lost.
+pub const OUTPUTS_MAX: usize = 1 << 20;
+
+/// How an emulated fabric behaves.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Options {
+    /// What chance is drawn from.
+    pub seed: u64,
+    /// Time that each agent takes for a request, one after the other; nanoseconds.
+    pub agent_latency_ns: u64,
+    /// Time that a datagram takes over a link and through the switch before it; nanoseconds.
+    pub hop_latency_ns: u64,
+    /// What happens to datagrams on their way.
+    pub faults: Faults,
+}
+
+/// Datagrams that came to nothing, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Lost on purpose, by [`Faults::loss`].
+    pub by_fault: u64,
+    /// No way: link down, no route, wrong path.
+    pub no_way: u64,
+    /// The agent was silent, refused (wrong key, unreadable) or had too much to do.
+    pub unanswered: u64,
+    /// Nobody there takes such a datagram.
+    pub unclaimed: u64,
+    /// Too many events or outputs waited.
+    pub overflow: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Agent {
+    silent: bool,
+    extra_ns: u64,
+    /// Requests that wait, the one in work included.
+    waiting: u32,
+    busy_until: Tick,
+    lease: KeyLease,
+    ports: Announcement,
+    capability: Announcement,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Announcement {
+    trap: TrapState,
+    /// An event is in the queue for it.
+    scheduled: bool,
+}
+
+impl Agent {
+    fn announcement(&mut self, news: News) -> &mut Announcement {
+        match news {
+            News::Ports => &mut self.ports,
+            News::Capability => &mut self.capability,
+        }
+    }
+}
+
+/// An emulated fabric.
+///
+/// Call [`Self::handle`] with what happens and with [`Input::Tick`] when [`Self::deadline`] has
+/// come, then [`Self::poll`] until it gives nothing.
+#[derive(Debug)]
+pub struct Emulator {
+    network: Network,
+    agents: Vec<Agent>,
+    stats: Stats,
+    losses: Losses,
+    options: Options,
+    fates: Fates,
+    queue: Queue,
+    out: VecDeque<Output>,
+    now: Tick,
+}
+
+impl Emulator {
+    /// The nodes of `topology`, switched on.
+    ///
+    /// # Errors
+    /// [`ControlError::Range`] when the options' faults are out of range.
+    pub fn new(topology: impl Into<Arc<Topology>>, options: Options) -> Result<Self, ControlError> {
+        let network = Network::new(topology.into());
+        let nodes = network.devices().len();
+        let mut fates = Fates::new(options.seed);
+        fates.set(options.faults)?;
+        Ok(Self {
+            network,
+            agents: vec![Agent::default(); nodes],
+            stats: Stats::new(nodes),
+            losses: Losses::default(),
+            options,
+            fates,
+            queue: Queue::default(),
+            out: VecDeque::new(),
+            now: Tick(0),
+        })
+    }
+
+    /// Takes in what happened; everything whose time has come by `now` happens before it.
+    ///
+    /// # Errors
+    /// [`ControlError`] when the input names what is not there or is out of range; then nothing is
+    /// changed by it.
+    pub fn handle(&mut self, now: Tick, input: Input) -> Result<(), ControlError> {
+        self.run(now);
+        match input {
+            Input::Tick => Ok(()),
+            Input::Send { node, port, packet } => self.send_from_program(node, port, packet),
+            Input::Control(control) => self.control(control),
+        }
+    }
+
+    /// What it wants done next.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// When it next wants [`Input::Tick`].
+    pub fn deadline(&self) -> Option<Tick> {
+        self.queue.next()
+    }
+
+    /// The devices.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Requests handled.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Datagrams that came to nothing.
+    pub fn losses(&self) -> Losses {
+        self.losses
+    }
+
+    /// The latest time that it was told.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    fn run(&mut self, now: Tick) {
+        while let Some((at, event)) = self.queue.pop(now) {
+            self.now = self.now.max(at);
+            match event {
+                Event::Arrive { at, packet } => self.arrive(at, packet),
+                Event::Answer { at, packet } => {
+                    let node = self.network.node_of(at);
+                    self.agent(node).waiting -= 1;
+                    self.answer(at, packet);
+                }
+                Event::Trap { node, news } => self.trap_due(node, news),
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn agent(&mut self, node: NodeId) -> &mut Agent {
+        &mut self.agents[node.0 as usize]
+    }
+
+    fn schedule(&mut self, after_ns: u64, event: Event) {
+        let at = Tick(self.now.0.saturating_add(after_ns));
+        if !self.queue.push(at, event) {
+            self.losses.overflow += 1;
+        }
+    }
+
+    fn send_from_program(
+        &mut self,
+        node: Guid,
+        port: PortNum,
+        packet: Packet,
+    ) -> Result<(), ControlError> {
+        let at = self.hfi_port(node, port)?;
+        let powered = self
+            .network
+            .device_at(self.network.node_of(at))
+            .is_powered();
+        if !powered || packet.mad.len() > Packet::MAD_LEN_MAX {
+            self.losses.no_way += 1;
+            return Ok(());
+        }
+        self.send(at, packet);
+        Ok(())
+    }
+
+    /// A port of an HFI, where programs are.
+    pub(crate) fn hfi_port(&self, guid: Guid, port: PortNum) -> Result<PortIndex, ControlError> {
+        let node = self.node(guid)?;
+        let device = self.network.device_at(node);
+        let at = device.port(port).filter(|_| !device.is_switch());
+        at.ok_or(ControlError::NoHost { node: guid, port })
+    }
+
+    fn node(&self, guid: Guid) -> Result<NodeId, ControlError> {
+        let found = self.network.find(guid);
+        found.ok_or(ControlError::NoNode { node: guid })
+    }
+
+    /// Sends a datagram on its way from a port of an HFI, or from port 0 of a switch.
+    fn send(&mut self, from: PortIndex, mut packet: Packet) {
+        let (to, hops) = match crate::way::carry(&mut self.network, from, &mut packet) {
+            Some(arrived) => arrived,
+            None => {
+                self.losses.no_way += 1;
+                return;
+            }
+        };
+        if hops == 0 {
+            self.arrive(to, packet);
+            return;
+        }
+        let way_ns = u64::from(hops).saturating_mul(self.options.hop_latency_ns);
+        let [first, second] = self.fates.draw();
+        if first.is_none() {
+            self.losses.by_fault += 1;
+        }
+        if let Some(extra) = second {
+            self.arrive_after(way_ns.saturating_add(extra), to, packet.clone());
+        }
+        if let Some(extra) = first {
+            self.arrive_after(way_ns.saturating_add(extra), to, packet);
+        }
+    }
+
+    fn arrive_after(&mut self, after_ns: u64, at: PortIndex, packet: Packet) {
+        if after_ns == 0 {
+            self.arrive(at, packet);
+        } else {
+            self.schedule(after_ns, Event::Arrive { at, packet });
+        }
+    }
+
+    /// A datagram has come in by a port of the node that it is for.
+    fn arrive(&mut self, at: PortIndex, packet: Packet) {
+        let node = self.network.node_of(at);
+        if !self.network.device_at(node).is_powered() {
+            self.losses.no_way += 1;
+            return;
+        }
+        match self.receiver(at, &packet.mad) {
+            Receiver::Agent => self.ask_agent(node, at, packet),
+            Receiver::Trap => self.repress(node, &packet.mad),
+            Receiver::Program => self.deliver(at, packet),
+        }
+    }
+
+    /// Who takes a datagram: requests of subnet and performance management are the agents', SMInfo
+    /// is the subnet manager's where one runs, the rest is for programs.
+    fn receiver(&self, at: PortIndex, mad: &[u8]) -> Receiver {
+        let byte = |place: usize| mad.get(place).copied().unwrap_or(0);
+        let (mgmt_class, method) = (byte(at::CLASS), byte(at::METHOD));
+        let request = matches!(method, method::GET | method::SET);
+        if mgmt_class == class::PERF && request {
+            return Receiver::Agent;
+        }
+        if !class::is_sm(mgmt_class) {
+            return Receiver::Program;
+        }
+        let attribute = AttributeId(load(mad, at::ATTRIBUTE, 2) as u16);
+        match method {
+            method::TRAP_REPRESS => Receiver::Trap,
+            _ if method & method::RESPONSE != 0 => Receiver::Program,
+            method::TRAP | method::REPORT => Receiver::Program,
+            _ if attribute == AttributeId::SM_INFO && self.runs_sm(at) => Receiver::Program,
+            _ => Receiver::Agent,
+        }
+    }
+
+    fn runs_sm(&self, at: PortIndex) -> bool {
+        self.network.port(at).info().capability_mask.is_sm
+    }
+
+    fn deliver(&mut self, at: PortIndex, packet: Packet) {
+        let device = self.network.device_at(self.network.node_of(at));
+        if device.is_switch() {
+            self.losses.unclaimed += 1;
+            return;
+        }
+        if self.out.len() >= OUTPUTS_MAX {
+            self.losses.overflow += 1;
+            return;
+        }
+        let output = Output::Deliver {
+            node: device.info.node_guid,
+            port: self.network.number_of(at),
+            packet,
+        };
+        self.out.push_back(output);
+    }
+
+    /// Gives a request to a node's agent, which takes one after the other.
+    fn ask_agent(&mut self, node: NodeId, at: PortIndex, packet: Packet) {
+        let now = self.now;
+        let latency = self.options.agent_latency_ns;
+        let agent = self.agent(node);
+        let latency = latency.saturating_add(agent.extra_ns);
+        if agent.silent || agent.waiting >= AGENT_QUEUE_MAX {
+            self.losses.unanswered += 1;
+            return;
+        }
+        if latency == 0 && agent.waiting == 0 {
+            self.answer(at, packet);
+            return;
+        }
+        agent.waiting += 1;
+        agent.busy_until = Tick(agent.busy_until.max(now).0.saturating_add(latency));
+        let wait = agent.busy_until.since(now).as_nanos() as u64;
+        if self.queue.push(
+            Tick(now.0.saturating_add(wait)),
+            Event::Answer { at, packet },
+        ) {
+            return;
+        }
+        self.agent(node).waiting -= 1;
+        self.losses.overflow += 1;
+    }
+
+    /// A node's agent does what a request asks and sends its answer.
+    fn answer(&mut self, at: PortIndex, mut packet: Packet) {
+        let node = self.network.node_of(at);
+        let asked = Asked {
+            node,
+            ingress: at,
+            now: self.now,
+        };
+        let agent = &mut self.agents[node.0 as usize];
+        let device = self.network.device_at(node);
+        if agent.silent || !device.is_powered() {
+            self.losses.unanswered += 1;
+            return;
+        }
+        let performance = packet.mad.get(at::CLASS) == Some(&class::PERF);
+        let answered = if performance {
+            pma::answer(&mut self.network, asked, &mut packet.mad)
+        } else {
+            let lease = &mut agent.lease;
+            let mad = &mut packet.mad;
+            sma::answer(&mut self.network, asked, lease, &mut self.stats, mad)
+        };
+        let end = self.network.end_port(at);
+        if answered.is_some() {
+            std::mem::swap(&mut packet.slid, &mut packet.dlid);
+            std::mem::swap(&mut packet.src_qp, &mut packet.dest_qp);
+            if performance {
+                packet.pkey = management_key(&self.network, end);
+            }
+            self.send(end, packet);
+        } else {
+            self.losses.unanswered += 1;
+        }
+        self.announce_changes();
+    }
+
+    /// Switches whose ports went up or down say so.
+    fn announce_changes(&mut self) {
+        if self.network.has_changed() {
+            for node in self.network.take_changed() {
+                self.announce(node, News::Ports);
+            }
+        }
+    }
+
+    fn announce(&mut self, node: NodeId, news: News) {
+        let (now, interval) = (self.now, self.trap_interval(node));
+        let step = self
+            .agent(node)
+            .announcement(news)
+            .trap
+            .raise(now, interval);
+        self.follow(node, news, step);
+    }
+
+    fn trap_due(&mut self, node: NodeId, news: News) {
+        let (now, interval) = (self.now, self.trap_interval(node));
+        let announcement = self.agent(node).announcement(news);
+        announcement.scheduled = false;
+        let step = announcement.trap.due(now, interval);
+        self.follow(node, news, step);
+    }
+
+    fn repress(&mut self, node: NodeId, mad: &[u8]) {
+        let number = trap::repressed(mad);
+        for news in [News::Ports, News::Capability] {
+            if trap::is_about(mad, news) {
+                let step = self.agent(node).announcement(news).trap.repress(number);
+                self.follow(node, news, step);
+            }
+        }
+    }
+
+    fn trap_interval(&self, node: NodeId) -> u64 {
+        trap::interval_ns(self.network.port(self.trap_port(node)).info())
+    }
+
+    /// The port that a node's traps leave from.
+    fn trap_port(&self, node: NodeId) -> PortIndex {
+        self.network.device_at(node).first_port_index()
+    }
+
+    fn follow(&mut self, node: NodeId, news: News, step: Step) {
+        if step == Step::Rest {
+            return;
+        }
+        if step == Step::Send && !self.send_trap(node, news) {
+            self.agent(node).announcement(news).trap.waiting = false;
+            return;
+        }
+        let now = self.now;
+        let announcement = self.agent(node).announcement(news);
+        let wait = announcement.trap.next.since(now).as_nanos() as u64;
+        // A program may have repressed the trap while it was sent.
+        if announcement.trap.waiting && !std::mem::replace(&mut announcement.scheduled, true) {
+            self.schedule(wait, Event::Trap { node, news });
+        }
+    }
+
+    /// Sends a node's trap; says whether it knows where to.
+    fn send_trap(&mut self, node: NodeId, news: News) -> bool {
+        let end = self.trap_port(node);
+        let agent = self.agent(node);
+        let silent = agent.silent;
+        let state = agent.announcement(news).trap;
+        match trap::packet(&self.network, end, news, &state) {
+            Some(_) if silent => true,
+            Some(packet) => {
+                self.send(end, packet);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn control(&mut self, control: Control) -> Result<(), ControlError> {
+        match control {
+            Control::LinkDown { node, port } => {
+                let at = self.cable(node, port)?;
+                self.network.cut_cable(at);
+            }
+            Control::LinkUp { node, port } => {
+                let at = self.cable(node, port)?;
+                self.network.mend_cable(at);
+            }
+            Control::NodeDown { node } => {
+                let id = self.node(node)?;
+                self.network.power_off(id);
+            }
+            Control::NodeUp { node } => self.power_on(node)?,
+            Control::Silence { node, silent } => {
+                let id = self.node(node)?;
+                self.agent(id).silent = silent;
+            }
+            Control::Slow { node, extra_ns } => {
+                let id = self.node(node)?;
+                self.agent(id).extra_ns = extra_ns;
+            }
+            Control::Faults(faults) => self.fates.set(faults)?,
+            Control::IsSm { node, port, is_sm } => self.set_is_sm(node, port, is_sm)?,
+        }
+        self.announce_changes();
+        Ok(())
+    }
+
+    fn power_on(&mut self, guid: Guid) -> Result<(), ControlError> {
+        let id = self.node(guid)?;
+        if !self.network.device_at(id).is_powered() {
+            self.network.power_on(id);
+            // What waits in the queue for the agent still counts down; the rest starts anew.
+            let agent = self.agent(id);
+            agent.lease = KeyLease::default();
+            agent.ports.trap = TrapState::default();
+            agent.capability.trap = TrapState::default();
+        }
+        Ok(())
+    }
+
+    fn set_is_sm(&mut self, node: Guid, port: PortNum, is_sm: bool) -> Result<(), ControlError> {
+        let at = self.hfi_port(node, port)?;
+        if self.network.set_is_sm(at, is_sm) {
+            self.announce(self.network.node_of(at), News::Capability);
+        }
+        Ok(())
+    }
+
+    fn cable(&self, guid: Guid, port: PortNum) -> Result<PortIndex, ControlError> {
+        let device = self.network.device_at(self.node(guid)?);
+        let at = device.port(port).filter(|at| self.network.has_cable(*at));
+        at.ok_or(ControlError::NoCable { node: guid, port })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Receiver {
+    Agent,
+    /// The trap that a node repeats is answered.
+    Trap,
+    Program,
+}
+
+/// The management partition's key as a node holds it: full where it is a full member.
+fn management_key(network: &Network, end: PortIndex) -> PKey {
+    if network.port(end).has_p_key(PKey::MGMT_FULL.0) {
+        PKey::MGMT_FULL
+    } else {
+        PKey::MGMT_LIMITED
+    }
+}

@@ -1,0 +1,81 @@
+//! How many requests the agents have handled.
+
+use weft_fabric::NodeId;
+use weft_wire::sm::AttributeId;
+
+/// Gets and Sets of each attribute that each node's agent handled, those inside aggregates
+/// included; those that it refused because of their attribute or length are not.
+#[derive(Debug, Clone)]
+pub struct Stats {
+    /// By node, then attribute as in [`AttributeId::ALL`], then Get, Set.
+    counts: Vec<u32>,
+    /// Place in [`AttributeId::ALL`] by the attribute's number.
+    places: [u8; 256],
+}
+
+const UNKNOWN: u8 = u8::MAX;
+const PER_NODE: usize = 2 * AttributeId::ALL.len();
+
+impl Stats {
+    /// All zero, for so many nodes.
+    pub(crate) fn new(nodes: usize) -> Self {
+        let mut places = [UNKNOWN; 256];
+        for (place, attribute) in AttributeId::ALL.iter().enumerate() {
+            if let Some(slot) = places.get_mut(usize::from(attribute.0)) {
+                *slot = place as u8;
+            }
+        }
+        Self {
+            counts: vec![0; nodes * PER_NODE],
+            places,
+        }
+    }
+
+    pub(crate) fn count(&mut self, node: NodeId, attribute: AttributeId, set: bool) {
+        if let Some(place) = self.place(node, attribute, set)
+            && let Some(count) = self.counts.get_mut(place)
+        {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn place(&self, node: NodeId, attribute: AttributeId, set: bool) -> Option<usize> {
+        let place = *self.places.get(usize::from(attribute.0))?;
+        let within = usize::from(place) * 2 + usize::from(set);
+        (place != UNKNOWN).then_some(node.0 as usize * PER_NODE + within)
+    }
+
+    fn get(&self, node: NodeId, attribute: AttributeId, set: bool) -> u64 {
+        let place = self.place(node, attribute, set);
+        let count = place.and_then(|place| self.counts.get(place));
+        count.map_or(0, |count| u64::from(*count))
+    }
+
+    /// Gets of an attribute that a node handled.
+    pub fn gets(&self, node: NodeId, attribute: AttributeId) -> u64 {
+        self.get(node, attribute, false)
+    }
+
+    /// Sets of an attribute that a node handled.
+    pub fn sets(&self, node: NodeId, attribute: AttributeId) -> u64 {
+        self.get(node, attribute, true)
+    }
+
+    /// Gets and Sets of an attribute that all nodes handled.
+    pub fn total(&self, attribute: AttributeId) -> (u64, u64) {
+        let nodes = (0..self.counts.len() / PER_NODE).map(|node| NodeId(node as u32));
+        nodes.fold((0, 0), |(gets, sets), node| {
+            (
+                gets + self.gets(node, attribute),
+                sets + self.sets(node, attribute),
+            )
+        })
+    }
+
+    /// Sets of all attributes that all nodes handled; an aggregate counts as what is in it.
+    pub fn sets_total(&self) -> u64 {
+        let attributes = AttributeId::ALL.iter();
+        let single = attributes.filter(|attribute| **attribute != AttributeId::AGGREGATE);
+        single.map(|attribute| self.total(*attribute).1).sum()
+    }
+}

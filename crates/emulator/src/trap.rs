@@ -1,0 +1,181 @@
+//! Traps: notices that an agent sends unasked and repeats until the subnet manager has seen them.
+
+use weft_dataplane::{Network, PortIndex};
+use weft_fabric::{Lid, PKey, Sl, Tick};
+use weft_wire::Layout;
+use weft_wire::bits::load;
+use weft_wire::header::method;
+use weft_wire::packet::Packet;
+use weft_wire::sm::trap::{Trap, TrapChangeCapability, TrapPortChangeState};
+use weft_wire::sm::{AttributeId, Notice, PortInfo};
+use weft_wire::smp::{LID_ROUTED_HEADER_LEN, Smp};
+
+use crate::agent::sma::at;
+
+/// How often a trap is sent at most.
+pub const SENDS_MAX: u32 = 16;
+/// Shortest time between two sendings of a node, nanoseconds: `SubnetTimeout` may ask for less.
+pub const INTERVAL_MIN_NS: u64 = 1_000_000;
+/// Largest `SubnetTimeout`: 2^31 × 4.096 µs.
+const TIMEOUT_MAX: u8 = 31;
+
+/// What a node can have to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Ports of a switch went up or down: trap 128.
+    Ports,
+    /// What a port can do is another: trap 144.
+    Capability,
+}
+
+/// The trap that a node is about to send or repeats.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TrapState {
+    /// It waits for its TrapRepress.
+    pub(crate) waiting: bool,
+    /// Something else happened since it was first sent.
+    again: bool,
+    sends_left: u32,
+    /// Counts the node's traps; the lower half of their transaction ids.
+    number: u32,
+    /// Not sent again before.
+    pub(crate) next: Tick,
+}
+
+/// What to do about a trap now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing.
+    Rest,
+    /// Send it, and look again at `next`.
+    Send,
+    /// Look again at `next`.
+    Wait,
+}
+
+impl TrapState {
+    /// Something happened.
+    pub(crate) fn raise(&mut self, now: Tick, interval_ns: u64) -> Step {
+        if self.waiting {
+            self.again = true;
+            return Step::Rest;
+        }
+        self.begin();
+        if now < self.next {
+            return Step::Wait;
+        }
+        self.sent(now, interval_ns)
+    }
+
+    fn begin(&mut self) {
+        self.waiting = true;
+        self.again = false;
+        self.number = self.number.wrapping_add(1);
+        self.sends_left = SENDS_MAX;
+    }
+
+    fn sent(&mut self, now: Tick, interval_ns: u64) -> Step {
+        self.sends_left -= 1;
+        self.next = Tick(now.0.saturating_add(interval_ns));
+        Step::Send
+    }
+
+    /// The time has come that `next` named.
+    pub(crate) fn due(&mut self, now: Tick, interval_ns: u64) -> Step {
+        if !self.waiting {
+            return Step::Rest;
+        }
+        if now < self.next {
+            return Step::Wait;
+        }
+        if self.again {
+            self.begin();
+        }
+        if self.sends_left == 0 {
+            self.waiting = false;
+            return Step::Rest;
+        }
+        self.sent(now, interval_ns)
+    }
+
+    /// The subnet manager has seen the trap with this number.
+    pub(crate) fn repress(&mut self, number: u32) -> Step {
+        if !self.waiting || number != self.number {
+            return Step::Rest;
+        }
+        self.waiting = false;
+        if !self.again {
+            return Step::Rest;
+        }
+        self.begin();
+        Step::Wait
+    }
+}
+
+/// Nanoseconds between two sendings, as the port's `SubnetTimeout` says.
+pub(crate) fn interval_ns(info: &PortInfo) -> u64 {
+    let wanted = 4096u64 << info.subnet_timeout.min(TIMEOUT_MAX);
+    wanted.max(INTERVAL_MIN_NS)
+}
+
+/// The trap as it leaves a node's end port; none while the port does not know its own LID or the
+/// manager's.
+pub(crate) fn packet(
+    network: &Network,
+    end: PortIndex,
+    news: News,
+    state: &TrapState,
+) -> Option<Packet> {
+    let info = network.port(end).info();
+    if info.lid == Lid(0) || info.master_sm_lid == Lid(0) {
+        return None;
+    }
+    let (trap, producer) = match news {
+        News::Ports => (
+            Trap::PortChangeState(TrapPortChangeState { lid: info.lid }),
+            Notice::PRODUCER_SWITCH,
+        ),
+        News::Capability => (
+            Trap::ChangeCapability(TrapChangeCapability {
+                lid: info.lid,
+                capability_mask: info.capability_mask,
+                capability_mask3: info.capability_mask3,
+                ..TrapChangeCapability::default()
+            }),
+            Notice::PRODUCER_HFI,
+        ),
+    };
+    let notice = Notice::of(&trap, producer, info.lid);
+    let smp = Smp {
+        method: method::TRAP,
+        ..Smp::get(AttributeId::NOTICE, 0, u64::from(state.number), info.m_key)
+    };
+    let mut mad = Vec::new();
+    smp.write_lid_routed(&notice.to_bytes(), &mut mad);
+    Some(Packet {
+        slid: info.lid,
+        dlid: info.master_sm_lid,
+        sl: Sl(info.master_sm_sl.0),
+        pkey: PKey::MGMT_FULL,
+        dest_qp: 0,
+        src_qp: 0,
+        mad,
+    })
+}
+
+/// The number of the trap that a TrapRepress answers.
+pub(crate) fn repressed(mad: &[u8]) -> u32 {
+    load(mad, at::TRANSACTION, 8) as u32
+}
+
+/// Whether a TrapRepress, which repeats the notice, is about such news.
+pub(crate) fn is_about(mad: &[u8], news: News) -> bool {
+    let notice = mad.get(LID_ROUTED_HEADER_LEN..);
+    let notice = notice.and_then(|bytes| Notice::decode(bytes).ok());
+    let number = match news {
+        News::Ports => 128,
+        News::Capability => 144,
+    };
+    // One without its notice is taken for whatever trap has its number.
+    notice.is_none_or(|notice| notice.trap_number == number)
+}
