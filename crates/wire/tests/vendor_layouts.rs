@@ -138,7 +138,7 @@ fn run_probe(source: &str, name: &str) -> Result<String, String> {
     let (input, program) = (directory.join(format!("{name}.c")), directory.join(name));
     std::fs::write(&input, source).map_err(|error| error.to_string())?;
     let compile = Command::new("cc")
-        .args(["-w", "-O0", "-I", HEADERS, "-o"])
+        .args(["-w", "-O0", "-DIB_STACK_OPENIB", "-I", HEADERS, "-o"])
         .args([&program, &input])
         .output()
         .map_err(|error| format!("no C compiler: {error}"))?;
