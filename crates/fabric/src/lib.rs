@@ -7,6 +7,7 @@
 pub mod cabling;
 pub mod export;
 pub mod generate;
+pub mod import;
 pub mod powered_on;
 pub mod snapshot;
 pub mod tables;

@@ -14,7 +14,8 @@ use weft_wire::sm::{
     CapabilityMask, CapabilityMask3, NodeDescription, NodeInfo, PortInfo, SwitchInfo, VlMtus,
 };
 
-use crate::topology::{Node, Port, TopologyError};
+use crate::cabling::Cabling;
+use crate::topology::{Node, Port, Topology, TopologyError};
 
 /// IEEE OUI of the vendor, in `NodeInfo.VendorID` and in the upper 24 bits of its GUIDs.
 pub const VENDOR_OUI: u32 = 0x0000_1175;
@@ -270,6 +271,39 @@ pub fn switch(guid: Guid, system: Guid, name: &str, ports: u8) -> Result<Node, T
         Some(switch_info()),
         all.collect(),
     )
+}
+
+/// The fabric after a power failure: the same nodes, names, cables and widths, and nothing of what
+/// a subnet manager wrote. A link that was down stays down.
+///
+/// # Errors
+/// None in practice: the topology had the same nodes and cables before.
+pub fn restart(topology: &Topology) -> Result<Topology, TopologyError> {
+    let mut cabling = Cabling::with_capacity(topology.len());
+    for (_, node) in topology.nodes() {
+        cabling.add(restarted(node)?);
+    }
+    for (a, b) in topology.links() {
+        let width = topology.port(a).map(|port| port.info.link_width_active);
+        if let Some(width) = width.filter(|width| *width != LinkWidth::NOP) {
+            cabling.connect((a.node, a.port.0), (b.node, b.port.0), width)?;
+        }
+    }
+    cabling.build()
+}
+
+fn restarted(node: &Node) -> Result<Node, TopologyError> {
+    let external = node.external_ports().map(|(number, port)| {
+        if node.is_switch() {
+            switch_port(number, port.info.port_type)
+        } else {
+            hfi_port(number)
+        }
+    });
+    let management = node.is_switch().then(management_port);
+    let ports = management.into_iter().chain(external).map(unconnected);
+    let switch = node.switch.map(|_| switch_info());
+    Node::new(node.info, node.description, switch, ports.collect())
 }
 
 fn unconnected(info: PortInfo) -> Port {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use weft_fabric::enums::{PortState, SmState};
+use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::tables::UNREACHABLE;
 use weft_fabric::{
     FabricSpec, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, SmRecord, Snapshot, Topology,
@@ -191,4 +192,11 @@ fn tree(topology: &Topology, ranks: &[u32], end: PortRef, spread: usize) -> Vec<
         .into_iter()
         .filter_map(|(id, port)| Some((index(id)?, port)))
         .collect()
+}
+
+/// The snapshot as opareport's XML.
+pub fn snapshot_xml(snapshot: &Snapshot, down_ports: bool) -> String {
+    let mut xml = Vec::new();
+    write_snapshot(snapshot, SnapshotOptions { down_ports }, &mut xml).unwrap();
+    String::from_utf8(xml).unwrap()
 }

@@ -1,0 +1,440 @@
+//! InfiniBand fabrics as `ibnetdiscover` lists them, made into Omni-Path fabrics of the same shape.
+//!
+//! * A switch keeps its GUID, its name, its number of ports and its system image GUID.
+//! * A channel adapter becomes an HFI with one port. One that has several cables becomes as many
+//!   HFIs, since each HFI of a host is a node of its own in Omni-Path: the first keeps the GUID,
+//!   and each is called `<name> port<n>` after its port there. A GUID that no HFI can have (bits 30
+//!   and 31 are the port's there; the upper half must not be zero) is replaced by a generated one.
+//! * The aggregation nodes inside InfiniBand switches and routers are no hosts: they are left out
+//!   with their cables.
+//! * A link keeps its number of lanes, four where there are more; a lane of any InfiniBand
+//!   generation becomes one of 25 Gb/s.
+//! * A port keeps a unicast LID that no other has; 65535, which ibnetdiscover prints for a port
+//!   without one, is none. All else is as freshly powered on.
+//!
+//! A cable that only one end lists is a cable; a listed adapter that is not described (as in a dump
+//! of switches alone) is made from its name in that list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_wire::enums::LinkWidth;
+use weft_wire::id::{Guid, Lid, Lmc, PortNum};
+use weft_wire::sm::NodeDescription;
+
+use super::ImportError;
+use super::ibnetdiscover_line::{Kind, Line, NodeLine, PortLine, parse};
+use crate::cabling::{Cabling, FIRST_HFI_GUID};
+use crate::generate::{HOSTS_MAX, SWITCHES_MAX};
+use crate::powered_on;
+use crate::topology::{Node, NodeId, Topology};
+
+/// What the name of an aggregation node contains.
+const AGGREGATION: &[u8] = b"Aggregation Node";
+/// Bytes of a node's name.
+const NAME_MAX: usize = 64;
+/// Most ports of all switches together.
+const SWITCH_PORTS_MAX: u64 = 64 * SWITCHES_MAX;
+
+/// Reads a dump.
+///
+/// # Errors
+/// [`ImportError`] with the first line that is none of the format's, contradicts another, or names
+/// what does not exist, or that exceeds [`HOSTS_MAX`] or [`SWITCHES_MAX`].
+pub fn import_ibnetdiscover(text: &str) -> Result<Topology, ImportError> {
+    let mut dump = Dump::default();
+    for (text, line) in text.lines().zip(1..) {
+        dump.line(line, text)?;
+    }
+    dump.add_undescribed()?;
+    let cables = dump.cables()?;
+    Fabric::build(&dump, &cables)
+}
+
+/// A described node.
+#[derive(Debug)]
+struct Described {
+    kind: Kind,
+    guid: u64,
+    system: u64,
+    ports: u8,
+    name: Vec<u8>,
+    lid: (u32, u8),
+    line: u64,
+}
+
+impl Described {
+    fn is_left_out(&self) -> bool {
+        is_left_out(self.kind, &self.name)
+    }
+}
+
+fn is_left_out(kind: Kind, name: &[u8]) -> bool {
+    let aggregates = || {
+        name.windows(AGGREGATION.len())
+            .any(|window| window == AGGREGATION)
+    };
+    kind == Kind::Router || kind == Kind::Host && aggregates()
+}
+
+/// One end of a cable as a line of the node there lists it.
+#[derive(Debug)]
+struct Listed {
+    peer: (u64, u8),
+    peer_kind: Kind,
+    peer_name: Vec<u8>,
+    own_lid: (u32, u8),
+    lanes: u32,
+    line: u64,
+}
+
+#[derive(Debug)]
+struct Cable {
+    ends: [(u64, u8); 2],
+    lanes: u32,
+    line: u64,
+}
+
+#[derive(Debug, Default)]
+struct Dump {
+    nodes: Vec<Described>,
+    by_guid: BTreeMap<u64, usize>,
+    listed: BTreeMap<(u64, u8), Listed>,
+    system: Option<u64>,
+    switches: u64,
+    switch_ports: u64,
+}
+
+impl Dump {
+    fn line(&mut self, line: u64, text: &str) -> Result<(), ImportError> {
+        match parse(line, text)? {
+            Line::Blank => Ok(()),
+            Line::System(guid) => {
+                self.system = Some(guid);
+                Ok(())
+            }
+            Line::Node(node) => self.node(line, &node),
+            Line::Port(port) => self.port(line, &port),
+        }
+    }
+
+    fn node(&mut self, line: u64, node: &NodeLine<'_>) -> Result<(), ImportError> {
+        let system = self.system.take().unwrap_or(node.guid);
+        let lid = node.comment.own_lid(node.kind);
+        self.describe(Described {
+            kind: node.kind,
+            guid: node.guid,
+            system,
+            ports: node.ports,
+            name: node.comment.name(),
+            lid: if node.kind == Kind::Switch {
+                lid
+            } else {
+                (0, 0)
+            },
+            line,
+        })
+    }
+
+    fn describe(&mut self, node: Described) -> Result<(), ImportError> {
+        let line = node.line;
+        if let Some(&earlier) = self.by_guid.get(&node.guid) {
+            let at = self.nodes.get(earlier).map_or(0, |node| node.line);
+            let what = format!(
+                "node {:#018x} is described again, first in line {at}",
+                node.guid
+            );
+            return Err(ImportError::new(line, what, "once"));
+        }
+        if node.guid == 0 {
+            return Err(ImportError::new(line, "a GUID is 0", "any other"));
+        }
+        if node.kind == Kind::Switch {
+            self.switches += 1;
+            self.switch_ports += u64::from(node.ports);
+        }
+        let hosts = self.nodes.len() as u64 + 1 - self.switches;
+        let switches_fit = self.switches <= SWITCHES_MAX && self.switch_ports <= SWITCH_PORTS_MAX;
+        if !switches_fit || hosts > HOSTS_MAX {
+            let allowed = format!(
+                "up to {SWITCHES_MAX} switches with {SWITCH_PORTS_MAX} ports, {HOSTS_MAX} hosts"
+            );
+            return Err(ImportError::new(line, "too many nodes", allowed));
+        }
+        self.by_guid.insert(node.guid, self.nodes.len());
+        self.nodes.push(node);
+        Ok(())
+    }
+
+    fn port(&mut self, line: u64, port: &PortLine<'_>) -> Result<(), ImportError> {
+        let Some(node) = self.nodes.last() else {
+            let allowed = "a Switch, Ca or Rt line before";
+            return Err(ImportError::new(line, "a port of no node", allowed));
+        };
+        if port.port > node.ports {
+            let what = format!("port {} of a node with {}", port.port, node.ports);
+            return Err(ImportError::new(line, what, format!("1 to {}", node.ports)));
+        }
+        let listed = Listed {
+            peer: (port.peer_guid, port.peer_port),
+            peer_kind: port.peer_kind,
+            peer_name: port.comment.name(),
+            own_lid: if node.kind == Kind::Host {
+                port.comment.own_lid(Kind::Host)
+            } else {
+                (0, 0)
+            },
+            lanes: port.comment.lanes(),
+            line,
+        };
+        match self.listed.insert((node.guid, port.port), listed) {
+            None => Ok(()),
+            Some(first) => {
+                let what = format!(
+                    "port {} is listed again, first in line {}",
+                    port.port, first.line
+                );
+                Err(ImportError::new(line, what, "once"))
+            }
+        }
+    }
+
+    /// Adapters that are listed at a switch's port and described nowhere.
+    fn add_undescribed(&mut self) -> Result<(), ImportError> {
+        let mut missing: BTreeMap<u64, Described> = BTreeMap::new();
+        for listed in self.listed.values() {
+            let (guid, port) = listed.peer;
+            if self.by_guid.contains_key(&guid) {
+                continue;
+            }
+            if listed.peer_kind == Kind::Switch {
+                let what = format!("a cable to switch {guid:#018x}, which is not described");
+                return Err(ImportError::new(listed.line, what, "described switches"));
+            }
+            let node = missing.entry(guid).or_insert_with(|| Described {
+                kind: listed.peer_kind,
+                guid,
+                system: guid,
+                ports: port,
+                name: listed.peer_name.clone(),
+                lid: (0, 0),
+                line: listed.line,
+            });
+            node.ports = node.ports.max(port);
+        }
+        let mut missing: Vec<Described> = missing.into_values().collect();
+        missing.sort_by_key(|node| node.line);
+        missing.into_iter().try_for_each(|node| self.describe(node))
+    }
+
+    fn find(&self, guid: u64) -> Option<&Described> {
+        self.nodes.get(*self.by_guid.get(&guid)?)
+    }
+
+    /// Every cable once, in the order of the lines that list it first.
+    fn cables(&self) -> Result<Vec<Cable>, ImportError> {
+        let mut cables = Vec::with_capacity(self.listed.len() / 2);
+        let mut taken: BTreeMap<(u64, u8), (u64, u8)> = BTreeMap::new();
+        let mut listed: Vec<_> = self.listed.iter().collect();
+        listed.sort_by_key(|(_, listed)| listed.line);
+        for (&end, listed) in listed {
+            self.check_peer(end, listed)?;
+            match (taken.get(&end), taken.get(&listed.peer)) {
+                (None, None) => {}
+                (Some(peer), Some(back)) if *peer == listed.peer && *back == end => continue,
+                _ => return Err(self.contradiction(end, listed)),
+            }
+            taken.insert(end, listed.peer);
+            taken.insert(listed.peer, end);
+            if !self.leaves_out(end.0) && !self.leaves_out(listed.peer.0) {
+                cables.push(Cable {
+                    ends: [end, listed.peer],
+                    lanes: listed.lanes,
+                    line: listed.line,
+                });
+            }
+        }
+        Ok(cables)
+    }
+
+    fn leaves_out(&self, guid: u64) -> bool {
+        self.find(guid).is_some_and(Described::is_left_out)
+    }
+
+    fn check_peer(&self, end: (u64, u8), listed: &Listed) -> Result<(), ImportError> {
+        let line = listed.line;
+        if end == listed.peer {
+            return Err(ImportError::new(
+                line,
+                "a cable from a port to itself",
+                "two ports",
+            ));
+        }
+        match self.find(listed.peer.0) {
+            Some(peer) if listed.peer.1 <= peer.ports && listed.peer_kind == peer.kind => Ok(()),
+            Some(peer) => {
+                let what = format!("a cable to port {} of {:#018x}", listed.peer.1, peer.guid);
+                let allowed = format!(
+                    "ports 1 to {} and kind {:?}, see line {}",
+                    peer.ports, peer.kind, peer.line
+                );
+                Err(ImportError::new(line, what, allowed))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn contradiction(&self, end: (u64, u8), listed: &Listed) -> ImportError {
+        let others = [self.listed.get(&listed.peer), self.listed.get(&end)];
+        let mut lines = others.iter().flatten().map(|other| other.line);
+        let other = lines.find(|line| *line != listed.line).unwrap_or(0);
+        let what = format!("a second cable on a port, see line {other}");
+        ImportError::new(listed.line, what, "two ends that name each other")
+    }
+}
+
+/// The Omni-Path nodes in the making.
+struct Fabric<'a> {
+    dump: &'a Dump,
+    cabling: Cabling,
+    /// Node and port of each end of a cable in the dump.
+    ends: BTreeMap<(u64, u8), (NodeId, u8)>,
+    guids: BTreeSet<u64>,
+    lids: BTreeMap<u32, u32>,
+    next_guid: u64,
+}
+
+impl<'a> Fabric<'a> {
+    fn build(dump: &'a Dump, cables: &[Cable]) -> Result<Topology, ImportError> {
+        let mut fabric = Self {
+            dump,
+            cabling: Cabling::with_capacity(dump.nodes.len()),
+            ends: BTreeMap::new(),
+            guids: dump.by_guid.keys().copied().collect(),
+            lids: BTreeMap::new(),
+            next_guid: FIRST_HFI_GUID,
+        };
+        let mut cabled: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+        for (guid, port) in cables.iter().flat_map(|cable| cable.ends) {
+            cabled.entry(guid).or_default().push(port);
+        }
+        for node in dump.nodes.iter().filter(|node| !node.is_left_out()) {
+            let ports = cabled.remove(&node.guid).unwrap_or_default();
+            let added = match node.kind {
+                Kind::Switch => fabric.switch(node, &ports),
+                _ => fabric.hfis(node, ports),
+            };
+            added.map_err(|error| ImportError::topology(node.line, &error))?;
+        }
+        fabric.connect(cables)
+    }
+
+    fn switch(&mut self, node: &Described, ports: &[u8]) -> Result<(), crate::TopologyError> {
+        let [guid, system] = [node.guid, node.system].map(Guid);
+        let mut switch = powered_on::switch(guid, system, "", node.ports)?;
+        switch.description = description(&node.name);
+        self.set_lid(&mut switch, PortNum(0), node.lid);
+        let id = self.cabling.add(switch);
+        self.ends
+            .extend(ports.iter().map(|&port| ((node.guid, port), (id, port))));
+        Ok(())
+    }
+
+    fn hfis(&mut self, node: &Described, mut ports: Vec<u8>) -> Result<(), crate::TopologyError> {
+        ports.sort_unstable();
+        let several = ports.len() > 1;
+        for (index, port) in ports.iter().copied().enumerate() {
+            let guid = if index == 0 {
+                self.hfi_guid(node.guid)
+            } else {
+                self.new_guid()
+            };
+            let mut name = node.name.clone();
+            if several {
+                let suffix = format!(" port{port}");
+                name.truncate(NAME_MAX - suffix.len());
+                name.extend_from_slice(suffix.as_bytes());
+            }
+            let id = self.hfi(guid, &name, self.dump.listed.get(&(node.guid, port)))?;
+            self.ends.insert((node.guid, port), (id, 1));
+        }
+        if ports.is_empty() {
+            let guid = self.hfi_guid(node.guid);
+            self.hfi(guid, &node.name, None)?;
+        }
+        Ok(())
+    }
+
+    fn hfi(
+        &mut self,
+        guid: u64,
+        name: &[u8],
+        listed: Option<&Listed>,
+    ) -> Result<NodeId, crate::TopologyError> {
+        let mut hfi = powered_on::hfi(Guid(guid), "")?;
+        hfi.description = description(name);
+        self.set_lid(
+            &mut hfi,
+            PortNum(1),
+            listed.map_or((0, 0), |listed| listed.own_lid),
+        );
+        Ok(self.cabling.add(hfi))
+    }
+
+    fn set_lid(&mut self, node: &mut Node, port: PortNum, (lid, lmc): (u32, u8)) {
+        let lmc = if node.is_switch() { Lmc(0) } else { Lmc(lmc) };
+        let last = lid.saturating_add(lmc.lids() - 1);
+        let aligned = lid.is_multiple_of(lmc.lids());
+        let below = self.lids.range(..=last).next_back();
+        let free = below.is_none_or(|(_, end)| *end < lid);
+        if lid == 0 || last > Lid::MAX_UNICAST_16.0 || !aligned || !free {
+            return;
+        }
+        self.lids.insert(lid, last);
+        if let Some(port) = node.port_mut(port) {
+            (port.info.lid, port.info.lmc) = (Lid(lid), lmc);
+        }
+    }
+
+    fn hfi_guid(&mut self, guid: u64) -> u64 {
+        let possible = guid >> 32 != 0 && guid >> 30 & 3 == 0;
+        if possible { guid } else { self.new_guid() }
+    }
+
+    fn new_guid(&mut self) -> u64 {
+        while !self.guids.insert(self.next_guid) {
+            self.next_guid += 1;
+        }
+        self.next_guid
+    }
+
+    fn connect(mut self, cables: &[Cable]) -> Result<Topology, ImportError> {
+        for cable in cables {
+            let ends = cable.ends.map(|end| self.ends.get(&end).copied());
+            let [Some(a), Some(b)] = ends else {
+                continue;
+            };
+            self.cabling
+                .connect(a, b, width(cable.lanes))
+                .map_err(|error| ImportError::topology(cable.line, &error))?;
+        }
+        let built = self.cabling.build();
+        built.map_err(|error| ImportError::topology(0, &error))
+    }
+}
+
+fn width(lanes: u32) -> LinkWidth {
+    match lanes {
+        1 => LinkWidth::X1,
+        2 => LinkWidth::X2,
+        3 => LinkWidth::X3,
+        _ => LinkWidth::X4,
+    }
+}
+
+/// The first 64 bytes of a name.
+fn description(name: &[u8]) -> NodeDescription {
+    let mut description = NodeDescription::default();
+    let field = description.node_string.iter_mut();
+    field.zip(name).for_each(|(to, from)| *to = *from);
+    description
+}

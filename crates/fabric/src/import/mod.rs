@@ -1,0 +1,64 @@
+//! Fabrics read from what other programs wrote.
+//!
+//! Both formats are recognised by their first character. Texts are taken as hostile: nothing here
+//! panics, and memory is bounded by the length of the text and by the limits of
+//! [`crate::generate`].
+
+pub mod ibnetdiscover;
+mod ibnetdiscover_line;
+mod port_xml;
+pub mod snapshot_xml;
+mod xml;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::snapshot::Snapshot;
+use crate::topology::TopologyError;
+
+pub use ibnetdiscover::import_ibnetdiscover;
+pub use snapshot_xml::import_snapshot;
+
+/// Where a text is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {what}, allowed: {allowed}")]
+pub struct ImportError {
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong.
+    pub what: String,
+    /// What would be right.
+    pub allowed: String,
+}
+
+impl ImportError {
+    fn new(line: u64, what: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self {
+            line,
+            what: what.into(),
+            allowed: allowed.into(),
+        }
+    }
+
+    fn topology(line: u64, error: &TopologyError) -> Self {
+        Self::new(line, error.to_string(), "nodes and cables that fit")
+    }
+}
+
+/// Reads an opareport snapshot (its first character is `<`) or an ibnetdiscover dump; bytes that are
+/// not UTF-8 are replaced.
+///
+/// # Errors
+/// [`ImportError`] of the format that it is.
+pub fn import_fabric(text: &[u8]) -> Result<Snapshot, ImportError> {
+    let text = String::from_utf8_lossy(text);
+    let text = text.trim_start_matches('\u{FEFF}');
+    if text.trim_start().starts_with('<') {
+        return import_snapshot(text);
+    }
+    Ok(Snapshot {
+        topology: Arc::new(import_ibnetdiscover(text)?),
+        ..Snapshot::default()
+    })
+}
