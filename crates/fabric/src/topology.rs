@@ -120,7 +120,7 @@ impl Node {
     }
 
     /// All ports with their numbers, in order.
-    pub fn ports(&self) -> impl ExactSizeIterator<Item = (PortNum, &Port)> {
+    pub fn ports(&self) -> impl ExactSizeIterator<Item = (PortNum, &Port)> + Clone {
         let first = usize::from(self.first_port().0);
         self.ports
             .iter()
@@ -139,7 +139,7 @@ impl Node {
     }
 
     /// The ports that can have a cable.
-    pub fn external_ports(&self) -> impl Iterator<Item = (PortNum, &Port)> {
+    pub fn external_ports(&self) -> impl ExactSizeIterator<Item = (PortNum, &Port)> + Clone {
         self.ports().skip(usize::from(self.is_switch()))
     }
 }

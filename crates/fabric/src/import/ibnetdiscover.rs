@@ -233,18 +233,25 @@ impl Dump {
     /// Every cable once, in the order of the lines that list it first.
     fn cables(&self) -> Result<Vec<Cable>, ImportError> {
         let mut cables = Vec::with_capacity(self.listed.len() / 2);
-        let mut taken: BTreeMap<(u64, u8), (u64, u8)> = BTreeMap::new();
+        let mut taken: BTreeMap<(u64, u8), Taken> = BTreeMap::new();
         let mut listed: Vec<_> = self.listed.iter().collect();
         listed.sort_by_key(|(_, listed)| listed.line);
         for (&end, listed) in listed {
             self.check_peer(end, listed)?;
-            match (taken.get(&end), taken.get(&listed.peer)) {
-                (None, None) => {}
-                (Some(peer), Some(back)) if *peer == listed.peer && *back == end => continue,
-                _ => return Err(self.contradiction(end, listed)),
+            match [end, listed.peer].map(|end| taken.get(&end)) {
+                [None, None] => {}
+                [Some(one), Some(_)] if one.peer == listed.peer => continue,
+                [one, other] => return Err(contradiction(listed, one.or(other))),
             }
-            taken.insert(end, listed.peer);
-            taken.insert(listed.peer, end);
+            let line = listed.line;
+            taken.insert(
+                end,
+                Taken {
+                    peer: listed.peer,
+                    line,
+                },
+            );
+            taken.insert(listed.peer, Taken { peer: end, line });
             if !self.leaves_out(end.0) && !self.leaves_out(listed.peer.0) {
                 cables.push(Cable {
                     ends: [end, listed.peer],
@@ -282,14 +289,18 @@ impl Dump {
             None => Ok(()),
         }
     }
+}
 
-    fn contradiction(&self, end: (u64, u8), listed: &Listed) -> ImportError {
-        let others = [self.listed.get(&listed.peer), self.listed.get(&end)];
-        let mut lines = others.iter().flatten().map(|other| other.line);
-        let other = lines.find(|line| *line != listed.line).unwrap_or(0);
-        let what = format!("a second cable on a port, see line {other}");
-        ImportError::new(listed.line, what, "two ends that name each other")
-    }
+/// What is known of a port that has a cable.
+struct Taken {
+    peer: (u64, u8),
+    line: u64,
+}
+
+fn contradiction(listed: &Listed, earlier: Option<&Taken>) -> ImportError {
+    let line = earlier.map_or(0, |taken| taken.line);
+    let what = format!("a second cable on a port, the first is in line {line}");
+    ImportError::new(listed.line, what, "two ends that name each other")
 }
 
 /// The Omni-Path nodes in the making.

@@ -29,7 +29,7 @@ pub(super) fn port_info(element: &Element, base: PortInfo) -> Result<PortInfo, I
 /// A number that must be there and has a limit of its own.
 fn at_most(element: &Element, name: &str, max: u8) -> Result<u8, ImportError> {
     let value: u8 = element.required(name)?;
-    let line = element.child(name).map_or(element.line, |child| child.line);
+    let line = element.line_of(name);
     let allowed = || format!("0 to {max}");
     (value <= max)
         .then_some(value)

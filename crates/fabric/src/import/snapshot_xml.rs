@@ -238,7 +238,7 @@ fn read_info(element: &Element) -> Result<NodeInfo, ImportError> {
         other => {
             let what = format!("<NodeType_Int> is {}", other.0);
             return Err(ImportError::new(
-                element.line,
+                element.line_of("NodeType_Int"),
                 what,
                 "1 (HFI) or 2 (switch)",
             ));
@@ -251,7 +251,11 @@ fn read_info(element: &Element) -> Result<NodeInfo, ImportError> {
     };
     if !(1..=most).contains(&num_ports) {
         let what = format!("<NumPorts> is {num_ports}");
-        return Err(ImportError::new(element.line, what, format!("1 to {most}")));
+        return Err(ImportError::new(
+            element.line_of("NumPorts"),
+            what,
+            format!("1 to {most}"),
+        ));
     }
     let system = element.optional("SystemImageGUID")?.map_or(guid, Guid);
     let vendor: u32 = element.optional("VendorID")?.unwrap_or(base.vendor_id);
@@ -365,7 +369,7 @@ fn read_fdb(data: &Element, name: &str) -> Result<Vec<u8>, ImportError> {
 fn read_size(data: &Element, name: &str, max: u32) -> Result<usize, ImportError> {
     let size: u32 = data.optional(name)?.unwrap_or(0);
     if size > max {
-        let line = data.child(name).map_or(data.line, |child| child.line);
+        let line = data.line_of(name);
         let what = format!("<{name}> is {size}");
         return Err(ImportError::new(line, what, format!("0 to {max}")));
     }

@@ -30,7 +30,12 @@ impl Element {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
+    /// The line of a child, or the element's own where there is no such child.
+    pub(super) fn line_of(&self, name: &str) -> u64 {
+        self.child(name).map_or(self.line, |child| child.line)
+    }
+
+    fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(given, _)| given == name);
         found.map(|(_, value)| value.as_str())
     }

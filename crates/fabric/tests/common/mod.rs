@@ -1,7 +1,7 @@
 //! What the tests of this crate share.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -159,38 +159,39 @@ fn ranks(topology: &Topology) -> Vec<u32> {
 /// core switches must dip below come last; no host's packet goes there.
 fn tree(topology: &Topology, ranks: &[u32], end: PortRef, spread: usize) -> Vec<(usize, u8)> {
     let order = |id: NodeId| (ranks[id.0 as usize], u32::MAX - id.0);
-    let mut egress: BTreeMap<NodeId, u8> = BTreeMap::from([(end.node, 0)]);
+    let mut egress: Vec<Option<u8>> = vec![None; topology.len()];
+    egress[end.node.0 as usize] = Some(0);
+    let mut reached = vec![end.node];
     let allowed: [&dyn Fn(NodeId, NodeId) -> bool; 3] = [
         &|from, to| order(to) > order(from),
         &|from, to| order(to) < order(from),
         &|_, _| true,
     ];
     for may_step in allowed {
-        let mut queue: Vec<NodeId> = egress.keys().copied().collect();
-        queue.sort_by_key(|id| std::cmp::Reverse(order(*id)));
-        let mut queue = VecDeque::from(queue);
-        while let Some(id) = queue.pop_front() {
-            let mut peers: Vec<_> = topology
-                .node(id)
-                .unwrap()
+        reached.sort_by_key(|id| std::cmp::Reverse(order(*id)));
+        let mut next = 0;
+        while let Some(&id) = reached.get(next) {
+            next += 1;
+            let node = topology.node(id).unwrap();
+            let count = node.external_ports().len().max(1);
+            let ports = node
                 .external_ports()
-                .filter_map(|(_, port)| port.peer)
-                .filter(|peer| topology.node(peer.node).unwrap().is_switch())
-                .collect();
-            let half = peers.len().max(1);
-            peers.rotate_left(spread % half);
-            for peer in peers {
-                if may_step(id, peer.node) && !egress.contains_key(&peer.node) {
-                    egress.insert(peer.node, peer.port.0);
-                    queue.push_back(peer.node);
+                .cycle()
+                .skip(spread % count)
+                .take(count);
+            for peer in ports.filter_map(|(_, port)| port.peer) {
+                let new = egress[peer.node.0 as usize].is_none();
+                let switch = topology.node(peer.node).unwrap().is_switch();
+                if new && switch && may_step(id, peer.node) {
+                    egress[peer.node.0 as usize] = Some(peer.port.0);
+                    reached.push(peer.node);
                 }
             }
         }
     }
-    let index = |id| topology.switch_index(id).map(|index| index.0 as usize);
-    egress
-        .into_iter()
-        .filter_map(|(id, port)| Some((index(id)?, port)))
+    let switches = topology.switches().iter().enumerate();
+    switches
+        .filter_map(|(index, id)| Some((index, egress[id.0 as usize]?)))
         .collect()
 }
 
