@@ -1,0 +1,183 @@
+//! Fabrics for tests, and an oracle that follows routes by itself.
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use weft_fabric::{
+    FabricSpec, Lid, LinearTables, Lmc, NodeId, PortGroupTables, PortNum, PortRef,
+    SwitchIndex, Topology,
+};
+use weft_routing::{EngineKind, FatTreeSettings, Routed, Settings, route};
+
+/// A described fabric with LIDs.
+pub fn fabric(spec: &str, lmc: u8) -> Topology {
+    let spec: FabricSpec = spec.parse().unwrap();
+    let mut topology = spec.generate().unwrap();
+    give_lids(&mut topology, Lmc(lmc));
+    topology
+}
+
+/// LIDs in order of nodes, switches without LMC.
+pub fn give_lids(topology: &mut Topology, lmc: Lmc) {
+    let mut next = lmc.lids();
+    let ends: Vec<PortRef> = topology.end_ports().map(|(end, _, _)| end).collect();
+    for end in ends {
+        let node = topology.node_mut(end.node).unwrap();
+        let lmc = if node.is_switch() { Lmc(0) } else { lmc };
+        let port = node.port_mut(end.port).unwrap();
+        port.info.lid = Lid(next);
+        port.info.lmc = lmc;
+        next += lmc.lids();
+    }
+}
+
+pub fn settings(engine: EngineKind, tiers: u8) -> Settings {
+    Settings {
+        engine,
+        fat_tree: FatTreeSettings {
+            tier_count: tiers,
+            ..FatTreeSettings::default()
+        },
+        ..Settings::default()
+    }
+}
+
+/// Where a LID's owner is.
+pub fn owner(topology: &Topology, lid: Lid) -> Option<PortRef> {
+    let ends = topology.end_ports();
+    let has = |base: Lid, lmc: Lmc| base.0 != 0 && (base.0..base.0 + lmc.lids()).contains(&lid.0);
+    ends.into_iter()
+        .find(|(_, base, lmc)| has(*base, *lmc))
+        .map(|(at, _, _)| at)
+}
+
+/// All LIDs with their owners.
+pub fn lids(topology: &Topology) -> Vec<(Lid, PortRef)> {
+    let ends = topology.end_ports().filter(|(_, lid, _)| lid.0 != 0);
+    ends.flat_map(|(at, lid, lmc)| (0..lmc.lids()).map(move |i| (Lid(lid.0 + i), at)))
+        .collect()
+}
+
+/// The switches on the way from a switch to a LID and the ports out of them, or why it does not
+/// arrive.
+pub fn walk(
+    topology: &Topology,
+    tables: &LinearTables,
+    from: NodeId,
+    lid: Lid,
+    owner: PortRef,
+) -> Result<Vec<(NodeId, PortNum)>, String> {
+    let mut at = from;
+    let mut hops = Vec::new();
+    loop {
+        let switch = topology.switch_index(at).unwrap();
+        let port = tables.egress(switch, lid).ok_or("dropped")?;
+        hops.push((at, port));
+        let next = match port {
+            PortNum(0) => PortRef { node: at, port },
+            _ => topology
+                .peer(PortRef { node: at, port })
+                .ok_or("dead port")?,
+        };
+        if next == owner {
+            return Ok(hops);
+        }
+        if topology.switch_index(next.node).is_none() || port.0 == 0 {
+            return Err("wrong end port".into());
+        }
+        at = next.node;
+        if hops.len() > topology.len() {
+            return Err("loop".into());
+        }
+    }
+}
+
+/// Hops between all switches by plain breadth-first search.
+pub fn hops(topology: &Topology) -> BTreeMap<(NodeId, NodeId), usize> {
+    let mut all = BTreeMap::new();
+    for &from in topology.switches() {
+        let mut queue = VecDeque::from([(from, 0)]);
+        while let Some((at, far)) = queue.pop_front() {
+            if all.contains_key(&(from, at)) {
+                continue;
+            }
+            all.insert((from, at), far);
+            for (_, port) in topology.node(at).unwrap().external_ports() {
+                let to = port.peer.map(|peer| peer.node);
+                let to = to.filter(|to| topology.switch_index(*to).is_some());
+                queue.extend(to.map(|to| (to, far + 1)));
+            }
+        }
+    }
+    all
+}
+
+/// The switch that an end port is on.
+pub fn home(topology: &Topology, end: PortRef) -> Option<NodeId> {
+    match topology.switch_index(end.node) {
+        Some(_) => Some(end.node),
+        None => topology.peer(end).map(|peer| peer.node),
+    }
+    .filter(|node| topology.switch_index(*node).is_some())
+}
+
+/// Judges linear tables: everything reachable, optionally over the fewest hops, and no cycle of
+/// waiting links among the routes between HFIs.
+pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Result<(), String> {
+    let hops = hops(topology);
+    let mut waits: BTreeMap<(NodeId, PortNum), BTreeSet<(NodeId, PortNum)>> = BTreeMap::new();
+    for (lid, owner) in lids(topology) {
+        let Some(home) = home(topology, owner) else {
+            continue;
+        };
+        for &from in topology.switches() {
+            let Some(far) = hops.get(&(from, home)) else {
+                continue;
+            };
+            let route = walk(topology, tables, from, lid, owner)
+                .map_err(|why| format!("{from:?} to {lid}: {why}"))?;
+            if minimal && route.len() != far + 1 {
+                return Err(format!("{from:?} to {lid}: {} hops, {far} do", route.len() - 1));
+            }
+            let sends = |(_, port): (PortNum, &weft_fabric::Port)| {
+                let far = port.peer.map(|peer| peer.node);
+                far.is_some_and(|far| topology.switch_index(far).is_none())
+            };
+            if topology.node(from).unwrap().external_ports().any(sends) && owner.port.0 != 0 {
+                for pair in route.windows(2) {
+                    waits.entry(pair[0]).or_default().insert(pair[1]);
+                }
+            }
+        }
+    }
+    if has_cycle(&waits) {
+        return Err("credit cycle".into());
+    }
+    Ok(())
+}
+
+/// Takes out what waits for nothing until nothing is left, or not.
+fn has_cycle<T: Ord + Copy>(waits: &BTreeMap<T, BTreeSet<T>>) -> bool {
+    let mut waits = waits.clone();
+    loop {
+        let before = waits.len();
+        let busy: BTreeSet<T> = waits.keys().copied().collect();
+        waits.retain(|_, next| next.iter().any(|next| busy.contains(next)));
+        if waits.len() == before {
+            return before > 0;
+        }
+    }
+}
+
+/// A switch by name of its place.
+pub fn index(topology: &Topology, node: NodeId) -> SwitchIndex {
+    topology.switch_index(node).unwrap()
+}
+
+pub fn routed(topology: &Topology, settings: &Settings) -> Routed {
+    route(topology, settings).unwrap()
+}
+
+pub fn no_groups() -> PortGroupTables {
+    PortGroupTables::default()
+}

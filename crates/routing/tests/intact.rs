@@ -1,0 +1,55 @@
+//! Intact fabrics of every kind with every LMC, judged by the oracle.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{fabric, judge, routed, settings};
+use weft_routing::{EngineKind, EngineUsed};
+
+fn check(spec: &str, lmc: u8, engine: EngineKind, tiers: u8, used: EngineUsed) {
+    let topology = fabric(spec, lmc);
+    let routed = routed(&topology, &settings(engine, tiers));
+    let what = format!("{spec}, LMC {lmc}, {engine:?}: {:?}", routed.notes());
+    assert_eq!(routed.engine(), used, "{what}");
+    let minimal = matches!(used, EngineUsed::ShortestPath | EngineUsed::FatTree);
+    judge(&topology, routed.linear(), minimal).unwrap_or_else(|why| panic!("{what}: {why}"));
+    assert_eq!(routed.certificate().disconnected(), 0, "{what}");
+}
+
+#[test]
+fn trees_are_routed_by_both_engines_with_every_lmc() {
+    for (spec, tiers) in [
+        ("fattree:16,radix=8", 2),
+        ("fattree:16,radix=4", 3),
+        ("pgft:2;4,4;1,2;1,2;radix=8", 2),
+        ("one-switch:4", 1),
+    ] {
+        for lmc in 0..=7 {
+            check(spec, lmc, EngineKind::FatTree, tiers, EngineUsed::FatTree);
+            check(spec, lmc, EngineKind::ShortestPath, tiers, EngineUsed::ShortestPath);
+        }
+    }
+}
+
+#[test]
+fn directors_are_routed_by_shortest_paths() {
+    check("swd06", 0, EngineKind::ShortestPath, 2, EngineUsed::ShortestPath);
+    check("swd06", 2, EngineKind::FatTree, 2, EngineUsed::FatTree);
+}
+
+#[test]
+fn a_torus_falls_back_to_paths_without_credit_cycles() {
+    for lmc in [0, 2] {
+        check("torus:5x5", lmc, EngineKind::ShortestPath, 1, EngineUsed::UpDown);
+    }
+}
+
+#[test]
+fn meshes_hypercubes_and_pairs_are_routed() {
+    check("mesh:4", 0, EngineKind::ShortestPath, 1, EngineUsed::ShortestPath);
+    let topology = fabric("hypercube:3", 1);
+    let routed = routed(&topology, &settings(EngineKind::ShortestPath, 1));
+    judge(&topology, routed.linear(), false).unwrap();
+    let pair = fabric("back-to-back", 0);
+    assert!(common::routed(&pair, &settings(EngineKind::FatTree, 2)).linear().is_empty());
+}
