@@ -11,12 +11,14 @@ mod layout;
 
 pub mod bits;
 pub mod class_port_info;
+pub mod dump;
 pub mod enums;
 pub mod error;
 pub mod header;
 pub mod id;
 pub mod pa;
 pub mod packet;
+pub mod pcap;
 pub mod pm;
 pub mod print;
 pub mod registry;
