@@ -117,7 +117,7 @@ fn switches_are_ordered_by_the_number_in_their_name() {
     let mut topology = fabric(FLAT, 0);
     for (switch, name) in ["edge10", "edge9", "edge1", "core"].iter().enumerate() {
         let node = topology.switches()[switch];
-        let description = weft_wire::sm::NodeDescription::new(name).unwrap();
+        let description = weft_wire::sm::NodeDescription::from_text(name);
         topology.node_mut(node).unwrap().description = description;
     }
     // Places by name: core, edge1, edge9, edge10; so switch 0 is the fourth: (count + 3) mod 4,
