@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{fabric, home, index, lids, no_groups, owner, routed, settings, walk};
+use common::{clockwise, fabric, home, index, no_groups, owner, port_to, routed, settings, walk};
 use weft_fabric::{
     Lid, LinearTables, NodeId, PortGroupTables, PortMask, PortNum, PortRef, SwitchPortGroups,
     Topology,
@@ -13,7 +13,13 @@ use weft_fabric::{
 use weft_routing::{Drop, EngineKind, Finding, Tables, certify};
 
 /// Changes one entry.
-fn change(tables: &LinearTables, topology: &Topology, at: NodeId, lid: Lid, port: u8) -> LinearTables {
+fn change(
+    tables: &LinearTables,
+    topology: &Topology,
+    at: NodeId,
+    lid: Lid,
+    port: u8,
+) -> LinearTables {
     let mut rows: Vec<Arc<[u8]>> = topology
         .switches()
         .iter()
@@ -24,7 +30,9 @@ fn change(tables: &LinearTables, topology: &Topology, at: NodeId, lid: Lid, port
 }
 
 fn findings(topology: &Topology, linear: &LinearTables, groups: &PortGroupTables) -> Vec<Finding> {
-    certify(topology, Tables { linear, groups }).unwrap_err().findings
+    certify(topology, Tables { linear, groups })
+        .unwrap_err()
+        .findings
 }
 
 /// A tree of two tiers, its tables, an edge switch, a core that it uses for `lid`, and the port
@@ -53,15 +61,15 @@ fn case() -> Case {
     }
 }
 
-fn port_to(topology: &Topology, from: NodeId, to: NodeId) -> PortNum {
-    let mut ports = topology.node(from).unwrap().external_ports();
-    let leads = |port: &weft_fabric::Port| port.peer.is_some_and(|peer| peer.node == to);
-    ports.find(|(_, port)| leads(port)).unwrap().0
-}
-
 #[test]
 fn a_loop_is_shown_hop_by_hop() {
-    let Case { topology, linear, edge, core, lid } = case();
+    let Case {
+        topology,
+        linear,
+        edge,
+        core,
+        lid,
+    } = case();
     let back = port_to(&topology, core, edge);
     let broken = change(&linear, &topology, core, lid, back.0);
     let found = findings(&topology, &broken, &no_groups());
@@ -80,7 +88,13 @@ fn a_loop_is_shown_hop_by_hop() {
 
 #[test]
 fn drops_name_the_switch_and_the_reason() {
-    let Case { topology, linear, edge, core, lid } = case();
+    let Case {
+        topology,
+        linear,
+        edge,
+        core,
+        lid,
+    } = case();
     let at_home = home(&topology, owner(&topology, lid).unwrap()).unwrap();
     let neighbour = PortRef {
         node: topology.hfis().nth(14).unwrap().0,
@@ -108,14 +122,22 @@ fn drops_name_the_switch_and_the_reason() {
 
 #[test]
 fn short_tables_drop() {
-    let Case { topology, linear, edge, .. } = case();
+    let Case {
+        topology,
+        linear,
+        edge,
+        ..
+    } = case();
     let mut rows: Vec<Arc<[u8]>> = (0..linear.len() as u32)
         .map(|at| Arc::clone(linear.row_shared(weft_fabric::SwitchIndex(at)).unwrap()))
         .collect();
     rows[index(&topology, edge).0 as usize] = Arc::from(&[0xFFu8; 4][..]);
     let found = findings(&topology, &LinearTables::new(rows), &no_groups());
-    assert!(found.iter().all(|finding| matches!(finding,
-        Finding::Dropped { at, why: Drop::NoEntry, .. } if *at == edge)), "{found:?}");
+    assert!(
+        found.iter().all(|finding| matches!(finding,
+        Finding::Dropped { at, why: Drop::NoEntry, .. } if *at == edge)),
+        "{found:?}"
+    );
     assert!(found.len() > 1);
 }
 
@@ -140,26 +162,15 @@ fn a_credit_cycle_is_shown_link_by_link() {
     }
 }
 
-fn clockwise(topology: &Topology) -> LinearTables {
-    let switches = topology.switches();
-    let onward = |at: usize| port_to(topology, switches[at], switches[(at + 1) % switches.len()]);
-    let rows = (0..switches.len()).map(|at| {
-        let mut row = vec![0xFF; 64];
-        for (lid, end) in lids(topology) {
-            row[lid.0 as usize] = match home(topology, end) {
-                Some(home) if home == switches[at] && end.node == home => 0,
-                Some(home) if home == switches[at] => topology.peer(end).unwrap().port.0,
-                _ => onward(at).0,
-            };
-        }
-        Arc::from(row)
-    });
-    LinearTables::new(rows.collect())
-}
-
 #[test]
 fn a_group_that_leads_back_is_a_loop() {
-    let Case { topology, linear, edge, core, lid } = case();
+    let Case {
+        topology,
+        linear,
+        edge,
+        core,
+        lid,
+    } = case();
     let back = port_to(&topology, core, edge);
     let straight = linear.egress(index(&topology, core), lid).unwrap();
     let mut fdb = vec![0xFF; 64];
@@ -173,21 +184,44 @@ fn a_group_that_leads_back_is_a_loop() {
     };
     let at = index(&topology, core).0 as usize;
     switches[at] = group(&[straight]);
-    let good = PortGroupTables { switches: switches.clone() };
+    let good = PortGroupTables {
+        switches: switches.clone(),
+    };
     let linear = &linear;
-    certify(&topology, Tables { linear, groups: &good }).unwrap();
+    certify(
+        &topology,
+        Tables {
+            linear,
+            groups: &good,
+        },
+    )
+    .unwrap();
     switches[at] = group(&[straight, back]);
     let bad = PortGroupTables { switches };
     let found = findings(&topology, linear, &bad);
-    assert!(matches!(&found[0], Finding::Loop { lid: of, .. } if *of == lid), "{found:?}");
+    assert!(
+        matches!(&found[0], Finding::Loop { lid: of, .. } if *of == lid),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn shared_lids_are_found() {
-    let Case { mut topology, linear, .. } = case();
+    let Case {
+        mut topology,
+        linear,
+        ..
+    } = case();
     let hfi = topology.hfis().nth(3).unwrap().0;
-    let port = topology.node_mut(hfi).unwrap().port_mut(PortNum(1)).unwrap();
+    let port = topology
+        .node_mut(hfi)
+        .unwrap()
+        .port_mut(PortNum(1))
+        .unwrap();
     port.info.lid = Lid(2);
     let found = findings(&topology, &linear, &no_groups());
-    assert!(matches!(found[..], [Finding::LidShared { lid: Lid(2), .. }]), "{found:?}");
+    assert!(
+        matches!(found[..], [Finding::LidShared { lid: Lid(2), .. }]),
+        "{found:?}"
+    );
 }

@@ -15,8 +15,11 @@ fn degrade(topology: &mut Topology, seed: u64, per_mille: u64) {
     let links: Vec<(PortRef, PortRef)> = topology.links().collect();
     let mut state = seed;
     for (a, b) in links {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let both = topology.switch_index(a.node).is_some() && topology.switch_index(b.node).is_some();
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let both =
+            topology.switch_index(a.node).is_some() && topology.switch_index(b.node).is_some();
         if both && (state >> 33) % 1000 < per_mille {
             topology.disconnect(a);
         }
@@ -25,7 +28,10 @@ fn degrade(topology: &mut Topology, seed: u64, per_mille: u64) {
 
 fn check(topology: &Topology, engine: EngineKind, tiers: u8) -> Result<(), TestCaseError> {
     let routed = routed(topology, &settings(engine, tiers));
-    let minimal = matches!(routed.engine(), EngineUsed::ShortestPath | EngineUsed::FatTree);
+    let minimal = matches!(
+        routed.engine(),
+        EngineUsed::ShortestPath | EngineUsed::FatTree
+    );
     let judged = judge(topology, routed.linear(), minimal);
     prop_assert!(judged.is_ok(), "{:?}: {judged:?}", routed.engine());
     let hops = common::hops(topology);
@@ -33,7 +39,13 @@ fn check(topology: &Topology, engine: EngineKind, tiers: u8) -> Result<(), TestC
     let homes = lids.iter().map(|(_, end)| common::home(topology, *end));
     let arrive: usize = homes
         .flatten()
-        .map(|home| topology.switches().iter().filter(|from| hops.contains_key(&(**from, home))).count())
+        .map(|home| {
+            topology
+                .switches()
+                .iter()
+                .filter(|from| hops.contains_key(&(**from, home)))
+                .count()
+        })
         .sum();
     prop_assert_eq!(routed.certificate().routes(), arrive as u64);
     let all = lids.len() * topology.switches().len();
@@ -46,7 +58,11 @@ fn irregular(switches: usize, links: &[(usize, usize)], hosts: &[usize]) -> Topo
     let mut cabling = Cabling::with_capacity(hosts.len());
     let hfis: Vec<_> = hosts.iter().map(|_| cabling.add_hfi().unwrap()).collect();
     let nodes: Vec<_> = (0..switches)
-        .map(|index| cabling.add_switch(&format!("sw{index}"), 100, None).unwrap())
+        .map(|index| {
+            cabling
+                .add_switch(&format!("sw{index}"), 100, None)
+                .unwrap()
+        })
         .collect();
     let mut used = vec![0u8; switches];
     let mut port = |at: usize| {

@@ -13,10 +13,21 @@ use weft_fabric::{Lid, NodeId, PortNum, PortRef, SwitchIndex, Topology};
 use weft_routing::{EngineKind, EngineUsed, Settings};
 
 /// The ports that switch number `switch` sends LIDs to.
-fn ports(topology: &Topology, settings: &Settings, switch: u32, lids: std::ops::Range<u32>) -> Vec<u8> {
+fn ports(
+    topology: &Topology,
+    settings: &Settings,
+    switch: u32,
+    lids: std::ops::Range<u32>,
+) -> Vec<u8> {
     let routed = routed(topology, settings);
     assert_eq!(routed.engine(), EngineUsed::FatTree, "{:?}", routed.notes());
-    let entry = |lid| routed.linear().egress(SwitchIndex(switch), Lid(lid)).unwrap().0;
+    let entry = |lid| {
+        routed
+            .linear()
+            .egress(SwitchIndex(switch), Lid(lid))
+            .unwrap()
+            .0
+    };
     lids.map(entry).collect()
 }
 
@@ -54,7 +65,10 @@ fn the_lids_of_a_host_alternate_between_cores() {
     let settings = settings(EngineKind::FatTree, 2);
     // Host 0 of edge 1, LIDs 20 to 23, from edge 0: count 0, place 0: 5, then the other core's 6,
     // then the second links 7 and 8. Host 1 starts at the next candidate, 7.
-    assert_eq!(ports(&topology, &settings, 0, 20..28), [5, 6, 7, 8, 7, 8, 5, 6]);
+    assert_eq!(
+        ports(&topology, &settings, 0, 20..28),
+        [5, 6, 7, 8, 7, 8, 5, 6]
+    );
 }
 
 #[test]
@@ -85,7 +99,10 @@ fn converge_joins_the_routes_to_one_edge_switch() {
 fn ports_routed_last_are_left_out_of_the_first_count() {
     let topology = fabric(FLAT, 0);
     let mut settings = settings(EngineKind::FatTree, 2);
-    let late = PortRef { node: NodeId(1), port: PortNum(1) };
+    let late = PortRef {
+        node: NodeId(1),
+        port: PortNum(1),
+    };
     settings.fat_tree.route_last = BTreeSet::from([late]);
     // Edge 1: eleven routes first, then LID 2 as the twelfth: (11 + 1) mod 4 = 0, port 5.
     let expected = [6, 5, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8];
@@ -109,7 +126,11 @@ fn without_tiers_shortestpath_serves() {
     settings.fat_tree.fis_on_same_tier = false;
     let routed = routed(&topology, &settings);
     assert_eq!(routed.engine(), EngineUsed::ShortestPath);
-    assert!(routed.notes()[0].to_string().contains("no core switch"), "{:?}", routed.notes());
+    assert!(
+        routed.notes()[0].to_string().contains("no core switch"),
+        "{:?}",
+        routed.notes()
+    );
 }
 
 #[test]

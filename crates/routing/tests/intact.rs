@@ -26,30 +26,58 @@ fn trees_are_routed_by_both_engines_with_every_lmc() {
     ] {
         for lmc in 0..=7 {
             check(spec, lmc, EngineKind::FatTree, tiers, EngineUsed::FatTree);
-            check(spec, lmc, EngineKind::ShortestPath, tiers, EngineUsed::ShortestPath);
+            check(
+                spec,
+                lmc,
+                EngineKind::ShortestPath,
+                tiers,
+                EngineUsed::ShortestPath,
+            );
         }
     }
 }
 
 #[test]
 fn directors_are_routed_by_shortest_paths() {
-    check("swd06", 0, EngineKind::ShortestPath, 2, EngineUsed::ShortestPath);
+    check(
+        "swd06",
+        0,
+        EngineKind::ShortestPath,
+        2,
+        EngineUsed::ShortestPath,
+    );
     check("swd06", 2, EngineKind::FatTree, 2, EngineUsed::FatTree);
 }
 
 #[test]
 fn a_torus_falls_back_to_paths_without_credit_cycles() {
     for lmc in [0, 2] {
-        check("torus:5x5", lmc, EngineKind::ShortestPath, 1, EngineUsed::UpDown);
+        check(
+            "torus:5x5",
+            lmc,
+            EngineKind::ShortestPath,
+            1,
+            EngineUsed::UpDown,
+        );
     }
 }
 
 #[test]
 fn meshes_hypercubes_and_pairs_are_routed() {
-    check("mesh:4", 0, EngineKind::ShortestPath, 1, EngineUsed::ShortestPath);
+    check(
+        "mesh:4",
+        0,
+        EngineKind::ShortestPath,
+        1,
+        EngineUsed::ShortestPath,
+    );
     let topology = fabric("hypercube:3", 1);
     let routed = routed(&topology, &settings(EngineKind::ShortestPath, 1));
     judge(&topology, routed.linear(), false).unwrap();
     let pair = fabric("back-to-back", 0);
-    assert!(common::routed(&pair, &settings(EngineKind::FatTree, 2)).linear().is_empty());
+    assert!(
+        common::routed(&pair, &settings(EngineKind::FatTree, 2))
+            .linear()
+            .is_empty()
+    );
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{fabric, home, index, lids, no_groups, routed, settings, walk};
 use proptest::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
-use weft_fabric::{LinearTables, NodeId, SwitchIndex, Topology, UNREACHABLE};
+use weft_fabric::{LinearTables, SwitchIndex, Topology, UNREACHABLE};
 use weft_routing::{EngineKind, Tables, WritePlan, certify_transition, changed_blocks};
 
 fn plan(topology: &Topology, old: &LinearTables, new: &LinearTables) -> WritePlan {
@@ -17,7 +17,9 @@ fn plan(topology: &Topology, old: &LinearTables, new: &LinearTables) -> WritePla
         linear,
         groups: &groups,
     };
-    certify_transition(topology, tables(old), tables(new)).unwrap().plan
+    certify_transition(topology, tables(old), tables(new))
+        .unwrap()
+        .plan
 }
 
 fn rows(tables: &LinearTables) -> Vec<Vec<u8>> {
@@ -40,7 +42,11 @@ fn play(
     let mut state = rows(old);
     for phase in &plan.phases {
         let mut order: Vec<usize> = (0..phase.len()).collect();
-        order.sort_by_key(|index| (*index as u64 + 1).wrapping_mul(shuffle | 1).rotate_left(17));
+        order.sort_by_key(|index| {
+            (*index as u64 + 1)
+                .wrapping_mul(shuffle | 1)
+                .rotate_left(17)
+        });
         for write in order.into_iter().map(|index| &phase[index]) {
             let row = &mut state[write.switch.0 as usize];
             let start = write.block as usize * LFT_BLOCK;
@@ -63,28 +69,6 @@ fn no_loops(topology: &Topology, state: &LinearTables) {
             assert_ne!(end.err().as_deref(), Some("loop"), "{from:?} to {lid}");
         }
     }
-}
-
-fn ring_tables(topology: &Topology, step: usize) -> LinearTables {
-    let switches = topology.switches();
-    let port_to = |from: usize, to: NodeId| {
-        let mut ports = topology.node(switches[from]).unwrap().external_ports();
-        let leads = |port: &weft_fabric::Port| port.peer.is_some_and(|peer| peer.node == to);
-        ports.find(|(_, port)| leads(port)).unwrap().0.0
-    };
-    let rows = (0..switches.len()).map(|at| {
-        let mut row = vec![UNREACHABLE; 64];
-        for (lid, end) in lids(topology) {
-            let home = home(topology, end).unwrap();
-            row[lid.0 as usize] = match (home == switches[at], end.node == home) {
-                (true, true) => 0,
-                (true, false) => topology.peer(end).unwrap().port.0,
-                _ => port_to(at, switches[(at + step) % switches.len()]),
-            };
-        }
-        Arc::from(row)
-    });
-    LinearTables::new(rows.collect())
 }
 
 #[test]
@@ -110,13 +94,15 @@ fn a_tree_changes_engine_without_draining() {
 #[test]
 fn a_ring_that_turns_round_is_drained_first() {
     let ring = fabric("torus:4", 0);
-    let old = ring_tables(&ring, 3);
+    let old = common::clockwise(&ring);
     let target = routed(&ring, &settings(EngineKind::ShortestPath, 1));
     let plan = plan(&ring, &old, target.linear());
     assert!(plan.drained > 0);
     assert_eq!(plan.phases.len(), 2);
     for shuffle in 1..20 {
-        let end = play(&old, &plan, shuffle * 0x9E37_79B9, |state| no_loops(&ring, state));
+        let end = play(&old, &plan, shuffle * 0x9E37_79B9, |state| {
+            no_loops(&ring, state)
+        });
         assert_eq!(end, **target.linear());
     }
 }

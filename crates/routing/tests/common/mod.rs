@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use weft_fabric::{
-    FabricSpec, Lid, LinearTables, Lmc, NodeId, PortGroupTables, PortNum, PortRef,
-    SwitchIndex, Topology,
+    FabricSpec, Lid, LinearTables, Lmc, NodeId, PortGroupTables, PortNum, PortRef, SwitchIndex,
+    Topology,
 };
 use weft_routing::{EngineKind, FatTreeSettings, Routed, Settings, route};
 
@@ -137,7 +138,10 @@ pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Resul
             let route = walk(topology, tables, from, lid, owner)
                 .map_err(|why| format!("{from:?} to {lid}: {why}"))?;
             if minimal && route.len() != far + 1 {
-                return Err(format!("{from:?} to {lid}: {} hops, {far} do", route.len() - 1));
+                return Err(format!(
+                    "{from:?} to {lid}: {} hops, {far} do",
+                    route.len() - 1
+                ));
             }
             let sends = |(_, port): (PortNum, &weft_fabric::Port)| {
                 let far = port.peer.map(|peer| peer.node);
@@ -180,4 +184,29 @@ pub fn routed(topology: &Topology, settings: &Settings) -> Routed {
 
 pub fn no_groups() -> PortGroupTables {
     PortGroupTables::default()
+}
+
+/// The first port of a switch that leads to another.
+pub fn port_to(topology: &Topology, from: NodeId, to: NodeId) -> PortNum {
+    let mut ports = topology.node(from).unwrap().external_ports();
+    let leads = |port: &weft_fabric::Port| port.peer.is_some_and(|peer| peer.node == to);
+    ports.find(|(_, port)| leads(port)).unwrap().0
+}
+
+/// A ring of switches where every route runs the same way round.
+pub fn clockwise(topology: &Topology) -> LinearTables {
+    let switches = topology.switches();
+    let onward = |at: usize| port_to(topology, switches[at], switches[(at + 1) % switches.len()]);
+    let rows = (0..switches.len()).map(|at| {
+        let mut row = vec![0xFF; 64];
+        for (lid, end) in lids(topology) {
+            row[lid.0 as usize] = match home(topology, end) {
+                Some(home) if home == switches[at] && end.node == home => 0,
+                Some(home) if home == switches[at] => topology.peer(end).unwrap().port.0,
+                _ => onward(at).0,
+            };
+        }
+        Arc::from(row)
+    });
+    LinearTables::new(rows.collect())
 }
