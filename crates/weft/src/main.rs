@@ -1,1 +1,46 @@
-fn main() {}
+//! `weft`, the command-line client of `weftd`.
+
+mod args;
+mod config;
+mod connect;
+mod error;
+mod fabric;
+mod output;
+mod port;
+mod report;
+mod style;
+mod sweep;
+mod time;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use error::CliError;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args).await {
+        Ok(code) => code,
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            let lead = style::Styles::stderr(args.color).paint(style::ERROR, "weft:");
+            eprintln!("{lead} {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+async fn run(args: &Args) -> Result<ExitCode, CliError> {
+    match &args.command {
+        Command::Report(command) => report::run(&args.daemon, command).await,
+        Command::Fabric(command) => fabric::run(&args.daemon, command).await,
+        Command::Sweep(command) => sweep::run(&args.daemon, command).await,
+        Command::Port(command) => port::run(&args.daemon, command).await,
+        Command::Watch(command) => watch::run(&args.daemon, command).await,
+        Command::Config(command) => config::run(args, command).await,
+    }
+}

@@ -1,0 +1,49 @@
+//! Events.
+
+use weft_manager::Event;
+
+use super::port;
+use crate::v1::{self, watch_response::Content};
+
+impl From<Event> for Content {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::SweepStarted { number, reason } => {
+                let reason = v1::SweepReason::from(reason).into();
+                Self::SweepStarted(v1::SweepStarted { number, reason })
+            }
+            Event::Phase(phase) => {
+                let phase = v1::SweepPhase::from(phase).into();
+                Self::PhaseEntered(v1::PhaseEntered { phase })
+            }
+            Event::SweepEnded(report) => Self::SweepEnded(report.into()),
+            Event::NodeAppeared { node, name } => {
+                Self::NodeAppeared(v1::NodeEvent { guid: node.0, name })
+            }
+            Event::NodeVanished { node, name } => {
+                Self::NodeVanished(v1::NodeEvent { guid: node.0, name })
+            }
+            Event::LinkAppeared { a, b } => Self::LinkAppeared(link(a, b)),
+            Event::LinkVanished { a, b } => Self::LinkVanished(link(a, b)),
+            Event::NodeSilent { node, attribute } => Self::NodeSilent(v1::NodeSilent {
+                guid: node.0,
+                attribute,
+            }),
+            Event::DeviceFault { node, what } => {
+                let guid = node.map_or(0, |node| node.0);
+                Self::DeviceFault(v1::DeviceFault { guid, what })
+            }
+            Event::Trap { lid, what } => Self::Trap(v1::Trap { lid: lid.0, what }),
+            Event::LidStoreRefused { why } => Self::LidStoreRefused(v1::LidStoreRefused { why }),
+        }
+    }
+}
+
+type End = (weft_fabric::Guid, weft_fabric::PortNum);
+
+fn link(a: End, b: End) -> v1::LinkEvent {
+    v1::LinkEvent {
+        a: Some(port(a)),
+        b: Some(port(b)),
+    }
+}

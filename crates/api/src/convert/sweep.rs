@@ -1,0 +1,56 @@
+//! Sweeps.
+
+use weft_manager::{SweepPhase, SweepReason, SweepReport};
+
+use crate::v1;
+
+impl From<SweepReason> for v1::SweepReason {
+    fn from(reason: SweepReason) -> Self {
+        match reason {
+            SweepReason::Start => Self::Start,
+            SweepReason::Scheduled => Self::Scheduled,
+            SweepReason::Forced => Self::Forced,
+            SweepReason::Trap => Self::Trap,
+            SweepReason::Unfinished => Self::Unfinished,
+            SweepReason::Reconfigured => Self::Reconfigured,
+        }
+    }
+}
+
+impl From<SweepPhase> for v1::SweepPhase {
+    fn from(phase: SweepPhase) -> Self {
+        match phase {
+            SweepPhase::Idle => Self::Ended,
+            SweepPhase::Discover => Self::Discover,
+            SweepPhase::Plan => Self::Plan,
+            SweepPhase::Program => Self::Program,
+            SweepPhase::Activate => Self::Activate,
+        }
+    }
+}
+
+impl From<SweepReport> for v1::Sweep {
+    fn from(report: SweepReport) -> Self {
+        let reason = report
+            .reason
+            .map_or(v1::SweepReason::Unspecified, Into::into);
+        Self {
+            number: report.number,
+            reason: reason.into(),
+            phase: v1::SweepPhase::Ended.into(),
+            generation: report.generation,
+            elapsed_ns: report.elapsed_ns,
+            phase_ns: report.phase_ns.to_vec(),
+            sent: report.sent,
+            sets: report.sets,
+            retries: report.retries,
+            timeouts: report.timeouts,
+            switches: report.switches,
+            hfis: report.hfis,
+            links: report.links,
+            active_ports: report.active_ports,
+            routing: report.routing,
+            unfinished: report.unfinished,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+
+const AFTER: &str = "\
+Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage;
+3 no daemon answers; 4 a file cannot be read or written.";
+
+/// The command-line client of weftd, the Weft fabric manager.
+#[derive(Debug, Parser)]
+#[command(version, after_help = AFTER)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+    /// Colours: on a terminal, and not where NO_COLOR is set, unless told otherwise.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Where the daemon is.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Daemon")]
+pub(crate) struct Daemon {
+    /// Address of the daemon: http://HOST:PORT, or https://HOST:PORT with --tls-ca.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_ADDRESS",
+        value_name = "URL",
+        default_value_t = format!("http://127.0.0.1:{}", weft_api::DEFAULT_PORT)
+    )]
+    pub(crate) address: String,
+    /// Authority that signed the daemon's certificate, PEM.
+    #[arg(long, global = true, env = "WEFT_TLS_CA", value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// The client's own certificate, PEM, where the daemon asks for one.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TLS_CERT",
+        value_name = "FILE",
+        requires = "tls_key"
+    )]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate, PEM.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TLS_KEY",
+        value_name = "FILE",
+        requires = "tls_cert"
+    )]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Name in the daemon's certificate, where it is not the address's host.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) tls_domain: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print a report in opareport's layout, or as JSON.
+    #[command(subcommand)]
+    Report(Report),
+    /// Show or export the fabric.
+    #[command(subcommand)]
+    Fabric(Fabric),
+    /// Ask for a sweep.
+    Sweep(Sweep),
+    /// Switch ports off, or let them come up again.
+    #[command(subcommand)]
+    Port(PortCommand),
+    /// Print what happens, as it happens.
+    Watch(Watch),
+    /// Check and show configurations.
+    #[command(subcommand)]
+    Config(Config),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Report {
+    /// Every HFI, switch and subnet manager.
+    Nodes(Focused),
+    /// Every link.
+    Links(Focused),
+    /// Every system (a chassis or a card) with its nodes.
+    Comps(Focused),
+    /// Who answers to which LID.
+    Lids(Focused),
+    /// The linear forwarding table of every switch.
+    Linear(Focused),
+    /// The way from one point to another, hop by hop.
+    Route(Route),
+}
+
+/// Options of every report.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Common {
+    /// How much to say: 0 counts, 1 brief, 2 as usual, 3 details.
+    #[arg(short, long, default_value_t = 2, value_name = "LEVEL")]
+    pub(crate) detail: u8,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read the fabric from an opareport snapshot instead of the daemon; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) snapshot: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Focused {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Only this part of the fabric: a point such as lid:3, 'nodepat:edge*', portstate:down.
+    #[arg(short = 'F', long, value_name = "POINT")]
+    pub(crate) focus: Option<String>,
+    /// Do not say what the focus is.
+    #[arg(short = 'Q', long)]
+    pub(crate) quietfocus: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Route {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Where packets start: a point such as 'node:node1 hfi1_0'.
+    #[arg(short = 'S', long, value_name = "POINT", default_value = "sm")]
+    pub(crate) src: String,
+    /// Where they shall arrive.
+    #[arg(short = 'D', long, value_name = "POINT")]
+    pub(crate) dest: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fabric {
+    /// How many of everything there is, and how the last sweep went.
+    Show {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write the fabric as a file for other tools.
+    Export(Export),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("format").required(true)))]
+pub(crate) struct Export {
+    /// XML that `opareport -X` reads.
+    #[arg(long, group = "format")]
+    pub(crate) snapshot: bool,
+    /// Text as ibnetdiscover prints it.
+    #[arg(long, group = "format")]
+    pub(crate) ibnetdiscover: bool,
+    /// Graphviz.
+    #[arg(long, group = "format")]
+    pub(crate) dot: bool,
+    /// Write to a file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sweep {
+    /// Wait until it has ended, and say how it went.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) wait: bool,
+    /// List the last sweeps instead.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PortCommand {
+    /// Switch off; the port stays off until it is enabled.
+    Disable(PortArgs),
+    /// Let the port come up again.
+    Enable(PortArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PortArgs {
+    /// The port: a point such as 'node:edge1:port:3'.
+    #[arg(value_name = "POINT")]
+    pub(crate) point: String,
+    /// Do it to all ports that the point names, also if they are several.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only say what would be done.
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Watch {
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Go on after this token, the resume_token of a JSON line.
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) resume: Option<String>,
+    /// Stop after so many events.
+    #[arg(long, value_name = "EVENTS")]
+    pub(crate) count: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Check an opafm.xml and print everything that is wrong with it; needs no daemon.
+    Check {
+        /// The file; `-` is standard input.
+        file: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the configuration with every default and inherited value written out.
+    Show {
+        /// Say that this, and not the file as it is, is meant.
+        #[arg(long, required = true)]
+        effective: bool,
+        /// A file to show instead of what the daemon runs with; needs no daemon.
+        file: Option<PathBuf>,
+    },
+    /// Have the daemon read its configuration again.
+    Reload {
+        /// Only say what is wrong with it.
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}

@@ -1,0 +1,112 @@
+//! `weft fabric`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write, stdout};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tokio_stream::StreamExt;
+use weft_api::v1;
+
+use crate::args::{Daemon, Export, Fabric};
+use crate::connect::connect;
+use crate::error::CliError;
+use crate::output;
+use crate::sweep::{as_json, summary};
+use crate::time::utc;
+
+pub(crate) async fn run(daemon: &Daemon, command: &Fabric) -> Result<ExitCode, CliError> {
+    match command {
+        Fabric::Show { json } => show(daemon, *json).await,
+        Fabric::Export(args) => export(daemon, args).await,
+    }
+}
+
+async fn show(daemon: &Daemon, json: bool) -> Result<ExitCode, CliError> {
+    let client = connect(daemon).await?;
+    let response = client.fabric().get_fabric(v1::GetFabricRequest {}).await?;
+    let fabric = response.into_inner();
+    match json {
+        true => output::json(&fabric_json(&fabric))?,
+        false => output::text(fabric_text(&fabric))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
+    let mut text = format!(
+        "Fabric {} on {}, weftd {}\n",
+        fabric.instance, fabric.connected_to, fabric.version
+    );
+    if fabric.generation == 0 {
+        text += "No sweep has ended yet\n";
+        return text;
+    }
+    let taken = utc(fabric.unix_time.saturating_mul(1_000_000_000));
+    text += &format!(
+        "Generation {} of {taken}: {} HFIs, {} switches, {} links\n",
+        fabric.generation, fabric.hfis, fabric.switches, fabric.links
+    );
+    let ports = fabric
+        .ports
+        .iter()
+        .map(|count| format!("{} {}", count.ports, state_name(count)));
+    text += &format!("Ports: {}\n", ports.collect::<Vec<_>>().join(", "));
+    if let Some(sweep) = &fabric.last_sweep {
+        text += &format!("Last sweep: {}\n", summary(sweep));
+    }
+    if let Some(sweep) = &fabric.current_sweep {
+        text += &format!("Sweep {} is under way\n", sweep.number);
+    }
+    text
+}
+
+fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
+    let ports = fabric
+        .ports
+        .iter()
+        .map(|count| (state_name(count), json!(count.ports)));
+    json!({
+        "instance": fabric.instance,
+        "connected_to": fabric.connected_to,
+        "version": fabric.version,
+        "generation": fabric.generation,
+        "unix_time": fabric.unix_time,
+        "hfis": fabric.hfis,
+        "switches": fabric.switches,
+        "links": fabric.links,
+        "ports": ports.collect::<serde_json::Map<_, _>>(),
+        "last_sweep": fabric.last_sweep.as_ref().map(as_json),
+        "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),
+    })
+}
+
+fn state_name(count: &v1::PortCount) -> String {
+    let name = count.state().as_str_name();
+    name.trim_start_matches("PORT_STATE_").to_lowercase()
+}
+
+async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
+    let format = match (args.snapshot, args.ibnetdiscover) {
+        (true, _) => v1::ExportFormat::OpareportSnapshot,
+        (_, true) => v1::ExportFormat::Ibnetdiscover,
+        _ => v1::ExportFormat::Dot,
+    };
+    let client = connect(daemon).await?;
+    let request = v1::ExportFabricRequest {
+        format: format.into(),
+    };
+    let mut chunks = client.fabric().export_fabric(request).await?.into_inner();
+    let mut out: Box<dyn Write> = match &args.output {
+        None => Box::new(stdout().lock()),
+        Some(file) => {
+            let created = File::create(file).map_err(|error| CliError::file(file, error))?;
+            Box::new(BufWriter::new(created))
+        }
+    };
+    while let Some(chunk) = chunks.next().await {
+        out.write_all(&chunk?.data)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
