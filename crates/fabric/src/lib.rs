@@ -5,6 +5,7 @@
 //! [`Snapshot`] of all of them, immutable and numbered, is what every reader sees.
 
 pub mod cabling;
+pub mod delta;
 pub mod export;
 pub mod generate;
 pub mod import;
@@ -14,6 +15,7 @@ pub mod tables;
 pub mod time;
 pub mod topology;
 
+pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
 pub use snapshot::{SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};

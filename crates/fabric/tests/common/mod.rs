@@ -114,7 +114,9 @@ fn activate(topology: &mut Topology, top: u32) {
                 port.info.port_state = PortState::ACTIVE;
                 port.info.neighbor_normal = true;
             }
-            port.info.master_sm_lid = Lid(1);
+            if port.info.port_state != PortState::DOWN {
+                port.info.master_sm_lid = Lid(1);
+            }
         }
     }
 }
