@@ -1,0 +1,136 @@
+//! A program's end of the way to the fabric.
+
+use thiserror::Error;
+use tokio::sync::mpsc;
+use weft_wire::id::{Guid, PortNum};
+use weft_wire::packet::Packet;
+
+/// What a program sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToFabric {
+    /// Datagrams from its port.
+    Packets(Vec<Packet>),
+    /// It runs a subnet manager, or does no longer: then SMInfo requests are for it.
+    IsSm(bool),
+}
+
+/// The other end has gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the connection to the fabric is closed")]
+pub struct Closed;
+
+/// A program's end: datagrams of one HFI port, in batches, both ways.
+#[derive(Debug)]
+pub struct Connection {
+    guid: Guid,
+    port: PortNum,
+    sender: ConnectionSender,
+    receiver: ConnectionReceiver,
+}
+
+/// The sending half of a [`Connection`].
+#[derive(Debug, Clone)]
+pub struct ConnectionSender(mpsc::Sender<ToFabric>);
+
+/// The receiving half of a [`Connection`].
+#[derive(Debug)]
+pub struct ConnectionReceiver(mpsc::Receiver<Vec<Packet>>);
+
+/// The fabric's end of a [`Connection`].
+#[derive(Debug)]
+pub struct Endpoint {
+    /// What the program sends; ends when the program has dropped its end.
+    pub receiver: mpsc::Receiver<ToFabric>,
+    /// What is for the program. Full means that the program is too slow.
+    pub sender: mpsc::Sender<Vec<Packet>>,
+}
+
+/// The two ends of a connection in one process; each way holds up to `batches` batches.
+///
+/// # Panics
+/// When `batches` is 0.
+pub fn pair(guid: Guid, port: PortNum, batches: usize) -> (Connection, Endpoint) {
+    let (to_fabric, from_program) = mpsc::channel(batches);
+    let (to_program, from_fabric) = mpsc::channel(batches);
+    let connection = Connection {
+        guid,
+        port,
+        sender: ConnectionSender(to_fabric),
+        receiver: ConnectionReceiver(from_fabric),
+    };
+    let endpoint = Endpoint {
+        receiver: from_program,
+        sender: to_program,
+    };
+    (connection, endpoint)
+}
+
+impl Connection {
+    /// The HFI that the program is on.
+    pub fn guid(&self) -> Guid {
+        self.guid
+    }
+
+    /// Its port.
+    pub fn port(&self) -> PortNum {
+        self.port
+    }
+
+    /// See [`ConnectionSender::send`].
+    ///
+    /// # Errors
+    /// [`Closed`].
+    pub async fn send(&self, packets: Vec<Packet>) -> Result<(), Closed> {
+        self.sender.send(packets).await
+    }
+
+    /// See [`ConnectionSender::set_is_sm`].
+    ///
+    /// # Errors
+    /// [`Closed`].
+    pub async fn set_is_sm(&self, is_sm: bool) -> Result<(), Closed> {
+        self.sender.set_is_sm(is_sm).await
+    }
+
+    /// See [`ConnectionReceiver::recv`].
+    pub async fn recv(&mut self) -> Option<Vec<Packet>> {
+        self.receiver.recv().await
+    }
+
+    /// Both halves, to be used by two tasks.
+    pub fn split(self) -> (ConnectionSender, ConnectionReceiver) {
+        (self.sender, self.receiver)
+    }
+}
+
+impl ConnectionSender {
+    /// Sends datagrams; waits while the way is full.
+    ///
+    /// # Errors
+    /// [`Closed`] when the other end has gone.
+    pub async fn send(&self, packets: Vec<Packet>) -> Result<(), Closed> {
+        let sent = self.0.send(ToFabric::Packets(packets)).await;
+        sent.map_err(|_| Closed)
+    }
+
+    /// Says whether the program runs a subnet manager.
+    ///
+    /// # Errors
+    /// [`Closed`] when the other end has gone.
+    pub async fn set_is_sm(&self, is_sm: bool) -> Result<(), Closed> {
+        let sent = self.0.send(ToFabric::IsSm(is_sm)).await;
+        sent.map_err(|_| Closed)
+    }
+}
+
+impl ConnectionReceiver {
+    /// The next datagrams; none when the other end has gone.
+    pub async fn recv(&mut self) -> Option<Vec<Packet>> {
+        self.0.recv().await
+    }
+
+    /// Datagrams that are there already.
+    pub fn try_recv(&mut self) -> Option<Vec<Packet>> {
+        self.0.try_recv().ok()
+    }
+}

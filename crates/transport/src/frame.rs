@@ -1,0 +1,349 @@
+//! What goes over a socket.
+//!
+//! A frame is a big-endian u32, the number of bytes that follow, then one byte that says which
+//! frame it is, then its content. A client begins with [`Hello`] and waits for [`Welcome`].
+//!
+//! | byte | frame | content |
+//! |---|---|---|
+//! | 1 | Hello | `WEFT`, version u16, kind u8 (0 GUID, 1 name, 2 first host, 3 control only), GUID u64, port u8, number of classes u8, that many classes, name to the end |
+//! | 2 | Welcome | GUID u64, port u8 |
+//! | 3 | Refuse | reason, UTF-8 to the end |
+//! | 4 | Mad | SLID u32, DLID u32, SL u8, P_Key u16, destination QP u32, source QP u32, datagram to the end |
+//! | 5 | IsSm | u8: 0 or 1 |
+//! | 6 | Control | JSON to the end |
+//! | 7 | ControlReply | JSON to the end |
+
+use thiserror::Error;
+use weft_wire::bits::load;
+use weft_wire::id::{Guid, Lid, PKey, PortNum, Sl};
+use weft_wire::packet::Packet;
+
+/// The version of the format that this code speaks.
+pub const VERSION: u16 = 1;
+/// Most bytes of a frame after its length.
+pub const FRAME_MAX: usize = 64 * 1024;
+/// Most bytes of a name in [`Attach::Name`].
+pub const NAME_MAX: usize = 64;
+/// Most management classes that a program can serve.
+pub const CLASSES_MAX: usize = 16;
+
+const MAGIC: &[u8; 4] = b"WEFT";
+const LENGTH: usize = 4;
+/// Bytes of a Mad frame's content before the datagram.
+const PACKET_HEADER: usize = 19;
+/// Bytes of a Hello's content before its classes.
+const HELLO_HEADER: usize = 17;
+
+mod tag {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const WELCOME: u8 = 2;
+    pub(super) const REFUSE: u8 = 3;
+    pub(super) const MAD: u8 = 4;
+    pub(super) const IS_SM: u8 = 5;
+    pub(super) const CONTROL: u8 = 6;
+    pub(super) const CONTROL_REPLY: u8 = 7;
+}
+
+/// Where a program wants to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attach {
+    /// On a port of the HFI with this GUID.
+    Node {
+        /// The HFI.
+        guid: Guid,
+        /// Its port.
+        port: PortNum,
+    },
+    /// On a port of the first HFI with this name.
+    Name {
+        /// Its node description.
+        name: String,
+        /// Its port.
+        port: PortNum,
+    },
+    /// On port 1 of the first HFI.
+    FirstHost,
+    /// Nowhere: it only changes the fabric.
+    ControlOnly,
+}
+
+/// What a client says first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hello {
+    /// The version of the format that it speaks.
+    pub version: u16,
+    /// Where it wants to be.
+    pub attach: Attach,
+    /// Management classes whose requests and traps are for it.
+    pub classes: Vec<u8>,
+}
+
+/// What a server answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Welcome {
+    /// The HFI that the program is on; 0 for [`Attach::ControlOnly`].
+    pub guid: Guid,
+    /// Its port.
+    pub port: PortNum,
+}
+
+/// One frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// The client's first.
+    Hello(Hello),
+    /// The server's answer.
+    Welcome(Welcome),
+    /// The server's answer when it does not want the client; it hangs up after it.
+    Refuse {
+        /// Why.
+        reason: String,
+    },
+    /// A datagram, either way.
+    Mad(Packet),
+    /// The client runs a subnet manager, or does no longer.
+    IsSm(bool),
+    /// The client changes the fabric; JSON.
+    Control(Vec<u8>),
+    /// What came of it; JSON.
+    ControlReply(Vec<u8>),
+}
+
+/// Bytes that are no frame; the connection cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// The length is out of range.
+    #[error("a frame of {len} bytes, allowed: 1 to {FRAME_MAX}")]
+    Length {
+        /// What it says.
+        len: usize,
+    },
+    /// Nothing is known by this number.
+    #[error("unknown frame {tag}, allowed: 1 to 7")]
+    Tag {
+        /// The number.
+        tag: u8,
+    },
+    /// The content does not fit the frame.
+    #[error("{frame} frame: {what}")]
+    Content {
+        /// Which frame.
+        frame: &'static str,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+impl Frame {
+    /// Appends the frame to `out`. Names, reasons, classes and datagrams that are too long are cut
+    /// to what the format can carry.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Mad(packet) => encode_packet(packet, out),
+            Self::Hello(hello) => framed(out, tag::HELLO, |out| encode_hello(hello, out)),
+            Self::Welcome(welcome) => framed(out, tag::WELCOME, |out| {
+                out.extend_from_slice(&welcome.guid.0.to_be_bytes());
+                out.push(welcome.port.0);
+            }),
+            Self::Refuse { reason } => framed(out, tag::REFUSE, |out| {
+                let mut end = reason.len().min(FRAME_MAX - 1);
+                while !reason.is_char_boundary(end) {
+                    end -= 1;
+                }
+                out.extend_from_slice(&reason.as_bytes()[..end]);
+            }),
+            Self::IsSm(is_sm) => framed(out, tag::IS_SM, |out| out.push(u8::from(*is_sm))),
+            Self::Control(json) => framed(out, tag::CONTROL, |out| cut(json, out)),
+            Self::ControlReply(json) => framed(out, tag::CONTROL_REPLY, |out| cut(json, out)),
+        }
+    }
+}
+
+fn cut(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&bytes[..bytes.len().min(FRAME_MAX - 1)]);
+}
+
+fn framed(out: &mut Vec<u8>, tag: u8, content: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; LENGTH]);
+    out.push(tag);
+    content(out);
+    let len = (out.len() - start - LENGTH) as u32;
+    out[start..start + LENGTH].copy_from_slice(&len.to_be_bytes());
+}
+
+/// Appends a Mad frame to `out`.
+pub fn encode_packet(packet: &Packet, out: &mut Vec<u8>) {
+    framed(out, tag::MAD, |out| {
+        out.extend_from_slice(&packet.slid.0.to_be_bytes());
+        out.extend_from_slice(&packet.dlid.0.to_be_bytes());
+        out.push(packet.sl.0);
+        out.extend_from_slice(&packet.pkey.0.to_be_bytes());
+        out.extend_from_slice(&packet.dest_qp.to_be_bytes());
+        out.extend_from_slice(&packet.src_qp.to_be_bytes());
+        let len = packet.mad.len().min(Packet::MAD_LEN_MAX);
+        out.extend_from_slice(&packet.mad[..len]);
+    });
+}
+
+fn encode_hello(hello: &Hello, out: &mut Vec<u8>) {
+    let (kind, guid, port, name) = match &hello.attach {
+        Attach::Node { guid, port } => (0, guid.0, port.0, ""),
+        Attach::Name { name, port } => (1, 0, port.0, name.as_str()),
+        Attach::FirstHost => (2, 0, 0, ""),
+        Attach::ControlOnly => (3, 0, 0, ""),
+    };
+    let classes = &hello.classes[..hello.classes.len().min(CLASSES_MAX)];
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&hello.version.to_be_bytes());
+    out.push(kind);
+    out.extend_from_slice(&u64::to_be_bytes(guid));
+    out.push(port);
+    out.push(classes.len() as u8);
+    out.extend_from_slice(classes);
+    let name = name.as_bytes();
+    out.extend_from_slice(&name[..name.len().min(NAME_MAX)]);
+}
+
+fn decode(bytes: &[u8]) -> Result<Frame, FrameError> {
+    let (tag, content) = bytes.split_first().ok_or(FrameError::Length { len: 0 })?;
+    match *tag {
+        tag::HELLO => decode_hello(content).map(Frame::Hello),
+        tag::WELCOME => decode_welcome(content).map(Frame::Welcome),
+        tag::REFUSE => Ok(Frame::Refuse {
+            reason: String::from_utf8_lossy(content).into_owned(),
+        }),
+        tag::MAD => decode_packet(content).map(Frame::Mad),
+        tag::IS_SM => match content {
+            [value @ (0 | 1)] => Ok(Frame::IsSm(*value == 1)),
+            _ => Err(wrong("IsSm", "neither 0 nor 1")),
+        },
+        tag::CONTROL => Ok(Frame::Control(content.to_vec())),
+        tag::CONTROL_REPLY => Ok(Frame::ControlReply(content.to_vec())),
+        tag => Err(FrameError::Tag { tag }),
+    }
+}
+
+fn wrong(frame: &'static str, what: &'static str) -> FrameError {
+    FrameError::Content { frame, what }
+}
+
+fn decode_welcome(content: &[u8]) -> Result<Welcome, FrameError> {
+    if content.len() != 9 {
+        return Err(wrong("Welcome", "not 9 bytes"));
+    }
+    Ok(Welcome {
+        guid: Guid(load(content, 0, 8)),
+        port: PortNum(load(content, 8, 1) as u8),
+    })
+}
+
+fn decode_packet(content: &[u8]) -> Result<Packet, FrameError> {
+    let (header, mad) = content
+        .split_at_checked(PACKET_HEADER)
+        .ok_or(wrong("Mad", "shorter than its addresses"))?;
+    if mad.len() > Packet::MAD_LEN_MAX {
+        return Err(wrong("Mad", "a datagram of more than 2048 bytes"));
+    }
+    Ok(Packet {
+        slid: Lid(load(header, 0, 4) as u32),
+        dlid: Lid(load(header, 4, 4) as u32),
+        sl: Sl(load(header, 8, 1) as u8),
+        pkey: PKey(load(header, 9, 2) as u16),
+        dest_qp: load(header, 11, 4) as u32,
+        src_qp: load(header, 15, 4) as u32,
+        mad: mad.to_vec(),
+    })
+}
+
+fn decode_hello(content: &[u8]) -> Result<Hello, FrameError> {
+    let (header, rest) = content
+        .split_at_checked(HELLO_HEADER)
+        .ok_or(wrong("Hello", "too short"))?;
+    if header[..4] != *MAGIC {
+        return Err(wrong("Hello", "does not begin with WEFT"));
+    }
+    let count = usize::from(header[16]);
+    let (classes, name) = rest
+        .split_at_checked(count)
+        .filter(|_| count <= CLASSES_MAX)
+        .ok_or(wrong("Hello", "more classes than allowed or there"))?;
+    if name.len() > NAME_MAX {
+        return Err(wrong("Hello", "a name of more than 64 bytes"));
+    }
+    let guid = Guid(load(header, 7, 8));
+    let port = PortNum(header[15]);
+    let attach = match header[6] {
+        0 => Attach::Node { guid, port },
+        1 => Attach::Name {
+            name: String::from_utf8(name.to_vec())
+                .map_err(|_| wrong("Hello", "a name that is not UTF-8"))?,
+            port,
+        },
+        2 => Attach::FirstHost,
+        3 => Attach::ControlOnly,
+        _ => return Err(wrong("Hello", "unknown kind, allowed: 0 to 3")),
+    };
+    Ok(Hello {
+        version: load(header, 4, 2) as u16,
+        attach,
+        classes: classes.to_vec(),
+    })
+}
+
+/// Finds frames in a stream of bytes.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    buffer: Vec<u8>,
+    start: usize,
+}
+
+impl Decoder {
+    /// No bytes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where to append the bytes that come in. Take all frames out with [`Self::next_frame`]
+    /// before more is appended: then there is never more than one frame that is not complete.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        &mut self.buffer
+    }
+
+    /// The next frame, if all of it is there.
+    ///
+    /// # Errors
+    /// [`FrameError`]; then the stream cannot be read on.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        let rest = &self.buffer[self.start..];
+        if rest.len() < LENGTH {
+            return Ok(None);
+        }
+        let len = load(rest, 0, LENGTH) as usize;
+        if len == 0 || len > FRAME_MAX {
+            return Err(FrameError::Length { len });
+        }
+        let Some(bytes) = rest.get(LENGTH..LENGTH + len) else {
+            return Ok(None);
+        };
+        let frame = decode(bytes)?;
+        self.start += LENGTH + len;
+        Ok(Some(frame))
+    }
+}
+
+/// Reads `bytes` as a stream of frames and checks that what was read is written as it came: the
+/// entry for fuzzing.
+pub fn fuzz_frames(bytes: &[u8]) {
+    let mut decoder = Decoder::new();
+    decoder.buffer().extend_from_slice(bytes);
+    while let Ok(Some(frame)) = decoder.next_frame() {
+        let mut again = Vec::new();
+        frame.encode(&mut again);
+        let mut second = Decoder::new();
+        second.buffer().extend_from_slice(&again);
+        assert_eq!(second.next_frame(), Ok(Some(frame)));
+    }
+}

@@ -1,0 +1,130 @@
+//! Frames: what is written is read, and nothing that comes in does harm.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use weft_transport::frame::{FRAME_MAX, fuzz_frames};
+use weft_transport::{Attach, Decoder, Frame, FrameError, Hello, Welcome};
+use weft_wire::id::{Guid, Lid, PKey, PortNum, Sl};
+use weft_wire::packet::Packet;
+
+fn packet(mad: Vec<u8>) -> Packet {
+    Packet {
+        slid: Lid(0xFFFF_FFFF),
+        dlid: Lid(7),
+        sl: Sl(3),
+        pkey: PKey(0x7FFF),
+        dest_qp: 1,
+        src_qp: 0xFF_FFFF,
+        mad,
+    }
+}
+
+fn frames() -> Vec<Frame> {
+    let hello = |attach, classes: &[u8]| {
+        Frame::Hello(Hello {
+            version: 1,
+            attach,
+            classes: classes.to_vec(),
+        })
+    };
+    let (guid, port) = (Guid(0x0011_7501_0101_0001), PortNum(2));
+    let name = "node1 hfi1_0".to_owned();
+    vec![
+        hello(Attach::Node { guid, port }, &[1, 0x81, 3]),
+        hello(Attach::Name { name, port }, &[]),
+        hello(Attach::FirstHost, &[]),
+        hello(Attach::ControlOnly, &[]),
+        Frame::Welcome(Welcome { guid, port }),
+        Frame::Refuse {
+            reason: "voll — später".to_owned(),
+        },
+        Frame::Mad(packet(vec![0x80; 2048])),
+        Frame::Mad(packet(vec![])),
+        Frame::IsSm(true),
+        Frame::Control(b"{}".to_vec()),
+        Frame::ControlReply(vec![]),
+    ]
+}
+
+fn read_all(decoder: &mut Decoder) -> Result<Vec<Frame>, FrameError> {
+    std::iter::from_fn(|| decoder.next_frame().transpose()).collect()
+}
+
+#[test]
+fn frames_survive_any_cut_of_the_stream() {
+    let mut bytes = Vec::new();
+    frames().iter().for_each(|frame| frame.encode(&mut bytes));
+    for size in [1, 2, 3, 5, 100, bytes.len()] {
+        let mut decoder = Decoder::new();
+        let mut read = Vec::new();
+        for chunk in bytes.chunks(size) {
+            decoder.buffer().extend_from_slice(chunk);
+            read.extend(read_all(&mut decoder).unwrap());
+        }
+        assert_eq!(read, frames(), "chunks of {size}");
+    }
+}
+
+#[test]
+fn what_is_no_frame_is_told_why() {
+    let framed = |bytes: &[u8]| [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat();
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (vec![0; 4], "a frame of 0 bytes"),
+        (vec![0xFF; 4], "a frame of 4294967295 bytes"),
+        (
+            (FRAME_MAX as u32 + 1).to_be_bytes().to_vec(),
+            "a frame of 65537 bytes",
+        ),
+        (framed(&[0]), "unknown frame 0"),
+        (framed(&[8]), "unknown frame 8"),
+        (framed(&[1, b'W']), "Hello frame: too short"),
+        (
+            framed(&[[1].as_slice(), &[0; 17]].concat()),
+            "Hello frame: does not begin",
+        ),
+        (framed(&[2, 0]), "Welcome frame: not 9 bytes"),
+        (framed(&[4; 10]), "Mad frame: shorter"),
+        (framed(&[4; 20 + 2049]), "Mad frame: a datagram of more"),
+        (framed(&[5, 2]), "IsSm frame: neither"),
+    ];
+    for (bytes, expected) in cases {
+        let mut decoder = Decoder::new();
+        decoder.buffer().extend_from_slice(&bytes);
+        let error = read_all(&mut decoder).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_is_too_long_is_cut_to_a_frame_that_can_be_read() {
+    let reason = "ä".repeat(FRAME_MAX);
+    for frame in [
+        Frame::Refuse { reason },
+        Frame::Control(vec![b' '; 2 * FRAME_MAX]),
+        Frame::Mad(packet(vec![1; 3000])),
+    ] {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        let mut decoder = Decoder::new();
+        decoder.buffer().extend_from_slice(&bytes);
+        assert_eq!(read_all(&mut decoder).unwrap().len(), 1);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
+        fuzz_frames(&bytes);
+    }
+
+    #[test]
+    fn any_content_does_no_harm(
+        tag in 0u8..10,
+        content in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut bytes = (content.len() as u32 + 1).to_be_bytes().to_vec();
+        bytes.push(tag);
+        bytes.extend_from_slice(&content);
+        fuzz_frames(&bytes);
+    }
+}
