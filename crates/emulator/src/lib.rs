@@ -2,12 +2,17 @@
 //!
 //! The core has no I/O: datagrams and controls go into [`Emulator::handle`], datagrams come out of
 //! [`Emulator::poll`], and [`Emulator::deadline`] says when it next wants [`io::Input::Tick`].
+//!
+//! Around it are two shells: [`host`] runs a core on a thread, at the pace of the wall clock, and
+//! attaches programs to its hosts; [`server`] lets programs of other processes in by sockets.
 
 mod agent;
 mod emulator;
 mod faults;
+pub mod host;
 pub mod io;
 mod queue;
+pub mod server;
 pub mod stats;
 pub mod trap;
 mod way;

@@ -1,0 +1,237 @@
+//! Who gets which datagram: programs that share a host, told apart as a kernel does it.
+//!
+//! Requests and traps go to the program that serves their class, answers to the program whose
+//! request had their transaction id.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use weft_fabric::{Guid, PortNum};
+use weft_wire::bits::load;
+use weft_wire::header::method;
+use weft_wire::packet::Packet;
+
+use super::{AttachError, ClientId, Patience};
+
+/// Most programs.
+pub(super) const CLIENTS_MAX: usize = 1024;
+/// Requests of a host's programs that are remembered; the oldest is forgotten first.
+const REQUESTS_MAX: usize = 65_536;
+
+/// A port of an HFI.
+pub(super) type Place = (Guid, PortNum);
+
+struct Client {
+    place: Place,
+    classes: Vec<u8>,
+    is_sm: bool,
+    patience: Patience,
+    sender: mpsc::Sender<Vec<Packet>>,
+    /// What it gets with the next [`Clients::flush`].
+    batch: Vec<Packet>,
+}
+
+/// The programs on one port of a host.
+#[derive(Default)]
+struct Host {
+    /// In the order in which they came.
+    clients: Vec<ClientId>,
+    /// Who asked, by class and transaction id; kept only while several programs are there.
+    requests: HashMap<(u8, u64), ClientId>,
+    order: VecDeque<(u8, u64)>,
+}
+
+/// All programs.
+#[derive(Default)]
+pub(super) struct Clients {
+    clients: BTreeMap<ClientId, Client>,
+    hosts: BTreeMap<Place, Host>,
+    /// Those with a batch that is not empty.
+    waiting: Vec<ClientId>,
+    next: ClientId,
+}
+
+/// A program that has gone, or was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gone {
+    pub(super) place: Place,
+    /// It was the last one there that said it runs a subnet manager.
+    pub(super) was_sm: bool,
+}
+
+impl Clients {
+    /// Lets a program in.
+    pub(super) fn attach(
+        &mut self,
+        place: Place,
+        classes: Vec<u8>,
+        patience: Patience,
+        sender: mpsc::Sender<Vec<Packet>>,
+    ) -> Result<ClientId, AttachError> {
+        if self.clients.len() >= CLIENTS_MAX {
+            return Err(AttachError::Full { max: CLIENTS_MAX });
+        }
+        let taken = classes
+            .iter()
+            .find(|class| self.server(place, **class).is_some());
+        if let Some(class) = taken {
+            let (node, port) = place;
+            let class = *class;
+            return Err(AttachError::ClassTaken { node, port, class });
+        }
+        let id = self.next;
+        self.next += 1;
+        self.hosts.entry(place).or_default().clients.push(id);
+        let client = Client {
+            place,
+            classes,
+            is_sm: false,
+            patience,
+            sender,
+            batch: Vec::new(),
+        };
+        self.clients.insert(id, client);
+        Ok(id)
+    }
+
+    /// The program that serves a class at a place.
+    fn server(&self, place: Place, class: u8) -> Option<ClientId> {
+        let host = self.hosts.get(&place)?;
+        let serves = |id: &&ClientId| {
+            let client = self.clients.get(*id);
+            client.is_some_and(|client| client.classes.contains(&class))
+        };
+        host.clients.iter().find(serves).copied()
+    }
+
+    /// Where a program is.
+    pub(super) fn place(&self, id: ClientId) -> Option<Place> {
+        self.clients.get(&id).map(|client| client.place)
+    }
+
+    /// Takes a program out.
+    pub(super) fn detach(&mut self, id: ClientId) -> Option<Gone> {
+        let client = self.clients.remove(&id)?;
+        let place = client.place;
+        if let Some(host) = self.hosts.get_mut(&place) {
+            host.clients.retain(|other| *other != id);
+            if host.clients.is_empty() {
+                self.hosts.remove(&place);
+            }
+        }
+        Some(Gone {
+            place,
+            was_sm: client.is_sm && !self.is_sm(place),
+        })
+    }
+
+    /// Notes that a program runs a subnet manager, or does no longer; says where it is and whether
+    /// one runs there now.
+    pub(super) fn set_is_sm(&mut self, id: ClientId, is_sm: bool) -> Option<(Place, bool)> {
+        let client = self.clients.get_mut(&id)?;
+        client.is_sm = is_sm;
+        let place = client.place;
+        Some((place, self.is_sm(place)))
+    }
+
+    fn is_sm(&self, place: Place) -> bool {
+        let host = self.hosts.get(&place);
+        let mut ids = host.iter().flat_map(|host| &host.clients);
+        ids.any(|id| self.clients.get(id).is_some_and(|client| client.is_sm))
+    }
+
+    /// Remembers who asks, where it can be in doubt.
+    pub(super) fn note_request(&mut self, id: ClientId, place: Place, packet: &Packet) {
+        let Some(host) = self.hosts.get_mut(&place) else {
+            return;
+        };
+        let key = key(packet);
+        if host.clients.len() < 2 || method::is_response(key.2) {
+            return;
+        }
+        let key = (key.0, key.1);
+        if host.requests.insert(key, id).is_none() {
+            host.order.push_back(key);
+        }
+        if host.order.len() > REQUESTS_MAX
+            && let Some(oldest) = host.order.pop_front()
+        {
+            host.requests.remove(&oldest);
+        }
+    }
+
+    /// Puts a datagram into the batch of the program that it is for; says whether there is one.
+    pub(super) fn deliver(&mut self, place: Place, packet: Packet) -> bool {
+        let Some(id) = self.receiver(place, &packet) else {
+            return false;
+        };
+        let Some(client) = self.clients.get_mut(&id) else {
+            return false;
+        };
+        if client.batch.is_empty() {
+            self.waiting.push(id);
+        }
+        client.batch.push(packet);
+        true
+    }
+
+    fn receiver(&self, place: Place, packet: &Packet) -> Option<ClientId> {
+        let (class, transaction, method) = key(packet);
+        if !method::is_response(method) {
+            return self.server(place, class);
+        }
+        let host = self.hosts.get(&place)?;
+        let asked = host.requests.get(&(class, transaction)).copied();
+        // What was asked while it was alone there is the oldest program's.
+        let known = asked.filter(|id| self.clients.contains_key(id));
+        known.or_else(|| host.clients.first().copied())
+    }
+
+    /// Sends all batches; takes those out that do not take them, and says who they were.
+    pub(super) fn flush(&mut self) -> Vec<Gone> {
+        let mut gone = Vec::new();
+        for id in std::mem::take(&mut self.waiting) {
+            let Some(client) = self.clients.get_mut(&id) else {
+                continue;
+            };
+            let batch = std::mem::take(&mut client.batch);
+            if let Err(why) = send(client, batch) {
+                let slow = matches!(why, TrySendError::Full(()));
+                if slow {
+                    let (node, port) = client.place;
+                    tracing::warn!(%node, %port, client = id, "program too slow: disconnected");
+                }
+                gone.extend(self.detach(id));
+            }
+        }
+        gone
+    }
+}
+
+fn send(client: &Client, mut batch: Vec<Packet>) -> Result<(), TrySendError<()>> {
+    let len = client.patience.batch_len.max(1);
+    loop {
+        let rest = if batch.len() > len {
+            batch.split_off(len)
+        } else {
+            Vec::new()
+        };
+        client.sender.try_send(batch).map_err(|error| match error {
+            TrySendError::Full(_) => TrySendError::Full(()),
+            TrySendError::Closed(_) => TrySendError::Closed(()),
+        })?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        batch = rest;
+    }
+}
+
+/// Class, transaction id and method.
+fn key(packet: &Packet) -> (u8, u64, u8) {
+    let mad = &packet.mad;
+    let transaction = load(mad, 8, 8);
+    let byte = |place: usize| mad.get(place).copied().unwrap_or(0);
+    (byte(1), transaction, byte(3))
+}

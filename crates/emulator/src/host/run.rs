@@ -1,0 +1,211 @@
+//! The thread that runs the core: takes commands in, lets time pass, gives datagrams out.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_transport::{Attach, Endpoint, ToFabric, Welcome};
+
+use super::clients::{Clients, Gone, Place};
+use super::{AttachError, Attached, ClientId, Command, Patience, connection};
+use crate::Emulator;
+use crate::io::{Control, Input, Output};
+
+/// Commands that are carried out before the datagrams that come of them are sent on.
+const AT_ONCE: usize = 64;
+/// The runtime's timer counts milliseconds; shorter waits are made of such naps.
+const TIMER: Duration = Duration::from_millis(2);
+const NAP: Duration = Duration::from_micros(50);
+
+struct Runner {
+    emulator: Emulator,
+    clients: Clients,
+    start: Instant,
+}
+
+/// Runs until it is stopped, or nobody is left who could tell it anything.
+pub(super) async fn run(emulator: Emulator, mut commands: mpsc::Receiver<Command>) {
+    let mut runner = Runner {
+        emulator,
+        clients: Clients::default(),
+        start: Instant::now(),
+    };
+    let mut waiting = Vec::with_capacity(AT_ONCE);
+    loop {
+        let wake = runner.wake();
+        tokio::select! {
+            biased;
+            count = commands.recv_many(&mut waiting, AT_ONCE) => {
+                if count == 0 {
+                    return;
+                }
+                for command in waiting.drain(..) {
+                    if runner.obey(command).is_break() {
+                        return;
+                    }
+                }
+            }
+            () = pause(wake), if wake.is_some() => runner.input(Input::Tick),
+        }
+        runner.give_out();
+    }
+}
+
+/// Waits until `wake`, or a part of the time.
+async fn pause(wake: Option<Instant>) {
+    let left = wake.map(|wake| wake.saturating_duration_since(Instant::now()));
+    match left {
+        Some(left) if left >= TIMER => tokio::time::sleep(left - TIMER / 2).await,
+        Some(left) => {
+            std::thread::sleep(left.min(NAP));
+            tokio::task::yield_now().await;
+        }
+        None => {}
+    }
+}
+
+impl Runner {
+    fn now(&self) -> Tick {
+        Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        let Tick(at) = self.emulator.deadline()?;
+        self.start.checked_add(Duration::from_nanos(at))
+    }
+
+    /// Gives the core something that cannot be wrong: what could be is checked before.
+    fn input(&mut self, input: Input) {
+        let now = self.now();
+        if let Err(error) = self.emulator.handle(now, input) {
+            tracing::error!(%error, "the emulator refused");
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> ControlFlow<()> {
+        match command {
+            Command::Packets { client, packets } => self.packets(client, packets),
+            Command::Attach {
+                attach,
+                classes,
+                patience,
+                inbox,
+                reply,
+            } => {
+                let attached = self.attach(&attach, classes, patience, inbox);
+                // Who asked may have gone; then its end is dropped, which detaches it.
+                drop(reply.send(attached));
+            }
+            Command::IsSm { client, is_sm } => {
+                if let Some((place, runs)) = self.clients.set_is_sm(client, is_sm) {
+                    self.set_is_sm(place, runs);
+                }
+            }
+            Command::Detach { client } => {
+                let gone = self.clients.detach(client);
+                self.forget(gone);
+            }
+            Command::Control { control, reply } => {
+                let now = self.now();
+                let done = self.emulator.handle(now, Input::Control(control));
+                drop(reply.send(done));
+            }
+            Command::Inspect(look) => look(&self.emulator),
+            Command::Stop => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn packets(&mut self, client: ClientId, packets: Vec<weft_wire::packet::Packet>) {
+        let Some(place) = self.clients.place(client) else {
+            return;
+        };
+        let (node, port) = place;
+        for packet in packets {
+            self.clients.note_request(client, place, &packet);
+            self.input(Input::Send { node, port, packet });
+        }
+    }
+
+    fn attach(
+        &mut self,
+        attach: &Attach,
+        classes: Vec<u8>,
+        patience: Patience,
+        inbox: mpsc::Sender<Command>,
+    ) -> Result<Attached, AttachError> {
+        let place = self.place(attach)?;
+        let (connection, endpoint) = connection(place.0, place.1, patience);
+        let Endpoint { receiver, sender } = endpoint;
+        let client = self.clients.attach(place, classes, patience, sender)?;
+        tokio::spawn(forward(client, receiver, inbox));
+        let (guid, port) = place;
+        let welcome = Welcome { guid, port };
+        Ok(Attached {
+            connection,
+            welcome,
+        })
+    }
+
+    fn place(&self, attach: &Attach) -> Result<Place, AttachError> {
+        let topology = self.emulator.network().topology();
+        let place = match attach {
+            Attach::Node { guid, port } => (*guid, *port),
+            Attach::Name { name, port } => {
+                let mut hfis = topology.hfis();
+                let found = hfis.find(|(_, node)| node.description.text() == *name);
+                let name = name.clone();
+                (found.ok_or(AttachError::NoName { name })?.1.guid(), *port)
+            }
+            Attach::FirstHost => {
+                let first = topology.hfis().next().ok_or(AttachError::NoHosts)?;
+                (first.1.guid(), PortNum(1))
+            }
+            Attach::ControlOnly => return Ok((Guid(0), PortNum(0))),
+        };
+        self.emulator.hfi_port(place.0, place.1)?;
+        Ok(place)
+    }
+
+    fn set_is_sm(&mut self, (node, port): Place, is_sm: bool) {
+        self.input(Input::Control(Control::IsSm { node, port, is_sm }));
+    }
+
+    fn forget(&mut self, gone: Option<Gone>) {
+        if let Some(gone) = gone.filter(|gone| gone.was_sm) {
+            self.set_is_sm(gone.place, false);
+        }
+    }
+
+    /// Takes all datagrams out of the core and sends them to the programs.
+    fn give_out(&mut self) {
+        while let Some(Output::Deliver { node, port, packet }) = self.emulator.poll() {
+            if !self.clients.deliver((node, port), packet) {
+                tracing::debug!(%node, %port, "no program takes a datagram");
+            }
+        }
+        for gone in self.clients.flush() {
+            self.forget(Some(gone));
+        }
+    }
+}
+
+/// Takes what a program sends to the core, until one of them has gone.
+async fn forward(
+    client: ClientId,
+    mut receiver: mpsc::Receiver<ToFabric>,
+    inbox: mpsc::Sender<Command>,
+) {
+    while let Some(sent) = receiver.recv().await {
+        let command = match sent {
+            ToFabric::Packets(packets) => Command::Packets { client, packets },
+            ToFabric::IsSm(is_sm) => Command::IsSm { client, is_sm },
+        };
+        if inbox.send(command).await.is_err() {
+            return;
+        }
+    }
+    // The core may have stopped.
+    let _detached = inbox.send(Command::Detach { client }).await;
+}
