@@ -1,6 +1,9 @@
-//! What the measurements share.
+//! Measurements: one file for each subject of `weft-bench`, and what they share.
 
 pub mod fabrics;
+pub mod failure;
 pub mod opensm;
 pub mod routing;
 pub mod table;
+
+pub use failure::Failure;

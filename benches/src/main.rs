@@ -1,13 +1,24 @@
-//! Measures.
-use weft_benches::{fabrics, routing};
-use weft_fabric::Lmc;
-use weft_routing::EngineKind;
-fn main() {
-    for (hosts, radix) in fabrics::TREES {
-        let t = fabrics::tree(hosts, radix, Lmc(0)).unwrap();
-        for e in [EngineKind::FatTree, EngineKind::ShortestPath] {
-            let r = routing::measure(&t, e, 3).unwrap();
-            println!("{hosts} {e:?} {r:?}");
-        }
+//! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
+
+use clap::{Parser, Subcommand};
+use weft_benches::{Failure, routing};
+
+/// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    subject: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// Routing and certificate, beside OpenSM's ftree and beside memset of the same tables.
+    Routing(routing::Options),
+}
+
+fn main() -> Result<(), Failure> {
+    match Cli::parse().subject {
+        Subject::Routing(options) => routing::run(&options),
     }
 }

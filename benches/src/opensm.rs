@@ -1,1 +1,223 @@
-//! OpenSM over ibsim.
+//! The peer: OpenSM's `ftree` over ibsim, both of Debian. What counts is the time from the line in
+//! its log that says routing begins to the one that says the tables are done: computing, no
+//! datagrams. On a busy machine the CPU time of its threads between the two lines is less and
+//! counts instead.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use weft_fabric::Topology;
+
+use crate::Failure;
+
+const PRELOAD: &str = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
+const BEGINS: &str = "building routing with 'ftree'";
+const DONE: &str = "FatTree routing is done";
+/// Errors, information and verbose messages.
+const LOG_LEVEL: &str = "0x07";
+/// SMPs on the wire at a time.
+const SMPS: &str = "64";
+/// How long ibsim may take to read a net file before OpenSM starts: per host.
+const LOADING_MS_PER_HOST: u64 = 1;
+const POLL: Duration = Duration::from_millis(2);
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// Seconds that OpenSM takes to route a fat tree.
+///
+/// # Errors
+/// [`Failure::Io`] when a program cannot be run, [`Failure::Silent`] when OpenSM does not finish.
+pub fn ftree(topology: &Topology) -> Result<f64, Failure> {
+    let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
+    let net = dir.path().join("net");
+    write_net(topology, &net).map_err(Failure::io(net.display().to_string()))?;
+    let socket = format!("weft-bench-{}", std::process::id());
+    let hosts = topology.hfis().count() as u64;
+    let _fabric = Simulator::start(topology, &net, &socket)?;
+    sleep(Duration::from_millis(500 + hosts * LOADING_MS_PER_HOST));
+    let log = dir.path().join("opensm.log");
+    let mut opensm = Command::new("opensm")
+        .args(["-R", "ftree", "-o", "-D", LOG_LEVEL, "-n", SMPS, "-f"])
+        .arg(&log)
+        .env("LD_PRELOAD", PRELOAD)
+        .env("SIM_HOST", name(topology, first_host(topology)))
+        .env("IBSIM_SOCKNAME", &socket)
+        .env("OSM_TMP_DIR", dir.path())
+        .env("OSM_CACHE_DIR", dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(Failure::io("opensm"))?;
+    let seconds = wait(&log, opensm.id());
+    // It has said what was asked; the rest of its sweep is of no use.
+    let stopped = opensm.kill().and_then(|()| opensm.wait());
+    stopped.map_err(Failure::io("stopping opensm"))?;
+    seconds
+}
+
+/// ibsim, stopped when dropped.
+struct Simulator {
+    process: Child,
+    /// Its console: it ends when this does.
+    _console: Option<ChildStdin>,
+}
+
+impl Simulator {
+    fn start(topology: &Topology, net: &Path, socket: &str) -> Result<Self, Failure> {
+        let ports: usize = topology
+            .nodes()
+            .map(|(_, node)| node.ports().len() + 1)
+            .sum();
+        let limit = |option: &str, value: usize| [option.to_owned(), (value + 16).to_string()];
+        let mut process = Command::new("ibsim")
+            .arg("-s")
+            .args(limit("-N", topology.len()))
+            .args(limit("-S", topology.switches().len()))
+            .args(limit("-P", ports))
+            .arg(net)
+            .env("IBSIM_SOCKNAME", socket)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(Failure::io("ibsim"))?;
+        let console = process.stdin.take();
+        Ok(Self {
+            process,
+            _console: console,
+        })
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn first_host(topology: &Topology) -> usize {
+    let mut hosts = topology.hfis();
+    hosts.next().map_or(0, |(node, _)| node.0 as usize)
+}
+
+fn name(topology: &Topology, node: usize) -> String {
+    let switch = topology.switch_index(weft_fabric::NodeId(node as u32));
+    let kind = if switch.is_some() { 'S' } else { 'H' };
+    format!("{kind}{node}")
+}
+
+/// The fabric as ibsim reads it.
+fn write_net(topology: &Topology, net: &Path) -> std::io::Result<()> {
+    let mut out = BufWriter::new(File::create(net)?);
+    for (id, node) in topology.nodes() {
+        let kind = if node.is_switch() { "Switch" } else { "Hca" };
+        let ports = node.external_ports().count();
+        writeln!(out, "{kind}\t{ports} \"{}\"", name(topology, id.0 as usize))?;
+        for (port, end) in node.external_ports() {
+            if let Some(peer) = end.peer {
+                let far = name(topology, peer.node.0 as usize);
+                writeln!(out, "[{port}]\t\"{far}\"[{}]", peer.port)?;
+            }
+        }
+        writeln!(out)?;
+    }
+    out.flush()
+}
+
+/// Waits until the log says that routing is done; the seconds between its two lines, by the clock
+/// of the log or of the CPU, whichever is less.
+fn wait(log: &Path, process: u32) -> Result<f64, Failure> {
+    let start = Instant::now();
+    let mut lines = Lines::default();
+    let begins = lines.wait(log, BEGINS, start)?;
+    let from = cpu(process);
+    let done = lines.wait(log, DONE, start)?;
+    let busy = from.zip(cpu(process)).map(|(from, to)| to - from);
+    // Past midnight the stamps start again.
+    let clock = (done - begins).rem_euclid(86_400.0);
+    let exact = busy.filter(|busy| *busy > POLL.as_secs_f64() * 10.0);
+    Ok(exact.map_or(clock, |busy| busy.min(clock)))
+}
+
+/// A log as it grows.
+#[derive(Default)]
+struct Lines {
+    file: Option<File>,
+    text: String,
+}
+
+impl Lines {
+    /// Waits for a line and drops what comes before it.
+    fn wait(&mut self, log: &Path, wanted: &'static str, start: Instant) -> Result<f64, Failure> {
+        loop {
+            if self.file.is_none() {
+                self.file = File::open(log).ok();
+            }
+            if let Some(file) = &mut self.file {
+                // What cannot be read yet is read in the next round.
+                let _ = file.read_to_string(&mut self.text);
+            }
+            if let Some(seconds) = stamp(&self.text, wanted) {
+                return Ok(seconds);
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(silent(log, &self.text, wanted));
+            }
+            let whole = self.text.rfind('\n').map_or(0, |end| end + 1);
+            self.text.drain(..whole);
+            sleep(POLL);
+        }
+    }
+}
+
+/// CPU seconds of all threads of a process.
+fn cpu(process: u32) -> Option<f64> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let stats =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok());
+    let nanos = stats.filter_map(|stat| stat.split_whitespace().next()?.parse::<f64>().ok());
+    Some(nanos.sum::<f64>() / 1e9)
+}
+
+fn silent(log: &Path, text: &str, wanted: &'static str) -> Failure {
+    let last: Vec<&str> = text.lines().rev().take(3).collect();
+    Failure::Silent {
+        log: PathBuf::from(log),
+        wanted,
+        seconds: PATIENCE.as_secs(),
+        end: last.into_iter().rev().collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// Seconds since midnight of the first line with `text`, which begins like
+/// `Nov 21 09:40:20 955721 [`: the last number is microseconds.
+fn stamp(log: &str, text: &str) -> Option<f64> {
+    let whole = log.rfind('\n')?;
+    let line = log[..whole].lines().find(|line| line.contains(text))?;
+    let mut words = line.split_whitespace().skip(2);
+    let (clock, micros) = (words.next()?, words.next()?);
+    let mut clock = clock.split(':').map(|part| part.parse::<f64>().ok());
+    let seconds = clock.try_fold(0.0, |sum, part| Some(sum * 60.0 + part?))?;
+    Some(seconds + micros.parse::<f64>().ok()? / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn stamps_are_read() {
+        let log =
+            "x\nNov 21 09:40:20 955721 [ACFB26C0] 0x04 -> do_routing: FatTree routing is done\n";
+        let seconds = stamp(log, DONE).unwrap();
+        assert!((seconds - (9.0 * 3600.0 + 40.0 * 60.0 + 20.955_721)).abs() < 1e-6);
+        assert_eq!(stamp(log, BEGINS), None);
+    }
+}

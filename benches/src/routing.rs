@@ -4,9 +4,80 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use clap::Args;
 use rayon::prelude::*;
-use weft_fabric::{LinearTables, Topology};
+use weft_fabric::{LinearTables, Lmc, Topology};
 use weft_routing::{EngineKind, RouteError, Routed, Settings, Tables, certify, route};
+
+use crate::Failure;
+use crate::fabrics::{TREES, tree};
+use crate::opensm;
+use crate::table::{Table, millis};
+
+/// What `weft-bench routing` takes.
+#[derive(Debug, Clone, Args)]
+pub struct Options {
+    /// Measure OpenSM at all sizes, not only up to 3,456 hosts: minutes.
+    #[arg(long)]
+    all: bool,
+    /// Leave OpenSM out.
+    #[arg(long)]
+    alone: bool,
+    /// Only the tree with this many hosts.
+    #[arg(long)]
+    hosts: Option<u64>,
+    /// Runs of which the fastest counts.
+    #[arg(long, default_value_t = 7)]
+    runs: u32,
+    /// LMC of the hosts.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
+    lmc: u8,
+}
+
+/// Hosts up to which OpenSM is measured without `--all`.
+const PEER_HOSTS: u64 = 3_456;
+
+/// Measures and prints the table.
+///
+/// # Errors
+/// [`Failure`] when a fabric, the routing or the peer fails.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let mut table = Table::new([
+        "hosts",
+        "engine",
+        "routing + certificate ms",
+        "of it certificate ms",
+        "memset ms",
+        "times memset",
+        "OpenSM ftree ms",
+        "times faster",
+    ]);
+    let wanted = |(hosts, _): &(u64, u8)| options.hosts.is_none_or(|only| only == *hosts);
+    for (hosts, radix) in TREES.into_iter().filter(wanted) {
+        let topology = tree(hosts, radix, Lmc(options.lmc))?;
+        let asked = !options.alone && (options.all || hosts <= PEER_HOSTS);
+        let peer = asked.then(|| opensm::ftree(&topology)).transpose()?;
+        for (name, engine) in [
+            ("fattree", EngineKind::FatTree),
+            ("shortestpath", EngineKind::ShortestPath),
+        ] {
+            let times = measure(&topology, engine, options.runs)?;
+            let faster = peer.map(|peer| format!("{:.0}", peer / times.total));
+            table.row([
+                hosts.to_string(),
+                name.to_owned(),
+                millis(times.total),
+                millis(times.certificate),
+                millis(times.memset),
+                format!("{:.1}", times.total / times.memset),
+                peer.map_or("-".to_owned(), millis),
+                faster.unwrap_or_else(|| "-".to_owned()),
+            ]);
+        }
+    }
+    print!("{table}");
+    Ok(())
+}
 
 /// Seconds that the steps took, the least of several runs.
 #[derive(Debug, Clone, Copy)]

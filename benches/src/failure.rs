@@ -1,0 +1,53 @@
+//! What stops a measurement.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use weft_fabric::generate::GenerateError;
+use weft_routing::RouteError;
+
+/// Why there is no measurement.
+#[derive(Error)]
+pub enum Failure {
+    /// A fabric cannot be made.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// A fabric cannot be routed.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// A file or a program.
+    #[error("{what}: {source}")]
+    Io {
+        /// The file or program.
+        what: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// OpenSM did not say what was looked for.
+    #[error("{}: no line with {wanted:?} within {seconds} s; its end: {end}", log.display())]
+    Silent {
+        /// The log.
+        log: PathBuf,
+        /// What was looked for.
+        wanted: &'static str,
+        /// How long.
+        seconds: u64,
+        /// The last lines of the log.
+        end: String,
+    },
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Failure {
+    /// An error of the system with what it was about.
+    pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        |source| Self::Io { what, source }
+    }
+}
