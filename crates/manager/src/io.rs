@@ -99,7 +99,9 @@ pub enum CommandError {
         last: PortNum,
     },
     /// The change would cut the manager off.
-    #[error("port {port} of node {node} is on the manager's own link; changing it would cut the manager off")]
+    #[error(
+        "port {port} of node {node} is on the manager's own link; changing it would cut the manager off"
+    )]
     OwnLink {
         /// The node.
         node: Guid,

@@ -7,5 +7,8 @@
 pub mod io;
 pub mod sm;
 
-pub use io::{Command, CommandError, Event, Input, Output, PortAction, Reply, SweepPhase, SweepReason, SweepReport};
-pub use sm::Manager;
+pub use io::{
+    Command, CommandError, Event, Input, Output, PortAction, Reply, SweepPhase, SweepReason,
+    SweepReport,
+};
+pub use sm::{AttributeCount, Manager, Settings, Status};

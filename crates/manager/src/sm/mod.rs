@@ -1,9 +1,198 @@
-//! The subnet manager.
+//! The subnet manager: finds out what is there, decides what it should be, and writes the
+//! difference.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `sweep` | the phases of a sweep, and what starts one |
+//! | `pump` | which node sends next, and what an answer or a timeout leads to |
+//! | `discover`, `links` | who is there, and which links both ends agree on |
+//! | `lids`, `plan` | LIDs, routes, and what every port should hold |
+//! | `wanted` | the settings themselves |
+//! | `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
+//! | `activate` | arming and activating ports |
+//! | `traps`, `commands` | what others ask for |
+//! | `publish` | what readers see |
+//! | `transactions`, `rtt`, `batch` | requests on the wire |
 
+mod activate;
+mod batch;
+mod commands;
+mod confirm;
+mod discover;
+mod forwarding;
+mod learn;
 mod lids;
+mod links;
+mod node;
+mod plan;
+mod program;
+mod publish;
+mod pump;
 mod rtt;
+pub mod settings;
+mod status;
+mod sweep;
+mod tables;
 mod transactions;
+mod traps;
+mod wanted;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Snapshot, Tick};
+
+use crate::io::{Event, Input, Output};
+use batch::Batch;
+use lids::LidMap;
+use node::NodeState;
+use plan::Plan;
+pub use settings::Settings;
+use status::Totals;
+pub use status::{AttributeCount, Status};
+use sweep::Sweep;
+use tables::TableStore;
+use transactions::Transactions;
+
+/// Who waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tag {
+    /// A node's pipeline in this sweep, with the item at which the request began.
+    Stage {
+        /// First item of the request.
+        cursor: u32,
+    },
+    /// The change of a port that somebody asked for.
+    Port,
+}
+
+/// Events of one kind that a single sweep may report; the rest is only counted.
+const FAULTS_PER_SWEEP_MAX: u32 = 256;
 
 /// The manager of one fabric.
+///
+/// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
+/// call [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come, for the first
+/// time to start the first sweep.
 #[derive(Debug)]
-pub struct Manager {}
+pub struct Manager {
+    settings: Settings,
+    /// All nodes; in the order of the last plan's topology, then those found since.
+    nodes: Vec<NodeState>,
+    by_guid: BTreeMap<Guid, u32>,
+    /// Nodes that may have something to send.
+    ready: VecDeque<u32>,
+    /// Nodes that were told to wait.
+    waiting: BTreeSet<(Tick, u32)>,
+    transactions: Transactions<Tag>,
+    /// Requests of the sweep that are under way.
+    sweep_outstanding: usize,
+    batch: Batch,
+    sweep: Sweep,
+    lids: LidMap,
+    /// The LIDs as they were last given to stable storage.
+    persisted: Vec<u8>,
+    tables: TableStore,
+    plan: Plan,
+    outputs: VecDeque<Output>,
+    snapshot: Arc<Snapshot>,
+    totals: Totals,
+    commands: commands::Commands,
+}
+
+impl Manager {
+    /// A manager that begins its first sweep with the first input. `stored` is what the last
+    /// [`Output::Persist`] wrote; what cannot be used of it is reported and left.
+    pub fn new(settings: Settings, stored: Option<&[u8]>) -> Self {
+        let mut manager = Self {
+            transactions: Transactions::new(settings.requests.budget()),
+            settings,
+            nodes: Vec::new(),
+            by_guid: BTreeMap::new(),
+            ready: VecDeque::new(),
+            waiting: BTreeSet::new(),
+            sweep_outstanding: 0,
+            batch: Batch::default(),
+            sweep: Sweep::default(),
+            lids: LidMap::default(),
+            persisted: Vec::new(),
+            tables: TableStore::default(),
+            plan: Plan::default(),
+            outputs: VecDeque::new(),
+            snapshot: Arc::default(),
+            totals: Totals::default(),
+            commands: commands::Commands::default(),
+        };
+        if let Some(stored) = stored {
+            manager.load_lids(stored);
+        }
+        manager
+    }
+
+    fn load_lids(&mut self, stored: &[u8]) {
+        match lids::store::decode(stored, self.settings.subnet_prefix) {
+            Ok(map) => {
+                self.lids = map;
+                self.persisted = stored.to_vec();
+            }
+            Err(why) => self.event(Event::LidStoreRefused {
+                why: why.to_string(),
+            }),
+        }
+    }
+
+    /// Takes an input. `now` never goes back.
+    pub fn handle(&mut self, now: Tick, input: Input) {
+        match input {
+            Input::Tick => {}
+            Input::Received(packet) => self.received(now, &packet),
+            Input::Command { id, command } => self.command(now, id, command),
+        }
+        self.expire(now);
+        self.start_due_sweep(now);
+        self.pump(now);
+        self.transactions.settle();
+    }
+
+    /// The next thing that the manager wants done, none when there is nothing more.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When the manager wants [`Input::Tick`] at the latest, none when only another input matters.
+    pub fn deadline(&self) -> Option<Tick> {
+        let waiting = self.waiting.first().map(|(at, _)| *at);
+        [self.transactions.deadline(), waiting, self.sweep_due()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// What readers see.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot)
+    }
+
+    /// Changes the settings; a sweep brings the fabric in line with them.
+    pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
+        self.transactions.set_budget(settings.requests.budget());
+        self.settings = settings;
+        self.request_sweep(now, crate::io::SweepReason::Reconfigured);
+        self.handle(now, Input::Tick);
+    }
+
+    fn event(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    /// Reports that a device broke the rules, unless this sweep has reported enough.
+    fn fault(&mut self, node: Option<Guid>, what: impl Into<String>) {
+        self.sweep.faults += 1;
+        if self.sweep.faults <= FAULTS_PER_SWEEP_MAX {
+            self.event(Event::DeviceFault {
+                node,
+                what: what.into(),
+            });
+        }
+    }
+}

@@ -199,7 +199,12 @@ impl<T: Copy> Transactions<T> {
 
     /// Finds the request that a response answers and ends it. None for a response that nobody
     /// waits for, or that does not fit its request.
-    pub(crate) fn answer(&mut self, now: Tick, response: &SmpView<'_>, mad: &[u8]) -> Option<Answered<T>> {
+    pub(crate) fn answer(
+        &mut self,
+        now: Tick,
+        response: &SmpView<'_>,
+        mad: &[u8],
+    ) -> Option<Answered<T>> {
         let id = response.header.transaction_id as u32;
         let (slot, generation) = (id as u16, (id >> 16) as u16);
         let entry = self.slots.get_mut(usize::from(slot))?;
@@ -210,8 +215,11 @@ impl<T: Copy> Transactions<T> {
         let pending = entry.pending.take()?;
         self.free.push(slot);
         self.outstanding -= 1;
-        let round_trip_ns = (pending.attempt == 1).then(|| now.0.saturating_sub(pending.first_sent.0));
-        round_trip_ns.into_iter().for_each(|ns| self.overall.sample(ns));
+        let round_trip_ns =
+            (pending.attempt == 1).then(|| now.0.saturating_sub(pending.first_sent.0));
+        round_trip_ns
+            .into_iter()
+            .for_each(|ns| self.overall.sample(ns));
         Some(Answered {
             node: pending.node,
             tag: pending.tag,
@@ -266,7 +274,10 @@ impl<T: Copy> Transactions<T> {
     /// When [`Self::expire`] has something to say next.
     pub(crate) fn deadline(&self) -> Option<Tick> {
         // The heap's top may be out of date and early, never late: that costs one empty call.
-        self.timers.peek().filter(|_| self.outstanding > 0).map(|Reverse((at, ..))| *at)
+        self.timers
+            .peek()
+            .filter(|_| self.outstanding > 0)
+            .map(|Reverse((at, ..))| *at)
     }
 
     /// Drops timers of requests that are over from the top of the heap, so that
@@ -284,7 +295,10 @@ impl<T: Copy> Transactions<T> {
 fn is_current<T>(slots: &[Slot<T>], slot: u16, generation: u16, attempt: u32) -> bool {
     slots.get(usize::from(slot)).is_some_and(|entry| {
         entry.generation == generation
-            && entry.pending.as_ref().is_some_and(|pending| pending.attempt == attempt)
+            && entry
+                .pending
+                .as_ref()
+                .is_some_and(|pending| pending.attempt == attempt)
     })
 }
 

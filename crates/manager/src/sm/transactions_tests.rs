@@ -60,7 +60,10 @@ fn an_answer_ends_its_request_once() {
     let answered = take(&mut transactions, 5 * MS, &reply).unwrap();
     assert_eq!((answered.node, answered.tag), (7, 1));
     assert_eq!(answered.round_trip_ns, Some(5 * MS));
-    assert!(take(&mut transactions, 6 * MS, &reply).is_none(), "duplicate");
+    assert!(
+        take(&mut transactions, 6 * MS, &reply).is_none(),
+        "duplicate"
+    );
     assert_eq!(transactions.outstanding(), 0);
 }
 
@@ -77,7 +80,10 @@ fn answers_that_do_not_fit_are_ignored() {
     for (what, change) in wrong {
         let mut transactions = Transactions::new(budget());
         let mad = begin(&mut transactions, 0);
-        assert!(take(&mut transactions, 1, &answer_to(&mad, change)).is_none(), "{what}");
+        assert!(
+            take(&mut transactions, 1, &answer_to(&mad, change)).is_none(),
+            "{what}"
+        );
         assert_eq!(transactions.outstanding(), 1, "{what}");
     }
 }
@@ -113,7 +119,10 @@ fn timeouts_double_and_end() {
 #[test]
 fn a_silent_target_gets_two_attempts() {
     let mut transactions = Transactions::new(budget());
-    let silent = Target { silent: true, ..target(1) };
+    let silent = Target {
+        silent: true,
+        ..target(1)
+    };
     transactions.begin(Tick(0), silent, 1, &mut request());
     let mut attempts = 0;
     while let Some(now) = transactions.deadline() {

@@ -196,7 +196,9 @@ impl LidMap {
 
     /// Every owner with its base LID and LMC, in order of owner.
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (Owner, Lid, Lmc)> {
-        self.remembered.iter().map(|(owner, entry)| (*owner, entry.lid, entry.lmc))
+        self.remembered
+            .iter()
+            .map(|(owner, entry)| (*owner, entry.lid, entry.lmc))
     }
 
     /// What a store held, all of it absent until it is seen.

@@ -21,11 +21,17 @@ pub(crate) enum StoreError {
     Foreign,
     #[error("the stored LIDs have format version {found}, this program reads version {VERSION}")]
     Version { found: u32 },
-    #[error("the stored LIDs have {actual} bytes, {expected} are needed: the file is cut or has something behind its end")]
+    #[error(
+        "the stored LIDs have {actual} bytes, {expected} are needed: the file is cut or has something behind its end"
+    )]
     Length { actual: usize, expected: usize },
-    #[error("the stored LIDs are damaged: checksum {stored:#010x} does not fit the content's {computed:#010x}")]
+    #[error(
+        "the stored LIDs are damaged: checksum {stored:#010x} does not fit the content's {computed:#010x}"
+    )]
     Checksum { stored: u32, computed: u32 },
-    #[error("the stored LIDs belong to the subnet with prefix {found:#018x}, this one has {expected:#018x}")]
+    #[error(
+        "the stored LIDs belong to the subnet with prefix {found:#018x}, this one has {expected:#018x}"
+    )]
     Subnet { found: u64, expected: u64 },
     #[error("the stored LIDs give node {node} LID {lid} with LMC {lmc}: no such LID range exists")]
     Entry { node: Guid, lid: Lid, lmc: Lmc },
@@ -69,8 +75,13 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<LidMap, StoreEr
         let expected = subnet_prefix;
         return Err(StoreError::Subnet { found, expected });
     }
-    let body = bytes.get(HEADER..bytes.len() - CHECKSUM).unwrap_or_default();
-    let entries: Vec<_> = body.chunks_exact(ENTRY).map(entry).collect::<Result<_, _>>()?;
+    let body = bytes
+        .get(HEADER..bytes.len() - CHECKSUM)
+        .unwrap_or_default();
+    let entries: Vec<_> = body
+        .chunks_exact(ENTRY)
+        .map(entry)
+        .collect::<Result<_, _>>()?;
     let count = entries.len();
     let map = LidMap::from_entries(entries.iter().copied());
     if map.entries().len() != count {
@@ -86,7 +97,9 @@ fn check_frame(bytes: &[u8]) -> Result<(), StoreError> {
         return Err(StoreError::Version { found: version });
     }
     let count = number(bytes, 20, 4) as usize;
-    let expected = count.saturating_mul(ENTRY).saturating_add(HEADER + CHECKSUM);
+    let expected = count
+        .saturating_mul(ENTRY)
+        .saturating_add(HEADER + CHECKSUM);
     if bytes.len() != expected {
         let actual = bytes.len();
         return Err(StoreError::Length { actual, expected });

@@ -74,7 +74,10 @@ fn the_gone_keep_their_lids_until_space_runs_out_oldest_first() {
 #[test]
 fn another_lmc_moves_only_what_must_move() {
     let mut map = LidMap::default();
-    assert_eq!(numbers(&map.assign(&ports(0..8, 0), HIGHEST)), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(
+        numbers(&map.assign(&ports(0..8, 0), HIGHEST)),
+        [1, 2, 3, 4, 5, 6, 7, 8]
+    );
     let wide = map.assign(&ports(0..8, 2), HIGHEST);
     assert_eq!((wide[3], wide[7]), (Lid(4), Lid(8)));
     let mut bases = numbers(&wide);
@@ -93,7 +96,10 @@ fn stored() -> Vec<u8> {
 #[test]
 fn a_store_comes_back_as_it_was() {
     let mut map = decode(&stored(), 0xFE80).unwrap();
-    assert_eq!(numbers(&map.assign(&ports(0..5, 1), HIGHEST)), [2, 4, 6, 8, 10]);
+    assert_eq!(
+        numbers(&map.assign(&ports(0..5, 1), HIGHEST)),
+        [2, 4, 6, 8, 10]
+    );
     assert_eq!(encode(&map, 0xFE80), stored());
 }
 
@@ -109,5 +115,11 @@ fn a_store_that_is_not_whole_is_refused() {
         assert!(decode(&bad, 0xFE80).is_err(), "bit {bit}");
     }
     assert!(matches!(decode(b"hello", 0), Err(StoreError::Foreign)));
-    assert!(matches!(decode(&good, 1), Err(StoreError::Subnet { found: 0xFE80, expected: 1 })));
+    assert!(matches!(
+        decode(&good, 1),
+        Err(StoreError::Subnet {
+            found: 0xFE80,
+            expected: 1
+        })
+    ));
 }

@@ -1,0 +1,171 @@
+//! Arming and activating ports.
+//!
+//! A port is armed when all that it needs is confirmed, and activated when its neighbour is armed
+//! too. The agent refuses both to a port whose link bounced since the manager read it: then
+//! `IsSMConfigurationStarted` is clear, and the next sweep takes the port up again.
+
+use std::time::Duration;
+
+use weft_fabric::{PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::PortState;
+use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo};
+
+use super::Manager;
+use super::node::Stage;
+
+/// First and longest wait for a neighbour that is not ready.
+const RETRY_FIRST: Duration = Duration::from_millis(1);
+const RETRY_MAX: Duration = Duration::from_secs(1);
+/// Ports whose states one datagram carries.
+const STATES_PER_REQUEST: usize = 200;
+
+impl Manager {
+    /// Whether a port is to be armed.
+    pub(super) fn may_arm(&self, node: u32, port: PortNum) -> bool {
+        let state = &self.nodes[node as usize];
+        let held = state.port(port).map(|info| info.port_state);
+        held == Some(PortState::INIT)
+            && !state.bounced_ports.contains(port)
+            && !self.plan.steps.is_empty()
+            && self.wanted_port(node, port).is_some()
+            && self.neighbour_works(node, port)
+    }
+
+    /// Whether the node at the other end has done its work so far.
+    fn neighbour_works(&self, node: u32, port: PortNum) -> bool {
+        self.peer_info(node, port)
+            .is_some_and(|(peer, _)| !peer.failed && peer.answered == self.sweep.number)
+    }
+
+    /// Arms the ports of a switch, all in one request.
+    pub(super) fn next_arm(&mut self, node: u32) -> bool {
+        if self.nodes[node as usize].cursor > 0 || !self.has_its_lid(node) {
+            return false;
+        }
+        self.nodes[node as usize].cursor = 1;
+        self.push_states(node, PortState::ARMED, |manager, port| {
+            manager.may_arm(node, port)
+        })
+    }
+
+    /// Asks for `wanted` on the ports that `chosen` names; says whether there are any.
+    fn push_states(
+        &mut self,
+        node: u32,
+        wanted: PortState,
+        chosen: impl Fn(&Self, PortNum) -> bool,
+    ) -> bool {
+        self.start_batch(node, true);
+        let state = &self.nodes[node as usize];
+        let (first, last) = match state.is_switch() {
+            true => (1, state.num_ports()),
+            false => (state.end_port().0, state.end_port().0),
+        };
+        let ports: Vec<PortNum> = (first..=last)
+            .map(PortNum)
+            .filter(|port| chosen(self, *port))
+            .collect();
+        let Some((first, last)) = ports.first().copied().zip(ports.last().copied()) else {
+            return false;
+        };
+        let count = usize::from(last.0 - first.0 + 1).min(STATES_PER_REQUEST);
+        let modifier = PortModifier::range(first, count as u8).bits();
+        let asked = PortStateInfo {
+            port_state: wanted,
+            ..PortStateInfo::default()
+        };
+        self.batch.push(
+            AttributeId::PORT_STATE_INFO,
+            modifier,
+            count * PortStateInfo::LEN,
+            |to| {
+                for port in ports {
+                    let block = to
+                        .chunks_exact_mut(PortStateInfo::LEN)
+                        .nth(usize::from(port.0 - first.0));
+                    block.into_iter().for_each(|block| asked.encode(block));
+                }
+            },
+        )
+    }
+
+    /// Gives every node that is ready its ports to activate.
+    pub(super) fn begin_activate(&mut self) {
+        for node in 0..self.nodes.len() as u32 {
+            if self.nodes[node as usize].stage == Stage::Ready {
+                self.nodes[node as usize].enter(Stage::Activate);
+                self.make_ready(node);
+            }
+        }
+    }
+
+    /// Whether a port is to be activated: both ends are armed.
+    fn may_activate(&self, node: u32, port: PortNum) -> bool {
+        let state = &self.nodes[node as usize];
+        let held = state.port(port).map(|info| info.port_state);
+        held == Some(PortState::ARMED)
+            && !state.bounced_ports.contains(port)
+            && self.wanted_port(node, port).is_some()
+            && self
+                .peer_info(node, port)
+                .is_some_and(|(_, far)| far.port_state >= PortState::ARMED)
+    }
+
+    /// Activates the ports of a node, all in one request.
+    pub(super) fn next_activation(&mut self, node: u32) -> bool {
+        if self.nodes[node as usize].cursor > 0 {
+            return false;
+        }
+        self.nodes[node as usize].cursor = 1;
+        self.push_states(node, PortState::ACTIVE, |manager, port| {
+            manager.may_activate(node, port)
+        })
+    }
+
+    /// Tries again, after a while, what a neighbour was not ready for; says whether the node goes on
+    /// at once.
+    pub(super) fn after_activation(&mut self, now: Tick, node: u32) -> bool {
+        let left = self.push_states(node, PortState::ACTIVE, |manager, port| {
+            manager.may_activate(node, port)
+        });
+        let retries = self.settings.requests.neighbor_normal_retries;
+        let state = &mut self.nodes[node as usize];
+        if left && state.repeats < retries {
+            let wait = RETRY_FIRST
+                .saturating_mul(1 << state.repeats.min(16))
+                .min(RETRY_MAX);
+            state.repeats += 1;
+            state.cursor = 0;
+            self.make_wait(node, now + wait);
+            return false;
+        }
+        if left {
+            let guid = state.guid;
+            self.sweep.unfinished(format!(
+                "ports of node {guid} cannot be activated: their neighbours are not ready"
+            ));
+        }
+        self.nodes[node as usize].enter(Stage::Idle);
+        false
+    }
+
+    /// A port is not in the state that it was asked for.
+    pub(super) fn did_not_follow(
+        &mut self,
+        _now: Tick,
+        node: u32,
+        port: PortNum,
+        held: &PortStateInfo,
+    ) {
+        if held.port_state == PortState::ARMED && !held.neighbor_normal {
+            return; // the neighbour is not ready: tried again
+        }
+        let state = &mut self.nodes[node as usize];
+        state.bounced_ports.insert(port);
+        let guid = state.guid;
+        self.sweep.unfinished(format!(
+            "the link at port {port} of node {guid} bounced during the sweep"
+        ));
+    }
+}

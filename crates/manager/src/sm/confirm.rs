@@ -1,0 +1,205 @@
+//! What a write's answer confirms: only this changes what is known of a device.
+
+use std::sync::Arc;
+
+use weft_fabric::{PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::PortState;
+use weft_wire::header::status;
+use weft_wire::sm::{
+    AttributeId, BlockModifier, PortInfo, PortModifier, PortStateInfo, SwitchInfo, decode_blocks,
+};
+
+use super::Manager;
+use super::batch::Reply;
+use super::node::Stage;
+use super::tables::{Kind, TableId};
+use super::wanted::port::take_settings;
+
+/// LIDs in a block of a forwarding table.
+const BLOCK: usize = 64;
+
+impl Manager {
+    /// Takes in the answer to a Set that was done.
+    pub(super) fn confirm(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+        match reply.attribute {
+            AttributeId::SWITCH_INFO => self.confirm_switch(node, reply),
+            AttributeId::PORT_INFO => self.confirm_port(node, reply),
+            AttributeId::PORT_STATE_INFO => self.confirm_states(now, node, reply),
+            AttributeId::LINEAR_FDB => self.confirm_table(node, reply),
+            AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB => {
+                self.confirm_groups(node, reply);
+            }
+            _ => self.confirm_port_tables(node, reply),
+        }
+    }
+
+    fn confirm_switch(&mut self, node: u32, reply: &Reply<'_>) {
+        let state = &mut self.nodes[node as usize];
+        let (Ok(info), Some(held)) = (SwitchInfo::decode(reply.data), state.node.as_mut()) else {
+            return;
+        };
+        if held.switch != Some(info) {
+            Arc::make_mut(held).switch = Some(info);
+        }
+    }
+
+    fn confirm_port(&mut self, node: u32, reply: &Reply<'_>) {
+        let modifier = PortModifier::from_bits(reply.modifier);
+        let Ok(info) = PortInfo::decode(reply.data) else {
+            return;
+        };
+        let first = match self.nodes[node as usize].is_switch() {
+            true => modifier.port,
+            false => self.nodes[node as usize].end_port(),
+        };
+        if modifier.all_ports {
+            // The answer shows the first port; the others have taken over the same settings.
+            for port in self.linked_ports(node) {
+                let state = &mut self.nodes[node as usize];
+                state.update_port(port, |held| take_settings(held, &info));
+            }
+            return;
+        }
+        let state = &mut self.nodes[node as usize];
+        if first == state.end_port() {
+            state.m_key = (info.m_key != 0).then_some(info.m_key);
+        }
+        state.update_port(first, |held| {
+            *held = PortInfo {
+                local_port_num: first,
+                client_reregister: false,
+                ..info
+            };
+        });
+    }
+
+    /// Takes in the states of ports as the device has them now.
+    pub(super) fn confirm_states(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+        let modifier = PortModifier::from_bits(reply.modifier);
+        let count = usize::from(modifier.count);
+        let asked = decode_blocks::<PortStateInfo>(reply.asked, count);
+        let held = decode_blocks::<PortStateInfo>(reply.data, count);
+        for (offset, (asked, held)) in asked.flatten().zip(held.flatten()).enumerate() {
+            let state = &mut self.nodes[node as usize];
+            let port = match state.is_switch() {
+                true => PortNum(modifier.port.0.saturating_add(offset as u8)),
+                false => state.end_port(),
+            };
+            state.update_port(port, |info| {
+                info.port_state = held.port_state;
+                info.phys_state = held.phys_state;
+                info.neighbor_normal = held.neighbor_normal;
+                info.is_sm_configuration_started = held.is_sm_configuration_started;
+                info.led_enabled = held.led_enabled;
+            });
+            let wanted = asked.port_state != PortState::NOP;
+            if wanted && held.port_state < asked.port_state {
+                self.did_not_follow(now, node, port, &held);
+            }
+        }
+    }
+
+    fn confirm_port_tables(&mut self, node: u32, reply: &Reply<'_>) {
+        let Some((kind, first, count, all)) = Kind::of(reply.attribute, reply.modifier) else {
+            return;
+        };
+        if all {
+            let asked = reply.asked.get(..kind.len()).unwrap_or_default();
+            if reply.data.get(..kind.len()) == Some(asked) {
+                let id = self.tables.intern(asked);
+                for port in self.linked_ports(node) {
+                    self.holds_table(node, port, kind, id);
+                }
+            }
+            return;
+        }
+        for offset in 0..count {
+            let at = usize::from(offset) * kind.stride();
+            let asked = reply.asked.get(at..at + kind.len()).unwrap_or_default();
+            if !asked.is_empty() && reply.data.get(at..at + kind.len()) == Some(asked) {
+                let id = self.tables.intern(asked);
+                let port = PortNum(first.0.saturating_add(offset));
+                self.holds_table(node, self.table_port(node, port, kind), kind, id);
+            }
+        }
+    }
+
+    /// The port that a table belongs to: an HFI has one, and some tables belong to port 0.
+    fn table_port(&self, node: u32, port: PortNum, kind: Kind) -> PortNum {
+        let state = &self.nodes[node as usize];
+        match kind.of_end_ports() || !state.is_switch() {
+            true => state.end_port(),
+            false => port,
+        }
+    }
+
+    fn holds_table(&mut self, node: u32, port: PortNum, kind: Kind, id: TableId) {
+        if let Some(tables) = self.nodes[node as usize].tables_mut(port) {
+            tables.ids[kind.index()] = id;
+        }
+    }
+
+    /// Compares a table that was read with what it should be.
+    pub(super) fn compare(&mut self, _now: Tick, node: u32, reply: &Reply<'_>) {
+        let Some((kind, port, _, _)) = Kind::of(reply.attribute, reply.modifier) else {
+            return;
+        };
+        let port = self.table_port(node, port, kind);
+        let wanted = self.wanted_table(node, port, kind);
+        if reply.data.get(..kind.len()) == Some(self.tables.content(wanted)) {
+            self.holds_table(node, port, kind, wanted);
+        }
+    }
+
+    fn confirm_table(&mut self, node: u32, reply: &Reply<'_>) {
+        let modifier = BlockModifier::from_bits(reply.modifier);
+        let count = usize::from(modifier.count);
+        let asked = reply.asked.chunks_exact(BLOCK).take(count);
+        let state = &mut self.nodes[node as usize];
+        for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(BLOCK)).enumerate() {
+            if asked == held {
+                state.lft.confirm(modifier.block as usize + offset, held);
+            }
+        }
+    }
+
+    /// Takes in that an agent refused an attribute.
+    pub(super) fn refused(
+        &mut self,
+        now: Tick,
+        node: u32,
+        cursor: u32,
+        set: bool,
+        reply: &Reply<'_>,
+        code: u16,
+    ) {
+        if set && reply.attribute == AttributeId::PORT_STATE_INFO {
+            // What the ports do now is in the answer all the same.
+            self.confirm_states(now, node, reply);
+            return;
+        }
+        let state = &mut self.nodes[node as usize];
+        let in_aggregate = code == status::OK;
+        if in_aggregate && !state.single {
+            state.single = true;
+            state.cursor = state.cursor.min(cursor);
+            return;
+        }
+        let guid = state.guid;
+        let verb = if set { "write" } else { "read" };
+        if state.stage == Stage::Compare {
+            return; // what cannot be read is written
+        }
+        self.fault(
+            Some(guid),
+            format!(
+                "refuses to {verb} {} with status {code:#06x}",
+                reply.attribute
+            ),
+        );
+        if !set {
+            self.give_up(now, node);
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Finding out who is there, by directed routes only: the search goes on from each port as soon as
+//! its answer is there.
+
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::{NodeType, PhysState, PortState};
+use weft_wire::sm::{
+    AttributeId, BlockModifier, NodeDescription, NodeInfo, PortInfo, PortModifier, PortStateInfo,
+    Repeated, SwitchInfo,
+};
+
+use super::Manager;
+use super::node::{Identity, Lft, NodeState, Stage};
+
+/// Longest directed route: the last byte of the path stays free for the node's own ports.
+const HOPS_MAX: usize = 62;
+/// Most nodes; what lies beyond is left out and reported.
+const NODES_MAX: usize = 131_072;
+/// Ports whose states one datagram carries.
+const STATES_PER_REQUEST: u8 = 200;
+/// Ports whose PortInfo one datagram carries.
+const PORTS_PER_REQUEST: u8 = 7;
+/// LIDs in a block of a forwarding table.
+const BLOCK: u32 = 64;
+
+/// Whether a port has a link that datagrams can cross.
+pub(super) fn is_up(info: &PortInfo) -> bool {
+    info.port_state >= PortState::INIT && info.phys_state == PhysState::LINK_UP
+}
+
+impl Manager {
+    /// Starts with the manager's own port.
+    pub(super) fn begin_discovery(&mut self) {
+        if self.nodes.is_empty() {
+            self.nodes
+                .push(NodeState::new(Guid(0), Box::default(), false));
+        }
+        for state in &mut self.nodes {
+            state.failed = false;
+            state.stage = Stage::Idle;
+        }
+        let own = &mut self.nodes[0];
+        own.path = Box::default();
+        self.identify(0);
+    }
+
+    fn identify(&mut self, node: u32) {
+        let number = self.sweep.number;
+        let state = &mut self.nodes[node as usize];
+        state.seen = number;
+        *state.identity = Identity::default();
+        state.enter(Stage::Identify);
+        self.make_ready(node);
+    }
+
+    /// Goes on to the node at the other end of a port's cable, unless it is known already.
+    pub(super) fn expand(&mut self, from: u32, port: PortNum) {
+        let state = &self.nodes[from as usize];
+        let Some(info) = state.port(port).filter(|info| is_up(info)) else {
+            return;
+        };
+        let (guid, said_switch) = (info.neighbor_node_guid, info.neighbor_node_type == 1);
+        if guid == state.guid {
+            return; // a cable from a node to itself carries no routes
+        }
+        if guid == Guid(0) {
+            let own = state.guid;
+            self.fault(
+                Some(own),
+                format!("port {port} has a link but does not say to whom"),
+            );
+            return;
+        }
+        let known = self.by_guid.get(&guid).copied();
+        if known.is_some_and(|known| self.nodes[known as usize].seen == self.sweep.number) {
+            return;
+        }
+        if state.path.len() >= HOPS_MAX || (known.is_none() && self.nodes.len() >= NODES_MAX) {
+            self.sweep.unfinished(format!(
+                "node {guid} is left out: it is more than {HOPS_MAX} hops away, or beyond {NODES_MAX} nodes"
+            ));
+            return;
+        }
+        let mut path = Vec::with_capacity(state.path.len() + 1);
+        path.extend_from_slice(&state.path);
+        path.push(port);
+        let node = known.unwrap_or_else(|| {
+            let node = self.nodes.len() as u32;
+            self.nodes
+                .push(NodeState::new(guid, Box::default(), said_switch));
+            self.by_guid.insert(guid, node);
+            node
+        });
+        let state = &mut self.nodes[node as usize];
+        state.path = path.into();
+        state.said_switch = said_switch;
+        self.identify(node);
+    }
+
+    /// The next request of a node that is being discovered.
+    pub(super) fn next_discovery(&mut self, node: u32) -> bool {
+        match self.nodes[node as usize].stage {
+            Stage::Identify => self.ask_identity(node),
+            Stage::Rearm => self.ask_rearm(node),
+            Stage::States => self.ask_states(node),
+            Stage::Ports => self.ask_ports(node),
+            _ => self.ask_table(node),
+        }
+    }
+
+    fn ask_identity(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let state = &mut self.nodes[node as usize];
+        let unknown = state.guid == Guid(0);
+        let own_port = PortNum(u8::from(!state.said_switch));
+        let port = PortModifier::one(own_port).starting_configuration().bits();
+        let items = [
+            (AttributeId::NODE_INFO, 0, NodeInfo::LEN),
+            (AttributeId::NODE_DESCRIPTION, 0, NodeDescription::LEN),
+            (AttributeId::PORT_INFO, port, PortInfo::LEN),
+            (AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN),
+        ];
+        let count = match (unknown, state.said_switch) {
+            (true, _) => 1,
+            (false, true) => 4,
+            (false, false) => 3,
+        };
+        for (attribute, modifier, len) in items.iter().take(count).skip(state.cursor as usize) {
+            if !self.batch.get(*attribute, *modifier, *len) {
+                break;
+            }
+            state.cursor += 1;
+        }
+        !self.batch.is_empty()
+    }
+
+    /// Writes the switch's note of a state change back, so that the next change causes a trap. This
+    /// comes before the states are read: what changes after it is told.
+    fn ask_rearm(&mut self, node: u32) -> bool {
+        self.start_batch(node, true);
+        let state = &mut self.nodes[node as usize];
+        let info = state.node.as_ref().and_then(|node| node.switch);
+        let Some(info) = info.filter(|_| state.cursor == 0) else {
+            return false;
+        };
+        state.cursor = 1;
+        let info = SwitchInfo {
+            port_state_change: true,
+            ..info
+        };
+        self.batch
+            .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
+                info.encode(to)
+            })
+    }
+
+    fn ask_states(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let state = &mut self.nodes[node as usize];
+        let first = state.cursor as u8 + 1;
+        let ports = state.num_ports();
+        if u32::from(ports) <= state.cursor {
+            return false;
+        }
+        let count = (ports - state.cursor as u8).min(STATES_PER_REQUEST);
+        state.cursor += u32::from(count);
+        let modifier = PortModifier::range(PortNum(first), count).starting_configuration();
+        let len = usize::from(count) * PortStateInfo::STRIDE;
+        self.batch
+            .get(AttributeId::PORT_STATE_INFO, modifier.bits(), len)
+    }
+
+    /// Neighbouring ports in one read, ports apart from each other as an Aggregate.
+    fn ask_ports(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let state = &mut self.nodes[node as usize];
+        let mut budget = PORTS_PER_REQUEST;
+        loop {
+            let wanted = state.wanted_ports;
+            let from = state.cursor;
+            let Some(first) = wanted.iter().find(|port| u32::from(port.0) >= from) else {
+                break;
+            };
+            let run = (first.0..=u8::MAX).take_while(|port| wanted.contains(PortNum(*port)));
+            let count = run.take(usize::from(budget)).count() as u8;
+            let modifier = PortModifier::range(first, count).starting_configuration();
+            let len = PortInfo::STRIDE * usize::from(count - 1) + PortInfo::LEN;
+            // Runs longer than a segment can hold fill a request of their own.
+            if !self.batch.get(AttributeId::PORT_INFO, modifier.bits(), len) {
+                break;
+            }
+            state.cursor = u32::from(first.0) + u32::from(count);
+            budget -= count;
+            if budget == 0 {
+                break;
+            }
+        }
+        !self.batch.is_empty()
+    }
+
+    fn ask_table(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let state = &mut self.nodes[node as usize];
+        let left = state.read_blocks.saturating_sub(state.cursor);
+        let count = left.min(u32::from(self.settings.requests.table_blocks.clamp(1, 29))) as u8;
+        if count == 0 {
+            return false;
+        }
+        let modifier = BlockModifier {
+            count,
+            all_blocks: false,
+            block: state.cursor,
+        };
+        state.cursor += u32::from(count);
+        let len = usize::from(count) * BLOCK as usize;
+        self.batch
+            .get(AttributeId::LINEAR_FDB, modifier.bits(), len)
+    }
+
+    /// What follows a stage of discovery that is done; says whether the node goes on at once.
+    pub(super) fn after_discovery(&mut self, now: Tick, node: u32) -> bool {
+        let next = match self.nodes[node as usize].stage {
+            Stage::Identify if self.nodes[node as usize].guid == Guid(0) => {
+                return self.own_node_known(now, node);
+            }
+            Stage::Identify => {
+                if let Err(what) = self.complete_identity(node) {
+                    let guid = self.nodes[node as usize].guid;
+                    self.fault(Some(guid), what);
+                    self.give_up(now, node);
+                    return false;
+                }
+                self.after_identity(node)
+            }
+            Stage::Rearm => Stage::States,
+            Stage::States => Stage::Ports,
+            Stage::Ports => self.after_ports(node),
+            _ => Stage::Idle,
+        };
+        self.nodes[node as usize].enter(next);
+        next != Stage::Idle
+    }
+
+    /// The manager's own node has told its NodeInfo.
+    fn own_node_known(&mut self, now: Tick, node: u32) -> bool {
+        let state = &mut self.nodes[node as usize];
+        let Some(info) = state.identity.info.filter(|info| info.node_guid != Guid(0)) else {
+            self.fault(None, "the manager's own port does not tell its node's GUID");
+            self.give_up(now, node);
+            return false;
+        };
+        state.guid = info.node_guid;
+        state.said_switch = info.node_type == NodeType::SWITCH;
+        self.by_guid.insert(info.node_guid, node);
+        true
+    }
+
+    fn after_identity(&mut self, node: u32) -> Stage {
+        let number = self.sweep.number;
+        let state = &mut self.nodes[node as usize];
+        state.answered = number;
+        match state.node.as_ref().and_then(|node| node.switch) {
+            Some(switch) if switch.port_state_change => Stage::Rearm,
+            Some(_) => Stage::States,
+            None => {
+                let port = state.entered;
+                if node == 0 {
+                    self.expand(node, port);
+                }
+                Stage::Idle
+            }
+        }
+    }
+
+    /// A switch that somebody has set up before, and of whose table nothing is known, is read: the
+    /// way from its table to the new one must be safe too.
+    fn after_ports(&mut self, node: u32) -> Stage {
+        let state = &mut self.nodes[node as usize];
+        let switch = state.node.as_ref().and_then(|node| node.switch);
+        let set_up = state.port(PortNum(0)).is_some_and(|port| port.lid.0 != 0);
+        let Some(switch) = switch.filter(|switch| set_up && switch.linear_fdb_top > 0) else {
+            return Stage::Idle;
+        };
+        if !matches!(state.lft, Lft::Unknown) {
+            return Stage::Idle;
+        }
+        let top = switch
+            .linear_fdb_top
+            .min(switch.linear_fdb_cap.saturating_sub(1));
+        state.read_blocks = top.min(self.settings.lids.highest.0) / BLOCK + 1;
+        Stage::ReadTable
+    }
+
+    /// A node does not answer, or not sensibly: what is known of it stays for a while, as long as
+    /// others see its links.
+    pub(super) fn lost_in_discovery(&mut self, now: Tick, node: u32) {
+        let sweeps = self.settings.sweeps;
+        let number = self.sweep.number;
+        let state = &mut self.nodes[node as usize];
+        let (guid, missed) = (state.guid, number - state.answered);
+        let keep = node != 0
+            && state.node.is_some()
+            && missed <= u64::from(sweeps.silent_sweeps_max)
+            && now.since(state.answered_at) <= sweeps.silent_max;
+        self.sweep
+            .unfinished(format!("node {guid} does not answer"));
+        if !keep {
+            state.seen = 0;
+            return;
+        }
+        let ports: Vec<PortNum> = match state.is_switch() {
+            true => (1..=state.num_ports()).map(PortNum).collect(),
+            false => Vec::new(),
+        };
+        for port in ports {
+            self.expand(node, port);
+        }
+    }
+}

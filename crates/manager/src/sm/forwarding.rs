@@ -1,0 +1,260 @@
+//! Writing forwarding tables: only blocks that differ, as many in a datagram as fit.
+
+use std::sync::Arc;
+
+use weft_fabric::tables::SwitchPortGroups;
+use weft_fabric::{NodeId, PortGroupTables, SwitchIndex, UNREACHABLE};
+use weft_wire::Layout;
+use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier, SwitchInfo};
+
+use super::Manager;
+use super::batch::Reply;
+use super::node::{Lft, Stage};
+use super::wanted::switch;
+
+/// LIDs in a block of a forwarding table.
+const BLOCK: usize = 64;
+/// Blocks in a segment of an Aggregate.
+const SEGMENT_BLOCKS: usize = 15;
+/// Groups in a block of a PortGroup table.
+const GROUPS: usize = 8;
+/// Slices of 64 ports in a PortGroup table: ports 1 to 254.
+const POSITIONS: usize = 4;
+
+/// The entries of a block of `row`, dropping beyond its end.
+fn block_of(row: &[u8], block: usize) -> [u8; BLOCK] {
+    let mut entries = [UNREACHABLE; BLOCK];
+    let start = (block * BLOCK).min(row.len());
+    let end = (start + BLOCK).min(row.len());
+    entries[..end - start].copy_from_slice(&row[start..end]);
+    entries
+}
+
+impl Manager {
+    /// The next blocks of a switch's table that differ from the step's.
+    pub(super) fn next_table_write(&mut self, node: u32) -> bool {
+        self.start_batch(node, true);
+        let Some(row) = self.plan.row(self.sweep.step, node).map(Arc::clone) else {
+            return false;
+        };
+        let state = &mut self.nodes[node as usize];
+        if let Lft::Whole(held) = &state.lft
+            && (Arc::ptr_eq(held, &row) || *held == row)
+        {
+            return false;
+        }
+        let blocks = row.len().div_ceil(BLOCK);
+        let most = usize::from(self.settings.requests.table_blocks.clamp(1, 29));
+        while (state.cursor as usize) < blocks {
+            let first = state.cursor as usize;
+            let most = if self.batch.is_empty() {
+                most
+            } else {
+                SEGMENT_BLOCKS
+            };
+            let run = (first..blocks)
+                .take(most)
+                .take_while(|block| !state.lft.block_is(*block, &block_of(&row, *block)))
+                .count();
+            if run == 0 {
+                state.cursor += 1;
+                continue;
+            }
+            let modifier = BlockModifier {
+                count: run as u8,
+                all_blocks: false,
+                block: first as u32,
+            };
+            let fits = self.batch.push(
+                AttributeId::LINEAR_FDB,
+                modifier.bits(),
+                run * BLOCK,
+                |to| {
+                    for (offset, to) in to.chunks_exact_mut(BLOCK).enumerate() {
+                        to.copy_from_slice(&block_of(&row, first + offset));
+                    }
+                },
+            );
+            if !fits {
+                break;
+            }
+            state.cursor += run as u32;
+            if run > SEGMENT_BLOCKS {
+                break;
+            }
+        }
+        !self.batch.is_empty()
+    }
+
+    /// What follows a table that is written.
+    pub(super) fn after_table(&mut self, node: u32) -> Stage {
+        let row = self.plan.row(self.sweep.step, node).map(Arc::clone);
+        if let Some(row) = row {
+            // Every block has been confirmed: share the row with the plan.
+            self.nodes[node as usize].lft = Lft::Whole(row);
+        }
+        match self.sweep.step + 1 < self.plan.steps.len() {
+            true => Stage::Ready,
+            false => Stage::WriteGroups,
+        }
+    }
+
+    /// The adaptive groups that a switch should have, none where it has none.
+    fn wanted_groups(&self, node: u32) -> Option<&Arc<SwitchPortGroups>> {
+        let index = self.plan.topology.switch_index(NodeId(node))?;
+        let capable = self.nodes[node as usize]
+            .node
+            .as_ref()?
+            .switch?
+            .is_adaptive_routing_supported;
+        let groups = self.plan.routed.as_ref()?.groups();
+        groups
+            .switches
+            .get(index.0 as usize)
+            .filter(|_| capable && self.settings.routing.adaptive.is_some())
+    }
+
+    /// Whether a switch's adaptive groups are to be written.
+    pub(super) fn groups_differ(&self, node: u32) -> bool {
+        let wanted = self.wanted_groups(node);
+        let held = self.nodes[node as usize].groups.as_ref();
+        wanted.is_some_and(|wanted| held != Some(wanted))
+    }
+
+    /// The next part of a switch's adaptive groups: the PortGroup table, then the group of each LID.
+    pub(super) fn next_group_write(&mut self, node: u32) -> bool {
+        self.start_batch(node, true);
+        if !self.groups_differ(node) {
+            return false;
+        }
+        let Some(wanted) = self.wanted_groups(node).map(Arc::clone) else {
+            return false;
+        };
+        let positions =
+            1 + usize::from(self.nodes[node as usize].num_ports().saturating_sub(1)) / 64;
+        let state = &mut self.nodes[node as usize];
+        let tables = wanted.groups.len().div_ceil(GROUPS);
+        let parts = tables * positions.min(POSITIONS);
+        let blocks = wanted.fdb.len().div_ceil(BLOCK);
+        loop {
+            let cursor = state.cursor as usize;
+            if cursor < parts {
+                let (position, block) = (cursor / tables, cursor % tables);
+                let modifier = PortGroupModifier {
+                    count: 1,
+                    position: position as u8,
+                    all_blocks: false,
+                    block: block as u8,
+                };
+                let content = group_block(&wanted, position, block);
+                let fits = self.batch.push(
+                    AttributeId::PORT_GROUP_TABLE,
+                    modifier.bits(),
+                    BLOCK,
+                    |to| {
+                        to.copy_from_slice(&content);
+                    },
+                );
+                if !fits {
+                    return true;
+                }
+                state.cursor += 1;
+                continue;
+            }
+            let first = cursor - parts;
+            let count = (blocks.saturating_sub(first)).min(SEGMENT_BLOCKS);
+            if count == 0 {
+                return !self.batch.is_empty();
+            }
+            let modifier = BlockModifier {
+                count: count as u8,
+                all_blocks: false,
+                block: first as u32,
+            };
+            let fits = self.batch.push(
+                AttributeId::PORT_GROUP_FDB,
+                modifier.bits(),
+                count * BLOCK,
+                |to| {
+                    for (offset, to) in to.chunks_exact_mut(BLOCK).enumerate() {
+                        to.copy_from_slice(&block_of(&wanted.fdb, first + offset));
+                    }
+                },
+            );
+            if !fits {
+                return true;
+            }
+            state.cursor += count as u32;
+        }
+    }
+
+    /// Notes a part of the adaptive groups that a device did not take over.
+    pub(super) fn confirm_groups(&mut self, node: u32, reply: &Reply<'_>) {
+        let held = reply.data.get(..reply.asked.len());
+        if held != Some(reply.asked) {
+            self.nodes[node as usize].groups_refused = true;
+        }
+    }
+
+    /// Ends the suspension of adaptive routing.
+    pub(super) fn next_resume(&mut self, node: u32) -> bool {
+        self.start_batch(node, true);
+        let wanted = self.wanted_switch(node, false);
+        let held = self.nodes[node as usize]
+            .node
+            .as_ref()
+            .and_then(|node| node.switch);
+        let Some((held, wanted)) = held.zip(wanted) else {
+            return false;
+        };
+        if switch::same_settings(&held, &wanted) || self.nodes[node as usize].cursor > 0 {
+            return false;
+        }
+        self.nodes[node as usize].cursor = 1;
+        self.batch
+            .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
+                wanted.encode(to)
+            })
+    }
+
+    /// Takes over the groups that were written, all of them confirmed.
+    pub(super) fn after_groups(&mut self, node: u32) {
+        let wanted = self.wanted_groups(node).map(Arc::clone);
+        let state = &mut self.nodes[node as usize];
+        if !std::mem::take(&mut state.groups_refused) {
+            state.groups = wanted.or(state.groups.take());
+        }
+    }
+
+    /// The adaptive groups as the switches have confirmed them.
+    pub(super) fn confirmed_groups(&self) -> PortGroupTables {
+        let switches = self.plan.topology.switches();
+        let held = switches
+            .iter()
+            .map(|node| self.nodes[node.0 as usize].groups.clone());
+        let held: Vec<_> = held.collect();
+        if held.iter().all(Option::is_none) {
+            return PortGroupTables::default();
+        }
+        PortGroupTables {
+            switches: held.into_iter().map(Option::unwrap_or_default).collect(),
+        }
+    }
+
+    /// The place of a switch among the switches of the plan.
+    pub(super) fn switch_index(&self, node: u32) -> Option<SwitchIndex> {
+        self.plan.topology.switch_index(NodeId(node))
+    }
+}
+
+/// Eight groups' masks for ports 64·position + 1 to 64·position + 64: bit 0 is the first of them.
+fn group_block(groups: &SwitchPortGroups, position: usize, block: usize) -> [u8; BLOCK] {
+    let mut bytes = [0; BLOCK];
+    let masks = groups.groups.iter().skip(block * GROUPS).take(GROUPS);
+    for (to, mask) in bytes.chunks_exact_mut(8).zip(masks) {
+        // Port 0 is in no group: the mask on the wire is shifted by one port.
+        let word = mask.word(position) >> 1 | mask.word(position + 1) << 63;
+        to.copy_from_slice(&word.to_be_bytes());
+    }
+    bytes
+}

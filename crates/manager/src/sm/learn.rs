@@ -1,0 +1,253 @@
+//! What a read tells about a node.
+
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Node, Port, PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::{NodeType, PortState};
+use weft_wire::sm::{
+    AttributeId, BlockModifier, NodeDescription, NodeInfo, PortInfo, PortModifier, PortStateInfo,
+    SwitchInfo, decode_blocks,
+};
+
+use super::Manager;
+use super::batch::Reply;
+use super::discover::is_up;
+use super::node::{NodeState, PortTables, Stage};
+
+/// LIDs in a block of a forwarding table.
+const BLOCK: usize = 64;
+/// Most external ports of a switch: port numbers are bytes, 255 is not a port.
+const PORTS_MAX: u8 = 254;
+
+impl Manager {
+    /// Takes in an attribute that was read.
+    pub(super) fn learn(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+        let state = &mut self.nodes[node as usize];
+        match (reply.attribute, state.stage) {
+            (AttributeId::NODE_INFO, _) => {
+                state.identity.info = NodeInfo::decode(reply.data).ok();
+            }
+            (AttributeId::NODE_DESCRIPTION, _) => {
+                state.identity.description = NodeDescription::decode(reply.data).ok();
+            }
+            (AttributeId::SWITCH_INFO, _) => {
+                state.identity.switch = SwitchInfo::decode(reply.data).ok();
+            }
+            (AttributeId::PORT_INFO, Stage::Identify) => {
+                state.identity.port = PortInfo::decode(reply.data).ok();
+            }
+            (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
+            (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
+            (AttributeId::LINEAR_FDB, _) => learn_table(state, reply),
+            _ => self.compare(now, node, reply),
+        }
+    }
+
+    /// Makes a node of what came, or changes it where it is known.
+    pub(super) fn complete_identity(&mut self, node: u32) -> Result<(), String> {
+        let state = &mut self.nodes[node as usize];
+        let identity = std::mem::take(&mut *state.identity);
+        let (Some(info), Some(description), Some(mut port)) =
+            (identity.info, identity.description, identity.port)
+        else {
+            return Err("does not tell who it is".into());
+        };
+        check_identity(state, &info, identity.switch.as_ref())?;
+        let number = match identity.switch {
+            Some(_) => PortNum(0),
+            None => port.local_port_num,
+        };
+        if identity.switch.is_none() && !(1..=info.num_ports).contains(&number.0) {
+            return Err(format!(
+                "answers from port {number}, it has {}",
+                info.num_ports
+            ));
+        }
+        port.local_port_num = number;
+        state.entered = number;
+        note_resets(state, identity.switch.as_ref(), number, &port);
+        let info = NodeInfo {
+            local_port_num: PortNum(0),
+            ..info
+        };
+        renew_node(state, info, description, identity.switch)?;
+        state.m_key = (port.m_key != 0).then_some(port.m_key);
+        state.read_ports.insert(number);
+        state.update_port(number, |held| *held = port);
+        Ok(())
+    }
+
+    fn learn_states(&mut self, node: u32, reply: &Reply<'_>) {
+        let modifier = PortModifier::from_bits(reply.modifier);
+        let blocks = decode_blocks::<PortStateInfo>(reply.data, usize::from(modifier.count));
+        for (offset, block) in blocks.flatten().enumerate() {
+            let port = PortNum(modifier.port.0.saturating_add(offset as u8));
+            let state = &mut self.nodes[node as usize];
+            if learn_state(state, port, &block) {
+                state.wanted_ports.insert(port);
+            } else {
+                state.wanted_ports.remove(port);
+                self.expand(node, port);
+            }
+        }
+    }
+
+    fn learn_ports(&mut self, node: u32, reply: &Reply<'_>) {
+        let modifier = PortModifier::from_bits(reply.modifier);
+        let blocks = decode_blocks::<PortInfo>(reply.data, usize::from(modifier.count));
+        for (offset, block) in blocks.flatten().enumerate() {
+            let port = PortNum(modifier.port.0.saturating_add(offset as u8));
+            let state = &mut self.nodes[node as usize];
+            state.wanted_ports.remove(port);
+            if is_up(&block) {
+                state.read_ports.insert(port);
+            } else {
+                forget_port(state, port);
+            }
+            let block = PortInfo {
+                local_port_num: port,
+                ..block
+            };
+            state.update_port(port, |held| *held = block);
+            self.expand(node, port);
+        }
+    }
+}
+
+fn learn_table(state: &mut NodeState, reply: &Reply<'_>) {
+    let first = BlockModifier::from_bits(reply.modifier).block as usize;
+    let count = usize::from(BlockModifier::from_bits(reply.modifier).count);
+    for (offset, block) in reply.data.chunks_exact(BLOCK).take(count).enumerate() {
+        state.lft.confirm(first + offset, block);
+    }
+}
+
+fn check_identity(
+    state: &NodeState,
+    info: &NodeInfo,
+    switch: Option<&SwitchInfo>,
+) -> Result<(), String> {
+    let is_switch = info.node_type == NodeType::SWITCH;
+    if info.node_guid != state.guid {
+        let said = info.node_guid;
+        return Err(format!(
+            "says it is node {said}, but its neighbour's hardware knows it otherwise"
+        ));
+    }
+    if info.node_guid == Guid(0) || !(is_switch || info.node_type == NodeType::HFI) {
+        return Err(format!(
+            "has node type {}, allowed: HFI and switch",
+            info.node_type
+        ));
+    }
+    if is_switch != state.said_switch {
+        return Err("is of another type than its neighbour's hardware says".into());
+    }
+    if info.num_ports == 0 || info.num_ports > PORTS_MAX {
+        return Err(format!(
+            "has {} ports, allowed: 1 to {PORTS_MAX}",
+            info.num_ports
+        ));
+    }
+    if is_switch != switch.is_some() {
+        return Err("is a switch without SwitchInfo".into());
+    }
+    Ok(())
+}
+
+/// Forgets what a node has lost: all of a switch that was switched off and on, and the tables of
+/// an HFI whose link came up anew.
+fn note_resets(
+    state: &mut NodeState,
+    switch: Option<&SwitchInfo>,
+    number: PortNum,
+    port: &PortInfo,
+) {
+    let Some(held) = state.port(number).copied() else {
+        return;
+    };
+    let before = state.node.as_ref().and_then(|node| node.switch);
+    let reset = match (switch, before) {
+        (Some(now), Some(before)) => {
+            now.linear_fdb_top != before.linear_fdb_top || port.lid != held.lid
+        }
+        _ => port.port_state == PortState::INIT && held.port_state != PortState::INIT,
+    };
+    if reset {
+        state.forget_tables();
+    }
+}
+
+fn renew_node(
+    state: &mut NodeState,
+    info: NodeInfo,
+    description: NodeDescription,
+    switch: Option<SwitchInfo>,
+) -> Result<(), String> {
+    let same_shape = state.node.as_ref().is_some_and(|node| {
+        node.info.num_ports == info.num_ports && node.is_switch() == switch.is_some()
+    });
+    if !same_shape {
+        let count = usize::from(info.num_ports) + usize::from(switch.is_some());
+        let first = u8::from(switch.is_none());
+        let ports = (0..count).map(|index| Port {
+            info: PortInfo {
+                port_state: PortState::DOWN,
+                local_port_num: PortNum(first + index as u8),
+                ..PortInfo::default()
+            },
+            peer: None,
+        });
+        let node = Node::new(info, description, switch, ports.collect());
+        state.node = Some(Arc::new(node.map_err(|error| error.to_string())?));
+        state.port_tables = vec![PortTables::default(); count];
+        state.read_ports = weft_fabric::PortMask::EMPTY;
+        state.forget_tables();
+        return Ok(());
+    }
+    let Some(node) = state.node.as_mut() else {
+        return Ok(());
+    };
+    if (node.info, node.description, node.switch) != (info, description, switch) {
+        let node = Arc::make_mut(node);
+        (node.info, node.description, node.switch) = (info, description, switch);
+    }
+    Ok(())
+}
+
+/// Forgets what is known of a port without a link.
+fn forget_port(state: &mut NodeState, port: PortNum) {
+    state.read_ports.remove(port);
+    if let Some(tables) = state.tables_mut(port) {
+        *tables = PortTables::default();
+    }
+}
+
+/// Takes in the state of a port; says whether its PortInfo is to be read.
+fn learn_state(state: &mut NodeState, port: PortNum, now: &PortStateInfo) -> bool {
+    let Some(held) = state.port(port).copied() else {
+        return false;
+    };
+    let up = now.port_state >= PortState::INIT;
+    let read = state.read_ports.contains(port);
+    let bounced = now.port_state == PortState::INIT && held.port_state != PortState::INIT;
+    if !up || bounced || !read {
+        forget_port(state, port);
+    }
+    state.update_port(port, |info| {
+        info.led_enabled = now.led_enabled;
+        info.is_sm_configuration_started = now.is_sm_configuration_started;
+        info.neighbor_normal = now.neighbor_normal;
+        info.offline_disabled_reason = now.offline_disabled_reason;
+        info.phys_state = now.phys_state;
+        info.port_state = now.port_state;
+        info.link_width_downgrade_tx_active = now.link_width_downgrade_tx_active;
+        info.link_width_downgrade_rx_active = now.link_width_downgrade_rx_active;
+        if !up {
+            info.neighbor_node_guid = Guid(0);
+            info.neighbor_port_num = PortNum(0);
+        }
+    });
+    up && (!read || now.port_state != held.port_state || now.port_state == PortState::INIT)
+}

@@ -1,0 +1,166 @@
+//! Which links both ends agree on, and the order of nodes that does not depend on the order of
+//! answers.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use weft_fabric::{NodeId, PortMask, PortNum, PortRef};
+use weft_wire::sm::PortInfo;
+
+use super::Manager;
+use super::discover::is_up;
+use super::node::NodeState;
+
+/// What one end of a link finds at the other.
+enum End {
+    /// The other end names this one back.
+    Good(PortRef),
+    /// The other end is not known or has no link: it may have changed during the sweep.
+    Missing,
+    /// The other end says something else.
+    Contradicted,
+}
+
+impl Manager {
+    /// Ends discovery: keeps the links on which both ends agree, leaves out what cannot be reached
+    /// over them, and numbers the nodes by a search from the manager's own in order of ports.
+    pub(super) fn settle_links(&mut self) {
+        let links = self.agreed_links();
+        let order = self.reachable(&links);
+        self.renumber(&order, &links);
+    }
+
+    /// For each node, its links by port, in order.
+    fn agreed_links(&mut self) -> Vec<Vec<(PortNum, PortRef)>> {
+        let mut links = Vec::with_capacity(self.nodes.len());
+        let mut faults = Vec::new();
+        let mut missing = 0_u32;
+        for state in &self.nodes {
+            let mut good = Vec::new();
+            for (port, info) in self.cabled_ports(state) {
+                match self.other_end(state, port, info) {
+                    End::Good(peer) => good.push((port, peer)),
+                    End::Missing => missing += 1,
+                    End::Contradicted => faults.push((state.guid, port, info.neighbor_node_guid)),
+                }
+            }
+            links.push(good);
+        }
+        for (guid, port, neighbour) in faults {
+            self.fault(
+                Some(guid),
+                format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
+            );
+            self.sweep.unfinished(format!(
+                "port {port} of node {guid} and its neighbour contradict each other"
+            ));
+        }
+        if missing > 0 {
+            self.sweep.unfinished(format!(
+                "{missing} ports have links whose other ends are not known"
+            ));
+        }
+        links
+    }
+
+    /// The ports of a node that was found, with links that are up.
+    fn cabled_ports<'a>(
+        &self,
+        state: &'a NodeState,
+    ) -> impl Iterator<Item = (PortNum, &'a PortInfo)> + use<'a> {
+        let found = state.seen == self.sweep.number;
+        let node = state.node.as_deref().filter(|_| found);
+        let guid = state.guid;
+        let ports = node.into_iter().flat_map(|node| node.external_ports());
+        ports
+            .map(|(port, end)| (port, &end.info))
+            .filter(move |(_, info)| is_up(info) && info.neighbor_node_guid != guid)
+    }
+
+    fn other_end(&self, state: &NodeState, port: PortNum, info: &PortInfo) -> End {
+        let peer = self.by_guid.get(&info.neighbor_node_guid).copied();
+        let Some(index) = peer.filter(|peer| self.nodes[*peer as usize].seen == self.sweep.number)
+        else {
+            return End::Missing;
+        };
+        let other = &self.nodes[index as usize];
+        let back = other
+            .port(info.neighbor_port_num)
+            .filter(|back| is_up(back));
+        let Some(back) = back.filter(|_| info.neighbor_port_num != PortNum(0)) else {
+            return End::Missing;
+        };
+        let named = back.neighbor_node_guid == state.guid && back.neighbor_port_num == port;
+        let typed = (info.neighbor_node_type == 1) == other.is_switch();
+        match named && typed {
+            true => End::Good(PortRef {
+                node: NodeId(index),
+                port: info.neighbor_port_num,
+            }),
+            false => End::Contradicted,
+        }
+    }
+
+    /// The nodes that agreed links lead to, in the order of a search from the manager's own.
+    fn reachable(&self, links: &[Vec<(PortNum, PortRef)>]) -> Vec<u32> {
+        let mut found = vec![false; self.nodes.len()];
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut queue = VecDeque::from([0_u32]);
+        found[0] = true;
+        while let Some(node) = queue.pop_front() {
+            order.push(node);
+            for (_, peer) in &links[node as usize] {
+                let peer = peer.node.0;
+                // Nobody forwards through an HFI but the manager's own node.
+                if !std::mem::replace(&mut found[peer as usize], true) {
+                    queue.push_back(peer);
+                }
+            }
+        }
+        order
+    }
+
+    fn renumber(&mut self, order: &[u32], links: &[Vec<(PortNum, PortRef)>]) {
+        let mut number = vec![None; self.nodes.len()];
+        for (new, old) in order.iter().enumerate() {
+            number[*old as usize] = Some(NodeId(new as u32));
+        }
+        let mut old: Vec<Option<NodeState>> = self.nodes.drain(..).map(Some).collect();
+        let mut by_guid = BTreeMap::new();
+        for (new, from) in order.iter().enumerate() {
+            let Some(mut state) = old[*from as usize].take() else {
+                continue;
+            };
+            let peers = links[*from as usize].iter().filter_map(|(port, peer)| {
+                let node = number[peer.node.0 as usize]?;
+                Some((*port, PortRef { node, ..*peer }))
+            });
+            set_peers(&mut state, peers);
+            by_guid.insert(state.guid, new as u32);
+            self.nodes.push(state);
+        }
+        self.by_guid = by_guid;
+    }
+}
+
+/// Puts the links into a node, which is copied only where they differ.
+fn set_peers(state: &mut NodeState, peers: impl Iterator<Item = (PortNum, PortRef)>) {
+    let peers: BTreeMap<PortNum, PortRef> = peers.collect();
+    state.good_ports = peers.keys().copied().collect::<PortMask>();
+    let Some(node) = state.node.as_mut() else {
+        return;
+    };
+    let same = node
+        .ports()
+        .all(|(port, end)| end.peer == peers.get(&port).copied());
+    if same {
+        return;
+    }
+    let ports: Vec<PortNum> = node.ports().map(|(port, _)| port).collect();
+    let node = Arc::make_mut(node);
+    for port in ports {
+        if let Some(end) = node.port_mut(port) {
+            end.peer = peers.get(&port).copied();
+        }
+    }
+}

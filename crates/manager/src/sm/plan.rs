@@ -1,0 +1,495 @@
+//! What the fabric should be: LIDs, routes, and the tables of every port.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_fabric::{
+    Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyBuilder,
+};
+use weft_routing::{FatTreeSettings, Routed, Tables, Transition, certify_transition, route};
+use weft_wire::Layout;
+use weft_wire::enums::PortState;
+use weft_wire::sm::PortInfo;
+
+use super::Manager;
+use super::lids::{EndPort, store};
+use super::node::{Lft, TABLE_KINDS};
+use super::settings::members::{Candidate, Members};
+use super::tables::{Kind, TableId};
+use super::wanted::qos::Qos;
+use super::wanted::{buffers, pkeys};
+use crate::io::Output;
+
+/// What the fabric should be.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Nodes and links, with the LIDs that end ports should have.
+    pub topology: Arc<Topology>,
+    /// Base LID and LMC of each node's end port.
+    pub lids: Vec<(Lid, Lmc)>,
+    /// Highest LID in use.
+    pub top: Lid,
+    /// Routes, none when there are none that may be published.
+    pub routed: Option<Routed>,
+    /// With what settings they were made.
+    pub routing: weft_routing::Settings,
+    /// The tables to write one after the other; all switches have one before the next is written.
+    pub steps: Vec<Arc<LinearTables>>,
+    /// Adaptive routing is suspended while tables change.
+    pub pause: bool,
+    /// The tables of each port of each node, in the node's order of ports.
+    pub tables: Vec<Vec<[TableId; TABLE_KINDS]>>,
+    pub qos: Option<Qos>,
+}
+
+impl Plan {
+    /// LID of the manager's own port.
+    pub(super) fn sm_lid(&self) -> Lid {
+        self.lids.first().map_or(Lid(0), |(lid, _)| *lid)
+    }
+
+    /// The table of a switch in a step.
+    pub(super) fn row(&self, step: usize, node: u32) -> Option<&Arc<[u8]>> {
+        let switch = self.topology.switch_index(NodeId(node))?;
+        self.steps.get(step)?.row_shared(switch)
+    }
+}
+
+impl Manager {
+    /// Makes the plan for what was found.
+    pub(super) fn make_plan(&mut self) {
+        self.give_lids();
+        let topology = self.planned_topology();
+        self.plan_routes(topology);
+        self.plan_steps();
+        self.plan_tables();
+    }
+
+    fn give_lids(&mut self) {
+        let settings = self.settings.lids;
+        let ports: Vec<EndPort> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(index, state)| {
+                let port = state.end_port();
+                let enhanced = state.node.as_ref().and_then(|node| node.switch);
+                let lmc = match enhanced {
+                    None => settings.lmc,
+                    Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
+                    Some(_) => Lmc(0),
+                };
+                EndPort {
+                    owner: (state.guid, port),
+                    lmc,
+                    reported: state.port(port).map_or(Lid(0), |info| info.lid),
+                    prescribed: settings.own.filter(|_| index == 0),
+                }
+            })
+            .collect();
+        let given = self.lids.assign(&ports, settings.highest);
+        let without = given.iter().filter(|lid| lid.0 == 0).count();
+        if without > 0 {
+            self.sweep
+                .unfinished(format!("no LID is left for {without} ports"));
+        }
+        let ends = given
+            .iter()
+            .zip(&ports)
+            .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
+        self.plan.top = ends.max().unwrap_or_default();
+        self.plan.lids = given
+            .into_iter()
+            .zip(ports.iter().map(|port| port.lmc))
+            .collect();
+        self.persist_lids();
+    }
+
+    fn persist_lids(&mut self) {
+        let bytes = store::encode(&self.lids, self.settings.subnet_prefix);
+        if bytes != self.persisted {
+            self.persisted.clone_from(&bytes);
+            self.outputs.push_back(Output::Persist(bytes));
+        }
+    }
+
+    /// What was found, with the LIDs that are to be.
+    fn planned_topology(&mut self) -> Topology {
+        let mut builder = TopologyBuilder::new();
+        for (state, (lid, lmc)) in self.nodes.iter().zip(&self.plan.lids) {
+            let Some(node) = state.node.as_ref() else {
+                continue;
+            };
+            let mut node = Arc::clone(node);
+            let port = state.end_port();
+            let held = node.port(port).map(|port| (port.info.lid, port.info.lmc));
+            if held != Some((*lid, *lmc))
+                && let Some(port) = Arc::make_mut(&mut node).port_mut(port)
+            {
+                (port.info.lid, port.info.lmc) = (*lid, *lmc);
+            }
+            // GUIDs are distinct: each node was found by its GUID.
+            let _ = builder.add(node);
+        }
+        // Both ends of each link agreed, so that nothing is one-sided.
+        builder.build().unwrap_or_default()
+    }
+
+    /// Routes, unless nothing has changed that routes depend on.
+    fn plan_routes(&mut self, topology: Topology) {
+        let settings = self.routing_settings(&topology);
+        let same = self.plan.routed.is_some()
+            && self.plan.routing == settings
+            && routes_alike(&self.plan.topology, &topology);
+        self.plan.topology = Arc::new(topology);
+        if same {
+            return;
+        }
+        match route(&self.plan.topology, &settings) {
+            Ok(routed) => {
+                let notes = routed.notes().iter().map(|note| format!("; {note}"));
+                self.sweep.report.routing =
+                    format!("{}{}", routed.engine(), notes.collect::<String>());
+                self.plan.routed = Some(routed);
+            }
+            Err(error) => {
+                self.sweep.report.routing = error.to_string();
+                self.sweep.unfinished(error.to_string());
+                self.plan.routed = None;
+            }
+        }
+        self.plan.routing = settings;
+    }
+
+    fn routing_settings(&self, topology: &Topology) -> weft_routing::Settings {
+        let routing = &self.settings.routing;
+        let tree = &routing.fat_tree;
+        weft_routing::Settings {
+            engine: routing.engine,
+            spine_first: routing.spine_first,
+            fat_tree: FatTreeSettings {
+                tier_count: tree.tier_count,
+                fis_on_same_tier: tree.fis_on_same_tier,
+                core_switches: self
+                    .members(topology, &tree.core_switches)
+                    .map(|(node, _)| node)
+                    .collect(),
+                route_last: self
+                    .members(topology, &tree.route_last)
+                    .map(|(node, port)| PortRef { node, port })
+                    .collect::<BTreeSet<_>>(),
+                pass_through: tree.pass_through,
+                converge: tree.converge,
+            },
+            adaptive: routing.adaptive,
+        }
+    }
+
+    /// The end ports that a set names.
+    fn members<'a>(
+        &'a self,
+        topology: &'a Topology,
+        members: &'a Members,
+    ) -> impl Iterator<Item = (NodeId, PortNum)> + 'a {
+        let none = members.is_empty();
+        let nodes = topology.nodes().filter(move |_| !none);
+        nodes.filter_map(move |(id, node)| {
+            let port = self.nodes[id.0 as usize].end_port();
+            let candidate = candidate(topology, id, node, port);
+            members.contains(&candidate).then_some((id, port))
+        })
+    }
+
+    /// The tables to write, in the order in which that is safe.
+    fn plan_steps(&mut self) {
+        self.plan.steps.clear();
+        self.plan.pause = false;
+        let Some(routed) = &self.plan.routed else {
+            return;
+        };
+        let new = Arc::clone(routed.linear());
+        let groups = Arc::clone(routed.groups());
+        if self.is_forwarding() && self.differs(&new) {
+            let old = self.confirmed_tables();
+            let held = Tables {
+                linear: &old,
+                groups: &self.confirmed_groups(),
+            };
+            let wanted = Tables {
+                linear: &new,
+                groups: &groups,
+            };
+            match certify_transition(&self.plan.topology, held, wanted) {
+                Ok(Transition { plan, .. }) => {
+                    self.plan.pause = plan.pause_adaptive;
+                    // The last phase leads to the new tables; one before it drains entries.
+                    if let [first, _] = plan.phases.as_slice() {
+                        self.plan.steps.push(Arc::new(with_blocks(&old, first)));
+                    }
+                }
+                Err(refusal) => {
+                    self.sweep.report.routing = refusal.to_string();
+                    self.sweep.unfinished(refusal.to_string());
+                    return;
+                }
+            }
+        }
+        self.plan.steps.push(new);
+    }
+
+    /// Whether packets may be under way between switches.
+    fn is_forwarding(&self) -> bool {
+        self.nodes.iter().any(|state| {
+            let active = |node: &Node| {
+                node.external_ports()
+                    .any(|(_, port)| port.info.port_state == PortState::ACTIVE)
+            };
+            state.is_switch() && state.node.as_deref().is_some_and(active)
+        })
+    }
+
+    fn differs(&self, new: &LinearTables) -> bool {
+        let switches = self.plan.topology.switches().iter().enumerate();
+        switches.clone().any(|(index, node)| {
+            let held = &self.nodes[node.0 as usize].lft;
+            match (held, new.row_shared(SwitchIndex(index as u32))) {
+                (Lft::Whole(row), Some(wanted)) => !Arc::ptr_eq(row, wanted) && row != wanted,
+                _ => true,
+            }
+        })
+    }
+
+    /// The tables as the switches have confirmed them.
+    pub(super) fn confirmed_tables(&self) -> LinearTables {
+        let switches = self.plan.topology.switches().iter();
+        LinearTables::new(
+            switches
+                .map(|node| self.nodes[node.0 as usize].lft.row())
+                .collect(),
+        )
+    }
+
+    /// Works out the tables of every port.
+    fn plan_tables(&mut self) {
+        let qos = Qos::new(&self.settings);
+        let mut maker = TableMaker::new(self, &qos);
+        let topology = Arc::clone(&self.plan.topology);
+        let mut all = Vec::with_capacity(topology.len());
+        for (id, node) in topology.nodes() {
+            let of_node = node.ports().map(|(port, end)| {
+                let at = PortRef { node: id, port };
+                maker.port(self, &topology, &qos, node, at, &end.info)
+            });
+            all.push(of_node.collect());
+        }
+        let lost = maker.lost;
+        self.plan.tables = all;
+        self.plan.qos = Some(qos);
+        if lost > 0 {
+            self.sweep.unfinished(format!(
+                "{lost} P_Keys find no place in tables that are too small"
+            ));
+        }
+    }
+}
+
+/// Makes the tables of port after port; what is the same everywhere is made once.
+struct TableMaker {
+    sl_to_sc: TableId,
+    sc_to_sl: TableId,
+    sc_to_vl: TableId,
+    arbitration: Option<(ArbitrationKey, [TableId; 2])>,
+    buffers: Option<(BufferKey, TableId)>,
+    lost: usize,
+}
+
+/// What decides on a port's arbitration: capacities and largest packet.
+type ArbitrationKey = (u8, u8, u8);
+/// What decides on a port's use of its neighbour's buffer.
+type BufferKey = ([u16; 4], [u8; 8]);
+
+impl TableMaker {
+    fn new(manager: &mut Manager, qos: &Qos) -> Self {
+        let mut intern = |bytes: &[u8]| manager.tables.intern(bytes);
+        Self {
+            sl_to_sc: intern(&qos.sl_to_sc().to_bytes()),
+            sc_to_sl: intern(&qos.sc_to_sl().to_bytes()),
+            sc_to_vl: intern(&qos.sc_to_vl().to_bytes()),
+            arbitration: None,
+            buffers: None,
+            lost: 0,
+        }
+    }
+
+    fn port(
+        &mut self,
+        manager: &mut Manager,
+        topology: &Topology,
+        qos: &Qos,
+        node: &Node,
+        at: PortRef,
+        info: &PortInfo,
+    ) -> [TableId; TABLE_KINDS] {
+        let mut ids = [TableId::UNKNOWN; TABLE_KINDS];
+        let neighbour = topology.peer(at).and_then(|peer| topology.port(peer));
+        let is_end = at.port == PortNum(0) || (!node.is_switch() && neighbour.is_some());
+        if is_end {
+            let port = candidate(topology, at.node, node, at.port);
+            let (keys, lost) =
+                pkeys::table(&port, &manager.settings.partitions, node.info.partition_cap);
+            self.lost += lost;
+            ids[Kind::PKeys.index()] = manager.tables.intern(&keys);
+            ids[Kind::SlToSc.index()] = self.sl_to_sc;
+            ids[Kind::ScToSl.index()] = self.sc_to_sl;
+        }
+        if is_end || neighbour.is_some() {
+            for kind in [Kind::ScToVlr, Kind::ScToVlt, Kind::ScToVlnt] {
+                ids[kind.index()] = self.sc_to_vl;
+            }
+        }
+        if let Some(neighbour) = neighbour {
+            let [low, high] = self.arbitration(manager, qos, info);
+            ids[Kind::ArbitrationLow.index()] = low;
+            ids[Kind::ArbitrationHigh.index()] = high;
+            ids[Kind::Buffers.index()] = self.buffers(manager, qos, info, &neighbour.info);
+        }
+        ids
+    }
+
+    fn arbitration(&mut self, manager: &mut Manager, qos: &Qos, info: &PortInfo) -> [TableId; 2] {
+        let key = (
+            info.vl_arbitration_low_cap,
+            info.vl_arbitration_high_cap,
+            info.mtu_cap.0,
+        );
+        if let Some((_, ids)) = self.arbitration.filter(|(made, _)| *made == key) {
+            return ids;
+        }
+        let mut id = |table: Option<[u8; 256]>| {
+            table.map_or(TableId::UNKNOWN, |table| manager.tables.intern(&table))
+        };
+        let ids = [
+            id(qos.arbitration_low(info)),
+            id(qos.arbitration_high(info)),
+        ];
+        self.arbitration = Some((key, ids));
+        ids
+    }
+
+    fn buffers(
+        &mut self,
+        manager: &mut Manager,
+        qos: &Qos,
+        info: &PortInfo,
+        neighbour: &PortInfo,
+    ) -> TableId {
+        let depth = |high: u8, low: u8| u16::from(high) << 8 | u16::from(low);
+        let words = [
+            neighbour.overall_buffer_space,
+            neighbour.vl15_init,
+            depth(info.wire_depth_h, info.wire_depth),
+            depth(neighbour.wire_depth_h, neighbour.wire_depth),
+        ];
+        let bytes = [
+            info.buffer_depth_h,
+            info.buffer_depth,
+            info.mtu_cap.0,
+            neighbour.mtu_cap.0,
+            neighbour.buffer_alloc,
+            info.port_ltp_crc_mode_active,
+            0,
+            0,
+        ];
+        let key = (words, bytes);
+        if let Some((_, id)) = self.buffers.filter(|(made, _)| *made == key) {
+            return id;
+        }
+        let table = buffers::table(info, neighbour, qos, &manager.settings.traffic);
+        let id = table.map_or(TableId::UNKNOWN, |table| manager.tables.intern(&table));
+        self.buffers = Some((key, id));
+        id
+    }
+}
+
+/// A port with what decides on its membership in sets.
+fn candidate<'a>(topology: &Topology, id: NodeId, node: &'a Node, port: PortNum) -> Candidate<'a> {
+    let peer = topology.peer(PortRef { node: id, port });
+    let faces_hfi = peer
+        .and_then(|peer| topology.node(peer.node))
+        .is_some_and(|peer| !peer.is_switch());
+    Candidate {
+        node,
+        port,
+        is_this: id == NodeId(0),
+        faces_hfi,
+    }
+}
+
+/// Whether two topologies get the same routes: the same nodes, links and LIDs.
+fn routes_alike(a: &Topology, b: &Topology) -> bool {
+    a.len() == b.len()
+        && a.nodes().zip(b.nodes()).all(|((id, a_node), (_, b_node))| {
+            let shared = a.node_shared(id).zip(b.node_shared(id));
+            shared.is_some_and(|(a, b)| Arc::ptr_eq(a, b)) || nodes_alike(a_node, b_node)
+        })
+}
+
+fn nodes_alike(a: &Node, b: &Node) -> bool {
+    let switches = match (&a.switch, &b.switch) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            (
+                a.linear_fdb_cap,
+                a.port_group_fdb_cap,
+                a.port_group_cap,
+                a.is_adaptive_routing_supported,
+            ) == (
+                b.linear_fdb_cap,
+                b.port_group_fdb_cap,
+                b.port_group_cap,
+                b.is_adaptive_routing_supported,
+            )
+        }
+        _ => false,
+    };
+    let ids = |node: &Node| {
+        (
+            node.info.node_guid,
+            node.info.system_image_guid,
+            node.description,
+        )
+    };
+    switches
+        && ids(a) == ids(b)
+        && a.ports().len() == b.ports().len()
+        && a.ports().zip(b.ports()).all(|((_, a), (_, b))| {
+            let rate = |info: &PortInfo| {
+                (
+                    info.link_width_active,
+                    info.link_speed_active,
+                    info.link_width_downgrade_tx_active,
+                )
+            };
+            a.peer == b.peer
+                && (a.info.lid, a.info.lmc) == (b.info.lid, b.info.lmc)
+                && (a.peer.is_none() || rate(&a.info) == rate(&b.info))
+        })
+}
+
+/// Tables with some blocks replaced.
+fn with_blocks(tables: &LinearTables, blocks: &[weft_routing::BlockWrite]) -> LinearTables {
+    let mut rows: Vec<Vec<u8>> = (0..tables.len())
+        .map(|switch| tables.row(SwitchIndex(switch as u32)).to_vec())
+        .collect();
+    for write in blocks {
+        let Some(row) = rows.get_mut(write.switch.0 as usize) else {
+            continue;
+        };
+        let start = write.block as usize * write.entries.len();
+        if row.len() < start + write.entries.len() {
+            row.resize(start + write.entries.len(), weft_fabric::UNREACHABLE);
+        }
+        row[start..start + write.entries.len()].copy_from_slice(&write.entries);
+    }
+    LinearTables::new(rows.into_iter().map(Arc::from).collect())
+}

@@ -1,0 +1,539 @@
+//! Writing what differs: settings and tables of ports, and SwitchInfo.
+//!
+//! A stage goes through its items in a fixed order; `cursor` is the next one. Items that are
+//! already as they should be cost nothing.
+
+use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
+use weft_wire::sm::{AttributeId, PortInfo, PortModifier, PortStateInfo, SwitchInfo};
+
+use super::Manager;
+use super::node::{NodeState, Stage, TABLE_KINDS};
+use super::settings::{Least, LinkPolicy};
+use super::tables::{Kind, TableId};
+use super::wanted::port::{Context, Place, same_settings, to_set, wanted};
+use super::wanted::switch;
+
+/// Times that a stage starts over for a device that does not do as told.
+const REPEATS_MAX: u32 = 2;
+
+/// What became of an item.
+enum Item {
+    /// It is in the batch, or there is nothing to do.
+    Next,
+    /// It does not fit into the batch any more.
+    Full,
+    /// There are no more items.
+    End,
+}
+
+impl Manager {
+    /// Gives every node that answered its work.
+    pub(super) fn begin_program(&mut self) {
+        let number = self.sweep.number;
+        for node in 0..self.nodes.len() as u32 {
+            let state = &mut self.nodes[node as usize];
+            if state.answered != number || state.failed {
+                continue;
+            }
+            let stage = match needs_comparison(state) {
+                true => Stage::Compare,
+                false => Stage::WriteNode,
+            };
+            state.enter(stage);
+            self.make_ready(node);
+        }
+    }
+
+    /// The port at the other end of a good link.
+    pub(super) fn peer(&self, node: u32, port: PortNum) -> Option<PortRef> {
+        self.plan.topology.peer(PortRef {
+            node: NodeId(node),
+            port,
+        })
+    }
+
+    /// What is confirmed of the port at the other end of a good link.
+    pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&NodeState, &PortInfo)> {
+        let peer = self.peer(node, port)?;
+        let state = self.nodes.get(peer.node.0 as usize)?;
+        state.port(peer.port).map(|info| (state, info))
+    }
+
+    /// PortInfo of a port as it should be, none for a port that the manager leaves alone.
+    pub(super) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
+        let state = &self.nodes[node as usize];
+        let held = state.port(port)?;
+        let neighbour = self.peer_info(node, port);
+        let place = match (state.is_switch(), port.0) {
+            (true, 0) => Place::Management,
+            (true, _) => Place::External,
+            (false, _) => Place::Hfi,
+        };
+        if place != Place::Management {
+            neighbour?;
+        }
+        let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
+        let policy = self.policy(state.is_switch(), neighbour.map(|(peer, _)| peer));
+        if !neighbour.is_none_or(|(_, far)| allows(policy, held, far)) {
+            return None;
+        }
+        let (lid, lmc) = match (place, self.peer(node, port)) {
+            (Place::External, Some(peer)) if faces_hfi => self.plan.lids[peer.node.0 as usize],
+            (Place::External, _) => (Lid(0), Lmc(0)),
+            _ => self.plan.lids[node as usize],
+        };
+        let guest = faces_hfi
+            && place == Place::External
+            && neighbour.is_some_and(|(_, far)| !far.mgmt_allowed);
+        let context = Context {
+            settings: &self.settings,
+            qos: self.plan.qos.as_ref()?,
+            sm_lid: self.plan.sm_lid(),
+            place,
+            lid,
+            lmc,
+            neighbour: neighbour.map(|(_, info)| info),
+            faces_guest: guest,
+            policy,
+        };
+        Some(wanted(held, &context))
+    }
+
+    fn policy(&self, is_switch: bool, peer: Option<&NodeState>) -> &LinkPolicy {
+        match is_switch && peer.is_none_or(NodeState::is_switch) {
+            true => &self.settings.switch_links,
+            false => &self.settings.hfi_links,
+        }
+    }
+
+    /// PortInfo to be written, none where the port holds it already.
+    fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
+        let wanted = self.wanted_port(node, port)?;
+        let held = self.nodes[node as usize].port(port)?;
+        (!same_settings(&wanted, held)).then(|| to_set(&wanted))
+    }
+
+    /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already.
+    fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
+        let state = &self.nodes[node as usize];
+        let wanted = self.wanted_table(node, port, kind);
+        match state.tables(port).ids[kind.index()] == wanted {
+            true => TableId::UNKNOWN,
+            false => wanted,
+        }
+    }
+
+    pub(super) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
+        let index = self.nodes[node as usize].port_index(port);
+        let tables = self
+            .plan
+            .tables
+            .get(node as usize)
+            .and_then(|ports| ports.get(index));
+        tables.map_or(TableId::UNKNOWN, |ids| ids[kind.index()])
+    }
+
+    /// Puts items into the batch until it is full.
+    fn fill(&mut self, node: u32, set: bool, item: impl Fn(&mut Self, u32, u32) -> Item) -> bool {
+        self.start_batch(node, set);
+        loop {
+            let cursor = self.nodes[node as usize].cursor;
+            match item(self, node, cursor) {
+                Item::Next => self.nodes[node as usize].cursor += 1,
+                Item::Full | Item::End => return !self.batch.is_empty(),
+            }
+        }
+    }
+
+    /// Settings of an HFI; SwitchInfo, port 0, and what all ports of a switch share.
+    pub(super) fn next_node_write(&mut self, node: u32) -> bool {
+        match self.nodes[node as usize].is_switch() {
+            true => self.fill(node, true, Self::switch_item),
+            false => self.fill(node, true, Self::hfi_item),
+        }
+    }
+
+    fn hfi_item(&mut self, node: u32, cursor: u32) -> Item {
+        let port = self.nodes[node as usize].end_port();
+        match cursor as usize {
+            0 => self.push_port(node, port),
+            item @ 1..=TABLE_KINDS => self.push_table(node, port, Kind::ALL[item - 1]),
+            item if item == TABLE_KINDS + 1 => self.push_arm(node, port),
+            _ => Item::End,
+        }
+    }
+
+    /// Arms an HFI's port behind all its settings: the agent stops at the first that fails.
+    fn push_arm(&mut self, node: u32, port: PortNum) -> Item {
+        let armed = PortStateInfo {
+            port_state: PortState::ARMED,
+            ..PortStateInfo::default()
+        };
+        if !self.may_arm(node, port) {
+            return Item::Next;
+        }
+        let modifier = PortModifier::one(port).bits();
+        let len = PortStateInfo::LEN;
+        self.pushed(AttributeId::PORT_STATE_INFO, modifier, len, |to| {
+            armed.encode(to)
+        })
+    }
+
+    fn switch_item(&mut self, node: u32, cursor: u32) -> Item {
+        let all_tables = 2 + TABLE_KINDS;
+        match cursor as usize {
+            0 => self.push_switch(node),
+            1 => self.push_port(node, PortNum(0)),
+            item if item < all_tables => self.push_table(node, PortNum(0), Kind::ALL[item - 2]),
+            item if item < all_tables + TABLE_KINDS => {
+                self.push_shared_table(node, Kind::ALL[item - all_tables])
+            }
+            item if item == all_tables + TABLE_KINDS => self.push_shared_port(node),
+            _ => Item::End,
+        }
+    }
+
+    fn pushed(
+        &mut self,
+        attribute: AttributeId,
+        modifier: u32,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Item {
+        match self.batch.push(attribute, modifier, len, fill) {
+            true => Item::Next,
+            false => Item::Full,
+        }
+    }
+
+    /// SwitchInfo of a switch as it should be.
+    pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
+        let held = self.nodes[node as usize].node.as_ref()?.switch?;
+        let routing = self.settings.routing.adaptive.as_ref();
+        Some(switch::wanted(
+            &held,
+            &self.settings.traffic,
+            self.plan.top,
+            routing,
+            pause,
+        ))
+    }
+
+    fn push_switch(&mut self, node: u32) -> Item {
+        let state = &self.nodes[node as usize];
+        let held = state.node.as_ref().and_then(|node| node.switch);
+        let pause = self.plan.pause || self.groups_differ(node);
+        let Some((held, wanted)) = held.zip(self.wanted_switch(node, pause)) else {
+            return Item::Next;
+        };
+        if switch::same_settings(&held, &wanted) {
+            return Item::Next;
+        }
+        self.pushed(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
+            wanted.encode(to)
+        })
+    }
+
+    fn push_port(&mut self, node: u32, port: PortNum) -> Item {
+        match self.port_to_write(node, port) {
+            Some(info) => {
+                let modifier = PortModifier::one(port).bits();
+                self.pushed(AttributeId::PORT_INFO, modifier, PortInfo::LEN, |to| {
+                    info.encode(to)
+                })
+            }
+            None => Item::Next,
+        }
+    }
+
+    fn push_table(&mut self, node: u32, port: PortNum, kind: Kind) -> Item {
+        let id = self.table_to_write(node, port, kind);
+        if id == TableId::UNKNOWN {
+            return Item::Next;
+        }
+        let modifier = kind.modifier(port, 1, false);
+        let content = self.tables.content(id);
+        match self
+            .batch
+            .push(kind.attribute(), modifier, kind.len(), |to| {
+                to.copy_from_slice(content)
+            }) {
+            true => Item::Next,
+            false => Item::Full,
+        }
+    }
+
+    /// Whether one Set may go to all external ports of a switch: none of them carries data.
+    fn is_quiet(&self, node: u32) -> bool {
+        let ports = self.nodes[node as usize].node.as_deref();
+        ports.is_some_and(|node| {
+            node.external_ports()
+                .all(|(_, port)| port.info.port_state <= PortState::INIT)
+        })
+    }
+
+    /// The ports of a switch that have good links.
+    pub(super) fn linked_ports(&self, node: u32) -> impl Iterator<Item = PortNum> + use<> {
+        let good = self.nodes[node as usize].good_ports;
+        (1..=self.nodes[node as usize].num_ports())
+            .map(PortNum)
+            .filter(move |port| good.contains(*port))
+    }
+
+    /// One Set for all external ports where all need the same table.
+    fn push_shared_table(&mut self, node: u32, kind: Kind) -> Item {
+        if !kind.has_all_ports() || !self.is_quiet(node) {
+            return Item::Next;
+        }
+        let mut wanted = self
+            .linked_ports(node)
+            .map(|port| self.table_to_write(node, port, kind));
+        let first = wanted.next().unwrap_or(TableId::UNKNOWN);
+        let mut others = wanted.peekable();
+        let several = others.peek().is_some() && others.all(|id| id == first);
+        if first == TableId::UNKNOWN || !several {
+            return Item::Next;
+        }
+        let modifier = kind.modifier(PortNum(1), 1, true);
+        let content = self.tables.content(first);
+        match self
+            .batch
+            .push(kind.attribute(), modifier, kind.len(), |to| {
+                to.copy_from_slice(content)
+            }) {
+            true => Item::Next,
+            false => Item::Full,
+        }
+    }
+
+    /// One Set for all external ports where most need the same PortInfo; the others get theirs
+    /// afterwards.
+    fn push_shared_port(&mut self, node: u32) -> Item {
+        if !self.is_quiet(node) {
+            return Item::Next;
+        }
+        let towards_switch = self.linked_ports(node).filter(|port| {
+            self.peer_info(node, *port)
+                .is_some_and(|(peer, _)| peer.is_switch())
+        });
+        let mut needed = towards_switch.filter_map(|port| self.port_to_write(node, port));
+        let Some(first) = needed.next().filter(|_| needed.next().is_some()) else {
+            return Item::Next;
+        };
+        let modifier = PortModifier {
+            all_ports: true,
+            ..PortModifier::one(PortNum(1))
+        }
+        .bits();
+        self.pushed(AttributeId::PORT_INFO, modifier, PortInfo::LEN, |to| {
+            first.encode(to)
+        })
+    }
+
+    /// What single ports of a switch need: tables of neighbouring ports together, then PortInfo.
+    pub(super) fn next_port_write(&mut self, node: u32) -> bool {
+        self.start_batch(node, true);
+        let ports = u32::from(self.nodes[node as usize].num_ports());
+        let tables = TABLE_KINDS as u32 * ports;
+        loop {
+            let cursor = self.nodes[node as usize].cursor;
+            let port = PortNum((cursor % ports.max(1)) as u8 + 1);
+            let advance = if cursor < tables {
+                self.push_run(node, port, Kind::ALL[(cursor / ports) as usize])
+            } else if cursor < tables + ports {
+                match self.push_port(node, port) {
+                    Item::Next => Some(1),
+                    _ => None,
+                }
+            } else {
+                None
+            };
+            match advance {
+                Some(count) => self.nodes[node as usize].cursor += u32::from(count),
+                None => return !self.batch.is_empty(),
+            }
+        }
+    }
+
+    /// Writes a table of `port` and of those after it that need one of that kind too; returns how
+    /// many ports are done, none when the batch is full.
+    fn push_run(&mut self, node: u32, port: PortNum, kind: Kind) -> Option<u8> {
+        let last = self.nodes[node as usize].num_ports();
+        let ids: Vec<TableId> = (port.0..=last)
+            .take(usize::from(kind.ports_max()))
+            .map(|port| self.table_to_write(node, PortNum(port), kind))
+            .take_while(|id| *id != TableId::UNKNOWN)
+            .collect();
+        if ids.is_empty() {
+            return Some(1);
+        }
+        let count = ids.len() as u8;
+        let modifier = kind.modifier(port, count, false);
+        let len = kind.stride() * (ids.len() - 1) + kind.len();
+        let tables = &self.tables;
+        let fits = self.batch.push(kind.attribute(), modifier, len, |to| {
+            for (block, id) in to.chunks_mut(kind.stride()).zip(&ids) {
+                let content = tables.content(*id);
+                block[..content.len()].copy_from_slice(content);
+            }
+        });
+        fits.then_some(count)
+    }
+
+    /// Reads the tables of ports that carry data already, to compare them with what they should be.
+    pub(super) fn next_comparison(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let state = &self.nodes[node as usize];
+        let (first, count) = match state.is_switch() {
+            true => (0, u32::from(state.num_ports()) + 1),
+            false => (state.end_port().0, 1),
+        };
+        loop {
+            let cursor = self.nodes[node as usize].cursor;
+            if cursor >= TABLE_KINDS as u32 * count {
+                return !self.batch.is_empty();
+            }
+            let kind = Kind::ALL[(cursor / count) as usize];
+            let port = PortNum(first + (cursor % count) as u8);
+            let unknown =
+                self.nodes[node as usize].tables(port).ids[kind.index()] == TableId::UNKNOWN;
+            let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
+            if unknown && wanted && is_live(&self.nodes[node as usize], port) {
+                let modifier = kind.modifier(port, 1, false);
+                if !self.batch.get(kind.attribute(), modifier, kind.len()) {
+                    return true;
+                }
+            }
+            self.nodes[node as usize].cursor += 1;
+        }
+    }
+
+    /// What follows a stage of writing that is done; says whether the node goes on at once.
+    pub(super) fn after_writing(&mut self, now: Tick, node: u32) -> bool {
+        let stage = self.nodes[node as usize].stage;
+        if stage != Stage::Compare && self.is_left_over(node) {
+            let state = &mut self.nodes[node as usize];
+            state.cursor = 0;
+            state.repeats += 1;
+            if state.repeats <= REPEATS_MAX {
+                return true;
+            }
+            self.does_not_obey(now, node, stage);
+            if self.nodes[node as usize].failed {
+                return false;
+            }
+        }
+        let is_switch = self.nodes[node as usize].is_switch();
+        let next = match (stage, is_switch) {
+            (Stage::Compare, _) => Stage::WriteNode,
+            (Stage::WriteNode, true) => Stage::WritePorts,
+            (Stage::WritePorts, _) => Stage::WriteTable,
+            (Stage::WriteTable, _) => self.after_table(node),
+            (Stage::WriteGroups, _) => Stage::Resume,
+            (Stage::Resume, _) => Stage::Arm,
+            _ => Stage::Ready,
+        };
+        self.nodes[node as usize].enter(next);
+        next != Stage::Ready
+    }
+
+    /// Whether something of the stage that has just been gone through is still to be written.
+    fn is_left_over(&mut self, node: u32) -> bool {
+        let state = &mut self.nodes[node as usize];
+        if state.cursor == 0 {
+            return false;
+        }
+        let (stage, cursor) = (state.stage, std::mem::take(&mut state.cursor));
+        let left = match stage {
+            Stage::WriteNode => self.next_node_write(node),
+            Stage::WritePorts => self.next_port_write(node),
+            Stage::WriteTable => self.next_table_write(node),
+            Stage::WriteGroups => self.next_group_write(node),
+            Stage::Resume => self.next_resume(node),
+            _ => false,
+        };
+        self.nodes[node as usize].cursor = cursor;
+        left
+    }
+
+    /// A device confirms what it was told with other values, again and again.
+    fn does_not_obey(&mut self, now: Tick, node: u32, stage: Stage) {
+        let guid = self.nodes[node as usize].guid;
+        let what = match stage {
+            Stage::WriteTable => "its forwarding table",
+            Stage::WriteGroups | Stage::Resume => "its adaptive routing",
+            _ => "its settings",
+        };
+        self.fault(
+            Some(guid),
+            format!("does not take over {what}: answers with other values"),
+        );
+        self.sweep
+            .unfinished(format!("node {guid} does not take over {what}"));
+        // Ports work with a setting that differs; a table that differs leads packets astray.
+        if matches!(stage, Stage::WriteTable | Stage::WriteGroups) || !self.has_its_lid(node) {
+            self.give_up(now, node);
+        }
+    }
+
+    /// Whether a node has confirmed the LID that it is to have.
+    pub(super) fn has_its_lid(&self, node: u32) -> bool {
+        let state = &self.nodes[node as usize];
+        let held = state
+            .port(state.end_port())
+            .map(|info| (info.lid, info.lmc));
+        let wanted = self.plan.lids.get(node as usize).copied();
+        wanted.is_some_and(|(lid, _)| lid.0 != 0) && held == wanted
+    }
+}
+
+/// A port that was in use before this manager knew it.
+fn is_live(state: &NodeState, port: PortNum) -> bool {
+    state.port(port).is_some_and(|info| match port.0 {
+        0 => info.lid.0 != 0,
+        _ => info.port_state >= PortState::ARMED,
+    })
+}
+
+fn needs_comparison(state: &NodeState) -> bool {
+    let ports = state
+        .node
+        .as_deref()
+        .map(|node| node.ports())
+        .into_iter()
+        .flatten();
+    ports
+        .into_iter()
+        .any(|(port, _)| is_live(state, port) && state.tables(port).ids.contains(&TableId::UNKNOWN))
+}
+
+/// Whether a link may carry data.
+fn allows(policy: &LinkPolicy, a: &PortInfo, b: &PortInfo) -> bool {
+    let width = match policy.width {
+        Least::Any => 0,
+        Least::Supported => LinkWidth(a.link_width_supported.0 & b.link_width_supported.0).lanes(),
+        Least::Of(width) => width.lanes(),
+    };
+    let speed = match policy.speed {
+        Least::Any => 0,
+        Least::Supported => best(a.link_speed_supported.0 & b.link_speed_supported.0),
+        Least::Of(speed) => speed.lane_mbps(),
+    };
+    let lanes = a.link_width_active.lanes();
+    let dropped = lanes.saturating_sub(a.link_width_downgrade_tx_active.lanes());
+    lanes >= width
+        && a.link_speed_active.lane_mbps() >= speed
+        && dropped <= u32::from(policy.max_dropped_lanes)
+}
+
+/// The rate of a lane at the best speed of a set.
+fn best(speeds: u16) -> u32 {
+    let each = (0..16)
+        .map(|bit| speeds & 1 << bit)
+        .filter(|speed| *speed != 0);
+    each.map(|speed| LinkSpeed(speed).lane_mbps())
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,154 @@
+//! What readers see: nodes and links as both ends confirmed them, tables as the switches did.
+
+use std::sync::Arc;
+
+use weft_fabric::{LinearTables, NodeId, PortRef, SmRecord, Snapshot, Topology, TopologyBuilder};
+use weft_wire::enums::SmState;
+
+use super::Manager;
+use crate::io::{Event, Output};
+
+/// Events of one kind that one change of the fabric causes; a reader of snapshots sees the rest.
+const EVENTS_MAX: usize = 4_096;
+
+impl Manager {
+    /// Publishes the fabric as it is now, unless it is as it was.
+    pub(super) fn publish(&mut self) {
+        let topology = self.confirmed_topology();
+        let linear = self.confirmed_tables();
+        let groups = self.confirmed_groups();
+        let sms = self.sm_records();
+        let before = &self.snapshot;
+        let same = before.generation > 0
+            && same_topology(&before.topology, &topology)
+            && same_tables(&before.linear, &linear)
+            && *before.groups == groups
+            && same_sms(&before.sms, &sms);
+        if same {
+            return;
+        }
+        let snapshot = Arc::new(Snapshot {
+            generation: before.generation + 1,
+            unix_time: 0,
+            topology: Arc::new(topology),
+            linear: Arc::new(linear),
+            groups: Arc::new(groups),
+            sms,
+        });
+        let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
+        self.tell_changes(&before.topology, &snapshot.topology);
+        self.outputs.push_back(Output::Publish(snapshot));
+    }
+
+    fn confirmed_topology(&self) -> Topology {
+        let mut builder = TopologyBuilder::new();
+        for node in self.nodes.iter().filter_map(|state| state.node.as_ref()) {
+            // GUIDs are distinct: each node was found by its GUID.
+            let _ = builder.add(Arc::clone(node));
+        }
+        // Both ends of each link agreed, so that nothing is one-sided.
+        builder.build().unwrap_or_default()
+    }
+
+    fn sm_records(&self) -> Vec<SmRecord> {
+        let own = self
+            .nodes
+            .first()
+            .and_then(|state| Some((state, state.node.as_ref()?)));
+        let election = self.settings.election;
+        let record = own.map(|(state, node)| SmRecord {
+            port: PortRef {
+                node: NodeId(0),
+                port: state.end_port(),
+            },
+            lid: state
+                .port(state.end_port())
+                .map(|info| info.lid)
+                .unwrap_or_default(),
+            port_guid: node.info.port_guid,
+            state: SmState::MASTER,
+            priority: election.priority.max(election.elevated_priority),
+            sm_key: election.sm_key,
+            act_count: self.act_count(),
+        });
+        record.into_iter().collect()
+    }
+
+    fn tell_changes(&mut self, before: &Topology, after: &Topology) {
+        let gone = missing_nodes(before, after);
+        let come = missing_nodes(after, before);
+        let vanished = gone.map(|(node, name)| Event::NodeVanished { node, name });
+        let appeared = come.map(|(node, name)| Event::NodeAppeared { node, name });
+        let nodes: Vec<Event> = vanished.chain(appeared).collect();
+        let gone = missing_links(before, after).map(|(a, b)| Event::LinkVanished { a, b });
+        let come = missing_links(after, before).map(|(a, b)| Event::LinkAppeared { a, b });
+        let links: Vec<Event> = gone.chain(come).collect();
+        nodes
+            .into_iter()
+            .chain(links)
+            .for_each(|event| self.event(event));
+    }
+}
+
+type End = (weft_fabric::Guid, weft_fabric::PortNum);
+
+/// Nodes of `a` that `b` lacks.
+fn missing_nodes<'a>(
+    a: &'a Topology,
+    b: &'a Topology,
+) -> impl Iterator<Item = (weft_fabric::Guid, String)> + 'a {
+    let missing = a.nodes().filter(|(_, node)| b.find(node.guid()).is_none());
+    missing
+        .take(EVENTS_MAX)
+        .map(|(_, node)| (node.guid(), node.name().to_string()))
+}
+
+/// Links of `a` that `b` lacks.
+fn missing_links<'a>(a: &'a Topology, b: &'a Topology) -> impl Iterator<Item = (End, End)> + 'a {
+    let end = |at: PortRef| a.node(at.node).map(|node| (node.guid(), at.port));
+    let ends = a
+        .links()
+        .filter_map(move |(from, to)| Some((end(from)?, end(to)?)));
+    ends.filter(|(from, to)| !has_link(b, *from, *to))
+        .take(EVENTS_MAX)
+}
+
+fn has_link(topology: &Topology, from: End, to: End) -> bool {
+    let at = |end: End| {
+        topology
+            .find(end.0)
+            .map(|node| PortRef { node, port: end.1 })
+    };
+    let peer = at(from).and_then(|from| topology.peer(from));
+    peer.is_some() && peer == at(to)
+}
+
+fn same_topology(a: &Topology, b: &Topology) -> bool {
+    a.len() == b.len()
+        && (0..a.len() as u32)
+            .map(NodeId)
+            .all(|id| match (a.node_shared(id), b.node_shared(id)) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+                _ => false,
+            })
+}
+
+fn same_tables(a: &LinearTables, b: &LinearTables) -> bool {
+    let rows = (0..a.len() as u32).map(weft_fabric::SwitchIndex);
+    a.len() == b.len()
+        && rows.into_iter().all(
+            |switch| match (a.row_shared(switch), b.row_shared(switch)) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+                _ => false,
+            },
+        )
+}
+
+/// Whether two lists agree but for the activity counters.
+fn same_sms(a: &[SmRecord], b: &[SmRecord]) -> bool {
+    let plain = |record: &SmRecord| SmRecord {
+        act_count: 0,
+        ..record.clone()
+    };
+    a.iter().map(plain).eq(b.iter().map(plain))
+}

@@ -1,0 +1,299 @@
+//! Which node sends next, and what an answer or a timeout leads to.
+//!
+//! Each node has a pipeline of its own: a [`Stage`] and a place in it. A node sends as much as its
+//! window allows, and goes on as its answers come, whatever the others do.
+
+use weft_fabric::Tick;
+use weft_wire::header::{class, method, status};
+use weft_wire::id::{Lid, PKey, Sl};
+use weft_wire::packet::Packet;
+use weft_wire::sm::AttributeId;
+use weft_wire::smp::SmpView;
+
+use super::batch::{Reply, Verdict, replies};
+use super::node::Stage;
+use super::transactions::{Answered, Expired, Target};
+use super::{Manager, Tag};
+use crate::io::{Event, Output};
+
+/// A subnet management datagram for the node at the end of a directed route.
+pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
+    Packet {
+        slid: Lid::PERMISSIVE,
+        dlid: Lid::PERMISSIVE,
+        sl: Sl(0),
+        pkey: PKey::MGMT_FULL,
+        dest_qp: 0,
+        src_qp: 0,
+        mad,
+    }
+}
+
+impl Manager {
+    /// Takes a datagram.
+    pub(super) fn received(&mut self, now: Tick, packet: &Packet) {
+        self.totals.received += 1;
+        let view = match SmpView::parse(&packet.mad) {
+            Ok(view) if packet.dest_qp == 0 => view,
+            _ => {
+                self.totals.unreadable += 1;
+                return;
+            }
+        };
+        match view.header.method {
+            method::TRAP => self.trap(now, packet, &view),
+            method::GET | method::SET if view.attribute() == AttributeId::SM_INFO => {
+                self.sm_info_asked(now, packet, &view);
+            }
+            _ => self.answered(now, packet, &view),
+        }
+    }
+
+    fn answered(&mut self, now: Tick, packet: &Packet, view: &SmpView<'_>) {
+        let on_the_way_back = view.header.mgmt_class == class::SM_LID_ROUTED
+            || view.header.status & status::DIRECTION != 0;
+        let found = match on_the_way_back {
+            true => self.transactions.answer(now, view, &packet.mad),
+            false => None,
+        };
+        let Some(found) = found else {
+            self.totals.stray += 1;
+            return;
+        };
+        match found.tag {
+            Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
+            Tag::Port => self.port_answered(now, &found, view),
+        }
+    }
+
+    fn stage_answered(
+        &mut self,
+        now: Tick,
+        found: &Answered<Tag>,
+        cursor: u32,
+        view: &SmpView<'_>,
+    ) {
+        let node = found.node;
+        self.sweep_outstanding -= 1;
+        let state = &mut self.nodes[node as usize];
+        state.outstanding -= 1;
+        state.answered_at = now;
+        found
+            .round_trip_ns
+            .into_iter()
+            .for_each(|ns| state.round_trip.sample(ns));
+        let Ok(asked) = SmpView::parse(&found.request) else {
+            return;
+        };
+        let mut parts = Vec::with_capacity(8);
+        if let Err(what) = replies(&asked, view, &mut parts) {
+            let guid = state.guid;
+            self.fault(
+                Some(guid),
+                format!("answered {} with {what}", asked.attribute()),
+            );
+            self.give_up(now, node);
+            return;
+        }
+        let set = asked.header.method == method::SET;
+        self.take_replies(now, node, cursor, set, &parts);
+        self.make_ready(node);
+    }
+
+    /// Takes in the attributes of one answer.
+    fn take_replies(&mut self, now: Tick, node: u32, cursor: u32, set: bool, parts: &[Reply<'_>]) {
+        for part in parts {
+            match part.verdict {
+                Verdict::Refused(_) if part.attribute == AttributeId::AGGREGATE => {
+                    let state = &mut self.nodes[node as usize];
+                    state.single = true;
+                    state.cursor = state.cursor.min(cursor);
+                }
+                Verdict::Refused(code) => self.refused(now, node, cursor, set, part, code),
+                Verdict::Done if set => self.confirm(now, node, part),
+                Verdict::Done => self.learn(now, node, part),
+            }
+        }
+    }
+
+    /// Lets every node that may send something send it, then goes on with the sweep where all have
+    /// nothing more to do.
+    pub(super) fn pump(&mut self, now: Tick) {
+        self.wake(now);
+        loop {
+            while self.transactions.has_room() {
+                let Some(node) = self.ready.pop_front() else {
+                    break;
+                };
+                self.nodes[node as usize].queued = false;
+                self.step(now, node);
+            }
+            let idle =
+                self.ready.is_empty() && self.sweep_outstanding == 0 && self.waiting.is_empty();
+            if !idle || !self.advance(now) {
+                return;
+            }
+        }
+    }
+
+    /// Sends what a node has to send, as far as its window and the common one allow.
+    fn step(&mut self, now: Tick, node: u32) {
+        loop {
+            let state = &self.nodes[node as usize];
+            let window = self.transactions.budget().per_target;
+            if state.outstanding >= window || state.wake_at.is_some() || state.stage == Stage::Idle
+            {
+                return;
+            }
+            if !self.transactions.has_room() {
+                self.make_ready(node);
+                return;
+            }
+            let cursor = self.nodes[node as usize].cursor;
+            if self.next_request(node) {
+                self.send_batch(now, node, Tag::Stage { cursor });
+            } else if self.nodes[node as usize].outstanding == 0 {
+                if !self.finish_stage(now, node) {
+                    return;
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Puts the next request of a node into the batch; says whether there is one.
+    fn next_request(&mut self, node: u32) -> bool {
+        match self.nodes[node as usize].stage {
+            Stage::Idle | Stage::Ready => false,
+            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
+                self.next_discovery(node)
+            }
+            Stage::Compare => self.next_comparison(node),
+            Stage::WriteNode => self.next_node_write(node),
+            Stage::WritePorts => self.next_port_write(node),
+            Stage::WriteTable => self.next_table_write(node),
+            Stage::WriteGroups => self.next_group_write(node),
+            Stage::Resume => self.next_resume(node),
+            Stage::Arm => self.next_arm(node),
+            Stage::Activate => self.next_activation(node),
+        }
+    }
+
+    /// Starts a request in the batch.
+    pub(super) fn start_batch(&mut self, node: u32, set: bool) {
+        let aggregates = self.settings.requests.aggregates && !self.nodes[node as usize].single;
+        self.batch.start(set, aggregates);
+    }
+
+    /// Sends the batch to a node.
+    pub(super) fn send_batch(&mut self, now: Tick, node: u32, tag: Tag) {
+        let state = &self.nodes[node as usize];
+        let m_key = state.m_key.unwrap_or(self.settings.m_key);
+        let Ok(mut mad) = self.batch.finish(&state.path, m_key) else {
+            // Paths are bounded when they are made.
+            return;
+        };
+        let target = Target {
+            node,
+            round_trip: state.round_trip,
+            silent: state.answered + 1 < self.sweep.number && state.answered > 0,
+        };
+        self.transactions.begin(now, target, tag, &mut mad);
+        if let Tag::Stage { .. } = tag {
+            self.sweep_outstanding += 1;
+            self.nodes[node as usize].outstanding += 1;
+        }
+        let sets = self.batch.sets();
+        self.sweep.report.sets += sets;
+        for attribute in self.batch.attributes() {
+            self.totals.count(attribute, sets > 0);
+        }
+        self.send(directed_packet(mad));
+    }
+
+    /// Hands a datagram out and counts it.
+    pub(super) fn send(&mut self, packet: Packet) {
+        self.totals.sent += 1;
+        self.sweep.report.sent += 1;
+        self.outputs.push_back(Output::Send(packet));
+    }
+
+    /// Puts a node into the list of those that may send.
+    pub(super) fn make_ready(&mut self, node: u32) {
+        let state = &mut self.nodes[node as usize];
+        if !state.queued && state.stage != Stage::Idle {
+            state.queued = true;
+            self.ready.push_back(node);
+        }
+    }
+
+    /// Lets a node wait until `at` before it sends again.
+    pub(super) fn make_wait(&mut self, node: u32, at: Tick) {
+        let state = &mut self.nodes[node as usize];
+        if state.wake_at.is_none() {
+            state.wake_at = Some(at);
+            self.waiting.insert((at, node));
+        }
+    }
+
+    fn wake(&mut self, now: Tick) {
+        while let Some((at, node)) = self.waiting.first().copied().filter(|(at, _)| *at <= now) {
+            self.waiting.remove(&(at, node));
+            self.nodes[node as usize].wake_at = None;
+            self.make_ready(node);
+        }
+    }
+
+    /// Sends again, or gives up, what was not answered in time.
+    pub(super) fn expire(&mut self, now: Tick) {
+        while let Some(expired) = self.transactions.expire(now) {
+            match expired {
+                Expired::Again(mad) => {
+                    self.totals.retries += 1;
+                    self.sweep.report.retries += 1;
+                    self.send(directed_packet(mad));
+                }
+                Expired::GivenUp {
+                    node,
+                    tag,
+                    request,
+                    attempts,
+                } => {
+                    self.totals.timeouts += 1;
+                    self.sweep.report.timeouts += 1;
+                    match tag {
+                        Tag::Stage { .. } => self.not_answered(now, node, &request),
+                        Tag::Port => self.port_not_answered(now, attempts),
+                    }
+                }
+            }
+        }
+    }
+
+    fn not_answered(&mut self, now: Tick, node: u32, request: &[u8]) {
+        self.sweep_outstanding -= 1;
+        let state = &mut self.nodes[node as usize];
+        state.outstanding -= 1;
+        let (guid, first) = (state.guid, !state.failed);
+        if first {
+            let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());
+            self.event(Event::NodeSilent {
+                node: guid,
+                attribute: attribute.unwrap_or_default(),
+            });
+        }
+        self.give_up(now, node);
+    }
+
+    /// A node does not go on in this sweep.
+    pub(super) fn give_up(&mut self, now: Tick, node: u32) {
+        let state = &mut self.nodes[node as usize];
+        if state.failed {
+            return;
+        }
+        state.failed = true;
+        let during = std::mem::replace(&mut state.stage, Stage::Idle);
+        self.gave_up(now, node, during);
+    }
+}

@@ -1,0 +1,360 @@
+//! What the administrator may choose about the subnet manager: plain data.
+
+pub mod members;
+
+use std::time::Duration;
+
+use weft_fabric::{Lid, Lmc, Sl};
+use weft_routing::{AdaptiveSettings, EngineKind};
+use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
+
+pub use members::{Members, Selector};
+
+use super::transactions::Budget;
+
+/// How to run one fabric. [`Settings::default`] is what the stock opafm.xml says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Upper half of all GIDs (`<SubnetPrefix>`).
+    pub subnet_prefix: u64,
+    /// Key that protects ports' settings (`<MKey>`), 0 for none.
+    pub m_key: u64,
+    /// This manager among others.
+    pub election: Election,
+    /// LIDs.
+    pub lids: LidSettings,
+    /// Routes.
+    pub routing: RoutingSettings,
+    /// Queues and timers of the data path.
+    pub traffic: TrafficSettings,
+    /// When to sweep.
+    pub sweeps: SweepSettings,
+    /// How to talk to agents.
+    pub requests: RequestSettings,
+    /// Which links between a switch and an HFI may carry data (`<HFILinkPolicy>`).
+    pub hfi_links: LinkPolicy,
+    /// Which links between switches may carry data (`<ISLLinkPolicy>`).
+    pub switch_links: LinkPolicy,
+    /// Errors that take a link down (`<DefaultPortErrorAction>`, bits of
+    /// `STL_PORT_INFO.PortErrorAction`).
+    pub port_error_action: u32,
+    /// The partitions of the virtual fabrics, in order of their indexes in P_Key tables. The
+    /// management partition is among them.
+    pub partitions: Vec<Partition>,
+}
+
+/// What SMInfo says of this manager.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Election {
+    /// Key that the subnet managers of one fabric share (`<SmKey>`).
+    pub sm_key: u64,
+    /// 0 to 15 (`<Priority>`).
+    pub priority: u8,
+    /// Priority once it is master, 0 to 15 (`<ElevatedPriority>`).
+    pub elevated_priority: u8,
+}
+
+/// How LIDs are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LidSettings {
+    /// LMC of HFIs, 0 to 7 (`<Lmc>`).
+    pub lmc: Lmc,
+    /// LMC of enhanced switch ports 0, at most `lmc` (`<LmcE0>`).
+    pub lmc_e0: Lmc,
+    /// The manager's own base LID (`<LID>`), none to choose freely.
+    pub own: Option<Lid>,
+    /// Highest unicast LID.
+    pub highest: Lid,
+}
+
+/// How to route.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoutingSettings {
+    /// `<RoutingAlgorithm>`.
+    pub engine: EngineKind,
+    /// `<SpineFirstRouting>`.
+    pub spine_first: bool,
+    /// `<FatTreeTopology>`.
+    pub fat_tree: FatTree,
+    /// `<AdaptiveRouting>`, none when it is off.
+    pub adaptive: Option<AdaptiveSettings>,
+}
+
+/// The section `<FatTreeTopology>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FatTree {
+    /// Tiers of switches, 1 to 10.
+    pub tier_count: u8,
+    /// All HFIs are on the lowest tier.
+    pub fis_on_same_tier: bool,
+    /// Switches of the highest tier.
+    pub core_switches: Members,
+    /// HFIs that are placed after all others.
+    pub route_last: Members,
+    /// Places a destination by its number on its edge switch.
+    pub pass_through: bool,
+    /// Lets all routes to one edge switch meet at one core switch.
+    pub converge: bool,
+}
+
+/// Queues and timers of the data path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrafficSettings {
+    /// How long a packet may stay in a switch: 8 ns · 2^value on the wire (`<SwitchLifetime>`).
+    pub switch_lifetime: u8,
+    /// How long a packet may stay at the head of a queue: 8 ns · 2^value on the wire
+    /// (`<HoqLife>`).
+    pub hoq_life: u8,
+    /// Packets dropped in a row that stall a VL, 0 to 7 (`<VLStallCount>`).
+    pub vl_stall_count: u8,
+    /// Pace of VL15 credits towards HFIs that may not manage, 0 to 21 (`<VL15CreditRate>`).
+    pub vl15_credit_rate: u8,
+    /// Dedicated buffers of each VL in packets of the largest MTU (`<DedicatedVLMemMulti>`).
+    pub dedicated_packets: u8,
+    /// Bytes on the wire in place of what PortInfo says (`<WireDepthOverride>`).
+    pub wire_depth: Option<u32>,
+    /// Bytes in the replay buffer in place of what PortInfo says (`<ReplayDepthOverride>`).
+    pub replay_depth: Option<u32>,
+    /// High bits that mark a multicast LID, 1 to 7 (`<MulticastMask>`).
+    pub multicast_mask: u8,
+}
+
+/// When to sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SweepSettings {
+    /// From the end of one sweep to the next, zero for never (`<SweepInterval>`).
+    pub interval: Duration,
+    /// Traps do not start sweeps (`<IgnoreTraps>`).
+    pub ignore_traps: bool,
+    /// Traps that come sooner than this after a sweep are collected until it has passed
+    /// (`<TrapHoldDown>`).
+    pub trap_hold_down: Duration,
+    /// From a sweep that could not finish all its work to the next; doubled each time up to
+    /// `<SweepInterval>`.
+    pub retry: Duration,
+    /// How long a node that does not answer stays in the fabric while its link is up
+    /// (`<NonRespTimeout>`).
+    pub silent_max: Duration,
+    /// For how many sweeps it stays (`<NonRespMaxCount>`).
+    pub silent_sweeps_max: u32,
+}
+
+/// How to talk to agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestSettings {
+    /// Attempts that are always made (`<MaxAttempts>`).
+    pub attempts: u32,
+    /// Longest wait for one answer (`<RespTimeout>`).
+    pub timeout: Duration,
+    /// First wait while no round trip is known (`<MinRespTimeout>`).
+    pub first_timeout: Duration,
+    /// Shortest wait, however short the measured round trip is.
+    pub floor: Duration,
+    /// Requests outstanding to all nodes together.
+    pub outstanding: usize,
+    /// Requests outstanding to one node (`<SmaBatchSize>`).
+    pub outstanding_per_node: u8,
+    /// Blocks of a forwarding table in one datagram, 1 to 29 (`<LftMultiblock>`).
+    pub table_blocks: u8,
+    /// Several attributes in one datagram where agents can (`<UseAggregateMADs>`).
+    pub aggregates: bool,
+    /// How often a port is asked to activate while its neighbour is not ready
+    /// (`<NeighborNormalRetries>`).
+    pub neighbor_normal_retries: u32,
+}
+
+/// Which links may carry data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkPolicy {
+    /// Lanes that a link may lose while it is up, 0 to 3 (`<MaxDroppedLanes>`).
+    pub max_dropped_lanes: u8,
+    /// Least width in lanes.
+    pub width: Least<LinkWidth>,
+    /// Least speed.
+    pub speed: Least<LinkSpeed>,
+}
+
+/// A least value that is required of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Least<T> {
+    /// None is required.
+    Any,
+    /// The best that both ends support.
+    Supported,
+    /// This one.
+    Of(T),
+}
+
+/// One partition of the fabric, made from the virtual fabrics that share its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// The key without its membership bit, 1 to 0x7FFF.
+    pub key: u16,
+    /// Members are checked: limited ones cannot talk to each other, and switches check packets.
+    pub secured: bool,
+    /// Full members.
+    pub full: Members,
+    /// Limited members.
+    pub limited: Members,
+    /// Its service levels.
+    pub levels: Vec<Level>,
+}
+
+/// A service level with what it is to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// The service level, 0 to 15.
+    pub sl: Sl,
+    /// Share of a link in percent.
+    pub bandwidth: u8,
+    /// Goes before all levels that are not.
+    pub high_priority: bool,
+    /// Largest packet, none for what the links can do.
+    pub max_mtu: Option<Mtu>,
+    /// Flow control is off.
+    pub flow_control_disable: bool,
+    /// How long a packet may stay at the head of a queue, none for the common value.
+    pub hoq_life: Option<u8>,
+}
+
+/// Key of the management partition.
+pub const MANAGEMENT_KEY: u16 = 0x7FFF;
+
+impl Default for FatTree {
+    fn default() -> Self {
+        Self {
+            tier_count: 3,
+            fis_on_same_tier: true,
+            core_switches: Members::default(),
+            route_last: Members::default(),
+            pass_through: false,
+            converge: false,
+        }
+    }
+}
+
+impl Default for LinkPolicy {
+    fn default() -> Self {
+        Self {
+            max_dropped_lanes: 1,
+            width: Least::Supported,
+            speed: Least::Supported,
+        }
+    }
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self {
+            sl: Sl(0),
+            bandwidth: 100,
+            high_priority: false,
+            max_mtu: None,
+            flow_control_disable: false,
+            hoq_life: None,
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            subnet_prefix: 0xFE80_0000_0000_0000,
+            m_key: 0,
+            election: Election::default(),
+            lids: LidSettings {
+                lmc: Lmc(0),
+                lmc_e0: Lmc(0),
+                own: None,
+                highest: Lid::MAX_UNICAST_16,
+            },
+            routing: RoutingSettings {
+                spine_first: true,
+                ..RoutingSettings::default()
+            },
+            traffic: TrafficSettings {
+                switch_lifetime: 13,
+                hoq_life: 11,
+                vl_stall_count: 7,
+                vl15_credit_rate: 18,
+                dedicated_packets: 1,
+                wire_depth: None,
+                replay_depth: None,
+                multicast_mask: 4,
+            },
+            sweeps: SweepSettings::default(),
+            requests: RequestSettings::default(),
+            hfi_links: LinkPolicy::default(),
+            switch_links: LinkPolicy::default(),
+            port_error_action: 0x0017_2000,
+            partitions: stock_partitions(),
+        }
+    }
+}
+
+impl Default for SweepSettings {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(300),
+            ignore_traps: false,
+            trap_hold_down: Duration::from_secs(1),
+            retry: Duration::from_secs(1),
+            silent_max: Duration::from_secs(600),
+            silent_sweeps_max: 3,
+        }
+    }
+}
+
+impl Default for RequestSettings {
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            timeout: Duration::from_millis(250),
+            first_timeout: Duration::from_millis(35),
+            floor: Duration::from_millis(8),
+            outstanding: 256,
+            outstanding_per_node: 2,
+            table_blocks: 29,
+            aggregates: true,
+            neighbor_normal_retries: 10,
+        }
+    }
+}
+
+/// The virtual fabrics Default and Admin of the stock file.
+fn stock_partitions() -> Vec<Partition> {
+    let default = Partition {
+        key: 1,
+        secured: false,
+        full: Members::of([Selector::All]),
+        limited: Members::default(),
+        levels: vec![Level::default()],
+    };
+    let admin = Partition {
+        key: MANAGEMENT_KEY,
+        secured: true,
+        full: Members::of([
+            Selector::HfiDirectConnect,
+            Selector::AllMgmtAllowed,
+            Selector::AllSwitchPort0,
+        ]),
+        limited: Members::of([Selector::All]),
+        levels: vec![Level::default()],
+    };
+    vec![default, admin]
+}
+
+impl RequestSettings {
+    pub(crate) fn budget(&self) -> Budget {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Budget {
+            total: self.outstanding.clamp(1, 65_535),
+            per_target: self.outstanding_per_node.max(1),
+            first_timeout_ns: nanos(self.first_timeout),
+            floor_ns: nanos(self.floor),
+            ceiling_ns: nanos(self.timeout),
+            attempts: self.attempts.max(1),
+            patience_ns: nanos(self.timeout).saturating_mul(u64::from(self.attempts.max(1))),
+        }
+    }
+}

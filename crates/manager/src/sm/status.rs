@@ -1,0 +1,104 @@
+//! What the manager tells of itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use weft_wire::sm::AttributeId;
+
+use super::Manager;
+use crate::io::SweepPhase;
+
+/// Requests of one attribute since the start, those inside of Aggregates included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttributeCount {
+    /// The attribute.
+    pub attribute: AttributeId,
+    /// Reads.
+    pub gets: u64,
+    /// Writes.
+    pub sets: u64,
+}
+
+/// The state of the manager at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// What it does at present; none between sweeps.
+    pub phase: Option<SweepPhase>,
+    /// Number of the sweep under way, or of the last one.
+    pub sweep: u64,
+    /// Requests that wait for their answers.
+    pub outstanding: usize,
+    /// Datagrams sent since the start, retries included.
+    pub sent: u64,
+    /// Datagrams received since the start.
+    pub received: u64,
+    /// Datagrams sent again since the start.
+    pub retries: u64,
+    /// Requests that were never answered.
+    pub timeouts: u64,
+    /// Answers that nobody waited for: late, duplicate, or forged.
+    pub stray: u64,
+    /// Datagrams that could not be read, or that were for another class.
+    pub unreadable: u64,
+    /// Traps received.
+    pub traps: u64,
+    /// Faults of devices.
+    pub faults: u64,
+    /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
+    pub round_trip_ns: Option<u64>,
+    /// Requests by attribute, in order of its number.
+    pub by_attribute: Vec<AttributeCount>,
+}
+
+/// Counters since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub sent: u64,
+    pub received: u64,
+    pub retries: u64,
+    pub timeouts: u64,
+    pub stray: u64,
+    pub unreadable: u64,
+    pub traps: u64,
+    pub faults: u64,
+    by_attribute: BTreeMap<AttributeId, (u64, u64)>,
+}
+
+impl Totals {
+    /// Counts one attribute of a request.
+    pub(crate) fn count(&mut self, attribute: AttributeId, set: bool) {
+        let (gets, sets) = self.by_attribute.entry(attribute).or_default();
+        *(if set { sets } else { gets }) += 1;
+    }
+}
+
+impl Manager {
+    /// The state of the manager at this moment.
+    pub fn status(&self) -> Status {
+        let totals = &self.totals;
+        let by_attribute =
+            totals
+                .by_attribute
+                .iter()
+                .map(|(attribute, (gets, sets))| AttributeCount {
+                    attribute: *attribute,
+                    gets: *gets,
+                    sets: *sets,
+                });
+        Status {
+            phase: self.sweep.phase(),
+            sweep: self.sweep.number,
+            outstanding: self.transactions.outstanding(),
+            sent: totals.sent,
+            received: totals.received,
+            retries: totals.retries,
+            timeouts: totals.timeouts,
+            stray: totals.stray,
+            unreadable: totals.unreadable,
+            traps: totals.traps,
+            faults: totals.faults,
+            round_trip_ns: self.transactions.overall().smoothed_ns(),
+            by_attribute: by_attribute.collect(),
+        }
+    }
+}

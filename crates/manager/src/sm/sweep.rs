@@ -1,0 +1,273 @@
+//! The phases of a sweep, and what starts one.
+
+use std::time::Duration;
+
+use weft_fabric::Tick;
+use weft_wire::enums::PortState;
+
+use super::Manager;
+use super::node::Stage;
+use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
+
+/// Things left to do that a report lists; the rest is counted.
+const UNFINISHED_MAX: usize = 64;
+/// Longest wait from an unfinished sweep to the next where no sweeps are scheduled.
+const RETRY_MAX: Duration = Duration::from_secs(300);
+
+/// Where the sweep is, and when the next one is due.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    phase: Option<SweepPhase>,
+    /// Counts up from 1 with each sweep.
+    pub number: u64,
+    started: Tick,
+    phase_started: Tick,
+    pub report: SweepReport,
+    more_unfinished: usize,
+    /// Which of the plan's tables is being written.
+    pub step: usize,
+    /// Faults of devices in this sweep.
+    pub faults: u32,
+    /// When the next sweep is due, and why.
+    next: Option<(Tick, SweepReason)>,
+    /// Unfinished sweeps in a row.
+    unfinished_in_a_row: u32,
+    ever: bool,
+}
+
+impl Sweep {
+    /// What the sweep does at present, none between sweeps.
+    pub(super) fn phase(&self) -> Option<SweepPhase> {
+        self.phase
+    }
+
+    /// Notes what could not be done.
+    pub(super) fn unfinished(&mut self, what: String) {
+        if self.report.unfinished.len() < UNFINISHED_MAX {
+            self.report.unfinished.push(what);
+        } else {
+            self.more_unfinished += 1;
+        }
+    }
+
+    /// Makes the next sweep due at `at`, or leaves it due earlier.
+    fn want(&mut self, at: Tick, reason: SweepReason) {
+        match self.next {
+            Some((due, _)) if due <= at => {}
+            _ => self.next = Some((at, reason)),
+        }
+    }
+}
+
+impl Manager {
+    /// When the next sweep begins, none during a sweep.
+    pub(super) fn sweep_due(&self) -> Option<Tick> {
+        let idle = self.sweep.phase.is_none();
+        let first = (!self.sweep.ever).then_some(Tick(0));
+        first.or(self.sweep.next.map(|(at, _)| at)).filter(|_| idle)
+    }
+
+    /// Asks for a sweep: now, or after the one under way. Traps wait until the hold-down time since
+    /// the last sweep's start is over.
+    pub(super) fn request_sweep(&mut self, now: Tick, reason: SweepReason) {
+        let at = match reason {
+            SweepReason::Trap if self.sweep.number > 0 => {
+                now.max(self.sweep.started + self.settings.sweeps.trap_hold_down)
+            }
+            _ => now,
+        };
+        self.sweep.want(at, reason);
+    }
+
+    /// Begins the sweep that is due.
+    pub(super) fn start_due_sweep(&mut self, now: Tick) {
+        if self.sweep_due().is_none_or(|due| due > now) {
+            return;
+        }
+        let reason = self
+            .sweep
+            .next
+            .take()
+            .map_or(SweepReason::Start, |(_, reason)| reason);
+        let reason = if self.sweep.ever {
+            reason
+        } else {
+            SweepReason::Start
+        };
+        let sweep = &mut self.sweep;
+        sweep.ever = true;
+        sweep.number += 1;
+        (sweep.started, sweep.phase_started) = (now, now);
+        (sweep.faults, sweep.step, sweep.more_unfinished) = (0, 0, 0);
+        let routing = std::mem::take(&mut sweep.report.routing);
+        sweep.report = SweepReport {
+            number: sweep.number,
+            reason: Some(reason),
+            routing,
+            ..SweepReport::default()
+        };
+        let number = sweep.number;
+        self.event(Event::SweepStarted { number, reason });
+        self.enter_phase(now, SweepPhase::Discover);
+        self.begin_discovery();
+    }
+
+    fn enter_phase(&mut self, now: Tick, phase: SweepPhase) {
+        self.end_phase(now);
+        self.sweep.phase = Some(phase);
+        self.event(Event::Phase(phase));
+    }
+
+    fn end_phase(&mut self, now: Tick) {
+        let place = match self.sweep.phase {
+            Some(SweepPhase::Discover) => 0,
+            Some(SweepPhase::Plan) => 1,
+            Some(SweepPhase::Program) => 2,
+            Some(SweepPhase::Activate) => 3,
+            _ => return,
+        };
+        self.sweep.report.phase_ns[place] += now.0 - self.sweep.phase_started.0;
+        self.sweep.phase_started = now;
+    }
+
+    /// Goes on to what comes next, now that no node has anything more to do; says whether there is
+    /// something.
+    pub(super) fn advance(&mut self, now: Tick) -> bool {
+        match self.sweep.phase {
+            Some(SweepPhase::Discover) => self.end_discovery(now),
+            Some(SweepPhase::Program) if self.sweep.step + 1 < self.plan.steps.len() => {
+                self.next_step();
+            }
+            Some(SweepPhase::Program) => {
+                self.enter_phase(now, SweepPhase::Activate);
+                self.begin_activate();
+            }
+            Some(_) => self.end_sweep(now),
+            None => return false,
+        }
+        true
+    }
+
+    fn end_discovery(&mut self, now: Tick) {
+        if self.nodes[0].failed || self.nodes[0].node.is_none() {
+            self.sweep
+                .unfinished("the manager's own port does not answer".into());
+            self.end_sweep(now);
+            return;
+        }
+        self.enter_phase(now, SweepPhase::Plan);
+        self.settle_links();
+        if self.nodes[0].good_ports.is_empty() {
+            self.sweep
+                .unfinished("the manager's own port has no link".into());
+        }
+        self.make_plan();
+        self.enter_phase(now, SweepPhase::Program);
+        if !self.plan.steps.is_empty() {
+            self.begin_program();
+        }
+    }
+
+    /// All switches have the tables of one step: they get those of the next.
+    fn next_step(&mut self) {
+        self.sweep.step += 1;
+        for node in 0..self.nodes.len() as u32 {
+            let state = &mut self.nodes[node as usize];
+            if state.stage == Stage::Ready && state.is_switch() {
+                state.enter(Stage::WriteTable);
+                self.make_ready(node);
+            }
+        }
+    }
+
+    fn end_sweep(&mut self, now: Tick) {
+        self.end_phase(now);
+        self.sweep.phase = None;
+        for state in &mut self.nodes {
+            state.stage = Stage::Idle;
+        }
+        self.count_fabric();
+        self.publish();
+        let sweep = &mut self.sweep;
+        self.totals.faults += u64::from(sweep.faults);
+        sweep.report.generation = self.snapshot.generation;
+        sweep.report.elapsed_ns = now.0 - sweep.started.0;
+        if sweep.more_unfinished > 0 {
+            let more = sweep.more_unfinished;
+            sweep.report.unfinished.push(format!("and {more} more"));
+        }
+        self.schedule_next(now);
+        let report = self.sweep.report.clone();
+        self.event(Event::Phase(SweepPhase::Idle));
+        self.event(Event::SweepEnded(report));
+        self.answer_sweep_commands();
+        self.start_due_sweep(now);
+    }
+
+    fn schedule_next(&mut self, now: Tick) {
+        let settings = self.settings.sweeps;
+        let sweep = &mut self.sweep;
+        let longest = if settings.interval.is_zero() {
+            RETRY_MAX
+        } else {
+            settings.interval
+        };
+        if sweep.report.unfinished.is_empty() {
+            sweep.unfinished_in_a_row = 0;
+        } else {
+            let factor = 1_u32 << sweep.unfinished_in_a_row.min(16);
+            sweep.unfinished_in_a_row += 1;
+            let wait = settings.retry.saturating_mul(factor).min(longest);
+            sweep.want(now + wait, SweepReason::Unfinished);
+        }
+        if !settings.interval.is_zero() {
+            sweep.want(now + settings.interval, SweepReason::Scheduled);
+        }
+    }
+
+    fn count_fabric(&mut self) {
+        let report = &mut self.sweep.report;
+        for state in &self.nodes {
+            match state.is_switch() {
+                true => report.switches += 1,
+                false => report.hfis += 1,
+            }
+            let node = state.node.as_deref();
+            for (_, port) in node.into_iter().flat_map(|node| node.external_ports()) {
+                report.active_ports += u32::from(port.info.port_state == PortState::ACTIVE);
+            }
+            report.links += state.good_ports.len();
+        }
+        report.links /= 2;
+    }
+
+    /// What follows a stage that is done; says whether the node goes on at once.
+    pub(super) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
+        match self.nodes[node as usize].stage {
+            Stage::Idle | Stage::Ready => false,
+            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
+                self.after_discovery(now, node)
+            }
+            Stage::WriteGroups => {
+                self.after_groups(node);
+                self.after_writing(now, node)
+            }
+            Stage::Activate => self.after_activation(now, node),
+            _ => self.after_writing(now, node),
+        }
+    }
+
+    /// A node has given up its work of this sweep.
+    pub(super) fn gave_up(&mut self, now: Tick, node: u32, during: Stage) {
+        match during {
+            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
+                self.lost_in_discovery(now, node);
+            }
+            _ => {
+                let guid = self.nodes[node as usize].guid;
+                self.sweep
+                    .unfinished(format!("node {guid} did not take all of its settings"));
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The tables of a port as bytes on the wire, each distinct one kept once.
+
+use std::collections::BTreeMap;
+
+use weft_fabric::PortNum;
+use weft_wire::sm::{
+    AttributeId, PKeyModifier, PortModifier, ScVlModifier, VlArbModifier, VlArbSection,
+};
+
+use super::node::TABLE_KINDS;
+
+/// Names one content of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TableId(u32);
+
+impl TableId {
+    /// The content is not known.
+    pub(crate) const UNKNOWN: Self = Self(0);
+}
+
+/// The kinds of tables that ports have, in the order in which they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    PKeys,
+    SlToSc,
+    ScToSl,
+    ScToVlr,
+    ScToVlt,
+    ScToVlnt,
+    ArbitrationLow,
+    ArbitrationHigh,
+    Buffers,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; TABLE_KINDS] = [
+        Self::PKeys,
+        Self::SlToSc,
+        Self::ScToSl,
+        Self::ScToVlr,
+        Self::ScToVlt,
+        Self::ScToVlnt,
+        Self::ArbitrationLow,
+        Self::ArbitrationHigh,
+        Self::Buffers,
+    ];
+
+    /// Its place in a port's list.
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    pub(crate) fn attribute(self) -> AttributeId {
+        match self {
+            Self::PKeys => AttributeId::P_KEY_TABLE,
+            Self::SlToSc => AttributeId::SL_TO_SC,
+            Self::ScToSl => AttributeId::SC_TO_SL,
+            Self::ScToVlr => AttributeId::SC_TO_VLR,
+            Self::ScToVlt => AttributeId::SC_TO_VLT,
+            Self::ScToVlnt => AttributeId::SC_TO_VLNT,
+            Self::ArbitrationLow | Self::ArbitrationHigh => AttributeId::VL_ARBITRATION,
+            Self::Buffers => AttributeId::BUFFER_CONTROL_TABLE,
+        }
+    }
+
+    /// Bytes of one table.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::PKeys => 64,
+            Self::ArbitrationLow | Self::ArbitrationHigh => 256,
+            Self::Buffers => 132,
+            _ => 32,
+        }
+    }
+
+    /// Bytes from one table to the next in a datagram with several.
+    pub(crate) fn stride(self) -> usize {
+        self.len().next_multiple_of(8)
+    }
+
+    /// Most ports whose tables of this kind one request carries.
+    pub(crate) fn ports_max(self) -> u8 {
+        match self {
+            // The tables of a port are addressed one port at a time.
+            Self::PKeys | Self::SlToSc | Self::ScToSl => 1,
+            // First-generation agents refuse several ports where one has a single VL.
+            Self::ArbitrationLow | Self::ArbitrationHigh => 1,
+            Self::Buffers => 7,
+            Self::ScToVlr | Self::ScToVlt | Self::ScToVlnt => 31,
+        }
+    }
+
+    /// Whether one Set can be for all external ports of a switch.
+    pub(crate) fn has_all_ports(self) -> bool {
+        !matches!(self, Self::PKeys | Self::SlToSc | Self::ScToSl)
+    }
+
+    /// Whether only end ports have it.
+    pub(crate) fn of_end_ports(self) -> bool {
+        matches!(self, Self::SlToSc | Self::ScToSl)
+    }
+
+    /// The attribute modifier for `count` ports from `port` on, or for all from there on.
+    pub(crate) fn modifier(self, port: PortNum, count: u8, all_ports: bool) -> u32 {
+        match self {
+            Self::PKeys => PKeyModifier {
+                count: 1,
+                port,
+                block: 0,
+            }
+            .bits(),
+            Self::SlToSc | Self::ScToSl => 0,
+            Self::ScToVlr | Self::ScToVlt | Self::ScToVlnt => ScVlModifier {
+                count,
+                asynchronous: false,
+                all_ports,
+                port,
+            }
+            .bits(),
+            Self::ArbitrationLow | Self::ArbitrationHigh => VlArbModifier {
+                count,
+                section: match self {
+                    Self::ArbitrationLow => VlArbSection::Low as u8,
+                    _ => VlArbSection::High as u8,
+                },
+                all_ports,
+                port,
+            }
+            .bits(),
+            Self::Buffers => PortModifier {
+                all_ports,
+                ..PortModifier::range(port, count)
+            }
+            .bits(),
+        }
+    }
+
+    /// The kind, the first port, the number of ports and whether it is for all, from what
+    /// [`Self::modifier`] made; none for an attribute that is no table of a port.
+    pub(crate) fn of(attribute: AttributeId, modifier: u32) -> Option<(Self, PortNum, u8, bool)> {
+        let kind = Self::ALL.into_iter().find(|kind| {
+            kind.attribute() == attribute
+                && (attribute != AttributeId::VL_ARBITRATION
+                    || VlArbModifier::from_bits(modifier).section
+                        == u8::from(*kind == Self::ArbitrationHigh))
+        })?;
+        let at = PortModifier::from_bits(modifier);
+        Some(match kind {
+            Self::PKeys => (kind, PKeyModifier::from_bits(modifier).port, 1, false),
+            Self::SlToSc | Self::ScToSl => (kind, PortNum(0), 1, false),
+            _ => (kind, at.port, at.count, at.all_ports),
+        })
+    }
+}
+
+/// Every distinct table once.
+#[derive(Debug, Default)]
+pub(crate) struct TableStore {
+    contents: Vec<Box<[u8]>>,
+    ids: BTreeMap<Box<[u8]>, TableId>,
+}
+
+impl TableStore {
+    /// The name of `content`.
+    pub(crate) fn intern(&mut self, content: &[u8]) -> TableId {
+        if let Some(id) = self.ids.get(content) {
+            return *id;
+        }
+        self.contents.push(content.into());
+        let id = TableId(self.contents.len() as u32);
+        self.ids.insert(content.into(), id);
+        id
+    }
+
+    /// The content that `id` names; empty for [`TableId::UNKNOWN`].
+    pub(crate) fn content(&self, id: TableId) -> &[u8] {
+        let index = (id.0 as usize).wrapping_sub(1);
+        self.contents.get(index).map_or(&[], |content| content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_modifier_tells_its_kind_and_ports() {
+        for kind in Kind::ALL {
+            let all = kind.has_all_ports();
+            let count = if kind.ports_max() > 1 { 5 } else { 1 };
+            let port = if kind.of_end_ports() {
+                PortNum(0)
+            } else {
+                PortNum(9)
+            };
+            let modifier = kind.modifier(port, count, all);
+            let found = Kind::of(kind.attribute(), modifier);
+            assert_eq!(found, Some((kind, port, count, all)));
+        }
+        assert_eq!(Kind::of(AttributeId::NODE_INFO, 0), None);
+    }
+
+    #[test]
+    fn each_content_has_one_name() {
+        let mut store = TableStore::default();
+        let (a, b) = (store.intern(&[1, 2]), store.intern(&[3]));
+        assert_ne!(a, b);
+        assert_eq!(store.intern(&[1, 2]), a);
+        assert_eq!(store.content(b), [3]);
+        assert_eq!(store.content(TableId::UNKNOWN), [0_u8; 0]);
+    }
+}

@@ -1,0 +1,110 @@
+//! What others send unasked: traps, and questions about the manager itself.
+
+use weft_fabric::Tick;
+use weft_wire::Layout;
+use weft_wire::enums::SmState;
+use weft_wire::header::{class, method, status};
+use weft_wire::id::{Lid, PKey, Sl};
+use weft_wire::packet::Packet;
+use weft_wire::sm::{AttributeId, Notice, SmInfo, Trap};
+use weft_wire::smp::{Smp, SmpView, respond};
+
+use super::Manager;
+use crate::io::{Event, Output, SweepReason};
+
+impl Manager {
+    /// Takes a trap: it is answered, told, and where it says that the fabric changed, a sweep
+    /// follows.
+    pub(super) fn trap(&mut self, now: Tick, packet: &Packet, view: &SmpView<'_>) {
+        let notice = match Notice::decode(view.payload) {
+            Ok(notice) if view.attribute() == AttributeId::NOTICE => notice,
+            _ => {
+                self.totals.unreadable += 1;
+                return;
+            }
+        };
+        self.totals.traps += 1;
+        self.repress(packet, view);
+        let trap = notice.trap();
+        let what = match &trap {
+            Some(trap) => Trap::name(trap.number()).map_or_else(
+                || format!("trap {}", trap.number()),
+                |name| format!("{name} (trap {})", trap.number()),
+            ),
+            None => "a vendor's notice".into(),
+        };
+        let lid = notice.issuer_lid;
+        self.event(Event::Trap { lid, what });
+        let changed = matches!(
+            trap,
+            Some(Trap::PortChangeState(_) | Trap::ChangeCapability(_) | Trap::ChangeSysGuid(_))
+        );
+        if changed && !self.settings.sweeps.ignore_traps {
+            self.request_sweep(now, SweepReason::Trap);
+        }
+    }
+
+    /// Tells an agent that its trap has arrived.
+    fn repress(&mut self, packet: &Packet, view: &SmpView<'_>) {
+        let mut mad = Vec::new();
+        let smp = Smp {
+            method: method::TRAP_REPRESS,
+            attribute: AttributeId::NOTICE,
+            modifier: view.header.attribute_modifier,
+            transaction_id: view.header.transaction_id,
+            m_key: self.settings.m_key,
+        };
+        match view.header.mgmt_class {
+            class::SM_LID_ROUTED => smp.write_lid_routed(view.payload, &mut mad),
+            _ => respond(view, status::OK, view.payload, &mut mad),
+        }
+        self.reply_to(packet, mad);
+    }
+
+    /// Sends an answer the way that a datagram came.
+    fn reply_to(&mut self, packet: &Packet, mad: Vec<u8>) {
+        let own = match packet.dlid {
+            Lid::PERMISSIVE => Lid::PERMISSIVE,
+            _ => self.plan.sm_lid(),
+        };
+        self.totals.sent += 1;
+        self.outputs.push_back(Output::Send(Packet {
+            slid: own,
+            dlid: packet.slid,
+            sl: Sl(0),
+            pkey: PKey::MGMT_FULL,
+            dest_qp: packet.src_qp,
+            src_qp: 0,
+            mad,
+        }));
+    }
+
+    /// Grows with what the manager does.
+    pub(super) fn act_count(&self) -> u32 {
+        self.totals.sent as u32
+    }
+
+    /// Answers a question about the manager itself. Requests to hand over or to stop are refused:
+    /// this manager is alone.
+    pub(super) fn sm_info_asked(&mut self, now: Tick, packet: &Packet, view: &SmpView<'_>) {
+        let election = self.settings.election;
+        let own = self.nodes.first().and_then(|state| state.node.as_ref());
+        let info = SmInfo {
+            port_guid: own.map(|node| node.info.port_guid).unwrap_or_default(),
+            sm_key: 0,
+            act_count: self.act_count(),
+            elapsed_time: u32::try_from(now.0 / 1_000_000_000).unwrap_or(u32::MAX),
+            priority: election.priority.max(election.elevated_priority),
+            elevated_priority: election.elevated_priority,
+            initial_priority: election.priority,
+            sm_state_current: SmState::MASTER,
+        };
+        let code = match view.header.method {
+            method::GET => status::OK,
+            _ => status::UNSUPPORTED_METHOD_ATTRIB,
+        };
+        let mut mad = Vec::new();
+        respond(view, code, &info.to_bytes(), &mut mad);
+        self.reply_to(packet, mad);
+    }
+}

@@ -1,0 +1,7 @@
+//! What every port and switch should hold.
+
+pub(crate) mod buffers;
+pub(crate) mod pkeys;
+pub(crate) mod port;
+pub(crate) mod qos;
+pub(crate) mod switch;

@@ -1,0 +1,194 @@
+//! PortInfo as it should be.
+
+use weft_fabric::{Lid, Lmc, PortNum, Sl, Vl};
+use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, Mtu, PhysState, PortState};
+use weft_wire::sm::{PortErrorAction, PortInfo, XmitQ};
+
+use super::qos::Qos;
+use crate::sm::settings::{LinkPolicy, Settings};
+
+/// Least time between two traps of one agent: 4.096 µs · 2^17, about half a second.
+const SUBNET_TIMEOUT: u8 = 17;
+const MANAGEMENT_LANE: Vl = Vl(15);
+
+/// What a port is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Port 0 of a switch.
+    Management,
+    /// A port of an HFI.
+    Hfi,
+    /// A cabled port of a switch.
+    External,
+}
+
+/// What decides on a port's settings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub settings: &'a Settings,
+    pub qos: &'a Qos,
+    /// LID of the manager.
+    pub sm_lid: Lid,
+    pub place: Place,
+    /// Own LID and LMC of an end port; of an external port those of the HFI that it faces, zeros
+    /// towards a switch.
+    pub lid: Lid,
+    pub lmc: Lmc,
+    /// The port at the other end of the cable, which port 0 does not have.
+    pub neighbour: Option<&'a PortInfo>,
+    /// The neighbour is an HFI that may not manage.
+    pub faces_guest: bool,
+    pub policy: &'a LinkPolicy,
+}
+
+/// `held` with all that the manager decides on as it should be.
+pub(crate) fn wanted(held: &PortInfo, context: &Context<'_>) -> PortInfo {
+    let mut info = *held;
+    info.lid = context.lid;
+    info.lmc = context.lmc;
+    if context.place != Place::External {
+        set_end_port(&mut info, context);
+    }
+    if let Some(neighbour) = context.neighbour {
+        set_link(&mut info, neighbour, context);
+    }
+    info
+}
+
+fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
+    let settings = context.settings;
+    info.master_sm_lid = context.sm_lid;
+    info.master_sm_sl = Sl(0);
+    info.subnet_prefix = settings.subnet_prefix;
+    info.m_key = settings.m_key;
+    info.m_key_protect_bits = u8::from(settings.m_key != 0);
+    info.m_key_lease_period = 0;
+    info.subnet_timeout = SUBNET_TIMEOUT;
+    if context.place == Place::Hfi && info.capability_mask3.is_max_lid_supported {
+        info.max_lid = settings.lids.highest;
+    }
+}
+
+fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
+    let (settings, qos) = (context.settings, context.qos);
+    let cap = info.mtu_cap.min(neighbour.mtu_cap);
+    for lane in (0..32).map(Vl) {
+        let mtu = match lane {
+            MANAGEMENT_LANE => Mtu::B2048,
+            lane => qos.mtu(lane, cap),
+        };
+        info.neighbor_mtu.set(lane, mtu);
+    }
+    info.xmit_q = [XmitQ {
+        vl_stall_count: settings.traffic.vl_stall_count.min(7),
+        hoq_life: settings.traffic.hoq_life.min(31),
+    }; 32];
+    for (lane, level) in qos.by_lane() {
+        if let Some(life) = level.hoq_life {
+            info.xmit_q[usize::from(lane.0)].hoq_life = life.min(31);
+        }
+    }
+    info.operational_vl = info.vl_cap.min(neighbour.vl_cap);
+    info.flow_control_mask = qos.flow_control_mask();
+    info.port_error_action = PortErrorAction::from_bits(settings.port_error_action);
+    info.link_init_reason = LinkInitReason::LINKUP;
+    info.vl15_credit_rate = match context.faces_guest {
+        true => settings.traffic.vl15_credit_rate,
+        false => 0,
+    };
+    info.link_width_downgrade_enabled = downgrade_widths(info, context.policy.max_dropped_lanes);
+}
+
+/// The widths to which a link may fall back, `dropped` lanes below the width it came up with at
+/// most.
+fn downgrade_widths(info: &PortInfo, dropped: u8) -> LinkWidth {
+    let lanes = info.link_width_active.lanes();
+    let least = lanes.saturating_sub(u32::from(dropped)).max(1);
+    let allowed = (least..=lanes)
+        .map(|lanes| 1_u16 << (lanes - 1))
+        .sum::<u16>();
+    LinkWidth(info.link_width_downgrade_supported.0 & allowed)
+}
+
+macro_rules! settings_of_a_port {
+    ($($field:ident),* $(,)?) => {
+        /// Whether two PortInfos agree in all that the manager decides on.
+        pub(crate) fn same_settings(a: &PortInfo, b: &PortInfo) -> bool {
+            true $(&& a.$field == b.$field)*
+        }
+
+        /// Takes over all that the manager decides on.
+        pub(crate) fn take_settings(to: &mut PortInfo, from: &PortInfo) {
+            $(to.$field = from.$field;)*
+        }
+
+        /// The first setting in which two PortInfos differ.
+        pub(crate) fn first_difference(a: &PortInfo, b: &PortInfo) -> Option<&'static str> {
+            $(if a.$field != b.$field {
+                return Some(stringify!($field));
+            })*
+            None
+        }
+    };
+}
+settings_of_a_port!(
+    lid,
+    lmc,
+    master_sm_lid,
+    master_sm_sl,
+    subnet_prefix,
+    m_key,
+    m_key_protect_bits,
+    m_key_lease_period,
+    subnet_timeout,
+    max_lid,
+    neighbor_mtu,
+    xmit_q,
+    operational_vl,
+    flow_control_mask,
+    port_error_action,
+    link_init_reason,
+    vl15_credit_rate,
+    link_width_downgrade_enabled,
+);
+
+/// What is sent to a port so that it holds `wanted`: states, speeds and widths are left as they
+/// are.
+pub(crate) fn to_set(wanted: &PortInfo) -> PortInfo {
+    PortInfo {
+        port_state: PortState::NOP,
+        phys_state: PhysState::NOP,
+        link_speed_enabled: LinkSpeed::NOP,
+        link_width_enabled: LinkWidth::NOP,
+        is_sm_configuration_started: false,
+        local_port_num: PortNum(0),
+        ..*wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_may_lose_as_many_lanes_as_the_policy_says() {
+        for (active, supported, dropped, expected) in [
+            (LinkWidth::X4, 0xF, 1, 0b1100),
+            (LinkWidth::X4, 0xF, 0, 0b1000),
+            (LinkWidth::X4, 0b1000, 3, 0b1000),
+            (LinkWidth::X2, 0xF, 3, 0b0011),
+            (LinkWidth::NOP, 0xF, 3, 0),
+        ] {
+            let info = PortInfo {
+                link_width_active: active,
+                link_width_downgrade_supported: LinkWidth(supported),
+                ..PortInfo::default()
+            };
+            assert_eq!(
+                downgrade_widths(&info, dropped),
+                LinkWidth(expected),
+                "{active} {dropped}"
+            );
+        }
+    }
+}

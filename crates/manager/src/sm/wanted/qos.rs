@@ -1,0 +1,212 @@
+//! From service levels to service channels, virtual lanes and arbitration.
+//!
+//! The n-th service level in use gets service channel n and virtual lane n. Levels and channels
+//! that are not in use lead to channel 15 and lane 15, where data packets are dropped.
+
+use weft_fabric::{Sc, Sl, Vl};
+use weft_wire::Layout;
+use weft_wire::enums::Mtu;
+use weft_wire::sm::{PortInfo, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbTable};
+
+use crate::sm::settings::{Level, Settings};
+
+/// The channel and the lane of management, where data packets are dropped.
+const MANAGEMENT: u8 = 15;
+/// Most data lanes that are handed out.
+const LANES_MAX: usize = 8;
+/// Arbitration weights count 64 bytes.
+const WEIGHT_UNIT: u32 = 64;
+const WEIGHT_MAX: u32 = 254;
+
+/// The levels in use, each with its own channel and lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Qos {
+    levels: Vec<Level>,
+}
+
+impl Qos {
+    /// The levels of all partitions; of two with one number the first counts. Those beyond the
+    /// eighth share its lane.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let mut levels: Vec<Level> = Vec::new();
+        for level in settings
+            .partitions
+            .iter()
+            .flat_map(|partition| &partition.levels)
+        {
+            if levels.iter().all(|known| known.sl != level.sl) {
+                levels.push(*level);
+            }
+        }
+        levels.sort_by_key(|level| level.sl);
+        if levels.is_empty() {
+            levels.push(Level::default());
+        }
+        Self { levels }
+    }
+
+    /// Data lanes in use.
+    pub(crate) fn lanes(&self) -> u8 {
+        self.levels.len().min(LANES_MAX) as u8
+    }
+
+    /// Each lane in use with the level that it serves first.
+    pub(crate) fn by_lane(&self) -> impl Iterator<Item = (Vl, &Level)> {
+        self.levels
+            .iter()
+            .take(LANES_MAX)
+            .enumerate()
+            .map(|(lane, level)| (Vl(lane as u8), level))
+    }
+
+    fn channel(place: usize) -> Sc {
+        // Channel 15 is management's.
+        let channel = place as u8;
+        Sc(channel + u8::from(channel >= MANAGEMENT))
+    }
+
+    pub(crate) fn sl_to_sc(&self) -> SlScMap {
+        SlScMap::from_fn(|sl: Sl| {
+            let place = self.levels.iter().position(|level| level.sl == sl);
+            place.map_or(Sc(MANAGEMENT), Self::channel)
+        })
+    }
+
+    pub(crate) fn sc_to_sl(&self) -> ScSlMap {
+        ScSlMap::from_fn(|sc| {
+            let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
+            place.map_or(Sl(MANAGEMENT), |place| self.levels[place].sl)
+        })
+    }
+
+    pub(crate) fn sc_to_vl(&self) -> ScVlMap {
+        ScVlMap::from_fn(|sc| {
+            let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
+            place.map_or(Vl(MANAGEMENT), |place| Vl(place.min(LANES_MAX - 1) as u8))
+        })
+    }
+
+    /// Largest packet on a lane between two ports that can do `cap`.
+    pub(crate) fn mtu(&self, lane: Vl, cap: Mtu) -> Mtu {
+        let level = self
+            .by_lane()
+            .find(|(vl, _)| *vl == lane)
+            .map(|(_, level)| level);
+        level
+            .and_then(|level| level.max_mtu)
+            .map_or(cap, |most| most.min(cap))
+    }
+
+    /// Turns of the lanes without priority: each lane gets its share of bandwidth as weight, but
+    /// no less than one packet of the largest size. Nothing where the port has no such table.
+    pub(crate) fn arbitration_low(&self, port: &PortInfo) -> Option<[u8; 256]> {
+        let entries = self
+            .by_lane()
+            .filter(|(_, level)| !level.high_priority)
+            .map(|(vl, level)| {
+                let packet = self.mtu(vl, port.mtu_cap).bytes() / WEIGHT_UNIT;
+                let share = u32::from(level.bandwidth) * WEIGHT_MAX / 100;
+                let weight = share.max(packet).clamp(1, WEIGHT_MAX) as u8;
+                VlArbElement { vl, weight }
+            });
+        table(entries, port.vl_arbitration_low_cap)
+    }
+
+    /// Turns of the lanes with priority: one entry each.
+    pub(crate) fn arbitration_high(&self, port: &PortInfo) -> Option<[u8; 256]> {
+        let entries = self
+            .by_lane()
+            .filter(|(_, level)| level.high_priority)
+            .map(|(vl, _)| VlArbElement {
+                vl,
+                weight: WEIGHT_MAX as u8,
+            });
+        table(entries, port.vl_arbitration_high_cap)
+    }
+
+    /// One bit a lane on which flow control is off.
+    pub(crate) fn flow_control_mask(&self) -> u32 {
+        let off = self
+            .by_lane()
+            .filter(|(_, level)| level.flow_control_disable);
+        off.map(|(vl, _)| 1 << vl.0).sum()
+    }
+}
+
+fn table(entries: impl Iterator<Item = VlArbElement>, cap: u8) -> Option<[u8; 256]> {
+    if cap == 0 {
+        return None;
+    }
+    let mut table = VlArbTable::default();
+    for (to, entry) in table
+        .elements
+        .iter_mut()
+        .zip(entries)
+        .take(usize::from(cap))
+    {
+        *to = entry;
+    }
+    let mut bytes = [0; 256];
+    table.encode(&mut bytes);
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sm::settings::{Members, Partition};
+
+    fn with_levels(sls: &[u8]) -> Qos {
+        let levels = sls
+            .iter()
+            .map(|sl| Level {
+                sl: Sl(*sl),
+                ..Level::default()
+            })
+            .collect();
+        let partition = Partition {
+            key: 1,
+            secured: false,
+            full: Members::default(),
+            limited: Members::default(),
+            levels,
+        };
+        Qos::new(&Settings {
+            partitions: vec![partition],
+            ..Settings::default()
+        })
+    }
+
+    #[test]
+    fn the_stock_levels_share_one_lane() {
+        let qos = Qos::new(&Settings::default());
+        assert_eq!(qos.lanes(), 1);
+        assert_eq!(qos.sl_to_sc().get(Sl(0)), Sc(0));
+        assert_eq!(qos.sl_to_sc().get(Sl(1)), Sc(15));
+        assert_eq!(qos.sc_to_vl().get(Sc(0)), Vl(0));
+        assert_eq!(qos.sc_to_vl().get(Sc(15)), Vl(15));
+    }
+
+    #[test]
+    fn levels_and_channels_map_back_and_forth() {
+        let qos = with_levels(&[4, 0, 9, 4]);
+        assert_eq!(qos.lanes(), 3);
+        for sl in [0, 4, 9].map(Sl) {
+            let sc = qos.sl_to_sc().get(sl);
+            assert_eq!(qos.sc_to_sl().get(sc), sl);
+            assert!(qos.sc_to_vl().get(sc).0 < 3);
+        }
+    }
+
+    #[test]
+    fn a_port_without_arbitration_gets_no_table() {
+        let qos = with_levels(&[0]);
+        assert_eq!(qos.arbitration_low(&PortInfo::default()), None);
+        let port = PortInfo {
+            vl_arbitration_low_cap: 4,
+            mtu_cap: Mtu::B10240,
+            ..PortInfo::default()
+        };
+        assert_eq!(qos.arbitration_low(&port).map(|table| table[1]), Some(254));
+    }
+}

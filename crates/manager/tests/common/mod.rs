@@ -1,0 +1,314 @@
+//! A manager and an emulated fabric under one virtual clock.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+use std::sync::Arc;
+
+use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
+use weft_emulator::{Emulator, Options};
+use weft_fabric::enums::PortState;
+use weft_fabric::{FabricSpec, Guid, Lid, NodeId, PortNum, PortRef, Tick, Topology};
+use weft_manager::{Event, Input, Manager, Output, Settings, SweepReport};
+use weft_wire::packet::Packet;
+
+/// Steps after which a test has run away.
+const STEPS_MAX: u64 = 200_000_000;
+
+pub struct World {
+    pub manager: Manager,
+    pub emulator: Emulator,
+    pub topology: Arc<Topology>,
+    pub own: (Guid, PortNum),
+    pub now: Tick,
+    pub events: Vec<Event>,
+    pub persisted: Option<Vec<u8>>,
+    pub published: u64,
+    pub replies: Vec<(u64, Result<weft_manager::Reply, weft_manager::CommandError>)>,
+    /// Every datagram that the manager sent, where recording is on.
+    pub sent: Option<Vec<Packet>>,
+    /// The most requests that were under way at once.
+    pub outstanding_max: usize,
+}
+
+pub fn fabric(spec: &str) -> Topology {
+    spec.parse::<FabricSpec>().unwrap().generate().unwrap()
+}
+
+/// Settings with sweeps only when something calls for one.
+pub fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.sweeps.interval = std::time::Duration::ZERO;
+    settings
+}
+
+pub fn with_lmc(lmc: u8) -> Settings {
+    let mut settings = settings();
+    settings.lids.lmc = weft_fabric::Lmc(lmc);
+    settings
+}
+
+pub fn latency() -> Options {
+    Options {
+        agent_latency_ns: 20_000,
+        hop_latency_ns: 1_000,
+        ..Options::default()
+    }
+}
+
+impl World {
+    pub fn new(spec: &str, settings: Settings) -> Self {
+        Self::with(fabric(spec), settings, latency(), None)
+    }
+
+    pub fn with(
+        topology: Topology,
+        settings: Settings,
+        options: Options,
+        stored: Option<&[u8]>,
+    ) -> Self {
+        let topology = Arc::new(topology);
+        let (_, own) = topology.hfis().next().unwrap();
+        let own = (own.guid(), PortNum(1));
+        Self {
+            manager: Manager::new(settings, stored),
+            emulator: Emulator::new(Arc::clone(&topology), options).unwrap(),
+            topology,
+            own,
+            now: Tick(0),
+            events: Vec::new(),
+            persisted: None,
+            published: 0,
+            replies: Vec::new(),
+            sent: None,
+            outstanding_max: 0,
+        }
+    }
+
+    /// A new manager on the same fabric.
+    pub fn restart(&mut self, settings: Settings, stored: Option<&[u8]>) {
+        // A program that starts anew does not get what was meant for the old one.
+        while self.emulator.poll().is_some() {}
+        self.manager = Manager::new(settings, stored);
+        self.events.clear();
+    }
+
+    pub fn control(&mut self, control: Control) {
+        self.emulator
+            .handle(self.now, ToFabric::Control(control))
+            .unwrap();
+    }
+
+    /// Hands over what both sides have for each other, at one moment.
+    fn exchange(&mut self) {
+        loop {
+            let mut moved = false;
+            while let Some(output) = self.manager.poll() {
+                moved = true;
+                self.take(output);
+            }
+            while let Some(FromFabric::Deliver { node, port, packet }) = self.emulator.poll() {
+                moved = true;
+                if (node, port) == self.own {
+                    self.manager.handle(self.now, Input::Received(packet));
+                }
+            }
+            self.outstanding_max = self.outstanding_max.max(self.manager.status().outstanding);
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, output: Output) {
+        match output {
+            Output::Send(packet) => {
+                if let Some(sent) = &mut self.sent {
+                    sent.push(packet.clone());
+                }
+                let (node, port) = self.own;
+                self.emulator
+                    .handle(self.now, ToFabric::Send { node, port, packet })
+                    .unwrap();
+            }
+            Output::Publish(_) => self.published += 1,
+            Output::Persist(bytes) => self.persisted = Some(bytes),
+            Output::Event(event) => self.events.push(event),
+            Output::Reply { id, result } => self.replies.push((id, result)),
+        }
+    }
+
+    /// Lets time pass until `done` or `until`; says whether it was done.
+    pub fn run(&mut self, until: Tick, done: impl Fn(&Self) -> bool) -> bool {
+        for _ in 0..STEPS_MAX {
+            self.exchange();
+            if done(self) {
+                return true;
+            }
+            let next = [self.manager.deadline(), self.emulator.deadline()];
+            let Some(next) = next
+                .into_iter()
+                .flatten()
+                .min()
+                .filter(|next| *next <= until)
+            else {
+                self.now = until;
+                return false;
+            };
+            self.now = self.now.max(next);
+            self.emulator.handle(self.now, ToFabric::Tick).unwrap();
+            if self.manager.deadline().is_some_and(|due| due <= self.now) {
+                self.manager.handle(self.now, Input::Tick);
+            }
+        }
+        panic!("no end in sight at {:?}", self.now);
+    }
+
+    pub fn run_for(&mut self, seconds: f64) {
+        let until = Tick(self.now.0 + (seconds * 1e9) as u64);
+        self.run(until, |_| false);
+    }
+
+    /// Lets the next sweep end.
+    pub fn sweep(&mut self) -> SweepReport {
+        let before = self.reports().len();
+        let until = Tick(self.now.0 + 3_600_000_000_000);
+        let ended = self.run(until, |world| world.reports().len() > before);
+        assert!(ended, "no sweep ended: {:?}", self.manager.status());
+        self.reports().last().unwrap().clone()
+    }
+
+    /// Asks for a sweep and lets it end.
+    pub fn forced_sweep(&mut self) -> SweepReport {
+        let command = weft_manager::Command::Sweep;
+        self.manager
+            .handle(self.now, Input::Command { id: 1, command });
+        self.sweep()
+    }
+
+    pub fn reports(&self) -> Vec<SweepReport> {
+        let reports = self.events.iter().filter_map(|event| match event {
+            Event::SweepEnded(report) => Some(report.clone()),
+            _ => None,
+        });
+        reports.collect()
+    }
+
+    pub fn faults(&self) -> Vec<String> {
+        let faults = self.events.iter().filter_map(|event| match event {
+            Event::DeviceFault { node, what } => Some(format!("{node:?} {what}")),
+            _ => None,
+        });
+        faults.collect()
+    }
+
+    /// State of a port as the device has it.
+    pub fn state(&self, guid: Guid, port: PortNum) -> PortState {
+        let network = self.emulator.network();
+        let device = network.device(network.find(guid).unwrap()).unwrap();
+        network.state(device.port(port).unwrap())
+    }
+
+    /// Both ends of every cable that is whole, as devices.
+    pub fn cabled(&self) -> Vec<(Guid, PortNum)> {
+        let network = self.emulator.network();
+        let all = self.topology.links().flat_map(|(a, b)| [a, b]);
+        let ends = all.map(|end| (self.topology.node(end.node).unwrap().guid(), end.port));
+        ends.filter(|(guid, port)| {
+            let device = network.device(network.find(*guid).unwrap()).unwrap();
+            network.state(device.port(*port).unwrap()) != PortState::DOWN
+        })
+        .collect()
+    }
+
+    pub fn assert_all_active(&self) {
+        for (guid, port) in self.cabled() {
+            assert_eq!(
+                self.state(guid, port),
+                PortState::ACTIVE,
+                "port {port} of {guid}"
+            );
+        }
+    }
+
+    /// The LIDs of a port as the device has them.
+    fn lids_of(&self, node: NodeId, port: PortNum) -> std::ops::Range<u32> {
+        let network = self.emulator.network();
+        let guid = self.topology.node(node).unwrap().guid();
+        let device = network.device(network.find(guid).unwrap()).unwrap();
+        let info = network.port(device.port(port).unwrap()).info();
+        assert_ne!(info.lid, Lid(0), "{guid} has no LID");
+        info.lid.0..info.lid.0 + info.lmc.lids()
+    }
+
+    /// Follows the devices' own tables from every end port to every LID of every other one, over
+    /// active links. Returns how many ways there are.
+    pub fn walk_all(&self) -> usize {
+        let ends: Vec<PortRef> = self.topology.end_ports().map(|(end, ..)| end).collect();
+        let mut owner = std::collections::BTreeMap::new();
+        for end in &ends {
+            for lid in self.lids_of(end.node, end.port) {
+                assert_eq!(owner.insert(lid, *end), None, "LID {lid} twice");
+            }
+        }
+        let mut walked = 0;
+        for from in &ends {
+            for (lid, to) in &owner {
+                assert!(
+                    self.walk(*from, *lid, *to),
+                    "no way from {from:?} to LID {lid} at {to:?}"
+                );
+                walked += 1;
+            }
+        }
+        walked
+    }
+
+    fn walk(&self, from: PortRef, lid: u32, to: PortRef) -> bool {
+        if from.node == to.node {
+            return true;
+        }
+        let network = self.emulator.network();
+        let topology = &self.topology;
+        let mut at = match topology.node(from.node).unwrap().is_switch() {
+            true => from.node,
+            false => topology.peer(from).unwrap().node,
+        };
+        for _ in 0..64 {
+            if at == to.node {
+                return true;
+            }
+            let switch = network.switch(at);
+            let Some(egress) = switch.and_then(|switch| switch.egress(Lid(lid))) else {
+                return false;
+            };
+            let guid = topology.node(at).unwrap().guid();
+            if self.state(guid, egress) != PortState::ACTIVE {
+                return false;
+            }
+            let Some(peer) = topology.peer(PortRef {
+                node: at,
+                port: egress,
+            }) else {
+                return false;
+            };
+            at = peer.node;
+        }
+        false
+    }
+
+    /// What the manager publishes as confirmed is what the switches have.
+    pub fn assert_tables_published(&self) {
+        let snapshot = self.manager.snapshot();
+        for (index, node) in snapshot.topology.switches().iter().enumerate() {
+            let guid = snapshot.topology.node(*node).unwrap().guid();
+            let network = self.emulator.network();
+            let switch = network.switch(network.find(guid).unwrap()).unwrap();
+            let row = snapshot.linear.row(weft_fabric::SwitchIndex(index as u32));
+            assert!(!row.is_empty(), "no table of {guid}");
+            for (lid, entry) in row.iter().enumerate() {
+                let held = switch.egress(Lid(lid as u32)).map_or(0xFF, |port| port.0);
+                assert_eq!(held, *entry, "LID {lid} at {guid}");
+            }
+        }
+    }
+}
