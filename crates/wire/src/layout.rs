@@ -14,6 +14,10 @@ pub trait Field: Copy {
 pub trait Block: Sized {
     /// Bytes on the wire.
     const LEN: usize;
+    /// How many equal elements it consists of.
+    const COUNT: usize = 1;
+    /// The fields of each element, when it is a structure.
+    const PARTS: &'static [FieldLayout] = &[];
     /// Reads it from exactly [`Self::LEN`] bytes or more.
     fn load(bytes: &[u8]) -> Self;
     /// Writes it to the first [`Self::LEN`] bytes.
@@ -33,6 +37,10 @@ pub struct FieldLayout {
     pub width: usize,
     /// First and last bit in the big-endian register, or none when it fills the register.
     pub bits: Option<(u32, u32)>,
+    /// Equal elements, one after the other, that a block consists of; 1 for a register.
+    pub count: usize,
+    /// The fields of each element, when it is a structure of its own.
+    pub parts: &'static [FieldLayout],
 }
 
 /// A structure with a fixed layout.
@@ -110,6 +118,8 @@ int_block!(u8, u16, u32, u64);
 
 impl<T: Block, const N: usize> Block for [T; N] {
     const LEN: usize = N * T::LEN;
+    const COUNT: usize = N * T::COUNT;
+    const PARTS: &'static [FieldLayout] = T::PARTS;
     #[inline]
     fn load(bytes: &[u8]) -> Self {
         std::array::from_fn(|index| T::load(bytes.get(index * T::LEN..).unwrap_or_default()))
@@ -151,6 +161,8 @@ macro_rules! layout {
                     offset: $off,
                     width: $crate::layout::layout!(@width $reg $ty),
                     bits: $crate::layout::layout!(@bits $([$msb : $lsb])?),
+                    count: $crate::layout::layout!(@count $reg $ty),
+                    parts: $crate::layout::layout!(@parts $reg $ty),
                 }, )*
             ];
 
@@ -173,6 +185,7 @@ macro_rules! layout {
 
         impl $crate::Block for $name {
             const LEN: usize = $len;
+            const PARTS: &'static [$crate::FieldLayout] = <Self as $crate::Layout>::FIELDS;
             #[inline]
             fn load(bytes: &[u8]) -> Self {
                 Self {
@@ -212,6 +225,10 @@ macro_rules! layout {
     };
     (@width block $ty:ty) => { <$ty as $crate::Block>::LEN };
     (@width $reg:ident $ty:ty) => { std::mem::size_of::<$reg>() };
+    (@count block $ty:ty) => { <$ty as $crate::Block>::COUNT };
+    (@count $reg:ident $ty:ty) => { 1 };
+    (@parts block $ty:ty) => { <$ty as $crate::Block>::PARTS };
+    (@parts $reg:ident $ty:ty) => { &[] };
     (@bits) => { None };
     (@bits [$msb:literal : $lsb:literal]) => { Some(($msb, $lsb)) };
     (@load $bytes:ident block $ty:ty, $off:literal) => {

@@ -183,6 +183,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<crate::sm::notice::Notice>(),
     Entry::of::<crate::sm::partition::PartitionTable>(),
     Entry::of::<crate::sm::port_info::XmitQ>(),
+    Entry::of::<crate::sm::port_info::MtuPair>(),
     Entry::of::<crate::sm::port_info::PortInfo>(),
     Entry::of::<crate::sm::port_state_info::PortStateInfo>(),
     Entry::of::<crate::sm::sm_info::SmInfo>(),

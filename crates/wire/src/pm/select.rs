@@ -63,6 +63,7 @@ impl FromIterator<PortNum> for PortMask {
 
 impl Block for PortMask {
     const LEN: usize = 32;
+    const COUNT: usize = 4;
     #[inline]
     fn load(bytes: &[u8]) -> Self {
         Self(Block::load(bytes))

@@ -44,7 +44,7 @@ pub use node_description::NodeDescription;
 pub use node_info::NodeInfo;
 pub use notice::Notice;
 pub use partition::PartitionTable;
-pub use port_info::{PortInfo, VlMtus, XmitQ, XmitQs};
+pub use port_info::{MtuPair, PortInfo, VlMtus, XmitQ, XmitQs};
 pub use port_state_info::PortStateInfo;
 pub use sm_info::{SmInfo, SmInfoControl};
 pub use switch_info::SwitchInfo;

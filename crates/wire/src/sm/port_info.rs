@@ -7,7 +7,7 @@ use crate::enums::{
     PortState, PortType,
 };
 use crate::id::{Guid, Lid, Lmc, PortNum, Sl, Vl};
-use crate::layout::{Block, layout};
+use crate::layout::{Block, FieldLayout, Layout, layout};
 use crate::print::Print;
 use crate::sm::capability::{CapabilityMask, CapabilityMask3, PortErrorAction};
 
@@ -23,6 +23,16 @@ layout! {
 
 /// One [`XmitQ`] for each VL.
 pub type XmitQs = [XmitQ; 32];
+
+layout! {
+    /// The neighbour's MTU on two VLs (`STL_VL_TO_MTU`).
+    pub struct MtuPair: 1, "STL_VL_TO_MTU" {
+        /// On the VL with the even number.
+        vl0_to_mtu: Mtu = u8 @ 0 [7:4], "s.VL0_to_MTU";
+        /// On the one after it.
+        vl1_to_mtu: Mtu = u8 @ 0 [3:0], "s.VL1_to_MTU";
+    }
+}
 
 /// The neighbour's MTU on each VL, two VLs a byte, the even one in the high half.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,9 +64,11 @@ impl VlMtus {
 
 impl Block for VlMtus {
     const LEN: usize = 16;
+    const COUNT: usize = 16;
+    const PARTS: &'static [FieldLayout] = MtuPair::FIELDS;
     #[inline]
     fn load(bytes: &[u8]) -> Self {
-        Self(Block::load(bytes))
+        Self(<[u8; 16]>::load(bytes))
     }
     #[inline]
     fn store(&self, bytes: &mut [u8]) {
