@@ -19,8 +19,10 @@ use weft_transport::{
 use crate::host::HostHandle;
 use crate::io::Control;
 
-/// How long a client may take to say Hello, and to take in what it gets.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take to say Hello.
+const HELLO_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take in nothing of what it gets.
+const WRITE_PATIENCE: Duration = Duration::from_secs(3);
 /// Who may use the Unix socket: its owner.
 const SOCKET_MODE: u32 = 0o600;
 /// Longest pause after the system refused a connection, e.g. for want of file descriptors.
@@ -211,7 +213,7 @@ enum Gone {
     Io(#[from] io::Error),
     #[error("{0}")]
     Frame(#[from] weft_transport::FrameError),
-    #[error("it said no Hello within {} s", PATIENCE.as_secs())]
+    #[error("it said no Hello within {} s", HELLO_PATIENCE.as_secs())]
     NoHello,
     #[error("it does not take in what it gets")]
     Slow,
@@ -228,7 +230,7 @@ async fn serve(
     handle: HostHandle,
 ) -> Result<(), Gone> {
     let mut decoder = Decoder::new();
-    let hello = timeout(PATIENCE, read_hello(&mut stream, &mut decoder)).await;
+    let hello = timeout(HELLO_PATIENCE, read_hello(&mut stream, &mut decoder)).await;
     let hello = hello.map_err(|_| Gone::NoHello)??;
     if hello.version != VERSION {
         let reason = format!(
@@ -296,7 +298,7 @@ async fn write_frame(stream: &mut (impl AsyncWrite + Unpin), frame: &Frame) -> R
 }
 
 async fn write_bytes(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> Result<(), Gone> {
-    let written = timeout(PATIENCE, stream.write_all(bytes)).await;
+    let written = timeout(WRITE_PATIENCE, stream.write_all(bytes)).await;
     Ok(written.map_err(|_| Gone::Slow)??)
 }
 

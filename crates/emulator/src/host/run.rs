@@ -162,7 +162,7 @@ impl Runner {
                 let first = topology.hfis().next().ok_or(AttachError::NoHosts)?;
                 (first.1.guid(), PortNum(1))
             }
-            Attach::ControlOnly => return Ok((Guid(0), PortNum(0))),
+            Attach::ControlOnly => (Guid(0), PortNum(0)),
         };
         self.emulator.hfi_port(place.0, place.1)?;
         Ok(place)

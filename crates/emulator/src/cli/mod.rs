@@ -1,0 +1,123 @@
+//! The command line.
+
+pub(crate) mod ctl;
+pub(crate) mod run;
+
+use clap::{Args, Parser, Subcommand};
+use weft_fabric::generate::FabricSpec;
+use weft_transport::Address;
+
+/// An emulated Omni-Path fabric: switches and HFIs that answer management datagrams.
+#[derive(Debug, Parser)]
+#[command(
+    name = "weft-emulator",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// What is logged to stderr: error, warn, info, debug, trace, or filters of them
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Change a running fabric
+    Ctl(ctl::Ctl),
+}
+
+/// How to run a fabric.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The fabric: one-switch:4, back-to-back, fattree:1152, mesh:4x4, torus:4x4x4, hypercube:6,
+    /// swd06, swd24, or the path of an ibnetdiscover dump or an opareport snapshot
+    #[arg(required = true, value_name = "FABRIC")]
+    fabric: Option<FabricSpec>,
+    /// Where programs connect: unix:PATH or tcp:HOST:PORT
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "unix:/tmp/weft-emulator.sock"
+    )]
+    listen: Address,
+    /// Listen also where other machines can connect: whoever does controls the fabric
+    #[arg(long)]
+    allow_remote: bool,
+    /// What chance is drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Time that each agent takes for a request: 200us, 1ms
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
+    latency: u64,
+    /// Time that a datagram takes over each link: 100ns
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
+    hop_latency: u64,
+    /// Part of all datagrams that is lost: 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    loss: f64,
+    /// Part that arrives twice: 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    duplicate: f64,
+    /// Part that is overtaken by later ones: 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    reorder: f64,
+    /// Longest extra delay of a datagram: 1ms
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
+    delay: u64,
+}
+
+/// Longest time that can be asked for, nanoseconds: an hour.
+const TIME_MAX_NS: u64 = 3_600_000_000_000;
+
+/// A time in nanoseconds: a whole number with the unit ns, us, ms or s; 0 needs none.
+pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let scale = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "" if number == "0" => 1,
+        _ => return Err("a whole number with ns, us, ms or s".to_owned()),
+    };
+    let number: Option<u64> = number.parse().ok();
+    let time = number.and_then(|number| number.checked_mul(scale));
+    time.filter(|time| *time <= TIME_MAX_NS)
+        .ok_or("a time up to 3600s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let cases = [
+            ("0", Some(0)),
+            ("7ns", Some(7)),
+            ("200us", Some(200_000)),
+            ("3ms", Some(3_000_000)),
+            ("3600s", Some(TIME_MAX_NS)),
+            ("3601s", None),
+            ("5", None),
+            ("ms", None),
+            ("-1ms", None),
+            ("99999999999999999999s", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(nanoseconds(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,86 @@
+//! Runs a fabric until it is told to stop.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::signal::unix::{SignalKind, signal};
+use weft_emulator::io::Faults;
+use weft_emulator::server::Server;
+use weft_emulator::{Options, host};
+use weft_fabric::generate::FabricSpec;
+use weft_fabric::import::import_fabric;
+use weft_fabric::{Topology, powered_on};
+
+use super::Run;
+
+/// Largest file that is read, bytes.
+const FILE_MAX: u64 = 1 << 30;
+
+pub(crate) async fn run(run: Run) -> Result<(), Box<dyn Error>> {
+    let spec = run.fabric.clone().ok_or("FABRIC is missing")?;
+    let topology = Arc::new(topology(&spec)?);
+    let handle = host::spawn(topology.clone(), options(&run))?;
+    let server = Server::listen(&run.listen, run.allow_remote).await?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    println!("{}", describe(&topology));
+    println!("listening on {}", server.address());
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    server.run(handle.clone(), stop).await;
+    handle.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn options(run: &Run) -> Options {
+    Options {
+        seed: run.seed,
+        agent_latency_ns: run.latency,
+        hop_latency_ns: run.hop_latency,
+        faults: Faults {
+            loss: run.loss,
+            duplicate: run.duplicate,
+            reorder: run.reorder,
+            delay_min_ns: 0,
+            delay_max_ns: run.delay,
+        },
+    }
+}
+
+fn topology(spec: &FabricSpec) -> Result<Topology, Box<dyn Error>> {
+    match spec {
+        FabricSpec::File(path) => read_file(Path::new(path)),
+        spec => Ok(spec.generate()?),
+    }
+}
+
+/// The nodes and cables of a file, switched off and on again.
+fn read_file(path: &Path) -> Result<Topology, Box<dyn Error>> {
+    let failed = |error: &dyn Error| format!("{}: {error}", path.display());
+    let len = std::fs::metadata(path)
+        .map_err(|error| failed(&error))?
+        .len();
+    if len > FILE_MAX {
+        return Err(format!("{}: {len} bytes, allowed: {FILE_MAX}", path.display()).into());
+    }
+    let text = std::fs::read(path).map_err(|error| failed(&error))?;
+    let snapshot = import_fabric(&text).map_err(|error| failed(&error))?;
+    Ok(powered_on::restart(&snapshot.topology)?)
+}
+
+fn describe(topology: &Topology) -> String {
+    let switches = topology.switches().len();
+    let hosts = topology.hfis().count();
+    let first = topology.hfis().next();
+    let first = first.map_or("none".to_owned(), |(_, node)| {
+        format!("{} ({})", node.name(), node.guid())
+    });
+    let links = topology.links().count();
+    format!("{hosts} hosts, {switches} switches, {links} links; first host: {first}")
+}
