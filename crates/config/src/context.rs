@@ -202,6 +202,12 @@ impl<'d> Cx<'d> {
             .any(|known| known.kind == kind && known.name == name)
     }
 
+    pub(crate) fn is_enabled(&self, kind: Kind, name: &str) -> bool {
+        self.definitions
+            .iter()
+            .any(|known| known.kind == kind && known.name == name && known.enabled)
+    }
+
     /// Notes an object; a name that another enabled object of the kind has is a finding.
     pub(crate) fn define(&mut self, kind: Kind, name: &str, id: Id, enabled: bool) {
         let twin = self
@@ -246,6 +252,18 @@ impl<'d> Cx<'d> {
                     .find_map(|&layer| self.document.find_last(layer, &path[..length]))
             })
             .unwrap_or(self.document.root())
+    }
+
+    /// All elements of a path, in the order in which they were read.
+    pub(crate) fn all(&self, path: &[&str]) -> Vec<Id> {
+        let mut found = self.layers.clone();
+        for name in path {
+            let children = found.iter().flat_map(|&id| self.document.children(id));
+            found = children
+                .filter(|&child| self.document.name(child) == *name)
+                .collect();
+        }
+        found
     }
 
     /// An element that its place does not know: it is ignored, as the vendor ignores it.

@@ -77,6 +77,8 @@ rules! {
     StrictGuid, true;
     /// A `DeviceGroup` or `Application` that selects nothing.
     StrictEmpty, true;
+    /// More QOS groups than service levels.
+    StrictServiceLevels, true;
     /// Counts of PM images that do not fit each other.
     StrictImages, true;
     /// A path that must be absolute is not.

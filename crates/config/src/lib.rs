@@ -42,6 +42,7 @@ pub mod pm;
 mod rules;
 pub mod shared;
 pub mod sm;
+pub mod vf;
 
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,7 @@ pub use sm::{
 pub use value::{
     CoreLimit, Interval, Masked, Mgid, Mtu, Percent, PortPair, Rate, ServiceId, TimeExponent,
 };
+pub use vf::{Membership, ResolvedFabrics, ResolvedQos, ResolvedVirtualFabric, VfError};
 pub use xml::{MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS};
 
 use context::{Cx, Findings};
@@ -167,7 +169,6 @@ fn instances(document: &Document<'_>, findings: &mut Findings) -> Config {
     let mut cx = Cx::new(document, findings);
     let mut common = Instance::default();
     common.layers(&commons, &mut cx);
-    rules::check_common(&common, &mut cx);
     for (at, fm) in top("Fm").enumerate() {
         let mut cx = Cx::new(document, findings);
         if at >= MAX_INSTANCES {
@@ -179,7 +180,7 @@ fn instances(document: &Document<'_>, findings: &mut Findings) -> Config {
         cx.in_common = false;
         instance.layer(fm, &mut cx);
         instance.name_unnamed(at);
-        rules::check_instance(&instance, fm, &mut cx);
+        rules::check_instance(&mut instance, fm, &mut cx);
         config.instances.push(instance);
     }
     rules::check_config(&config, document, findings);

@@ -20,8 +20,16 @@ use crate::xml::Id;
 
 /// Notes an object under its name; an object that counts must have one.
 fn define(kind: Kind, name: &str, enabled: bool, id: Id, cx: &mut Cx<'_>) {
-    if name.is_empty() && enabled && !cx.document.has_child(id, "Name") {
-        cx.error(id, Rule::Name, format!("a {} needs a Name", kind.tag()));
+    if enabled {
+        require_name(kind, id, cx);
     }
     cx.define(kind, name, id, enabled);
+}
+
+fn require_name(kind: Kind, id: Id, cx: &mut Cx<'_>) {
+    let document = cx.document;
+    let mut names = document.children(id).filter(|&child| document.name(child) == "Name");
+    if !names.any(|name| !document.text(name).trim_ascii().is_empty()) {
+        cx.error(id, Rule::Name, format!("a {} needs a Name", kind.tag()));
+    }
 }

@@ -11,7 +11,7 @@ pub(crate) use address::{
 };
 pub(crate) use number::{
     GuidNumber, Named, bits32, core_limit, flag, lifetime_multiplier, limit, named, percent,
-    percent_number, signed32, steps, u8s, u16s, u32s, u64s, unchecked_percent,
+    percent_number, signed32, steps, strict_flag, u8s, u16s, u32s, u64s, unchecked_percent,
 };
 pub(crate) use text::{Pattern, Text, reference};
 pub(crate) use time::{

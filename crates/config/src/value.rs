@@ -58,6 +58,16 @@ pub enum Mtu {
 }
 
 impl Mtu {
+    /// The number of bytes; without a limit the largest that the format knows.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::B2048 => 2048,
+            Self::B4096 => 4096,
+            Self::B8192 => 8192,
+            Self::B10240 | Self::Unlimited => 10_240,
+        }
+    }
+
     /// The code in PathRecords and PortInfo (`IB_MTU_*`, `STL_MTU_*`); `None` is unlimited.
     pub fn code(self) -> Option<u8> {
         [Self::B2048, Self::B4096, Self::B8192, Self::B10240]
@@ -90,6 +100,19 @@ pub enum Rate {
 }
 
 impl Rate {
+    /// The rate in Mbit/s; without a limit the highest number.
+    pub fn mbps(self) -> u32 {
+        match self {
+            Self::G12_5 => 12_500,
+            Self::G25 => 25_000,
+            Self::G37_5 => 37_500,
+            Self::G50 => 50_000,
+            Self::G75 => 75_000,
+            Self::G100 => 100_000,
+            Self::Unlimited => u32::MAX,
+        }
+    }
+
     /// The code in PathRecords (`IB_STATIC_RATE_*`, shared with the InfiniBand rates next to them);
     /// `None` is unlimited.
     pub fn code(self) -> Option<u8> {
@@ -193,9 +216,10 @@ impl Masked<ServiceId> {
 }
 
 impl Masked<Mgid> {
-    /// Whether a multicast GID equals the value in the bits of the mask.
+    /// Whether the bits of the mask of a multicast GID are the value: a value with other bits
+    /// matches nothing.
     pub fn matches(&self, mgid: Mgid) -> bool {
-        mgid.0 & self.mask.0 == self.value.0 & self.mask.0
+        mgid.0 & self.mask.0 == self.value.0
     }
 }
 

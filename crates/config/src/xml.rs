@@ -86,11 +86,6 @@ impl<'a> Document<'a> {
         self.element(id).line
     }
 
-    /// Whether `earlier` ends before `later` starts.
-    pub(crate) fn ends_before(&self, earlier: Id, later: Id) -> bool {
-        self.element(earlier).end <= later.0
-    }
-
     /// The children of an element, in document order.
     pub(crate) fn children(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
         let end = self.element(id).end;

@@ -135,8 +135,7 @@ impl DeviceGroups {
 
     /// Whether a group has a port; a group that is not defined has none.
     pub fn contains(&self, name: &str, facts: &NodeFacts<'_>) -> bool {
-        let end = self.list.iter().position(|group| group.name == name);
-        end.is_some_and(|at| self.contains_at(at, facts))
+        self.any_within(name, |group| group.names(facts))
     }
 
     /// All groups of a port, one answer per group of the list: each group is looked at once.
@@ -154,19 +153,21 @@ impl DeviceGroups {
         members
     }
 
-    /// Groups include earlier ones only, so this ends.
-    fn contains_at(&self, at: usize, facts: &NodeFacts<'_>) -> bool {
+    /// Whether a group, or one that it includes, has a property. Groups include earlier ones only.
+    pub(crate) fn any_within(&self, name: &str, has: impl Fn(&DeviceGroup) -> bool) -> bool {
+        let Some(at) = self.list.iter().position(|group| group.name == name) else {
+            return false;
+        };
         let mut wanted = vec![false; at + 1];
         wanted[at] = true;
         for index in (0..=at).rev() {
             if !wanted[index] {
                 continue;
             }
-            let group = &self.list[index];
-            if group.names(facts) {
+            let (earlier, group) = (&self.list[..index], &self.list[index]);
+            if has(group) {
                 return true;
             }
-            let earlier = &self.list[..index];
             for inner in group
                 .include
                 .iter()

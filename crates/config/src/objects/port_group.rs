@@ -1,6 +1,6 @@
 //! PM port groups: ports whose counters are added up.
 
-use super::define;
+use super::{define, require_name};
 use crate::context::Cx;
 use crate::finding::Rule;
 use crate::section::{Also, Many, One, Subs, section};
@@ -33,9 +33,7 @@ section! {
 }
 
 fn check(group: &mut PmPortGroup, id: Id, cx: &mut Cx<'_>) {
-    if group.name.is_empty() && !cx.document.has_child(id, "Name") {
-        cx.error(id, Rule::Name, "a PmPortGroup needs a Name");
-    }
+    require_name(Kind::PmPortGroup, id, cx);
     define(Kind::PmPortGroup, &group.name, group.enable, id, cx);
     if group.enable && ["All", "HFIs", "SWs"].contains(&group.name.as_str()) {
         cx.error(

@@ -7,7 +7,8 @@ use crate::context::Cx;
 use crate::finding::Rule;
 use crate::section::{Also, One, Opt, Subs, section};
 use crate::syntax::{
-    Kind, Named, Text, flag, lifetime, lifetime_code, lifetime_multiplier, named, percent, u8s,
+    Kind, Named, Text, flag, lifetime, lifetime_code, lifetime_multiplier, named, percent,
+    strict_flag, u8s,
 };
 use crate::value::{Percent, TimeExponent};
 use crate::xml::Id;
@@ -16,7 +17,7 @@ use crate::xml::Id;
 pub(super) const MAX_GROUPS: usize = 32;
 
 /// A service level that the administrator may give.
-pub(super) const SERVICE_LEVEL: Named<Sl, u8> = named(u8s().within(0, 15), Sl, |sl| sl.0);
+pub(super) const SERVICE_LEVEL: Named<Sl, u8> = named(u8s().strictly(0, 15), Sl, |sl| sl.0);
 
 section! {
     /// `QOSGroups`: those of `Fm` add to those of `Common`.
@@ -39,15 +40,15 @@ section! {
         /// The service level of multicast; needs `BaseSL`.
         multicast_sl: Option<Sl> = None, "MulticastSL" => Opt(SERVICE_LEVEL);
         /// Whether packets are dropped where credits are missing.
-        flow_control_disable: Option<bool> = None, "FlowControlDisable" => Opt(flag());
+        flow_control_disable: Option<bool> = None, "FlowControlDisable" => Opt(strict_flag());
         /// The least part of each link's bandwidth.
         bandwidth: Option<Percent> = None, "Bandwidth" => Opt(percent(1));
         /// Whether it goes before all others, without a bandwidth.
-        high_priority: Option<bool> = None, "HighPriority" => Opt(flag());
+        high_priority: Option<bool> = None, "HighPriority" => Opt(strict_flag());
         /// By which power of two packet lifetimes are longer.
         pkt_life_time_mult_log2: Option<u8> = None, "PktLifeTimeMult" => Opt(lifetime_multiplier());
         /// Packets interrupt those of lower rank; 0 neither interrupts nor is interrupted.
-        preempt_rank: Option<u8> = None, "PreemptRank" => Opt(u8s().within(0, 127));
+        preempt_rank: Option<u8> = None, "PreemptRank" => Opt(u8s().strictly(0, 127));
         /// How long a packet may stay at the head of a queue; the SM's value if absent.
         hoq_life: Option<TimeExponent> = None, "HoqLife" => Opt(lifetime()), "HoqLife_Int" => Also(lifetime_code());
     }

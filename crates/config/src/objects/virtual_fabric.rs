@@ -9,7 +9,7 @@ use crate::finding::Rule;
 use crate::section::{Also, Many, One, Opt, Subs, section};
 use crate::syntax::{
     Kind, PKeyText, Text, flag, keyword, lifetime, lifetime_code, lifetime_multiplier, percent,
-    reference, u8s,
+    reference, strict_flag, u8s,
 };
 use crate::value::{Mtu, Percent, Rate, TimeExponent};
 use crate::xml::Id;
@@ -34,7 +34,7 @@ section! {
         /// Whether it counts.
         enable: bool = false, "Enable" => One(flag());
         /// Whether it is defined but carries no traffic.
-        standby: bool = false, "Standby" => One(flag());
+        standby: bool = false, "Standby" => One(strict_flag());
         /// Its partition; the SM chooses a free one if absent.
         pkey: Option<PKey> = None, "PKey" => Opt(PKeyText::PARTITION);
         /// Whether limited members are kept from each other.
@@ -52,21 +52,21 @@ section! {
         /// The QOS group, which excludes the QOS values that follow.
         qos_group: Option<String> = None, "QOSGroup" => Opt(Text::of(63));
         /// Whether it has service levels of its own.
-        qos: Option<bool> = None, "QOS" => Opt(flag());
+        qos: Option<bool> = None, "QOS" => Opt(strict_flag());
         /// The service level; the SM chooses a free one if absent.
         base_sl: Option<Sl> = None, "BaseSL" => Opt(SERVICE_LEVEL);
         /// The service level of multicast; needs `BaseSL`.
         multicast_sl: Option<Sl> = None, "MulticastSL" => Opt(SERVICE_LEVEL);
         /// Whether packets are dropped where credits are missing.
-        flow_control_disable: Option<bool> = None, "FlowControlDisable" => Opt(flag());
+        flow_control_disable: Option<bool> = None, "FlowControlDisable" => Opt(strict_flag());
         /// The least part of each link's bandwidth.
         bandwidth: Option<Percent> = None, "Bandwidth" => Opt(percent(1));
         /// Whether it goes before all others, without a bandwidth.
-        high_priority: Option<bool> = None, "HighPriority" => Opt(flag());
+        high_priority: Option<bool> = None, "HighPriority" => Opt(strict_flag());
         /// By which power of two packet lifetimes are longer.
         pkt_life_time_mult_log2: Option<u8> = None, "PktLifeTimeMult" => Opt(lifetime_multiplier());
         /// Packets interrupt those of lower rank; 0 neither interrupts nor is interrupted.
-        preempt_rank: Option<u8> = None, "PreemptRank" => Opt(u8s().within(0, 127));
+        preempt_rank: Option<u8> = None, "PreemptRank" => Opt(u8s().strictly(0, 127));
         /// How long a packet may stay at the head of a queue; the SM's value if absent.
         hoq_life: Option<TimeExponent> = None, "HoqLife" => Opt(lifetime()), "HoqLife_Int" => Also(lifetime_code());
     }
@@ -77,6 +77,17 @@ fn check(fabric: &mut VirtualFabric, id: Id, cx: &mut Cx<'_>) {
     define(Kind::VirtualFabric, &fabric.name, fabric.enable, id, cx);
     if !fabric.enable {
         return;
+    }
+    if let Some(name) = fabric
+        .qos_group
+        .as_deref()
+        .filter(|name| !cx.is_enabled(Kind::QosGroup, name))
+    {
+        cx.error(
+            id,
+            Rule::Undefined,
+            format!("no enabled QOSGroup `{name}` is defined above"),
+        );
     }
     let has = |tag: &str| cx.document.has_child(id, tag);
     let (members, applications) = (has("Member") || has("LimitedMember"), has("Application"));

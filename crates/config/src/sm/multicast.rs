@@ -53,7 +53,6 @@ section! {
         /// Groups that the SM creates; those of `Fm` add to those of `Common`.
         multicast_groups: Vec<MulticastGroup> = Vec::new(), "MulticastGroup" => Subs(1024);
     }
-    finish check_multicast;
 }
 
 section! {
@@ -83,8 +82,15 @@ impl MlidShare {
         self.enable && Masked { value, mask }.matches(mgid)
     }
 
-    /// Whether some group would fall to both.
+    /// Whether some group would fall to both. A mask of zeros is the share of all other groups.
     fn overlaps(&self, other: &Self) -> bool {
+        let catches_rest = |share: &Self| share.mgid_mask == Some(Mgid(0));
+        if self.mgid_value == other.mgid_value && self.mgid_value.is_some() {
+            return true;
+        }
+        if catches_rest(self) || catches_rest(other) {
+            return false;
+        }
         let (Some(mask), Some(other_mask)) = (self.mgid_mask, other.mgid_mask) else {
             return false;
         };
@@ -117,41 +123,44 @@ fn check_share(share: &mut MlidShare, id: Id, cx: &mut Cx<'_>) {
     }
 }
 
-fn check_multicast(multicast: &mut Multicast, id: Id, cx: &mut Cx<'_>) {
-    let shares: Vec<_> = multicast
-        .mlid_shares
-        .iter()
-        .filter(|share| share.enable)
-        .collect();
-    if shares.len() > MAX_MLID_SHARES {
-        cx.error(
-            id,
-            Rule::Count,
-            format!("more than {MAX_MLID_SHARES} enabled MLIDShare"),
-        );
-    }
-    for (at, share) in shares.iter().enumerate() {
-        if let Some(earlier) = shares[..at]
+impl Multicast {
+    /// Checks what concerns all shares and groups of an instance together.
+    pub(crate) fn check_limits(&self, id: Id, cx: &mut Cx<'_>) {
+        let shares: Vec<_> = self
+            .mlid_shares
             .iter()
-            .position(|earlier| earlier.overlaps(share))
-        {
-            let message =
-                format!("the enabled MLIDShare {earlier} and {at} both match some groups");
-            cx.error(id, Rule::Conflict, message);
+            .filter(|share| share.enable)
+            .collect();
+        if shares.len() > MAX_MLID_SHARES {
+            cx.error(
+                id,
+                Rule::Count,
+                format!("more than {MAX_MLID_SHARES} enabled MLIDShare"),
+            );
         }
-    }
-    if multicast
-        .multicast_groups
-        .iter()
-        .filter(|group| group.create)
-        .count()
-        > MAX_GROUPS
-    {
-        cx.error(
-            id,
-            Rule::Count,
-            format!("more than {MAX_GROUPS} MulticastGroup with Create"),
-        );
+        for (at, share) in shares.iter().enumerate() {
+            if let Some(earlier) = shares[..at]
+                .iter()
+                .position(|earlier| earlier.overlaps(share))
+            {
+                let message =
+                    format!("the enabled MLIDShare {earlier} and {at} both match some groups");
+                cx.error(id, Rule::Conflict, message);
+            }
+        }
+        if self
+            .multicast_groups
+            .iter()
+            .filter(|group| group.create)
+            .count()
+            > MAX_GROUPS
+        {
+            cx.error(
+                id,
+                Rule::Count,
+                format!("more than {MAX_GROUPS} MulticastGroup with Create"),
+            );
+        }
     }
 }
 

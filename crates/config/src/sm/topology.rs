@@ -238,6 +238,13 @@ section! {
     }
 }
 
+impl PreDefinedTopology {
+    /// Whether it is on and has a file.
+    pub fn is_usable(&self) -> bool {
+        self.enable && self.topology_filename.is_some()
+    }
+}
+
 /// What a difference from the planned topology does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Enforcement {

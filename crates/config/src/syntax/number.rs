@@ -212,10 +212,18 @@ pub(crate) const fn bits32() -> Number<u32> {
 }
 
 /// A switch: 0 or 1.
-pub(crate) struct Flag;
+pub(crate) struct Flag {
+    strict: bool,
+}
 
+/// A switch that other numbers turn on as well.
 pub(crate) const fn flag() -> Flag {
-    Flag
+    Flag { strict: false }
+}
+
+/// A switch for which the vendor refuses other numbers where it counts.
+pub(crate) const fn strict_flag() -> Flag {
+    Flag { strict: true }
 }
 
 impl Syntax for Flag {
@@ -225,7 +233,7 @@ impl Syntax for Flag {
         match unsigned(text)? {
             0 => Ok(false),
             1 => Ok(true),
-            number if number < u64::from(u8::MAX) => {
+            number if number < u64::from(u8::MAX) && !self.strict => {
                 notes.push(Problem::new(
                     Rule::Adjusted,
                     format!("{number} is taken as 1"),
