@@ -95,6 +95,10 @@ impl Manager {
         named: End,
         action: PortAction,
     ) -> Result<PortChange, CommandError> {
+        if let Some(at) = self.commands.disabled.get(&named).copied() {
+            // A port that is switched off may have taken its node out of the fabric.
+            return Ok(PortChange { id, named, at, action });
+        }
         let (guid, port) = named;
         let index = self.by_guid.get(&guid).copied();
         let (index, node) = index
@@ -114,10 +118,7 @@ impl Manager {
         if index == 0 || peer.is_some_and(|peer| peer.node.0 == 0) {
             return Err(CommandError::OwnLink { node: guid, port });
         }
-        let at = match self.commands.disabled.get(&named) {
-            Some(at) => *at,
-            None => self.nearer_end(index, named),
-        };
+        let at = self.nearer_end(index, named);
         Ok(PortChange {
             id,
             named,

@@ -1,0 +1,272 @@
+//! The fabric changes: links and nodes come and go, managers restart.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{World, fabric, latency, settings, with_lmc};
+use weft_emulator::io::Control;
+use weft_fabric::enums::PortState;
+use weft_fabric::{Guid, PortNum, PortRef};
+use weft_manager::{Command, CommandError, Event, Input, PortAction, Reply, SweepReason};
+use weft_wire::sm::AttributeId;
+
+/// A cable between two switches that the manager's own leaf does not have.
+fn far_link(world: &World) -> (Guid, PortNum) {
+    let topology = &world.topology;
+    let (own, _) = topology.hfis().next().unwrap();
+    let leaf = topology.peer(PortRef { node: own, port: PortNum(1) }).unwrap().node;
+    let is_switch = |end: PortRef| topology.node(end.node).unwrap().is_switch();
+    let link = topology
+        .links()
+        .find(|(a, b)| is_switch(*a) && is_switch(*b) && a.node != leaf && b.node != leaf);
+    let (a, _) = link.unwrap();
+    (topology.node(a.node).unwrap().guid(), a.port)
+}
+
+#[test]
+fn a_cut_link_is_told_by_a_trap_and_routed_around_with_few_writes() {
+    let mut world = World::new("fattree:32,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let blocks_before = world.emulator.stats().total(AttributeId::LINEAR_FDB).1;
+    let (node, port) = far_link(&world);
+    world.control(Control::LinkDown { node, port });
+    let report = world.sweep();
+    assert_eq!(report.reason, Some(SweepReason::Trap));
+    assert!(world.events.iter().any(|event| matches!(event, Event::LinkVanished { .. })));
+    world.run_for(5.0);
+    world.assert_all_active();
+    world.assert_tables_published();
+    world.walk_all();
+    let writes = world.emulator.stats().total(AttributeId::LINEAR_FDB).1 - blocks_before;
+    let switches = world.topology.switches().len() as u64;
+    // One drain and one final write each at the most; here a table is a single block.
+    assert!(writes > 0 && writes <= 2 * switches, "{writes} table writes");
+    world.control(Control::LinkUp { node, port });
+    world.run_for(5.0);
+    world.assert_all_active();
+    world.walk_all();
+    assert!(world.events.iter().any(|event| matches!(event, Event::LinkAppeared { .. })));
+    let report = world.forced_sweep();
+    assert_eq!(report.sets, 0, "{report:?}");
+}
+
+#[test]
+fn a_restarted_manager_keeps_the_lids_and_writes_nothing() {
+    for lmc in [0, 2] {
+        for stored in [true, false] {
+            let mut world = World::new("fattree:32,radix=8", with_lmc(lmc));
+            world.sweep();
+            world.run_for(3.0);
+            let bytes = world.persisted.clone().filter(|_| stored);
+            let before = lids(&world);
+            let sets = world.emulator.stats().sets_total();
+            world.restart(with_lmc(lmc), bytes.as_deref());
+            let report = world.sweep();
+            assert_eq!(lids(&world), before);
+            assert_eq!(report.unfinished, Vec::<String>::new());
+            assert_eq!(report.sets, 0, "lmc {lmc}, stored {stored}: {report:?}");
+            assert_eq!(world.emulator.stats().sets_total(), sets);
+            world.assert_tables_published();
+        }
+    }
+}
+
+fn lids(world: &World) -> Vec<u32> {
+    let network = world.emulator.network();
+    let ends = world.topology.end_ports();
+    ends.map(|(end, ..)| {
+        let device = network.device(end.node).unwrap();
+        network.port(device.port(end.port).unwrap()).info().lid.0
+    })
+    .collect()
+}
+
+#[test]
+fn a_corrupt_store_is_refused_and_lids_are_learnt_from_the_fabric() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let before = lids(&world);
+    let mut bytes = world.persisted.clone().unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    world.restart(settings(), Some(&bytes));
+    world.sweep();
+    assert!(world.events.iter().any(|event| matches!(
+        event,
+        Event::LidStoreRefused { why } if why.contains("checksum")
+    )));
+    assert_eq!(lids(&world), before);
+}
+
+#[test]
+fn another_lmc_moves_the_fabric_over() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let now = world.now;
+    world.manager.reconfigure(now, with_lmc(2));
+    world.run_for(30.0);
+    world.assert_all_active();
+    world.walk_all();
+    assert_eq!(world.forced_sweep().sets, 0);
+}
+
+#[test]
+fn a_silent_hfi_delays_nobody_for_long_and_is_told() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    let silent = world.topology.hfis().nth(5).unwrap().1.guid();
+    world.control(Control::Silence { node: silent, silent: true });
+    let report = world.sweep();
+    assert!(report.elapsed_ns < 1_000_000_000, "{report:?}");
+    assert_eq!((report.hfis, report.active_ports), (15, 62));
+    assert!(world.events.iter().any(|event| matches!(
+        event,
+        Event::NodeSilent { node, .. } if *node == silent
+    )));
+    world.control(Control::Silence { node: silent, silent: false });
+    world.run_for(120.0);
+    world.assert_all_active();
+    world.walk_all();
+}
+
+#[test]
+fn a_silent_switch_that_is_known_keeps_its_place_for_a_while() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let spine = *world.topology.switches().last().unwrap();
+    let node = world.topology.node(spine).unwrap().guid();
+    world.control(Control::Silence { node, silent: true });
+    let sets = world.emulator.stats().sets_total();
+    let report = world.forced_sweep();
+    assert_eq!(report.switches, 6);
+    assert_eq!(world.emulator.stats().sets_total(), sets);
+    assert!(!report.unfinished.is_empty());
+    world.run_for(700.0);
+    let report = world.reports().last().unwrap().clone();
+    assert_eq!(report.switches, 5, "in the end it is left out: {report:?}");
+    world.control(Control::Silence { node, silent: false });
+    world.forced_sweep();
+    world.run_for(300.0);
+    assert_eq!(world.manager.snapshot().topology.switches().len(), 6);
+    world.walk_all();
+}
+
+#[test]
+fn a_node_that_is_switched_off_and_on_is_set_up_again() {
+    for pick in ["hfi", "switch"] {
+        let mut world = World::new("fattree:16,radix=8", settings());
+        world.sweep();
+        world.run_for(3.0);
+        let before = lids(&world);
+        let node = match pick {
+            "hfi" => world.topology.hfis().nth(7).unwrap().1.guid(),
+            _ => world.topology.node(*world.topology.switches().last().unwrap()).unwrap().guid(),
+        };
+        world.control(Control::NodeDown { node });
+        world.run_for(5.0);
+        assert!(world.manager.snapshot().topology.find(node).is_none(), "{pick}");
+        world.control(Control::NodeUp { node });
+        world.run_for(10.0);
+        world.assert_all_active();
+        world.walk_all();
+        assert_eq!(lids(&world), before, "{pick}");
+        assert_eq!(world.forced_sweep().sets, 0, "{pick}");
+    }
+}
+
+#[test]
+fn a_lossy_fabric_comes_up_within_bounds() {
+    for (loss, seconds) in [(0.1, 30.0), (0.3, 300.0)] {
+        let mut options = latency();
+        options.seed = 7;
+        options.faults.loss = loss;
+        options.faults.duplicate = 0.05;
+        options.faults.reorder = 0.05;
+        options.faults.delay_max_ns = 500_000;
+        let mut world = World::with(fabric("fattree:32,radix=8"), settings(), options, None);
+        world.run_for(seconds);
+        world.assert_all_active();
+        world.walk_all();
+        let budget = settings().requests.outstanding;
+        assert!(world.outstanding_max <= budget, "{}", world.outstanding_max);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_datagrams() {
+    let run = || {
+        let mut options = latency();
+        options.seed = 11;
+        options.faults.loss = 0.05;
+        options.faults.delay_max_ns = 300_000;
+        let mut world = World::with(fabric("fattree:16,radix=8"), settings(), options, None);
+        world.sent = Some(Vec::new());
+        world.run_for(20.0);
+        world.sent.unwrap()
+    };
+    let (a, b) = (run(), run());
+    assert!(a.len() > 100);
+    assert!(a == b, "{} and {} datagrams", a.len(), b.len());
+}
+
+#[test]
+fn nodes_are_numbered_alike_whatever_the_order_of_answers() {
+    let snapshot = |delay_max_ns: u64| {
+        let mut options = latency();
+        options.seed = delay_max_ns;
+        options.faults.delay_max_ns = delay_max_ns;
+        let mut world = World::with(fabric("fattree:32,radix=8"), settings(), options, None);
+        world.sweep();
+        world.manager.snapshot()
+    };
+    let (quick, slow) = (snapshot(0), snapshot(900_000));
+    assert!(*quick.topology == *slow.topology);
+    assert_eq!(quick.linear, slow.linear);
+}
+
+fn port_command(world: &mut World, id: u64, node: Guid, port: PortNum, action: PortAction) {
+    let command = Command::Port { node, port, action };
+    let now = world.now;
+    world.manager.handle(now, Input::Command { id, command });
+    world.run_for(5.0);
+}
+
+#[test]
+fn ports_can_be_switched_off_and_on() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let (hfi, _) = world.topology.hfis().nth(9).map(|(id, node)| (node.guid(), id)).unwrap();
+    let (switch, uplink) = far_link(&world);
+    for (id, (node, port)) in [(hfi, PortNum(1)), (switch, uplink)].into_iter().enumerate() {
+        let id = id as u64 * 2;
+        port_command(&mut world, id, node, port, PortAction::Disable);
+        assert_eq!(world.replies.last(), Some(&(id, Ok(Reply::PortChanged))));
+        assert_eq!(world.state(node, port), PortState::DOWN);
+        port_command(&mut world, id + 1, node, port, PortAction::Enable);
+        assert_eq!(world.replies.last(), Some(&(id + 1, Ok(Reply::PortChanged))));
+        assert_eq!(world.state(node, port), PortState::ACTIVE);
+        world.walk_all();
+    }
+}
+
+#[test]
+fn commands_that_cannot_be_carried_out_are_refused() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let own = world.own.0;
+    let (switch, _) = far_link(&world);
+    let disable = PortAction::Disable;
+    port_command(&mut world, 1, Guid(99), PortNum(1), disable);
+    port_command(&mut world, 2, switch, PortNum(0), disable);
+    port_command(&mut world, 3, switch, PortNum(200), disable);
+    port_command(&mut world, 4, own, PortNum(1), disable);
+    let results: Vec<_> = world.replies.iter().map(|(_, result)| result.clone()).collect();
+    assert!(matches!(results[0], Err(CommandError::NoNode { .. })));
+    assert!(matches!(results[1], Err(CommandError::NoPort { .. })));
+    assert!(matches!(results[2], Err(CommandError::NoPort { .. })));
+    assert!(matches!(results[3], Err(CommandError::OwnLink { .. })));
+}
