@@ -588,7 +588,8 @@ fn trimmed(values: &[String]) -> Vec<String> {
 /// `count` bytes a time in one value, for fields that tshark takes as a whole.
 fn joined(bytes: &[String], count: usize) -> Vec<String> {
     let join = |bytes: &[String]| bytes.iter().map(|byte| format!("{byte:0>2}")).collect();
-    bytes.chunks(count).map(join).collect()
+    let values: Vec<String> = bytes.chunks(count).map(join).collect();
+    trimmed(&values)
 }
 
 /// The table: our path `Structure.field`, tshark's field; with a number N before it and a colon
@@ -619,7 +620,7 @@ fn expected(
         let entry = entry(name);
         let mut ours = BTreeMap::new();
         values(
-            &format!("{name}."),
+            name,
             entry.fields,
             &case.packet.mad[*at..at + entry.len],
             &mut ours,
