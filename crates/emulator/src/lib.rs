@@ -9,6 +9,7 @@
 mod agent;
 mod emulator;
 mod faults;
+pub mod fuzz;
 pub mod host;
 pub mod io;
 mod queue;

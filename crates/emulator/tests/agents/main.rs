@@ -4,5 +4,11 @@
 mod aggregates;
 mod arming;
 mod attributes;
+mod devices;
+mod faults;
+mod keys;
+mod performance;
 mod player;
+mod robust;
 mod routes;
+mod traps;
