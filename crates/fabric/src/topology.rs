@@ -279,7 +279,7 @@ impl TopologyBuilder {
         }
         let switch = node
             .is_switch()
-            .then(|| SwitchIndex(topology.switches.len() as u32));
+            .then_some(SwitchIndex(topology.switches.len() as u32));
         topology.switches.extend(switch.map(|_| id));
         topology.switch_index.push(switch);
         topology.nodes.push(node);

@@ -41,7 +41,7 @@ fn change() -> impl Strategy<Value = Change> {
         (any(), 1..5u8).prop_map(|(at, state)| Change::State(at, state)),
         (any(), 0..4u16).prop_map(|(at, bit)| Change::Width(at, 1 << bit)),
         (any(), 1..0xBFFFu32).prop_map(|(at, lid)| Change::Lid(at, lid)),
-        (any(), b'a'..b'z').prop_map(|(at, letter)| Change::Name(at, letter)),
+        (any(), b'a'..=b'z').prop_map(|(at, letter)| Change::Name(at, letter)),
         (any(), any(), 0..49u8).prop_map(|(at, lid, port)| Change::Entry(at, lid, port)),
         (any(), 1..200usize).prop_map(|(at, length)| Change::Length(at, length)),
         Just(Change::NoTables),
@@ -91,7 +91,7 @@ fn apply(snapshot: &mut Snapshot, change: &Change) {
             snapshot.groups = Arc::default();
         }
         Change::Group(at, port) if switches > 0 => {
-            let mut tables = vec![Arc::new(SwitchPortGroups::default()); switches];
+            let mut tables = Vec::from_iter((0..switches).map(|_| Arc::default()));
             let mask: PortMask = [PortNum(port), PortNum(1)].into_iter().collect();
             tables[at % switches] = Arc::new(SwitchPortGroups {
                 groups: vec![mask],

@@ -10,7 +10,7 @@ use super::xml::Element;
 
 /// The port's PortInfo: `base` with everything that the element says. The port's state, LID, LMC
 /// and active width and speed must be there.
-pub(super) fn port_info(element: &Element, base: PortInfo) -> Result<PortInfo, ImportError> {
+pub(super) fn port_info(element: &Element<'_>, base: PortInfo) -> Result<PortInfo, ImportError> {
     let mut info = registers(element, base)?;
     info.lid = Lid(element.required("LID")?);
     info.lmc = Lmc(at_most(element, "LMC", Lmc::MAX.0)?);
@@ -27,7 +27,7 @@ pub(super) fn port_info(element: &Element, base: PortInfo) -> Result<PortInfo, I
 }
 
 /// A number that must be there and has a limit of its own.
-fn at_most(element: &Element, name: &str, max: u8) -> Result<u8, ImportError> {
+fn at_most(element: &Element<'_>, name: &str, max: u8) -> Result<u8, ImportError> {
     let value: u8 = element.required(name)?;
     let line = element.line_of(name);
     let allowed = || format!("0 to {max}");
@@ -37,7 +37,7 @@ fn at_most(element: &Element, name: &str, max: u8) -> Result<u8, ImportError> {
 }
 
 /// Fields that the snapshot holds as whole registers, by their offset in `STL_PORT_INFO`.
-fn registers(element: &Element, base: PortInfo) -> Result<PortInfo, ImportError> {
+fn registers(element: &Element<'_>, base: PortInfo) -> Result<PortInfo, ImportError> {
     let mut bytes = base.to_bytes();
     for (name, at) in [("PortStates", 16), ("BufferUnits", 100)] {
         if let Some(value) = element.optional::<u32>(name)? {
@@ -65,7 +65,7 @@ fn registers(element: &Element, base: PortInfo) -> Result<PortInfo, ImportError>
 
 /// Overwrites a field when the element has the number.
 fn set<T: TryFrom<u64>, F>(
-    element: &Element,
+    element: &Element<'_>,
     name: &str,
     field: &mut F,
     make: impl Fn(T) -> F,
@@ -89,7 +89,7 @@ fn flag(value: u8) -> bool {
     value != 0
 }
 
-fn addresses(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
+fn addresses(element: &Element<'_>, info: &mut PortInfo) -> Result<(), ImportError> {
     fields!(element, info,
         "M_Key" => m_key: u64,
         "SubnetPrefix" => subnet_prefix: u64,
@@ -106,7 +106,7 @@ fn addresses(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> 
     bytes(element, "IPAddrIPV4", &mut info.ip_addr_ipv4)
 }
 
-fn bytes(element: &Element, name: &str, field: &mut [u8]) -> Result<(), ImportError> {
+fn bytes(element: &Element<'_>, name: &str, field: &mut [u8]) -> Result<(), ImportError> {
     let Some(child) = element.child(name) else {
         return Ok(());
     };
@@ -114,7 +114,7 @@ fn bytes(element: &Element, name: &str, field: &mut [u8]) -> Result<(), ImportEr
 }
 
 /// Two hexadecimal digits a byte.
-pub(super) fn read_bytes(element: &Element, field: &mut [u8]) -> Result<(), ImportError> {
+pub(super) fn read_bytes(element: &Element<'_>, field: &mut [u8]) -> Result<(), ImportError> {
     let digits = element.text.trim().as_bytes();
     let whole = digits.len() == 2 * field.len() && digits.iter().all(u8::is_ascii_hexdigit);
     if !whole {
@@ -129,7 +129,7 @@ pub(super) fn read_bytes(element: &Element, field: &mut [u8]) -> Result<(), Impo
     Ok(())
 }
 
-fn links(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
+fn links(element: &Element<'_>, info: &mut PortInfo) -> Result<(), ImportError> {
     fields!(element, info,
         "LinkWidthEnabled_Int" => link_width_enabled: u16 as LinkWidth,
         "LinkWidthSupported_Int" => link_width_supported: u16 as LinkWidth,
@@ -145,7 +145,7 @@ fn links(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
     Ok(())
 }
 
-fn lanes(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
+fn lanes(element: &Element<'_>, info: &mut PortInfo) -> Result<(), ImportError> {
     fields!(element, info,
         "VLsActive_Int" => operational_vl: u8,
         "VLsSupported_Int" => vl_cap: u8,
@@ -183,7 +183,7 @@ fn lanes(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
 }
 
 /// The place in a list that attribute `VL` names.
-fn slot<'a, T>(element: &Element, list: &'a mut [T]) -> Result<&'a mut T, ImportError> {
+fn slot<'a, T>(element: &Element<'_>, list: &'a mut [T]) -> Result<&'a mut T, ImportError> {
     // Zero-padded decimal.
     let index: usize = element.numbered("VL")?;
     let allowed = format!("0 to {}", list.len() - 1);
@@ -192,7 +192,7 @@ fn slot<'a, T>(element: &Element, list: &'a mut [T]) -> Result<&'a mut T, Import
         .ok_or_else(|| ImportError::new(element.line, what, allowed))
 }
 
-fn mtu(element: &Element) -> Result<Mtu, ImportError> {
+fn mtu(element: &Element<'_>) -> Result<Mtu, ImportError> {
     let bytes: u32 = element.number()?;
     let mut codes = (0..=7).map(Mtu);
     codes.find(|code| code.bytes() == bytes).ok_or_else(|| {
@@ -205,7 +205,7 @@ fn mtu(element: &Element) -> Result<Mtu, ImportError> {
     })
 }
 
-fn limits(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
+fn limits(element: &Element<'_>, info: &mut PortInfo) -> Result<(), ImportError> {
     fields!(element, info,
         "P_KeyEnforcementInbound_Int" => partition_enforcement_inbound: u8 as flag,
         "P_KeyEnforcementOutbound_Int" => partition_enforcement_outbound: u8 as flag,
@@ -239,7 +239,7 @@ fn limits(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
     Ok(())
 }
 
-fn neighbor(element: &Element, info: &mut PortInfo) -> Result<(), ImportError> {
+fn neighbor(element: &Element<'_>, info: &mut PortInfo) -> Result<(), ImportError> {
     fields!(element, info,
         "NeighborNodeGUID" => neighbor_node_guid: u64 as Guid,
         "NeighborPortNum" => neighbor_port_num: u8 as PortNum,

@@ -28,6 +28,26 @@ const FDB_MAX: u32 = 1 << 20;
 /// Most groups of a PortGroup table: a group's number has eight bits and 255 is none.
 const GROUPS_MAX: u32 = 256;
 
+/// Elements of a node that are long and not read; the MTUs are read from `NeighborMTU`.
+const WITHOUT: [&str; 16] = [
+    "MTUs",
+    "SLtoSCMap",
+    "SCtoSLMap",
+    "SCtoSCMap",
+    "SCtoVLrMap",
+    "SCtoVLtMap",
+    "SCtoVLntMap",
+    "BufferControlTable",
+    "VLArbitrationLow",
+    "VLArbitrationHigh",
+    "VLArbitrationPreemptElements",
+    "VLArbitrationPreemptMatrix",
+    "PKeyTable",
+    "PortStatus",
+    "MulticastFDB",
+    "CableInfo",
+];
+
 /// Reads a snapshot.
 ///
 /// # Errors
@@ -45,30 +65,30 @@ pub fn import_snapshot(text: &str) -> Result<Snapshot, ImportError> {
         Step::Close | Step::End => return Err(cursor.error("no element", "<Snapshot>")),
     }
     while let Step::Open(section) = cursor.step()? {
-        import.section(&mut cursor, &section.name)?;
+        import.section(&mut cursor, section.name)?;
     }
     import.finish()
 }
 
 #[derive(Default)]
-struct Import {
+struct Import<'a> {
     unix_time: u64,
     nodes: Vec<Node>,
     by_guid: BTreeMap<Guid, NodeId>,
     switches: u64,
     linear: Vec<Arc<[u8]>>,
     groups: Vec<Arc<SwitchPortGroups>>,
-    sms: Vec<Element>,
-    links: Vec<Element>,
+    sms: Vec<Element<'a>>,
+    links: Vec<Element<'a>>,
 }
 
-impl Import {
-    fn root(&mut self, root: &Element) -> Result<(), ImportError> {
+impl<'a> Import<'a> {
+    fn root(&mut self, root: &Element<'a>) -> Result<(), ImportError> {
         self.unix_time = root.numbered("unixtime")?;
         Ok(())
     }
 
-    fn section(&mut self, cursor: &mut Cursor<'_>, section: &str) -> Result<(), ImportError> {
+    fn section(&mut self, cursor: &mut Cursor<'a>, section: &str) -> Result<(), ImportError> {
         let wanted = match section {
             "Nodes" => "Node",
             "SMs" => "SM",
@@ -80,7 +100,7 @@ impl Import {
                 cursor.skip()?;
                 continue;
             }
-            let element = cursor.content(element)?;
+            let element = cursor.content(element, &WITHOUT)?;
             match wanted {
                 "Node" => self.node(&element)?,
                 "SM" => self.sms.push(element),
@@ -90,7 +110,7 @@ impl Import {
         Ok(())
     }
 
-    fn node(&mut self, element: &Element) -> Result<(), ImportError> {
+    fn node(&mut self, element: &Element<'_>) -> Result<(), ImportError> {
         let node = read_node(element)?;
         let id = NodeId(self.nodes.len() as u32);
         if self.by_guid.insert(node.guid(), id).is_some() {
@@ -133,7 +153,7 @@ impl Import {
         })
     }
 
-    fn end(&self, link: &Element, name: &str) -> Result<PortRef, ImportError> {
+    fn end(&self, link: &Element<'_>, name: &str) -> Result<PortRef, ImportError> {
         let end = link
             .child(name)
             .ok_or_else(|| ImportError::new(link.line, format!("<Link> has no <{name}>"), "one"))?;
@@ -148,7 +168,7 @@ impl Import {
     }
 
     /// Plugs one end of a cable in. What the snapshot does not say of the neighbour follows from it.
-    fn plug(&mut self, link: &Element, at: PortRef, peer: PortRef) -> Result<(), ImportError> {
+    fn plug(&mut self, link: &Element<'_>, at: PortRef, peer: PortRef) -> Result<(), ImportError> {
         let other = self.nodes.get(peer.node.0 as usize);
         let other = other.map(|node| (node.guid(), node.is_switch()));
         let node = self.nodes.get_mut(at.node.0 as usize);
@@ -173,7 +193,7 @@ impl Import {
         Ok(())
     }
 
-    fn sm(&self, element: &Element) -> Result<SmRecord, ImportError> {
+    fn sm(&self, element: &Element<'_>) -> Result<SmRecord, ImportError> {
         let guid = Guid(element.required("PortGUID")?);
         let node = self.by_guid.get(&guid).copied();
         let (node, port) = node.map(|id| (id, PortNum(1))).ok_or_else(|| {
@@ -205,7 +225,7 @@ fn build(nodes: Vec<Node>) -> Result<Topology, ImportError> {
     built.map_err(|error| ImportError::topology(0, &error))
 }
 
-fn read_node(element: &Element) -> Result<Node, ImportError> {
+fn read_node(element: &Element<'_>) -> Result<Node, ImportError> {
     let info = read_info(element)?;
     let switch = match info.node_type {
         NodeType::SWITCH => Some(read_switch(element)?),
@@ -228,7 +248,7 @@ fn read_node(element: &Element) -> Result<Node, ImportError> {
     Ok(node)
 }
 
-fn read_info(element: &Element) -> Result<NodeInfo, ImportError> {
+fn read_info(element: &Element<'_>) -> Result<NodeInfo, ImportError> {
     let guid = Guid(element.required("NodeGUID")?);
     let node_type = NodeType(element.required("NodeType_Int")?);
     let num_ports = element.required("NumPorts")?;
@@ -277,7 +297,7 @@ fn read_info(element: &Element) -> Result<NodeInfo, ImportError> {
     })
 }
 
-fn read_name(element: &Element) -> NodeDescription {
+fn read_name(element: &Element<'_>) -> NodeDescription {
     let text = element.child("NodeDesc").map_or("", |child| &child.text);
     let mut description = NodeDescription::default();
     let name = unescape_name(text);
@@ -299,7 +319,7 @@ fn powered_on_ports(info: &NodeInfo) -> Vec<Port> {
     external.map(powered_on::hfi_port).map(port).collect()
 }
 
-fn read_switch(element: &Element) -> Result<SwitchInfo, ImportError> {
+fn read_switch(element: &Element<'_>) -> Result<SwitchInfo, ImportError> {
     let Some(element) = element.child("SwitchInfo") else {
         return Ok(powered_on::switch_info());
     };
@@ -352,7 +372,7 @@ fn read_switch(element: &Element) -> Result<SwitchInfo, ImportError> {
 }
 
 /// `<LinearFDB>` or `<PortGroupFDB>` with the size that `<…Size>` says.
-fn read_fdb(data: &Element, name: &str) -> Result<Vec<u8>, ImportError> {
+fn read_fdb(data: &Element<'_>, name: &str) -> Result<Vec<u8>, ImportError> {
     let size = read_size(data, &format!("{name}Size"), FDB_MAX)?;
     let mut row = vec![UNREACHABLE; size];
     for value in data.child(name).iter().flat_map(|table| table.all("Value")) {
@@ -366,7 +386,7 @@ fn read_fdb(data: &Element, name: &str) -> Result<Vec<u8>, ImportError> {
     Ok(row)
 }
 
-fn read_size(data: &Element, name: &str, max: u32) -> Result<usize, ImportError> {
+fn read_size(data: &Element<'_>, name: &str, max: u32) -> Result<usize, ImportError> {
     let size: u32 = data.optional(name)?.unwrap_or(0);
     if size > max {
         let line = data.line_of(name);
@@ -377,7 +397,7 @@ fn read_size(data: &Element, name: &str, max: u32) -> Result<usize, ImportError>
 }
 
 /// Groups up to the last that is listed: the size is that of the hardware's table.
-fn read_groups(data: &Element) -> Result<SwitchPortGroups, ImportError> {
+fn read_groups(data: &Element<'_>) -> Result<SwitchPortGroups, ImportError> {
     let size = read_size(data, "PortGroupSize", GROUPS_MAX)?;
     let mut groups = Vec::new();
     let elements = data.child("PortGroupElements");

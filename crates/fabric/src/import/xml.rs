@@ -1,7 +1,10 @@
 //! A piece of an XML document at a time, with its lines.
 
+use std::borrow::Cow;
+
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::attributes::Attributes;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::ImportError;
@@ -11,22 +14,35 @@ const DEPTH_MAX: usize = 16;
 
 /// An element with all that is in it.
 #[derive(Debug, Default)]
-pub(super) struct Element {
-    pub(super) name: String,
-    pub(super) attributes: Vec<(String, String)>,
-    pub(super) text: String,
-    pub(super) children: Vec<Element>,
+pub(super) struct Element<'a> {
+    pub(super) name: &'a str,
+    /// What follows the name in the start tag.
+    attributes: &'a str,
+    /// Text before the first child.
+    pub(super) text: Cow<'a, str>,
+    children: Vec<Self>,
     pub(super) line: u64,
 }
 
-impl Element {
+impl<'a> Element<'a> {
+    fn push_text(&mut self, text: Cow<'a, str>) {
+        if !self.children.is_empty() {
+            return;
+        }
+        if self.text.is_empty() {
+            self.text = text;
+        } else {
+            self.text.to_mut().push_str(&text);
+        }
+    }
+
     /// The first child of this name.
     pub(super) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 
     /// All children of this name.
-    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+    pub(super) fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
@@ -35,9 +51,10 @@ impl Element {
         self.child(name).map_or(self.line, |child| child.line)
     }
 
-    fn attribute(&self, name: &str) -> Option<&str> {
-        let found = self.attributes.iter().find(|(given, _)| given == name);
-        found.map(|(_, value)| value.as_str())
+    fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut attributes = Attributes::new(self.attributes, 0).flatten();
+        let found = attributes.find(|attribute| attribute.key.as_ref() == name);
+        found.map(|attribute| attribute.value)
     }
 
     /// The number that a child holds, or nothing where there is no such child.
@@ -61,7 +78,7 @@ impl Element {
     /// The number that an attribute must hold.
     pub(super) fn numbered<T: TryFrom<u64>>(&self, attribute: &str) -> Result<T, ImportError> {
         let what = format!("attribute {attribute} of <{}>", self.name);
-        self.checked(&what, self.attribute(attribute).unwrap_or_default())
+        self.checked(&what, &self.attribute(attribute).unwrap_or_default())
     }
 
     fn checked<T: TryFrom<u64>>(&self, what: &str, text: &str) -> Result<T, ImportError> {
@@ -90,9 +107,9 @@ fn parse_number(text: &str) -> Option<u64> {
 
 /// What comes next on the way through a document.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum Step<'a> {
     /// An element starts.
-    Open(Element),
+    Open(Element<'a>),
     /// The innermost element ends.
     Close,
     /// The document ends.
@@ -133,7 +150,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next start or end of an element; text in between is passed over.
-    pub(super) fn step(&mut self) -> Result<Step, ImportError> {
+    pub(super) fn step(&mut self) -> Result<Step<'a>, ImportError> {
         loop {
             match self.event()? {
                 Piece::Open(element) => return Ok(Step::Open(element)),
@@ -144,15 +161,21 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// All that is in an element that [`Self::step`] has opened, up to its end.
-    pub(super) fn content(&mut self, root: Element) -> Result<Element, ImportError> {
+    /// All that is in an element that [`Self::step`] has opened, up to its end, but for elements
+    /// with a name in `without`.
+    pub(super) fn content(
+        &mut self,
+        root: Element<'a>,
+        without: &[&str],
+    ) -> Result<Element<'a>, ImportError> {
         let mut open = vec![root];
         loop {
             match self.event()? {
+                Piece::Open(element) if without.contains(&element.name) => self.skip()?,
                 Piece::Open(element) => open.push(element),
                 Piece::Text(text) => {
                     if let Some(element) = open.last_mut() {
-                        element.text.push_str(&text);
+                        element.push_text(text);
                     }
                 }
                 Piece::Close => {
@@ -182,7 +205,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn event(&mut self) -> Result<Piece, ImportError> {
+    fn event(&mut self) -> Result<Piece<'a>, ImportError> {
         if std::mem::take(&mut self.empty) {
             self.depth -= 1;
             return Ok(Piece::Close);
@@ -192,52 +215,55 @@ impl<'a> Cursor<'a> {
             .read_event()
             .map_err(|error| self.error(&error.to_string(), "well-formed XML"))?;
         match event {
-            Event::Start(start) => self.open(&start),
+            Event::Start(start) => self.open(&start, 1),
             Event::Empty(start) => {
                 self.empty = true;
-                self.open(&start)
+                self.open(&start, 2)
             }
             Event::End(_) => {
                 self.depth -= 1;
                 Ok(Piece::Close)
             }
-            Event::Text(text) => Ok(Piece::Text(text.as_ref().to_owned())),
-            Event::CData(text) => Ok(Piece::Text(text.as_ref().to_owned())),
+            Event::Text(text) => Ok(Piece::Text(text.into_inner())),
+            Event::CData(text) => Ok(Piece::Text(text.into_inner())),
             Event::GeneralRef(name) => self.reference(&name),
             Event::Eof if self.depth == 0 => Ok(Piece::End),
             Event::Eof => Err(self.error("the document ends early", "an end for each element")),
             Event::DocType(_) => Err(self.error("a document type", "none")),
-            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => Ok(Piece::Text(String::new())),
+            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => Ok(Piece::Text(Cow::Borrowed(""))),
         }
     }
 
-    fn open(&mut self, start: &BytesStart<'_>) -> Result<Piece, ImportError> {
+    /// The start tag that ends `closing` bytes before the reader's place, as a part of the text.
+    fn open(&mut self, start: &BytesStart<'_>, closing: usize) -> Result<Piece<'a>, ImportError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let what = format!("elements {} deep", self.depth);
             return Err(self.error(&what, &format!("up to {DEPTH_MAX}")));
         }
-        let mut element = Element {
-            name: start.name().as_ref().to_owned(),
-            line: self.line(),
+        let line = self.line();
+        let end = self.counted.saturating_sub(closing);
+        let tag = end.saturating_sub(start.len())..end;
+        let (name, attributes) = self
+            .text
+            .get(tag)
+            .and_then(|tag| tag.split_at_checked(start.name().as_ref().len()))
+            .unwrap_or_default();
+        Ok(Piece::Open(Element {
+            name,
+            attributes,
+            line,
             ..Element::default()
-        };
-        for attribute in start.attributes() {
-            let attribute =
-                attribute.map_err(|error| self.error(&error.to_string(), "name=\"value\""))?;
-            let key = attribute.key.as_ref().to_owned();
-            element.attributes.push((key, attribute.value.into_owned()));
-        }
-        Ok(Piece::Open(element))
+        }))
     }
 
     /// `&lt;`, `&#10;` and the like.
-    fn reference(&mut self, name: &BytesRef<'_>) -> Result<Piece, ImportError> {
+    fn reference(&mut self, name: &BytesRef<'_>) -> Result<Piece<'a>, ImportError> {
         let text = name.as_ref().to_owned();
         let character = name.resolve_char_ref().ok().flatten();
         let resolved = character
-            .map(String::from)
-            .or_else(|| resolve_xml_entity(&text).map(str::to_owned));
+            .map(|character| Cow::Owned(character.into()))
+            .or_else(|| resolve_xml_entity(&text).map(Cow::Borrowed));
         let allowed = "&lt; &gt; &amp; &quot; &apos; &#NUMBER;";
         resolved
             .map(Piece::Text)
@@ -250,9 +276,9 @@ impl<'a> Cursor<'a> {
 }
 
 /// A start, an end, or text.
-enum Piece {
-    Open(Element),
+enum Piece<'a> {
+    Open(Element<'a>),
     Close,
-    Text(String),
+    Text(Cow<'a, str>),
     End,
 }
