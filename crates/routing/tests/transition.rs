@@ -139,6 +139,43 @@ proptest! {
     }
 }
 
+/// On a ring, each of two lines that leave out another link is free of credit cycles, but switches
+/// that hold the tables of one beside switches that hold the other's make all links wait.
+#[test]
+fn lines_that_close_a_ring_together_are_drained_first() {
+    let ring = fabric("torus:6", 0);
+    let line = |left_out: usize| {
+        let mut line = ring.clone();
+        let (a, b) = (
+            ring.switches()[left_out],
+            ring.switches()[(left_out + 1) % 6],
+        );
+        let port = common::port_to(&ring, a, b);
+        assert!(line.disconnect(weft_fabric::PortRef { node: a, port }));
+        (**routed(&line, &settings(EngineKind::ShortestPath, 1)).linear()).clone()
+    };
+    let (old, new) = (line(0), line(3));
+    let plan = plan(&ring, &old, &new);
+    assert!(plan.drained > 0);
+    // What is left of the old tables is free of cycles with all of the new ones: each entry by
+    // itself, in every order of writes.
+    let mut middle = rows(&old);
+    for write in &plan.phases[0] {
+        let start = write.block as usize * LFT_BLOCK;
+        middle[write.switch.0 as usize][start..start + LFT_BLOCK].copy_from_slice(&write.entries);
+    }
+    let mut waits = std::collections::BTreeMap::new();
+    for (lid, end) in lids(&ring).into_iter().filter(|(_, end)| end.port.0 != 0) {
+        common::mixed_waits(&ring, [&tables(&middle), &new], lid, end, &mut waits);
+    }
+    assert!(!common::has_cycle(&waits));
+    let mut undrained = std::collections::BTreeMap::new();
+    for (lid, end) in lids(&ring).into_iter().filter(|(_, end)| end.port.0 != 0) {
+        common::mixed_waits(&ring, [&old, &new], lid, end, &mut undrained);
+    }
+    assert!(common::has_cycle(&undrained));
+}
+
 #[test]
 fn new_switches_get_whole_tables() {
     let topology = fabric("fattree:16,radix=8", 0);

@@ -126,7 +126,7 @@ pub fn home(topology: &Topology, end: PortRef) -> Option<NodeId> {
 /// waiting links among the routes between HFIs.
 pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Result<(), String> {
     let hops = hops(topology);
-    let mut waits: BTreeMap<(NodeId, PortNum), BTreeSet<(NodeId, PortNum)>> = BTreeMap::new();
+    let mut waits = Waits::new();
     for (lid, owner) in lids(topology) {
         let Some(home) = home(topology, owner) else {
             continue;
@@ -160,12 +160,43 @@ pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Resul
     Ok(())
 }
 
+/// Adds what waits for what when each switch may have either table's entry for a LID.
+pub fn mixed_waits(
+    topology: &Topology,
+    tables: [&LinearTables; 2],
+    lid: Lid,
+    end: PortRef,
+    waits: &mut Waits,
+) {
+    let home = home(topology, end).unwrap();
+    let next = |at: NodeId| -> Vec<(PortNum, NodeId)> {
+        let entries = tables.map(|tables| tables.egress(index(topology, at), lid));
+        let ports = entries.into_iter().flatten().filter(|_| at != home);
+        let to = |port: PortNum| {
+            topology
+                .peer(PortRef { node: at, port })
+                .map(|far| (port, far.node))
+        };
+        ports.filter_map(to).collect()
+    };
+    for &at in topology.switches() {
+        for (port, to) in next(at) {
+            for (onward, _) in next(to) {
+                waits.entry((at, port)).or_default().insert((to, onward));
+            }
+        }
+    }
+}
+
+/// Directed links, by sending switch and port, and those that each waits for.
+pub type Waits = BTreeMap<(NodeId, PortNum), BTreeSet<(NodeId, PortNum)>>;
+
 /// Takes out what waits for nothing until nothing is left, or not.
-fn has_cycle<T: Ord + Copy>(waits: &BTreeMap<T, BTreeSet<T>>) -> bool {
+pub fn has_cycle(waits: &Waits) -> bool {
     let mut waits = waits.clone();
     loop {
         let before = waits.len();
-        let busy: BTreeSet<T> = waits.keys().copied().collect();
+        let busy: BTreeSet<_> = waits.keys().copied().collect();
         waits.retain(|_, next| next.iter().any(|next| busy.contains(next)));
         if waits.len() == before {
             return before > 0;

@@ -1,0 +1,127 @@
+//! Instructions of the hot loops, counted by Callgrind: the same on every run, so a limit gates
+//! changes. Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
+//!
+//! Limits are a tenth above what was counted when they were set; who makes a loop faster lowers
+//! its limit.
+
+use std::hint::black_box;
+
+use gungraun::prelude::*;
+use gungraun::{Callgrind, EventKind};
+use weft_benches::fabrics;
+use weft_fabric::{Lmc, Topology};
+use weft_routing::{EngineKind, Routed, Settings, Tables, certify, changed_blocks, route};
+use weft_wire::Layout;
+use weft_wire::sm::{LinearFdb, PortInfo};
+
+/// The fabric of the routing counts: 1,152 hosts, 72 switches.
+const HOSTS: u64 = 1_152;
+const RADIX: u8 = 48;
+
+/// A limit of instructions.
+fn limit(instructions: u64) -> LibraryBenchmarkConfig {
+    let mut tool = Callgrind::default();
+    tool.hard_limits([(EventKind::Ir, instructions)]);
+    let mut config = LibraryBenchmarkConfig::default();
+    config.tool(tool);
+    config
+}
+
+/// Runs rayon's work on this thread: what other threads do is not counted.
+fn alone() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+    if let Err(why) = pool.use_current_thread().build_global() {
+        println!("rayon keeps its threads: {why}");
+    }
+}
+
+fn tree(engine: EngineKind) -> (Topology, Settings) {
+    alone();
+    let topology = fabrics::tree(HOSTS, RADIX, Lmc(0)).unwrap_or_default();
+    let settings = Settings {
+        engine,
+        ..Settings::default()
+    };
+    (topology, settings)
+}
+
+fn routed() -> (Topology, Option<Routed>) {
+    let (topology, settings) = tree(EngineKind::FatTree);
+    let routed = route(&topology, &settings).ok();
+    (topology, routed)
+}
+
+fn port_info() -> Vec<u8> {
+    let info = PortInfo {
+        lid: weft_fabric::Lid(7),
+        ..PortInfo::default()
+    };
+    info.to_bytes()
+}
+
+#[library_benchmark(config = limit(1))]
+#[bench::one(port_info())]
+fn port_info_decode(bytes: Vec<u8>) -> bool {
+    black_box(PortInfo::decode(black_box(&bytes))).is_ok()
+}
+
+#[library_benchmark(config = limit(1))]
+#[bench::one(PortInfo::default())]
+fn port_info_encode(info: PortInfo) -> [u8; PortInfo::LEN] {
+    let mut bytes = [0; PortInfo::LEN];
+    black_box(&info).encode(&mut bytes);
+    bytes
+}
+
+#[library_benchmark(config = limit(1))]
+#[bench::one([3; 64])]
+fn lft_block(bytes: [u8; 64]) -> bool {
+    let block = LinearFdb::decode(black_box(&bytes));
+    let mut out = [0; 64];
+    let decoded = block.is_ok();
+    if let Ok(block) = block {
+        block.encode(&mut out);
+    }
+    black_box(out);
+    decoded
+}
+
+#[library_benchmark(config = limit(1))]
+#[bench::fattree(tree(EngineKind::FatTree))]
+#[bench::shortestpath(tree(EngineKind::ShortestPath))]
+fn routing((topology, settings): (Topology, Settings)) -> bool {
+    black_box(route(black_box(&topology), &settings)).is_ok()
+}
+
+#[library_benchmark(config = limit(1))]
+#[bench::fattree(routed())]
+fn certificate((topology, routed): (Topology, Option<Routed>)) -> bool {
+    let judge = |routed: &Routed| {
+        let tables = Tables {
+            linear: routed.linear(),
+            groups: routed.groups(),
+        };
+        certify(black_box(&topology), tables).is_ok()
+    };
+    routed.as_ref().is_some_and(judge)
+}
+
+#[library_benchmark(config = limit(1))]
+#[bench::unchanged(routed())]
+fn diff((_, routed): (Topology, Option<Routed>)) -> usize {
+    let blocks = |routed: &Routed| {
+        let copy = (**routed.linear()).clone();
+        changed_blocks(black_box(&copy), black_box(routed.linear())).len()
+    };
+    routed.as_ref().map_or(usize::MAX, blocks)
+}
+
+library_benchmark_group!(
+    name = codec;
+    benchmarks = port_info_decode, port_info_encode, lft_block
+);
+library_benchmark_group!(
+    name = tables;
+    benchmarks = routing, certificate, diff
+);
+main!(library_benchmark_groups = codec, tables);
