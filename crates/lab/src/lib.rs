@@ -1,1 +1,9 @@
-//! Placeholder.
+//! The laboratory: manager and emulator under one virtual clock, deterministic from a seed, judged
+//! by oracles that share no code with either.
+
+pub mod campaign;
+pub mod oracle;
+pub mod view;
+pub mod world;
+
+pub use world::{NoTap, Tap, World, WorldError};

@@ -73,6 +73,11 @@ impl Totals {
 }
 
 impl Manager {
+    /// Requests that wait for their answers.
+    pub fn outstanding(&self) -> usize {
+        self.transactions.outstanding()
+    }
+
     /// The state of the manager at this moment.
     pub fn status(&self) -> Status {
         let totals = &self.totals;

@@ -1,0 +1,323 @@
+//! Bring-up under fire: faults on the wire and dying links while the fabric comes up, then quiet,
+//! in which it must converge, then a restart, after which it must be the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use weft_emulator::{Options, io as emulated};
+use weft_fabric::generate::FabricSpec;
+use weft_fabric::{Guid, Lid, Lmc, PortRef, Tick, Topology};
+use weft_manager::io::{Command, Event, Reply};
+use weft_manager::sm::Settings;
+use weft_routing::EngineKind;
+
+use super::scenario::Scenario;
+use crate::oracle::{Breach, Invariant, deadlock, lids, reach, tables};
+use crate::view::{self, FabricView};
+use crate::world::{NoTap, World, WorldError, first_host};
+
+/// From one sweep to the next in these runs: traps may be lost, so this bounds convergence.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+/// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
+/// the last fault and see timeouts to its end; the next finds quiet.
+pub const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
+/// How often I2 is judged while faults last.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// I10: datagrams in one sweep for each node and port of the fabric, retries included.
+const SENT_PER_PART_MAX: u64 = 60;
+/// Events that a failed run shows, from the end.
+const EVENTS_SHOWN: usize = 60;
+
+/// What became of a seed.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it stood for.
+    pub scenario: Scenario,
+    /// Every rule that was broken.
+    pub breaches: Vec<Breach>,
+    /// When everything held after the last fault.
+    pub converged: Option<Duration>,
+    /// Sweeps until then.
+    pub sweeps: u64,
+    /// Datagrams that the manager sent until then.
+    pub sent: u64,
+    /// What the manager told.
+    pub events: Vec<(Tick, Event)>,
+}
+
+impl Outcome {
+    /// Scenario, breaches, the last events and how to see it again.
+    pub fn describe(&self) -> String {
+        let breaches = self
+            .breaches
+            .iter()
+            .map(|breach| format!("  BROKEN {breach}\n"));
+        let shown = self.events.len().saturating_sub(EVENTS_SHOWN);
+        let events = self.events[shown..].iter();
+        let events = events.map(|(at, event)| format!("  {:>13} ns  {event:?}\n", at.0));
+        format!(
+            "{}{}{}replay: {}\n",
+            self.scenario,
+            breaches.collect::<String>(),
+            events.collect::<String>(),
+            super::replay_command(self.scenario.seed)
+        )
+    }
+}
+
+/// Why a seed could not be run at all.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Its fabric cannot be made.
+    #[error("{0}")]
+    Fabric(String),
+    /// The world broke.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// Runs one seed.
+///
+/// # Errors
+/// [`RunError`] when it cannot be run to its end.
+pub fn run(seed: u64) -> Result<Outcome, RunError> {
+    let drawn = Scenario::draw(seed);
+    let topology = generate(drawn.fabric)?;
+    let own = own_port(&topology).ok_or(WorldError::NoHost)?;
+    let scenario = drawn.with_events(&topology, own);
+    let options = Options {
+        seed,
+        agent_latency_ns: scenario.latency_ns,
+        hop_latency_ns: 100,
+        faults: scenario.faults,
+    };
+    let world = World::new(topology, options, settings(&scenario), NoTap)?;
+    Run {
+        scenario,
+        world,
+        breaches: Vec::new(),
+        events: Vec::new(),
+    }
+    .all()
+}
+
+fn generate(fabric: &str) -> Result<Arc<Topology>, RunError> {
+    let spec: FabricSpec = fabric
+        .parse()
+        .map_err(|error| RunError::Fabric(format!("{error}")))?;
+    let topology = spec
+        .generate()
+        .map_err(|error| RunError::Fabric(format!("{error}")))?;
+    Ok(Arc::new(topology))
+}
+
+fn own_port(topology: &Topology) -> Option<PortRef> {
+    let (guid, port) = first_host(topology)?;
+    Some(PortRef {
+        node: topology.find(guid)?,
+        port,
+    })
+}
+
+fn settings(scenario: &Scenario) -> Settings {
+    let mut settings = Settings::default();
+    settings.lids.lmc = Lmc(scenario.lmc);
+    settings.routing.engine = match scenario.engine {
+        "fattree" => EngineKind::FatTree,
+        _ => EngineKind::ShortestPath,
+    };
+    settings.sweeps.interval = SWEEP_INTERVAL;
+    settings
+}
+
+struct Run {
+    scenario: Scenario,
+    world: World,
+    breaches: Vec<Breach>,
+    events: Vec<(Tick, Event)>,
+}
+
+impl Run {
+    fn all(mut self) -> Result<Outcome, RunError> {
+        self.under_fire()?;
+        let converged = self.converge()?;
+        let (sweeps, sent) = (
+            self.world.manager().status().sweep,
+            self.world.manager().status().sent,
+        );
+        if converged.is_some() {
+            self.unchanged_gets_no_set()?;
+            self.restart_keeps_lids()?;
+        }
+        self.judge_storm();
+        let Self {
+            scenario,
+            breaches,
+            events,
+            ..
+        } = self;
+        Ok(Outcome {
+            scenario,
+            breaches,
+            converged,
+            sweeps,
+            sent,
+            events,
+        })
+    }
+
+    /// Faults on the wire, and the scenario's events at their times.
+    fn under_fire(&mut self) -> Result<(), RunError> {
+        let events = self.scenario.events.clone();
+        for (at, control) in events {
+            self.run_looking(at)?;
+            self.world.control(control)?;
+        }
+        self.run_looking(self.scenario.faults_end())?;
+        self.world
+            .control(emulated::Control::Faults(emulated::Faults::default()))?;
+        Ok(())
+    }
+
+    /// Runs up to `until` and judges I2 again and again on the way.
+    fn run_looking(&mut self, until: Tick) -> Result<(), RunError> {
+        while self.world.now() < until {
+            let next = (self.world.now() + LOOK_EVERY).min(until);
+            self.world.run_until(next)?;
+            self.events.append(&mut self.world.take_events());
+            let now = self.world.now();
+            let loops = reach::check_loops(&self.view());
+            self.breaches.extend(loops.into_iter().map(|breach| Breach {
+                what: format!("at {} ns: {}", now.0, breach.what),
+                ..breach
+            }));
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> FabricView {
+        view::read(self.world.emulator.network())
+    }
+
+    fn root(&self, view: &FabricView) -> usize {
+        let (host, _) = self.world.host();
+        view.find(host).unwrap_or_default()
+    }
+
+    /// Everything that must hold in a quiet fabric.
+    fn judge(&self) -> Vec<Breach> {
+        let view = self.view();
+        let root = self.root(&view);
+        let mut breaches = reach::check_loops(&view);
+        breaches.extend(reach::check_reachable(&view, root));
+        breaches.extend(deadlock::check(&view));
+        breaches.extend(lids::check(&view, root));
+        breaches.extend(tables::check(&view, root, &self.world.snapshot()));
+        breaches
+    }
+
+    /// I9: within its bound there is a moment between sweeps from which on everything holds.
+    fn converge(&mut self) -> Result<Option<Duration>, RunError> {
+        let start = self.world.now();
+        let mut since = None;
+        let mut last = Vec::new();
+        while self.world.now().since(start) < CONVERGED_WITHIN {
+            let next = self.world.now() + Duration::from_millis(250);
+            self.world.run_until(next)?;
+            self.events.append(&mut self.world.take_events());
+            last = self.judge();
+            since = since
+                .filter(|_| last.is_empty())
+                .or(last.is_empty().then(|| self.world.now()));
+        }
+        if since.is_none() {
+            let bound = CONVERGED_WITHIN.as_secs();
+            let what = format!("{} rules broken {bound} s after the last fault", last.len());
+            self.breaches.push(Breach::new(Invariant::Converged, what));
+            self.breaches.append(&mut last);
+        }
+        Ok(since.map(|at| at.since(start)))
+    }
+
+    /// Waits for what is under way, then asks for a sweep; says whether it ended well.
+    fn forced_sweep(&mut self) -> Result<bool, RunError> {
+        self.world.run_while(CONVERGED_WITHIN, |world| {
+            world.manager().status().phase.is_none()
+        })?;
+        let id = self.world.command(Command::Sweep);
+        let mut reply = None;
+        self.world.run_while(CONVERGED_WITHIN, |world| {
+            reply = world.reply(id);
+            reply.is_some()
+        })?;
+        self.events.append(&mut self.world.take_events());
+        Ok(matches!(reply, Some(Ok(Reply::Swept(_)))))
+    }
+
+    /// I8.
+    fn unchanged_gets_no_set(&mut self) -> Result<(), RunError> {
+        let before = self.world.emulator.stats().sets_total();
+        if !self.forced_sweep()? {
+            let what = "the forced sweep of a quiet fabric did not end well";
+            self.breaches.push(Breach::new(Invariant::Converged, what));
+        }
+        let sets = self.world.emulator.stats().sets_total() - before;
+        if sets != 0 {
+            let what = format!("{sets} Sets in a sweep of an unchanged fabric");
+            self.breaches
+                .push(Breach::new(Invariant::NoNeedlessSet, what));
+        }
+        Ok(())
+    }
+
+    /// I5 over a restart, and everything else again.
+    fn restart_keeps_lids(&mut self) -> Result<(), RunError> {
+        let before = self.lids();
+        self.world.restart(settings(&self.scenario));
+        self.world.bring_up(CONVERGED_WITHIN)?;
+        self.events.append(&mut self.world.take_events());
+        self.breaches
+            .extend(lids::check_stable(&before, &self.lids()));
+        let broken = self.judge();
+        self.breaches
+            .extend(broken.into_iter().map(|breach| Breach {
+                what: format!("after a restart: {}", breach.what),
+                ..breach
+            }));
+        Ok(())
+    }
+
+    fn lids(&self) -> BTreeMap<Guid, Lid> {
+        lids::by_guid(&self.view())
+    }
+
+    /// I10.
+    fn judge_storm(&mut self) {
+        let settings = settings(&self.scenario);
+        let most = self.world.outstanding_max();
+        if most > settings.requests.outstanding {
+            let what = format!(
+                "{most} requests outstanding, {} allowed",
+                settings.requests.outstanding
+            );
+            self.breaches.push(Breach::new(Invariant::NoStorm, what));
+        }
+        let devices = self.world.emulator.network().devices();
+        let parts: u64 = devices
+            .map(|(_, device)| 1 + device.ports().count() as u64)
+            .sum();
+        let reports = self.events.iter().filter_map(|(_, event)| match event {
+            Event::SweepEnded(report) => Some(report),
+            _ => None,
+        });
+        let loud = reports.filter(|report| report.sent > parts * SENT_PER_PART_MAX);
+        let what =
+            loud.map(|report| format!("sweep {} sent {} datagrams", report.number, report.sent));
+        let storms: Vec<Breach> = what
+            .map(|what| Breach::new(Invariant::NoStorm, what))
+            .collect();
+        self.breaches.extend(storms);
+    }
+}

@@ -1,0 +1,71 @@
+//! Judges of a fabric that share no code with what they judge.
+//!
+//! Each looks at a [`FabricView`] and returns every breach that it sees, in words.
+
+pub mod deadlock;
+pub mod lids;
+pub mod reach;
+pub mod tables;
+
+use std::fmt;
+
+/// A rule that must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Invariant {
+    /// I1: every connected pair of live ports is reachable.
+    Reachable,
+    /// I2: no forwarding loop.
+    LoopFree,
+    /// I3: the channel-dependency graph has no cycle.
+    DeadlockFree,
+    /// I4: tables read back are the tables intended.
+    TablesAsIntended,
+    /// I5: LIDs are unique, aligned and stable.
+    LidsInOrder,
+    /// I8: an unchanged fabric gets no Set.
+    NoNeedlessSet,
+    /// I9: converged in time after the last fault.
+    Converged,
+    /// I10: outstanding requests and datagrams a sweep are bounded.
+    NoStorm,
+}
+
+impl fmt::Display for Invariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reachable => "I1 reachable",
+            Self::LoopFree => "I2 loop-free",
+            Self::DeadlockFree => "I3 deadlock-free",
+            Self::TablesAsIntended => "I4 tables as intended",
+            Self::LidsInOrder => "I5 LIDs in order",
+            Self::NoNeedlessSet => "I8 no needless Set",
+            Self::Converged => "I9 converged in time",
+            Self::NoStorm => "I10 no storm",
+        })
+    }
+}
+
+/// A rule that was broken, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The rule.
+    pub invariant: Invariant,
+    /// What was seen.
+    pub what: String,
+}
+
+impl Breach {
+    /// A breach of a rule.
+    pub fn new(invariant: Invariant, what: impl Into<String>) -> Self {
+        Self {
+            invariant,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.invariant, self.what)
+    }
+}

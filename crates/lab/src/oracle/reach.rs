@@ -1,0 +1,122 @@
+//! Walks packets through the tables: do they arrive (I1), do they go round (I2)?
+
+use super::{Breach, Invariant};
+use crate::view::FabricView;
+use weft_fabric::Lid;
+use weft_fabric::enums::PortState;
+
+/// How a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// At this node, for itself.
+    At(usize),
+    /// Dropped at this switch, which has no entry or no link for it.
+    Dropped(usize),
+    /// Came to this switch a second time.
+    Loop(usize),
+}
+
+/// Follows a LID from a node; `visit` sees each switch with its egress port.
+pub fn walk(view: &FabricView, from: usize, lid: Lid, mut visit: impl FnMut(usize, u8)) -> End {
+    let mut at = from;
+    for _ in 0..=view.nodes.len() {
+        let node = &view.nodes[at];
+        if let Some(port) = node.end_port()
+            && port.lid.0 != 0
+            && (port.lid.0..port.lid.0 + port.lmc.lids()).contains(&lid.0)
+        {
+            return End::At(at);
+        }
+        let egress = match node.switch {
+            true => node.lft.get(lid.0 as usize).copied().unwrap_or(0xFF),
+            false if at == from => 1,
+            false => return End::Dropped(at),
+        };
+        let port = node.ports.get(usize::from(egress)).and_then(Option::as_ref);
+        let Some((peer, _)) = port.and_then(|port| port.peer) else {
+            return End::Dropped(at);
+        };
+        if node.switch {
+            visit(at, egress);
+        }
+        at = peer;
+    }
+    End::Loop(at)
+}
+
+/// I1: every node that is connected with `root` reaches every LID of every other, over ports that
+/// are all Active.
+pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
+    let connected = view.connected(root);
+    let mut breaches = check_active(view, &connected);
+    let members = || (0..view.nodes.len()).filter(|node| connected[*node]);
+    for target in members() {
+        let Some(port) = view.nodes[target].end_port() else {
+            continue;
+        };
+        for lid in port.lid.0..port.lid.0 + port.lmc.lids() {
+            for from in members().filter(|from| *from != target) {
+                let end = walk(view, from, Lid(lid), |_, _| {});
+                if end != End::At(target) {
+                    let what = format!(
+                        "{} to LID {lid:#x} of {}: {}",
+                        view.nodes[from].guid,
+                        view.nodes[target].guid,
+                        describe(view, end)
+                    );
+                    breaches.push(Breach::new(Invariant::Reachable, what));
+                }
+            }
+        }
+    }
+    breaches
+}
+
+fn check_active(view: &FabricView, connected: &[bool]) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (node, _) in view
+        .nodes
+        .iter()
+        .zip(connected)
+        .filter(|(_, connected)| **connected)
+    {
+        for (number, port) in node.external() {
+            if port.peer.is_some() && port.state != PortState::ACTIVE {
+                let what = format!(
+                    "port {number} of {} is {}, its link is up",
+                    node.guid, port.state
+                );
+                breaches.push(Breach::new(Invariant::Reachable, what));
+            }
+        }
+    }
+    breaches
+}
+
+fn describe(view: &FabricView, end: End) -> String {
+    match end {
+        End::At(node) => format!("arrives at {}", view.nodes[node].guid),
+        End::Dropped(node) => format!("dropped at {}", view.nodes[node].guid),
+        End::Loop(node) => format!("goes round through {}", view.nodes[node].guid),
+    }
+}
+
+/// I2: no LID that anybody holds goes round, from wherever it starts. A table may drop.
+pub fn check_loops(view: &FabricView) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for node in &view.nodes {
+        let Some(port) = node.end_port().filter(|port| port.lid.0 != 0) else {
+            continue;
+        };
+        for lid in port.lid.0..port.lid.0 + port.lmc.lids() {
+            for from in 0..view.nodes.len() {
+                if let End::Loop(at) = walk(view, from, Lid(lid), |_, _| {}) {
+                    let what = format!("LID {lid:#x} {}", describe(view, End::Loop(at)));
+                    breaches.push(Breach::new(Invariant::LoopFree, what));
+                    break;
+                }
+            }
+        }
+    }
+    breaches
+}

@@ -1,0 +1,292 @@
+//! One manager, one emulated fabric, one clock that moves only when nothing is left to do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_emulator::{Emulator, Options, io as emulated};
+use weft_fabric::{Guid, PortNum, Snapshot, Tick, Topology};
+use weft_manager::Manager;
+use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
+use weft_manager::sm::Settings;
+use weft_wire::packet::Packet;
+
+use thiserror::Error;
+
+/// Why a world cannot be made or cannot go on.
+#[derive(Debug, Error)]
+pub enum WorldError {
+    /// No HFI with a cable for the manager to sit on.
+    #[error("the fabric has no HFI with a cable for the manager to sit on")]
+    NoHost,
+    /// The emulator refused.
+    #[error(transparent)]
+    Control(#[from] emulated::ControlError),
+    /// The manager and the emulator keep each other busy without time passing.
+    #[error("{steps} datagrams at {now_ns} ns without time passing")]
+    Livelock {
+        /// Datagrams that went to and fro.
+        steps: u64,
+        /// When.
+        now_ns: u64,
+    },
+}
+
+/// Who sees every datagram that crosses the manager's port.
+pub trait Tap {
+    /// A datagram; `sent` by the manager, or received by it.
+    fn see(&mut self, now: Tick, sent: bool, packet: &Packet);
+}
+
+/// A tap that looks at nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTap;
+
+impl Tap for NoTap {
+    fn see(&mut self, _: Tick, _: bool, _: &Packet) {}
+}
+
+/// Datagrams at one moment that are taken for a livelock, for each port of the fabric.
+const STEPS_PER_PORT_MAX: u64 = 2_000;
+
+/// A manager and the fabric that it manages.
+#[derive(Debug)]
+pub struct World<T: Tap = NoTap> {
+    /// The fabric.
+    pub emulator: Emulator,
+    /// What watches the manager's port.
+    pub tap: T,
+    manager: Manager,
+    now: Tick,
+    host: (Guid, PortNum),
+    steps_max: u64,
+    outstanding_max: usize,
+    events: Vec<(Tick, Event)>,
+    stored: Option<Vec<u8>>,
+    replies: BTreeMap<u64, Result<Reply, CommandError>>,
+    commands: u64,
+}
+
+impl<T: Tap> World<T> {
+    /// A fabric that has just been switched on, and a manager on its first cabled HFI.
+    ///
+    /// # Errors
+    /// [`WorldError::NoHost`], or what the emulator has against the options.
+    pub fn new(
+        topology: Arc<Topology>,
+        options: Options,
+        settings: Settings,
+        tap: T,
+    ) -> Result<Self, WorldError> {
+        let host = first_host(&topology).ok_or(WorldError::NoHost)?;
+        let ports: usize = topology.nodes().map(|(_, node)| node.ports().len()).sum();
+        let mut emulator = Emulator::new(topology, options)?;
+        let (node, port) = host;
+        let is_sm = emulated::Control::IsSm {
+            node,
+            port,
+            is_sm: true,
+        };
+        emulator.handle(Tick(0), emulated::Input::Control(is_sm))?;
+        let mut manager = Manager::new(settings, None);
+        manager.handle(Tick(0), Input::Tick);
+        Ok(Self {
+            emulator,
+            tap,
+            manager,
+            now: Tick(0),
+            host,
+            steps_max: STEPS_PER_PORT_MAX * ports as u64,
+            outstanding_max: 0,
+            events: Vec::new(),
+            stored: None,
+            replies: BTreeMap::new(),
+            commands: 0,
+        })
+    }
+
+    /// Where the manager sits.
+    pub fn host(&self) -> (Guid, PortNum) {
+        self.host
+    }
+
+    /// The time.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// The manager.
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// What the manager published last.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.manager.snapshot()
+    }
+
+    /// Most requests that were ever outstanding.
+    pub fn outstanding_max(&self) -> usize {
+        self.outstanding_max
+    }
+
+    /// What the manager has told since this was last called.
+    pub fn take_events(&mut self) -> Vec<(Tick, Event)> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Ends the manager as a crash would, and starts a new one on what it had stored.
+    pub fn restart(&mut self, settings: Settings) {
+        self.manager = Manager::new(settings, self.stored.as_deref());
+        self.manager.handle(self.now, Input::Tick);
+    }
+
+    /// Changes the fabric.
+    ///
+    /// # Errors
+    /// What the emulator has against it.
+    pub fn control(&mut self, control: emulated::Control) -> Result<(), WorldError> {
+        Ok(self
+            .emulator
+            .handle(self.now, emulated::Input::Control(control))?)
+    }
+
+    /// Asks the manager for something; [`Self::reply`] has the answer in time.
+    pub fn command(&mut self, command: Command) -> u64 {
+        self.commands += 1;
+        let id = self.commands;
+        self.manager
+            .handle(self.now, Input::Command { id, command });
+        id
+    }
+
+    /// The answer to a command, once.
+    pub fn reply(&mut self, id: u64) -> Option<Result<Reply, CommandError>> {
+        self.replies.remove(&id)
+    }
+
+    /// Lets everything happen that happens up to `until`.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn run_until(&mut self, until: Tick) -> Result<(), WorldError> {
+        while self.step(until)? {}
+        Ok(())
+    }
+
+    /// Lets everything happen up to `within` from now, or until `done` says so; says whether it did.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn run_while(
+        &mut self,
+        within: Duration,
+        mut done: impl FnMut(&mut Self) -> bool,
+    ) -> Result<bool, WorldError> {
+        let until = self.now + within;
+        loop {
+            if done(self) {
+                return Ok(true);
+            }
+            if !self.step(until)? {
+                return Ok(done(self));
+            }
+        }
+    }
+
+    /// Lets the first sweep end; says whether it did in time.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn bring_up(&mut self, within: Duration) -> Result<bool, WorldError> {
+        let ended = |world: &mut Self| {
+            world.manager.status().phase.is_none() && world.snapshot().generation > 0
+        };
+        self.run_while(within, ended)
+    }
+
+    /// Everything of this moment, then on to the next one; says whether there is one up to `until`.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn step(&mut self, until: Tick) -> Result<bool, WorldError> {
+        self.exchange()?;
+        let deadlines = [self.manager.deadline(), self.emulator.deadline()];
+        match deadlines
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|next| *next <= until)
+        {
+            None => {
+                self.now = self.now.max(until);
+                Ok(false)
+            }
+            Some(next) => {
+                self.now = self.now.max(next);
+                self.emulator.handle(self.now, emulated::Input::Tick)?;
+                self.manager.handle(self.now, Input::Tick);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Carries datagrams to and fro until neither side has any.
+    fn exchange(&mut self) -> Result<(), WorldError> {
+        for _ in 0..self.steps_max {
+            self.outstanding_max = self.outstanding_max.max(self.manager.outstanding());
+            let moved = self.take_from_manager()? | self.take_from_emulator();
+            if !moved {
+                return Ok(());
+            }
+        }
+        Err(WorldError::Livelock {
+            steps: self.steps_max,
+            now_ns: self.now.0,
+        })
+    }
+
+    fn take_from_manager(&mut self) -> Result<bool, WorldError> {
+        let mut moved = false;
+        while let Some(output) = self.manager.poll() {
+            moved = true;
+            match output {
+                Output::Send(packet) => {
+                    self.tap.see(self.now, true, &packet);
+                    let (node, port) = self.host;
+                    self.emulator
+                        .handle(self.now, emulated::Input::Send { node, port, packet })?;
+                }
+                Output::Publish(_) => {}
+                Output::Persist(bytes) => self.stored = Some(bytes),
+                Output::Event(event) => self.events.push((self.now, event)),
+                Output::Reply { id, result } => {
+                    self.replies.insert(id, result);
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    fn take_from_emulator(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(emulated::Output::Deliver { node, port, packet }) = self.emulator.poll() {
+            moved = true;
+            if (node, port) == self.host {
+                self.tap.see(self.now, false, &packet);
+                self.manager.handle(self.now, Input::Received(packet));
+            }
+        }
+        moved
+    }
+}
+
+/// The first HFI port with a cable, in order of nodes.
+pub fn first_host(topology: &Topology) -> Option<(Guid, PortNum)> {
+    topology.hfis().find_map(|(_, node)| {
+        let (port, _) = node
+            .external_ports()
+            .find(|(_, port)| port.peer.is_some())?;
+        Some((node.guid(), port))
+    })
+}

@@ -1,0 +1,31 @@
+//! The bring-up campaign over 256 seeds.
+
+#![allow(clippy::unwrap_used)]
+
+use weft_lab::campaign::bring_up;
+
+const SEEDS: u64 = 256;
+
+#[test]
+fn bring_up_holds_its_rules_for_every_seed() {
+    let mut failed = Vec::new();
+    for seed in 0..SEEDS {
+        let outcome = bring_up::run(seed).unwrap();
+        if !outcome.breaches.is_empty() {
+            failed.push(outcome.describe());
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "{} of {SEEDS} seeds failed:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
+}
+
+#[test]
+fn a_seed_gives_the_same_run_every_time() {
+    let [first, second] = [3, 3].map(|seed| bring_up::run(seed).unwrap());
+    assert_eq!(first.events, second.events);
+    assert_eq!((first.sent, first.sweeps), (second.sent, second.sweeps));
+}
