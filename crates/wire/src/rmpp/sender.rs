@@ -22,6 +22,7 @@ pub struct Sender {
     data: Vec<u8>,
     segment_len: usize,
     next: u32,
+    sent: u32,
     acknowledged: u32,
     window_last: u32,
     retries_left: u32,
@@ -37,6 +38,7 @@ impl Sender {
             data,
             segment_len: segment_len.max(1),
             next: 1,
+            sent: 0,
             acknowledged: 0,
             window_last: 1,
             retries_left: retries,
@@ -55,6 +57,7 @@ impl Sender {
             return false;
         }
         self.write(self.next, out);
+        self.sent = self.sent.max(self.next);
         self.next += 1;
         true
     }
@@ -91,7 +94,7 @@ impl Sender {
     pub fn handle(&mut self, rmpp: &RmppHeader) -> Result<Progress, Abort> {
         let abort = |status, reason| Err(Abort { status, reason });
         match rmpp.rmpp_type {
-            kind::ACK if rmpp.segment_num >= self.next => abort(
+            kind::ACK if rmpp.segment_num > self.sent => abort(
                 status::SEGMENT_TOO_BIG,
                 "an ACK of segments that were not sent",
             ),
@@ -108,6 +111,7 @@ impl Sender {
     fn acknowledge(&mut self, segment_num: u32, window_last: u32) -> Progress {
         if segment_num > self.acknowledged {
             self.acknowledged = segment_num;
+            self.next = self.next.max(segment_num + 1);
             self.retries_left = self.retries;
         }
         self.window_last = self.window_last.max(window_last);

@@ -47,7 +47,7 @@ impl VlMtus {
     /// The MTU on `vl`, none beyond VL31.
     #[inline]
     pub fn get(&self, vl: Vl) -> Mtu {
-        let shift = if vl.0 % 2 == 0 { 4 } else { 0 };
+        let shift = if vl.0.is_multiple_of(2) { 4 } else { 0 };
         let byte = self.0.get(usize::from(vl.0 / 2)).copied();
         Mtu(byte.unwrap_or_default() >> shift & 0xF)
     }
@@ -55,7 +55,7 @@ impl VlMtus {
     /// Sets the MTU on `vl`; nothing happens beyond VL31.
     #[inline]
     pub fn set(&mut self, vl: Vl, mtu: Mtu) {
-        let shift = if vl.0 % 2 == 0 { 4 } else { 0 };
+        let shift = if vl.0.is_multiple_of(2) { 4 } else { 0 };
         if let Some(byte) = self.0.get_mut(usize::from(vl.0 / 2)) {
             *byte = *byte & !(0xF << shift) | (mtu.0 & 0xF) << shift;
         }
