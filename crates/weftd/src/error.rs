@@ -1,0 +1,50 @@
+//! What keeps the daemon from running, and the exit codes.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub(crate) enum DaemonError {
+    #[error("the manager's thread ended: {0}")]
+    Manager(String),
+    #[error("{0}")]
+    Usage(String),
+    #[error("{}: {source}", file.display())]
+    ConfigFile { file: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Config(String),
+    #[error("{0}")]
+    Fabric(String),
+    #[error("cannot listen on {address} for {what}: {source}")]
+    Listen {
+        what: &'static str,
+        address: SocketAddr,
+        source: io::Error,
+    },
+    #[error("{what} {}: {source}", file.display())]
+    File {
+        what: &'static str,
+        file: PathBuf,
+        source: io::Error,
+    },
+    #[error("TLS: {0}")]
+    Tls(String),
+    #[error("state directory {}: {why}", dir.display())]
+    State { dir: PathBuf, why: String },
+}
+
+impl DaemonError {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Manager(_) => 1,
+            Self::Usage(_) | Self::Tls(_) | Self::File { .. } => 2,
+            Self::ConfigFile { .. } | Self::Config(_) => 3,
+            Self::Fabric(_) => 4,
+            Self::Listen { .. } => 5,
+            Self::State { .. } => 6,
+        }
+    }
+}

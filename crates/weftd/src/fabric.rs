@@ -1,0 +1,106 @@
+//! The fabric that the manager runs: emulated in this process, or behind a socket.
+
+use weft_emulator::Options;
+use weft_emulator::host::{HostHandle, spawn};
+use weft_fabric::{FabricSpec, PortNum, Topology};
+use weft_transport::{Address, Attach, Connection};
+
+use crate::args::Args;
+use crate::error::DaemonError;
+
+/// Management classes that the manager serves: subnet management, LID routed and directed.
+const CLASSES: [u8; 2] = [0x01, 0x81];
+/// The port of an HFI that the manager runs on.
+const PORT: PortNum = PortNum(1);
+
+/// Where the fabric is.
+pub(crate) enum Source {
+    /// In this process.
+    Emulated {
+        /// The emulator's thread.
+        host: HostHandle,
+        /// The HFI that the manager runs on.
+        attach: Attach,
+    },
+    /// Behind a socket.
+    Socket {
+        /// Where.
+        address: Address,
+        /// The HFI that the manager runs on.
+        attach: Attach,
+    },
+}
+
+impl Source {
+    /// Brings the fabric about that the command line names.
+    pub(crate) fn open(args: &Args) -> Result<Self, DaemonError> {
+        let attach = match args.host {
+            Some(guid) => Attach::Node { guid, port: PORT },
+            None => Attach::FirstHost,
+        };
+        match (&args.emulate, &args.connect) {
+            (Some(spec), _) => {
+                let options = Options {
+                    seed: args.seed,
+                    ..Options::default()
+                };
+                let host = spawn(topology(spec)?, options);
+                let host = host.map_err(|error| DaemonError::Fabric(error.to_string()))?;
+                Ok(Self::Emulated { host, attach })
+            }
+            (None, Some(address)) => {
+                let address = address.parse::<Address>();
+                let address = address.map_err(|error| DaemonError::Fabric(error.to_string()))?;
+                Ok(Self::Socket { address, attach })
+            }
+            (None, None) => {
+                let why = "either --emulate FABRIC or --connect ADDRESS is needed";
+                Err(DaemonError::Usage(why.to_owned()))
+            }
+        }
+    }
+
+    /// Attaches to the HFI that the manager runs on.
+    pub(crate) async fn attach(&self) -> Result<Connection, DaemonError> {
+        match self {
+            Self::Emulated { host, attach } => {
+                let attached = host.connect(attach.clone(), &CLASSES).await;
+                attached.map_err(|error| DaemonError::Fabric(error.to_string()))
+            }
+            Self::Socket { address, attach } => {
+                let attached = weft_transport::connect(address, attach.clone(), CLASSES.to_vec());
+                attached
+                    .await
+                    .map_err(|error| DaemonError::Fabric(error.to_string()))
+            }
+        }
+    }
+
+    /// Ends what runs in this process.
+    pub(crate) async fn stop(&self) {
+        if let Self::Emulated { host, .. } = self {
+            host.stop().await;
+        }
+    }
+
+    /// Whether it may come back when it has gone.
+    pub(crate) fn can_return(&self) -> bool {
+        matches!(self, Self::Socket { .. })
+    }
+}
+
+fn topology(text: &str) -> Result<Topology, DaemonError> {
+    let spec: FabricSpec = text
+        .parse()
+        .map_err(|error: weft_fabric::SpecError| DaemonError::Fabric(error.to_string()))?;
+    let FabricSpec::File(path) = &spec else {
+        return spec
+            .generate()
+            .map_err(|error| DaemonError::Fabric(error.to_string()));
+    };
+    let refuse = |why: String| DaemonError::Fabric(format!("{path}: {why}"));
+    let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+    let snapshot = weft_fabric::import::import_fabric(&bytes);
+    let snapshot = snapshot.map_err(|error| refuse(error.to_string()))?;
+    Ok(Topology::clone(&snapshot.topology))
+}

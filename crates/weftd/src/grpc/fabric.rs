@@ -1,0 +1,240 @@
+//! FabricService.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::{Request, Response, Status};
+use weft_api::v1;
+use weft_api::v1::fabric_service_server::FabricService;
+use weft_fabric::export::{self, DotOptions, SnapshotOptions};
+use weft_fabric::{NodeId, PortRef, Snapshot};
+use weft_report::{Focus, Options};
+
+use super::page::Page;
+use super::sweep::under_way;
+use super::{Key, Services, end_key, select};
+
+/// Items of a page where nothing is said, and at most.
+const PAGE: (usize, usize) = (1000, 10_000);
+/// Forwarding tables of a page where nothing is said, and at most: each has up to 48 KiB.
+const TABLES: (usize, usize) = (16, 64);
+/// Bytes of an export in one message.
+const CHUNK: usize = 64 << 10;
+/// Messages of an export that wait for their reader.
+const CHUNKS_AHEAD: usize = 8;
+
+type Out<T> = Result<Response<T>, Status>;
+type Parts<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl FabricService for Services {
+    async fn get_fabric(&self, _: Request<v1::GetFabricRequest>) -> Out<v1::GetFabricResponse> {
+        let mut fabric = v1::GetFabricResponse::from_snapshot(&self.hub.snapshot());
+        let journal = self.hub.journal();
+        fabric.last_sweep = journal
+            .sweeps()
+            .next()
+            .map(|sweep| sweep.as_ref().clone().into());
+        fabric.current_sweep = journal.current().map(under_way);
+        fabric.version = env!("CARGO_PKG_VERSION").to_owned();
+        fabric.connected_to = self.connected_to.to_string();
+        fabric.instance = self.hub.config().instance.clone();
+        Ok(Response::new(fabric))
+    }
+
+    async fn list_nodes(
+        &self,
+        request: Request<v1::ListNodesRequest>,
+    ) -> Out<v1::ListNodesResponse> {
+        let request = request.into_inner();
+        let page = Page::new(request.page_size, &request.page_token, PAGE)?;
+        let snapshot = self.hub.snapshot();
+        let nodes = nodes(&snapshot, &request.focus)?.into_iter();
+        let nodes = nodes.filter_map(|(guid, id)| {
+            let node = snapshot.topology.node(id)?;
+            Some(((guid, 0), v1::Node::from(node)))
+        });
+        let (nodes, next_page_token) = page.cut(nodes);
+        let generation = snapshot.generation;
+        Ok(Response::new(v1::ListNodesResponse {
+            nodes,
+            next_page_token,
+            generation,
+        }))
+    }
+
+    async fn list_ports(
+        &self,
+        request: Request<v1::ListPortsRequest>,
+    ) -> Out<v1::ListPortsResponse> {
+        let request = request.into_inner();
+        let page = Page::new(request.page_size, &request.page_token, PAGE)?;
+        let snapshot = self.hub.snapshot();
+        let options = options(&snapshot, &request.focus)?;
+        let ports = nodes(&snapshot, "")?.into_iter().flat_map(|(guid, node)| {
+            let data = snapshot.topology.node(node).into_iter();
+            let ports = data.flat_map(|data| data.ports().map(|(port, _)| port));
+            ports.map(move |port| ((guid, port.0), PortRef { node, port }))
+        });
+        let ports = ports.filter(|(_, at)| options.port(*at));
+        let ports =
+            ports.filter_map(|(key, at)| Some((key, v1::Port::from_snapshot(&snapshot, at)?)));
+        let (ports, next_page_token) = page.cut(ports);
+        let generation = snapshot.generation;
+        Ok(Response::new(v1::ListPortsResponse {
+            ports,
+            next_page_token,
+            generation,
+        }))
+    }
+
+    async fn list_links(
+        &self,
+        request: Request<v1::ListLinksRequest>,
+    ) -> Out<v1::ListLinksResponse> {
+        let request = request.into_inner();
+        let page = Page::new(request.page_size, &request.page_token, PAGE)?;
+        let snapshot = self.hub.snapshot();
+        let report = weft_report::links(&snapshot, &options(&snapshot, &request.focus)?);
+        let links = report.links.into_iter().map(v1::Link::from);
+        let links = links.map(|link| (link_key(&link), link));
+        let (links, next_page_token) = page.cut(links);
+        let generation = snapshot.generation;
+        Ok(Response::new(v1::ListLinksResponse {
+            links,
+            next_page_token,
+            generation,
+        }))
+    }
+
+    async fn list_forwarding(
+        &self,
+        request: Request<v1::ListForwardingRequest>,
+    ) -> Out<v1::ListForwardingResponse> {
+        let request = request.into_inner();
+        let page = Page::new(request.page_size, &request.page_token, TABLES)?;
+        let snapshot = self.hub.snapshot();
+        let tables = nodes(&snapshot, &request.focus)?
+            .into_iter()
+            .filter_map(|(guid, id)| {
+                Some((
+                    (guid, 0),
+                    v1::ForwardingTable::from_snapshot(&snapshot, id)?,
+                ))
+            });
+        let (tables, next_page_token) = page.cut(tables);
+        let generation = snapshot.generation;
+        Ok(Response::new(v1::ListForwardingResponse {
+            tables,
+            next_page_token,
+            generation,
+        }))
+    }
+
+    type GetSnapshotStream = Parts<v1::GetSnapshotResponse>;
+
+    async fn get_snapshot(
+        &self,
+        _: Request<v1::GetSnapshotRequest>,
+    ) -> Out<Self::GetSnapshotStream> {
+        let parts = weft_api::snapshot::parts(self.hub.snapshot());
+        let parts = tokio_stream::iter(parts).map(Ok);
+        Ok(Response::new(Box::pin(parts)))
+    }
+
+    type ExportFabricStream = ReceiverStream<Result<v1::ExportFabricResponse, Status>>;
+
+    async fn export_fabric(
+        &self,
+        request: Request<v1::ExportFabricRequest>,
+    ) -> Out<Self::ExportFabricStream> {
+        let format = request.into_inner().format();
+        if format == v1::ExportFormat::Unspecified {
+            return Err(Status::invalid_argument(
+                "format: expected one that is known",
+            ));
+        }
+        let snapshot = self.hub.snapshot();
+        let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
+        tokio::task::spawn_blocking(move || export(&snapshot, format, sender));
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
+/// The nodes that a focus names, all for none, in order of GUID.
+fn nodes(snapshot: &Snapshot, focus: &str) -> Result<Vec<(u64, NodeId)>, Status> {
+    let options = options(snapshot, focus)?;
+    let nodes = snapshot
+        .topology
+        .nodes()
+        .filter(|(id, _)| options.node(*id));
+    let mut nodes: Vec<_> = nodes.map(|(id, node)| (node.guid().0, id)).collect();
+    nodes.sort_unstable();
+    Ok(nodes)
+}
+
+fn options(snapshot: &Snapshot, focus: &str) -> Result<Options, Status> {
+    let focus = match focus {
+        "" => None,
+        text => Some(Focus::new(
+            snapshot,
+            &select(snapshot, "focus", text)?,
+            true,
+        )),
+    };
+    Ok(Options {
+        focus,
+        ..Options::default()
+    })
+}
+
+fn link_key(link: &v1::Link) -> Key {
+    let from = link.from.as_ref().and_then(|end| end.port.as_ref());
+    from.map_or((0, 0), end_key)
+}
+
+type Chunks = mpsc::Sender<Result<v1::ExportFabricResponse, Status>>;
+
+fn export(snapshot: &Arc<Snapshot>, format: v1::ExportFormat, chunks: Chunks) {
+    let mut sink = io::BufWriter::with_capacity(CHUNK, ChunkSink(&chunks));
+    let written = match format {
+        v1::ExportFormat::OpareportSnapshot => {
+            export::write_snapshot(snapshot, SnapshotOptions::default(), &mut sink)
+        }
+        v1::ExportFormat::Ibnetdiscover => {
+            export::write_ibnetdiscover(&snapshot.topology, &mut sink)
+        }
+        _ => export::write_dot(&snapshot.topology, DotOptions::default(), &mut sink),
+    };
+    let written = written.and_then(|()| sink.flush());
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        // The reader may be gone by now; then nobody needs to know.
+        let _ = chunks.blocking_send(Err(Status::internal(error.to_string())));
+    }
+}
+
+/// Sends what is written as messages; waits while the reader is behind.
+struct ChunkSink<'a>(&'a Chunks);
+
+impl Write for ChunkSink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(CHUNK)];
+        let chunk = v1::ExportFabricResponse {
+            data: bytes.to_vec(),
+        };
+        match self.0.blocking_send(Ok(chunk)) {
+            Ok(()) => Ok(bytes.len()),
+            Err(_) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! The API `weft.v1`.
+
+mod config;
+mod fabric;
+mod page;
+mod port;
+mod route;
+mod sweep;
+mod watch;
+
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::Status;
+use tonic::transport::Server;
+use weft_api::v1;
+use weft_api::v1::config_service_server::ConfigServiceServer;
+use weft_api::v1::fabric_service_server::FabricServiceServer;
+use weft_api::v1::port_service_server::PortServiceServer;
+use weft_api::v1::route_service_server::RouteServiceServer;
+use weft_api::v1::sweep_service_server::SweepServiceServer;
+use weft_api::v1::watch_service_server::WatchServiceServer;
+use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
+use weft_fabric::Snapshot;
+use weft_report::{Point, Selection};
+
+use crate::engine::Request;
+use crate::error::DaemonError;
+use crate::hub::Hub;
+use crate::reload::Reloader;
+use crate::stopping::Stopping;
+use crate::tls::Tls;
+
+/// Calls of one connection that are carried out at the same time.
+const CALLS_PER_CONNECTION: usize = 64;
+
+/// What the services need.
+#[derive(Clone)]
+pub(crate) struct Services {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) engine: mpsc::Sender<Request>,
+    pub(crate) reloader: Arc<Reloader>,
+    pub(crate) connected_to: Arc<str>,
+    pub(crate) stopping: Stopping,
+}
+
+impl Services {
+    /// Asks the manager's thread.
+    async fn ask(&self, request: Request) -> Result<(), Status> {
+        let sent = self.engine.try_send(request);
+        sent.map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => {
+                Status::resource_exhausted("too many requests wait already; try again later")
+            }
+            mpsc::error::TrySendError::Closed(_) => stopping(),
+        })
+    }
+}
+
+fn stopping() -> Status {
+    Status::unavailable("the daemon is stopping")
+}
+
+/// What a point of a request names. Files are not read for clients.
+fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Status> {
+    let no_files = |_: &str| Err("the daemon reads no files for clients".to_owned());
+    let point = Point::parse(text, &no_files);
+    let point = point.map_err(|error| Status::invalid_argument(format!("{field}: {error}")))?;
+    point
+        .select(snapshot)
+        .map_err(|error| Status::not_found(format!("{field}: {error}")))
+}
+
+/// Serves until `services.stopping` says so. `ready` is true once the first sweep has ended.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    services: Services,
+    health: tonic_health::server::HealthReporter,
+    health_server: tonic_health::pb::health_server::HealthServer<
+        impl tonic_health::pb::health_server::Health,
+    >,
+) -> Result<(), DaemonError> {
+    let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
+    let mut server = Server::builder().concurrency_limit_per_connection(CALLS_PER_CONNECTION);
+    if let Some(tls) = tls {
+        server = server
+            .tls_config(tls.server_config())
+            .map_err(|error| wrong(&error))?;
+    }
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|error| wrong(&error))?;
+    let stopping = services.stopping.clone();
+    tokio::spawn(report_health(health, services.clone()));
+    let config = ConfigServiceServer::new(services.clone())
+        .max_decoding_message_size(2 * weft_config::MAX_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_LEN);
+    let router = server
+        .add_service(health_server)
+        .add_service(reflection)
+        .add_service(FabricServiceServer::new(services.clone()))
+        .add_service(RouteServiceServer::new(services.clone()))
+        .add_service(PortServiceServer::new(services.clone()))
+        .add_service(SweepServiceServer::new(services.clone()))
+        .add_service(config)
+        .add_service(WatchServiceServer::new(services));
+    let incoming = TcpListenerStream::new(listener);
+    let served = router
+        .serve_with_incoming_shutdown(incoming, stopping.wait())
+        .await;
+    served.map_err(|error| wrong(&error))
+}
+
+/// The health service says SERVING once the first sweep has ended.
+async fn report_health(reporter: tonic_health::server::HealthReporter, services: Services) {
+    use tonic_health::ServingStatus::{NotServing, Serving};
+    let names = [
+        "",
+        "weft.v1.FabricService",
+        "weft.v1.RouteService",
+        "weft.v1.PortService",
+        "weft.v1.SweepService",
+        "weft.v1.ConfigService",
+        "weft.v1.WatchService",
+    ];
+    for name in names {
+        reporter.set_service_status(name, NotServing).await;
+    }
+    services.hub.first_sweep().await;
+    for name in names {
+        reporter.set_service_status(name, Serving).await;
+    }
+}
+
+/// Links, ports and nodes in order of GUID and port.
+type Key = (u64, u8);
+
+fn end_key(id: &v1::PortId) -> Key {
+    (id.node_guid, u8::try_from(id.port).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,84 @@
+//! Pages of lists: a token is the key of the last item, so that a page goes on where the last one
+//! ended even when the fabric has changed since.
+
+use tonic::Status;
+
+use super::Key;
+
+/// A page of a list in order of key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page {
+    after: Option<Key>,
+    size: usize,
+}
+
+impl Page {
+    /// From the fields of a request; `usual` items where it says 0, never more than `most`.
+    pub(super) fn new(
+        size: u32,
+        token: &str,
+        (usual, most): (usize, usize),
+    ) -> Result<Self, Status> {
+        let size = match size as usize {
+            0 => usual,
+            size => size.min(most),
+        };
+        let after = match token {
+            "" => None,
+            token => Some(parse(token).ok_or_else(|| {
+                Status::invalid_argument("page_token: expected next_page_token of an answer")
+            })?),
+        };
+        Ok(Self { after, size })
+    }
+
+    /// The items of this page from `keys`, which are in order, and the token of the next page.
+    pub(super) fn cut<T>(self, items: impl IntoIterator<Item = (Key, T)>) -> (Vec<T>, String) {
+        let mut rest = items
+            .into_iter()
+            .filter(|(key, _)| self.after.is_none_or(|after| *key > after));
+        let mut page = Vec::new();
+        let mut last = None;
+        for (key, item) in rest.by_ref().take(self.size) {
+            last = Some(key);
+            page.push(item);
+        }
+        match last.filter(|_| rest.next().is_some()) {
+            Some((guid, port)) => (page, format!("{guid:016x}.{port:02x}")),
+            None => (page, String::new()),
+        }
+    }
+}
+
+fn parse(token: &str) -> Option<Key> {
+    let (guid, port) = token.split_once('.')?;
+    Some((
+        u64::from_str_radix(guid, 16).ok()?,
+        u8::from_str_radix(port, 16).ok()?,
+    ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_follow_each_other_over_changes() {
+        let all: Vec<(Key, u64)> = (0..10).map(|n| ((n, 0), n)).collect();
+        let first = Page::new(4, "", (100, 100)).unwrap();
+        let (items, token) = first.cut(all.clone());
+        assert_eq!(items, [0, 1, 2, 3]);
+        let without_3: Vec<_> = all.iter().filter(|(_, n)| *n != 3).copied().collect();
+        let second = Page::new(100, &token, (100, 100)).unwrap();
+        assert_eq!(
+            second.cut(without_3),
+            (vec![4, 5, 6, 7, 8, 9], String::new())
+        );
+        let exact = Page::new(10, "", (100, 100)).unwrap();
+        assert_eq!(exact.cut(all).1, "");
+        assert!(Page::new(1, "nonsense", (1, 1)).is_err());
+        assert_eq!(Page::new(0, "", (7, 9)).unwrap().size, 7);
+        assert_eq!(Page::new(50, "", (7, 9)).unwrap().size, 9);
+    }
+}

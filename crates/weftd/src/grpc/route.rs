@@ -1,0 +1,37 @@
+//! RouteService.
+
+use tonic::{Request, Response, Status};
+use weft_api::v1;
+use weft_api::v1::route_service_server::RouteService;
+use weft_report::Detail;
+
+use super::{Services, select};
+
+/// Most pairs of ports in one answer, so that it stays a message.
+const PAIRS_MAX: usize = 1024;
+
+#[tonic::async_trait]
+impl RouteService for Services {
+    async fn get_route(
+        &self,
+        request: Request<v1::GetRouteRequest>,
+    ) -> Result<Response<v1::GetRouteResponse>, Status> {
+        let request = request.into_inner();
+        let snapshot = self.hub.snapshot();
+        let source = select(&snapshot, "source", &request.source)?;
+        let destination = select(&snapshot, "destination", &request.destination)?;
+        let count = |selection: &weft_report::Selection| selection.end_ports(&snapshot).len();
+        let pairs = count(&source).saturating_mul(count(&destination));
+        if pairs > PAIRS_MAX {
+            return Err(Status::invalid_argument(format!(
+                "source and destination name {pairs} pairs of ports, allowed: up to {PAIRS_MAX}"
+            )));
+        }
+        let report = weft_report::route(&snapshot, &source, &destination, Detail::USUAL);
+        let report = report.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        Ok(Response::new(v1::GetRouteResponse {
+            routes: report.routes.into_iter().map(v1::Route::from).collect(),
+            generation: snapshot.generation,
+        }))
+    }
+}

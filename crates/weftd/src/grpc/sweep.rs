@@ -1,0 +1,79 @@
+//! SweepService.
+
+use tokio::sync::oneshot;
+use tonic::{Request, Response, Status};
+use weft_api::v1;
+use weft_api::v1::sweep_service_server::SweepService;
+
+use super::page::Page;
+use super::{Services, stopping};
+use crate::engine;
+use crate::hub::{Current, KEPT_SWEEPS};
+
+#[tonic::async_trait]
+impl SweepService for Services {
+    async fn start_sweep(
+        &self,
+        _: Request<v1::StartSweepRequest>,
+    ) -> Result<Response<v1::StartSweepResponse>, Status> {
+        let (told, answer) = oneshot::channel();
+        self.ask(engine::Request::Sweep(told)).await?;
+        let number = answer.await.map_err(|_| stopping())?;
+        Ok(Response::new(v1::StartSweepResponse { number }))
+    }
+
+    async fn get_sweep(
+        &self,
+        request: Request<v1::GetSweepRequest>,
+    ) -> Result<Response<v1::GetSweepResponse>, Status> {
+        let number = request.into_inner().number;
+        let journal = self.hub.journal();
+        let current = journal.current();
+        let last = journal.sweeps().next().map_or(0, |sweep| sweep.number);
+        let ended = journal.sweeps().find(|sweep| sweep.number == number);
+        let sweep = match (ended, current) {
+            (Some(ended), _) => ended.as_ref().clone().into(),
+            (None, Some(current)) if current.number == number => under_way(current),
+            _ if number > last => v1::Sweep {
+                number,
+                phase: v1::SweepPhase::Waiting.into(),
+                ..v1::Sweep::default()
+            },
+            _ => {
+                return Err(Status::not_found(format!(
+                    "sweep {number} is not remembered; the last {KEPT_SWEEPS} are"
+                )));
+            }
+        };
+        Ok(Response::new(v1::GetSweepResponse { sweep: Some(sweep) }))
+    }
+
+    async fn list_sweeps(
+        &self,
+        request: Request<v1::ListSweepsRequest>,
+    ) -> Result<Response<v1::ListSweepsResponse>, Status> {
+        let request = request.into_inner();
+        let page = Page::new(request.page_size, &request.page_token, (20, KEPT_SWEEPS))?;
+        let sweeps: Vec<_> = self.hub.journal().sweeps().cloned().collect();
+        // Newest first: keys count down.
+        let sweeps = sweeps.into_iter().map(|sweep| {
+            let key = (u64::MAX - sweep.number, 0);
+            (key, v1::Sweep::from(sweep.as_ref().clone()))
+        });
+        let (sweeps, next_page_token) = page.cut(sweeps);
+        Ok(Response::new(v1::ListSweepsResponse {
+            sweeps,
+            next_page_token,
+        }))
+    }
+}
+
+/// The sweep under way as a message.
+pub(super) fn under_way(current: Current) -> v1::Sweep {
+    v1::Sweep {
+        number: current.number,
+        reason: v1::SweepReason::from(current.reason).into(),
+        phase: v1::SweepPhase::from(current.phase).into(),
+        ..v1::Sweep::default()
+    }
+}

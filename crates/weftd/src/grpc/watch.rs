@@ -1,0 +1,134 @@
+//! WatchService.
+
+use std::sync::Arc;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use weft_api::v1;
+use weft_api::v1::watch_response::Content;
+use weft_api::v1::watch_service_server::WatchService;
+
+use super::{Services, stopping};
+use crate::hub::{BACKLOG, Happening, Hub, Stamped, Subscription, unix_time_ns};
+
+/// Messages that wait in a reader's own stream.
+const AHEAD: usize = 64;
+
+type Message = Result<v1::WatchResponse, Status>;
+
+#[tonic::async_trait]
+impl WatchService for Services {
+    type WatchStream = ReceiverStream<Message>;
+
+    async fn watch(
+        &self,
+        request: Request<v1::WatchRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let token = request.into_inner().resume_token;
+        let (subscription, foreign) = match parse(&token)? {
+            None => (self.hub.subscribe(None), false),
+            Some((run, after)) if run == self.hub.run => (self.hub.subscribe(Some(after)), false),
+            Some(_) => (self.hub.subscribe(None), true),
+        };
+        let (sender, receiver) = mpsc::channel(AHEAD);
+        let (hub, stop) = (self.hub.clone(), self.stopping.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = forward(&hub, subscription, foreign, &sender) => {}
+                () = sender.closed() => {}
+                () = stop.wait() => {
+                    // The reader may have gone.
+                    let _ = sender.send(Err(stopping())).await;
+                }
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
+/// Sends the marker, what was missed, and what comes, until the reader goes or is too slow.
+async fn forward(
+    hub: &Hub,
+    mut subscription: Subscription,
+    foreign: bool,
+    sender: &mpsc::Sender<Message>,
+) {
+    let gap = subscription.gap || foreign;
+    let mut last = subscription.after;
+    let first = marker(hub, last, gap);
+    let missed = std::mem::take(&mut subscription.missed);
+    let missed = missed.iter().map(|event| message(hub.run, event));
+    for message in std::iter::once(first).chain(missed) {
+        last = last.max(sequence(&message));
+        if sender.send(Ok(message)).await.is_err() {
+            return;
+        }
+    }
+    loop {
+        let sent = match subscription.coming.recv().await {
+            Ok(event) if event.sequence <= last => continue,
+            Ok(event) => sender.send(Ok(message(hub.run, &event))).await,
+            Err(RecvError::Lagged(missed)) => {
+                let status = Status::resource_exhausted(format!(
+                    "the reader is too slow: {missed} events beyond the {BACKLOG} that wait were \
+                     lost; go on from the last resume_token"
+                ));
+                // The reader may have gone.
+                let _ = sender.send(Err(status)).await;
+                return;
+            }
+            Err(RecvError::Closed) => return,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn marker(hub: &Hub, after: u64, gap: bool) -> v1::WatchResponse {
+    v1::WatchResponse {
+        resume_token: token(hub.run, after),
+        generation: hub.snapshot().generation,
+        unix_time_ns: unix_time_ns(),
+        content: Some(Content::Marker(v1::Marker { gap })),
+    }
+}
+
+fn message(run: u64, event: &Arc<Stamped>) -> v1::WatchResponse {
+    let content = match &event.what {
+        Happening::Fabric(event) => Content::from(event.clone()),
+        Happening::Config { applied, what } => Content::ConfigReloaded(v1::ConfigReloaded {
+            applied: *applied,
+            what: what.clone(),
+        }),
+    };
+    v1::WatchResponse {
+        resume_token: token(run, event.sequence),
+        generation: event.generation,
+        unix_time_ns: event.unix_time_ns,
+        content: Some(content),
+    }
+}
+
+fn token(run: u64, sequence: u64) -> String {
+    format!("{run:016x}-{sequence}")
+}
+
+fn sequence(message: &v1::WatchResponse) -> u64 {
+    let parsed = parse(&message.resume_token).ok().flatten();
+    parsed.map_or(0, |(_, sequence)| sequence)
+}
+
+/// The run and the sequence of a token, none for no token.
+fn parse(token: &str) -> Result<Option<(u64, u64)>, Status> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let parsed = token.split_once('-').and_then(|(run, sequence)| {
+        Some((u64::from_str_radix(run, 16).ok()?, sequence.parse().ok()?))
+    });
+    let wrong = || Status::invalid_argument("resume_token: expected that of an earlier message");
+    parsed.map(Some).ok_or_else(wrong)
+}

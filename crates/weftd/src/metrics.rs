@@ -1,0 +1,298 @@
+//! Metrics for Prometheus, by HTTP at `/metrics`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use tokio::net::TcpListener;
+use weft_api::v1;
+use weft_manager::sm::Status;
+use weft_manager::{SweepReason, SweepReport};
+
+use crate::hub::Hub;
+use crate::stopping::Stopping;
+
+type Label = [(&'static str, &'static str); 1];
+type Histograms = Family<Label, Histogram, fn() -> Histogram>;
+
+const PHASES: [&str; 4] = ["discover", "plan", "program", "activate"];
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What is measured.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    sweeps: Family<Label, Counter>,
+    sweep_seconds: Histogram,
+    phase_seconds: Histograms,
+    scrapes: Counter,
+}
+
+/// From 1 ms to 64 s.
+fn seconds() -> Histogram {
+    Histogram::new((0..17).map(|n| 0.001 * f64::from(1 << n)))
+}
+
+impl Metrics {
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        let mut registry = Registry::with_prefix("weft");
+        let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
+        let sweep_seconds = seconds();
+        let phase_seconds = Histograms::new_with_constructor(seconds);
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        registry.register("build", "Version of the daemon", Info::new(version));
+        registry.register(
+            "sweeps",
+            "Sweeps that ended, by why they began",
+            sweeps.clone(),
+        );
+        registry.register("scrapes", "Times that metrics were read", scrapes.clone());
+        registry.register_with_unit(
+            "sweep_duration",
+            "From the start of a sweep to its end",
+            Unit::Seconds,
+            sweep_seconds.clone(),
+        );
+        registry.register_with_unit(
+            "sweep_phase_duration",
+            "Time in each phase of a sweep",
+            Unit::Seconds,
+            phase_seconds.clone(),
+        );
+        registry.register_collector(Box::new(Now(hub)));
+        Self {
+            registry,
+            sweeps,
+            sweep_seconds,
+            phase_seconds,
+            scrapes,
+        }
+    }
+
+    /// A sweep has ended.
+    pub(crate) fn sweep(&self, report: &SweepReport) {
+        let reason = report.reason.map_or("unknown", reason_name);
+        self.sweeps.get_or_create(&[("reason", reason)]).inc();
+        self.sweep_seconds.observe(in_seconds(report.elapsed_ns));
+        for (phase, ns) in PHASES.iter().zip(report.phase_ns) {
+            let label = [("phase", *phase)];
+            self.phase_seconds
+                .get_or_create(&label)
+                .observe(in_seconds(ns));
+        }
+    }
+
+    fn text(&self) -> Result<String, fmt::Error> {
+        self.scrapes.inc();
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+fn in_seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn reason_name(reason: SweepReason) -> &'static str {
+    match reason {
+        SweepReason::Start => "start",
+        SweepReason::Scheduled => "scheduled",
+        SweepReason::Forced => "forced",
+        SweepReason::Trap => "trap",
+        SweepReason::Unfinished => "unfinished",
+        SweepReason::Reconfigured => "reconfigured",
+    }
+}
+
+/// What is read off when somebody asks.
+#[derive(Debug)]
+struct Now(Arc<Hub>);
+
+impl Collector for Now {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let fabric = v1::GetFabricResponse::from_snapshot(&self.0.snapshot());
+        let mut out = Out(&mut encoder);
+        out.fabric(&fabric)?;
+        out.last_sweep(self.0.journal().sweeps().next().map(Arc::as_ref))?;
+        out.events(self.0.journal().sequence())?;
+        out.manager(&self.0.status())
+    }
+}
+
+struct Out<'a, 'b>(&'a mut DescriptorEncoder<'b>);
+
+impl Out<'_, '_> {
+    fn gauge(&mut self, name: &str, help: &str, value: i64) -> fmt::Result {
+        let gauge = ConstGauge::new(value);
+        let encoder = self
+            .0
+            .encode_descriptor(name, help, None, gauge.metric_type())?;
+        gauge.encode(encoder)
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let counter = ConstCounter::new(value);
+        let encoder = self
+            .0
+            .encode_descriptor(name, help, None, counter.metric_type())?;
+        counter.encode(encoder)
+    }
+
+    fn fabric(&mut self, fabric: &v1::GetFabricResponse) -> fmt::Result {
+        let generation = i64::try_from(fabric.generation).unwrap_or(i64::MAX);
+        self.gauge(
+            "fabric_generation",
+            "Generation of the published fabric",
+            generation,
+        )?;
+        self.gauge(
+            "fabric_links",
+            "Cables in the fabric",
+            i64::from(fabric.links),
+        )?;
+        let nodes = [("hfi", fabric.hfis), ("switch", fabric.switches)];
+        let help = "Nodes in the fabric, by type";
+        let mut family = self
+            .0
+            .encode_descriptor("fabric_nodes", help, None, MetricType::Gauge)?;
+        for (kind, count) in nodes {
+            let labels = [("type", kind)];
+            ConstGauge::new(i64::from(count)).encode(family.encode_family(&labels)?)?;
+        }
+        let help = "External ports in the fabric, by logical state";
+        let mut family = self
+            .0
+            .encode_descriptor("fabric_ports", help, None, MetricType::Gauge)?;
+        for count in &fabric.ports {
+            let state = count
+                .state()
+                .as_str_name()
+                .trim_start_matches("PORT_STATE_");
+            let labels = [("state", state.to_lowercase())];
+            ConstGauge::new(i64::from(count.ports)).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn last_sweep(&mut self, sweep: Option<&SweepReport>) -> fmt::Result {
+        let unfinished = sweep.map_or(0, |sweep| sweep.unfinished.len() as i64);
+        let sets = sweep.map_or(0, |sweep| i64::try_from(sweep.sets).unwrap_or(i64::MAX));
+        self.gauge(
+            "last_sweep_unfinished",
+            "What the last sweep could not do",
+            unfinished,
+        )?;
+        self.gauge(
+            "last_sweep_sets",
+            "Attributes that the last sweep wrote",
+            sets,
+        )
+    }
+
+    fn events(&mut self, sequence: u64) -> fmt::Result {
+        self.counter("events", "Events told to those who watch", sequence)
+    }
+
+    fn manager(&mut self, status: &Status) -> fmt::Result {
+        for (name, help, value) in [
+            ("mads_sent", "Datagrams sent, retries included", status.sent),
+            ("mads_received", "Datagrams received", status.received),
+            ("mad_retries", "Datagrams sent again", status.retries),
+            (
+                "mad_timeouts",
+                "Requests that were never answered",
+                status.timeouts,
+            ),
+            ("mads_stray", "Answers that nobody waited for", status.stray),
+            (
+                "mads_unreadable",
+                "Datagrams that could not be read",
+                status.unreadable,
+            ),
+            ("traps", "Traps received", status.traps),
+            (
+                "device_faults",
+                "Times that a device broke the rules",
+                status.faults,
+            ),
+        ] {
+            self.counter(name, help, value)?;
+        }
+        let outstanding = i64::try_from(status.outstanding).unwrap_or(i64::MAX);
+        self.gauge(
+            "mads_outstanding",
+            "Requests that wait for their answers",
+            outstanding,
+        )?;
+        self.round_trip(status)?;
+        self.by_attribute(status)
+    }
+
+    fn round_trip(&mut self, status: &Status) -> fmt::Result {
+        let Some(ns) = status.round_trip_ns else {
+            return Ok(());
+        };
+        let gauge = ConstGauge::new(in_seconds(ns));
+        let help = "Smoothed round trip of a request over all nodes";
+        let unit = Some(&Unit::Seconds);
+        let kind = gauge.metric_type();
+        gauge.encode(
+            self.0
+                .encode_descriptor("mad_round_trip", help, unit, kind)?,
+        )
+    }
+
+    fn by_attribute(&mut self, status: &Status) -> fmt::Result {
+        let help = "Attributes requested, by attribute and method";
+        let kind = MetricType::Counter;
+        let mut family = self
+            .0
+            .encode_descriptor("mad_attributes", help, None, kind)?;
+        for count in &status.by_attribute {
+            for (method, value) in [("get", count.gets), ("set", count.sets)] {
+                let labels = [
+                    ("attribute", count.attribute.to_string()),
+                    ("method", method.to_owned()),
+                ];
+                ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serves until it is time to stop.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    metrics: Arc<Metrics>,
+    stopping: Stopping,
+) -> std::io::Result<()> {
+    let app = Router::new()
+        .route("/metrics", get(scrape))
+        .with_state(metrics);
+    axum::serve(listener, app)
+        .with_graceful_shutdown(stopping.wait())
+        .await
+}
+
+async fn scrape(State(metrics): State<Arc<Metrics>>) -> Response {
+    match metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, OPENMETRICS)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}

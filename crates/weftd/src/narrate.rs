@@ -1,0 +1,137 @@
+//! Events in the log, with fields for machines and words for people.
+
+use tracing::{debug, error, info, warn};
+use weft_manager::{Event, SweepReport};
+
+/// Logs an event.
+pub(crate) fn narrate(event: &Event) {
+    match event {
+        Event::SweepStarted { number, reason } => {
+            debug!(
+                event = "sweep_started",
+                sweep = number,
+                ?reason,
+                "sweep started"
+            );
+        }
+        Event::Phase(phase) => debug!(event = "phase_entered", ?phase, "sweep goes on"),
+        Event::SweepEnded(report) => sweep_ended(report),
+        Event::NodeAppeared { node, name } => {
+            debug!(event = "node_appeared", %node, name, "node appeared");
+        }
+        Event::NodeVanished { node, name } => {
+            warn!(event = "node_vanished", %node, name, "node vanished");
+        }
+        Event::LinkAppeared { a, b } => debug!(
+            event = "link_appeared",
+            a = %a.0, a_port = a.1.0, b = %b.0, b_port = b.1.0,
+            "link appeared"
+        ),
+        Event::LinkVanished { a, b } => warn!(
+            event = "link_vanished",
+            a = %a.0, a_port = a.1.0, b = %b.0, b_port = b.1.0,
+            "link vanished"
+        ),
+        Event::NodeSilent { node, attribute } => {
+            warn!(event = "node_silent", %node, attribute, "node does not answer");
+        }
+        Event::DeviceFault { node, what } => {
+            let node = node.map(|node| node.to_string());
+            warn!(
+                event = "device_fault",
+                node, what, "a device broke the rules"
+            );
+        }
+        Event::Trap { lid, what } => info!(event = "trap", %lid, what, "trap"),
+        Event::LidStoreRefused { why } => error!(
+            event = "lid_store_refused",
+            why, "the stored LIDs cannot be used; the fabric's own are learnt again"
+        ),
+    }
+}
+
+fn sweep_ended(report: &SweepReport) {
+    for what in &report.unfinished {
+        warn!(
+            event = "sweep_unfinished",
+            sweep = report.number,
+            what,
+            "to be tried again"
+        );
+    }
+    let SweepReport {
+        number,
+        generation,
+        elapsed_ns,
+        sent,
+        sets,
+        retries,
+        timeouts,
+        ..
+    } = report;
+    let text = if *number == 1 {
+        fabric_up(report)
+    } else {
+        sweep_line(report)
+    };
+    info!(
+        event = "sweep_ended",
+        sweep = number,
+        generation,
+        elapsed_ns,
+        sent,
+        sets,
+        retries,
+        timeouts,
+        "{text}"
+    );
+}
+
+/// What people want to read after the first sweep.
+pub(crate) fn fabric_up(report: &SweepReport) -> String {
+    let ports = 2 * u64::from(report.links);
+    let active = match u64::from(report.active_ports) {
+        active if active == ports => format!("all {ports} ports ACTIVE"),
+        active => format!("{active} of {ports} ports ACTIVE"),
+    };
+    let seconds = report.elapsed_ns as f64 / 1e9;
+    format!(
+        "fabric up: {} HFIs, {} switches, {} links, {active} in {seconds:.2} s",
+        report.hfis, report.switches, report.links
+    )
+}
+
+fn sweep_line(report: &SweepReport) -> String {
+    let seconds = report.elapsed_ns as f64 / 1e9;
+    let reason = report
+        .reason
+        .map_or_else(String::new, |reason| format!(" ({reason:?})"));
+    format!(
+        "sweep {}{reason} ended in {seconds:.3} s, {} sets",
+        report.number, report.sets
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sweep_in_one_line() {
+        let report = SweepReport {
+            hfis: 1152,
+            switches: 72,
+            links: 2304,
+            active_ports: 4608,
+            elapsed_ns: 212_000_000,
+            ..SweepReport::default()
+        };
+        let all = "fabric up: 1152 HFIs, 72 switches, 2304 links, all 4608 ports ACTIVE in 0.21 s";
+        assert_eq!(fabric_up(&report), all);
+        let some = fabric_up(&SweepReport {
+            active_ports: 4600,
+            ..report
+        });
+        assert!(some.contains("4600 of 4608 ports ACTIVE"), "{some}");
+    }
+}
