@@ -119,7 +119,11 @@ fn read_node(network: &Network, places: &[usize], guid: Guid, id: NodeId) -> Nod
 
 fn read_port(network: &Network, places: &[usize], at: PortIndex) -> PortView {
     let info = network.port(at).info();
-    let peer = network.peer(at).map(|peer| {
+    let link_up = |end| network.state(end) != PortState::DOWN;
+    let joined = network
+        .peer(at)
+        .filter(|peer| link_up(at) && link_up(*peer));
+    let peer = joined.map(|peer| {
         let place = places[network.node_of(peer).0 as usize];
         (place, network.number_of(peer).0)
     });

@@ -1,7 +1,7 @@
 //! Finding out who is there, by directed routes only: the search goes on from each port as soon as
 //! its answer is there.
 
-use weft_fabric::{Guid, PortNum, Tick};
+use weft_fabric::{Guid, PortMask, PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PhysState, PortState};
 use weft_wire::sm::{
@@ -37,6 +37,7 @@ impl Manager {
         }
         for state in &mut self.nodes {
             state.failed = false;
+            state.bounced_ports = PortMask::EMPTY;
             state.stage = Stage::Idle;
         }
         let own = &mut self.nodes[0];
