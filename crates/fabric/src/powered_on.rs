@@ -274,7 +274,8 @@ pub fn switch(guid: Guid, system: Guid, name: &str, ports: u8) -> Result<Node, T
 }
 
 /// The fabric after a power failure: the same nodes, names, cables and widths, and nothing of what
-/// a subnet manager wrote. A link that was down stays down.
+/// a subnet manager wrote. A cable whose link was down is left out; a link that had lost lanes
+/// comes up with those that it had left.
 ///
 /// # Errors
 /// None in practice: the topology had the same nodes and cables before.
@@ -284,8 +285,8 @@ pub fn restart(topology: &Topology) -> Result<Topology, TopologyError> {
         cabling.add(restarted(node)?);
     }
     for (a, b) in topology.links() {
-        let width = topology.port(a).map(|port| port.info.link_width_active);
-        if let Some(width) = width.filter(|width| *width != LinkWidth::NOP) {
+        let width = topology.port(a).map_or(LinkWidth::NOP, Port::width);
+        if width != LinkWidth::NOP {
             cabling.connect((a.node, a.port.0), (b.node, b.port.0), width)?;
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
-use weft_wire::enums::NodeType;
+use weft_wire::enums::{LinkWidth, NodeType};
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
@@ -33,6 +33,25 @@ pub struct Port {
     pub info: PortInfo,
     /// The other end of its cable.
     pub peer: Option<PortRef>,
+}
+
+impl Port {
+    /// The width that the link has left after downgrades, in its narrower direction; none when the
+    /// link is down.
+    pub fn width(&self) -> LinkWidth {
+        let info = &self.info;
+        let directions = [
+            info.link_width_downgrade_tx_active,
+            info.link_width_downgrade_rx_active,
+        ];
+        let known = directions
+            .into_iter()
+            .filter(|width| *width != LinkWidth::NOP);
+        known
+            .chain([info.link_width_active])
+            .min_by_key(|width| width.lanes())
+            .unwrap_or(LinkWidth::NOP)
+    }
 }
 
 /// A switch or an HFI.

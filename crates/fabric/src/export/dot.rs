@@ -55,9 +55,7 @@ fn write_cable(
     a: PortRef,
     b: PortRef,
 ) -> io::Result<()> {
-    let lanes = topology
-        .port(a)
-        .map_or(0, |port| port.info.link_width_active.lanes());
+    let lanes = topology.port(a).map_or(0, |port| port.width().lanes());
     let style = if lanes < 4 { ", style=dashed" } else { "" };
     writeln!(
         out,

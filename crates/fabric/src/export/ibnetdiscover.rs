@@ -101,7 +101,7 @@ fn write_port(
         peer.port
     };
     let lid = other.port(end).map_or(0, |port| port.info.lid.0);
-    let lanes = port.info.link_width_active.lanes();
+    let lanes = port.width().lanes();
     writeln!(out, "\"{name}\" lid {lid} {lanes}xEDR")
 }
 

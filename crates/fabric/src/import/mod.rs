@@ -5,8 +5,6 @@
 //! [`crate::generate`].
 
 pub mod ibnetdiscover;
-mod ibnetdiscover_line;
-mod port_xml;
 pub mod snapshot_xml;
 mod xml;
 

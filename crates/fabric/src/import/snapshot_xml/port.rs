@@ -5,8 +5,8 @@ use weft_wire::id::{Guid, Lid, Lmc, PortNum, Sl};
 use weft_wire::sm::{CapabilityMask, CapabilityMask3, PortInfo};
 use weft_wire::{Block, Layout};
 
-use super::ImportError;
-use super::xml::Element;
+use crate::import::ImportError;
+use crate::import::xml::Element;
 
 /// The port's PortInfo: `base` with everything that the element says. The port's state, LID, LMC
 /// and active width and speed must be there.

@@ -1,7 +1,7 @@
 //! The lines of an ibnetdiscover dump.
 
-use super::ImportError;
 use crate::export::unescape_name;
+use crate::import::ImportError;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,65 @@
+//! Forwarding tables of `<SwitchData>`.
+
+use weft_wire::id::PortNum;
+
+use crate::import::ImportError;
+use crate::import::xml::Element;
+use crate::tables::{PortMask, SwitchPortGroups, UNREACHABLE};
+
+/// Most entries of a forwarding table.
+const FDB_MAX: u32 = 1 << 20;
+/// Most groups of a PortGroup table: a group's number has eight bits and 255 is none.
+const GROUPS_MAX: u32 = 256;
+
+/// `<LinearFDB>` or `<PortGroupFDB>` with the size that `<…Size>` says.
+pub(super) fn read_fdb(data: &Element<'_>, name: &str) -> Result<Vec<u8>, ImportError> {
+    let size = read_size(data, &format!("{name}Size"), FDB_MAX)?;
+    let mut row = vec![UNREACHABLE; size];
+    for value in data.child(name).iter().flat_map(|table| table.all("Value")) {
+        let lid: u32 = value.numbered("LID")?;
+        let entry = row.get_mut(lid as usize).ok_or_else(|| {
+            let what = format!("an entry for LID {lid:#x} of a table of {size}");
+            ImportError::new(value.line, what, "LIDs below the size")
+        })?;
+        *entry = value.number()?;
+    }
+    Ok(row)
+}
+
+fn read_size(data: &Element<'_>, name: &str, max: u32) -> Result<usize, ImportError> {
+    let size: u32 = data.optional(name)?.unwrap_or(0);
+    if size > max {
+        let line = data.line_of(name);
+        let what = format!("<{name}> is {size}");
+        return Err(ImportError::new(line, what, format!("0 to {max}")));
+    }
+    Ok(size as usize)
+}
+
+/// Groups up to the last that is listed: the size is that of the hardware's table.
+pub(super) fn read_groups(data: &Element<'_>) -> Result<SwitchPortGroups, ImportError> {
+    let size = read_size(data, "PortGroupSize", GROUPS_MAX)?;
+    let mut groups = Vec::new();
+    let elements = data.child("PortGroupElements");
+    for value in elements.iter().flat_map(|table| table.all("Value")) {
+        let number: u32 = value.numbered("PortGroupNumber")?;
+        if number as usize >= size {
+            let what = format!("group {number} of a table of {size}");
+            return Err(ImportError::new(value.line, what, "groups below the size"));
+        }
+        let bits: u64 = value.number()?;
+        if groups.len() <= number as usize {
+            groups.resize(number as usize + 1, PortMask::EMPTY);
+        }
+        groups[number as usize] = (0..64)
+            .filter(|bit| bits >> bit & 1 == 1)
+            .map(|bit| PortNum(bit + 1))
+            .collect();
+    }
+    let fdb = if groups.is_empty() {
+        Vec::new()
+    } else {
+        read_fdb(data, "PortGroupFDB")?
+    };
+    Ok(SwitchPortGroups { groups, fdb })
+}
