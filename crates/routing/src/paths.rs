@@ -79,16 +79,18 @@ impl Paths {
         }
     }
 
-    /// Of 64 destinations, those that a link is a legal next hop to.
-    fn legal(&self, from: usize, link: &Egress, word: usize) -> u64 {
+    /// The destinations that a link is a legal next hop to, as a row of words.
+    fn legal(&self, from: usize, link: &Egress, row: &mut [u64], carry: &mut [u64]) {
         let to = link.to as usize;
         match &self.rule {
-            Rule::Shortest(planes) => planes.nearer(from, to, link.cost, word),
+            Rule::Shortest(planes) => planes.nearer(from, to, link.cost, row, carry),
             Rule::UpDown { rank, down, .. } if rank[to] < rank[from] => {
-                down.nearer(from, to, link.cost, word)
+                down.nearer(from, to, link.cost, row, carry);
             }
             Rule::UpDown { down, legal, .. } => {
-                legal.nearer(from, to, link.cost, word) & !down.reached(from)[word]
+                legal.nearer(from, to, link.cost, row, carry);
+                let words = row.iter_mut().zip(down.reached(from));
+                words.for_each(|(word, down)| *word &= !down);
             }
         }
     }
@@ -110,7 +112,9 @@ pub(crate) struct Candidates {
     /// Range in `links` of each run.
     runs: Vec<Range<u32>>,
     links: Vec<u16>,
+    /// Destinations of each kept link, a row of words each.
     legal: Vec<u64>,
+    carry: Vec<u64>,
     keep: Vec<u16>,
 }
 
@@ -130,44 +134,48 @@ impl Candidates {
         self.keep.clear();
         self.keep
             .extend(order.iter().filter(|link| cheapest(egress, **link)));
-        let count = self.keep.len();
+        let (count, words) = (self.keep.len(), paths.words());
         self.run_of.clear();
         self.run_of.resize(network.len(), 0);
         self.runs.clear();
         self.links.clear();
+        self.legal.resize(count * words, 0);
+        self.carry.resize(words, 0);
+        for (row, link) in self.legal.chunks_mut(words.max(1)).zip(&self.keep) {
+            paths.legal(switch, &egress[usize::from(*link)], row, &mut self.carry);
+        }
         let mut list: Vec<u16> = Vec::with_capacity(count);
         let mut last = vec![0u64; count];
-        for word in 0..paths.words() {
-            self.legal.clear();
-            let words = self.keep.iter();
-            self.legal
-                .extend(words.map(|link| paths.legal(switch, &egress[usize::from(*link)], word)));
+        for word in 0..words {
             let mut changes = u64::from(word == 0);
-            for (now, last) in self.legal.iter().zip(&mut last) {
+            for (row, last) in self.legal.chunks(words).zip(&mut last) {
+                let now = row[word];
                 changes |= now ^ (now << 1 | *last);
                 *last = now >> 63;
             }
             let columns = (network.len() - word * 64).min(64);
-            self.split(word * 64, columns, changes, &mut list, &mut refine);
+            self.split(word, words, columns, changes, &mut list, &mut refine);
         }
     }
 
     /// Cuts 64 columns into runs where the set of candidates changes.
     fn split(
         &mut self,
-        base: usize,
+        word: usize,
+        words: usize,
         columns: usize,
         changes: u64,
         list: &mut Vec<u16>,
         refine: &mut impl FnMut(&mut Vec<u16>),
     ) {
+        let base = word * 64;
         let mut from = 0;
         while from < columns {
             if changes >> from & 1 == 1 {
                 list.clear();
-                let set = self.keep.iter().zip(&self.legal);
+                let set = self.keep.iter().zip(self.legal.chunks(words));
                 list.extend(
-                    set.filter(|(_, word)| *word >> from & 1 == 1)
+                    set.filter(|(_, row)| row[word] >> from & 1 == 1)
                         .map(|(link, _)| *link),
                 );
                 refine(list);

@@ -169,21 +169,38 @@ impl Planes {
         hits
     }
 
-    /// Of 64 columns, those that `to` is nearer to than `from` by exactly `cost`.
-    pub(crate) fn nearer(&self, from: usize, to: usize, cost: u16, word: usize) -> u64 {
-        let here = from * self.words + word;
-        let there = to * self.words + word;
-        let mut same = self.reached[here] & self.reached[there];
-        // distance(there) + cost == distance(here), added bit by bit with a carry.
-        let mut carry = 0u64;
-        for (bit, plane) in self.planes.iter().enumerate() {
-            let far = plane[there];
-            let add = u64::from(cost >> bit & 1).wrapping_neg();
-            let sum = far ^ add ^ carry;
-            carry = far & add | carry & (far ^ add);
-            same &= !(sum ^ plane[here]);
+    /// The columns that `to` is nearer to than `from` by exactly `cost`, as a row of words; `carry`
+    /// is scratch memory of the same length.
+    pub(crate) fn nearer(
+        &self,
+        from: usize,
+        to: usize,
+        cost: u16,
+        row: &mut [u64],
+        carry: &mut [u64],
+    ) {
+        if u32::from(cost) > self.ceiling() {
+            return row.fill(0);
         }
-        let beyond = u32::from(cost) > self.ceiling();
-        if beyond { 0 } else { same & !carry }
+        let both = self.reached(from).iter().zip(self.reached(to));
+        row.iter_mut()
+            .zip(both)
+            .for_each(|(row, (a, b))| *row = a & b);
+        carry.fill(0);
+        // distance(to) + cost == distance(from), added bit by bit with a carry.
+        for (bit, plane) in self.planes.iter().enumerate() {
+            let here = &plane[from * self.words..][..self.words];
+            let there = &plane[to * self.words..][..self.words];
+            let add = u64::from(cost >> bit & 1).wrapping_neg();
+            let state = row.iter_mut().zip(carry.iter_mut());
+            for ((row, carry), (here, far)) in state.zip(here.iter().zip(there)) {
+                let half = far ^ add;
+                *row &= !(half ^ *carry ^ here);
+                *carry = far & add | *carry & half;
+            }
+        }
+        row.iter_mut()
+            .zip(carry)
+            .for_each(|(row, carry)| *row &= !*carry);
     }
 }

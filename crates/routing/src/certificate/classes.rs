@@ -5,6 +5,8 @@
 //! it finds a loop or a cycle, that may come from mixing LIDs: then each LID is its own class,
 //! which is exact.
 
+use weft_fabric::UNREACHABLE;
+
 use super::view::View;
 
 /// Classes in one tile: one bit each in a word.
@@ -102,9 +104,74 @@ impl Class {
     }
 }
 
-/// Spans joined where LIDs follow each other, whatever port they are at: for the switches that
-/// only forward.
-pub(super) fn joined(spans: &[Span]) -> Vec<Span> {
+/// The LIDs of a tile's classes.
+pub(super) struct Spans {
+    /// One for each end, by switch.
+    pub(super) ports: Vec<Span>,
+    /// Joined where LIDs follow each other, whatever port they are at.
+    long: Vec<Span>,
+    /// Single LIDs: class, LID and switch.
+    single: Vec<(u64, u32, u32)>,
+}
+
+impl Spans {
+    pub(super) fn new(view: &View, classes: &[Class]) -> Self {
+        let mut ports = Vec::new();
+        for (index, class) in classes.iter().enumerate() {
+            class.spans(view, 1 << index, &mut ports);
+        }
+        let (single, long) = joined(&ports)
+            .into_iter()
+            .partition(|span| span.end - span.start == 1);
+        let single: Vec<Span> = single;
+        let single = single
+            .iter()
+            .map(|span| (span.bit, span.start, span.target));
+        ports.sort_by_key(|span| span.target);
+        Self {
+            ports,
+            long,
+            single: single.collect(),
+        }
+    }
+
+    /// Those on a switch.
+    pub(super) fn at(&self, switch: usize) -> &[Span] {
+        let first = self
+            .ports
+            .partition_point(|span| (span.target as usize) < switch);
+        let rest = &self.ports[first..];
+        &rest[..rest.partition_point(|span| span.target as usize == switch)]
+    }
+
+    /// Marks the ports to which a switch's row sends LIDs on other switches; entries beyond the
+    /// row drop.
+    #[inline]
+    pub(super) fn forwarded(&self, row: &[u8], switch: usize, by_port: &mut [u64; 256]) {
+        for &(bit, lid, target) in &self.single {
+            let port = row.get(lid as usize).copied().unwrap_or(UNREACHABLE);
+            let elsewhere = u64::from(target as usize != switch).wrapping_neg();
+            by_port[usize::from(port)] |= bit & elsewhere;
+        }
+        for span in self
+            .long
+            .iter()
+            .filter(|span| span.target as usize != switch)
+        {
+            let end = (span.end as usize).min(row.len());
+            let start = (span.start as usize).min(end);
+            for port in &row[start..end] {
+                by_port[usize::from(*port)] |= span.bit;
+            }
+            if end < span.end as usize {
+                by_port[usize::from(UNREACHABLE)] |= span.bit;
+            }
+        }
+    }
+}
+
+/// Spans joined where LIDs follow each other, whatever port they are at.
+fn joined(spans: &[Span]) -> Vec<Span> {
     let mut joined: Vec<Span> = Vec::new();
     for span in spans {
         match joined.last_mut() {

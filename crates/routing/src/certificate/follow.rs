@@ -42,28 +42,37 @@ pub(super) fn follow(view: &View, layers: &[Tables<'_>]) -> Followed {
     followed
 }
 
-/// Follows some classes.
+/// Follows some classes. Tiles are dealt out to the threads one by one, as neighbours take alike
+/// long.
 pub(super) fn run(view: &View, layers: &[Tables<'_>], classes: &[Class]) -> (Shown, Dependencies) {
+    let threads = rayon::current_num_threads();
     let tiles = classes.len().div_ceil(TILE);
-    let share = tiles.div_ceil(rayon::current_num_threads()).max(1);
-    let parts: Vec<(Shown, Dependencies)> = classes
-        .par_chunks(share * TILE)
-        .map(|classes| {
+    let parts: Vec<(Vec<Shown>, Dependencies)> = (0..threads.min(tiles))
+        .into_par_iter()
+        .map(|first| {
             let mut tile = Tile::new(view, layers);
             let mut graph = Dependencies::new(view);
-            let mut shown = Shown::default();
-            for classes in classes.chunks(TILE) {
+            let own = classes.chunks(TILE).skip(first).step_by(threads);
+            let shown = own.map(|classes| {
+                let mut shown = Shown::default();
                 tile.follow(classes, &mut graph, &mut shown);
-            }
-            (shown, graph)
+                shown
+            });
+            (shown.collect(), graph)
         })
         .collect();
     let mut all = Shown::default();
     let mut graph = Dependencies::new(view);
+    let mut queues = Vec::with_capacity(parts.len());
     for (shown, part) in parts {
+        queues.push(shown.into_iter());
+        graph = graph.merge(&part);
+    }
+    // In order of tiles, however many threads there were.
+    for index in 0..tiles {
+        let shown = queues[index % threads].next().unwrap_or_default();
         all.dropped.extend(shown.dropped);
         all.looping.extend(shown.looping);
-        graph = graph.merge(&part);
     }
     (all, graph)
 }

@@ -5,7 +5,7 @@ use weft_fabric::SwitchIndex;
 use weft_fabric::UNREACHABLE;
 
 use super::Tables;
-use super::classes::{Class, Span, joined};
+use super::classes::{Class, Span, Spans};
 use super::dependency::Dependencies;
 use super::view::View;
 
@@ -58,12 +58,8 @@ impl<'a> Tile<'a> {
         graph: &mut Dependencies,
         shown: &mut Shown,
     ) {
-        let mut spans = Vec::new();
-        for (index, class) in classes.iter().enumerate() {
-            class.spans(self.view, 1 << index, &mut spans);
-        }
         let all = u64::MAX >> (64 - classes.len());
-        self.read(&spans);
+        self.read(&Spans::new(self.view, classes));
         self.settle(all);
         let looping = self.ends.iter().fold(0, |bits, ends| bits | !ends) & all;
         let data = mask(classes, |class| class.is_data) & !looping;
@@ -73,21 +69,17 @@ impl<'a> Tile<'a> {
     }
 
     /// Reads the entries of all switches.
-    fn read(&mut self, spans: &[Span]) {
-        let joined = joined(spans);
+    fn read(&mut self, spans: &Spans) {
         let mut by_port = [0u64; 256];
         for switch in 0..self.view.len() {
             by_port.fill(0);
             for tables in self.layers {
                 let row = tables.linear.row(SwitchIndex(switch as u32));
-                for span in &joined {
-                    if span.target as usize != switch {
-                        linear(row, span, &mut by_port);
-                    }
+                spans.forwarded(row, switch, &mut by_port);
+                for span in spans.at(switch) {
+                    delivery(row, span, &mut by_port);
                 }
-                let at_home = spans.iter().filter(|span| span.target as usize == switch);
-                at_home.for_each(|span| delivery(row, span, &mut by_port));
-                grouped(tables, switch, &joined, &mut by_port);
+                grouped(tables, switch, &spans.ports, &mut by_port);
             }
             self.store(switch, &by_port);
         }
@@ -229,19 +221,8 @@ fn chosen(classes: &[Class], mask: u64) -> impl Iterator<Item = Class> + '_ {
         .map(|(_, class)| *class)
 }
 
-/// Marks the ports of a span's entries; entries beyond the row drop.
-fn linear(row: &[u8], span: &Span, by_port: &mut [u64; 256]) {
-    let end = (span.end as usize).min(row.len());
-    let start = (span.start as usize).min(end);
-    for port in &row[start..end] {
-        by_port[usize::from(*port)] |= span.bit;
-    }
-    if end < span.end as usize {
-        by_port[usize::from(UNREACHABLE)] |= span.bit;
-    }
-}
-
-/// The same at the switch that the span is on: only what does not go to its port counts.
+/// Marks the ports of a span's entries at the switch that it is on: only what does not go to its
+/// port counts.
 fn delivery(row: &[u8], span: &Span, by_port: &mut [u64; 256]) {
     for lid in span.start..span.end {
         let port = row.get(lid as usize).copied().unwrap_or(UNREACHABLE);

@@ -146,6 +146,8 @@ struct Balance<'a> {
     /// Candidates that carry fewest, in order; those before `next` carry one more by now.
     ready: Vec<u16>,
     next: usize,
+    /// Since `ready` was made, nothing but its next one has ever been used.
+    even: bool,
     /// For each link the first one to the same neighbour.
     neighbour: Vec<u16>,
     /// For each first link the last round in which its neighbour was chosen.
@@ -167,6 +169,7 @@ impl<'a> Balance<'a> {
             run: u32::MAX,
             ready: Vec::with_capacity(egress.len()),
             next: 0,
+            even: false,
             neighbour: neighbour.collect(),
             round_of: vec![0; egress.len()],
             round: 0,
@@ -178,18 +181,24 @@ impl<'a> Balance<'a> {
     fn enter(&mut self, run: u32) {
         if self.run != run {
             self.run = run;
+            self.even = false;
             self.refresh();
         }
     }
 
     /// Finds the candidates that carry fewest.
     fn refresh(&mut self) {
+        self.next = 0;
         let links = self.candidates.links(self.run);
+        if self.even && self.ready.len() == links.len() {
+            // All candidates carried the same and got one more each.
+            return;
+        }
         let fewest = links.iter().map(|link| self.lids[usize::from(*link)]).min();
         self.ready.clear();
         let few = |link: &&u16| Some(self.lids[usize::from(**link)]) == fewest;
         self.ready.extend(links.iter().filter(few));
-        self.next = 0;
+        self.even = true;
     }
 
     fn place(&mut self, row: &mut [u8], destination: &Destination) {
@@ -256,6 +265,7 @@ impl<'a> Balance<'a> {
             self.refresh();
         }
         if let Some(at) = (self.next..self.ready.len()).find(|at| self.is_new(self.ready[*at])) {
+            self.even &= at == self.next;
             self.ready[self.next..=at].rotate_right(1);
             self.next += 1;
             return Some(self.ready[self.next - 1]);
@@ -267,6 +277,7 @@ impl<'a> Balance<'a> {
             self.round += 1;
             return self.pick();
         }
+        self.even = false;
         fewest
     }
 
