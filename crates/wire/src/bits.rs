@@ -42,3 +42,33 @@ pub fn store_bits(bytes: &mut [u8], offset: usize, width: usize, msb: u32, lsb: 
     let keep = load(bytes, offset, width) & !mask(msb, lsb);
     store(bytes, offset, width, keep | (value << lsb & mask(msb, lsb)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bit_ranges_are_counted_from_the_lowest_bit_of_a_big_endian_register() {
+        let mut bytes = [0x12, 0x34, 0x56, 0x78];
+        for (width, msb, lsb, expected) in [
+            (4, 31, 24, 0x12),
+            (4, 7, 0, 0x78),
+            (4, 19, 12, 0x45),
+            (2, 15, 15, 0),
+            (2, 12, 12, 1),
+        ] {
+            assert_eq!(load_bits(&bytes, 0, width, msb, lsb), expected);
+        }
+        store_bits(&mut bytes, 0, 4, 19, 12, 0xFFAB);
+        assert_eq!(bytes, [0x12, 0x3A, 0xB6, 0x78], "too large a value is cut");
+    }
+
+    #[test]
+    fn bytes_beyond_the_end_read_as_zero_and_are_not_written() {
+        let mut bytes = [0xFF; 3];
+        assert_eq!(load(&bytes, 2, 4), 0xFF00_0000);
+        store(&mut bytes, 2, 4, 0x0102_0304);
+        assert_eq!(bytes, [0xFF, 0xFF, 0x01]);
+        assert_eq!((mask(63, 0), mask(0, 0), mask(7, 4)), (u64::MAX, 1, 0xF0));
+    }
+}

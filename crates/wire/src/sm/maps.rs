@@ -112,3 +112,25 @@ map!(SlScMap, slsc_map, Sl -> Sc as ScEntry.sc);
 map!(ScSlMap, scsl_map, Sc -> Sl as SlEntry.sl);
 map!(ScScMap, scsc_map, Sc -> Sc as ScEntry.sc);
 map!(ScVlMap, scvl_map, Sc -> Vl as VlEntry.vl);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+
+    #[test]
+    fn maps_have_a_byte_an_entry_and_five_bits_in_it() {
+        let mut map = SlScMap::identity();
+        map.set(Sl(3), Sc(0xFF));
+        map.set(Sl(32), Sc(1));
+        assert_eq!(
+            (map.get(Sl(3)), map.get(Sl(31)), map.get(Sl(32))),
+            (Sc(31), Sc(31), Sc(0))
+        );
+        let bytes = map.to_bytes();
+        assert_eq!(bytes[..5], [0, 1, 2, 31, 4]);
+        assert_eq!(SlScMap::decode(&bytes), Ok(map));
+        let vls = ScVlMap::from_fn(|sc| if sc.0 == 15 { Vl(15) } else { Vl(0) });
+        assert_eq!((vls.get(Sc(15)), vls.get(Sc(14))), (Vl(15), Vl(0)));
+    }
+}

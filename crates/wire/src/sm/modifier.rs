@@ -271,3 +271,123 @@ impl Modifier {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(attribute: AttributeId, bits: u32, expected: Modifier) {
+        assert_eq!(
+            Modifier::decode(attribute, bits),
+            expected,
+            "{attribute} {bits:#x}"
+        );
+        assert_eq!(expected.bits(), bits, "{expected:?}");
+    }
+
+    #[test]
+    fn each_attribute_has_its_own_bits() {
+        let port = PortModifier::range(PortNum(0x24), 3);
+        same(AttributeId::PORT_INFO, 0x0300_0024, Modifier::Port(port));
+        let starting = Modifier::Port(port.starting_configuration());
+        same(AttributeId::PORT_STATE_INFO, 0x0300_0224, starting);
+        let all = PortModifier {
+            all_ports: true,
+            ..PortModifier::one(PortNum(1))
+        };
+        same(
+            AttributeId::BUFFER_CONTROL_TABLE,
+            0x0100_0101,
+            Modifier::Port(all),
+        );
+        let vl = ScVlModifier {
+            count: 1,
+            asynchronous: true,
+            all_ports: false,
+            port: PortNum(5),
+        };
+        same(AttributeId::SC_TO_VLT, 0x0100_1005, Modifier::ScVl(vl));
+        let p_key = PKeyModifier {
+            count: 2,
+            port: PortNum(9),
+            block: 0x7FF,
+        };
+        same(AttributeId::P_KEY_TABLE, 0x0209_07FF, Modifier::PKey(p_key));
+        let arb = VlArbModifier {
+            count: 1,
+            section: 3,
+            all_ports: true,
+            port: PortNum(0),
+        };
+        same(
+            AttributeId::VL_ARBITRATION,
+            0x0103_0100,
+            Modifier::VlArb(arb),
+        );
+        let lft = BlockModifier {
+            count: 29,
+            all_blocks: true,
+            block: 0x3_0001,
+        };
+        same(AttributeId::LINEAR_FDB, 0x1D07_0001, Modifier::Block(lft));
+        let mft = MulticastModifier {
+            count: 1,
+            position: 3,
+            all_blocks: true,
+            block: 0xF_0001,
+        };
+        same(
+            AttributeId::MULTICAST_FDB,
+            0x01DF_0001,
+            Modifier::Multicast(mft),
+        );
+        let pgt = PortGroupModifier {
+            count: 31,
+            position: 1,
+            all_blocks: false,
+            block: 31,
+        };
+        same(
+            AttributeId::PORT_GROUP_TABLE,
+            0x1F40_001F,
+            Modifier::PortGroup(pgt),
+        );
+        let sc = ScScModifier {
+            count: 4,
+            all_ingress: true,
+            all_egress: true,
+            ingress: PortNum(1),
+            egress: PortNum(2),
+        };
+        same(AttributeId::SC_TO_SC, 0x0403_0102, Modifier::ScSc(sc));
+        let cable = CableInfoModifier {
+            address: 0xFFF,
+            len_less_one: 63,
+            port: PortNum(1),
+        };
+        same(
+            AttributeId::CABLE_INFO,
+            0x7FFF_E001,
+            Modifier::CableInfo(cable),
+        );
+        let cct = CctModifier {
+            count: 14,
+            block: 2,
+        };
+        same(
+            AttributeId::HFI_CONGESTION_CONTROL_TABLE,
+            0x0E00_0002,
+            Modifier::Cct(cct),
+        );
+        let aggregate = AggregateModifier { segments: 117 };
+        same(AttributeId::AGGREGATE, 0x75, Modifier::Aggregate(aggregate));
+        same(AttributeId::SM_INFO, 5, Modifier::Plain(5));
+    }
+
+    #[test]
+    fn reserved_bits_are_dropped() {
+        assert_eq!(PortModifier::from_bits(u32::MAX).bits(), 0xFF00_03FF);
+        assert_eq!(BlockModifier::from_bits(u32::MAX).bits(), 0xFF07_FFFF);
+        assert_eq!(CableInfoModifier::from_bits(u32::MAX).bits(), 0x7FFF_E0FF);
+    }
+}

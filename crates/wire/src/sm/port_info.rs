@@ -299,3 +299,34 @@ layout! {
         local_port_num: PortNum = u8 @ 239, "LocalPortNum";
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_vls_share_a_byte() {
+        let mut mtus = VlMtus::uniform(Mtu::B2048);
+        mtus.set(Vl(1), Mtu::B10240);
+        mtus.set(Vl(30), Mtu::B8192);
+        mtus.set(Vl(32), Mtu::B256);
+        assert_eq!((mtus.0[0], mtus.0[15]), (0x47, 0x64));
+        for (vl, mtu) in [
+            (0, Mtu::B2048),
+            (1, Mtu::B10240),
+            (30, Mtu::B8192),
+            (32, Mtu::NONE),
+        ] {
+            assert_eq!(mtus.get(Vl(vl)), mtu, "VL{vl}");
+        }
+    }
+
+    #[test]
+    fn the_error_action_of_the_vendors_default_is_bad_distances_and_markers() {
+        let action = PortErrorAction::from_bits(0x0017_2000);
+        assert!(action.fm_config_error_bad_head_dist && action.port_rcv_error_bad_vl_marker);
+        assert!(action.fm_config_error_unsupported_vl_marker);
+        assert!(!action.fm_config_error_bad_crdt_ack);
+        assert_eq!(action.bits(), 0x0017_2000);
+    }
+}

@@ -255,3 +255,40 @@ traps! {
     /// A link of a switch changed its width.
     LinkWidth(TrapLinkWidth) = 2048, "link width change", TYPE_INFORMATIONAL;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trap_keeps_its_number_and_data() {
+        let content = std::array::from_fn(|index| index as u8 + 1);
+        for number in (0..=300).chain([2048, 2049]) {
+            let trap = Trap::decode(number, &content);
+            let again = Trap::decode(trap.number(), &trap.data());
+            assert_eq!((again, trap.number()), (trap, number));
+            let known = !matches!(trap, Trap::Other { .. });
+            assert_eq!(known, Trap::name(number).is_some(), "trap {number}");
+        }
+    }
+
+    #[test]
+    fn a_notice_carries_its_trap() {
+        let trap = Trap::LinkIntegrity(TrapLink {
+            lid: Lid(7),
+            port: PortNum(3),
+        });
+        let notice = Notice::of(&trap, Notice::PRODUCER_SWITCH, Lid(7));
+        assert_eq!(notice.trap(), Some(trap));
+        assert_eq!(notice.data[..6], [0, 0, 0, 7, 3, 0]);
+        assert_eq!(
+            (notice.trap_number, notice.notice_type),
+            (129, Notice::TYPE_URGENT)
+        );
+        let vendor = Notice {
+            is_generic: false,
+            ..notice
+        };
+        assert_eq!(vendor.trap(), None);
+    }
+}
