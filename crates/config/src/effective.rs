@@ -1,10 +1,10 @@
 //! The effective configuration as a file again.
 
+use crate::Config;
 use crate::instance::Instance;
 use crate::objects::DeviceGroups;
-use crate::section::{Section, Slot, Sub};
+use crate::section::{Slot, Sub};
 use crate::writer::XmlWriter;
-use crate::{Config, Row};
 
 impl Config {
     /// The configuration as opafm.xml: every value of every instance, defaults included.
@@ -77,19 +77,4 @@ impl Instance {
         Sub.write("Fe", &self.fe, out);
         Sub.write("Pm", &self.pm, out);
     }
-}
-
-/// Every tag of the format, in the order of the documentation.
-pub fn reference() -> Vec<Row> {
-    let mut rows = Vec::new();
-    crate::objects::Applications::rows("Applications", &mut rows);
-    DeviceGroups::rows("DeviceGroups", &mut rows);
-    crate::objects::QosGroups::rows("QOSGroups", &mut rows);
-    crate::objects::VirtualFabrics::rows("VirtualFabrics", &mut rows);
-    crate::objects::PmPortGroups::rows("PmPortGroups", &mut rows);
-    crate::shared::Shared::rows("Shared", &mut rows);
-    crate::sm::Sm::rows("Sm", &mut rows);
-    crate::fe::Fe::rows("Fe", &mut rows);
-    crate::pm::Pm::rows("Pm", &mut rows);
-    rows
 }

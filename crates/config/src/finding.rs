@@ -65,7 +65,7 @@ rules! {
     NoEffect, true;
     /// An attribute, a DTD, text between elements, or blanks around a word: nothing of the kind has a meaning here.
     StrictXml, true;
-    /// A value that the vendor's parser lets pass, and that the SM, PM or FE then clamps, ignores or dies of.
+    /// A value that the vendor's parser lets pass, and that the SM, PM or FE then changes, ignores or dies of: the tags marked with † below.
     StrictRange, true;
     /// `RoutingAlgorithm` names no algorithm, or its topology section describes an impossible topology.
     StrictRouting, true;
@@ -75,7 +75,7 @@ rules! {
     StrictPattern, true;
     /// A GUID 0, which no device has.
     StrictGuid, true;
-    /// A `DeviceGroup` or `Application` that selects nothing.
+    /// A `DeviceGroup` that selects nothing.
     StrictEmpty, true;
     /// More QOS groups than service levels.
     StrictServiceLevels, true;

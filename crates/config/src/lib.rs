@@ -31,6 +31,7 @@ mod finding;
 mod instance;
 mod objects;
 mod pattern;
+mod reference;
 mod section;
 mod syntax;
 mod value;
@@ -47,7 +48,6 @@ pub mod vf;
 use serde::{Deserialize, Serialize};
 
 pub use context::MAX_FINDINGS;
-pub use effective::reference;
 pub use fe::Fe;
 pub use finding::{Finding, Rule, Severity};
 pub use instance::Instance;
@@ -58,6 +58,7 @@ pub use objects::{
 };
 pub use pattern::{NodePattern, PatternError};
 pub use pm::Pm;
+pub use reference::{reference, reference_markdown, stricter_markdown};
 pub use section::Row;
 pub use shared::{MAX_INSTANCES, Shared};
 pub use sm::{

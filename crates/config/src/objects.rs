@@ -28,7 +28,9 @@ fn define(kind: Kind, name: &str, enabled: bool, id: Id, cx: &mut Cx<'_>) {
 
 fn require_name(kind: Kind, id: Id, cx: &mut Cx<'_>) {
     let document = cx.document;
-    let mut names = document.children(id).filter(|&child| document.name(child) == "Name");
+    let mut names = document
+        .children(id)
+        .filter(|&child| document.name(child) == "Name");
     if !names.any(|name| !document.text(name).trim_ascii().is_empty()) {
         cx.error(id, Rule::Name, format!("a {} needs a Name", kind.tag()));
     }

@@ -51,7 +51,7 @@ fn check_lids(instance: &mut Instance, cx: &mut Cx<'_>) {
             Rule::NoEffect,
             "LID has no effect with LidStrategy topology",
         );
-    } else if sm.lid.0 % sm.lmc.lids() != 0 {
+    } else if !sm.lid.0.is_multiple_of(sm.lmc.lids()) {
         let place = cx.place(&["Sm", "LID"]);
         let message = format!(
             "LID {} is not a multiple of {}, the number of LIDs of a port with Lmc {}",

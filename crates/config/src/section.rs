@@ -37,6 +37,8 @@ pub struct Row {
     pub default: String,
     /// What is allowed.
     pub allowed: String,
+    /// Whether the vendor's parser lets other values pass.
+    pub stricter: bool,
     /// What it does.
     pub meaning: String,
 }
@@ -108,6 +110,7 @@ impl<S: Syntax> Slot<S::Value> for One<S> {
             default,
             allowed,
             meaning: meaning.to_owned(),
+            stricter: self.0.is_stricter(),
         });
     }
 }
@@ -135,6 +138,7 @@ impl<S: Syntax> Slot<Option<S::Value>> for Opt<S> {
             default,
             allowed: self.0.allowed(),
             meaning: meaning.to_owned(),
+            stricter: self.0.is_stricter(),
         });
     }
 }
@@ -163,6 +167,7 @@ impl<S: Syntax> Slot<Vec<S::Value>> for Many<S> {
             default: String::new(),
             allowed,
             meaning: meaning.to_owned(),
+            stricter: self.0.is_stricter(),
         });
     }
 
@@ -200,6 +205,7 @@ where
             default: String::new(),
             allowed: self.0.allowed(),
             meaning: meaning.to_owned(),
+            stricter: self.0.is_stricter(),
         });
     }
 }
@@ -393,6 +399,7 @@ macro_rules! section {
                     path: format!("{path}/{}", $ignored),
                     default: String::new(),
                     allowed: String::new(),
+                    stricter: false,
                     meaning: $why.to_owned(),
                 }); )+ )?
             }

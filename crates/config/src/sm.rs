@@ -181,7 +181,7 @@ section! {
         /// The same for the port 0 of switches; at most `Lmc`.
         lmc_e0: Lmc = Lmc(0), "LmcE0" => One(LMC);
         /// The SM's own LID, a multiple of its LIDs; 0 leaves it to `LidStrategy`.
-        lid: Lid = Lid(0), "LID" => One(named(u32s().within(0, 0xbfff).hex(), Lid, |lid: &Lid| lid.0));
+        lid: Lid = Lid(0), "LID" => One(named(u32s().within(0, 0xbffe).hex(), Lid, |lid: &Lid| lid.0));
         /// How LIDs are given out.
         lid_strategy: LidStrategy = LidStrategy::default(), "LidStrategy" => One(keyword());
         /// Whether the provider of path records on hosts is in use; needs `LidStrategy` topology.

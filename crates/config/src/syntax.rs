@@ -64,6 +64,11 @@ pub(crate) trait Syntax {
         false
     }
 
+    /// Whether the vendor's parser lets other texts pass.
+    fn is_stricter(&self) -> bool {
+        false
+    }
+
     /// What kind of object the text names, if any.
     fn refers_to(&self) -> Option<Kind> {
         None

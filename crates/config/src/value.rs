@@ -130,7 +130,7 @@ impl Rate {
 
 /// A multicast GID: 128 bits, written `upper:lower`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct Mgid(pub u128);
 
 impl Mgid {
@@ -153,6 +153,27 @@ impl Mgid {
 impl fmt::Display for Mgid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#018x}:{:#018x}", self.upper(), self.lower())
+    }
+}
+
+impl From<Mgid> for String {
+    fn from(mgid: Mgid) -> Self {
+        mgid.to_string()
+    }
+}
+
+impl TryFrom<String> for Mgid {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let half = |half: &str| {
+            half.strip_prefix("0x")
+                .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        };
+        let halves = text
+            .split_once(':')
+            .and_then(|(upper, lower)| Some(Self::new(half(upper)?, half(lower)?)));
+        halves.ok_or_else(|| format!("`{text}` is not two hexadecimal numbers with `:` between"))
     }
 }
 

@@ -44,7 +44,7 @@ section! {
         /// Device groups whose ports are limited members, unless they are full ones.
         limited_members: Vec<String> = Vec::new(), "LimitedMember" => Many(reference(Kind::DeviceGroup), 1024);
         /// Its applications.
-        applications: Vec<String> = Vec::new(), "Application" => Many(Text::of(63), 64);
+        applications: Vec<String> = Vec::new(), "Application" => Many(Text::name(63), 64);
         /// The largest MTU.
         max_mtu: Mtu = Mtu::Unlimited, "MaxMTU" => One(keyword());
         /// The highest rate.

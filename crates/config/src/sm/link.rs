@@ -92,6 +92,18 @@ section! {
 }
 
 fn check_flapping(quarantine: &mut LongTermPortQuarantine, id: Id, cx: &mut Cx<'_>) {
+    let given = |tag| {
+        !cx.all(&["Sm", "LongTermPortQuarantine", "Flapping", tag])
+            .is_empty()
+    };
+    if given("HighThreshold") && !given("LowThreshold") {
+        // The vendor's parser refuses the one without the other, although there is a default.
+        cx.error(
+            id,
+            Rule::Count,
+            "Flapping with a HighThreshold needs a LowThreshold, here or in Common",
+        );
+    }
     let Flapping {
         high_threshold,
         low_threshold,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::Rule;
 use crate::section::{Also, One, Sub, section};
 use crate::syntax::{
     Named, flag, keyword, keywords, named, timeout, timeout_code, u8s, u16s, u32s,
@@ -100,6 +101,12 @@ section! {
         /// Development: more messages.
         debug: u8 = 0, "Debug" => One(u8s());
     }
+    finish |_, id, cx| {
+        // The vendor's parser refuses the section without it, although there is a default.
+        if cx.all(&["Sm", "AdaptiveRouting", "Algorithm"]).is_empty() {
+            cx.error(id, Rule::Count, "an AdaptiveRouting needs an Algorithm, here or in Common");
+        }
+    };
 }
 
 impl AdaptiveAlgorithm {

@@ -195,6 +195,10 @@ macro_rules! widths {
             fn allowed(&self) -> String {
                 self.range()
             }
+
+            fn is_stricter(&self) -> bool {
+                self.outside == Outside::Stricter
+            }
         }
     )* };
 }
@@ -352,6 +356,10 @@ where
     fn allowed(&self) -> String {
         self.number.allowed()
     }
+
+    fn is_stricter(&self) -> bool {
+        self.number.is_stricter()
+    }
 }
 
 /// A size that devices know in steps: `MIN`, `MAX`, `INF` or a number, rounded up.
@@ -500,6 +508,10 @@ impl Syntax for PercentText {
     }
 
     fn may_be_empty(&self) -> bool {
+        self.stricter
+    }
+
+    fn is_stricter(&self) -> bool {
         self.stricter
     }
 }

@@ -9,6 +9,7 @@ use crate::pattern::NodePattern;
 pub(crate) struct Text {
     longest: usize,
     absolute: bool,
+    may_be_empty: bool,
 }
 
 impl Text {
@@ -17,6 +18,16 @@ impl Text {
         Self {
             longest,
             absolute: false,
+            may_be_empty: true,
+        }
+    }
+
+    /// A name of at most `longest` bytes: never empty.
+    pub(crate) const fn name(longest: usize) -> Self {
+        Self {
+            longest,
+            absolute: false,
+            may_be_empty: false,
         }
     }
 
@@ -25,6 +36,7 @@ impl Text {
         Self {
             longest: 255,
             absolute: true,
+            may_be_empty: true,
         }
     }
 }
@@ -82,7 +94,11 @@ impl Syntax for Text {
     }
 
     fn may_be_empty(&self) -> bool {
-        true
+        self.may_be_empty
+    }
+
+    fn is_stricter(&self) -> bool {
+        self.absolute
     }
 }
 

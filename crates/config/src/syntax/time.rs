@@ -72,6 +72,10 @@ impl Syntax for Span {
     fn allowed(&self) -> String {
         self.number.range()
     }
+
+    fn is_stricter(&self) -> bool {
+        self.number.is_stricter()
+    }
 }
 
 /// A time with its unit, as an exponent of 4.096 µs.
@@ -126,9 +130,7 @@ impl Syntax for Timeout {
     type Value = TimeExponent;
 
     fn parse(&self, text: &str, notes: &mut Notes) -> Result<TimeExponent, Problem> {
-        let endless = ["inf", "infinite"]
-            .iter()
-            .any(|word| text.trim_ascii().eq_ignore_ascii_case(word));
+        let endless = text.trim_ascii().eq_ignore_ascii_case("infinite");
         let time = if self.aging && endless {
             TimeExponent::MAX
         } else {
@@ -153,7 +155,11 @@ impl Syntax for Timeout {
     }
 
     fn allowed(&self) -> String {
-        let endless = if self.aging { " up to 2s" } else { "" };
+        let endless = if self.aging {
+            " up to 2s, or infinite"
+        } else {
+            ""
+        };
         format!(
             "a number with ns, us, ms, s, m or h{endless}; rounded up to 4.096 µs times a power of two"
         )

@@ -5,11 +5,12 @@ use super::{Notes, Syntax};
 use crate::finding::{Problem, Rule};
 use crate::value::{Mtu, Rate};
 
-/// One of a few words, in any case.
+/// One of a few words.
 pub(crate) struct Words<T: 'static> {
     words: &'static [(&'static str, T)],
     rule: Rule,
     blanks: bool,
+    any_case: bool,
 }
 
 /// A type that a fixed set of words writes: the first word of a value is how it is printed.
@@ -34,6 +35,7 @@ pub(crate) const fn keyword<T: Keyword>() -> Words<T> {
         words: T::WORDS,
         rule: Rule::Form,
         blanks: true,
+        any_case: true,
     }
 }
 
@@ -45,9 +47,10 @@ impl<T> Words<T> {
         self
     }
 
-    /// A word whose blanks the vendor does not remove.
+    /// A word in its own letter case, without blanks around it.
     pub(crate) const fn exact(mut self) -> Self {
         self.blanks = false;
+        self.any_case = false;
         self
     }
 }
@@ -60,7 +63,7 @@ impl<T: Copy + PartialEq> Syntax for Words<T> {
         let found = self
             .words
             .iter()
-            .find(|(word, _)| text.eq_ignore_ascii_case(word));
+            .find(|(word, _)| text == *word || self.any_case && text.eq_ignore_ascii_case(word));
         found.map(|&(_, value)| value).ok_or_else(|| {
             Problem::new(
                 self.rule,
@@ -89,6 +92,10 @@ impl<T: Copy + PartialEq> Syntax for Words<T> {
     fn may_be_empty(&self) -> bool {
         !self.blanks
     }
+
+    fn is_stricter(&self) -> bool {
+        self.rule.is_stricter_than_vendor()
+    }
 }
 
 /// A value that some words name, and a number otherwise.
@@ -107,6 +114,7 @@ pub(crate) const fn or_number<T: 'static, N>(
             words,
             rule: Rule::Form,
             blanks: true,
+            any_case: true,
         },
         number,
     }

@@ -2,18 +2,21 @@
 //! unknown tags, broken references, broken XML.
 
 /// A changed file and what was changed.
-pub struct Mutation {
-    pub name: String,
-    pub text: String,
+pub(crate) struct Mutation {
+    pub(crate) name: String,
+    pub(crate) text: String,
 }
 
 /// Mutations of a file, in a fixed order; with `thorough`, every tag with every value.
 ///
 /// The vendor's tool takes a long time for each further `Fm`, so only the first one is kept.
-pub fn all(stock: &str, thorough: bool) -> Vec<Mutation> {
+pub(crate) fn all(stock: &str, thorough: bool) -> Vec<Mutation> {
     let plain = with_one_fm(&without_comments(stock));
     let every = if thorough { 1 } else { 8 };
-    let mut mutations = vec![Mutation { name: "unchanged".to_owned(), text: plain.clone() }];
+    let mut mutations = vec![Mutation {
+        name: "unchanged".to_owned(),
+        text: plain.clone(),
+    }];
     mutations.extend(values(&plain, every));
     mutations.extend(deletions(&plain, every));
     mutations.extend(duplications(&plain, every));
@@ -34,8 +37,13 @@ fn without_comments(text: &str) -> String {
 }
 
 fn with_one_fm(text: &str) -> String {
-    let second = text.match_indices("<Fm>").nth(1).map_or(text.len(), |(at, _)| at);
-    let end = text.rfind("</Config>").expect("the stock file has a Config");
+    let second = text
+        .match_indices("<Fm>")
+        .nth(1)
+        .map_or(text.len(), |(at, _)| at);
+    let end = text
+        .rfind("</Config>")
+        .expect("the stock file has a Config");
     format!("{}{}", &text[..second.min(end)], &text[end..])
 }
 
@@ -55,18 +63,44 @@ fn leaves(text: &str) -> Vec<Leaf<'_>> {
         let range = at..at + line.len();
         at = range.end;
         let Some(open) = line.find('<') else { continue };
-        let Some(close) = line[open..].find('>').map(|close| open + close) else { continue };
+        let Some(close) = line[open..].find('>').map(|close| open + close) else {
+            continue;
+        };
         let tag = &line[open + 1..close];
-        let Some(end) = line.find(&format!("</{tag}>")) else { continue };
+        let Some(end) = line.find(&format!("</{tag}>")) else {
+            continue;
+        };
         if !leaves.iter().any(|leaf| leaf.tag == tag) {
-            leaves.push(Leaf { tag, start: range.start + close + 1, end: range.start + end, line: range });
+            leaves.push(Leaf {
+                tag,
+                start: range.start + close + 1,
+                end: range.start + end,
+                line: range,
+            });
         }
     }
     leaves
 }
 
 /// Values that are wrong nearly everywhere, or nearly nowhere, or at an edge.
-const VALUES: &[&str] = &["", "abc", "-1", "0", "1", "8", "101", "300", "70000", "0xffffffffff", "5 6", "7%", "0x7fff", "9ms", "All", "Unlimited"];
+const VALUES: &[&str] = &[
+    "",
+    "abc",
+    "-1",
+    "0",
+    "1",
+    "8",
+    "101",
+    "300",
+    "70000",
+    "0xffffffffff",
+    "5 6",
+    "7%",
+    "0x7fff",
+    "9ms",
+    "All",
+    "Unlimited",
+];
 
 /// Each tag with each value, or with every so many of them, beginning with another one each time.
 fn values(text: &str, every: usize) -> Vec<Mutation> {
@@ -76,7 +110,11 @@ fn values(text: &str, every: usize) -> Vec<Mutation> {
     };
     let leaves = leaves(text);
     let chosen = |at: usize| VALUES.iter().skip(at % every).step_by(every);
-    leaves.iter().enumerate().flat_map(|(at, leaf)| chosen(at).map(move |value| set(leaf, value))).collect()
+    leaves
+        .iter()
+        .enumerate()
+        .flat_map(|(at, leaf)| chosen(at).map(move |value| set(leaf, value)))
+        .collect()
 }
 
 fn deletions(text: &str, every: usize) -> Vec<Mutation> {
@@ -84,21 +122,42 @@ fn deletions(text: &str, every: usize) -> Vec<Mutation> {
         name: format!("without {}", leaf.tag),
         text: format!("{}{}", &text[..leaf.line.start], &text[leaf.line.end..]),
     };
-    leaves(text).iter().step_by(every).map(delete).chain(sections(text).into_iter().map(|(tag, range)| Mutation {
-        name: format!("without section {tag}"),
-        text: format!("{}{}", &text[..range.start], &text[range.end..]),
-    })).collect()
+    leaves(text)
+        .iter()
+        .step_by(every)
+        .map(delete)
+        .chain(sections(text).into_iter().map(|(tag, range)| Mutation {
+            name: format!("without section {tag}"),
+            text: format!("{}{}", &text[..range.start], &text[range.end..]),
+        }))
+        .collect()
 }
 
 fn duplications(text: &str, every: usize) -> Vec<Mutation> {
     let double = |leaf: &Leaf<'_>| Mutation {
         name: format!("twice {}", leaf.tag),
-        text: format!("{}{}{}", &text[..leaf.line.end], &text[leaf.line.clone()], &text[leaf.line.end..]),
+        text: format!(
+            "{}{}{}",
+            &text[..leaf.line.end],
+            &text[leaf.line.clone()],
+            &text[leaf.line.end..]
+        ),
     };
-    leaves(text).iter().skip(every / 2).step_by(every).map(double).chain(sections(text).into_iter().map(|(tag, range)| Mutation {
-        name: format!("twice section {tag}"),
-        text: format!("{}{}{}", &text[..range.end], &text[range.clone()], &text[range.end..]),
-    })).collect()
+    leaves(text)
+        .iter()
+        .skip(every / 2)
+        .step_by(every)
+        .map(double)
+        .chain(sections(text).into_iter().map(|(tag, range)| Mutation {
+            name: format!("twice section {tag}"),
+            text: format!(
+                "{}{}{}",
+                &text[..range.end],
+                &text[range.clone()],
+                &text[range.end..]
+            ),
+        }))
+        .collect()
 }
 
 /// Elements that hold others, from their first line to the end of their last, the first of each tag.
@@ -108,7 +167,12 @@ fn sections(text: &str) -> Vec<(String, std::ops::Range<usize>)> {
     for line in text.split_inclusive('\n') {
         let (start, trimmed) = (at, line.trim());
         at += line.len();
-        let Some(tag) = trimmed.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) else { continue };
+        let Some(tag) = trimmed
+            .strip_prefix('<')
+            .and_then(|rest| rest.strip_suffix('>'))
+        else {
+            continue;
+        };
         if tag.contains(['/', '<', '?']) || sections.iter().any(|(known, _)| known == tag) {
             continue;
         }
@@ -125,13 +189,17 @@ fn truncations(text: &str) -> Vec<Mutation> {
         while !text.is_char_boundary(end) {
             end += 1;
         }
-        Mutation { name: format!("cut after {part}/12"), text: text[..end].to_owned() }
+        Mutation {
+            name: format!("cut after {part}/12"),
+            text: text[..end].to_owned(),
+        }
     };
     (0..12).map(cut).collect()
 }
 
 fn at_end_of(text: &str, closing: &str, insert: &str) -> Option<String> {
-    text.contains(closing).then(|| text.replacen(closing, &format!("{insert}\n{closing}"), 1))
+    text.contains(closing)
+        .then(|| text.replacen(closing, &format!("{insert}\n{closing}"), 1))
 }
 
 /// Elements put at the end of the first section of their kind.
@@ -140,7 +208,8 @@ const INSERTIONS: &[(&str, &str)] = include!("insertions.in");
 fn insertions(text: &str) -> Vec<Mutation> {
     let insert = |(section, insert): &(&str, &str)| Mutation {
         name: format!("{section} + {insert}"),
-        text: at_end_of(text, &format!("</{section}>"), insert).expect("the stock file has all sections"),
+        text: at_end_of(text, &format!("</{section}>"), insert)
+            .expect("the stock file has all sections"),
     };
     INSERTIONS.iter().map(insert).collect()
 }
@@ -151,7 +220,10 @@ const REPLACEMENTS: &[(&str, &str)] = include!("replacements.in");
 fn replacements(text: &str) -> Vec<Mutation> {
     let replace = |(from, to): &(&str, &str)| {
         assert!(text.contains(from), "the stock file has no {from}");
-        Mutation { name: format!("{from} -> {to}"), text: text.replacen(from, to, 1) }
+        Mutation {
+            name: format!("{from} -> {to}"),
+            text: text.replacen(from, to, 1),
+        }
     };
     REPLACEMENTS.iter().map(replace).collect()
 }
