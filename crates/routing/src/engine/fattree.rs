@@ -1,11 +1,9 @@
 //! `fattree`: least cost, each route placed by the position of its switch in its tier and a count
 //! of the routes placed before.
 
-use std::collections::BTreeSet;
+use weft_fabric::{LinearTables, Topology};
 
-use weft_fabric::{LinearTables, PortRef, Topology};
-
-use super::rows::{deliver, rows};
+use super::rows::{consecutive, deliver, rows, take_turns};
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
 use crate::network::{EndPort, Network};
@@ -78,6 +76,18 @@ fn columns(switches: usize, edges: &[u32], tiers: &Tiers) -> Vec<u32> {
 }
 
 impl FatTree<'_> {
+    fn edge(&self, network: &Network, switch: u32) -> Edge {
+        let switch = switch as usize;
+        let hfis = network.hfis(switch);
+        let late = &self.settings.route_last;
+        let has_late = hfis.iter().any(|end| late.contains(&end.at));
+        Edge {
+            switch,
+            first_lid: consecutive(hfis).filter(|_| !has_late),
+            has_late,
+        }
+    }
+
     fn tables(
         &self,
         network: &Network,
@@ -86,18 +96,28 @@ impl FatTree<'_> {
         paths: &Paths,
         pruning: &Pruning,
     ) -> LinearTables {
+        let edges: Vec<Edge> = edges.iter().map(|edge| self.edge(network, *edge)).collect();
         rows(network, |switch, candidates, row| {
             let order = by_neighbour(network, switch);
             pruning.fill(candidates, network, paths, switch, &order);
             let mut place = Place::new(self.settings, network, tiers, candidates, switch);
             for last in [false, true] {
-                for edge in edges {
-                    place.edge_switch(row, paths.column(*edge as usize), *edge as usize, last);
+                for edge in &edges {
+                    place.edge_switch(row, paths.column(edge.switch), edge, last);
                 }
             }
             place.management(row, paths);
         })
     }
+}
+
+/// A destination: a switch with HFIs.
+struct Edge {
+    switch: usize,
+    /// Its HFIs' first LID when they have one each, one after the other, and none is routed last.
+    first_lid: Option<usize>,
+    /// Whether any of them is routed last.
+    has_late: bool,
 }
 
 /// Links sorted by the neighbour's system, then by the neighbour, then by port.
@@ -185,26 +205,41 @@ impl<'a> Place<'a> {
 
     /// Routes to the HFIs of one edge switch; `last` takes the ports that are routed last, and
     /// only those.
-    fn edge_switch(&mut self, row: &mut [u8], column: usize, edge: usize, last: bool) {
-        let hfis = self.network.hfis(edge);
-        let late = &self.settings.route_last;
-        if edge == self.switch {
+    fn edge_switch(&mut self, row: &mut [u8], column: usize, edge: &Edge, last: bool) {
+        if last && !edge.has_late {
+            return;
+        }
+        let hfis = self.network.hfis(edge.switch);
+        if edge.switch == self.switch {
             return hfis
                 .iter()
                 .filter(|_| !last)
                 .for_each(|end| deliver(row, end));
         }
-        if last && late.is_empty() {
-            return;
-        }
         self.enter(column);
         if self.ports.is_empty() {
             return;
         }
-        match self.fixed_start(edge, last) {
-            Some((start, step)) => self.fixed(row, hfis, (start, step), late),
-            None => self.counted(row, hfis, late, last),
+        let fixed = self.fixed_start(edge.switch, last);
+        match (fixed, edge.first_lid) {
+            (None, Some(lid)) => {
+                let start = self.next(hfis.len());
+                take_turns(&mut row[lid..lid + hfis.len()], &self.ports, start);
+            }
+            (None, None) => self.counted(row, hfis, edge.has_late, last),
+            (Some(fixed), _) => self.fixed(row, hfis, fixed, edge.has_late),
         }
+    }
+
+    /// The next candidate by count, and counts `routed` on.
+    fn next(&mut self, routed: usize) -> usize {
+        let (placed, shift) = match self.going_up {
+            true => (&mut self.up, self.index * self.trunk),
+            false => (&mut self.down, self.index),
+        };
+        let start = (*placed + shift) % self.ports.len();
+        *placed += routed;
+        start
     }
 
     /// The candidate of the first HFI and the step to the next one's, when they follow from the
@@ -228,36 +263,23 @@ impl<'a> Place<'a> {
         row: &mut [u8],
         hfis: &[EndPort],
         (start, step): (usize, usize),
-        late: &BTreeSet<PortRef>,
+        has_late: bool,
     ) {
+        let late = &self.settings.route_last;
         for (number, end) in hfis.iter().enumerate() {
-            if late.is_empty() || !late.contains(&end.at) {
+            if !has_late || !late.contains(&end.at) {
                 self.lids(row, end, start + number * step, step == 1);
             }
         }
     }
 
-    fn counted(&mut self, row: &mut [u8], hfis: &[EndPort], late: &BTreeSet<PortRef>, last: bool) {
-        let count = self.ports.len();
-        let (placed, shift) = match self.going_up {
-            true => (self.up, self.index * self.trunk),
-            false => (self.down, self.index),
-        };
-        let mut at = (placed + shift) % count;
-        let mut routed = 0;
+    fn counted(&mut self, row: &mut [u8], hfis: &[EndPort], has_late: bool, last: bool) {
+        let late = &self.settings.route_last;
         for end in hfis {
-            if late.is_empty() || late.contains(&end.at) == last {
+            if !has_late || late.contains(&end.at) == last {
+                let at = self.next(1);
                 self.lids(row, end, at, true);
-                routed += 1;
-                at += 1;
-                if at == count {
-                    at = 0;
-                }
             }
-        }
-        match self.going_up {
-            true => self.up += routed,
-            false => self.down += routed,
         }
     }
 
@@ -266,10 +288,6 @@ impl<'a> Place<'a> {
     fn lids(&self, row: &mut [u8], end: &EndPort, start: usize, spread: bool) {
         let count = self.ports.len();
         let base = end.lid.0 as usize;
-        if end.lmc.0 == 0 {
-            row[base] = self.ports[if start < count { start } else { start % count }];
-            return;
-        }
         for (index, entry) in row[base..base + end.lmc.lids() as usize]
             .iter_mut()
             .enumerate()

@@ -34,3 +34,23 @@ pub(crate) fn deliver(row: &mut [u8], end: &EndPort) {
     let base = end.lid.0 as usize;
     row[base..base + end.lmc.lids() as usize].fill(end.port);
 }
+
+/// Fills successive entries with ports in turn, from port number `start` of the list.
+pub(crate) fn take_turns(entries: &mut [u8], ports: &[u8], start: usize) {
+    let (first, rest) = entries.split_at_mut(entries.len().min(ports.len() - start));
+    first.copy_from_slice(&ports[start..start + first.len()]);
+    if let [port] = ports {
+        return rest.fill(*port);
+    }
+    for entries in rest.chunks_mut(ports.len()) {
+        entries.copy_from_slice(&ports[..entries.len()]);
+    }
+}
+
+/// The first LID of some end ports that have one LID each, one after the other.
+pub(crate) fn consecutive(ends: &[EndPort]) -> Option<usize> {
+    let first = ends.first()?.lid.0;
+    let mut lids = ends.iter().zip(first..);
+    let one_by_one = lids.all(|(end, lid)| end.lid.0 == lid && end.lmc.0 == 0);
+    one_by_one.then_some(first as usize)
+}

@@ -2,7 +2,7 @@
 
 use weft_fabric::LinearTables;
 
-use super::rows::{deliver, rows};
+use super::rows::{consecutive, deliver, rows};
 use super::{Engine, Plan, Pruning};
 use crate::network::{Egress, EndPort, Network};
 use crate::paths::{Candidates, Paths};
@@ -43,9 +43,21 @@ struct Destination {
     is_hfi: bool,
 }
 
+/// Successive destinations at one switch.
+#[derive(Debug, Clone)]
+struct Stretch {
+    switch: usize,
+    /// Place of the first and past the last in [`Destinations::by_lid`].
+    range: std::ops::Range<usize>,
+    /// The first LID when they are HFIs with one LID each, one after the other.
+    first_lid: Option<usize>,
+}
+
 /// All end ports by LID, and the switches in the order in which their LIDs first appear.
 pub(crate) struct Destinations {
     by_lid: Vec<Destination>,
+    /// The same, cut where the switch changes or LIDs do not follow each other.
+    stretches: Vec<Stretch>,
     /// Column of each switch.
     pub(crate) column: Vec<u32>,
     /// HFI LIDs that a switch forwards to others: all but those attached to it.
@@ -73,9 +85,26 @@ impl Destinations {
         Self {
             column: columns(network.len(), &by_lid),
             forwarded: attached.iter().map(|own| total - own).collect(),
+            stretches: stretches(&by_lid),
             by_lid,
         }
     }
+}
+
+fn stretches(by_lid: &[Destination]) -> Vec<Stretch> {
+    let mut stretches = Vec::new();
+    let mut from = 0;
+    let together = |a: &Destination, b: &Destination| a.switch == b.switch && a.is_hfi == b.is_hfi;
+    for part in by_lid.chunk_by(together) {
+        let ends: Vec<EndPort> = part.iter().map(|destination| destination.end).collect();
+        stretches.push(Stretch {
+            switch: part[0].switch as usize,
+            range: from..from + part.len(),
+            first_lid: consecutive(&ends).filter(|_| part[0].is_hfi),
+        });
+        from += part.len();
+    }
+    stretches
 }
 
 fn columns(switches: usize, by_lid: &[Destination]) -> Vec<u32> {
@@ -105,13 +134,16 @@ pub(crate) fn balanced(
         let order = order(network, destinations, switch);
         pruning.fill(candidates, network, paths, switch, &order);
         let mut balance = Balance::new(network.egress(switch), candidates);
-        for destination in &destinations.by_lid {
-            let target = destination.switch as usize;
-            if target == switch {
-                deliver(row, &destination.end);
-            } else {
-                balance.enter(candidates.run(paths.column(target)));
-                balance.place(row, destination);
+        for stretch in &destinations.stretches {
+            let ends = &destinations.by_lid[stretch.range.clone()];
+            if stretch.switch == switch {
+                ends.iter().for_each(|to| deliver(row, &to.end));
+                continue;
+            }
+            let run = candidates.run(paths.column(stretch.switch));
+            match stretch.first_lid {
+                Some(lid) => balance.place_all(run, &mut row[lid..lid + ends.len()]),
+                None => ends.iter().for_each(|to| balance.place(run, row, to)),
             }
         }
     })
@@ -201,7 +233,31 @@ impl<'a> Balance<'a> {
         self.even = true;
     }
 
-    fn place(&mut self, row: &mut [u8], destination: &Destination) {
+    /// Places successive LIDs of HFIs.
+    fn place_all(&mut self, run: u32, mut entries: &mut [u8]) {
+        self.enter(run);
+        while !entries.is_empty() {
+            if self.next == self.ready.len() {
+                self.refresh();
+            }
+            let links = &self.ready[self.next..];
+            if links.is_empty() {
+                return;
+            }
+            let (now, later) = entries.split_at_mut(entries.len().min(links.len()));
+            for (entry, &link) in now.iter_mut().zip(links) {
+                let link = usize::from(link);
+                *entry = self.egress[link].port;
+                self.lids[link] += 1;
+                self.base_lids[link] += 1;
+            }
+            self.next += now.len();
+            entries = later;
+        }
+    }
+
+    fn place(&mut self, run: u32, row: &mut [u8], destination: &Destination) {
+        self.enter(run);
         if destination.end.lmc.0 > 0 {
             return self.place_set(row, destination);
         }
