@@ -200,8 +200,12 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
 fn start(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, handle: &HostHandle) {
     let handle = handle.clone();
     tokio::spawn(async move {
-        if let Err(why) = serve(stream, handle).await {
-            tracing::info!(%why, "a client is gone");
+        match serve(stream, handle).await {
+            Ok(()) => {}
+            Err(Gone::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                tracing::debug!("a client hung up");
+            }
+            Err(why) => tracing::info!(%why, "a client is gone"),
         }
     });
 }

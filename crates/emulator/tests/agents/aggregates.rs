@@ -7,7 +7,7 @@ use weft_wire::sm::aggregate::{AggregateBuilder, Segment, segments};
 use weft_wire::sm::{AttributeId, NodeDescription, PortInfo, SwitchInfo};
 use weft_wire::smp::DIRECTED_PAYLOAD_MAX;
 
-use crate::player::{ONE, Player, START};
+use crate::player::{ONE, Player, START, blocks};
 
 const SWITCH: &[u8] = &[1];
 
@@ -34,7 +34,7 @@ fn discovery_reads_three_attributes_at_once() {
     let mut player = Player::new("one-switch:3,radix=8");
     let content = [
         empty(AttributeId::NODE_DESCRIPTION, 0, 64),
-        empty(AttributeId::PORT_INFO, 2 * ONE | START | 1, 248 + 242),
+        empty(AttributeId::PORT_INFO, blocks(2) | START | 1, 248 + 242),
         empty(AttributeId::SWITCH_INFO, 0, 84),
     ];
     let (status, payload) = ask(&mut player, method::GET, &content);

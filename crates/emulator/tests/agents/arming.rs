@@ -6,7 +6,7 @@ use weft_wire::Layout;
 use weft_wire::header::status;
 use weft_wire::sm::{AttributeId, PortInfo, PortStateInfo, SwitchInfo};
 
-use crate::player::{ONE, Player, START};
+use crate::player::{ONE, Player, START, blocks};
 
 const HFI: &[u8] = &[];
 const SWITCH: &[u8] = &[1];
@@ -40,7 +40,7 @@ fn a_port_arms_only_after_configuration_has_started() {
 fn a_port_activates_only_when_its_neighbour_has_armed() {
     let mut player = player();
     player.get(HFI, AttributeId::PORT_STATE_INFO, ONE | START);
-    player.get(SWITCH, AttributeId::PORT_STATE_INFO, 9 * ONE | START);
+    player.get(SWITCH, AttributeId::PORT_STATE_INFO, blocks(9) | START);
     let (status, info) = request(&mut player, HFI, 1, PortState::ACTIVE);
     assert_eq!((status, info.port_state), (INVALID, PortState::INIT));
     request(&mut player, HFI, 1, PortState::ARMED);
@@ -57,14 +57,14 @@ fn a_port_activates_only_when_its_neighbour_has_armed() {
 #[test]
 fn port_states_of_many_ports_change_at_once_as_far_as_they_can() {
     let mut player = player();
-    let started = player.get(SWITCH, AttributeId::PORT_STATE_INFO, 2 * ONE | START | 1);
+    let started = player.get(SWITCH, AttributeId::PORT_STATE_INFO, blocks(2) | START | 1);
     assert_eq!(started.0, 0);
     let armed = PortStateInfo {
         port_state: PortState::ARMED,
         ..PortStateInfo::default()
     };
     let data = armed.to_bytes().repeat(3);
-    let (status, answer) = player.set(SWITCH, AttributeId::PORT_STATE_INFO, 3 * ONE | 1, &data);
+    let (status, answer) = player.set(SWITCH, AttributeId::PORT_STATE_INFO, blocks(3) | 1, &data);
     let states: Vec<_> = answer
         .chunks(8)
         .map(|bytes| PortStateInfo::decode(bytes).unwrap().port_state)

@@ -6,7 +6,7 @@ use weft_wire::Layout;
 use weft_wire::header::status;
 use weft_wire::sm::{AttributeId, CableInfo, NodeDescription, PortInfo, SwitchInfo, VlMtus, shape};
 
-use crate::player::{ALL, ONE, Player};
+use crate::player::{ALL, ONE, Player, blocks};
 
 /// The switch of a one-switch fabric, and the player's own HFI.
 const SWITCH: &[u8] = &[1];
@@ -38,23 +38,31 @@ fn what_is_written_is_what_is_read() {
         (HFI, AttributeId::SC_TO_VLT, ONE | 1),
         (HFI, AttributeId::SC_TO_VLNT, ONE | 1),
         (SWITCH, AttributeId::SC_TO_VLR, ONE),
-        (SWITCH, AttributeId::SC_TO_VLT, 3 * ONE | 2),
-        (SWITCH, AttributeId::SC_TO_VLNT, 8 * ONE | 1),
+        (SWITCH, AttributeId::SC_TO_VLT, blocks(3) | 2),
+        (SWITCH, AttributeId::SC_TO_VLNT, blocks(8) | 1),
         (HFI, AttributeId::VL_ARBITRATION, ONE | 1),
         (SWITCH, AttributeId::VL_ARBITRATION, ONE | 1 << 16 | 8),
-        (SWITCH, AttributeId::VL_ARBITRATION, 3 * ONE | 2 << 16 | 1),
+        (SWITCH, AttributeId::VL_ARBITRATION, blocks(3) | 2 << 16 | 1),
         (SWITCH, AttributeId::VL_ARBITRATION, ONE | 3 << 16 | 1),
         (SWITCH, AttributeId::LINEAR_FDB, ONE | 767),
-        (SWITCH, AttributeId::LINEAR_FDB, 29 * ONE | 5),
-        (SWITCH, AttributeId::PORT_GROUP_FDB, 2 * ONE | 9),
-        (SWITCH, AttributeId::MULTICAST_FDB, 3 * ONE | 1 << 22 | 1),
-        (SWITCH, AttributeId::PORT_GROUP_TABLE, 2 * ONE | 6),
-        (SWITCH, AttributeId::SC_TO_SC, 4 * ONE | 2 << 8 | 5),
+        (SWITCH, AttributeId::LINEAR_FDB, blocks(29) | 5),
+        (SWITCH, AttributeId::PORT_GROUP_FDB, blocks(2) | 9),
+        (SWITCH, AttributeId::MULTICAST_FDB, blocks(3) | 1 << 22 | 1),
+        (SWITCH, AttributeId::PORT_GROUP_TABLE, blocks(2) | 6),
+        (SWITCH, AttributeId::SC_TO_SC, blocks(4) | 2 << 8 | 5),
         (SWITCH, AttributeId::SWITCH_CONGESTION_SETTING, 0),
-        (SWITCH, AttributeId::SWITCH_PORT_CONGESTION_SETTING, 9 * ONE),
+        (
+            SWITCH,
+            AttributeId::SWITCH_PORT_CONGESTION_SETTING,
+            blocks(9),
+        ),
         (HFI, AttributeId::HFI_CONGESTION_SETTING, 0),
-        (HFI, AttributeId::HFI_CONGESTION_CONTROL_TABLE, 7 * ONE),
-        (HFI, AttributeId::HFI_CONGESTION_CONTROL_TABLE, 2 * ONE | 5),
+        (HFI, AttributeId::HFI_CONGESTION_CONTROL_TABLE, blocks(7)),
+        (
+            HFI,
+            AttributeId::HFI_CONGESTION_CONTROL_TABLE,
+            blocks(2) | 5,
+        ),
     ];
     for (path, attribute, modifier) in cases {
         let mut player = player();
@@ -136,10 +144,22 @@ fn what_must_not_be_asked_is_refused() {
         (HFI, false, AttributeId::NODE_DESCRIPTION, 1, INVALID),
         (SWITCH, false, AttributeId::SWITCH_INFO, 1, INVALID),
         (HFI, false, AttributeId::PORT_INFO, 0, INVALID),
-        (HFI, false, AttributeId::PORT_INFO, 2 * ONE, INVALID),
+        (HFI, false, AttributeId::PORT_INFO, blocks(2), INVALID),
         (SWITCH, false, AttributeId::PORT_INFO, ONE | 9, INVALID),
-        (SWITCH, false, AttributeId::PORT_INFO, 2 * ONE | 8, INVALID),
-        (SWITCH, false, AttributeId::PORT_INFO, 8 * ONE | 1, INVALID),
+        (
+            SWITCH,
+            false,
+            AttributeId::PORT_INFO,
+            blocks(2) | 8,
+            INVALID,
+        ),
+        (
+            SWITCH,
+            false,
+            AttributeId::PORT_INFO,
+            blocks(8) | 1,
+            INVALID,
+        ),
         (
             SWITCH,
             false,
@@ -151,18 +171,18 @@ fn what_must_not_be_asked_is_refused() {
             SWITCH,
             true,
             AttributeId::PORT_INFO,
-            2 * ONE | ALL | 1,
+            blocks(2) | ALL | 1,
             INVALID,
         ),
         (
             SWITCH,
             false,
             AttributeId::PORT_STATE_INFO,
-            10 * ONE,
+            blocks(10),
             INVALID,
         ),
         (SWITCH, false, AttributeId::P_KEY_TABLE, ONE | 1, INVALID),
-        (SWITCH, false, AttributeId::P_KEY_TABLE, 2 * ONE, INVALID),
+        (SWITCH, false, AttributeId::P_KEY_TABLE, blocks(2), INVALID),
         (
             SWITCH,
             false,
@@ -182,17 +202,17 @@ fn what_must_not_be_asked_is_refused() {
             SWITCH,
             false,
             AttributeId::VL_ARBITRATION,
-            8 * ONE | 1,
+            blocks(8) | 1,
             INVALID,
         ),
         (SWITCH, false, AttributeId::LINEAR_FDB, 0, INVALID),
-        (SWITCH, false, AttributeId::LINEAR_FDB, 30 * ONE, INVALID),
+        (SWITCH, false, AttributeId::LINEAR_FDB, blocks(30), INVALID),
         (SWITCH, false, AttributeId::LINEAR_FDB, ONE | 768, INVALID),
         (
             SWITCH,
             true,
             AttributeId::LINEAR_FDB,
-            2 * ONE | 767,
+            blocks(2) | 767,
             INVALID,
         ),
         (
@@ -221,7 +241,7 @@ fn what_must_not_be_asked_is_refused() {
             SWITCH,
             false,
             AttributeId::SC_TO_SC,
-            2 * ONE | 1 << 8 | 8,
+            blocks(2) | 1 << 8 | 8,
             INVALID,
         ),
         (
@@ -242,14 +262,14 @@ fn what_must_not_be_asked_is_refused() {
             HFI,
             false,
             AttributeId::HFI_CONGESTION_CONTROL_TABLE,
-            2 * ONE | 6,
+            blocks(2) | 6,
             INVALID,
         ),
         (
             SWITCH,
             false,
             AttributeId::SWITCH_PORT_CONGESTION_SETTING,
-            10 * ONE,
+            blocks(10),
             INVALID,
         ),
         // A read over the end of a page; a port without a cable.
@@ -277,7 +297,7 @@ fn what_must_not_be_asked_is_refused() {
 #[test]
 fn a_set_that_is_too_short_changes_nothing() {
     let mut player = player();
-    let (status, _) = player.set(SWITCH, AttributeId::LINEAR_FDB, 2 * ONE, &pattern(64));
+    let (status, _) = player.set(SWITCH, AttributeId::LINEAR_FDB, blocks(2), &pattern(64));
     assert_eq!(status, INVALID);
     let (_, read) = player.get(SWITCH, AttributeId::LINEAR_FDB, ONE);
     assert_eq!(read, [0xFF; 64]);
@@ -339,7 +359,7 @@ fn buffer_control_has_its_own_stride() {
     let mut data = vec![0; 136 + 132];
     data[2..132].fill(0x11);
     data[138..268].fill(0x22);
-    let modifier = 2 * ONE | 3;
+    let modifier = blocks(2) | 3;
     let (status, _) = player.set(SWITCH, AttributeId::BUFFER_CONTROL_TABLE, modifier, &data);
     assert_eq!(status, 0);
     let (_, second) = player.get(SWITCH, AttributeId::BUFFER_CONTROL_TABLE, ONE | 4);

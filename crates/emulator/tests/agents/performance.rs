@@ -10,7 +10,7 @@ use weft_wire::pm::{
     PortErrorInfo, PortMask, PortStatus, PortStatusReq, VlDataCounters, VlErrorCounters, VlStatus,
 };
 
-use crate::player::{Player, smp_packet};
+use crate::player::{Player, blocks, smp_packet};
 
 const SWITCH: Lid = Lid(4);
 const HFI: Lid = Lid(1);
@@ -134,7 +134,7 @@ fn many_ports_answer_at_once() {
         SWITCH,
         method::GET,
         attribute,
-        4 * ONE,
+        blocks(4),
         &payload,
     );
     assert_eq!(status, 0);
@@ -244,7 +244,7 @@ fn what_cannot_be_answered_is_refused() {
     let error = pm::attribute::ERROR_PORT_COUNTERS;
     let port = pm::attribute::PORT_STATUS;
     let cases: Vec<(u8, u16, u32, Vec<u8>, u16)> = vec![
-        (method::GET, data, 9 * ONE, mask(&all, u32::MAX), 0x0100),
+        (method::GET, data, blocks(9), mask(&all, u32::MAX), 0x0100),
         (method::GET, data, ONE, mask(&[1, 2], 0), 0x0200),
         (method::GET, error, ONE, mask(&[9], 0), 0x001C),
         (method::GET, error, ONE, vec![0; 39], 0x001C),

@@ -218,7 +218,12 @@ impl Player {
 }
 
 /// One block or port, in the top byte of a modifier.
-pub(crate) const ONE: u32 = 1 << 24;
+pub(crate) const ONE: u32 = blocks(1);
+
+/// So many blocks or ports.
+pub(crate) const fn blocks(count: u32) -> u32 {
+    count << 24
+}
 /// The S flag of PortInfo and PortStateInfo.
 pub(crate) const START: u32 = 1 << 9;
 /// "All ports" of PortInfo and its like.

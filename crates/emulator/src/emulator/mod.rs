@@ -1,5 +1,8 @@
 //! The core: who hears what, when.
 
+mod announce;
+mod controls;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,10 +16,11 @@ use weft_wire::sm::AttributeId;
 use crate::agent::sma::{Asked, KeyLease, at};
 use crate::agent::{pma, sma};
 use crate::faults::Fates;
-use crate::io::{Control, ControlError, Faults, Input, Output};
+use crate::io::{ControlError, Faults, Input, Output};
 use crate::queue::{Event, Queue};
 use crate::stats::Stats;
-use crate::trap::{self, News, Step, TrapState};
+use crate::trap::News;
+use announce::Announcement;
 
 /// Requests that wait for one agent at most; more are dropped, as by a VL15 buffer that is full.
 pub const AGENT_QUEUE_MAX: u32 = 128;
@@ -61,13 +65,6 @@ struct Agent {
     lease: KeyLease,
     ports: Announcement,
     capability: Announcement,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Announcement {
-    trap: TrapState,
-    /// An event is in the queue for it.
-    scheduled: bool,
 }
 
 impl Agent {
@@ -375,142 +372,6 @@ impl Emulator {
             self.losses.unanswered += 1;
         }
         self.announce_changes();
-    }
-
-    /// Switches whose ports went up or down say so.
-    fn announce_changes(&mut self) {
-        if self.network.has_changed() {
-            for node in self.network.take_changed() {
-                self.announce(node, News::Ports);
-            }
-        }
-    }
-
-    fn announce(&mut self, node: NodeId, news: News) {
-        let (now, interval) = (self.now, self.trap_interval(node));
-        let step = self
-            .agent(node)
-            .announcement(news)
-            .trap
-            .raise(now, interval);
-        self.follow(node, news, step);
-    }
-
-    fn trap_due(&mut self, node: NodeId, news: News) {
-        let (now, interval) = (self.now, self.trap_interval(node));
-        let announcement = self.agent(node).announcement(news);
-        announcement.scheduled = false;
-        let step = announcement.trap.due(now, interval);
-        self.follow(node, news, step);
-    }
-
-    fn repress(&mut self, node: NodeId, mad: &[u8]) {
-        let number = trap::repressed(mad);
-        for news in [News::Ports, News::Capability] {
-            if trap::is_about(mad, news) {
-                let step = self.agent(node).announcement(news).trap.repress(number);
-                self.follow(node, news, step);
-            }
-        }
-    }
-
-    fn trap_interval(&self, node: NodeId) -> u64 {
-        trap::interval_ns(self.network.port(self.trap_port(node)).info())
-    }
-
-    /// The port that a node's traps leave from.
-    fn trap_port(&self, node: NodeId) -> PortIndex {
-        self.network.device_at(node).first_port_index()
-    }
-
-    fn follow(&mut self, node: NodeId, news: News, step: Step) {
-        if step == Step::Rest {
-            return;
-        }
-        if step == Step::Send && !self.send_trap(node, news) {
-            self.agent(node).announcement(news).trap.waiting = false;
-            return;
-        }
-        let now = self.now;
-        let announcement = self.agent(node).announcement(news);
-        let wait = announcement.trap.next.since(now).as_nanos() as u64;
-        // A program may have repressed the trap while it was sent.
-        if announcement.trap.waiting && !std::mem::replace(&mut announcement.scheduled, true) {
-            self.schedule(wait, Event::Trap { node, news });
-        }
-    }
-
-    /// Sends a node's trap; says whether it knows where to.
-    fn send_trap(&mut self, node: NodeId, news: News) -> bool {
-        let end = self.trap_port(node);
-        let agent = self.agent(node);
-        let silent = agent.silent;
-        let state = agent.announcement(news).trap;
-        match trap::packet(&self.network, end, news, &state) {
-            Some(_) if silent => true,
-            Some(packet) => {
-                self.send(end, packet);
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn control(&mut self, control: Control) -> Result<(), ControlError> {
-        match control {
-            Control::LinkDown { node, port } => {
-                let at = self.cable(node, port)?;
-                self.network.cut_cable(at);
-            }
-            Control::LinkUp { node, port } => {
-                let at = self.cable(node, port)?;
-                self.network.mend_cable(at);
-            }
-            Control::NodeDown { node } => {
-                let id = self.node(node)?;
-                self.network.power_off(id);
-            }
-            Control::NodeUp { node } => self.power_on(node)?,
-            Control::Silence { node, silent } => {
-                let id = self.node(node)?;
-                self.agent(id).silent = silent;
-            }
-            Control::Slow { node, extra_ns } => {
-                let id = self.node(node)?;
-                self.agent(id).extra_ns = extra_ns;
-            }
-            Control::Faults(faults) => self.fates.set(faults)?,
-            Control::IsSm { node, port, is_sm } => self.set_is_sm(node, port, is_sm)?,
-        }
-        self.announce_changes();
-        Ok(())
-    }
-
-    fn power_on(&mut self, guid: Guid) -> Result<(), ControlError> {
-        let id = self.node(guid)?;
-        if !self.network.device_at(id).is_powered() {
-            self.network.power_on(id);
-            // What waits in the queue for the agent still counts down; the rest starts anew.
-            let agent = self.agent(id);
-            agent.lease = KeyLease::default();
-            agent.ports.trap = TrapState::default();
-            agent.capability.trap = TrapState::default();
-        }
-        Ok(())
-    }
-
-    fn set_is_sm(&mut self, node: Guid, port: PortNum, is_sm: bool) -> Result<(), ControlError> {
-        let at = self.hfi_port(node, port)?;
-        if self.network.set_is_sm(at, is_sm) {
-            self.announce(self.network.node_of(at), News::Capability);
-        }
-        Ok(())
-    }
-
-    fn cable(&self, guid: Guid, port: PortNum) -> Result<PortIndex, ControlError> {
-        let device = self.network.device_at(self.node(guid)?);
-        let at = device.port(port).filter(|at| self.network.has_cable(*at));
-        at.ok_or(ControlError::NoCable { node: guid, port })
     }
 }
 

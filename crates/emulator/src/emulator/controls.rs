@@ -1,0 +1,68 @@
+//! Changes of the fabric.
+
+use weft_dataplane::PortIndex;
+use weft_fabric::{Guid, PortNum};
+
+use super::Emulator;
+use crate::agent::sma::KeyLease;
+use crate::io::{Control, ControlError};
+use crate::trap::{News, TrapState};
+
+impl Emulator {
+    pub(super) fn control(&mut self, control: Control) -> Result<(), ControlError> {
+        match control {
+            Control::LinkDown { node, port } => {
+                let at = self.cable(node, port)?;
+                self.network.cut_cable(at);
+            }
+            Control::LinkUp { node, port } => {
+                let at = self.cable(node, port)?;
+                self.network.mend_cable(at);
+            }
+            Control::NodeDown { node } => {
+                let id = self.node(node)?;
+                self.network.power_off(id);
+            }
+            Control::NodeUp { node } => self.power_on(node)?,
+            Control::Silence { node, silent } => {
+                let id = self.node(node)?;
+                self.agent(id).silent = silent;
+            }
+            Control::Slow { node, extra_ns } => {
+                let id = self.node(node)?;
+                self.agent(id).extra_ns = extra_ns;
+            }
+            Control::Faults(faults) => self.fates.set(faults)?,
+            Control::IsSm { node, port, is_sm } => self.set_is_sm(node, port, is_sm)?,
+        }
+        self.announce_changes();
+        Ok(())
+    }
+
+    fn power_on(&mut self, guid: Guid) -> Result<(), ControlError> {
+        let id = self.node(guid)?;
+        if !self.network.device_at(id).is_powered() {
+            self.network.power_on(id);
+            // What waits in the queue for the agent still counts down; the rest starts anew.
+            let agent = self.agent(id);
+            agent.lease = KeyLease::default();
+            agent.ports.trap = TrapState::default();
+            agent.capability.trap = TrapState::default();
+        }
+        Ok(())
+    }
+
+    fn set_is_sm(&mut self, node: Guid, port: PortNum, is_sm: bool) -> Result<(), ControlError> {
+        let at = self.hfi_port(node, port)?;
+        if self.network.set_is_sm(at, is_sm) {
+            self.announce(self.network.node_of(at), News::Capability);
+        }
+        Ok(())
+    }
+
+    fn cable(&self, guid: Guid, port: PortNum) -> Result<PortIndex, ControlError> {
+        let device = self.network.device_at(self.node(guid)?);
+        let at = device.port(port).filter(|at| self.network.has_cable(*at));
+        at.ok_or(ControlError::NoCable { node: guid, port })
+    }
+}

@@ -1,0 +1,109 @@
+//! The program `weft-emulator` itself: what it says, how it ends.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_weft-emulator");
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().unwrap()
+}
+
+/// Starts the program and waits until it listens; returns what it said.
+fn start(arguments: &[&str]) -> (Child, Vec<String>) {
+    let mut child = Command::new(PROGRAM)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let said = output.lines().map(Result::unwrap).take(2).collect();
+    (child, said)
+}
+
+fn listen(path: &Path) -> String {
+    format!("unix:{}", path.display())
+}
+
+#[test]
+fn it_says_what_it_hosts_takes_changes_and_ends_cleanly() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fabric.sock");
+    let address = listen(&path);
+    let (mut child, said) = start(&["one-switch:3", "--listen", &address]);
+    assert!(
+        said[0].starts_with("3 hosts, 1 switches, 3 links; first host: "),
+        "{said:?}"
+    );
+    assert_eq!(said[1], format!("listening on {address}"));
+    let guid = said[0].split(['(', ')']).nth(1).unwrap();
+    let ctl = |arguments: &[&str]| {
+        let output = run(&[&["ctl", "--connect", &address], arguments].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        (output.status.success(), error)
+    };
+    let changes: [&[&str]; 7] = [
+        &["link-down", guid, "1"],
+        &["link-up", guid, "1"],
+        &["node-down", guid],
+        &["node-up", guid],
+        &["silence", guid],
+        &["slow", guid, "1ms"],
+        &["faults", "--loss", "0.1", "--delay-max", "1ms"],
+    ];
+    for change in changes {
+        assert_eq!(ctl(change), (true, String::new()), "{change:?}");
+    }
+    let (done, error) = ctl(&["link-down", guid, "9"]);
+    assert!(
+        !done && error.contains("port 9") && error.contains("no cable"),
+        "{error}"
+    );
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(child.wait().unwrap().success());
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_words() {
+    let cases: [(&[&str], &str); 7] = [
+        (&["bogus:3"], "no kind is called"),
+        (
+            &["one-switch:3", "--listen", "tcp:0.0.0.0:0"],
+            "other machines",
+        ),
+        (&["one-switch:3", "--listen", "pigeon:1"], "unknown kind"),
+        (
+            &[
+                "one-switch:3",
+                "--listen",
+                "unix:/tmp/w.sock",
+                "--loss",
+                "7",
+            ],
+            "loss is 7",
+        ),
+        (&["one-switch:3", "--latency", "5"], "ns, us, ms or s"),
+        (&["/no/such/file.xml"], "/no/such/file.xml"),
+        (
+            &["ctl", "--connect", "unix:/no/socket", "node-down", "0x1"],
+            "cannot be reached",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}
