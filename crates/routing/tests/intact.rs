@@ -81,3 +81,59 @@ fn meshes_hypercubes_and_pairs_are_routed() {
             .is_empty()
     );
 }
+
+#[test]
+fn switches_may_have_more_than_64_ports() {
+    for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        let used = match engine {
+            EngineKind::FatTree => EngineUsed::FatTree,
+            EngineKind::ShortestPath => EngineUsed::ShortestPath,
+        };
+        check("pgft:2;70,3;1,70;1,1;radix=140", 0, engine, 2, used);
+        check("pgft:2;3,100;1,2;1,1;radix=200", 1, engine, 2, used);
+    }
+}
+
+/// LIDs that a fabric has kept over years are in no order.
+#[test]
+fn lids_may_be_in_any_order() {
+    let mut topology = fabric("fattree:16,radix=4", 0);
+    let ends: Vec<_> = topology.end_ports().map(|(end, _, _)| end).collect();
+    let count = ends.len();
+    for (index, end) in ends.into_iter().enumerate() {
+        let node = topology.node_mut(end.node).unwrap();
+        let lid = weft_fabric::Lid(100 + ((index * 17) % count) as u32 * 3);
+        node.port_mut(end.port).unwrap().info.lid = lid;
+    }
+    for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        let routed = routed(&topology, &settings(engine, 3));
+        assert_eq!(routed.notes(), []);
+        judge(&topology, routed.linear(), true).unwrap();
+    }
+}
+
+#[test]
+fn results_are_the_same_with_any_number_of_threads() {
+    for (spec, tiers) in [("fattree:128,radix=8", 3), ("torus:5x5", 1)] {
+        let topology = fabric(spec, 1);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            let settings = weft_routing::Settings {
+                adaptive: Some(weft_routing::AdaptiveSettings::default()),
+                ..settings(EngineKind::FatTree, tiers)
+            };
+            pool.install(|| routed(&topology, &settings))
+        };
+        let one = with(1);
+        for threads in [2, 3, 7] {
+            let many = with(threads);
+            assert_eq!(one.linear(), many.linear());
+            assert_eq!(one.groups(), many.groups());
+            assert_eq!(one.certificate(), many.certificate());
+            assert_eq!(one.notes(), many.notes());
+        }
+    }
+}
