@@ -4,6 +4,7 @@
 //! panics, and memory is bounded by the length of the text and by the limits of
 //! [`crate::generate`].
 
+mod budget;
 pub mod ibnetdiscover;
 pub mod snapshot_xml;
 mod xml;

@@ -23,19 +23,18 @@ use std::collections::BTreeMap;
 use self::fabric::Fabric;
 use self::line::{Kind, Line, NodeLine, PortLine, parse};
 use super::ImportError;
-use crate::generate::{HOSTS_MAX, SWITCHES_MAX};
+use super::budget::Budget;
 use crate::topology::Topology;
 
 /// What the name of an aggregation node contains.
 const AGGREGATION: &[u8] = b"Aggregation Node";
-/// Most ports of all switches together.
-const SWITCH_PORTS_MAX: u64 = 64 * SWITCHES_MAX;
 
 /// Reads a dump.
 ///
 /// # Errors
 /// [`ImportError`] with the first line that is none of the format's, contradicts another, or names
-/// what does not exist, or that exceeds [`HOSTS_MAX`] or [`SWITCHES_MAX`].
+/// what does not exist, or that exceeds [`HOSTS_MAX`](crate::generate::HOSTS_MAX) or
+/// [`SWITCHES_MAX`](crate::generate::SWITCHES_MAX).
 pub fn import_ibnetdiscover(text: &str) -> Result<Topology, ImportError> {
     let mut dump = Dump::default();
     for (text, line) in text.lines().zip(1..) {
@@ -96,8 +95,7 @@ struct Dump {
     by_guid: BTreeMap<u64, usize>,
     listed: BTreeMap<(u64, u8), Listed>,
     system: Option<u64>,
-    switches: u64,
-    switch_ports: u64,
+    budget: Budget,
 }
 
 impl Dump {
@@ -144,17 +142,9 @@ impl Dump {
         if node.guid == 0 {
             return Err(ImportError::new(line, "a GUID is 0", "any other"));
         }
-        if node.kind == Kind::Switch {
-            self.switches += 1;
-            self.switch_ports += u64::from(node.ports);
-        }
-        let hosts = self.nodes.len() as u64 + 1 - self.switches;
-        let switches_fit = self.switches <= SWITCHES_MAX && self.switch_ports <= SWITCH_PORTS_MAX;
-        if !switches_fit || hosts > HOSTS_MAX {
-            let allowed = format!(
-                "up to {SWITCHES_MAX} switches with {SWITCH_PORTS_MAX} ports, {HOSTS_MAX} hosts"
-            );
-            return Err(ImportError::new(line, "too many nodes", allowed));
+        match node.kind {
+            Kind::Switch => self.budget.switch(line, node.ports)?,
+            _ => self.budget.host(line)?,
         }
         self.by_guid.insert(node.guid, self.nodes.len());
         self.nodes.push(node);

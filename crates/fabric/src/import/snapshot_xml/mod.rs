@@ -18,8 +18,8 @@ use weft_wire::id::{Guid, Lid, PortNum};
 use self::node::read_node;
 use self::tables::{read_fdb, read_groups};
 use super::ImportError;
+use super::budget::Budget;
 use super::xml::{Cursor, Element, Step};
-use crate::generate::{HOSTS_MAX, SWITCHES_MAX};
 use crate::snapshot::{SmRecord, Snapshot};
 use crate::tables::{LinearTables, PortGroupTables, SwitchPortGroups};
 use crate::topology::{Node, NodeId, PortRef, Topology};
@@ -71,7 +71,7 @@ struct Import<'a> {
     unix_time: u64,
     nodes: Vec<Node>,
     by_guid: BTreeMap<Guid, NodeId>,
-    switches: u64,
+    budget: Budget,
     linear: Vec<Arc<[u8]>>,
     groups: Vec<Arc<SwitchPortGroups>>,
     sms: Vec<Element<'a>>,
@@ -113,19 +113,24 @@ impl<'a> Import<'a> {
             let what = format!("a second node with GUID {}", node.guid());
             return Err(ImportError::new(element.line, what, "one node a GUID"));
         }
-        self.switches += u64::from(node.is_switch());
-        let hosts = self.nodes.len() as u64 + 1 - self.switches;
-        if self.switches > SWITCHES_MAX || hosts > HOSTS_MAX {
-            let allowed = format!("up to {SWITCHES_MAX} switches and {HOSTS_MAX} hosts");
-            return Err(ImportError::new(element.line, "too many nodes", allowed));
-        }
         if node.is_switch() {
-            let empty = Element::default();
-            let data = element.child("SwitchData").unwrap_or(&empty);
-            self.linear.push(read_fdb(data, "LinearFDB")?.into());
-            self.groups.push(Arc::new(read_groups(data)?));
+            self.budget.switch(element.line, node.info.num_ports)?;
+            self.tables(element)?;
+        } else {
+            self.budget.host(element.line)?;
         }
         self.nodes.push(node);
+        Ok(())
+    }
+
+    fn tables(&mut self, node: &Element<'_>) -> Result<(), ImportError> {
+        let empty = Element::default();
+        let data = node.child("SwitchData").unwrap_or(&empty);
+        let row = read_fdb(data, "LinearFDB")?;
+        let groups = read_groups(data)?;
+        self.budget.table(node.line, row.len() + groups.fdb.len())?;
+        self.linear.push(row.into());
+        self.groups.push(Arc::new(groups));
         Ok(())
     }
 
