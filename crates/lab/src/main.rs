@@ -72,6 +72,11 @@ fn report(outcome: &Outcome, trace: bool) {
         _ => println!("seed {seed}: {} rules broken", outcome.breaches.len()),
     }
     if trace || !outcome.breaches.is_empty() {
-        print!("{}", outcome.describe());
+        let events_max = if trace {
+            usize::MAX
+        } else {
+            bring_up::EVENTS_SHOWN
+        };
+        print!("{}", outcome.describe(events_max));
     }
 }

@@ -12,7 +12,7 @@ fn bring_up_holds_its_rules_for_every_seed() {
     for seed in 0..SEEDS {
         let outcome = bring_up::run(seed).unwrap();
         if !outcome.breaches.is_empty() {
-            failed.push(outcome.describe());
+            failed.push(outcome.describe(bring_up::EVENTS_SHOWN));
         }
     }
     assert!(

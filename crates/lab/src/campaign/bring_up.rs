@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// I10: datagrams in one sweep for each node and port of the fabric, retries included.
 const SENT_PER_PART_MAX: u64 = 60;
 /// Events that a failed run shows, from the end.
-const EVENTS_SHOWN: usize = 60;
+pub const EVENTS_SHOWN: usize = 60;
 
 /// What became of a seed.
 #[derive(Debug)]
@@ -48,13 +48,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Scenario, breaches, the last events and how to see it again.
-    pub fn describe(&self) -> String {
+    /// Scenario, breaches, the last `events_max` events and how to see it again.
+    pub fn describe(&self, events_max: usize) -> String {
         let breaches = self
             .breaches
             .iter()
             .map(|breach| format!("  BROKEN {breach}\n"));
-        let shown = self.events.len().saturating_sub(EVENTS_SHOWN);
+        let shown = self.events.len().saturating_sub(events_max);
         let events = self.events[shown..].iter();
         let events = events.map(|(at, event)| format!("  {:>13} ns  {event:?}\n", at.0));
         format!(

@@ -1,12 +1,13 @@
 //! The phases of a sweep, and what starts one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::Tick;
+use weft_fabric::{NodeId, Tick};
 use weft_wire::enums::PortState;
 
 use super::Manager;
-use super::node::Stage;
+use super::node::{Lft, Stage};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
 
 /// Things left to do that a report lists; the rest is counted.
@@ -135,9 +136,8 @@ impl Manager {
     pub(super) fn advance(&mut self, now: Tick) -> bool {
         match self.sweep.phase {
             Some(SweepPhase::Discover) => self.end_discovery(now),
-            Some(SweepPhase::Program) if self.sweep.step + 1 < self.plan.steps.len() => {
-                self.next_step();
-            }
+            Some(SweepPhase::Plan) => self.end_plan(now),
+            Some(SweepPhase::Program) if self.may_take_next_step() => self.next_step(),
             Some(SweepPhase::Program) => {
                 self.enter_phase(now, SweepPhase::Activate);
                 self.begin_activate();
@@ -162,10 +162,32 @@ impl Manager {
                 .unfinished("the manager's own port has no link".into());
         }
         self.make_plan();
+        self.publish_loss();
+        // Planning may have taken long: requests are timed from when they are sent.
+        self.paused_at = Some(now);
+    }
+
+    fn end_plan(&mut self, now: Tick) {
         self.enter_phase(now, SweepPhase::Program);
         if !self.plan.steps.is_empty() {
             self.begin_program();
         }
+    }
+
+    /// Whether there is a further step, and all switches have confirmed the tables of this one. Where
+    /// one has not, what was drained stays drained until the next sweep knows what it holds: it may
+    /// still send those LIDs the old way, and old and new ways together may run in a circle.
+    fn may_take_next_step(&self) -> bool {
+        let step = self.sweep.step;
+        let confirmed = |node: &NodeId| {
+            let held = &self.nodes[node.0 as usize].lft;
+            match (held, self.plan.row(step, node.0)) {
+                (Lft::Whole(held), Some(row)) => Arc::ptr_eq(held, row) || held == row,
+                _ => false,
+            }
+        };
+        let switches = self.plan.topology.switches();
+        step + 1 < self.plan.steps.len() && switches.iter().all(confirmed)
     }
 
     /// All switches have the tables of one step: they get those of the next.
@@ -264,7 +286,10 @@ impl Manager {
                 self.lost_in_discovery(now, node);
             }
             _ => {
-                let guid = self.nodes[node as usize].guid;
+                // What was written and not confirmed may hold or not: it is read again.
+                let state = &mut self.nodes[node as usize];
+                state.forget_tables();
+                let guid = state.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));
             }
