@@ -361,6 +361,17 @@ async fn other_machines_are_let_in_only_when_asked_for() {
 }
 
 #[tokio::test]
+async fn a_program_may_send_much_before_it_reads() {
+    let bench = Bench::start(Options::default()).await;
+    let mut client = bench.handle.connect(Attach::FirstHost, &[]).await.unwrap();
+    for number in 0..5_000 {
+        let request = node_info_request(&[1], number);
+        client.send(vec![request]).await.unwrap();
+    }
+    assert_eq!(receive(&mut client, 5_000).await.len(), 5_000);
+}
+
+#[tokio::test]
 async fn in_one_process_it_works_the_same() {
     let bench = Bench::start(Options::default()).await;
     let mut client = bench.handle.connect(Attach::FirstHost, &[]).await.unwrap();

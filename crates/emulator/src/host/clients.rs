@@ -28,7 +28,7 @@ struct Client {
     is_sm: bool,
     patience: Patience,
     sender: mpsc::Sender<Vec<Packet>>,
-    /// What it gets with the next [`Clients::flush`].
+    /// What it gets with the next [`Clients::flush`], as far as it takes it.
     batch: Vec<Packet>,
 }
 
@@ -47,7 +47,7 @@ struct Host {
 pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     hosts: BTreeMap<Place, Host>,
-    /// Those with a batch that is not empty.
+    /// Those with a batch that is not empty, each once.
     waiting: Vec<ClientId>,
     next: ClientId,
 }
@@ -188,44 +188,58 @@ impl Clients {
         known.or_else(|| host.clients.first().copied())
     }
 
-    /// Sends all batches; takes those out that do not take them, and says who they were.
+    /// Sends what the programs take; what they do not take waits. Takes those out that are gone or
+    /// let too much wait, and says who they were.
     pub(super) fn flush(&mut self) -> Vec<Gone> {
         let mut gone = Vec::new();
         for id in std::mem::take(&mut self.waiting) {
             let Some(client) = self.clients.get_mut(&id) else {
                 continue;
             };
-            let batch = std::mem::take(&mut client.batch);
-            if let Err(why) = send(client, batch) {
-                let slow = matches!(why, TrySendError::Full(()));
-                if slow {
-                    let (node, port) = client.place;
-                    tracing::warn!(%node, %port, client = id, "program too slow: disconnected");
+            match send(client) {
+                Sent::All => {}
+                Sent::Part if client.batch.len() <= client.patience.backlog => {
+                    self.waiting.push(id);
                 }
-                gone.extend(self.detach(id));
+                sent => {
+                    if sent == Sent::Part {
+                        let (node, port) = client.place;
+                        tracing::warn!(%node, %port, client = id, "program too slow: cut off");
+                    }
+                    gone.extend(self.detach(id));
+                }
             }
         }
         gone
     }
+
+    /// Whether something waits for a program to take it.
+    pub(super) fn has_backlog(&self) -> bool {
+        !self.waiting.is_empty()
+    }
 }
 
-fn send(client: &Client, mut batch: Vec<Packet>) -> Result<(), TrySendError<()>> {
-    let len = client.patience.batch_len.max(1);
-    loop {
-        let rest = if batch.len() > len {
-            batch.split_off(len)
-        } else {
-            Vec::new()
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    All,
+    /// The way is full; the rest waits.
+    Part,
+    /// The program has gone.
+    Nothing,
+}
+
+fn send(client: &mut Client) -> Sent {
+    while !client.batch.is_empty() {
+        let place = match client.sender.try_reserve() {
+            Ok(place) => place,
+            Err(TrySendError::Full(())) => return Sent::Part,
+            Err(TrySendError::Closed(())) => return Sent::Nothing,
         };
-        client.sender.try_send(batch).map_err(|error| match error {
-            TrySendError::Full(_) => TrySendError::Full(()),
-            TrySendError::Closed(_) => TrySendError::Closed(()),
-        })?;
-        if rest.is_empty() {
-            return Ok(());
-        }
-        batch = rest;
+        let len = client.patience.batch_len.clamp(1, client.batch.len());
+        let rest = client.batch.split_off(len);
+        place.send(std::mem::replace(&mut client.batch, rest));
     }
+    Sent::All
 }
 
 /// Class, transaction id and method.

@@ -25,22 +25,26 @@ const INBOX: usize = 1024;
 /// How much may wait for a program before it is too slow and is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Batches.
+    /// Batches on their way.
     pub batches: usize,
     /// Most datagrams in a batch.
     pub batch_len: usize,
+    /// Datagrams that wait for a batch to be taken.
+    pub backlog: usize,
 }
 
 impl Patience {
     /// For programs in this process.
     pub const IN_PROCESS: Self = Self {
-        batches: 256,
+        batches: 64,
         batch_len: 1024,
+        backlog: 196_608,
     };
     /// For sockets: at most 32 MiB of datagrams.
     pub const SOCKET: Self = Self {
-        batches: 64,
+        batches: 16,
         batch_len: 256,
+        backlog: 12_288,
     };
 }
 

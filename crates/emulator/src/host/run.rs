@@ -18,6 +18,9 @@ const AT_ONCE: usize = 64;
 const TIMER: Duration = Duration::from_millis(2);
 const NAP: Duration = Duration::from_micros(50);
 
+/// When a program that did not take a batch is tried again.
+const RETRY: Duration = Duration::from_millis(1);
+
 struct Runner {
     emulator: Emulator,
     clients: Clients,
@@ -70,9 +73,13 @@ impl Runner {
         Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
+    /// When there is something to do next: in the fabric, or for a program that may take now what
+    /// it did not take before.
     fn wake(&self) -> Option<Instant> {
-        let Tick(at) = self.emulator.deadline()?;
-        self.start.checked_add(Duration::from_nanos(at))
+        let deadline = self.emulator.deadline();
+        let event = deadline.and_then(|Tick(at)| self.start.checked_add(Duration::from_nanos(at)));
+        let retry = self.clients.has_backlog().then(|| Instant::now() + RETRY);
+        event.into_iter().chain(retry).min()
     }
 
     /// Gives the core something that cannot be wrong: what could be is checked before.
