@@ -13,7 +13,8 @@ pub const MAX_FINDINGS: usize = 1000;
 pub(crate) struct Findings {
     file: String,
     list: Vec<Finding>,
-    seen: BTreeSet<(u32, String, String)>,
+    seen: BTreeSet<(u32, Option<Id>, String)>,
+    dropped: bool,
 }
 
 impl Findings {
@@ -22,29 +23,34 @@ impl Findings {
             file: file.to_owned(),
             list: Vec::new(),
             seen: BTreeSet::new(),
+            dropped: false,
         }
     }
 
+    /// Adds a finding about a line; `path` is only asked for if the finding is a new one.
     pub(crate) fn add(
         &mut self,
         severity: Severity,
-        line: u32,
-        path: String,
+        (line, element): (u32, Option<Id>),
+        path: impl FnOnce() -> String,
         problem: Problem,
         allowed: String,
     ) {
-        if self.list.len() >= MAX_FINDINGS
-            || !self
-                .seen
-                .insert((line, path.clone(), problem.message.clone()))
-        {
+        let key = (line, element, problem.message.clone());
+        if self.seen.contains(&key) {
             return;
         }
+        if self.list.len() >= MAX_FINDINGS {
+            self.dropped = true;
+            return;
+        }
+        self.seen.insert(key);
         let Problem { rule, message } = problem;
+        let (file, path) = (self.file.clone(), path());
         self.list.push(Finding {
             severity,
             rule,
-            file: self.file.clone(),
+            file,
             line,
             path,
             message,
@@ -54,16 +60,18 @@ impl Findings {
 
     /// Whether any finding forbids the use of the file.
     pub(crate) fn has_errors(&self) -> bool {
-        self.list
-            .iter()
-            .any(|finding| finding.severity == Severity::Error)
+        self.dropped
+            || self
+                .list
+                .iter()
+                .any(|finding| finding.severity == Severity::Error)
     }
 
     /// All findings in the order of lines.
     pub(crate) fn into_list(mut self) -> Vec<Finding> {
         self.list
             .sort_by(|a, b| (a.line, &a.path, a.severity).cmp(&(b.line, &b.path, b.severity)));
-        if self.list.len() >= MAX_FINDINGS {
+        if self.dropped {
             let message = format!("more than {MAX_FINDINGS} findings; the others are not listed");
             let rule = Rule::Count;
             let (path, allowed) = (String::new(), String::new());
@@ -134,13 +142,10 @@ impl<'d> Cx<'d> {
     }
 
     pub(crate) fn add(&mut self, severity: Severity, id: Id, problem: Problem, allowed: String) {
-        self.findings.add(
-            severity,
-            self.document.line(id),
-            self.document.path(id),
-            problem,
-            allowed,
-        );
+        let document = self.document;
+        let place = (document.line(id), Some(id));
+        self.findings
+            .add(severity, place, || document.path(id), problem, allowed);
     }
 
     /// Reads the text of an element; a text that cannot be read is a finding.

@@ -117,8 +117,8 @@ fn read(bytes: &[u8], findings: &mut Findings) -> Option<Config> {
     let mut refuse = |line: u32, problem: Problem| {
         findings.add(
             Severity::Error,
-            line,
-            String::new(),
+            (line, None),
+            String::new,
             problem,
             "well-formed XML 1.0 in UTF-8".to_owned(),
         );
