@@ -11,7 +11,9 @@ use tokio::time::{self, MissedTickBehavior};
 use tracing::{debug, info, warn};
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::sm::Settings;
-use weft_manager::{Command, CommandError, Event, Input, Manager, Output, PortAction, Reply};
+use weft_manager::{
+    Command, CommandError, Event, Input, Manager, Output, PortAction, Reply, SweepPhase,
+};
 use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
 
@@ -257,6 +259,8 @@ impl Engine {
 
     fn event(&mut self, event: Event) {
         match &event {
+            // The end of the sweep is told by its report.
+            Event::Phase(SweepPhase::Idle) => return,
             Event::SweepStarted { number, .. } => self.last_sweep = *number,
             Event::SweepEnded(report) => self.metrics.sweep(report),
             _ => {}

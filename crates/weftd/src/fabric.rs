@@ -90,15 +90,13 @@ impl Source {
 }
 
 fn topology(text: &str) -> Result<Topology, DaemonError> {
+    let refuse = |why: String| DaemonError::Fabric(format!("--emulate {text}: {why}"));
     let spec: FabricSpec = text
         .parse()
-        .map_err(|error: weft_fabric::SpecError| DaemonError::Fabric(error.to_string()))?;
+        .map_err(|error: weft_fabric::SpecError| refuse(error.to_string()))?;
     let FabricSpec::File(path) = &spec else {
-        return spec
-            .generate()
-            .map_err(|error| DaemonError::Fabric(error.to_string()));
+        return spec.generate().map_err(|error| refuse(error.to_string()));
     };
-    let refuse = |why: String| DaemonError::Fabric(format!("{path}: {why}"));
     let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
     let snapshot = weft_fabric::import::import_fabric(&bytes);
     let snapshot = snapshot.map_err(|error| refuse(error.to_string()))?;

@@ -10,9 +10,9 @@ use weft_manager::sm::Status;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 
 /// Events that a reader may be behind before it is dropped.
-pub(crate) const BACKLOG: usize = 4096;
+pub(crate) const BACKLOG: usize = 65_536;
 /// Events that a reader can go on from.
-const KEPT_EVENTS: usize = 16_384;
+const KEPT_EVENTS: usize = 65_536;
 /// Sweeps that are remembered.
 pub(crate) const KEPT_SWEEPS: usize = 256;
 

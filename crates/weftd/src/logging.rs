@@ -1,7 +1,10 @@
 //! The log: for people or machines on standard error, or to the journal.
 
+use std::fmt::Debug;
 use std::io::IsTerminal;
 
+use tracing::field::Field;
+use tracing_subscriber::fmt::format::{self, Writer};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
@@ -21,13 +24,37 @@ pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), DaemonError> {
         LogFormat::Human | LogFormat::Auto => {
             let colors = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(colors);
-            layer.with_target(false).boxed()
+            layer
+                .with_target(false)
+                .fmt_fields(format::debug_fn(for_people))
+                .boxed()
         }
     };
     let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
     subscriber
         .try_init()
         .map_err(|error| DaemonError::Usage(format!("--log: {error}")))
+}
+
+/// Fields that people find in the words already.
+const FOR_MACHINES: [&str; 8] = [
+    "event",
+    "sweep",
+    "generation",
+    "elapsed_ns",
+    "sent",
+    "sets",
+    "retries",
+    "timeouts",
+];
+
+/// The words, then the fields that say more.
+fn for_people(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => write!(writer, "{value:?}"),
+        name if FOR_MACHINES.contains(&name) => Ok(()),
+        name => write!(writer, " {name}={value:?}"),
+    }
 }
 
 /// systemd sets JOURNAL_STREAM where standard error goes to the journal.

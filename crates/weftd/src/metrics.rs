@@ -20,10 +20,11 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::net::TcpListener;
 use weft_api::v1;
+use weft_manager::SweepReport;
 use weft_manager::sm::Status;
-use weft_manager::{SweepReason, SweepReport};
 
 use crate::hub::Hub;
+use crate::narrate::reason_name;
 use crate::stopping::Stopping;
 
 type Label = [(&'static str, &'static str); 1];
@@ -106,17 +107,6 @@ impl Metrics {
 
 fn in_seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
-}
-
-fn reason_name(reason: SweepReason) -> &'static str {
-    match reason {
-        SweepReason::Start => "start",
-        SweepReason::Scheduled => "scheduled",
-        SweepReason::Forced => "forced",
-        SweepReason::Trap => "trap",
-        SweepReason::Unfinished => "unfinished",
-        SweepReason::Reconfigured => "reconfigured",
-    }
 }
 
 /// What is read off when somebody asks.

@@ -1,7 +1,7 @@
 //! Events in the log, with fields for machines and words for people.
 
 use tracing::{debug, error, info, warn};
-use weft_manager::{Event, SweepReport};
+use weft_manager::{Event, SweepReason, SweepReport};
 
 /// Logs an event.
 pub(crate) fn narrate(event: &Event) {
@@ -94,22 +94,42 @@ pub(crate) fn fabric_up(report: &SweepReport) -> String {
         active if active == ports => format!("all {ports} ports ACTIVE"),
         active => format!("{active} of {ports} ports ACTIVE"),
     };
-    let seconds = report.elapsed_ns as f64 / 1e9;
     format!(
-        "fabric up: {} HFIs, {} switches, {} links, {active} in {seconds:.2} s",
-        report.hfis, report.switches, report.links
+        "fabric up: {} HFIs, {} switches, {} links, {active} in {}",
+        report.hfis,
+        report.switches,
+        report.links,
+        duration(report.elapsed_ns)
     )
 }
 
 fn sweep_line(report: &SweepReport) -> String {
-    let seconds = report.elapsed_ns as f64 / 1e9;
-    let reason = report
-        .reason
-        .map_or_else(String::new, |reason| format!(" ({reason:?})"));
+    let reason = report.reason.map_or("unknown", reason_name);
+    let elapsed = duration(report.elapsed_ns);
     format!(
-        "sweep {}{reason} ended in {seconds:.3} s, {} sets",
+        "sweep {} ({reason}) ended in {elapsed}, {} sets",
         report.number, report.sets
     )
+}
+
+/// Nanoseconds as a person says them: `0.21 s`, `3.4 ms`.
+pub(crate) fn duration(ns: u64) -> String {
+    match ns as f64 / 1e9 {
+        seconds if seconds >= 0.1 => format!("{seconds:.2} s"),
+        seconds => format!("{:.1} ms", seconds * 1e3),
+    }
+}
+
+/// A reason in one word.
+pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
+    match reason {
+        SweepReason::Start => "start",
+        SweepReason::Scheduled => "scheduled",
+        SweepReason::Forced => "forced",
+        SweepReason::Trap => "trap",
+        SweepReason::Unfinished => "unfinished",
+        SweepReason::Reconfigured => "reconfigured",
+    }
 }
 
 #[cfg(test)]

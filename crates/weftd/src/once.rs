@@ -7,7 +7,7 @@ use weft_report::{Detail, Selection};
 
 use crate::error::DaemonError;
 use crate::hub::Hub;
-use crate::narrate::fabric_up;
+use crate::narrate::{duration, fabric_up};
 
 /// Prints the first sweep and the route from the first HFI to the last.
 pub(crate) fn print(hub: &Hub) -> Result<(), DaemonError> {
@@ -20,7 +20,7 @@ pub(crate) fn print(hub: &Hub) -> Result<(), DaemonError> {
     let phases = ["discover", "plan", "program", "activate"]
         .iter()
         .zip(report.phase_ns);
-    let phases = phases.map(|(name, ns)| format!("{name} {:.3} s", ns as f64 / 1e9));
+    let phases = phases.map(|(name, ns)| format!("{name} {}", duration(ns)));
     let phases = phases.collect::<Vec<_>>().join(", ");
     let mut text = format!(
         "{}\n{phases}; routing: {}\n\n",

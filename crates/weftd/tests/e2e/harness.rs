@@ -1,0 +1,221 @@
+//! Starts a daemon on an emulated fabric and calls the client.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long anything may take before it counts as never.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The repository's own stock-like configuration.
+pub fn stock_config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/opafm.xml")
+}
+
+/// A file that the tests bring along.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// The client's program, built if need be: it is another package's.
+pub fn weft() -> &'static Path {
+    static WEFT: OnceLock<PathBuf> = OnceLock::new();
+    WEFT.get_or_init(|| {
+        let daemon = Path::new(env!("CARGO_BIN_EXE_weftd"));
+        let directory = daemon.parent().unwrap();
+        let release = directory.ends_with("release");
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "-p", "weft", "--target-dir"]);
+        build
+            .arg(directory.parent().unwrap())
+            .args(release.then_some("--release"));
+        build
+            .arg("--manifest-path")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        assert!(build.status().unwrap().success(), "weft cannot be built");
+        directory.join("weft")
+    })
+}
+
+/// A daemon, killed when dropped.
+pub struct Daemon {
+    child: Child,
+    pub api: String,
+    pub metrics: String,
+    pub dir: TempDir,
+}
+
+/// How to start one.
+pub struct Start {
+    pub command: Command,
+    pub dir: TempDir,
+}
+
+impl Start {
+    /// On `fabric`, with the stock configuration, on free ports.
+    pub fn new(fabric: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(stock_config(), dir.path().join("opafm.xml")).unwrap();
+        Self::in_dir(dir, fabric)
+    }
+
+    /// The same again where an earlier daemon was.
+    pub fn in_dir(dir: TempDir, fabric: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weftd"));
+        command.args([
+            "--emulate",
+            fabric,
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics",
+            "127.0.0.1:0",
+        ]);
+        command.arg("--config").arg(dir.path().join("opafm.xml"));
+        command.arg("--state-dir").arg(dir.path().join("state"));
+        command
+            .arg("--address-file")
+            .arg(dir.path().join("addresses"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self { command, dir }
+    }
+
+    pub fn args(mut self, args: &[&str]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Starts it and waits until its first sweep has ended.
+    pub fn up(mut self) -> Daemon {
+        let addresses = self.dir.path().join("addresses");
+        let _ = std::fs::remove_file(&addresses);
+        let stderr = self.dir.path().join("stderr");
+        self.command.stderr(std::fs::File::create(&stderr).unwrap());
+        let mut child = self.command.spawn().unwrap();
+        let text = wait_for(|| {
+            let ended = child.try_wait().unwrap();
+            assert!(
+                ended.is_none(),
+                "it ended: {}",
+                std::fs::read_to_string(&stderr).unwrap()
+            );
+            std::fs::read_to_string(&addresses)
+                .ok()
+                .filter(|text| text.lines().count() == 2)
+        });
+        let url = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split(' ').nth(1).unwrap().to_owned()
+        };
+        let (api, metrics) = (url("api"), url("metrics"));
+        let daemon = Daemon {
+            child,
+            api,
+            metrics,
+            dir: self.dir,
+        };
+        wait_for(|| daemon.log().contains("fabric up").then_some(()));
+        daemon
+    }
+}
+
+impl Daemon {
+    pub fn up(fabric: &str) -> Self {
+        Start::new(fabric).up()
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("stderr")).unwrap()
+    }
+
+    /// Calls the client.
+    pub fn weft(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(weft());
+        command
+            .env("WEFT_ADDRESS", &self.api)
+            .env_remove("NO_COLOR")
+            .args(args);
+        command.output().unwrap()
+    }
+
+    /// Calls the client, which has to succeed; what it prints.
+    pub fn weft_ok(&self, args: &[&str]) -> String {
+        let output = self.weft(args);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "weft {args:?}: {err}\n{out}\n{}",
+            self.log()
+        );
+        out
+    }
+
+    /// Calls the client, which has to fail with `code`; what it says.
+    pub fn weft_fails(&self, code: i32, args: &[&str]) -> String {
+        let output = self.weft(args);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "weft {args:?}: {err}");
+        err
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", name, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    /// Sends SIGTERM and waits; the exit code and the directory.
+    pub fn stop(mut self) -> (Option<i32>, TempDir) {
+        self.signal("TERM");
+        let status = wait_for(|| self.child.try_wait().unwrap());
+        let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
+        (status.code(), dir)
+    }
+
+    /// The metrics as text.
+    pub fn scrape(&self) -> String {
+        let rest = self.metrics.strip_prefix("http://").unwrap();
+        let (host, path) = rest.split_once('/').unwrap();
+        let mut stream = std::net::TcpStream::connect(host).unwrap();
+        let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What `look` gives once it gives something.
+pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,13 @@
+//! The daemon and its client as programs, over real sockets and signals.
+#![allow(clippy::unwrap_used)]
+
+mod configuration;
+mod harness;
+mod lifecycle;
+mod notify;
+mod ports;
+mod refusals;
+mod reports;
+mod services;
+mod tls;
+mod watch;

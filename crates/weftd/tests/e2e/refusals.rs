@@ -1,0 +1,168 @@
+//! Bad input gets one clear message and its exit code.
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use crate::harness::text;
+
+fn weftd(args: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weftd"));
+    command
+        .args(args)
+        .env_remove("NOTIFY_SOCKET")
+        .env_remove("STATE_DIRECTORY");
+    let output = command.output().unwrap();
+    (output.status.code(), text(&output.stderr))
+}
+
+const FREE: [&str; 4] = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"];
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("empty.xml"), "").unwrap();
+    std::fs::write(path("text"), "not a fabric\n\u{0}\u{1}").unwrap();
+    std::fs::write(
+        path("bad.xml"),
+        "<Config><Common><Sm><Lmc>9</Lmc></Sm></Common><Fm></Fm></Config>",
+    )
+    .unwrap();
+    let (empty, text_file, bad) = (path("empty.xml"), path("text"), path("bad.xml"));
+    let state = format!("{}/below", text_file);
+    let cases: Vec<(i32, Vec<&str>, &str)> = vec![
+        (2, vec![], "--emulate <FABRIC>"),
+        (
+            2,
+            vec!["--emulate", "one-switch:2", "--connect", "unix:/x"],
+            "cannot be used with",
+        ),
+        (
+            2,
+            vec!["--emulate", "one-switch:2", "--listen", "nonsense"],
+            "invalid value 'nonsense'",
+        ),
+        (
+            2,
+            vec!["--emulate", "one-switch:2", "--host", "0xzz"],
+            "expected a number",
+        ),
+        (
+            2,
+            vec!["--emulate", "one-switch:2", "--log-level", "a=b=c"],
+            "--log-level 'a=b=c'",
+        ),
+        (
+            2,
+            vec!["--emulate", "one-switch:2", "--listen", "0.0.0.0:0"],
+            "it needs --tls-cert, --tls-key and --tls-client-ca",
+        ),
+        (
+            2,
+            vec![
+                "--emulate",
+                "one-switch:2",
+                "--tls-cert",
+                "/nonexistent",
+                "--tls-key",
+                "/nonexistent",
+            ],
+            "certificate /nonexistent: No such file",
+        ),
+        (
+            3,
+            vec!["--emulate", "one-switch:2", "--config", "/nonexistent.xml"],
+            "/nonexistent.xml: No such file",
+        ),
+        (
+            3,
+            vec!["--emulate", "one-switch:2", "--config", &empty],
+            "the configuration has ",
+        ),
+        (
+            3,
+            vec!["--emulate", "one-switch:2", "--config", &bad],
+            "Config/Common/Sm/Lmc",
+        ),
+        (4, vec!["--emulate", "nonsense"], "no kind is called"),
+        (
+            4,
+            vec!["--emulate", "fattree:0"],
+            "--emulate fattree:0: number of hosts is 0",
+        ),
+        (
+            4,
+            vec!["--emulate", "/nonexistent.dump"],
+            "--emulate /nonexistent.dump: No such file",
+        ),
+        (4, vec!["--emulate", &text_file], "text"),
+        (
+            4,
+            vec!["--emulate", "one-switch:2", "--host", "0x1"],
+            "no node 0x0000000000000001",
+        ),
+        (
+            6,
+            vec!["--emulate", "one-switch:2", "--state-dir", &state],
+            "state directory",
+        ),
+    ];
+    for (code, args, expected) in cases {
+        let listens = args.contains(&"--listen");
+        let free = if listens { &FREE[2..] } else { &FREE[..] };
+        let all: Vec<&str> = args.iter().chain(free).copied().collect();
+        let (actual, said) = weftd(&all);
+        assert_eq!(actual, Some(code), "{args:?}: {said}");
+        assert!(said.contains(expected), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_fabric_that_is_not_there_is_told() {
+    let stock = crate::harness::stock_config();
+    let stock = stock.to_str().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().to_str().unwrap();
+    let absent = format!("unix:{state}/absent");
+    for (address, expected) in [
+        (absent.as_str(), "cannot be reached"),
+        ("tcp:127.0.0.1:1", "cannot be reached"),
+        ("nonsense", "allowed: unix:PATH or tcp:HOST:PORT"),
+    ] {
+        let args = [
+            "--connect",
+            address,
+            "--config",
+            stock,
+            "--state-dir",
+            state,
+        ];
+        let all: Vec<&str> = args.iter().chain(&FREE).copied().collect();
+        let (code, said) = weftd(&all);
+        assert_eq!(code, Some(4), "{address}: {said}");
+        assert!(said.contains(expected), "{address}: {said}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (option, other) in [("--listen", "--metrics"), ("--metrics", "--listen")] {
+        let args = [
+            "--emulate",
+            "one-switch:2",
+            option,
+            &address,
+            other,
+            "127.0.0.1:0",
+        ];
+        let (code, said) = weftd(&args);
+        assert_eq!(code, Some(5), "{said}");
+        assert!(
+            said.contains("cannot listen on") && said.contains("in use"),
+            "{said}"
+        );
+    }
+}
