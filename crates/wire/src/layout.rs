@@ -176,10 +176,16 @@ macro_rules! layout {
 
             #[inline]
             fn encode(&self, bytes: &mut [u8]) {
-                let end = bytes.len().min($len);
-                let bytes = &mut bytes[..end];
-                bytes.fill(0);
-                $( $crate::layout::layout!(@store bytes self.$field, $reg $ty, $off $([$msb : $lsb])?); )*
+                if let Some(bytes) = bytes.first_chunk_mut::<$len>() {
+                    bytes.fill(0);
+                    $( $crate::layout::layout!(@store bytes self.$field, $reg $ty, $off $([$msb : $lsb])?); )*
+                } else {
+                    let mut whole = [0; $len];
+                    self.encode(&mut whole);
+                    for (to, from) in bytes.iter_mut().zip(whole) {
+                        *to = from;
+                    }
+                }
             }
         }
 

@@ -147,3 +147,60 @@ fn short_lid(lid: Lid) -> u64 {
         lid => u64::from(lid.0 & 0xFFFF),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{PKey, Sl};
+
+    fn packet(dlid: Lid, mad_len: usize) -> Packet {
+        Packet {
+            slid: Lid(0x12),
+            dlid,
+            sl: Sl(1),
+            pkey: PKey::MGMT_FULL,
+            dest_qp: 1,
+            src_qp: 1,
+            mad: vec![0xAA; mad_len],
+        }
+    }
+
+    #[test]
+    fn lengths_and_padding_agree() {
+        for (mad_len, pad) in [(24, 0), (33, 3), (242, 2)] {
+            let frame = frame(&packet(Lid(1), mad_len));
+            assert_eq!(frame.len(), 28 + mad_len + pad + 4);
+            assert_eq!(
+                usize::from(frame[4]) << 8 | usize::from(frame[5]),
+                frame.len() / 4
+            );
+            assert_eq!(usize::from(frame[9] >> 4), pad, "pad count");
+            let mut writer = Writer::new();
+            writer.push(1_500_000_000, &packet(Lid(1), mad_len));
+            let bytes = writer.finish();
+            assert_eq!(bytes.len(), 24 + 16 + 16 + frame.len());
+            assert_eq!(
+                bytes[24..32],
+                [0, 0, 0, 1, 0x1D, 0xCD, 0x65, 0],
+                "1 s and 500,000,000 ns"
+            );
+            assert_eq!(
+                bytes[40..48],
+                [0, 0, 0, 0x80, 1, 0, 0, 0],
+                "1.5 s in units of 2^-32 s"
+            );
+        }
+    }
+
+    #[test]
+    fn lids_fit_into_sixteen_bits() {
+        for (lid, short) in [
+            (Lid(0xBFFF), 0xBFFF),
+            (Lid(0xF000_0001), 0xC001),
+            (Lid(0xF000_3FFE), 0xFFFE),
+            (Lid::PERMISSIVE, 0xFFFF),
+        ] {
+            assert_eq!(short_lid(lid), short, "{lid}");
+        }
+    }
+}

@@ -125,11 +125,11 @@ fn round_trip(ports: &[u8], entries: &[u8], start: Vec<u8>) -> (Walk, Walk, Vec<
     let mut mad = start;
     let (mut out, mut back) = (Walk::new(), Walk::new());
     let mut ingress = 0;
-    for node in 0.. {
+    for (node, entry) in entries.iter().chain([&0]).enumerate() {
         match advance(&mut mad, PortNum(ingress), node > 0) {
             Hop::Forward(port) => {
                 out.push((ingress, Some(port.0)));
-                ingress = entries[node];
+                ingress = *entry;
             }
             Hop::Deliver => {
                 out.push((ingress, None));
