@@ -26,7 +26,10 @@ struct Run {
 impl Run {
     fn new(topology: Topology, settings: Settings) -> Option<Self> {
         let topology = Arc::new(topology);
-        let own = topology.hfis().next().map(|(_, node)| (node.guid(), PortNum(1)))?;
+        let own = topology
+            .hfis()
+            .next()
+            .map(|(_, node)| (node.guid(), PortNum(1)))?;
         Some(Self {
             manager: Manager::new(settings, None),
             emulator: Emulator::new(topology, Options::default()).ok()?,
@@ -90,21 +93,39 @@ impl Run {
                 self.tell_emulator(ToFabric::Send { node, port, packet });
             }
             Output::Event(Event::Phase(phase)) => {
-                self.phases.push((format!("{phase:?}"), self.started.elapsed()));
+                self.phases
+                    .push((format!("{phase:?}"), self.started.elapsed()));
             }
             Output::Event(Event::SweepEnded(report)) => self.report = Some(report),
-            Output::Event(Event::DeviceFault { node, what }) => eprintln!("fault of {node:?}: {what}"),
+            Output::Event(Event::DeviceFault { node, what }) => {
+                eprintln!("fault of {node:?}: {what}")
+            }
             _ => {}
         }
     }
 
     fn print(&mut self, what: &str, report: &SweepReport, took: Duration) {
-        println!("{what}: {:.3} s, of it manager {:.3} s, emulator {:.3} s", took.as_secs_f64(),
-            self.in_manager.as_secs_f64(), self.in_emulator.as_secs_f64());
+        println!(
+            "{what}: {:.3} s, of it manager {:.3} s, emulator {:.3} s",
+            took.as_secs_f64(),
+            self.in_manager.as_secs_f64(),
+            self.in_emulator.as_secs_f64()
+        );
         let ms = report.phase_ns.map(|ns| ns as f64 / 1e6);
-        println!("  discover {:.1} ms, plan {:.1} ms, program {:.1} ms, activate {:.1} ms", ms[0], ms[1], ms[2], ms[3]);
-        println!("  {} datagrams, {} retries, {} Sets; {} switches, {} HFIs, {} links, {} active ports",
-            report.sent, report.retries, report.sets, report.switches, report.hfis, report.links, report.active_ports);
+        println!(
+            "  discover {:.1} ms, plan {:.1} ms, program {:.1} ms, activate {:.1} ms",
+            ms[0], ms[1], ms[2], ms[3]
+        );
+        println!(
+            "  {} datagrams, {} retries, {} Sets; {} switches, {} HFIs, {} links, {} active ports",
+            report.sent,
+            report.retries,
+            report.sets,
+            report.switches,
+            report.hfis,
+            report.links,
+            report.active_ports
+        );
         println!("  {}; unfinished: {:?}", report.routing, report.unfinished);
         (self.in_manager, self.in_emulator) = (Duration::ZERO, Duration::ZERO);
     }
@@ -119,7 +140,9 @@ fn peak_mib() -> u64 {
 }
 
 fn main() -> ExitCode {
-    let spec = std::env::args().nth(1).unwrap_or_else(|| "fattree:1152".into());
+    let spec = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "fattree:1152".into());
     let topology = match spec.parse::<FabricSpec>().map(|spec| spec.generate()) {
         Ok(Ok(topology)) => topology,
         Ok(Err(error)) => {
@@ -140,10 +163,16 @@ fn main() -> ExitCode {
     let took = run.started.elapsed();
     run.print("bring-up", &report, took);
     for count in run.manager.status().by_attribute {
-        println!("  {}: {} Gets, {} Sets", count.attribute, count.gets, count.sets);
+        println!(
+            "  {}: {} Gets, {} Sets",
+            count.attribute, count.gets, count.sets
+        );
     }
     let before = run.started.elapsed();
-    run.tell_manager(Input::Command { id: 1, command: Command::Sweep });
+    run.tell_manager(Input::Command {
+        id: 1,
+        command: Command::Sweep,
+    });
     let report = run.sweep();
     let took = run.started.elapsed() - before;
     run.print("forced sweep of the unchanged fabric", &report, took);

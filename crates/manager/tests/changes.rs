@@ -14,7 +14,13 @@ use weft_wire::sm::AttributeId;
 fn far_link(world: &World) -> (Guid, PortNum) {
     let topology = &world.topology;
     let (own, _) = topology.hfis().next().unwrap();
-    let leaf = topology.peer(PortRef { node: own, port: PortNum(1) }).unwrap().node;
+    let leaf = topology
+        .peer(PortRef {
+            node: own,
+            port: PortNum(1),
+        })
+        .unwrap()
+        .node;
     let is_switch = |end: PortRef| topology.node(end.node).unwrap().is_switch();
     let link = topology
         .links()
@@ -33,7 +39,12 @@ fn a_cut_link_is_told_by_a_trap_and_routed_around_with_few_writes() {
     world.control(Control::LinkDown { node, port });
     let report = world.sweep();
     assert_eq!(report.reason, Some(SweepReason::Trap));
-    assert!(world.events.iter().any(|event| matches!(event, Event::LinkVanished { .. })));
+    assert!(
+        world
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::LinkVanished { .. }))
+    );
     world.run_for(5.0);
     world.assert_all_active();
     world.assert_tables_published();
@@ -41,12 +52,20 @@ fn a_cut_link_is_told_by_a_trap_and_routed_around_with_few_writes() {
     let writes = world.emulator.stats().total(AttributeId::LINEAR_FDB).1 - blocks_before;
     let switches = world.topology.switches().len() as u64;
     // One drain and one final write each at the most; here a table is a single block.
-    assert!(writes > 0 && writes <= 2 * switches, "{writes} table writes");
+    assert!(
+        writes > 0 && writes <= 2 * switches,
+        "{writes} table writes"
+    );
     world.control(Control::LinkUp { node, port });
     world.run_for(5.0);
     world.assert_all_active();
     world.walk_all();
-    assert!(world.events.iter().any(|event| matches!(event, Event::LinkAppeared { .. })));
+    assert!(
+        world
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::LinkAppeared { .. }))
+    );
     let report = world.forced_sweep();
     assert_eq!(report.sets, 0, "{report:?}");
 }
@@ -116,7 +135,10 @@ fn another_lmc_moves_the_fabric_over() {
 fn a_silent_hfi_delays_nobody_for_long_and_is_told() {
     let mut world = World::new("fattree:16,radix=8", settings());
     let silent = world.topology.hfis().nth(5).unwrap().1.guid();
-    world.control(Control::Silence { node: silent, silent: true });
+    world.control(Control::Silence {
+        node: silent,
+        silent: true,
+    });
     let report = world.sweep();
     assert!(report.elapsed_ns < 1_000_000_000, "{report:?}");
     assert_eq!((report.hfis, report.active_ports), (15, 62));
@@ -124,7 +146,10 @@ fn a_silent_hfi_delays_nobody_for_long_and_is_told() {
         event,
         Event::NodeSilent { node, .. } if *node == silent
     )));
-    world.control(Control::Silence { node: silent, silent: false });
+    world.control(Control::Silence {
+        node: silent,
+        silent: false,
+    });
     world.run_for(120.0);
     world.assert_all_active();
     world.walk_all();
@@ -146,7 +171,10 @@ fn a_silent_switch_that_is_known_keeps_its_place_for_a_while() {
     world.run_for(700.0);
     let report = world.reports().last().unwrap().clone();
     assert_eq!(report.switches, 5, "in the end it is left out: {report:?}");
-    world.control(Control::Silence { node, silent: false });
+    world.control(Control::Silence {
+        node,
+        silent: false,
+    });
     world.forced_sweep();
     world.run_for(300.0);
     assert_eq!(world.manager.snapshot().topology.switches().len(), 6);
@@ -162,11 +190,18 @@ fn a_node_that_is_switched_off_and_on_is_set_up_again() {
         let before = lids(&world);
         let node = match pick {
             "hfi" => world.topology.hfis().nth(7).unwrap().1.guid(),
-            _ => world.topology.node(*world.topology.switches().last().unwrap()).unwrap().guid(),
+            _ => world
+                .topology
+                .node(*world.topology.switches().last().unwrap())
+                .unwrap()
+                .guid(),
         };
         world.control(Control::NodeDown { node });
         world.run_for(5.0);
-        assert!(world.manager.snapshot().topology.find(node).is_none(), "{pick}");
+        assert!(
+            world.manager.snapshot().topology.find(node).is_none(),
+            "{pick}"
+        );
         world.control(Control::NodeUp { node });
         world.run_for(10.0);
         world.assert_all_active();
@@ -238,15 +273,26 @@ fn ports_can_be_switched_off_and_on() {
     let mut world = World::new("fattree:16,radix=8", settings());
     world.sweep();
     world.run_for(3.0);
-    let (hfi, _) = world.topology.hfis().nth(9).map(|(id, node)| (node.guid(), id)).unwrap();
+    let (hfi, _) = world
+        .topology
+        .hfis()
+        .nth(9)
+        .map(|(id, node)| (node.guid(), id))
+        .unwrap();
     let (switch, uplink) = far_link(&world);
-    for (id, (node, port)) in [(hfi, PortNum(1)), (switch, uplink)].into_iter().enumerate() {
+    for (id, (node, port)) in [(hfi, PortNum(1)), (switch, uplink)]
+        .into_iter()
+        .enumerate()
+    {
         let id = id as u64 * 2;
         port_command(&mut world, id, node, port, PortAction::Disable);
         assert_eq!(world.replies.last(), Some(&(id, Ok(Reply::PortChanged))));
         assert_eq!(world.state(node, port), PortState::DOWN);
         port_command(&mut world, id + 1, node, port, PortAction::Enable);
-        assert_eq!(world.replies.last(), Some(&(id + 1, Ok(Reply::PortChanged))));
+        assert_eq!(
+            world.replies.last(),
+            Some(&(id + 1, Ok(Reply::PortChanged)))
+        );
         assert_eq!(world.state(node, port), PortState::ACTIVE);
         world.walk_all();
     }
@@ -264,7 +310,11 @@ fn commands_that_cannot_be_carried_out_are_refused() {
     port_command(&mut world, 2, switch, PortNum(0), disable);
     port_command(&mut world, 3, switch, PortNum(200), disable);
     port_command(&mut world, 4, own, PortNum(1), disable);
-    let results: Vec<_> = world.replies.iter().map(|(_, result)| result.clone()).collect();
+    let results: Vec<_> = world
+        .replies
+        .iter()
+        .map(|(_, result)| result.clone())
+        .collect();
     assert!(matches!(results[0], Err(CommandError::NoNode { .. })));
     assert!(matches!(results[1], Err(CommandError::NoPort { .. })));
     assert!(matches!(results[2], Err(CommandError::NoPort { .. })));

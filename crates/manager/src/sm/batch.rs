@@ -43,11 +43,6 @@ impl Batch {
         self.parts.is_empty()
     }
 
-    /// Attributes so far.
-    pub(crate) fn parts(&self) -> usize {
-        self.parts.len()
-    }
-
     /// Whether `len` more bytes of data fit in as one more attribute.
     pub(crate) fn fits(&self, len: usize) -> bool {
         let segment = SegmentHeader::LEN + len.next_multiple_of(8);

@@ -97,7 +97,12 @@ impl Manager {
     ) -> Result<PortChange, CommandError> {
         if let Some(at) = self.commands.disabled.get(&named).copied() {
             // A port that is switched off may have taken its node out of the fabric.
-            return Ok(PortChange { id, named, at, action });
+            return Ok(PortChange {
+                id,
+                named,
+                at,
+                action,
+            });
         }
         let (guid, port) = named;
         let index = self.by_guid.get(&guid).copied();

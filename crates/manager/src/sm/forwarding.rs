@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_fabric::tables::SwitchPortGroups;
-use weft_fabric::{NodeId, PortGroupTables, SwitchIndex, UNREACHABLE};
+use weft_fabric::{NodeId, PortGroupTables, UNREACHABLE};
 use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier, SwitchInfo};
 
@@ -239,11 +239,6 @@ impl Manager {
         PortGroupTables {
             switches: held.into_iter().map(Option::unwrap_or_default).collect(),
         }
-    }
-
-    /// The place of a switch among the switches of the plan.
-    pub(super) fn switch_index(&self, node: u32) -> Option<SwitchIndex> {
-        self.plan.topology.switch_index(NodeId(node))
     }
 }
 

@@ -69,6 +69,9 @@ enum Tag {
 /// Events of one kind that a single sweep may report; the rest is only counted.
 const FAULTS_PER_SWEEP_MAX: u32 = 256;
 
+/// Nodes that are remembered as silent; more get the full patience in each sweep.
+const SILENT_MAX: usize = 65_536;
+
 /// The manager of one fabric.
 ///
 /// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
@@ -80,6 +83,10 @@ pub struct Manager {
     /// All nodes; in the order of the last plan's topology, then those found since.
     nodes: Vec<NodeState>,
     by_guid: BTreeMap<Guid, u32>,
+    /// Nodes that did not answer when they were asked last.
+    silent: BTreeSet<Guid>,
+    /// The manager stopped to be told the time anew: what it did may have taken long.
+    paused_at: Option<Tick>,
     /// Nodes that may have something to send.
     ready: VecDeque<u32>,
     /// Nodes that were told to wait.
@@ -109,6 +116,8 @@ impl Manager {
             settings,
             nodes: Vec::new(),
             by_guid: BTreeMap::new(),
+            silent: BTreeSet::new(),
+            paused_at: None,
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),
             sweep_outstanding: 0,
@@ -143,6 +152,7 @@ impl Manager {
 
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
+        self.paused_at = None;
         match input {
             Input::Tick => {}
             Input::Received(packet) => self.received(now, &packet),
@@ -162,10 +172,15 @@ impl Manager {
     /// When the manager wants [`Input::Tick`] at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
         let waiting = self.waiting.first().map(|(at, _)| *at);
-        [self.transactions.deadline(), waiting, self.sweep_due()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.transactions.deadline(),
+            waiting,
+            self.sweep_due(),
+            self.paused_at,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// What readers see.

@@ -12,7 +12,7 @@ use super::Manager;
 use super::node::{NodeState, Stage, TABLE_KINDS};
 use super::settings::{Least, LinkPolicy};
 use super::tables::{Kind, TableId};
-use super::wanted::port::{Context, Place, same_settings, to_set, wanted};
+use super::wanted::port::{Context, Place, first_difference, same_settings, to_set, wanted};
 use super::wanted::switch;
 
 /// Times that a stage starts over for a device that does not do as told.
@@ -462,9 +462,9 @@ impl Manager {
     fn does_not_obey(&mut self, now: Tick, node: u32, stage: Stage) {
         let guid = self.nodes[node as usize].guid;
         let what = match stage {
-            Stage::WriteTable => "its forwarding table",
-            Stage::WriteGroups | Stage::Resume => "its adaptive routing",
-            _ => "its settings",
+            Stage::WriteTable => "its forwarding table".to_owned(),
+            Stage::WriteGroups | Stage::Resume => "its adaptive routing".to_owned(),
+            _ => self.differing_setting(node),
         };
         self.fault(
             Some(guid),
@@ -476,6 +476,17 @@ impl Manager {
         if matches!(stage, Stage::WriteTable | Stage::WriteGroups) || !self.has_its_lid(node) {
             self.give_up(now, node);
         }
+    }
+
+    /// The first setting of a node's ports that is not as it should be.
+    fn differing_setting(&self, node: u32) -> String {
+        let last = self.nodes[node as usize].num_ports();
+        let found = (0..=last).map(PortNum).find_map(|port| {
+            let wanted = self.wanted_port(node, port)?;
+            let held = self.nodes[node as usize].port(port)?;
+            first_difference(&wanted, held).map(|field| format!("{field} of its port {port}"))
+        });
+        found.unwrap_or_else(|| "its tables".to_owned())
     }
 
     /// Whether a node has confirmed the LID that it is to have.

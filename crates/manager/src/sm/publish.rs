@@ -12,6 +12,17 @@ use crate::io::{Event, Output};
 const EVENTS_MAX: usize = 4_096;
 
 impl Manager {
+    /// Publishes the fabric before its tables are written anew, where nodes or links are gone: readers
+    /// need not wait for the sweep to learn that.
+    pub(super) fn publish_loss(&mut self) {
+        let (before, after) = (&self.snapshot.topology, &self.plan.topology);
+        let lost = missing_nodes(before, after).next().is_some()
+            || missing_links(before, after).next().is_some();
+        if lost {
+            self.publish();
+        }
+    }
+
     /// Publishes the fabric as it is now, unless it is as it was.
     pub(super) fn publish(&mut self) {
         let topology = self.confirmed_topology();

@@ -13,7 +13,7 @@ use weft_wire::smp::SmpView;
 use super::batch::{Reply, Verdict, replies};
 use super::node::Stage;
 use super::transactions::{Answered, Expired, Target};
-use super::{Manager, Tag};
+use super::{Manager, SILENT_MAX, Tag};
 use crate::io::{Event, Output};
 
 /// A subnet management datagram for the node at the end of a directed route.
@@ -78,6 +78,7 @@ impl Manager {
         let state = &mut self.nodes[node as usize];
         state.outstanding -= 1;
         state.answered_at = now;
+        self.silent.remove(&state.guid);
         found
             .round_trip_ns
             .into_iter()
@@ -130,7 +131,7 @@ impl Manager {
             }
             let idle =
                 self.ready.is_empty() && self.sweep_outstanding == 0 && self.waiting.is_empty();
-            if !idle || !self.advance(now) {
+            if !idle || !self.advance(now) || self.paused_at.is_some() {
                 return;
             }
         }
@@ -197,7 +198,7 @@ impl Manager {
         let target = Target {
             node,
             round_trip: state.round_trip,
-            silent: state.answered + 1 < self.sweep.number && state.answered > 0,
+            silent: self.silent.contains(&state.guid),
         };
         self.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
@@ -275,8 +276,8 @@ impl Manager {
         self.sweep_outstanding -= 1;
         let state = &mut self.nodes[node as usize];
         state.outstanding -= 1;
-        let (guid, first) = (state.guid, !state.failed);
-        if first {
+        let guid = state.guid;
+        if self.silent.len() < SILENT_MAX && self.silent.insert(guid) {
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());
             self.event(Event::NodeSilent {
                 node: guid,

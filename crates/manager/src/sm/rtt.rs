@@ -6,7 +6,7 @@
 
 /// Estimate of one target's round trip, or of all targets together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RoundTrip {
+pub(crate) struct RoundTrip {
     smoothed_ns: u64,
     variation_ns: u64,
     samples: u32,
@@ -14,7 +14,7 @@ pub struct RoundTrip {
 
 impl RoundTrip {
     /// Takes a measured round trip in.
-    pub fn sample(&mut self, measured_ns: u64) {
+    pub(crate) fn sample(&mut self, measured_ns: u64) {
         if self.samples == 0 {
             self.smoothed_ns = measured_ns;
             self.variation_ns = measured_ns / 2;
@@ -27,12 +27,12 @@ impl RoundTrip {
     }
 
     /// The smoothed round trip in nanoseconds, none before the first sample.
-    pub fn smoothed_ns(&self) -> Option<u64> {
+    pub(crate) fn smoothed_ns(&self) -> Option<u64> {
         (self.samples > 0).then_some(self.smoothed_ns)
     }
 
     /// How long to wait for an answer, in nanoseconds, none before the first sample.
-    pub fn timeout_ns(&self) -> Option<u64> {
+    pub(crate) fn timeout_ns(&self) -> Option<u64> {
         (self.samples > 0).then(|| self.smoothed_ns.saturating_add(4 * self.variation_ns))
     }
 }

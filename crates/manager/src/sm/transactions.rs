@@ -36,7 +36,7 @@ pub(crate) struct Target {
     pub node: u32,
     /// What is known of its round trip.
     pub round_trip: RoundTrip,
-    /// It did not answer the last time: two attempts are enough.
+    /// It did not answer the last time: a few attempts are enough.
     pub silent: bool,
 }
 
@@ -100,6 +100,9 @@ pub(crate) struct Transactions<T> {
     outstanding: usize,
     overall: RoundTrip,
 }
+
+/// Attempts for a target that was silent the last time.
+const SILENT_ATTEMPTS: u32 = 3;
 
 /// The transaction's slot and its generation, in the lower half of the identifier: a kernel may
 /// replace the upper half by its own.
@@ -251,7 +254,7 @@ impl<T: Copy> Transactions<T> {
         let waited_ns = now.0.saturating_sub(pending.first_sent.0);
         let within = waited_ns.saturating_add(next_ns) <= budget.patience_ns;
         let more = pending.attempt < budget.attempts || within;
-        if !more || (pending.silent && pending.attempt >= 2) {
+        if !more || (pending.silent && pending.attempt >= SILENT_ATTEMPTS) {
             let pending = entry.pending.take()?;
             self.free.push(slot);
             self.outstanding -= 1;

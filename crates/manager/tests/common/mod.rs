@@ -14,40 +14,40 @@ use weft_wire::packet::Packet;
 /// Steps after which a test has run away.
 const STEPS_MAX: u64 = 200_000_000;
 
-pub struct World {
-    pub manager: Manager,
-    pub emulator: Emulator,
-    pub topology: Arc<Topology>,
-    pub own: (Guid, PortNum),
-    pub now: Tick,
-    pub events: Vec<Event>,
-    pub persisted: Option<Vec<u8>>,
-    pub published: u64,
-    pub replies: Vec<(u64, Result<weft_manager::Reply, weft_manager::CommandError>)>,
+pub(crate) struct World {
+    pub(crate) manager: Manager,
+    pub(crate) emulator: Emulator,
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) own: (Guid, PortNum),
+    pub(crate) now: Tick,
+    pub(crate) events: Vec<Event>,
+    pub(crate) persisted: Option<Vec<u8>>,
+    pub(crate) published: u64,
+    pub(crate) replies: Vec<(u64, Result<weft_manager::Reply, weft_manager::CommandError>)>,
     /// Every datagram that the manager sent, where recording is on.
-    pub sent: Option<Vec<Packet>>,
+    pub(crate) sent: Option<Vec<Packet>>,
     /// The most requests that were under way at once.
-    pub outstanding_max: usize,
+    pub(crate) outstanding_max: usize,
 }
 
-pub fn fabric(spec: &str) -> Topology {
+pub(crate) fn fabric(spec: &str) -> Topology {
     spec.parse::<FabricSpec>().unwrap().generate().unwrap()
 }
 
 /// Settings with sweeps only when something calls for one.
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.sweeps.interval = std::time::Duration::ZERO;
     settings
 }
 
-pub fn with_lmc(lmc: u8) -> Settings {
+pub(crate) fn with_lmc(lmc: u8) -> Settings {
     let mut settings = settings();
     settings.lids.lmc = weft_fabric::Lmc(lmc);
     settings
 }
 
-pub fn latency() -> Options {
+pub(crate) fn latency() -> Options {
     Options {
         agent_latency_ns: 20_000,
         hop_latency_ns: 1_000,
@@ -56,11 +56,11 @@ pub fn latency() -> Options {
 }
 
 impl World {
-    pub fn new(spec: &str, settings: Settings) -> Self {
+    pub(crate) fn new(spec: &str, settings: Settings) -> Self {
         Self::with(fabric(spec), settings, latency(), None)
     }
 
-    pub fn with(
+    pub(crate) fn with(
         topology: Topology,
         settings: Settings,
         options: Options,
@@ -85,14 +85,14 @@ impl World {
     }
 
     /// A new manager on the same fabric.
-    pub fn restart(&mut self, settings: Settings, stored: Option<&[u8]>) {
+    pub(crate) fn restart(&mut self, settings: Settings, stored: Option<&[u8]>) {
         // A program that starts anew does not get what was meant for the old one.
         while self.emulator.poll().is_some() {}
         self.manager = Manager::new(settings, stored);
         self.events.clear();
     }
 
-    pub fn control(&mut self, control: Control) {
+    pub(crate) fn control(&mut self, control: Control) {
         self.emulator
             .handle(self.now, ToFabric::Control(control))
             .unwrap();
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// Lets time pass until `done` or `until`; says whether it was done.
-    pub fn run(&mut self, until: Tick, done: impl Fn(&Self) -> bool) -> bool {
+    pub(crate) fn run(&mut self, until: Tick, done: impl Fn(&Self) -> bool) -> bool {
         for _ in 0..STEPS_MAX {
             self.exchange();
             if done(self) {
@@ -163,13 +163,13 @@ impl World {
         panic!("no end in sight at {:?}", self.now);
     }
 
-    pub fn run_for(&mut self, seconds: f64) {
+    pub(crate) fn run_for(&mut self, seconds: f64) {
         let until = Tick(self.now.0 + (seconds * 1e9) as u64);
         self.run(until, |_| false);
     }
 
     /// Lets the next sweep end.
-    pub fn sweep(&mut self) -> SweepReport {
+    pub(crate) fn sweep(&mut self) -> SweepReport {
         let before = self.reports().len();
         let until = Tick(self.now.0 + 3_600_000_000_000);
         let ended = self.run(until, |world| world.reports().len() > before);
@@ -178,14 +178,14 @@ impl World {
     }
 
     /// Asks for a sweep and lets it end.
-    pub fn forced_sweep(&mut self) -> SweepReport {
+    pub(crate) fn forced_sweep(&mut self) -> SweepReport {
         let command = weft_manager::Command::Sweep;
         self.manager
             .handle(self.now, Input::Command { id: 1, command });
         self.sweep()
     }
 
-    pub fn reports(&self) -> Vec<SweepReport> {
+    pub(crate) fn reports(&self) -> Vec<SweepReport> {
         let reports = self.events.iter().filter_map(|event| match event {
             Event::SweepEnded(report) => Some(report.clone()),
             _ => None,
@@ -193,7 +193,7 @@ impl World {
         reports.collect()
     }
 
-    pub fn faults(&self) -> Vec<String> {
+    pub(crate) fn faults(&self) -> Vec<String> {
         let faults = self.events.iter().filter_map(|event| match event {
             Event::DeviceFault { node, what } => Some(format!("{node:?} {what}")),
             _ => None,
@@ -202,14 +202,14 @@ impl World {
     }
 
     /// State of a port as the device has it.
-    pub fn state(&self, guid: Guid, port: PortNum) -> PortState {
+    pub(crate) fn state(&self, guid: Guid, port: PortNum) -> PortState {
         let network = self.emulator.network();
         let device = network.device(network.find(guid).unwrap()).unwrap();
         network.state(device.port(port).unwrap())
     }
 
     /// Both ends of every cable that is whole, as devices.
-    pub fn cabled(&self) -> Vec<(Guid, PortNum)> {
+    pub(crate) fn cabled(&self) -> Vec<(Guid, PortNum)> {
         let network = self.emulator.network();
         let all = self.topology.links().flat_map(|(a, b)| [a, b]);
         let ends = all.map(|end| (self.topology.node(end.node).unwrap().guid(), end.port));
@@ -220,7 +220,7 @@ impl World {
         .collect()
     }
 
-    pub fn assert_all_active(&self) {
+    pub(crate) fn assert_all_active(&self) {
         for (guid, port) in self.cabled() {
             assert_eq!(
                 self.state(guid, port),
@@ -242,7 +242,7 @@ impl World {
 
     /// Follows the devices' own tables from every end port to every LID of every other one, over
     /// active links. Returns how many ways there are.
-    pub fn walk_all(&self) -> usize {
+    pub(crate) fn walk_all(&self) -> usize {
         let ends: Vec<PortRef> = self.topology.end_ports().map(|(end, ..)| end).collect();
         let mut owner = std::collections::BTreeMap::new();
         for end in &ends {
@@ -297,7 +297,7 @@ impl World {
     }
 
     /// What the manager publishes as confirmed is what the switches have.
-    pub fn assert_tables_published(&self) {
+    pub(crate) fn assert_tables_published(&self) {
         let snapshot = self.manager.snapshot();
         for (index, node) in snapshot.topology.switches().iter().enumerate() {
             let guid = snapshot.topology.node(*node).unwrap().guid();

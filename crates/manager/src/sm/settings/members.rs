@@ -1,36 +1,34 @@
 //! Sets of ports that a configuration names.
 
+use std::sync::Arc;
+
+use weft_config::{DeviceGroups, NodeFacts, NodeType};
 use weft_fabric::{Guid, Node, PortNum};
 
 /// One way to name ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Selector {
     /// All end ports.
     All,
-    /// The port that the manager runs on.
-    This,
-    /// Port 0 of every switch (`AllSWE0`).
-    AllSwitchPort0,
+    /// Port 0 of every switch that has an enhanced one (`SWE0`).
+    SwitchPort0,
     /// Every HFI that is cabled to another HFI.
     HfiDirectConnect,
-    /// Every HFI whose neighbour lets it manage.
-    AllMgmtAllowed,
-    /// Every HFI that its neighbour does not let manage (`TFIs`).
-    NotMgmtAllowed,
-    /// Every HFI.
-    Hfis,
-    /// Every switch.
-    Switches,
+    /// Every port whose neighbour lets it manage.
+    MgmtAllowed,
     /// A node.
     NodeGuid(Guid),
-    /// A port; of a switch, all its ports.
-    PortGuid(Guid),
-    /// All nodes of a system.
-    SystemGuid(Guid),
+    /// A device group of the configuration.
+    Group {
+        /// All groups: they may include each other.
+        groups: Arc<DeviceGroups>,
+        /// The group's name.
+        name: String,
+    },
 }
 
 /// A set of ports.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Members(Vec<Selector>);
 
 /// An end port with what decides on its membership.
@@ -65,24 +63,54 @@ impl Members {
 
 impl Selector {
     fn names(&self, candidate: &Candidate<'_>) -> bool {
-        let node = candidate.node;
-        let is_hfi = !node.is_switch();
-        let allowed = || {
-            let port = node.port(candidate.port);
-            port.is_some_and(|port| port.info.mgmt_allowed)
-        };
         match self {
             Self::All => true,
-            Self::This => candidate.is_this,
-            Self::AllSwitchPort0 => !is_hfi && candidate.port == PortNum(0),
-            Self::HfiDirectConnect => is_hfi && candidate.faces_hfi,
-            Self::AllMgmtAllowed => is_hfi && allowed(),
-            Self::NotMgmtAllowed => is_hfi && !allowed(),
-            Self::Hfis => is_hfi,
-            Self::Switches => !is_hfi,
-            Self::NodeGuid(guid) => node.info.node_guid == *guid,
-            Self::PortGuid(guid) => node.info.port_guid == *guid,
-            Self::SystemGuid(guid) => node.info.system_image_guid == *guid,
+            Self::SwitchPort0 => candidate.is_enhanced_port0(),
+            Self::HfiDirectConnect => candidate.is_hfi_direct_connect(),
+            Self::MgmtAllowed => candidate.is_mgmt_allowed(),
+            Self::NodeGuid(guid) => candidate.node.info.node_guid == *guid,
+            Self::Group { groups, name } => {
+                let description = candidate.node.name();
+                groups.contains(name, &candidate.facts(&description))
+            }
+        }
+    }
+}
+
+impl Candidate<'_> {
+    fn is_enhanced_port0(&self) -> bool {
+        let switch = self.node.switch.as_ref();
+        self.port == PortNum(0) && switch.is_some_and(|switch| switch.enhanced_port0)
+    }
+
+    fn is_hfi_direct_connect(&self) -> bool {
+        !self.node.is_switch() && self.faces_hfi
+    }
+
+    fn is_mgmt_allowed(&self) -> bool {
+        let port = self.node.port(self.port).filter(|_| !self.node.is_switch());
+        port.is_some_and(|port| port.info.mgmt_allowed)
+    }
+
+    fn facts<'a>(&self, description: &'a str) -> NodeFacts<'a> {
+        let info = &self.node.info;
+        let port = self.node.port(self.port);
+        NodeFacts {
+            node_guid: info.node_guid,
+            port_guid: info.port_guid,
+            system_image_guid: info.system_image_guid,
+            node_desc: description,
+            node_type: match self.node.is_switch() {
+                true => NodeType::Sw,
+                false => NodeType::Fi,
+            },
+            port: self.port,
+            is_self: self.is_this,
+            is_enhanced_port0: self.is_enhanced_port0(),
+            is_hfi_direct_connect: self.is_hfi_direct_connect(),
+            has_device_management: port
+                .is_some_and(|port| port.info.capability_mask.is_device_management_supported),
+            is_mgmt_allowed: self.is_mgmt_allowed(),
         }
     }
 }

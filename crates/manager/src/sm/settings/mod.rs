@@ -1,5 +1,6 @@
 //! What the administrator may choose about the subnet manager: plain data.
 
+mod from_config;
 pub mod members;
 
 use std::time::Duration;
@@ -8,12 +9,13 @@ use weft_fabric::{Lid, Lmc, Sl};
 use weft_routing::{AdaptiveSettings, EngineKind};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
+pub use from_config::SettingsError;
 pub use members::{Members, Selector};
 
 use super::transactions::Budget;
 
 /// How to run one fabric. [`Settings::default`] is what the stock opafm.xml says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
@@ -41,6 +43,8 @@ pub struct Settings {
     /// The partitions of the virtual fabrics, in order of their indexes in P_Key tables. The
     /// management partition is among them.
     pub partitions: Vec<Partition>,
+    /// The service levels in use.
+    pub levels: Vec<Level>,
 }
 
 /// What SMInfo says of this manager.
@@ -68,7 +72,7 @@ pub struct LidSettings {
 }
 
 /// How to route.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoutingSettings {
     /// `<RoutingAlgorithm>`.
     pub engine: EngineKind,
@@ -81,7 +85,7 @@ pub struct RoutingSettings {
 }
 
 /// The section `<FatTreeTopology>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FatTree {
     /// Tiers of switches, 1 to 10.
     pub tier_count: u8,
@@ -186,7 +190,7 @@ pub enum Least<T> {
 }
 
 /// One partition of the fabric, made from the virtual fabrics that share its key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Partition {
     /// The key without its membership bit, 1 to 0x7FFF.
     pub key: u16,
@@ -196,8 +200,6 @@ pub struct Partition {
     pub full: Members,
     /// Limited members.
     pub limited: Members,
-    /// Its service levels.
-    pub levels: Vec<Level>,
 }
 
 /// A service level with what it is to have.
@@ -288,6 +290,7 @@ impl Default for Settings {
             switch_links: LinkPolicy::default(),
             port_error_action: 0x0017_2000,
             partitions: stock_partitions(),
+            levels: vec![Level::default()],
         }
     }
 }
@@ -328,18 +331,16 @@ fn stock_partitions() -> Vec<Partition> {
         secured: false,
         full: Members::of([Selector::All]),
         limited: Members::default(),
-        levels: vec![Level::default()],
     };
     let admin = Partition {
         key: MANAGEMENT_KEY,
         secured: true,
         full: Members::of([
             Selector::HfiDirectConnect,
-            Selector::AllMgmtAllowed,
-            Selector::AllSwitchPort0,
+            Selector::MgmtAllowed,
+            Selector::SwitchPort0,
         ]),
         limited: Members::of([Selector::All]),
-        levels: vec![Level::default()],
     };
     vec![default, admin]
 }

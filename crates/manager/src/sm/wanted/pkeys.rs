@@ -125,7 +125,6 @@ mod tests {
             secured,
             full: Members::of([Selector::NodeGuid(Guid(8))]),
             limited: Members::of([Selector::NodeGuid(Guid(7))]),
-            levels: Vec::new(),
         };
         let list = [partition(5, true), partition(6, false)];
         assert_eq!(keys(&hfi(false), &list, 16).0, [0x0005, 0x7FFF, 0x8006, 0]);

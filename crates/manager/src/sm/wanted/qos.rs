@@ -25,15 +25,11 @@ pub(crate) struct Qos {
 }
 
 impl Qos {
-    /// The levels of all partitions; of two with one number the first counts. Those beyond the
-    /// eighth share its lane.
+    /// The levels in order of their numbers; of two with one number the first counts. Those beyond
+    /// the eighth share its lane.
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut levels: Vec<Level> = Vec::new();
-        for level in settings
-            .partitions
-            .iter()
-            .flat_map(|partition| &partition.levels)
-        {
+        for level in &settings.levels {
             if levels.iter().all(|known| known.sl != level.sl) {
                 levels.push(*level);
             }
@@ -46,6 +42,7 @@ impl Qos {
     }
 
     /// Data lanes in use.
+    #[cfg(test)]
     pub(crate) fn lanes(&self) -> u8 {
         self.levels.len().min(LANES_MAX) as u8
     }
@@ -154,25 +151,14 @@ fn table(entries: impl Iterator<Item = VlArbElement>, cap: u8) -> Option<[u8; 25
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sm::settings::{Members, Partition};
 
     fn with_levels(sls: &[u8]) -> Qos {
-        let levels = sls
-            .iter()
-            .map(|sl| Level {
-                sl: Sl(*sl),
-                ..Level::default()
-            })
-            .collect();
-        let partition = Partition {
-            key: 1,
-            secured: false,
-            full: Members::default(),
-            limited: Members::default(),
-            levels,
-        };
+        let levels = sls.iter().map(|sl| Level {
+            sl: Sl(*sl),
+            ..Level::default()
+        });
         Qos::new(&Settings {
-            partitions: vec![partition],
+            levels: levels.collect(),
             ..Settings::default()
         })
     }

@@ -1,0 +1,357 @@
+//! From one instance of opafm.xml to settings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use weft_config::sm::{LidStrategy, RoutingAlgorithm, SpeedRequirement, WidthRequirement};
+use weft_config::{DeviceGroups, Instance, ResolvedFabrics, ResolvedVirtualFabric, VfError};
+use weft_fabric::Lid;
+use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
+use weft_wire::enums::{LinkWidth, Mtu};
+
+use super::{
+    Election, FatTree, Least, Level, LidSettings, LinkPolicy, Members, Partition, RequestSettings,
+    RoutingSettings, Selector, Settings, SweepSettings, TrafficSettings,
+};
+
+/// A configuration that this manager cannot carry out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// A value that the format knows and this manager does not.
+    #[error("<{element}> {value} is not supported yet, allowed: {allowed}")]
+    Unsupported {
+        /// The element.
+        element: &'static str,
+        /// What it says.
+        value: String,
+        /// What it may say.
+        allowed: &'static str,
+    },
+    /// A LID of its own that is no base LID.
+    #[error("<LID> {lid} is no multiple of 2^{lmc}, the number of LIDs that <Lmc> gives each port")]
+    OwnLid {
+        /// The LID.
+        lid: Lid,
+        /// The LMC.
+        lmc: u8,
+    },
+    /// Virtual fabrics that do not go together.
+    #[error("virtual fabrics: {0}")]
+    VirtualFabrics(#[from] VfError),
+}
+
+impl Settings {
+    /// What one instance of a configuration asks for.
+    ///
+    /// # Errors
+    /// [`SettingsError`] when it asks for something that this manager cannot do.
+    pub fn from_config(instance: &Instance) -> Result<Self, SettingsError> {
+        let sm = &instance.sm;
+        if sm.lid_strategy != LidStrategy::Serial {
+            return Err(SettingsError::Unsupported {
+                element: "LidStrategy",
+                value: format!("{:?}", sm.lid_strategy),
+                allowed: "Serial",
+            });
+        }
+        let fabrics = instance.resolve_fabrics()?;
+        let groups = Arc::new(instance.device_groups.clone());
+        Ok(Self {
+            subnet_prefix: instance.shared.subnet_prefix,
+            m_key: sm.mkey,
+            election: Election {
+                sm_key: sm.sm_key,
+                priority: sm.election.priority.min(15) as u8,
+                elevated_priority: sm.election.elevated_priority.min(15) as u8,
+            },
+            lids: lids(instance)?,
+            routing: routing(instance, &groups)?,
+            traffic: traffic(instance),
+            sweeps: SweepSettings {
+                interval: sm.sweep_interval,
+                ignore_traps: sm.ignore_traps,
+                trap_hold_down: sm.trap_hold_down,
+                silent_max: sm.non_resp_timeout,
+                silent_sweeps_max: sm.non_resp_max_count,
+                ..SweepSettings::default()
+            },
+            requests: requests(instance),
+            hfi_links: link_policy(&sm.hfi_link_policy),
+            switch_links: link_policy(&sm.isl_link_policy),
+            port_error_action: sm.default_port_error_action,
+            partitions: partitions(&fabrics, &groups),
+            levels: levels(&fabrics),
+        })
+    }
+}
+
+fn lids(instance: &Instance) -> Result<LidSettings, SettingsError> {
+    let sm = &instance.sm;
+    let own = Some(sm.lid).filter(|lid| lid.0 != 0);
+    match own.filter(|lid| !lid.0.is_multiple_of(sm.lmc.lids())) {
+        Some(lid) => Err(SettingsError::OwnLid { lid, lmc: sm.lmc.0 }),
+        None => Ok(LidSettings {
+            lmc: sm.lmc,
+            lmc_e0: sm.lmc_e0.min(sm.lmc),
+            own,
+            highest: Lid::MAX_UNICAST_16,
+        }),
+    }
+}
+
+fn routing(
+    instance: &Instance,
+    groups: &Arc<DeviceGroups>,
+) -> Result<RoutingSettings, SettingsError> {
+    let sm = &instance.sm;
+    let engine = match sm.routing_algorithm {
+        RoutingAlgorithm::ShortestPath => EngineKind::ShortestPath,
+        RoutingAlgorithm::FatTree => EngineKind::FatTree,
+        other => {
+            return Err(SettingsError::Unsupported {
+                element: "RoutingAlgorithm",
+                value: format!("{other:?}"),
+                allowed: "shortestpath, fattree",
+            });
+        }
+    };
+    let members = |name: &Option<String>| Members::of(name.iter().map(|name| group(groups, name)));
+    let tree = &sm.fat_tree;
+    let adaptive = &sm.adaptive_routing;
+    Ok(RoutingSettings {
+        engine,
+        spine_first: sm.spine_first_routing,
+        fat_tree: FatTree {
+            tier_count: u8::try_from(tree.tier_count).unwrap_or(u8::MAX),
+            fis_on_same_tier: tree.fis_on_same_tier,
+            core_switches: members(&tree.core_switches),
+            route_last: members(&tree.route_last),
+            pass_through: tree.pass_through,
+            converge: tree.converge,
+        },
+        adaptive: adaptive.enable.then(|| AdaptiveSettings {
+            lost_route_only: adaptive.lost_route_only,
+            algorithm: match adaptive.algorithm.code() {
+                0 => AdaptiveAlgorithm::Random,
+                1 => AdaptiveAlgorithm::Greedy,
+                _ => AdaptiveAlgorithm::RandomGreedy,
+            },
+            frequency: adaptive.frequency,
+            threshold: adaptive.threshold,
+        }),
+    })
+}
+
+fn traffic(instance: &Instance) -> TrafficSettings {
+    let sm = &instance.sm;
+    let bytes = |value: i32| u32::try_from(value).ok();
+    TrafficSettings {
+        switch_lifetime: sm.switch_lifetime.0,
+        hoq_life: sm.hoq_life.0,
+        vl_stall_count: sm.vl_stall_count.min(7) as u8,
+        vl15_credit_rate: match sm.vl15_flow_control_disable {
+            true => sm.vl15_credit_rate.min(21) as u8,
+            false => 0,
+        },
+        dedicated_packets: sm.dedicated_vl_mem_multi.min(255) as u8,
+        wire_depth: bytes(sm.wire_depth_override_bytes),
+        replay_depth: bytes(sm.replay_depth_override_bytes),
+        multicast_mask: sm.multicast_mask.min(7) as u8,
+    }
+}
+
+fn requests(instance: &Instance) -> RequestSettings {
+    let sm = &instance.sm;
+    let defaults = RequestSettings::default();
+    let first = match sm.min_resp_timeout.is_zero() {
+        true => sm.resp_timeout,
+        false => sm.min_resp_timeout,
+    };
+    RequestSettings {
+        attempts: sm.max_attempts.max(1),
+        timeout: sm.resp_timeout,
+        first_timeout: first,
+        floor: defaults.floor.min(first).max(Duration::from_millis(1)),
+        outstanding_per_node: sm.sma_batch_size.clamp(1, 16) as u8,
+        table_blocks: sm.lft_multiblock.clamp(1, 29) as u8,
+        aggregates: sm.use_aggregate_mads,
+        neighbor_normal_retries: sm.neighbor_normal_retries.min(32),
+        ..defaults
+    }
+}
+
+fn link_policy(policy: &weft_config::sm::LinkPolicy) -> LinkPolicy {
+    let width = match policy.width_policy.policy {
+        WidthRequirement::Supported => Least::Supported,
+        WidthRequirement::X2 => Least::Of(LinkWidth::X2),
+        WidthRequirement::X3 => Least::Of(LinkWidth::X3),
+        WidthRequirement::X4 => Least::Of(LinkWidth::X4),
+    };
+    let speed = match policy.speed_policy.policy {
+        SpeedRequirement::Supported => Least::Supported,
+    };
+    LinkPolicy {
+        max_dropped_lanes: policy.max_dropped_lanes.min(3) as u8,
+        width: if policy.width_policy.enable {
+            width
+        } else {
+            Least::Any
+        },
+        speed: if policy.speed_policy.enable {
+            speed
+        } else {
+            Least::Any
+        },
+    }
+}
+
+fn group(groups: &Arc<DeviceGroups>, name: &str) -> Selector {
+    Selector::Group {
+        groups: Arc::clone(groups),
+        name: name.to_owned(),
+    }
+}
+
+/// The partitions of all virtual fabrics that are not on standby, each key once, in their order.
+fn partitions(fabrics: &ResolvedFabrics, groups: &Arc<DeviceGroups>) -> Vec<Partition> {
+    let mut keys: Vec<u16> = Vec::new();
+    for fabric in fabrics.active() {
+        if !keys.contains(&fabric.partition.0) {
+            keys.push(fabric.partition.0);
+        }
+    }
+    let all = |key: u16, names: fn(&ResolvedVirtualFabric) -> &Vec<String>| {
+        let sharing = fabrics
+            .active()
+            .filter(move |fabric| fabric.partition.0 == key);
+        Members::of(sharing.flat_map(names).map(|name| group(groups, name)))
+    };
+    let made = keys.into_iter().map(|key| Partition {
+        key,
+        secured: fabrics
+            .active()
+            .any(|fabric| fabric.partition.0 == key && fabric.security),
+        full: all(key, |fabric| &fabric.members),
+        limited: all(key, |fabric| &fabric.limited_members),
+    });
+    made.collect()
+}
+
+/// The service levels in use, those of multicast included.
+fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
+    let mut levels = Vec::new();
+    for (index, qos) in fabrics.qos.iter().enumerate() {
+        let users: Vec<_> = fabrics
+            .active()
+            .filter(|fabric| fabric.qos_index == index)
+            .collect();
+        if users.is_empty() {
+            continue;
+        }
+        let largest = users
+            .iter()
+            .map(|fabric| fabric.max_mtu.code())
+            .collect::<Option<Vec<u8>>>();
+        let level = Level {
+            sl: qos.base_sl,
+            bandwidth: qos.bandwidth.0,
+            high_priority: qos.high_priority,
+            max_mtu: largest.and_then(|codes| codes.into_iter().max()).map(Mtu),
+            flow_control_disable: qos.flow_control_disable,
+            hoq_life: Some(qos.hoq_life.0),
+        };
+        levels.push(level);
+        if qos.multicast_sl != qos.base_sl {
+            levels.push(Level {
+                sl: qos.multicast_sl,
+                ..level
+            });
+        }
+    }
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use weft_fabric::{Lmc, Sl};
+
+    fn instance(sm: &str) -> Instance {
+        let text = format!(
+            r#"<?xml version="1.0"?><Config><Common>
+            <Applications>
+              <Application><Name>All</Name><ServiceID>0x0</ServiceID></Application>
+              <Application><Name>AllManagement</Name><Select>SA</Select><Select>PM</Select>
+                <ServiceID>0x1100d03c34845555</ServiceID></Application>
+              <Application><Name>AllOthers</Name><Select>UnmatchedServiceID</Select>
+                <Select>UnmatchedMGID</Select></Application>
+            </Applications>
+            <DeviceGroups>
+              <DeviceGroup><Name>All</Name><Select>All</Select></DeviceGroup>
+              <DeviceGroup><Name>AllMgmtAllowed</Name><Select>AllMgmtAllowed</Select></DeviceGroup>
+              <DeviceGroup><Name>AllSWE0s</Name><Select>SWE0</Select></DeviceGroup>
+            </DeviceGroups>
+            <VirtualFabrics>
+              <VirtualFabric><Name>Default</Name><Enable>1</Enable><PKey>0x0001</PKey>
+                <Security>0</Security><QOS>0</QOS><Member>All</Member>
+                <Application>AllOthers</Application></VirtualFabric>
+              <VirtualFabric><Name>Admin</Name><Enable>1</Enable><PKey>0x7fff</PKey>
+                <Security>1</Security><QOS>0</QOS><Member>AllMgmtAllowed</Member>
+                <Member>AllSWE0s</Member><LimitedMember>All</LimitedMember>
+                <Application>AllManagement</Application></VirtualFabric>
+            </VirtualFabrics><Shared/><Sm/><Fe/><Pm/></Common>
+            <Fm><Shared><Start>1</Start><Name>fm0</Name>
+              <SubnetPrefix>0xfe80000000000000</SubnetPrefix></Shared>
+              <Sm>{sm}</Sm><Fe/><Pm/></Fm></Config>"#
+        );
+        let checked = weft_config::check(text, "test.xml");
+        let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
+        let config = checked.config.unwrap_or_else(|| panic!("{errors:?}"));
+        config.instances.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn elements_become_settings() {
+        let sm = "<RoutingAlgorithm>fattree</RoutingAlgorithm><Lmc>2</Lmc><LmcE0>1</LmcE0>\
+            <LID>0x10</LID><MKey>0x7</MKey><SweepInterval>0</SweepInterval>\
+            <HoqLife>8ms</HoqLife><MaxAttempts>5</MaxAttempts>\
+            <FatTreeTopology><TierCount>2</TierCount><FIsOnSameTier>1</FIsOnSameTier></FatTreeTopology>\
+            <AdaptiveRouting><Enable>1</Enable><Algorithm>1</Algorithm></AdaptiveRouting>";
+        let settings = Settings::from_config(&instance(sm)).unwrap();
+        assert_eq!(settings.routing.engine, EngineKind::FatTree);
+        assert_eq!(settings.routing.fat_tree.tier_count, 2);
+        assert_eq!(settings.lids.lmc, Lmc(2));
+        assert_eq!(settings.lids.own, Some(Lid(0x10)));
+        assert_eq!(settings.m_key, 7);
+        assert_eq!(settings.sweeps.interval, Duration::ZERO);
+        assert_eq!(settings.traffic.hoq_life, 11);
+        assert_eq!(settings.requests.attempts, 5);
+        assert_eq!(
+            settings.routing.adaptive.map(|adaptive| adaptive.algorithm),
+            Some(AdaptiveAlgorithm::Greedy)
+        );
+        let keys: Vec<u16> = settings
+            .partitions
+            .iter()
+            .map(|partition| partition.key)
+            .collect();
+        assert_eq!(keys, [1, 0x7FFF]);
+        assert_eq!(
+            settings
+                .levels
+                .iter()
+                .map(|level| level.sl)
+                .collect::<Vec<_>>(),
+            [Sl(0)]
+        );
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused() {
+        let sm = "<RoutingAlgorithm>hypercube</RoutingAlgorithm>";
+        let error = Settings::from_config(&instance(sm)).unwrap_err();
+        assert!(error.to_string().contains("RoutingAlgorithm"), "{error}");
+    }
+}
