@@ -1,6 +1,6 @@
 //! Omni-Path management datagrams (MADs), byte-exact and without I/O.
 //!
-//! Every structure on the wire is declared once with [`layout!`]: the declaration gives the value
+//! Every structure on the wire is declared once with the macro `layout!`: the declaration gives the value
 //! type, its decoder, its encoder, its pretty-printer, and a table of the fields' offsets that the
 //! tests compare with the vendor's headers.
 //!
