@@ -7,11 +7,11 @@ use weft_fabric::{Lid, Lmc, Topology};
 /// 36-port and of 48-port switches.
 pub const TREES: [(u64, u8); 4] = [(1_152, 48), (3_456, 24), (11_664, 36), (27_648, 48)];
 
-/// A fat tree with full bisection and one cable between two switches, LIDs given.
+/// A fat tree with full bisection and one cable between two switches, just switched on.
 ///
 /// # Errors
 /// [`GenerateError`] when so many hosts do not fit.
-pub fn tree(hosts: u64, radix: u8, lmc: Lmc) -> Result<Topology, GenerateError> {
+pub fn new_tree(hosts: u64, radix: u8) -> Result<Topology, GenerateError> {
     let spec = FatTree {
         hosts,
         radix,
@@ -19,7 +19,15 @@ pub fn tree(hosts: u64, radix: u8, lmc: Lmc) -> Result<Topology, GenerateError> 
         oversubscription: 1,
         links: Some(1),
     };
-    let mut topology = spec.pgft()?.generate()?;
+    spec.pgft()?.generate()
+}
+
+/// The same with LIDs given.
+///
+/// # Errors
+/// [`GenerateError`] when so many hosts do not fit.
+pub fn tree(hosts: u64, radix: u8, lmc: Lmc) -> Result<Topology, GenerateError> {
+    let mut topology = new_tree(hosts, radix)?;
     give_lids(&mut topology, lmc);
     Ok(topology)
 }

@@ -24,6 +24,17 @@ pub enum Failure {
         /// The system's error.
         source: std::io::Error,
     },
+    /// Manager and emulator cannot go on.
+    #[error(transparent)]
+    World(#[from] weft_lab::WorldError),
+    /// A fabric does not come up.
+    #[error("{hosts} hosts do not come up: {why}")]
+    BringUp {
+        /// Hosts of the fabric.
+        hosts: u64,
+        /// What is missing.
+        why: String,
+    },
     /// OpenSM did not say what was looked for.
     #[error("{}: no line with {wanted:?} within {seconds} s; its end: {end}", log.display())]
     Silent {

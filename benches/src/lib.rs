@@ -1,5 +1,7 @@
 //! Measurements: one file for each subject of `weft-bench`, and what they share.
 
+pub mod bringup;
+pub mod config;
 pub mod fabrics;
 pub mod failure;
 pub mod opensm;

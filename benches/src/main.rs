@@ -1,7 +1,7 @@
 //! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
-use weft_benches::{Failure, routing};
+use weft_benches::{Failure, bringup, config, routing};
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
 #[derive(Debug, Parser)]
@@ -15,10 +15,16 @@ struct Cli {
 enum Subject {
     /// Routing and certificate, beside OpenSM's ftree and beside memset of the same tables.
     Routing(routing::Options),
+    /// Bring-up and re-sweep of whole fabrics in this process.
+    Bringup(bringup::Options),
+    /// opafm.xml parsed and checked.
+    Config(config::Options),
 }
 
 fn main() -> Result<(), Failure> {
     match Cli::parse().subject {
         Subject::Routing(options) => routing::run(&options),
+        Subject::Bringup(options) => bringup::run(&options),
+        Subject::Config(options) => config::run(&options),
     }
 }

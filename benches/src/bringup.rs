@@ -1,0 +1,137 @@
+//! Bring-up of whole fabrics: manager and emulator in this process, one thread, no latency.
+
+use std::sync::Arc;
+
+use clap::Args;
+use weft_emulator::Options as EmulatorOptions;
+use weft_fabric::{Lmc, Tick};
+use weft_lab::{NoTap, World};
+use weft_manager::io::{Command, Event, SweepReport};
+use weft_manager::sm::Settings;
+use weft_routing::EngineKind;
+
+use crate::Failure;
+use crate::fabrics::{TREES, new_tree};
+use crate::routing::timed;
+use crate::table::{Table, millis};
+
+/// What `weft-bench bringup` takes.
+#[derive(Debug, Clone, Args)]
+pub struct Options {
+    /// Only the tree with this many hosts.
+    #[arg(long)]
+    hosts: Option<u64>,
+    /// LMC of the hosts.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
+    lmc: u8,
+    /// Runs of which the fastest counts.
+    #[arg(long, default_value_t = 3)]
+    runs: u32,
+}
+
+/// Measures and prints the table. Memory is this process's peak so far, so that it says something
+/// about the largest fabric only; `--hosts` measures another one.
+///
+/// # Errors
+/// [`Failure`] when a fabric cannot be made or does not come up.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let mut table = Table::new([
+        "hosts",
+        "switches",
+        "bring-up ms",
+        "datagrams",
+        "Sets",
+        "re-sweep ms",
+        "datagrams",
+        "Sets",
+        "peak MiB",
+    ]);
+    let wanted = |(hosts, _): &(u64, u8)| options.hosts.is_none_or(|only| only == *hosts);
+    for (hosts, radix) in TREES.into_iter().filter(wanted) {
+        let mut best: Option<Measured> = None;
+        for _ in 0..options.runs.max(1) {
+            let measured = measure(hosts, radix, options.lmc)?;
+            let better = best
+                .as_ref()
+                .is_none_or(|best| measured.first_s < best.first_s);
+            best = if better { Some(measured) } else { best };
+        }
+        let Some(best) = best else { continue };
+        table.row([
+            hosts.to_string(),
+            best.first.switches.to_string(),
+            millis(best.first_s),
+            best.first.sent.to_string(),
+            best.first.sets.to_string(),
+            millis(best.again_s),
+            best.again.sent.to_string(),
+            best.again.sets.to_string(),
+            peak_mib().to_string(),
+        ]);
+    }
+    print!("{table}");
+    Ok(())
+}
+
+struct Measured {
+    first_s: f64,
+    first: SweepReport,
+    again_s: f64,
+    again: SweepReport,
+}
+
+fn measure(hosts: u64, radix: u8, lmc: u8) -> Result<Measured, Failure> {
+    let topology = Arc::new(new_tree(hosts, radix)?);
+    let mut settings = Settings::default();
+    settings.routing.engine = EngineKind::FatTree;
+    settings.lids.lmc = Lmc(lmc);
+    let mut world = World::new(topology, EmulatorOptions::default(), settings, NoTap)?;
+    let (first_s, first) = timed(|| sweep(&mut world));
+    let first = first?;
+    let all_ports = 2 * u64::from(first.links);
+    if u64::from(first.active_ports) != all_ports || !first.unfinished.is_empty() {
+        let why = format!(
+            "{} of {all_ports} ports Active: {:?}",
+            first.active_ports, first.unfinished
+        );
+        return Err(Failure::BringUp { hosts, why });
+    }
+    world.command(Command::Sweep);
+    let (again_s, again) = timed(|| sweep(&mut world));
+    Ok(Measured {
+        first_s,
+        first,
+        again_s,
+        again: again?,
+    })
+}
+
+/// Runs until a sweep has ended.
+fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
+    loop {
+        let more = world.step(Tick(u64::MAX))?;
+        let ended = world
+            .take_events()
+            .into_iter()
+            .find_map(|(_, event)| match event {
+                Event::SweepEnded(report) => Some(report),
+                _ => None,
+            });
+        match ended {
+            Some(report) => return Ok(report),
+            None if more => {}
+            None => {
+                let why = "nothing is left to do, and no sweep has ended".to_owned();
+                return Err(Failure::BringUp { hosts: 0, why });
+            }
+        }
+    }
+}
+
+/// Peak of this process's memory in MiB, 0 where the system does not tell.
+fn peak_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kib.unwrap_or(0) / 1024
+}
