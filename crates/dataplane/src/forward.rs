@@ -41,7 +41,7 @@ pub struct Arrival {
 
 /// Where and why a packet was dropped; the counters say so too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drop {
+pub enum Dropped {
     /// The egress port has no link, or none in the state that the packet needs.
     NotUp(PortIndex),
     /// No table of the switch has the destination. The port is where it came in.
@@ -56,9 +56,9 @@ impl Network {
     /// Takes a packet over the link of a port and says where it comes in.
     ///
     /// # Errors
-    /// [`Drop::NotUp`].
+    /// [`Dropped::NotUp`].
     #[inline]
-    pub fn cross(&mut self, from: PortIndex, flits: u64, lane: Vl) -> Result<PortIndex, Drop> {
+    pub fn cross(&mut self, from: PortIndex, flits: u64, lane: Vl) -> Result<PortIndex, Dropped> {
         let end = &mut self.links[from.0 as usize];
         let needed = if lane == VL15 {
             PortState::INIT
@@ -92,16 +92,16 @@ impl Network {
     }
 
     #[cold]
-    fn discard(&mut self, at: PortIndex, lane: Vl) -> Drop {
+    fn discard(&mut self, at: PortIndex, lane: Vl) -> Dropped {
         self.counters(at).add_lane(lane, VlCounter::XmitDiscards, 1);
-        Drop::NotUp(at)
+        Dropped::NotUp(at)
     }
 
     /// Routes a packet by its destination LID from an end port: an HFI's port or port 0 of a
     /// switch.
     ///
     /// # Errors
-    /// [`Drop`] when it does not arrive.
+    /// [`Dropped`] when it does not arrive.
     pub fn route(
         &mut self,
         from: PortIndex,
@@ -109,7 +109,7 @@ impl Network {
         dlid: Lid,
         channel: Channel,
         flits: u64,
-    ) -> Result<Arrival, Drop> {
+    ) -> Result<Arrival, Dropped> {
         let mut at = from;
         let mut hops = 0;
         let mut sc = self.channel_of(from, channel);
@@ -144,7 +144,7 @@ impl Network {
             hops += 1;
         }
         self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
-        Err(Drop::Circle(at))
+        Err(Dropped::Circle(at))
     }
 
     fn arrival(&self, port: PortIndex, hops: u32) -> Arrival {
@@ -155,12 +155,12 @@ impl Network {
         }
     }
 
-    fn accept(&mut self, at: PortIndex, dlid: Lid, hops: u32) -> Result<Arrival, Drop> {
+    fn accept(&mut self, at: PortIndex, dlid: Lid, hops: u32) -> Result<Arrival, Dropped> {
         if self.is_own_lid(at, dlid) {
             return Ok(self.arrival(at, hops));
         }
         self.counters(at).add(Counter::RcvErrors, 1);
-        Err(Drop::NotMine(at))
+        Err(Dropped::NotMine(at))
     }
 
     /// Whether an end port answers to a LID.
@@ -171,10 +171,10 @@ impl Network {
     }
 
     #[cold]
-    fn unreachable(&mut self, at: PortIndex, slid: Lid, dlid: Lid) -> Drop {
+    fn unreachable(&mut self, at: PortIndex, slid: Lid, dlid: Lid) -> Dropped {
         self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
         self.ports[at.0 as usize].relay_error = Some((slid.0, dlid.0));
-        Drop::Unreachable(at)
+        Dropped::Unreachable(at)
     }
 
     fn channel_of(&self, at: PortIndex, channel: Channel) -> Option<Sc> {

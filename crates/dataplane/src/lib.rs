@@ -29,7 +29,7 @@ pub mod tables;
 
 pub use counters::{Counter, VlCounter};
 pub use device::Device;
-pub use forward::{Arrival, Channel, Drop};
+pub use forward::{Arrival, Channel, Dropped};
 pub use network::{Network, PortIndex};
 pub use registers::{PortRegisters, PortTable};
 pub use settings::Refused;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weft_dataplane::forward::Channel;
-use weft_dataplane::{Counter, Drop, Network, PortIndex, PortTable, VlCounter};
+use weft_dataplane::{Counter, Dropped, Network, PortIndex, PortTable, VlCounter};
 use weft_fabric::enums::{LinkWidth, PhysState, PortState};
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Lid, NodeId, PortNum, PortRef, Sl, Topology, Vl};
@@ -97,7 +97,7 @@ fn data_needs_active_links_and_management_does_not() {
         .request_state(egress, PortState::NOP, PhysState::POLLING)
         .unwrap();
     let mut go = |channel| network.route(from, Lid(1), Lid(3), channel, 10);
-    assert_eq!(go(Channel::Data(Sl(0))), Err(Drop::NotUp(egress)));
+    assert_eq!(go(Channel::Data(Sl(0))), Err(Dropped::NotUp(egress)));
     assert_eq!(go(Channel::Management).map(|arrival| arrival.port), Ok(to));
 }
 
