@@ -63,8 +63,11 @@ impl<'a> Tile<'a> {
         self.settle(all);
         let looping = self.ends.iter().fold(0, |bits, ends| bits | !ends) & all;
         let data = mask(classes, |class| class.is_data) & !looping;
-        self.carry(data);
-        self.depend(graph);
+        self.carries.fill(0);
+        if data != 0 {
+            self.carry(data);
+            self.depend(graph);
+        }
         self.report(classes, looping, shown);
     }
 
@@ -72,7 +75,6 @@ impl<'a> Tile<'a> {
     fn read(&mut self, spans: &Spans) {
         let mut by_port = [0u64; 256];
         for switch in 0..self.view.len() {
-            by_port.fill(0);
             for tables in self.layers {
                 let row = tables.linear.row(SwitchIndex(switch as u32));
                 spans.forwarded(row, switch, &mut by_port);
@@ -81,18 +83,18 @@ impl<'a> Tile<'a> {
                 }
                 grouped(tables, switch, &spans.ports, &mut by_port);
             }
-            self.store(switch, &by_port);
+            self.store(switch, &mut by_port);
         }
     }
 
-    fn store(&mut self, switch: usize, by_port: &[u64; 256]) {
-        let mut rest = *by_port;
+    /// Keeps what goes to links apart from what leads nowhere, and empties `by_port`.
+    fn store(&mut self, switch: usize, by_port: &mut [u64; 256]) {
         for link in self.view.links_of(switch) {
             let port = usize::from(self.view.links[link].port);
-            self.uses[link] = rest[port];
-            rest[port] = 0;
+            self.uses[link] = std::mem::take(&mut by_port[port]);
         }
-        self.dropped[switch] = rest.iter().fold(0, |bits, word| bits | word);
+        self.dropped[switch] = by_port.iter().fold(0, |bits, word| bits | word);
+        by_port.fill(0);
     }
 
     /// Finds the classes that come to an end from each switch: all their next switches do.

@@ -288,6 +288,10 @@ impl<'a> Place<'a> {
     fn lids(&self, row: &mut [u8], end: &EndPort, start: usize, spread: bool) {
         let count = self.ports.len();
         let base = end.lid.0 as usize;
+        if end.lmc.0 == 0 {
+            row[base] = self.ports[start % count];
+            return;
+        }
         for (index, entry) in row[base..base + end.lmc.lids() as usize]
             .iter_mut()
             .enumerate()
