@@ -43,3 +43,56 @@ fn a_fabric_that_has_not_changed_is_not_written_to() {
         assert_eq!(world.manager.snapshot().generation, generation, "{spec}");
     }
 }
+
+/// The devices' adaptive routing is on, not suspended, and their group tables are those published.
+fn assert_adaptive(world: &World) {
+    let snapshot = world.manager.snapshot();
+    let network = world.emulator.network();
+    let mut grouped = 0;
+    for (index, node) in snapshot.topology.switches().iter().enumerate() {
+        let guid = snapshot.topology.node(*node).unwrap().guid();
+        let switch = network.switch(network.find(guid).unwrap()).unwrap();
+        assert!(switch.info().ar_enable && !switch.info().ar_pause, "{guid}");
+        let tables = &snapshot.groups.switches[index];
+        for (lid, group) in tables.fdb.iter().enumerate() {
+            let block = switch.port_group_fdb_block(lid as u32 / 64).unwrap();
+            assert_eq!(block[lid % 64], *group, "LID {lid} at {guid}");
+            grouped += usize::from(*group != 0xFF);
+        }
+        for (number, mask) in tables.groups.iter().enumerate() {
+            let block = switch.port_group_block(0, number as u8 / 8).unwrap();
+            let at = number % 8 * 8;
+            let word = u64::from_be_bytes(block[at..at + 8].try_into().unwrap());
+            let ports: Vec<u8> = (0..64)
+                .filter(|bit| word >> bit & 1 == 1)
+                .map(|bit| bit + 1)
+                .collect();
+            assert_eq!(
+                ports,
+                mask.iter().map(|port| port.0).collect::<Vec<_>>(),
+                "{guid}"
+            );
+        }
+    }
+    assert!(grouped > 0);
+}
+
+#[test]
+fn adaptive_groups_are_written_and_follow_changes() {
+    let mut with_groups = settings();
+    with_groups.routing.adaptive = Some(weft_routing::AdaptiveSettings::default());
+    let mut world = World::new("fattree:32,radix=8", with_groups);
+    let report = world.sweep();
+    assert_eq!(report.unfinished, Vec::<String>::new());
+    assert_adaptive(&world);
+    world.run_for(3.0);
+    assert_eq!(world.forced_sweep().sets, 0);
+    let spine = *world.topology.switches().last().unwrap();
+    let node = world.topology.node(spine).unwrap().guid();
+    let port = weft_fabric::PortNum(3);
+    world.control(weft_emulator::io::Control::LinkDown { node, port });
+    world.run_for(5.0);
+    world.walk_all();
+    assert_adaptive(&world);
+    assert_eq!(world.forced_sweep().sets, 0);
+}

@@ -100,7 +100,7 @@ impl Manager {
     }
 
     /// The adaptive groups that a switch should have, none where it has none.
-    fn wanted_groups(&self, node: u32) -> Option<&Arc<SwitchPortGroups>> {
+    pub(super) fn wanted_groups(&self, node: u32) -> Option<&Arc<SwitchPortGroups>> {
         let index = self.plan.topology.switch_index(NodeId(node))?;
         let capable = self.nodes[node as usize]
             .node

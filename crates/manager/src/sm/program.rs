@@ -11,6 +11,7 @@ use weft_wire::sm::{AttributeId, PortInfo, PortModifier, PortStateInfo, SwitchIn
 use super::Manager;
 use super::node::{NodeState, Stage, TABLE_KINDS};
 use super::settings::{Least, LinkPolicy};
+use super::sweep::Gate;
 use super::tables::{Kind, TableId};
 use super::wanted::port::{Context, Place, first_difference, same_settings, to_set, wanted};
 use super::wanted::switch;
@@ -217,6 +218,7 @@ impl Manager {
             &self.settings.traffic,
             self.plan.top,
             routing,
+            self.wanted_groups(node).map(|groups| groups.groups.len()),
             pause,
         ))
     }
@@ -429,8 +431,10 @@ impl Manager {
         let next = match (stage, is_switch) {
             (Stage::Compare, _) => Stage::WriteNode,
             (Stage::WriteNode, true) => Stage::WritePorts,
+            (Stage::WritePorts, _) if self.sweep.gate == Gate::Settings => Stage::Ready,
             (Stage::WritePorts, _) => Stage::WriteTable,
             (Stage::WriteTable, _) => self.after_table(node),
+            (Stage::WriteGroups, _) if self.plan.pause => Stage::Ready,
             (Stage::WriteGroups, _) => Stage::Resume,
             (Stage::Resume, _) => Stage::Arm,
             _ => Stage::Ready,

@@ -15,6 +15,18 @@ const UNFINISHED_MAX: usize = 64;
 /// Longest wait from an unfinished sweep to the next where no sweeps are scheduled.
 const RETRY_MAX: Duration = Duration::from_secs(300);
 
+/// What all switches must have done before any of them goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// Adaptive routing is suspended everywhere before the first table changes.
+    Settings,
+    /// One table after the other; with a single one nobody waits for anybody.
+    #[default]
+    Tables,
+    /// Adaptive routing goes on when all tables have changed.
+    Resume,
+}
+
 /// Where the sweep is, and when the next one is due.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
@@ -27,6 +39,8 @@ pub(super) struct Sweep {
     more_unfinished: usize,
     /// Which of the plan's tables is being written.
     pub step: usize,
+    /// What the switches wait for.
+    pub gate: Gate,
     /// Faults of devices in this sweep.
     pub faults: u32,
     /// When the next sweep is due, and why.
@@ -134,13 +148,15 @@ impl Manager {
     /// Goes on to what comes next, now that no node has anything more to do; says whether there is
     /// something.
     pub(super) fn advance(&mut self, now: Tick) -> bool {
-        match self.sweep.phase {
+        let phase = self.sweep.phase;
+        match phase {
             Some(SweepPhase::Discover) => self.end_discovery(now),
             Some(SweepPhase::Plan) => self.end_plan(now),
-            Some(SweepPhase::Program) if self.may_take_next_step() => self.next_step(),
             Some(SweepPhase::Program) => {
-                self.enter_phase(now, SweepPhase::Activate);
-                self.begin_activate();
+                if !self.pass_gate() {
+                    self.enter_phase(now, SweepPhase::Activate);
+                    self.begin_activate();
+                }
             }
             Some(_) => self.end_sweep(now),
             None => return false,
@@ -169,6 +185,10 @@ impl Manager {
 
     fn end_plan(&mut self, now: Tick) {
         self.enter_phase(now, SweepPhase::Program);
+        self.sweep.gate = match self.plan.pause {
+            true => Gate::Settings,
+            false => Gate::Tables,
+        };
         if !self.plan.steps.is_empty() {
             self.begin_program();
         }
@@ -190,13 +210,41 @@ impl Manager {
         step + 1 < self.plan.steps.len() && switches.iter().all(confirmed)
     }
 
-    /// All switches have the tables of one step: they get those of the next.
-    fn next_step(&mut self) {
-        self.sweep.step += 1;
+    /// Lets the switches, all of which wait, go on to what comes next; says whether there is
+    /// something.
+    fn pass_gate(&mut self) -> bool {
+        match self.sweep.gate {
+            Gate::Settings if self.is_suspended() => {
+                self.sweep.gate = Gate::Tables;
+                self.let_go(Stage::WriteTable);
+            }
+            Gate::Tables if self.may_take_next_step() => {
+                self.sweep.step += 1;
+                self.let_go(Stage::WriteTable);
+            }
+            Gate::Tables if self.plan.pause => {
+                self.sweep.gate = Gate::Resume;
+                self.let_go(Stage::Resume);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
+    /// as they are until the next sweep.
+    fn is_suspended(&self) -> bool {
+        self.nodes.iter().all(|state| {
+            let switch = state.node.as_ref().and_then(|node| node.switch);
+            switch.is_none_or(|switch| !switch.ar_enable || switch.ar_pause)
+        })
+    }
+
+    fn let_go(&mut self, stage: Stage) {
         for node in 0..self.nodes.len() as u32 {
             let state = &mut self.nodes[node as usize];
             if state.stage == Stage::Ready && state.is_switch() {
-                state.enter(Stage::WriteTable);
+                state.enter(stage);
                 self.make_ready(node);
             }
         }

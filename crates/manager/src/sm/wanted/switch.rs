@@ -10,12 +10,13 @@ use crate::sm::settings::TrafficSettings;
 const LINEAR: u8 = 1;
 
 /// `held` with all that the manager decides on as it should be; adaptive routing is suspended
-/// while `pause` holds.
+/// while `pause` holds, and `groups` is the number of its port groups, none where it has none.
 pub(crate) fn wanted(
     held: &SwitchInfo,
     traffic: &TrafficSettings,
     top: Lid,
     adaptive: Option<&AdaptiveSettings>,
+    groups: Option<usize>,
     pause: bool,
 ) -> SwitchInfo {
     let mut info = SwitchInfo {
@@ -29,6 +30,9 @@ pub(crate) fn wanted(
     }
     if held.routing_mode_supported & LINEAR != 0 {
         info.routing_mode_enabled = LINEAR;
+    }
+    if let Some(groups) = groups {
+        info.port_group_top = groups.saturating_sub(1).min(usize::from(u8::MAX)) as u8;
     }
     let register = AdaptiveRegister::wanted(adaptive, held);
     let register = if pause { register.paused() } else { register };
