@@ -96,3 +96,72 @@ fn adaptive_groups_are_written_and_follow_changes() {
     assert_adaptive(&world);
     assert_eq!(world.forced_sweep().sets, 0);
 }
+
+#[test]
+fn a_director_comes_up() {
+    let mut world = World::new("swd06", settings());
+    let report = world.sweep();
+    assert_eq!(report.unfinished, Vec::<String>::new());
+    world.assert_all_active();
+    world.assert_tables_published();
+    assert!(world.walk_all() > 0);
+}
+
+#[test]
+fn datagrams_stay_far_below_one_for_each_attribute() {
+    let mut world = World::new("fattree:1152", settings());
+    let report = world.sweep();
+    world.assert_all_active();
+    assert_eq!(
+        (report.switches, report.hfis, report.retries),
+        (72, 1152, 0)
+    );
+    // 3 for each HFI; the vendor's manager sends 28,189.
+    assert!(report.sent < 5_000, "{report:?}");
+    let again = world.forced_sweep();
+    assert!(again.sent < 1_400 && again.sets == 0, "{again:?}");
+}
+
+#[test]
+fn a_key_protects_the_fabric_and_opens_it_again() {
+    let mut keyed = settings();
+    keyed.m_key = 0x1234_5678_9ABC_DEF0;
+    let mut world = World::new("fattree:16,radix=8", keyed.clone());
+    let report = world.sweep();
+    assert_eq!(report.unfinished, Vec::<String>::new());
+    world.assert_all_active();
+    let network = world.emulator.network();
+    for (end, ..) in world.topology.end_ports() {
+        let port = network.device(end.node).unwrap().port(end.port).unwrap();
+        assert_eq!(network.port(port).info().m_key, keyed.m_key);
+    }
+    world.run_for(3.0);
+    assert_eq!(world.forced_sweep().sets, 0);
+    let now = world.now;
+    world.manager.reconfigure(now, settings());
+    world.run_for(5.0);
+    let network = world.emulator.network();
+    for (end, ..) in world.topology.end_ports() {
+        let port = network.device(end.node).unwrap().port(end.port).unwrap();
+        assert_eq!(network.port(port).info().m_key, 0);
+    }
+}
+
+#[test]
+fn without_aggregates_the_fabric_comes_up_all_the_same() {
+    let mut single = settings();
+    single.requests.aggregates = false;
+    let mut world = World::new("fattree:16,radix=8", single);
+    let report = world.sweep();
+    assert_eq!(report.unfinished, Vec::<String>::new());
+    assert_eq!(
+        world
+            .emulator
+            .stats()
+            .total(weft_wire::sm::AttributeId::AGGREGATE),
+        (0, 0)
+    );
+    world.assert_all_active();
+    world.walk_all();
+    assert_eq!(world.forced_sweep().sets, 0);
+}

@@ -320,3 +320,50 @@ fn commands_that_cannot_be_carried_out_are_refused() {
     assert!(matches!(results[2], Err(CommandError::NoPort { .. })));
     assert!(matches!(results[3], Err(CommandError::OwnLink { .. })));
 }
+
+#[test]
+fn a_slow_hfi_keeps_nobody_waiting_for_longer_than_the_patience() {
+    let mut world = World::new("fattree:16,radix=8", settings());
+    let slow = world.topology.hfis().nth(5).unwrap().1.guid();
+    world.control(Control::Slow {
+        node: slow,
+        extra_ns: 2_000_000_000,
+    });
+    let report = world.sweep();
+    assert!(report.elapsed_ns < 1_000_000_000, "{report:?}");
+    assert_eq!(report.active_ports, 62);
+    assert!(!report.unfinished.is_empty());
+    // A busy agent that is merely slower than the others is waited for.
+    let mut world = World::new("fattree:16,radix=8", settings());
+    world.control(Control::Slow {
+        node: slow,
+        extra_ns: 100_000_000,
+    });
+    world.run_for(60.0);
+    world.assert_all_active();
+    world.walk_all();
+}
+
+#[test]
+fn links_that_flap_during_a_sweep_come_up_in_the_end() {
+    let mut world = World::new("fattree:32,radix=8", settings());
+    let (node, port) = far_link(&world);
+    let hfi = world.topology.hfis().nth(20).unwrap().1.guid();
+    for step in 0..40 {
+        world.run_for(0.000_02);
+        let (node, port) = if step % 4 < 2 {
+            (node, port)
+        } else {
+            (hfi, PortNum(1))
+        };
+        world.control(match step % 2 {
+            0 => Control::LinkDown { node, port },
+            _ => Control::LinkUp { node, port },
+        });
+    }
+    world.run_for(60.0);
+    world.assert_all_active();
+    world.assert_tables_published();
+    world.walk_all();
+    assert_eq!(world.forced_sweep().sets, 0);
+}

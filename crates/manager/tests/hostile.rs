@@ -360,3 +360,16 @@ fn a_port_number_is_what_its_name_says() {
     let bytes = info.to_bytes();
     assert_eq!(&bytes[16..24], &0x1122_u64.to_be_bytes());
 }
+
+#[test]
+fn an_agent_that_does_not_know_aggregates_is_asked_one_by_one() {
+    let (_, events) = bring_up_with("one-switch:4", |packet| {
+        let view = SmpView::parse(&packet.mad).unwrap();
+        // Only the node two hops away is such an old one; its Sets were done all the same.
+        if view.attribute() == AttributeId::AGGREGATE && view.header.hop_count == 2 {
+            packet.mad[5] = 0x0C;
+        }
+    });
+    let report = report(&events);
+    assert_eq!((report.hfis, report.active_ports), (4, 8), "{report:?}");
+}
