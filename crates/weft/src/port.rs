@@ -23,10 +23,14 @@ pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCo
     let snapshot = client.snapshot().await?;
     let selection = select(&snapshot, &point, &args.point)?;
     let ports = wanted(&snapshot, &selection, args)?;
+    let mut failed = None;
     for at in ports {
-        change(&client, &snapshot, at, (action, verb), args.dry_run).await?;
+        let changed = change(&client, &snapshot, at, (action, verb), args.dry_run).await;
+        if let Some(before) = changed.err().and_then(|error| failed.replace(error)) {
+            eprintln!("weft: {before}");
+        }
     }
-    Ok(ExitCode::SUCCESS)
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// The ports that the point names, one unless several were asked for.

@@ -115,8 +115,7 @@ impl Source {
 }
 
 fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
-    let _ = instance;
-    Ok(Settings::default())
+    Settings::from_config(instance).map_err(|error| error.to_string())
 }
 
 /// What runs without a file: the defaults of every element.

@@ -132,3 +132,73 @@ fn parse(token: &str) -> Result<Option<(u64, u64)>, Status> {
     let wrong = || Status::invalid_argument("resume_token: expected that of an earlier message");
     parsed.map(Some).ok_or_else(wrong)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use weft_manager::Event;
+
+    use super::*;
+    use crate::hub::InForce;
+
+    fn tell(hub: &Hub) {
+        let event = Event::LidStoreRefused {
+            why: "test".to_owned(),
+        };
+        hub.tell(Happening::Fabric(event));
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_is_dropped_and_told() {
+        let hub = Hub::new(InForce::default());
+        let subscription = hub.subscribe(None);
+        (0..=BACKLOG).for_each(|_| tell(&hub));
+        let (sender, mut receiver) = mpsc::channel(AHEAD);
+        forward(&hub, subscription, false, &sender).await;
+        assert!(matches!(
+            receiver.recv().await.unwrap().unwrap().content,
+            Some(Content::Marker(_))
+        ));
+        let status = receiver.recv().await.unwrap().unwrap_err();
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        assert!(
+            status.message().contains("1 events beyond"),
+            "{}",
+            status.message()
+        );
+    }
+
+    #[tokio::test]
+    async fn nothing_comes_twice_and_nothing_is_missed() {
+        let hub = Hub::new(InForce::default());
+        (0..3).for_each(|_| tell(&hub));
+        let subscription = hub.subscribe(Some(1));
+        tell(&hub);
+        let (sender, mut receiver) = mpsc::channel(AHEAD);
+        let reading = async {
+            let mut sequences = Vec::new();
+            while sequences.len() < 4 {
+                sequences.push(sequence(&receiver.recv().await.unwrap().unwrap()));
+            }
+            sequences
+        };
+        let sequences = tokio::select! {
+            sequences = reading => sequences,
+            () = forward(&hub, subscription, false, &sender) => Vec::new(),
+        };
+        assert_eq!(
+            sequences,
+            [1, 2, 3, 4],
+            "the marker, two missed, one that came"
+        );
+    }
+
+    #[test]
+    fn tokens_are_read_back() {
+        assert_eq!(parse(&token(0xAB, 17)).unwrap(), Some((0xAB, 17)));
+        assert_eq!(parse("").unwrap(), None);
+        for wrong in ["x", "1", "-", "zz-1", "1-x", "1--1"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
