@@ -12,6 +12,7 @@ use weft_fabric::Tick;
 use weft_lab::Tap;
 use weft_routing::EngineKind;
 use weft_wire::Layout;
+use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::pcap::Writer;
 use weft_wire::sm::aggregate::segments;
@@ -126,10 +127,13 @@ fn port_values(info: &PortInfo, add: &mut impl FnMut(&'static str, u64)) {
     add("opa.portinfo.operationalvl", u64::from(info.operational_vl));
 }
 
-/// All values of a packet; an attribute is read where the datagram carries one.
+/// All values of a packet; an attribute is read where the datagram carries one that means something.
 fn expected(packet: &Packet) -> Values {
     let view = SmpView::parse(&packet.mad).unwrap();
     let mut values = header_values(&view);
+    if view.header.method == method::GET {
+        return values; // what a Get carries means nothing
+    }
     let modifier = view.header.attribute_modifier;
     if view.attribute() == AttributeId::AGGREGATE {
         for segment in segments(view.payload, (modifier & 0xFF) as usize) {

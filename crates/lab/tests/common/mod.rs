@@ -10,18 +10,19 @@ use std::time::Duration;
 use weft_emulator::Options;
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::import::import_fabric;
+use weft_fabric::powered_on::restart;
 use weft_fabric::{Lmc, Topology};
 use weft_lab::{Tap, World};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
 /// Whether other people's programs and data have to be there.
-pub fn peers_required() -> bool {
+pub(crate) fn peers_required() -> bool {
     std::env::var("WEFT_PEERS").is_ok_and(|value| value == "required")
 }
 
 /// Runs a program of somebody else's; none, said aloud, when it is not there and need not be.
-pub fn peer(command: &mut Command) -> Option<Output> {
+pub(crate) fn peer(command: &mut Command) -> Option<Output> {
     match command.output() {
         Ok(output) => Some(output),
         Err(why) => {
@@ -35,7 +36,7 @@ pub fn peer(command: &mut Command) -> Option<Output> {
 
 /// A file of public data that is not in the repository; none, said aloud, when it is not there and
 /// need not be.
-pub fn public_file(name: &str) -> Option<Vec<u8>> {
+pub(crate) fn public_file(name: &str) -> Option<Vec<u8>> {
     let Ok(directory) = std::env::var("WEFT_TOPOLOGIES") else {
         assert!(
             !peers_required(),
@@ -49,18 +50,20 @@ pub fn public_file(name: &str) -> Option<Vec<u8>> {
 }
 
 /// A fabric as on the command line.
-pub fn generate(fabric: &str) -> Arc<Topology> {
+pub(crate) fn generate(fabric: &str) -> Arc<Topology> {
     Arc::new(fabric.parse::<FabricSpec>().unwrap().generate().unwrap())
 }
 
 /// The real fabric of 400 switches, switched on.
-pub fn real_fabric() -> Option<Arc<Topology>> {
+pub(crate) fn real_fabric() -> Option<Arc<Topology>> {
     let text = public_file("hdr-400sw-2328hca.ibnetdiscover")?;
-    Some(import_fabric(&text).unwrap().topology)
+    Some(Arc::new(
+        restart(&import_fabric(&text).unwrap().topology).unwrap(),
+    ))
 }
 
 /// Settings with an engine and an LMC.
-pub fn settings(engine: EngineKind, lmc: u8) -> Settings {
+pub(crate) fn settings(engine: EngineKind, lmc: u8) -> Settings {
     let mut settings = Settings::default();
     settings.routing.engine = engine;
     settings.lids.lmc = Lmc(lmc);
@@ -68,7 +71,7 @@ pub fn settings(engine: EngineKind, lmc: u8) -> Settings {
 }
 
 /// A fabric whose first sweep has ended.
-pub fn brought_up<T: Tap>(topology: Arc<Topology>, settings: Settings, tap: T) -> World<T> {
+pub(crate) fn brought_up<T: Tap>(topology: Arc<Topology>, settings: Settings, tap: T) -> World<T> {
     let mut world = World::new(topology, Options::default(), settings, tap).unwrap();
     assert!(
         world.bring_up(Duration::from_secs(60)).unwrap(),
