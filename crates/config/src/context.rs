@@ -259,6 +259,16 @@ impl<'d> Cx<'d> {
             .unwrap_or(self.document.root())
     }
 
+    /// Refuses the second copy of an element that holds others.
+    pub(crate) fn is_second_section(&mut self, id: Id) -> bool {
+        let section = self.document.children(id).next().is_some();
+        if section {
+            let message = "this section was given before; its second copy is not read";
+            self.error(id, Rule::StrictTwice, message);
+        }
+        section
+    }
+
     /// All elements of a path, in the order in which they were read.
     pub(crate) fn all(&self, path: &[&str]) -> Vec<Id> {
         let mut found = self.layers.clone();

@@ -65,6 +65,10 @@ rules! {
     NoEffect, true;
     /// An attribute, a DTD, text between elements, or blanks around a word: nothing of the kind has a meaning here.
     StrictXml, true;
+    /// A number with a sign, or with a blank inside, which the vendor reads as something else.
+    StrictForm, true;
+    /// A section that stands twice in one place: its second copy is not read.
+    StrictTwice, true;
     /// A value that the vendor's parser lets pass, and that the SM, PM or FE then changes, ignores or dies of: the tags marked with † below.
     StrictRange, true;
     /// `RoutingAlgorithm` names no algorithm, or its topology section describes an impossible topology.

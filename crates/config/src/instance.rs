@@ -88,15 +88,24 @@ impl Instance {
         refuse_text(id, cx);
         cx.refuse_attributes(id);
         cx.require(id, &["Shared", "Sm", "Fe", "Pm"]);
+        let mut sections: Vec<Id> = Vec::new();
+        for child in document.children(id) {
+            let twin = sections
+                .iter()
+                .any(|&known| document.name(known) == document.name(child));
+            if !(twin && cx.is_second_section(child)) {
+                sections.push(child);
+            }
+        }
         // Values of a component win over those of `Shared`, wherever that stands.
-        for shared in document
-            .children(id)
-            .filter(|&child| document.name(child) == "Shared")
+        for &shared in sections
+            .iter()
+            .filter(|&&section| document.name(section) == "Shared")
         {
             self.shared_layer(shared, cx);
         }
-        for child in document.children(id) {
-            self.section(child, cx);
+        for section in sections {
+            self.section(section, cx);
         }
     }
 

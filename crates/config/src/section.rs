@@ -51,6 +51,9 @@ pub(crate) fn apply<S: Section>(section: &mut S, id: Id, cx: &mut Cx<'_>) {
     let mut seen: Vec<&str> = Vec::new();
     for child in document.children(id) {
         let tag = document.name(child);
+        if seen.contains(&tag) && cx.is_second_section(child) {
+            continue;
+        }
         match section.set(tag, child, cx) {
             None => cx.unknown(child, &S::tags()),
             Some(true) => {}

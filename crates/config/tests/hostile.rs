@@ -102,7 +102,7 @@ fn many_objects_take_no_long_time() {
     let patterns = "<NodeDesc>*[1-9]*[1-9]*[1-9]*[1-9]*x</NodeDesc>".repeat(20_000);
     let group =
         format!("<DeviceGroups><DeviceGroup><Name>D</Name>{patterns}</DeviceGroup></DeviceGroups>");
-    let text = own().replacen("<DeviceGroups>", &format!("{group}<DeviceGroups>"), 1);
+    let text = own().replacen("<DeviceGroups>", &format!("<DeviceGroups>{group}"), 1);
     assert!(check(text, "t.xml").config.is_some());
 }
 

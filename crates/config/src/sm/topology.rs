@@ -82,7 +82,7 @@ section! {
 }
 
 fn check_dimension(dimension: &mut Dimension, id: Id, cx: &mut Cx<'_>) {
-    if dimension.port_pairs.is_empty() {
+    if !cx.document.has_child(id, "PortPair") {
         cx.error(id, Rule::Count, "a Dimension needs at least one PortPair");
     }
     if dimension.length == 0 {

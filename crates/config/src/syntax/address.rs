@@ -2,7 +2,7 @@
 
 use weft_wire::id::{Guid, PKey};
 
-use super::number::{shown, unsigned};
+use super::number::{refuse_sign, shown, unsigned};
 use super::{Notes, Syntax};
 use crate::finding::{Problem, Rule};
 use crate::value::{Interval, Masked, Mgid, PortPair, ServiceId};
@@ -10,6 +10,7 @@ use crate::value::{Interval, Masked, Mgid, PortPair, ServiceId};
 /// Reads a hexadecimal number, with or without `0x`, as the vendor does for identifiers.
 fn hexadecimal(text: &str) -> Result<u64, Problem> {
     let text = text.trim_ascii();
+    refuse_sign(text)?;
     let digits = text
         .strip_prefix("0x")
         .or_else(|| text.strip_prefix("0X"))

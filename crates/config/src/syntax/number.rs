@@ -12,6 +12,7 @@ use crate::value::{CoreLimit, Percent};
 /// Reads an unsigned number as the vendor does: decimal, or hexadecimal after `0x`.
 pub(crate) fn unsigned(text: &str) -> Result<u64, Problem> {
     let text = text.trim_ascii();
+    refuse_sign(text)?;
     let (digits, radix) = text
         .strip_prefix("0x")
         .map_or((text, 10), |digits| (digits, 16));
@@ -20,6 +21,18 @@ pub(crate) fn unsigned(text: &str) -> Result<u64, Problem> {
     }
     u64::from_str_radix(digits, radix)
         .map_err(|_| Problem::new(Rule::Range, format!("{} does not fit 64 bits", shown(text))))
+}
+
+/// Signs have no meaning in unsigned numbers, although C reads them.
+pub(super) fn refuse_sign(text: &str) -> Result<(), Problem> {
+    let digits = text.strip_prefix(['+', '-']);
+    if digits.is_some_and(|digits| digits.starts_with(|digit: char| digit.is_ascii_hexdigit())) {
+        return Err(Problem::new(
+            Rule::StrictForm,
+            format!("`{}` has a sign", shown(text)),
+        ));
+    }
+    Ok(())
 }
 
 /// A text short enough for a message.
@@ -595,6 +608,13 @@ impl Syntax for CoreLimitText {
             Some(b'G' | b'g') => (&text[..text.len() - 1], Some(1 << 30)),
             _ => (text, None),
         };
+        refuse_sign(digits)?;
+        if digits.trim_ascii_end() != digits {
+            return Err(Problem::new(
+                Rule::StrictForm,
+                format!("`{}` has a blank inside", shown(text)),
+            ));
+        }
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return Err(Problem::form(format!("`{}` is not a size", shown(text))));
         }

@@ -136,6 +136,30 @@ impl Draft {
             && self.settings == other.settings
     }
 
+    fn resolve(self, base_sl: Sl, hoq_life: TimeExponent) -> ResolvedQos {
+        let high_priority = self.is_high();
+        let Settings {
+            flow_control_disable,
+            pkt_life_time_mult_log2,
+            preempt_rank,
+            ..
+        } = self.settings;
+        ResolvedQos {
+            name: self.name,
+            qos: self.qos,
+            base_sl,
+            base_sl_given: self.base_sl.is_some(),
+            multicast_sl: self.multicast_sl.unwrap_or(base_sl),
+            bandwidth: Percent(self.bandwidth.unwrap_or(0).min(100) as u8), // At most 100.
+            high_priority,
+            flow_control_disable: flow_control_disable.unwrap_or(false),
+            pkt_life_time_mult_log2: pkt_life_time_mult_log2.unwrap_or(0),
+            preempt_rank: preempt_rank.unwrap_or(0),
+            hoq_life: self.settings.hoq_life.unwrap_or(hoq_life),
+            active: self.active,
+        }
+    }
+
     fn levels(&self) -> impl Iterator<Item = Sl> {
         self.base_sl.into_iter().chain(self.multicast_sl)
     }
@@ -259,36 +283,26 @@ impl Groups {
     ) -> Vec<ResolvedQos> {
         self.give_bandwidth(instance, members, problems);
         let mut used: Vec<Sl> = self.drafts.iter().flat_map(Draft::levels).collect();
-        let mut free = |problems: &mut Problems| {
-            let level = (0..SERVICE_LEVELS)
-                .map(Sl)
-                .find(|level| !used.contains(level));
-            if level.is_none() {
+        let mut resolved = Vec::with_capacity(self.drafts.len());
+        for draft in self.drafts {
+            let base_sl = draft.base_sl.or_else(|| free_level(&mut used));
+            if base_sl.is_none() {
                 let message = format!("more groups than the {SERVICE_LEVELS} service levels");
                 problems.error(Subject::All, Rule::StrictServiceLevels, message);
             }
-            used.extend(level);
-            level.unwrap_or_default()
-        };
-        let finish = |draft: Draft| {
-            let base_sl = draft.base_sl.unwrap_or_else(|| free(problems));
-            ResolvedQos {
-                qos: draft.qos,
-                base_sl,
-                base_sl_given: draft.base_sl.is_some(),
-                multicast_sl: draft.multicast_sl.unwrap_or(base_sl),
-                bandwidth: Percent(draft.bandwidth.unwrap_or(0).min(100) as u8), // At most 100.
-                high_priority: draft.is_high(),
-                flow_control_disable: draft.settings.flow_control_disable.unwrap_or(false),
-                pkt_life_time_mult_log2: draft.settings.pkt_life_time_mult_log2.unwrap_or(0),
-                preempt_rank: draft.settings.preempt_rank.unwrap_or(0),
-                hoq_life: draft.settings.hoq_life.unwrap_or(instance.sm.hoq_life),
-                active: draft.active,
-                name: draft.name,
-            }
-        };
-        self.drafts.into_iter().map(finish).collect()
+            resolved.push(draft.resolve(base_sl.unwrap_or_default(), instance.sm.hoq_life));
+        }
+        resolved
     }
+}
+
+/// The lowest service level that is not used, which then is.
+fn free_level(used: &mut Vec<Sl>) -> Option<Sl> {
+    let level = (0..SERVICE_LEVELS)
+        .map(Sl)
+        .find(|level| !used.contains(level));
+    used.extend(level);
+    level
 }
 
 /// A virtual fabric with a `QOSGroup` has no QOS values of its own.
@@ -343,6 +357,42 @@ struct Shares {
     groups_without: u32,
     fabrics_without: u32,
     any_without_qos: bool,
+}
+
+impl Shares {
+    /// What must be left for those without a value.
+    fn needed(&self) -> u32 {
+        let least = if self.any_without_qos {
+            LEAST_WITHOUT_QOS
+        } else {
+            0
+        };
+        least + self.groups_without + self.fabrics_without
+    }
+
+    /// The share of those without QOS, and the rest for the others. The first also get what does
+    /// not divide evenly.
+    fn divide(&self) -> (u32, Rest) {
+        let left = 100 - self.given.min(100);
+        let others = self.groups_without + self.fabrics_without;
+        if !self.any_without_qos {
+            return (
+                0,
+                Rest {
+                    left,
+                    slices: others,
+                },
+            );
+        }
+        let own = (left - left / (others + 1) * others).max(LEAST_WITHOUT_QOS);
+        (
+            own,
+            Rest {
+                left: left.saturating_sub(own),
+                slices: others,
+            },
+        )
+    }
 }
 
 impl Groups {
@@ -402,42 +452,27 @@ impl Groups {
         problems: &mut Problems,
     ) {
         let shares = self.shares(instance, members);
-        let least = if shares.any_without_qos {
-            LEAST_WITHOUT_QOS
-        } else {
-            0
-        };
-        let needed = least + shares.groups_without + shares.fabrics_without;
+        let needed = shares.needed();
         if shares.given + needed > 100 {
-            let message = format!(
-                "bandwidths of {}%, while {needed}% must be left for the others",
-                shares.given
-            );
+            let given = shares.given;
+            let message =
+                format!("bandwidths of {given}%, while {needed}% must be left for the others");
             return problems.error(Subject::All, Rule::VirtualFabric, message);
         }
-        let left = 100 - shares.given;
-        let mut slices =
-            u32::from(shares.any_without_qos) + shares.groups_without + shares.fabrics_without;
-        let mut rest = Rest { left, slices };
-        if shares.any_without_qos {
-            // It also gets what does not divide evenly.
-            let own = (left - left / slices * (slices - 1)).max(LEAST_WITHOUT_QOS);
-            slices -= 1;
-            rest = Rest {
-                left: left - own,
-                slices,
-            };
-            self.drafts
-                .iter_mut()
-                .filter(|draft| !draft.qos && draft.active > 0)
-                .for_each(|draft| draft.bandwidth = Some(own));
+        if needed == 0 && self.sharing(instance, members).next().is_some() {
+            // The vendor's manager only adds up shares while something is left to divide.
+            let message = "every VirtualFabric with QOS gives its Bandwidth: the vendor's manager then \
+                           gives none to any, so one must leave it open or be without QOS";
+            return problems.error(Subject::All, Rule::VirtualFabric, message);
         }
+        let (without_qos, mut rest) = shares.divide();
         for draft in self
             .drafts
             .iter_mut()
-            .filter(|draft| draft.qos && draft.active > 0 && !draft.is_high())
+            .filter(|draft| draft.active > 0 && !draft.is_high())
         {
-            draft.bandwidth.get_or_insert_with(|| rest.next());
+            let share = if draft.qos { None } else { Some(without_qos) };
+            draft.bandwidth = share.or(draft.bandwidth).or_else(|| Some(rest.next()));
         }
         for (fabric, group) in self.sharing(instance, members).collect::<Vec<_>>() {
             let percent = fabric

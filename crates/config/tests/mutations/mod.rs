@@ -23,6 +23,7 @@ pub(crate) fn all(stock: &str, thorough: bool) -> Vec<Mutation> {
     mutations.extend(truncations(&plain));
     mutations.extend(insertions(&plain));
     mutations.extend(replacements(&plain));
+    mutations.extend(qualities_of_service(&plain));
     mutations
 }
 
@@ -226,4 +227,113 @@ fn replacements(text: &str) -> Vec<Mutation> {
         }
     };
     REPLACEMENTS.iter().map(replace).collect()
+}
+
+/// What the two enabled virtual fabrics of the stock file say instead of `<QOS>0</QOS>`, and a `QOSGroup`.
+const QUALITIES: &[(&str, &str, &str)] = &[
+    (
+        "<QOS>1</QOS><Bandwidth>50%</Bandwidth>",
+        "<QOS>1</QOS><Bandwidth>50%</Bandwidth>",
+        "",
+    ),
+    (
+        "<QOS>1</QOS><Bandwidth>40%</Bandwidth>",
+        "<QOS>1</QOS><Bandwidth>50%</Bandwidth>",
+        "",
+    ),
+    ("<QOS>1</QOS>", "<QOS>1</QOS><Bandwidth>50%</Bandwidth>", ""),
+    (
+        "<QOS>1</QOS><Bandwidth>50%</Bandwidth>",
+        "<QOS>1</QOS><HighPriority>1</HighPriority>",
+        "",
+    ),
+    (
+        "<QOS>1</QOS><HighPriority>1</HighPriority>",
+        "<QOS>1</QOS><HighPriority>1</HighPriority>",
+        "",
+    ),
+    (
+        "<QOS>1</QOS><Bandwidth>100%</Bandwidth>",
+        "<QOS>1</QOS>",
+        "",
+    ),
+    (
+        "<QOS>1</QOS><BaseSL>1</BaseSL>",
+        "<QOS>1</QOS><BaseSL>1</BaseSL><HighPriority>0</HighPriority>",
+        "",
+    ),
+    (
+        "<QOS>1</QOS><BaseSL>1</BaseSL><MulticastSL>2</MulticastSL>",
+        "<QOS>1</QOS><BaseSL>1</BaseSL>",
+        "",
+    ),
+    (
+        "<QOS>1</QOS><BaseSL>1</BaseSL><Bandwidth>60%</Bandwidth>",
+        "<QOS>1</QOS><BaseSL>1</BaseSL><Bandwidth>60%</Bandwidth>",
+        "",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOSGroup>q</QOSGroup>",
+        "<BaseSL>2</BaseSL>",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOS>0</QOS>",
+        "<BaseSL>2</BaseSL>",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOSGroup>other</QOSGroup>",
+        "<BaseSL>2</BaseSL>",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOSGroup>q</QOSGroup>",
+        "<Bandwidth>30%</Bandwidth>",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOSGroup>q</QOSGroup>",
+        "<MulticastSL>2</MulticastSL>",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOSGroup>q</QOSGroup>",
+        "<PreemptRank>128</PreemptRank>",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup><QOS>0</QOS>",
+        "<QOSGroup>q</QOSGroup>",
+        "",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup><BaseSL>2</BaseSL>",
+        "<QOSGroup>q</QOSGroup>",
+        "",
+    ),
+    (
+        "<QOSGroup>q</QOSGroup>",
+        "<QOSGroup>q</QOSGroup>",
+        "<HighPriority>1</HighPriority><Bandwidth>30%</Bandwidth>",
+    ),
+];
+
+fn qualities_of_service(text: &str) -> Vec<Mutation> {
+    let change = |(default, admin, group): &(&str, &str, &str)| {
+        let mut text = text
+            .replacen("<QOS>0</QOS>", default, 1)
+            .replacen("<QOS>0</QOS>", admin, 1);
+        if default.contains("QOSGroup") {
+            let group = format!(
+                "<QOSGroup><Name>q</Name><Enable>1</Enable>{group}</QOSGroup>\n</QOSGroups>"
+            );
+            text = text.replacen("</QOSGroups>", &group, 1);
+        }
+        Mutation {
+            name: format!("QOS: {default} and {admin} with {group}"),
+            text,
+        }
+    };
+    QUALITIES.iter().map(change).collect()
 }
