@@ -14,6 +14,7 @@ pub mod snapshot;
 pub mod tables;
 pub mod time;
 pub mod topology;
+pub mod upward;
 
 pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
@@ -23,5 +24,6 @@ pub use time::Tick;
 pub use topology::{
     Node, NodeId, Port, PortRef, SwitchIndex, Topology, TopologyBuilder, TopologyError,
 };
+pub use upward::links_upward;
 pub use weft_wire::enums;
 pub use weft_wire::id::{Guid, Lid, Lmc, PKey, PortNum, Sc, Sl, Vl};

@@ -21,7 +21,7 @@ pub use comps::{CompsReport, System, comps};
 pub use focus::{Detail, Focus, Options};
 pub use lids::{LidEntry, LidsReport, lids};
 pub use linear::{LinearEntry, LinearReport, SwitchTable, linear};
-pub use links::{LinkEnd, LinkEntry, LinksReport, links, upward};
+pub use links::{LinkEnd, LinkEntry, LinksReport, links};
 pub use node::{Neighbor, NodeEntry, PortEntry, SwitchEntry};
 pub use nodes::{NodeList, NodesReport, nodes};
 pub use point::{Point, Selection};

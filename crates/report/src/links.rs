@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use weft_fabric::enums::NodeType;
 use weft_fabric::topology::node_type;
-use weft_fabric::{Guid, PortRef, Snapshot, Topology};
+use weft_fabric::{Guid, PortRef, Snapshot, links_upward};
 
 use crate::RULE;
 use crate::focus::{Count, Detail, Head, Options};
@@ -52,7 +52,7 @@ pub struct LinkEnd {
 
 /// Makes the report.
 pub fn links(snapshot: &Snapshot, options: &Options) -> LinksReport {
-    let all = upward(&snapshot.topology);
+    let all = links_upward(&snapshot.topology);
     let total = all.len();
     let matching = all
         .into_iter()
@@ -66,47 +66,6 @@ pub fn links(snapshot: &Snapshot, options: &Options) -> LinksReport {
         links,
         detail: options.detail,
     }
-}
-
-/// Every link once, from the end that is nearer to the HFIs (the smaller GUID and port where both
-/// are as near), in order of that end's GUID and port.
-pub fn upward(topology: &Topology) -> Vec<(PortRef, PortRef)> {
-    let tiers = tiers(topology);
-    let guid = |at: PortRef| topology.node(at.node).map_or(Guid(0), |node| node.guid());
-    let mut links: Vec<_> = topology
-        .links()
-        .map(|(a, b)| {
-            let key = |at: PortRef| (tiers[at.node.0 as usize], guid(at), at.port);
-            if key(a) <= key(b) { (a, b) } else { (b, a) }
-        })
-        .collect();
-    links.sort_by_key(|(from, _)| (guid(*from), from.port));
-    links
-}
-
-/// Cables between each node and the nearest HFI, by node; the largest number where none is
-/// connected.
-fn tiers(topology: &Topology) -> Vec<u32> {
-    let mut tiers = vec![u32::MAX; topology.len()];
-    let mut now: Vec<_> = topology.hfis().map(|(id, _)| id).collect();
-    let mut tier = 0;
-    while !now.is_empty() {
-        now.iter().for_each(|id| tiers[id.0 as usize] = tier);
-        let ports = now
-            .iter()
-            .filter_map(|id| topology.node(*id))
-            .flat_map(|node| node.ports());
-        let mut next: Vec<_> = ports
-            .filter_map(|(_, port)| port.peer)
-            .map(|peer| peer.node)
-            .filter(|id| tiers[id.0 as usize] == u32::MAX)
-            .collect();
-        next.sort_unstable();
-        next.dedup();
-        now = next;
-        tier += 1;
-    }
-    tiers
 }
 
 impl LinkEntry {

@@ -153,7 +153,7 @@ mod tests {
         let hub = Hub::new(InForce::default());
         let subscription = hub.subscribe(None);
         (0..=BACKLOG).for_each(|_| tell(&hub));
-        let (sender, mut receiver) = mpsc::channel(AHEAD);
+        let (sender, mut receiver) = mpsc::channel::<Message>(AHEAD);
         forward(&hub, subscription, false, &sender).await;
         assert!(matches!(
             receiver.recv().await.unwrap().unwrap().content,
@@ -174,7 +174,7 @@ mod tests {
         (0..3).for_each(|_| tell(&hub));
         let subscription = hub.subscribe(Some(1));
         tell(&hub);
-        let (sender, mut receiver) = mpsc::channel(AHEAD);
+        let (sender, mut receiver) = mpsc::channel::<Message>(AHEAD);
         let reading = async {
             let mut sequences = Vec::new();
             while sequences.len() < 4 {

@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long anything may take before it counts as never.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The repository's own stock-like configuration.
-pub fn stock_config() -> PathBuf {
+pub(crate) fn stock_config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/opafm.xml")
 }
 
 /// A file that the tests bring along.
-pub fn data(name: &str) -> PathBuf {
+pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)
 }
 
 /// The client's program, built if need be: it is another package's.
-pub fn weft() -> &'static Path {
+pub(crate) fn weft() -> &'static Path {
     static WEFT: OnceLock<PathBuf> = OnceLock::new();
     WEFT.get_or_init(|| {
         let daemon = Path::new(env!("CARGO_BIN_EXE_weftd"));
@@ -44,29 +44,29 @@ pub fn weft() -> &'static Path {
 }
 
 /// A daemon, killed when dropped.
-pub struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
-    pub api: String,
-    pub metrics: String,
-    pub dir: TempDir,
+    pub(crate) api: String,
+    pub(crate) metrics: String,
+    pub(crate) dir: TempDir,
 }
 
 /// How to start one.
-pub struct Start {
-    pub command: Command,
-    pub dir: TempDir,
+pub(crate) struct Start {
+    pub(crate) command: Command,
+    pub(crate) dir: TempDir,
 }
 
 impl Start {
     /// On `fabric`, with the stock configuration, on free ports.
-    pub fn new(fabric: &str) -> Self {
+    pub(crate) fn new(fabric: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::copy(stock_config(), dir.path().join("opafm.xml")).unwrap();
         Self::in_dir(dir, fabric)
     }
 
     /// The same again where an earlier daemon was.
-    pub fn in_dir(dir: TempDir, fabric: &str) -> Self {
+    pub(crate) fn in_dir(dir: TempDir, fabric: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weftd"));
         command.args([
             "--emulate",
@@ -85,13 +85,13 @@ impl Start {
         Self { command, dir }
     }
 
-    pub fn args(mut self, args: &[&str]) -> Self {
+    pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.command.args(args);
         self
     }
 
     /// Starts it and waits until its first sweep has ended.
-    pub fn up(mut self) -> Daemon {
+    pub(crate) fn up(mut self) -> Daemon {
         let addresses = self.dir.path().join("addresses");
         let _ = std::fs::remove_file(&addresses);
         let stderr = self.dir.path().join("stderr");
@@ -125,17 +125,17 @@ impl Start {
 }
 
 impl Daemon {
-    pub fn up(fabric: &str) -> Self {
+    pub(crate) fn up(fabric: &str) -> Self {
         Start::new(fabric).up()
     }
 
     /// What it has logged.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("stderr")).unwrap()
     }
 
     /// Calls the client.
-    pub fn weft(&self, args: &[&str]) -> Output {
+    pub(crate) fn weft(&self, args: &[&str]) -> Output {
         let mut command = Command::new(weft());
         command
             .env("WEFT_ADDRESS", &self.api)
@@ -145,7 +145,7 @@ impl Daemon {
     }
 
     /// Calls the client, which has to succeed; what it prints.
-    pub fn weft_ok(&self, args: &[&str]) -> String {
+    pub(crate) fn weft_ok(&self, args: &[&str]) -> String {
         let output = self.weft(args);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert!(
@@ -157,14 +157,14 @@ impl Daemon {
     }
 
     /// Calls the client, which has to fail with `code`; what it says.
-    pub fn weft_fails(&self, code: i32, args: &[&str]) -> String {
+    pub(crate) fn weft_fails(&self, code: i32, args: &[&str]) -> String {
         let output = self.weft(args);
         let err = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "weft {args:?}: {err}");
         err
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(
             Command::new("kill")
@@ -176,7 +176,7 @@ impl Daemon {
     }
 
     /// Sends SIGTERM and waits; the exit code and the directory.
-    pub fn stop(mut self) -> (Option<i32>, TempDir) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, TempDir) {
         self.signal("TERM");
         let status = wait_for(|| self.child.try_wait().unwrap());
         let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
@@ -184,7 +184,7 @@ impl Daemon {
     }
 
     /// The metrics as text.
-    pub fn scrape(&self) -> String {
+    pub(crate) fn scrape(&self) -> String {
         let rest = self.metrics.strip_prefix("http://").unwrap();
         let (host, path) = rest.split_once('/').unwrap();
         let mut stream = std::net::TcpStream::connect(host).unwrap();
@@ -204,12 +204,12 @@ impl Drop for Daemon {
     }
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// What `look` gives once it gives something.
-pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {

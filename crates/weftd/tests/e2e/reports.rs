@@ -55,6 +55,8 @@ fn an_exported_snapshot_gives_the_same_reports() {
     let ours = daemon.weft_ok(&["report", "route", "-S", "lid:1", "-D", "nodetype:FI"]);
     for (report, ours) in [
         ("lids", daemon.weft_ok(&["report", "lids"])),
+        ("links", daemon.weft_ok(&["report", "links"])),
+        ("comps", daemon.weft_ok(&["report", "comps"])),
         ("linear", daemon.weft_ok(&["report", "linear"])),
         ("nodes", daemon.weft_ok(&["report", "nodes"])),
         ("route", ours),

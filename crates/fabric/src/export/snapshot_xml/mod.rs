@@ -22,6 +22,7 @@ use super::escape_name;
 use crate::snapshot::{SmRecord, Snapshot};
 use crate::tables::{SwitchPortGroups, UNREACHABLE};
 use crate::topology::{Node, NodeId, PortRef, SwitchIndex, Topology};
+use crate::upward::links_upward;
 
 /// What to write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl<W: Write> Writer<'_, W> {
             self.sm(sm)?;
         }
         writeln!(self.out, "</SMs>\n<Links>")?;
-        for link in snapshot.topology.links() {
+        for link in links_upward(&snapshot.topology) {
             self.link(&snapshot.topology, link)?;
         }
         writeln!(self.out, "</Links>\n<McMembers>\n</McMembers>\n</Snapshot>")

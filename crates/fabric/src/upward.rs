@@ -1,0 +1,40 @@
+//! Links in the direction that people read them: from the hosts up.
+
+use crate::topology::{PortRef, Topology};
+use weft_wire::id::Guid;
+
+/// Every link once, from the end that is nearer to the HFIs (the smaller GUID and port where both
+/// are as near), in order of that end's GUID and port.
+pub fn links_upward(topology: &Topology) -> Vec<(PortRef, PortRef)> {
+    let tiers = tiers(topology);
+    let guid = |at: PortRef| topology.node(at.node).map_or(Guid(0), |node| node.guid());
+    let key = |at: PortRef| (tiers[at.node.0 as usize], guid(at), at.port);
+    let mut links: Vec<_> = topology
+        .links()
+        .map(|(a, b)| if key(a) <= key(b) { (a, b) } else { (b, a) })
+        .collect();
+    links.sort_by_key(|(from, _)| (guid(*from), from.port));
+    links
+}
+
+/// Cables between each node and the nearest HFI, by node; the largest number where none is
+/// connected.
+fn tiers(topology: &Topology) -> Vec<u32> {
+    let mut tiers = vec![u32::MAX; topology.len()];
+    let mut now: Vec<_> = topology.hfis().map(|(id, _)| id).collect();
+    let mut tier = 0;
+    while !now.is_empty() {
+        now.iter().for_each(|id| tiers[id.0 as usize] = tier);
+        let nodes = now.iter().filter_map(|id| topology.node(*id));
+        let peers = nodes.flat_map(|node| node.ports().filter_map(|(_, port)| port.peer));
+        let mut next: Vec<_> = peers
+            .map(|peer| peer.node)
+            .filter(|id| tiers[id.0 as usize] == u32::MAX)
+            .collect();
+        next.sort_unstable();
+        next.dedup();
+        now = next;
+        tier += 1;
+    }
+    tiers
+}
