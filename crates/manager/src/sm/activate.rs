@@ -151,13 +151,7 @@ impl Manager {
     }
 
     /// A port is not in the state that it was asked for.
-    pub(super) fn did_not_follow(
-        &mut self,
-        _now: Tick,
-        node: u32,
-        port: PortNum,
-        held: &PortStateInfo,
-    ) {
+    pub(super) fn did_not_follow(&mut self, node: u32, port: PortNum, held: &PortStateInfo) {
         if held.port_state == PortState::ARMED && !held.neighbor_normal {
             return; // the neighbour is not ready: tried again
         }

@@ -8,7 +8,6 @@ use weft_wire::enums::{PhysState, PortState};
 use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo};
 use weft_wire::smp::SmpView;
 
-use super::transactions::Answered;
 use super::{Manager, Tag};
 use crate::io::{Command, CommandError, Output, PortAction, Reply, SweepReason};
 
@@ -198,7 +197,7 @@ impl Manager {
     }
 
     /// A device has answered the change of a port.
-    pub(super) fn port_answered(&mut self, now: Tick, _found: &Answered<Tag>, view: &SmpView<'_>) {
+    pub(super) fn port_answered(&mut self, now: Tick, view: &SmpView<'_>) {
         let node = self
             .commands
             .ports

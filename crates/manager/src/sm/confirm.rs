@@ -21,11 +21,11 @@ const BLOCK: usize = 64;
 
 impl Manager {
     /// Takes in the answer to a Set that was done.
-    pub(super) fn confirm(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+    pub(super) fn confirm(&mut self, node: u32, reply: &Reply<'_>) {
         match reply.attribute {
             AttributeId::SWITCH_INFO => self.confirm_switch(node, reply),
             AttributeId::PORT_INFO => self.confirm_port(node, reply),
-            AttributeId::PORT_STATE_INFO => self.confirm_states(now, node, reply),
+            AttributeId::PORT_STATE_INFO => self.confirm_states(node, reply),
             AttributeId::LINEAR_FDB => self.confirm_table(node, reply),
             AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB => {
                 self.confirm_groups(node, reply);
@@ -75,7 +75,7 @@ impl Manager {
     }
 
     /// Takes in the states of ports as the device has them now.
-    pub(super) fn confirm_states(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+    pub(super) fn confirm_states(&mut self, node: u32, reply: &Reply<'_>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let count = usize::from(modifier.count);
         let asked = decode_blocks::<PortStateInfo>(reply.asked, count);
@@ -95,7 +95,7 @@ impl Manager {
             });
             let wanted = asked.port_state != PortState::NOP;
             if wanted && held.port_state < asked.port_state {
-                self.did_not_follow(now, node, port, &held);
+                self.did_not_follow(node, port, &held);
             }
         }
     }
@@ -141,7 +141,7 @@ impl Manager {
     }
 
     /// Compares a table that was read with what it should be.
-    pub(super) fn compare(&mut self, _now: Tick, node: u32, reply: &Reply<'_>) {
+    pub(super) fn compare(&mut self, node: u32, reply: &Reply<'_>) {
         let Some((kind, port, _, _)) = Kind::of(reply.attribute, reply.modifier) else {
             return;
         };
@@ -176,7 +176,7 @@ impl Manager {
     ) {
         if set && reply.attribute == AttributeId::PORT_STATE_INFO {
             // What the ports do now is in the answer all the same.
-            self.confirm_states(now, node, reply);
+            self.confirm_states(node, reply);
             return;
         }
         let state = &mut self.nodes[node as usize];

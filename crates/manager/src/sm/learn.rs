@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Node, Port, PortNum, Tick};
+use weft_fabric::{Guid, Node, Port, PortNum};
 use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PortState};
 use weft_wire::sm::{
@@ -22,7 +22,7 @@ const PORTS_MAX: u8 = 254;
 
 impl Manager {
     /// Takes in an attribute that was read.
-    pub(super) fn learn(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+    pub(super) fn learn(&mut self, node: u32, reply: &Reply<'_>) {
         let state = &mut self.nodes[node as usize];
         match (reply.attribute, state.stage) {
             (AttributeId::NODE_INFO, _) => {
@@ -40,7 +40,7 @@ impl Manager {
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
             (AttributeId::LINEAR_FDB, _) => learn_table(state, reply),
-            _ => self.compare(now, node, reply),
+            _ => self.compare(node, reply),
         }
     }
 

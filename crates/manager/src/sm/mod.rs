@@ -6,9 +6,9 @@
 //! | `sweep` | the phases of a sweep, and what starts one |
 //! | `pump` | which node sends next, and what an answer or a timeout leads to |
 //! | `discover`, `links` | who is there, and which links both ends agree on |
-//! | `lids`, `plan` | LIDs, routes, and what every port should hold |
+//! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
-//! | `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
+//! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
 //! | `activate` | arming and activating ports |
 //! | `traps`, `commands` | what others ask for |
 //! | `publish` | what readers see |
@@ -17,14 +17,17 @@
 mod activate;
 mod batch;
 mod commands;
+mod compare;
 mod confirm;
 mod discover;
 mod forwarding;
 mod learn;
 mod lids;
 mod links;
+mod needs;
 mod node;
 mod plan;
+mod plan_tables;
 mod program;
 mod publish;
 mod pump;

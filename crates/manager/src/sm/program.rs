@@ -3,17 +3,17 @@
 //! A stage goes through its items in a fixed order; `cursor` is the next one. Items that are
 //! already as they should be cost nothing.
 
-use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef, Tick};
+use weft_fabric::{PortNum, Tick};
 use weft_wire::Layout;
-use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
+use weft_wire::enums::PortState;
 use weft_wire::sm::{AttributeId, PortInfo, PortModifier, PortStateInfo, SwitchInfo};
 
 use super::Manager;
-use super::node::{NodeState, Stage, TABLE_KINDS};
-use super::settings::{Least, LinkPolicy};
+use super::compare::needs_comparison;
+use super::node::{Stage, TABLE_KINDS};
 use super::sweep::Gate;
 use super::tables::{Kind, TableId};
-use super::wanted::port::{Context, Place, first_difference, same_settings, to_set, wanted};
+use super::wanted::port::first_difference;
 use super::wanted::switch;
 
 /// Times that a stage starts over for a device that does not do as told.
@@ -45,95 +45,6 @@ impl Manager {
             state.enter(stage);
             self.make_ready(node);
         }
-    }
-
-    /// The port at the other end of a good link.
-    pub(super) fn peer(&self, node: u32, port: PortNum) -> Option<PortRef> {
-        self.plan.topology.peer(PortRef {
-            node: NodeId(node),
-            port,
-        })
-    }
-
-    /// What is confirmed of the port at the other end of a good link.
-    pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&NodeState, &PortInfo)> {
-        let peer = self.peer(node, port)?;
-        let state = self.nodes.get(peer.node.0 as usize)?;
-        state.port(peer.port).map(|info| (state, info))
-    }
-
-    /// PortInfo of a port as it should be, none for a port that the manager leaves alone.
-    pub(super) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
-        let state = &self.nodes[node as usize];
-        let held = state.port(port)?;
-        let neighbour = self.peer_info(node, port);
-        let place = match (state.is_switch(), port.0) {
-            (true, 0) => Place::Management,
-            (true, _) => Place::External,
-            (false, _) => Place::Hfi,
-        };
-        if place != Place::Management {
-            neighbour?;
-        }
-        let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
-        let policy = self.policy(state.is_switch(), neighbour.map(|(peer, _)| peer));
-        if !neighbour.is_none_or(|(_, far)| allows(policy, held, far)) {
-            return None;
-        }
-        let (lid, lmc) = match (place, self.peer(node, port)) {
-            (Place::External, Some(peer)) if faces_hfi => self.plan.lids[peer.node.0 as usize],
-            (Place::External, _) => (Lid(0), Lmc(0)),
-            _ => self.plan.lids[node as usize],
-        };
-        let guest = faces_hfi
-            && place == Place::External
-            && neighbour.is_some_and(|(_, far)| !far.mgmt_allowed);
-        let context = Context {
-            settings: &self.settings,
-            qos: self.plan.qos.as_ref()?,
-            sm_lid: self.plan.sm_lid(),
-            place,
-            lid,
-            lmc,
-            neighbour: neighbour.map(|(_, info)| info),
-            faces_guest: guest,
-            policy,
-        };
-        Some(wanted(held, &context))
-    }
-
-    fn policy(&self, is_switch: bool, peer: Option<&NodeState>) -> &LinkPolicy {
-        match is_switch && peer.is_none_or(NodeState::is_switch) {
-            true => &self.settings.switch_links,
-            false => &self.settings.hfi_links,
-        }
-    }
-
-    /// PortInfo to be written, none where the port holds it already.
-    fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
-        let wanted = self.wanted_port(node, port)?;
-        let held = self.nodes[node as usize].port(port)?;
-        (!same_settings(&wanted, held)).then(|| to_set(&wanted))
-    }
-
-    /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already.
-    fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
-        let state = &self.nodes[node as usize];
-        let wanted = self.wanted_table(node, port, kind);
-        match state.tables(port).ids[kind.index()] == wanted {
-            true => TableId::UNKNOWN,
-            false => wanted,
-        }
-    }
-
-    pub(super) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
-        let index = self.nodes[node as usize].port_index(port);
-        let tables = self
-            .plan
-            .tables
-            .get(node as usize)
-            .and_then(|ports| ports.get(index));
-        tables.map_or(TableId::UNKNOWN, |ids| ids[kind.index()])
     }
 
     /// Puts items into the batch until it is full.
@@ -209,20 +120,6 @@ impl Manager {
         }
     }
 
-    /// SwitchInfo of a switch as it should be.
-    pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
-        let held = self.nodes[node as usize].node.as_ref()?.switch?;
-        let routing = self.settings.routing.adaptive.as_ref();
-        Some(switch::wanted(
-            &held,
-            &self.settings.traffic,
-            self.plan.top,
-            routing,
-            self.wanted_groups(node).map(|groups| groups.groups.len()),
-            pause,
-        ))
-    }
-
     fn push_switch(&mut self, node: u32) -> Item {
         let state = &self.nodes[node as usize];
         let held = state.node.as_ref().and_then(|node| node.switch);
@@ -274,14 +171,6 @@ impl Manager {
             node.external_ports()
                 .all(|(_, port)| port.info.port_state <= PortState::INIT)
         })
-    }
-
-    /// The ports of a switch that have good links.
-    pub(super) fn linked_ports(&self, node: u32) -> impl Iterator<Item = PortNum> + use<> {
-        let good = self.nodes[node as usize].good_ports;
-        (1..=self.nodes[node as usize].num_ports())
-            .map(PortNum)
-            .filter(move |port| good.contains(*port))
     }
 
     /// One Set for all external ports where all need the same table.
@@ -384,34 +273,6 @@ impl Manager {
         fits.then_some(count)
     }
 
-    /// Reads the tables of ports that carry data already, to compare them with what they should be.
-    pub(super) fn next_comparison(&mut self, node: u32) -> bool {
-        self.start_batch(node, false);
-        let state = &self.nodes[node as usize];
-        let (first, count) = match state.is_switch() {
-            true => (0, u32::from(state.num_ports()) + 1),
-            false => (state.end_port().0, 1),
-        };
-        loop {
-            let cursor = self.nodes[node as usize].cursor;
-            if cursor >= TABLE_KINDS as u32 * count {
-                return !self.batch.is_empty();
-            }
-            let kind = Kind::ALL[(cursor / count) as usize];
-            let port = PortNum(first + (cursor % count) as u8);
-            let unknown =
-                self.nodes[node as usize].tables(port).ids[kind.index()] == TableId::UNKNOWN;
-            let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
-            if unknown && wanted && is_live(&self.nodes[node as usize], port) {
-                let modifier = kind.modifier(port, 1, false);
-                if !self.batch.get(kind.attribute(), modifier, kind.len()) {
-                    return true;
-                }
-            }
-            self.nodes[node as usize].cursor += 1;
-        }
-    }
-
     /// What follows a stage of writing that is done; says whether the node goes on at once.
     pub(super) fn after_writing(&mut self, now: Tick, node: u32) -> bool {
         let stage = self.nodes[node as usize].stage;
@@ -492,63 +353,4 @@ impl Manager {
         });
         found.unwrap_or_else(|| "its tables".to_owned())
     }
-
-    /// Whether a node has confirmed the LID that it is to have.
-    pub(super) fn has_its_lid(&self, node: u32) -> bool {
-        let state = &self.nodes[node as usize];
-        let held = state
-            .port(state.end_port())
-            .map(|info| (info.lid, info.lmc));
-        let wanted = self.plan.lids.get(node as usize).copied();
-        wanted.is_some_and(|(lid, _)| lid.0 != 0) && held == wanted
-    }
-}
-
-/// A port that was in use before this manager knew it.
-fn is_live(state: &NodeState, port: PortNum) -> bool {
-    state.port(port).is_some_and(|info| match port.0 {
-        0 => info.lid.0 != 0,
-        _ => info.port_state >= PortState::ARMED,
-    })
-}
-
-fn needs_comparison(state: &NodeState) -> bool {
-    let ports = state
-        .node
-        .as_deref()
-        .map(|node| node.ports())
-        .into_iter()
-        .flatten();
-    ports
-        .into_iter()
-        .any(|(port, _)| is_live(state, port) && state.tables(port).ids.contains(&TableId::UNKNOWN))
-}
-
-/// Whether a link may carry data.
-fn allows(policy: &LinkPolicy, a: &PortInfo, b: &PortInfo) -> bool {
-    let width = match policy.width {
-        Least::Any => 0,
-        Least::Supported => LinkWidth(a.link_width_supported.0 & b.link_width_supported.0).lanes(),
-        Least::Of(width) => width.lanes(),
-    };
-    let speed = match policy.speed {
-        Least::Any => 0,
-        Least::Supported => best(a.link_speed_supported.0 & b.link_speed_supported.0),
-        Least::Of(speed) => speed.lane_mbps(),
-    };
-    let lanes = a.link_width_active.lanes();
-    let dropped = lanes.saturating_sub(a.link_width_downgrade_tx_active.lanes());
-    lanes >= width
-        && a.link_speed_active.lane_mbps() >= speed
-        && dropped <= u32::from(policy.max_dropped_lanes)
-}
-
-/// The rate of a lane at the best speed of a set.
-fn best(speeds: u16) -> u32 {
-    let each = (0..16)
-        .map(|bit| speeds & 1 << bit)
-        .filter(|speed| *speed != 0);
-    each.map(|speed| LinkSpeed(speed).lane_mbps())
-        .max()
-        .unwrap_or(0)
 }

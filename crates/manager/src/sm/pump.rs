@@ -62,7 +62,7 @@ impl Manager {
         };
         match found.tag {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
-            Tag::Port => self.port_answered(now, &found, view),
+            Tag::Port => self.port_answered(now, view),
         }
     }
 
@@ -111,8 +111,8 @@ impl Manager {
                     state.cursor = state.cursor.min(cursor);
                 }
                 Verdict::Refused(code) => self.refused(now, node, cursor, set, part, code),
-                Verdict::Done if set => self.confirm(now, node, part),
-                Verdict::Done => self.learn(now, node, part),
+                Verdict::Done if set => self.confirm(node, part),
+                Verdict::Done => self.learn(node, part),
             }
         }
     }

@@ -69,7 +69,8 @@ fn an_answer_ends_its_request_once() {
 
 #[test]
 fn answers_that_do_not_fit_are_ignored() {
-    let wrong: [(&str, fn(&mut Vec<u8>)); 6] = [
+    type Change = fn(&mut Vec<u8>);
+    let wrong: [(&str, Change); 6] = [
         ("slot", |mad| mad[15] ^= 1),
         ("generation", |mad| mad[13] ^= 1),
         ("attribute", |mad| mad[17] ^= 1),

@@ -62,8 +62,8 @@ impl Settings {
             m_key: sm.mkey,
             election: Election {
                 sm_key: sm.sm_key,
-                priority: sm.election.priority.min(15) as u8,
-                elevated_priority: sm.election.elevated_priority.min(15) as u8,
+                priority: sm.election.priority.min(15),
+                elevated_priority: sm.election.elevated_priority.min(15),
             },
             lids: lids(instance)?,
             routing: routing(instance, &groups)?,
@@ -123,7 +123,7 @@ fn routing(
         engine,
         spine_first: sm.spine_first_routing,
         fat_tree: FatTree {
-            tier_count: u8::try_from(tree.tier_count).unwrap_or(u8::MAX),
+            tier_count: tree.tier_count,
             fis_on_same_tier: tree.fis_on_same_tier,
             core_switches: members(&tree.core_switches),
             route_last: members(&tree.route_last),

@@ -1,0 +1,58 @@
+//! Reading the tables of ports that were in use before this manager, to write only what differs.
+
+use weft_fabric::PortNum;
+use weft_wire::enums::PortState;
+
+use super::Manager;
+use super::node::{NodeState, TABLE_KINDS};
+use super::tables::{Kind, TableId};
+
+impl Manager {
+    /// Reads the tables of ports that carry data already, to compare them with what they should be.
+    pub(super) fn next_comparison(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let state = &self.nodes[node as usize];
+        let (first, count) = match state.is_switch() {
+            true => (0, u32::from(state.num_ports()) + 1),
+            false => (state.end_port().0, 1),
+        };
+        loop {
+            let cursor = self.nodes[node as usize].cursor;
+            if cursor >= TABLE_KINDS as u32 * count {
+                return !self.batch.is_empty();
+            }
+            let kind = Kind::ALL[(cursor / count) as usize];
+            let port = PortNum(first + (cursor % count) as u8);
+            let unknown =
+                self.nodes[node as usize].tables(port).ids[kind.index()] == TableId::UNKNOWN;
+            let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
+            if unknown && wanted && is_live(&self.nodes[node as usize], port) {
+                let modifier = kind.modifier(port, 1, false);
+                if !self.batch.get(kind.attribute(), modifier, kind.len()) {
+                    return true;
+                }
+            }
+            self.nodes[node as usize].cursor += 1;
+        }
+    }
+}
+
+/// A port that was in use before this manager knew it.
+fn is_live(state: &NodeState, port: PortNum) -> bool {
+    state.port(port).is_some_and(|info| match port.0 {
+        0 => info.lid.0 != 0,
+        _ => info.port_state >= PortState::ARMED,
+    })
+}
+
+pub(super) fn needs_comparison(state: &NodeState) -> bool {
+    let ports = state
+        .node
+        .as_deref()
+        .map(|node| node.ports())
+        .into_iter()
+        .flatten();
+    ports
+        .into_iter()
+        .any(|(port, _)| is_live(state, port) && state.tables(port).ids.contains(&TableId::UNKNOWN))
+}
