@@ -59,13 +59,13 @@ fn port_info() -> Vec<u8> {
     info.to_bytes()
 }
 
-#[library_benchmark(config = limit(1))]
+#[library_benchmark(config = limit(1_300))]
 #[bench::one(port_info())]
 fn port_info_decode(bytes: Vec<u8>) -> bool {
     black_box(PortInfo::decode(black_box(&bytes))).is_ok()
 }
 
-#[library_benchmark(config = limit(1))]
+#[library_benchmark(config = limit(800))]
 #[bench::one(PortInfo::default())]
 fn port_info_encode(info: PortInfo) -> [u8; PortInfo::LEN] {
     let mut bytes = [0; PortInfo::LEN];
@@ -73,7 +73,7 @@ fn port_info_encode(info: PortInfo) -> [u8; PortInfo::LEN] {
     bytes
 }
 
-#[library_benchmark(config = limit(1))]
+#[library_benchmark(config = limit(40))]
 #[bench::one([3; 64])]
 fn lft_block(bytes: [u8; 64]) -> bool {
     let block = LinearFdb::decode(black_box(&bytes));
@@ -86,14 +86,14 @@ fn lft_block(bytes: [u8; 64]) -> bool {
     decoded
 }
 
-#[library_benchmark(config = limit(1))]
-#[bench::fattree(tree(EngineKind::FatTree))]
-#[bench::shortestpath(tree(EngineKind::ShortestPath))]
+#[library_benchmark]
+#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(14_000_000))]
+#[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(17_400_000))]
 fn routing((topology, settings): (Topology, Settings)) -> bool {
     black_box(route(black_box(&topology), &settings)).is_ok()
 }
 
-#[library_benchmark(config = limit(1))]
+#[library_benchmark(config = limit(6_050_000))]
 #[bench::fattree(routed())]
 fn certificate((topology, routed): (Topology, Option<Routed>)) -> bool {
     let judge = |routed: &Routed| {
@@ -106,7 +106,7 @@ fn certificate((topology, routed): (Topology, Option<Routed>)) -> bool {
     routed.as_ref().is_some_and(judge)
 }
 
-#[library_benchmark(config = limit(1))]
+#[library_benchmark(config = limit(585_000))]
 #[bench::unchanged(routed())]
 fn diff((_, routed): (Topology, Option<Routed>)) -> usize {
     let blocks = |routed: &Routed| {

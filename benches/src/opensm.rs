@@ -42,6 +42,7 @@ pub fn ftree(topology: &Topology) -> Result<f64, Failure> {
     let mut opensm = Command::new("opensm")
         .args(["-R", "ftree", "-o", "-D", LOG_LEVEL, "-n", SMPS, "-f"])
         .arg(&log)
+        .current_dir(dir.path())
         .env("LD_PRELOAD", PRELOAD)
         .env("SIM_HOST", name(topology, first_host(topology)))
         .env("IBSIM_SOCKNAME", &socket)
