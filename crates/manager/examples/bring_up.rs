@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weft_emulator::io::{Input as ToFabric, Output as FromFabric};
+use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
 use weft_emulator::{Emulator, Options};
-use weft_fabric::{FabricSpec, PortNum, Tick, Topology};
+use weft_fabric::{FabricSpec, Guid, Node, PortNum, PortRef, Tick, Topology};
 use weft_manager::{Command, Event, Input, Manager, Output, Settings, SweepReport};
 
 /// Both sides, and how much time each of them took.
 struct Run {
     manager: Manager,
     emulator: Emulator,
-    own: (weft_fabric::Guid, PortNum),
+    own: (Guid, PortNum),
     started: Instant,
     in_manager: Duration,
     in_emulator: Duration,
@@ -139,6 +139,16 @@ fn peak_mib() -> u64 {
     kib.unwrap_or(0) / 1024
 }
 
+/// The last cable between two switches, none where there is none.
+fn last_cable(topology: &Topology) -> Option<(Guid, PortNum)> {
+    let is_switch = |end: PortRef| topology.node(end.node).is_some_and(Node::is_switch);
+    let (end, _) = topology
+        .links()
+        .filter(|(a, b)| is_switch(*a) && is_switch(*b))
+        .last()?;
+    Some((topology.node(end.node)?.guid(), end.port))
+}
+
 fn main() -> ExitCode {
     let spec = std::env::args()
         .nth(1)
@@ -154,6 +164,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let cable = last_cable(&topology);
     let Some(mut run) = Run::new(topology, Settings::default()) else {
         eprintln!("{spec} has no HFI");
         return ExitCode::FAILURE;
@@ -176,6 +187,16 @@ fn main() -> ExitCode {
     let report = run.sweep();
     let took = run.started.elapsed() - before;
     run.print("forced sweep of the unchanged fabric", &report, took);
+    if let Some((node, port)) = cable {
+        run.tell_emulator(ToFabric::Control(Control::LinkDown { node, port }));
+        let report = run.sweep();
+        let took = Duration::from_nanos(report.elapsed_ns);
+        run.print(
+            "sweep after one link between switches was cut",
+            &report,
+            took,
+        );
+    }
     println!("peak memory {} MiB", peak_mib());
     ExitCode::SUCCESS
 }

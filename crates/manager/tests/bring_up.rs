@@ -165,3 +165,19 @@ fn without_aggregates_the_fabric_comes_up_all_the_same() {
     world.walk_all();
     assert_eq!(world.forced_sweep().sets, 0);
 }
+
+/// The configuration that comes with this repository, as `weftd` reads it.
+#[test]
+fn the_shipped_configuration_brings_a_fabric_up() {
+    let text = include_str!("../../../config/opafm.xml");
+    let config = weft_config::check(text, "config/opafm.xml").config.unwrap();
+    let shipped = weft_manager::Settings::from_config(&config.instances[0]).unwrap();
+    for spec in ["fattree:32,radix=8", "swd06"] {
+        let mut world = World::new(spec, shipped.clone());
+        let report = world.sweep();
+        assert_eq!(report.unfinished, Vec::<String>::new(), "{spec}");
+        world.assert_all_active();
+        world.walk_all();
+        assert_eq!(world.forced_sweep().sets, 0, "{spec}");
+    }
+}
