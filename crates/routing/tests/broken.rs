@@ -175,7 +175,8 @@ fn a_group_that_leads_back_is_a_loop() {
     let straight = linear.egress(index(&topology, core), lid).unwrap();
     let mut fdb = vec![0xFF; 64];
     fdb[lid.0 as usize] = 0;
-    let mut switches = vec![Arc::new(SwitchPortGroups::default()); topology.switches().len()];
+    let empty = |_: &NodeId| Arc::new(SwitchPortGroups::default());
+    let mut switches: Vec<_> = topology.switches().iter().map(empty).collect();
     let group = |ports: &[PortNum]| {
         Arc::new(SwitchPortGroups {
             groups: vec![ports.iter().copied().collect::<PortMask>()],
