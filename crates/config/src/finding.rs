@@ -65,7 +65,7 @@ rules! {
     NoEffect, true;
     /// An attribute, a DTD, text between elements, or blanks around a word: nothing of the kind has a meaning here.
     StrictXml, true;
-    /// A number with a sign, or with a blank inside, which the vendor reads as something else.
+    /// A number with a sign, with a blank inside, or hexadecimal where it may not be: the vendor reads it as something else.
     StrictForm, true;
     /// A section that stands twice in one place: its second copy is not read.
     StrictTwice, true;

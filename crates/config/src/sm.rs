@@ -30,8 +30,8 @@ use crate::section::{Also, One, Opt, Sub, Whole, section};
 use crate::shared::{Election, Logging, Ssl, Startup};
 use crate::syntax::{
     GuidNumber, Named, PKeyText, Text, bits32, flag, keyword, keywords, lifetime, lifetime_code,
-    millis, minutes, named, percent_number, seconds, signed32, timeout, timeout_code, u8s, u32s,
-    u64s,
+    millis, minutes, named, percent_number, seconds, signed32, strict_flag, timeout, timeout_code,
+    u8s, u32s, u64s,
 };
 use crate::value::{Percent, TimeExponent};
 
@@ -185,7 +185,7 @@ section! {
         /// How LIDs are given out.
         lid_strategy: LidStrategy = LidStrategy::default(), "LidStrategy" => One(keyword());
         /// Whether the provider of path records on hosts is in use; needs `LidStrategy` topology.
-        dsap_in_use: bool = false, "DsapInUse" => One(flag());
+        dsap_in_use: bool = false, "DsapInUse" => One(strict_flag());
         /// How many leading bits of a 32-bit LID mark multicast.
         multicast_mask: u32 = 4, "MulticastMask" => One(u32s().within(1, 7));
         /// Whether all routes are computed anew in each sweep that finds a change.
@@ -259,7 +259,7 @@ section! {
         /// How long the first answer may take; later ones may take longer, up to `RespTimeout`.
         min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
         /// How long all answers of one sweep may be late together.
-        cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds());
+        cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds().strictly(0, u32::MAX as u64 - 1));
         /// After how many failed devices a sweep is given up; 0 never.
         sweep_errors_threshold: u32 = 8, "SweepErrorsThreshold" => One(u32s());
         /// After how many sweeps in a row that were given up one is finished.
@@ -275,7 +275,7 @@ section! {
         /// What is done.
         mc_dos_action: McDosAction = McDosAction::default(), "McDosAction" => One(MC_DOS_ACTION);
         /// How long a device that does not answer is kept.
-        non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds());
+        non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds().strictly(0, u32::MAX as u64 - 1));
         /// For how many sweeps it is kept.
         non_resp_max_count: u32 = 3, "NonRespMaxCount" => One(u32s());
         /// How many appearances and disappearances one sweep logs; 0 all.

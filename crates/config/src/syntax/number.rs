@@ -421,6 +421,7 @@ impl Syntax for Steps {
         if let Some(number) = self.word(text) {
             return Ok(number);
         }
+        refuse_sign(text)?;
         if text.is_empty() || !text.bytes().all(|digit| digit.is_ascii_digit()) {
             return Err(Problem::form(format!(
                 "`{}` is neither a number nor one of the words",
@@ -608,6 +609,12 @@ impl Syntax for CoreLimitText {
             Some(b'G' | b'g') => (&text[..text.len() - 1], Some(1 << 30)),
             _ => (text, None),
         };
+        if digits.starts_with("0x") {
+            return Err(Problem::new(
+                Rule::StrictForm,
+                format!("`{}` is hexadecimal", shown(text)),
+            ));
+        }
         refuse_sign(digits)?;
         if digits.trim_ascii_end() != digits {
             return Err(Problem::new(
@@ -642,6 +649,10 @@ impl Syntax for CoreLimitText {
 
     fn allowed(&self) -> String {
         "bytes, with K, M or G; below 8192 megabytes; or unlimited".to_owned()
+    }
+
+    fn may_be_empty(&self) -> bool {
+        true
     }
 }
 
