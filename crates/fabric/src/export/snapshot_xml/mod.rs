@@ -72,7 +72,9 @@ impl<W: Write> Writer<'_, W> {
              bfrctrl=\"0\" downports=\"{down}\" options=\"\">"
         )?;
         writeln!(self.out, "<Nodes>")?;
-        for (id, node) in snapshot.topology.nodes() {
+        let mut nodes: Vec<_> = snapshot.topology.nodes().collect();
+        nodes.sort_by_key(|(_, node)| node.guid());
+        for (id, node) in nodes {
             self.node(id, node)?;
         }
         writeln!(self.out, "</Nodes>\n<SMs>")?;
