@@ -1,0 +1,8 @@
+//! Many datagrams, one after the other, for the agents of an emulated fabric.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    weft_emulator::fuzz::fuzz_conversation(input);
+});
