@@ -52,8 +52,10 @@ fn judge_routes(file: &Path, snapshot: &Snapshot, what: &str) -> Option<()> {
 fn judge_credit_loops(file: &Path, snapshot: &Snapshot, what: &str) -> Option<()> {
     let text = opareport(file, &["-o", "validatecreditloops"])?;
     let free = "Routes are deadlock free (No credit loops detected)";
+    // Without a switch there is nothing that opareport could say of loops.
+    let no_loop = text.contains(free) || snapshot.topology.switches().is_empty();
     assert!(
-        text.contains(free) && text.contains(" 0 incomplete routes"),
+        no_loop && text.contains(" 0 incomplete routes"),
         "{what}:\n{text}"
     );
     Some(())
