@@ -6,10 +6,14 @@ use weft_lab::campaign::bring_up;
 
 const SEEDS: u64 = 256;
 
+/// Seeds beyond those that once broke a rule: a write that arrived twice, a silent switch between
+/// the two steps of a change, tables left by a sweep that was cut off.
+const ONCE_BROKEN: [u64; 4] = [579, 733, 778, 1621];
+
 #[test]
 fn bring_up_holds_its_rules_for_every_seed() {
     let mut failed = Vec::new();
-    for seed in 0..SEEDS {
+    for seed in (0..SEEDS).chain(ONCE_BROKEN) {
         let outcome = bring_up::run(seed).unwrap();
         if !outcome.breaches.is_empty() {
             failed.push(outcome.describe(bring_up::EVENTS_SHOWN));
@@ -17,7 +21,7 @@ fn bring_up_holds_its_rules_for_every_seed() {
     }
     assert!(
         failed.is_empty(),
-        "{} of {SEEDS} seeds failed:\n{}",
+        "{} seeds failed:\n{}",
         failed.len(),
         failed.join("\n")
     );

@@ -38,6 +38,9 @@ impl Manager {
         for state in &mut self.nodes {
             state.failed = false;
             state.bounced_ports = PortMask::EMPTY;
+            if std::mem::take(&mut state.doubtful) {
+                state.forget_tables();
+            }
             state.stage = Stage::Idle;
         }
         let own = &mut self.nodes[0];

@@ -187,6 +187,8 @@ pub(crate) struct NodeState {
     pub failed: bool,
     /// Times that this stage started over because a device did not do as told.
     pub repeats: u32,
+    /// Its tables may hold something else than it has confirmed; the next sweep reads them again.
+    pub doubtful: bool,
     /// Its agent does not know Aggregate.
     pub single: bool,
     /// Its key, where another than the manager's is set.
@@ -225,6 +227,7 @@ impl NodeState {
             queued: false,
             failed: false,
             repeats: 0,
+            doubtful: false,
             single: false,
             m_key: None,
             round_trip: RoundTrip::default(),

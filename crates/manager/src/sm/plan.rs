@@ -7,12 +7,11 @@ use weft_fabric::{
     Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyBuilder,
 };
 use weft_routing::{FatTreeSettings, Routed, Tables, Transition, certify_transition, route};
-use weft_wire::enums::PortState;
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::lids::{EndPort, store};
-use super::node::{Lft, TABLE_KINDS};
+use super::node::{Lft, NodeState, TABLE_KINDS};
 use super::settings::members::{Candidate, Members};
 use super::tables::TableId;
 use super::wanted::qos::Qos;
@@ -207,7 +206,7 @@ impl Manager {
         };
         let new = Arc::clone(routed.linear());
         let groups = Arc::clone(routed.groups());
-        if self.is_forwarding() && self.differs(&new) {
+        if self.holds_tables() && self.differs(&new) {
             let old = self.confirmed_tables();
             let held = Tables {
                 linear: &old,
@@ -235,15 +234,13 @@ impl Manager {
         self.plan.steps.push(new);
     }
 
-    /// Whether packets may be under way between switches.
-    fn is_forwarding(&self) -> bool {
-        self.nodes.iter().any(|state| {
-            let active = |node: &Node| {
-                node.external_ports()
-                    .any(|(_, port)| port.info.port_state == PortState::ACTIVE)
-            };
-            state.is_switch() && state.node.as_deref().is_some_and(active)
-        })
+    /// Whether any switch holds a table; one of which nothing is known has none in use. Links need
+    /// not carry data yet: traps are routed by LID over links that are up.
+    fn holds_tables(&self) -> bool {
+        let held = |state: &NodeState| !matches!(state.lft, Lft::Unknown);
+        self.nodes
+            .iter()
+            .any(|state| state.is_switch() && held(state))
     }
 
     fn differs(&self, new: &LinearTables) -> bool {

@@ -8,13 +8,14 @@ use weft_wire::header::{class, method, status};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
+use weft_wire::sm::aggregate::segments;
 use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
-use super::node::Stage;
+use super::node::{NodeState, Stage};
 use super::transactions::{Answered, Expired, Target};
 use super::{Manager, SILENT_MAX, Tag};
-use crate::io::{Event, Output};
+use crate::io::{Event, Output, SweepReason};
 
 /// A subnet management datagram for the node at the end of a directed route.
 pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
@@ -27,6 +28,26 @@ pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
         src_qp: 0,
         mad,
     }
+}
+
+/// Whether a datagram carries a table; other attributes are read in every sweep anyway.
+fn is_about_tables(view: &SmpView<'_>) -> bool {
+    let is_table = |attribute| {
+        !matches!(
+            attribute,
+            AttributeId::NODE_INFO
+                | AttributeId::NODE_DESCRIPTION
+                | AttributeId::SWITCH_INFO
+                | AttributeId::PORT_INFO
+                | AttributeId::PORT_STATE_INFO
+        )
+    };
+    if view.attribute() != AttributeId::AGGREGATE {
+        return is_table(view.attribute());
+    }
+    let count = (view.header.attribute_modifier & 0xFF) as usize;
+    let mut parts = segments(view.payload, count).flatten();
+    parts.any(|part| is_table(part.attribute))
 }
 
 impl Manager {
@@ -58,11 +79,27 @@ impl Manager {
         };
         let Some(found) = found else {
             self.totals.stray += 1;
+            self.stray(now, view);
             return;
         };
         match found.tag {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
             Tag::Port => self.port_answered(now, view),
+        }
+    }
+
+    /// An answer that nobody waits for may be to a write that arrived twice, the second time after
+    /// a later one: what the node's tables hold is read again.
+    fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
+        let Some(route) = view.directed.filter(|_| is_about_tables(view)) else {
+            return;
+        };
+        let hops = usize::from(view.header.hop_count);
+        let path = route.initial_path.iter().skip(1).take(hops);
+        let came = |state: &&mut NodeState| path.clone().eq(state.path.iter().map(|port| &port.0));
+        if let Some(state) = self.nodes.iter_mut().find(came) {
+            state.doubtful = true;
+            self.request_sweep(now, SweepReason::Unfinished);
         }
     }
 

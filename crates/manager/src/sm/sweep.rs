@@ -82,11 +82,11 @@ impl Manager {
         first.or(self.sweep.next.map(|(at, _)| at)).filter(|_| idle)
     }
 
-    /// Asks for a sweep: now, or after the one under way. Traps wait until the hold-down time since
-    /// the last sweep's start is over.
+    /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
+    /// hold-down time since the last sweep's start is over.
     pub(super) fn request_sweep(&mut self, now: Tick, reason: SweepReason) {
         let at = match reason {
-            SweepReason::Trap if self.sweep.number > 0 => {
+            SweepReason::Trap | SweepReason::Unfinished if self.sweep.number > 0 => {
                 now.max(self.sweep.started + self.settings.sweeps.trap_hold_down)
             }
             _ => now,
