@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use weft_emulator::Options as EmulatorOptions;
-use weft_fabric::{Lmc, Tick};
+use weft_emulator::io::Control;
+use weft_fabric::{Guid, Lmc, Node, PortRef, Tick, Topology};
 use weft_lab::{NoTap, World};
 use weft_manager::io::{Command, Event, SweepReport};
 use weft_manager::sm::Settings;
@@ -44,6 +45,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "re-sweep ms",
         "datagrams",
         "Sets",
+        "lost link ms",
+        "datagrams",
+        "Sets",
         "peak MiB",
     ]);
     let wanted = |(hosts, _): &(u64, u8)| options.hosts.is_none_or(|only| only == *hosts);
@@ -66,6 +70,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             millis(best.again_s),
             best.again.sent.to_string(),
             best.again.sets.to_string(),
+            millis(best.lost_s),
+            best.lost.sent.to_string(),
+            best.lost.sets.to_string(),
             peak_mib().to_string(),
         ]);
     }
@@ -78,6 +85,8 @@ struct Measured {
     first: SweepReport,
     again_s: f64,
     again: SweepReport,
+    lost_s: f64,
+    lost: SweepReport,
 }
 
 fn measure(hosts: u64, radix: u8, lmc: u8) -> Result<Measured, Failure> {
@@ -98,12 +107,28 @@ fn measure(hosts: u64, radix: u8, lmc: u8) -> Result<Measured, Failure> {
     }
     world.command(Command::Sweep);
     let (again_s, again) = timed(|| sweep(&mut world));
+    if let Some(cut) = link_between_switches(&world.snapshot().topology) {
+        world.control(cut)?;
+    }
+    let (lost_s, lost) = timed(|| sweep(&mut world));
     Ok(Measured {
         first_s,
         first,
         again_s,
         again: again?,
+        lost_s,
+        lost: lost?,
     })
+}
+
+/// Cuts the first link between two switches.
+fn link_between_switches(topology: &Topology) -> Option<Control> {
+    let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
+    let mut links = topology.links();
+    let (end, _) = links.find(|(a, b)| is_switch(a) && is_switch(b))?;
+    let node = topology.node(end.node).map(Node::guid)?;
+    let port = end.port;
+    Some(Control::LinkDown { node, port })
 }
 
 /// Runs until a sweep has ended.

@@ -144,8 +144,8 @@ const FABRICS: [&str; 9] = [
     "pgft:2;4,6;1,2;1,3",
     "pgft:3;3,3,4;1,3,3;1,1,1",
     "pgft:3;4,2,2;1,2,2;1,2,1",
-    "swd06:hosts=48",
-    "swd24:hosts=96",
+    "swd06:hosts=8",
+    "swd24:hosts=2",
 ];
 
 #[test]
