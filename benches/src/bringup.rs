@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use weft_emulator::Options as EmulatorOptions;
 use weft_emulator::io::Control;
-use weft_fabric::{Guid, Lmc, Node, PortRef, Tick, Topology};
+use weft_fabric::{Lmc, Node, PortRef, Tick, Topology};
 use weft_lab::{NoTap, World};
 use weft_manager::io::{Command, Event, SweepReport};
 use weft_manager::sm::Settings;
