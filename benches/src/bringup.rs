@@ -131,24 +131,22 @@ fn link_between_switches(topology: &Topology) -> Option<Control> {
     Some(Control::LinkDown { node, port })
 }
 
-/// Runs until a sweep has ended.
+/// Runs until a sweep has ended, and not a moment longer.
 fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
     loop {
-        let more = world.step(Tick(u64::MAX))?;
-        let ended = world
-            .take_events()
-            .into_iter()
-            .find_map(|(_, event)| match event {
-                Event::SweepEnded(report) => Some(report),
-                _ => None,
-            });
-        match ended {
-            Some(report) => return Ok(report),
-            None if more => {}
-            None => {
-                let why = "nothing is left to do, and no sweep has ended".to_owned();
-                return Err(Failure::BringUp { hosts: 0, why });
-            }
+        let mut more = world.step(world.now())?;
+        let events = world.take_events().into_iter();
+        let ended = events.filter_map(|(_, event)| match event {
+            Event::SweepEnded(report) => Some(report),
+            _ => None,
+        });
+        if let Some(report) = ended.last() {
+            return Ok(report);
+        }
+        more = more || world.step(Tick(u64::MAX))?;
+        if !more {
+            let why = "nothing is left to do, and no sweep has ended".to_owned();
+            return Err(Failure::BringUp { hosts: 0, why });
         }
     }
 }
