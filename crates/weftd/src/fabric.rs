@@ -100,5 +100,6 @@ fn topology(text: &str) -> Result<Topology, DaemonError> {
     let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
     let snapshot = weft_fabric::import::import_fabric(&bytes);
     let snapshot = snapshot.map_err(|error| refuse(error.to_string()))?;
-    Ok(Topology::clone(&snapshot.topology))
+    // What was recorded of a running fabric is left: the emulated one has just been switched on.
+    weft_fabric::powered_on::restart(&snapshot.topology).map_err(|error| refuse(error.to_string()))
 }
