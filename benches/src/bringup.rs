@@ -136,11 +136,11 @@ fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
     loop {
         let mut more = world.step(world.now())?;
         let events = world.take_events().into_iter();
-        let ended = events.filter_map(|(_, event)| match event {
+        let mut ended = events.filter_map(|(_, event)| match event {
             Event::SweepEnded(report) => Some(report),
             _ => None,
         });
-        if let Some(report) = ended.last() {
+        if let Some(report) = ended.next_back() {
             return Ok(report);
         }
         more = more || world.step(Tick(u64::MAX))?;
