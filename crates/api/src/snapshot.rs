@@ -224,6 +224,7 @@ impl Assembler {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
+            multicast: Arc::default(),
             sms: self.sms,
         })
     }

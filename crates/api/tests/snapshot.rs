@@ -42,6 +42,7 @@ fn snapshot(spec: &str) -> Arc<Snapshot> {
         groups: Arc::new(PortGroupTables {
             switches: (0..switches).map(|n| Arc::new(groups(n))).collect(),
         }),
+        multicast: Arc::default(),
         sms: vec![sm],
     })
 }

@@ -9,6 +9,7 @@ pub mod delta;
 pub mod export;
 pub mod generate;
 pub mod import;
+pub mod multicast;
 pub mod powered_on;
 pub mod snapshot;
 pub mod tables;
@@ -18,6 +19,7 @@ pub mod upward;
 
 pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
+pub use multicast::MulticastTables;
 pub use snapshot::{SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};
 pub use time::Tick;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weft_wire::enums::SmState;
 use weft_wire::id::{Guid, Lid};
 
+use crate::multicast::MulticastTables;
 use crate::tables::{LinearTables, PortGroupTables};
 use crate::topology::{PortRef, Topology};
 
@@ -40,6 +41,8 @@ pub struct Snapshot {
     pub linear: Arc<LinearTables>,
     /// Adaptive-routing groups, confirmed by the switches.
     pub groups: Arc<PortGroupTables>,
+    /// Multicast forwarding tables, confirmed by the switches.
+    pub multicast: Arc<MulticastTables>,
     /// The subnet managers.
     pub sms: Vec<SmRecord>,
 }

@@ -260,6 +260,7 @@ impl<T: Tap> World<T> {
                 Output::Publish(_) => {}
                 Output::Persist(bytes) => self.stored = Some(bytes),
                 Output::Event(event) => self.events.push((self.now, event)),
+                Output::Notice(_) => {}
                 Output::Reply { id, result } => {
                     self.replies.insert(id, result);
                 }

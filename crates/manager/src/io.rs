@@ -7,6 +7,8 @@ use thiserror::Error;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot};
 use weft_wire::packet::Packet;
 
+use crate::multicast::MulticastLid;
+
 /// What the manager is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Input {
@@ -21,6 +23,9 @@ pub enum Input {
         /// What is asked.
         command: Command,
     },
+    /// Who is in which multicast group, all groups, in order of their LIDs; in place of what was
+    /// told before.
+    Multicast(Vec<MulticastLid>),
 }
 
 /// What somebody may ask for.
@@ -59,6 +64,9 @@ pub enum Output {
     Persist(Vec<u8>),
     /// Something happened that people want to know.
     Event(Event),
+    /// A trap of a device, or a notice of the manager itself, for those who subscribed to it at
+    /// subnet administration: the common part and the class data as on the wire.
+    Notice(Vec<u8>),
     /// The answer to a command.
     Reply {
         /// The command's number.

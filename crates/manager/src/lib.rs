@@ -5,10 +5,12 @@
 //! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
 
 pub mod io;
+pub mod multicast;
 pub mod sm;
 
 pub use io::{
     Command, CommandError, Event, Input, Output, PortAction, Reply, SweepPhase, SweepReason,
     SweepReport,
 };
+pub use multicast::MulticastLid;
 pub use sm::{AttributeCount, Manager, Settings, Status};

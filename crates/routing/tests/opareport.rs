@@ -64,6 +64,7 @@ fn judged(
         topology: Arc::new(topology.clone()),
         linear: Arc::new(linear.clone()),
         groups: Arc::new(groups.clone()),
+        multicast: Arc::default(),
         sms: Vec::new(),
     };
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -252,6 +252,7 @@ impl Engine {
                     self.persist.send_replace(Some(bytes));
                 }
                 Output::Event(event) => self.event(event),
+                Output::Notice(_) => {}
                 Output::Reply { id, result } => self.reply(id, result),
             }
         }

@@ -32,6 +32,7 @@ impl Delta {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
+            multicast: Arc::clone(&from.multicast),
             sms,
         })
     }

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use weft_fabric::{Guid, Snapshot, Tick};
 
 use crate::io::{Event, Input, Output};
+use crate::multicast::MulticastLid;
 use batch::Batch;
 use lids::LidMap;
 use node::NodeState;
@@ -108,6 +109,8 @@ pub struct Manager {
     snapshot: Arc<Snapshot>,
     totals: Totals,
     commands: commands::Commands,
+    /// Who is in which multicast group.
+    multicast: Vec<MulticastLid>,
 }
 
 impl Manager {
@@ -134,6 +137,7 @@ impl Manager {
             snapshot: Arc::default(),
             totals: Totals::default(),
             commands: commands::Commands::default(),
+            multicast: Vec::new(),
         };
         if let Some(stored) = stored {
             manager.load_lids(stored);
@@ -160,6 +164,7 @@ impl Manager {
             Input::Tick => {}
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
+            Input::Multicast(groups) => self.multicast = groups,
         }
         self.expire(now);
         self.start_due_sweep(now);

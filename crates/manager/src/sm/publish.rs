@@ -44,6 +44,7 @@ impl Manager {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
+            multicast: Arc::clone(&before.multicast),
             sms,
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));

@@ -133,6 +133,7 @@ impl World {
             Output::Publish(_) => self.published += 1,
             Output::Persist(bytes) => self.persisted = Some(bytes),
             Output::Event(event) => self.events.push(event),
+            Output::Notice(_) => {}
             Output::Reply { id, result } => self.replies.push((id, result)),
         }
     }

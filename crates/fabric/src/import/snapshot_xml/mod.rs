@@ -150,6 +150,7 @@ impl<'a> Import<'a> {
             topology: Arc::new(build(self.nodes)?),
             linear: Arc::new(LinearTables::new(self.linear)),
             groups: Arc::new(PortGroupTables { switches: groups }),
+            multicast: Arc::default(),
             sms,
         })
     }
