@@ -28,12 +28,14 @@ impl Manager {
         let topology = self.confirmed_topology();
         let linear = self.confirmed_tables();
         let groups = self.confirmed_groups();
+        let multicast = self.confirmed_multicast();
         let sms = self.sm_records();
         let before = &self.snapshot;
         let same = before.generation > 0
             && same_topology(&before.topology, &topology)
             && same_tables(&before.linear, &linear)
             && *before.groups == groups
+            && *before.multicast == multicast
             && same_sms(&before.sms, &sms);
         if same {
             return;
@@ -44,7 +46,7 @@ impl Manager {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
-            multicast: Arc::clone(&before.multicast),
+            multicast: Arc::new(multicast),
             sms,
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));

@@ -204,15 +204,19 @@ impl Manager {
     fn next_request(&mut self, node: u32) -> bool {
         match self.nodes[node as usize].stage {
             Stage::Idle | Stage::Ready => false,
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.next_discovery(node)
-            }
+            Stage::Identify
+            | Stage::Rearm
+            | Stage::States
+            | Stage::Ports
+            | Stage::ReadTable
+            | Stage::ReadMulticast => self.next_discovery(node),
             Stage::Compare => self.next_comparison(node),
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
             Stage::WriteTable => self.next_table_write(node),
             Stage::WriteGroups => self.next_group_write(node),
             Stage::Resume => self.next_resume(node),
+            Stage::WriteMulticast => self.next_multicast_write(node),
             Stage::Arm => self.next_arm(node),
             Stage::Activate => self.next_activation(node),
         }

@@ -77,7 +77,7 @@ impl Sweep {
 impl Manager {
     /// When the next sweep begins, none during a sweep.
     pub(super) fn sweep_due(&self) -> Option<Tick> {
-        let idle = self.sweep.phase.is_none();
+        let idle = self.sweep.phase.is_none() && !self.is_updating();
         let first = (!self.sweep.ever).then_some(Tick(0));
         first.or(self.sweep.next.map(|(at, _)| at)).filter(|_| idle)
     }
@@ -159,7 +159,7 @@ impl Manager {
                 }
             }
             Some(_) => self.end_sweep(now),
-            None => return false,
+            None => return self.advance_update(now),
         }
         true
     }
@@ -226,9 +226,20 @@ impl Manager {
                 self.sweep.gate = Gate::Resume;
                 self.let_go(Stage::Resume);
             }
+            Gate::Tables | Gate::Resume if self.has_last_step() => {
+                if !self.take_multicast_step() {
+                    return false;
+                }
+                self.let_go(Stage::WriteMulticast);
+            }
             _ => return false,
         }
         true
+    }
+
+    /// Whether the linear tables that are being written are those that are to stay.
+    fn has_last_step(&self) -> bool {
+        self.sweep.step + 1 == self.plan.steps.len()
     }
 
     /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
@@ -315,9 +326,12 @@ impl Manager {
     pub(super) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
         match self.nodes[node as usize].stage {
             Stage::Idle | Stage::Ready => false,
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.after_discovery(now, node)
-            }
+            Stage::Identify
+            | Stage::Rearm
+            | Stage::States
+            | Stage::Ports
+            | Stage::ReadTable
+            | Stage::ReadMulticast => self.after_discovery(now, node),
             Stage::WriteGroups => {
                 self.after_groups(node);
                 self.after_writing(now, node)
@@ -330,9 +344,12 @@ impl Manager {
     /// A node has given up its work of this sweep.
     pub(super) fn gave_up(&mut self, now: Tick, node: u32, during: Stage) {
         match during {
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.lost_in_discovery(now, node);
-            }
+            Stage::Identify
+            | Stage::Rearm
+            | Stage::States
+            | Stage::Ports
+            | Stage::ReadTable
+            | Stage::ReadMulticast => self.lost_in_discovery(now, node),
             _ => {
                 // What was written and not confirmed may hold or not: it is read again.
                 let state = &mut self.nodes[node as usize];
