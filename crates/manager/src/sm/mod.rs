@@ -12,7 +12,7 @@
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | arming and activating ports |
 //! | `traps`, `commands` | what others ask for |
-//! | `publish` | what readers see |
+//! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
 
 mod activate;
@@ -29,6 +29,7 @@ mod mft;
 mod multicast;
 mod needs;
 mod node;
+mod notices;
 mod plan;
 mod plan_tables;
 mod program;
@@ -117,6 +118,7 @@ pub struct Manager {
     multicast: Option<Vec<MulticastLid>>,
     /// Whether the switches have what it asks for.
     update: multicast::Update,
+    lately: notices::Lately,
 }
 
 impl Manager {
@@ -145,6 +147,7 @@ impl Manager {
             commands: commands::Commands::default(),
             multicast: None,
             update: multicast::Update::default(),
+            lately: notices::Lately::default(),
         };
         if let Some(stored) = stored {
             manager.load_lids(stored);

@@ -25,6 +25,7 @@ impl Manager {
         };
         self.totals.traps += 1;
         self.repress(packet, view);
+        self.pass_on(now, &notice, view.header.transaction_id, view.payload);
         let trap = notice.trap();
         let what = match &trap {
             Some(trap) => Trap::name(trap.number()).map_or_else(
