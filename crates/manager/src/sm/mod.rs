@@ -31,7 +31,7 @@ mod plan_tables;
 mod program;
 mod publish;
 mod pump;
-mod rtt;
+pub(crate) mod rtt;
 pub mod settings;
 mod status;
 mod sweep;
