@@ -62,6 +62,9 @@ impl Manager {
             lmc,
             neighbour: neighbour.map(|(_, info)| info),
             faces_guest: guest,
+            // Only ports that are to check keys get a table of keys.
+            enforces: place == Place::External
+                && self.wanted_table(node, port, Kind::PKeys) != TableId::UNKNOWN,
             policy,
         };
         Some(wanted(held, &context))
