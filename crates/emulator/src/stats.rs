@@ -1,6 +1,6 @@
 //! How many requests the agents have handled.
 
-use weft_fabric::NodeId;
+use weft_fabric::{NodeId, Tick};
 use weft_wire::sm::AttributeId;
 
 /// Gets and Sets of each attribute that each node's agent handled, those inside aggregates
@@ -11,6 +11,10 @@ pub struct Stats {
     counts: Vec<u32>,
     /// Place in [`AttributeId::ALL`] by the attribute's number.
     places: [u8; 256],
+    datagrams: u64,
+    first_at_switch: Option<Tick>,
+    last: Option<Tick>,
+    last_set: Option<Tick>,
 }
 
 const UNKNOWN: u8 = u8::MAX;
@@ -28,7 +32,44 @@ impl Stats {
         Self {
             counts: vec![0; nodes * PER_NODE],
             places,
+            datagrams: 0,
+            first_at_switch: None,
+            last: None,
+            last_set: None,
         }
+    }
+
+    /// Counts a datagram of subnet management that an agent has answered.
+    pub(crate) fn answered(&mut self, now: Tick, at_switch: bool, set: bool) {
+        self.datagrams += 1;
+        self.last = Some(now);
+        if at_switch {
+            self.first_at_switch.get_or_insert(now);
+        }
+        if set {
+            self.last_set = Some(now);
+        }
+    }
+
+    /// Datagrams of subnet management that agents have answered; an aggregate is one.
+    pub fn datagrams(&self) -> u64 {
+        self.datagrams
+    }
+
+    /// When a switch was asked first: that is when the first sweep began, as programs look at their
+    /// own host only before it.
+    pub fn first_at_switch(&self) -> Option<Tick> {
+        self.first_at_switch
+    }
+
+    /// When the last datagram was answered.
+    pub fn last(&self) -> Option<Tick> {
+        self.last
+    }
+
+    /// When the last Set was answered.
+    pub fn last_set(&self) -> Option<Tick> {
+        self.last_set
     }
 
     pub(crate) fn count(&mut self, node: NodeId, attribute: AttributeId, set: bool) {

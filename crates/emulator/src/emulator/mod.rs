@@ -357,8 +357,13 @@ impl Emulator {
             pma::answer(&mut self.network, asked, &mut packet.mad)
         } else {
             let lease = &mut agent.lease;
-            let mad = &mut packet.mad;
-            sma::answer(&mut self.network, asked, lease, &mut self.stats, mad)
+            let (mad, is_switch) = (&mut packet.mad, device.is_switch());
+            let set = mad.get(at::METHOD) == Some(&method::SET);
+            let answered = sma::answer(&mut self.network, asked, lease, &mut self.stats, mad);
+            if answered.is_some() {
+                self.stats.answered(self.now, is_switch, set);
+            }
+            answered
         };
         let end = self.network.end_port(at);
         if answered.is_some() {
