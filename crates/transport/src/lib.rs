@@ -1,13 +1,15 @@
 //! How a management datagram travels between a program and the fabric.
 //!
 //! A program holds a [`Connection`]: datagrams of one HFI port, in batches, both ways. Its other
-//! end is an [`Endpoint`] in the same process, or a socket that [`connect`] has opened. What goes
+//! end is an [`Endpoint`] in the same process, a socket that [`connect`] has opened, or an HFI of
+//! this machine ([`umad::open`]). What goes
 //! over a socket is [`frame`]s.
 
 pub mod address;
 pub mod client;
 pub mod connection;
 pub mod frame;
+pub mod umad;
 
 pub use address::{Address, AddressError};
 pub use client::{ConnectError, connect, request_control};

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 use weft_config::{Checked, Finding, check};
+use weft_fabric::Guid;
 use weft_manager::sm::Settings;
+use weft_transport::umad::PortSpec;
 
 use crate::args::Args;
 use crate::error::DaemonError;
@@ -28,6 +30,8 @@ pub(crate) struct Source {
 pub(crate) struct Usable {
     pub(crate) settings: Settings,
     pub(crate) in_force: InForce,
+    /// The HFI port of this machine that the instance is for.
+    pub(crate) port: PortSpec,
 }
 
 /// What came of reading the file.
@@ -110,12 +114,28 @@ impl Source {
             effective: config.effective_xml(),
             instance: instance.shared.name.clone(),
         };
-        Ok(Usable { settings, in_force })
+        let port = port_of(&instance.shared);
+        Ok(Usable {
+            settings,
+            in_force,
+            port,
+        })
     }
 }
 
 fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
     Settings::from_config(instance).map_err(|error| error.to_string())
+}
+
+/// `<PortGUID>` where it is given, else `<Hfi>` and `<Port>`.
+fn port_of(shared: &weft_config::Shared) -> PortSpec {
+    match shared.port_guid {
+        Guid(0) => PortSpec::Number {
+            hfi: shared.hfi,
+            port: u8::try_from(shared.port).unwrap_or(u8::MAX),
+        },
+        guid => PortSpec::Guid(guid),
+    }
 }
 
 /// What runs without a file: the defaults of every element.
@@ -127,6 +147,7 @@ fn built_in() -> Usable {
     Usable {
         settings: Settings::default(),
         in_force,
+        port: PortSpec::Number { hfi: 1, port: 1 },
     }
 }
 

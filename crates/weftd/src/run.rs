@@ -57,7 +57,7 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         api: listen("the API", args.listen).await?,
         metrics: listen("metrics", args.metrics).await?,
     };
-    let source = Source::open(args)?;
+    let source = Source::open(args, usable.port)?;
     let connection = source.attach().await?;
     let connected_to = connected_to(args, &connection);
     info!(event = "attached", "attached to {connected_to}");
@@ -124,7 +124,7 @@ fn connected_to(args: &Args, connection: &Connection) -> String {
     let fabric = match (&args.emulate, &args.connect) {
         (Some(spec), _) => format!("the emulated fabric {spec}"),
         (None, Some(address)) => format!("the fabric at {address}"),
-        (None, None) => String::new(),
+        (None, None) => "the fabric of this machine".to_owned(),
     };
     format!(
         "{fabric}, HFI {} port {}",

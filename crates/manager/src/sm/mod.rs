@@ -10,6 +10,7 @@
 //! | `wanted` | the settings themselves |
 //! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
 //! | `activate` | arming and activating ports |
+//! | `election` | who of several managers runs the fabric |
 //! | `traps`, `commands` | what others ask for |
 //! | `publish` | what readers see |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
@@ -20,6 +21,7 @@ mod commands;
 mod compare;
 mod confirm;
 mod discover;
+mod election;
 mod forwarding;
 mod learn;
 mod lids;
@@ -48,6 +50,7 @@ use weft_fabric::{Guid, Snapshot, Tick};
 use crate::io::{Event, Input, Output};
 use crate::multicast::MulticastLid;
 use batch::Batch;
+use election::Standing;
 use lids::LidMap;
 use node::NodeState;
 use plan::Plan;
@@ -68,6 +71,12 @@ enum Tag {
     },
     /// The change of a port that somebody asked for.
     Port,
+    /// The question of a standby whether the master lives.
+    Poll,
+    /// The request to another manager to take over.
+    Handover,
+    /// What another manager is told; its answer changes nothing.
+    Notice,
 }
 
 /// Events of one kind that a single sweep may report; the rest is only counted.
@@ -109,6 +118,8 @@ pub struct Manager {
     snapshot: Arc<Snapshot>,
     totals: Totals,
     commands: commands::Commands,
+    /// Where this manager stands among others.
+    standing: Standing,
     /// Who is in which multicast group.
     multicast: Vec<MulticastLid>,
 }
@@ -137,6 +148,7 @@ impl Manager {
             snapshot: Arc::default(),
             totals: Totals::default(),
             commands: commands::Commands::default(),
+            standing: Standing::default(),
             multicast: Vec::new(),
         };
         if let Some(stored) = stored {
@@ -159,7 +171,8 @@ impl Manager {
 
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
-        self.paused_at = None;
+        let computed = self.paused_at.take().is_some();
+        self.begin_input(now, computed);
         match input {
             Input::Tick => {}
             Input::Received(packet) => self.received(now, &packet),
@@ -167,9 +180,11 @@ impl Manager {
             Input::Multicast(groups) => self.multicast = groups,
         }
         self.expire(now);
+        self.run_election(now);
         self.start_due_sweep(now);
         self.pump(now);
         self.transactions.settle();
+        self.end_input();
     }
 
     /// The next thing that the manager wants done, none when there is nothing more.
@@ -185,6 +200,7 @@ impl Manager {
             waiting,
             self.sweep_due(),
             self.paused_at,
+            self.standing.deadline(),
         ]
         .into_iter()
         .flatten()

@@ -24,6 +24,8 @@ pub(crate) enum Stage {
     Ports,
     /// Forwarding table of a switch that was set up before this manager.
     ReadTable,
+    /// The subnet manager that runs on an HFI.
+    AskSm,
     /// Tables of a node that was set up before this manager.
     Compare,
     /// Settings of the node, and those that all ports of a switch share.
@@ -42,6 +44,13 @@ pub(crate) enum Stage {
     Ready,
     /// Activates ports.
     Activate,
+}
+
+impl Stage {
+    /// Whether it only finds out what is there.
+    pub(crate) fn is_discovery(self) -> bool {
+        (Self::Identify..=Self::AskSm).contains(&self)
+    }
 }
 
 /// What came so far of a node that is being identified.

@@ -6,9 +6,9 @@ use weft_fabric::{
     LinearTables, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot, Topology,
     TopologyBuilder,
 };
-use weft_wire::enums::SmState;
 
 use super::Manager;
+use super::election::Peer;
 use super::node::NodeState;
 use crate::io::{Event, Output};
 
@@ -90,8 +90,7 @@ impl Manager {
             .nodes
             .first()
             .and_then(|state| Some((state, state.node.as_ref()?)));
-        let election = self.settings.election;
-        let record = own.map(|(state, node)| SmRecord {
+        let record = own.map(|(state, _)| SmRecord {
             port: PortRef {
                 node: NodeId(0),
                 port: state.end_port(),
@@ -100,13 +99,35 @@ impl Manager {
                 .port(state.end_port())
                 .map(|info| info.lid)
                 .unwrap_or_default(),
-            port_guid: node.info.port_guid,
-            state: SmState::MASTER,
-            priority: election.priority.max(election.elevated_priority),
-            sm_key: election.sm_key,
+            port_guid: self.own_port_guid(),
+            state: self.standing.role(),
+            priority: self.priority(),
+            sm_key: self.settings.election.sm_key,
             act_count: self.act_count(),
         });
-        record.into_iter().collect()
+        let others = self
+            .standing
+            .peers()
+            .filter_map(|peer| self.peer_record(peer));
+        record.into_iter().chain(others).collect()
+    }
+
+    fn peer_record(&self, peer: &Peer) -> Option<SmRecord> {
+        let index = *self.by_guid.get(&peer.node())?;
+        let state = &self.nodes[index as usize];
+        let port = state.end_port();
+        Some(SmRecord {
+            port: PortRef {
+                node: NodeId(index),
+                port,
+            },
+            lid: state.port(port).map(|info| info.lid).unwrap_or_default(),
+            port_guid: peer.info.port_guid,
+            state: peer.info.sm_state_current,
+            priority: peer.info.priority,
+            sm_key: peer.info.sm_key,
+            act_count: peer.info.act_count,
+        })
     }
 
     fn tell_changes(&mut self, before: &Topology, after: &Topology) {
