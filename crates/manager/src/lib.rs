@@ -7,6 +7,7 @@
 pub mod gsi;
 pub mod io;
 pub mod multicast;
+pub mod sa;
 pub mod sm;
 
 pub use io::{
@@ -14,4 +15,5 @@ pub use io::{
     SweepReport,
 };
 pub use multicast::MulticastLid;
+pub use sa::{Sa, SaInput, SaOutput, SaSettings};
 pub use sm::{AttributeCount, Manager, Settings, Status};
