@@ -31,14 +31,14 @@ mod plan_tables;
 mod program;
 mod publish;
 mod pump;
-mod rtt;
+pub(crate) mod rtt;
 pub mod settings;
 mod status;
 mod sweep;
 mod tables;
-mod transactions;
+pub(crate) mod transactions;
 mod traps;
-mod wanted;
+pub(crate) mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

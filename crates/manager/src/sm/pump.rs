@@ -287,7 +287,7 @@ impl Manager {
     pub(super) fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.transactions.expire(now) {
             match expired {
-                Expired::Again(mad) => {
+                Expired::Again { mad, .. } => {
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
                     self.send(directed_packet(mad));
