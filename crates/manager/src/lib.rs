@@ -6,6 +6,7 @@
 
 pub mod io;
 pub mod multicast;
+pub mod pm;
 pub mod sm;
 
 pub use io::{
