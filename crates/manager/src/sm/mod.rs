@@ -38,9 +38,9 @@ pub mod settings;
 mod status;
 mod sweep;
 mod tables;
-mod transactions;
+pub(crate) mod transactions;
 mod traps;
-mod wanted;
+pub(crate) mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -298,8 +298,8 @@ impl Manager {
         while let Some(expired) = self.transactions.expire(now) {
             match expired {
                 // A manager that is no master any more does not repeat what it wanted as master.
-                Expired::Again(mad) if !self.may_send_again(&mad) => {}
-                Expired::Again(mad) => {
+                Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
+                Expired::Again { mad, .. } => {
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
                     self.send(directed_packet(mad));
