@@ -48,7 +48,8 @@ fn routed(
         settings,
         groups,
         manager: NodeId(0),
-        root: None,
+        before: None,
+        same_links: false,
     })
     .unwrap()
 }
@@ -221,30 +222,37 @@ fn the_root_is_chosen_as_told() {
     let topology = fabric("mesh:5x1,hosts=1", 0);
     let guid = |index: usize| topology.node(topology.switches()[index]).unwrap().guid();
     let all: Vec<Guid> = (0..5).map(guid).collect();
-    let root_of = |root, before: Option<Guid>, min_improvement| {
+    let made = |root, min_improvement, manager: NodeId, before: Option<&RoutedMulticast>| {
         let settings = MulticastSettings {
             root,
             min_improvement,
             ..MulticastSettings::default()
         };
-        let (manager, _) = topology.hfis().next().unwrap();
-        let request = MulticastRequest {
+        route_multicast(MulticastRequest {
             topology: &topology,
             settings: &settings,
             groups: &[],
             manager,
-            root: before,
-        };
-        route_multicast(request).unwrap().root().unwrap()
-    };
-    let (manager, _) = topology.hfis().next().unwrap();
-    let neighbour = topology
-        .peer(PortRef {
-            node: manager,
-            port: PortNum(1),
+            before,
+            same_links: false,
         })
         .unwrap()
-        .node;
+    };
+    let (manager, _) = topology.hfis().next().unwrap();
+    let root_of = |root, before: Option<Guid>, min_improvement| {
+        // A manager on the switch itself makes it the root.
+        let before = before.map(|guid| {
+            let node = topology.find(guid).unwrap();
+            made(RootChoice::ManagerNeighbor, 0, node, None)
+        });
+        let routed = made(root, min_improvement, manager, before.as_ref());
+        routed.root().unwrap()
+    };
+    let own = PortRef {
+        node: manager,
+        port: PortNum(1),
+    };
+    let neighbour = topology.peer(own).unwrap().node;
     let neighbour = topology.node(neighbour).unwrap().guid();
     let middle = root_of(RootChoice::LeastTotalCost, None, 50);
     assert_eq!(root_of(RootChoice::LeastWorstCaseCost, None, 50), middle);

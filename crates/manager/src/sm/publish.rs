@@ -33,6 +33,7 @@ impl Manager {
         let linear = self.confirmed_tables();
         let groups = self.confirmed_groups();
         let port_tables = self.confirmed_port_tables();
+        let multicast = self.confirmed_multicast();
         let sms = self.sm_records();
         let before = &self.snapshot;
         let same = before.generation > 0
@@ -40,6 +41,7 @@ impl Manager {
             && same_tables(&before.linear, &linear)
             && *before.groups == groups
             && Arc::ptr_eq(&before.port_tables, &port_tables)
+            && *before.multicast == multicast
             && same_sms(&before.sms, &sms);
         if same {
             return;
@@ -50,8 +52,8 @@ impl Manager {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
-            multicast: Arc::clone(&before.multicast),
             port_tables,
+            multicast: Arc::new(multicast),
             sms,
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));

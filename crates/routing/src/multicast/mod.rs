@@ -19,6 +19,7 @@ use weft_wire::enums::Mtu;
 
 use crate::certificate::{MulticastCertificate, MulticastRefusal, certify_multicast};
 use graph::{Class, Graph};
+use root::Costs;
 use tree::Forest;
 
 /// How the root of the tree is chosen (`<RootSelectionAlgorithm>`).
@@ -93,8 +94,10 @@ pub struct MulticastRequest<'a> {
     pub groups: &'a [MulticastGroup],
     /// The manager's node.
     pub manager: NodeId,
-    /// The root that the tree has had so far.
-    pub root: Option<Guid>,
+    /// What was made the last time: its root stays unless another one is much better.
+    pub before: Option<&'a RoutedMulticast>,
+    /// Switches, links and the choice of the root are as they were then.
+    pub same_links: bool,
 }
 
 /// Something the administrator should know about the result.
@@ -170,6 +173,7 @@ pub struct RoutedMulticast {
     root: Option<Guid>,
     notes: Vec<MulticastNote>,
     certificate: MulticastCertificate,
+    costs: Arc<Costs>,
 }
 
 impl RoutedMulticast {
@@ -200,7 +204,11 @@ impl RoutedMulticast {
 /// [`MulticastRefusal`] when the tables do not pass.
 pub fn route_multicast(request: MulticastRequest<'_>) -> Result<RoutedMulticast, MulticastRefusal> {
     let graph = Graph::new(request.topology);
-    let costs = root::Costs::new(&graph, request.settings.root);
+    let kept = request.before.filter(|_| request.same_links);
+    let costs = kept.map_or_else(
+        || Arc::new(Costs::new(&graph, request.settings.root)),
+        |before| Arc::clone(&before.costs),
+    );
     let root = costs.choose(&graph, &request);
     let (groups, mut notes) = placed(&request);
     let forests = forests(&graph, &costs, root, &groups);
@@ -212,6 +220,7 @@ pub fn route_multicast(request: MulticastRequest<'_>) -> Result<RoutedMulticast,
         root: root.map(|root| graph.guid(root)),
         notes,
         certificate,
+        costs,
     })
 }
 
@@ -239,7 +248,7 @@ fn placed(request: &MulticastRequest<'_>) -> (Vec<MulticastGroup>, Vec<Multicast
 /// A forest for each class of groups that links and switches tell apart.
 fn forests(
     graph: &Graph,
-    costs: &root::Costs,
+    costs: &Costs,
     root: Option<usize>,
     groups: &[MulticastGroup],
 ) -> BTreeMap<Class, Forest> {

@@ -3,7 +3,7 @@
 use weft_fabric::{PortNum, PortRef};
 
 use super::graph::Graph;
-use super::{MulticastRequest, RootChoice};
+use super::{MulticastRequest, RootChoice, RoutedMulticast};
 
 /// What each switch would cost as the root: the less, the better.
 #[derive(Debug)]
@@ -36,7 +36,8 @@ impl Costs {
             return Some(neighbour);
         }
         let part = part_of(graph, neighbour);
-        let before = request.root.and_then(|guid| graph.find(guid));
+        let before = request.before.and_then(RoutedMulticast::root);
+        let before = before.and_then(|guid| graph.find(guid));
         let best = (0..graph.len())
             .filter(|switch| part[*switch])
             .min_by_key(|switch| self.order(graph, *switch))?;
