@@ -79,6 +79,12 @@ impl Sa {
         self.server.poll().map(SaOutput::Send)
     }
 
+    /// Changes the settings.
+    pub fn reconfigure(&mut self, settings: SaSettings) {
+        self.settings = settings;
+        self.published(Arc::clone(&self.view.snapshot));
+    }
+
     /// When [`SaInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
         self.server.deadline()

@@ -21,7 +21,6 @@ use std::thread;
 use tokio::sync::mpsc;
 use weft_wire::header::class;
 use weft_wire::id::Guid;
-use weft_wire::packet::Packet;
 
 pub use error::UmadError;
 use port::{Port, Received};
