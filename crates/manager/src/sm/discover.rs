@@ -109,6 +109,7 @@ impl Manager {
             Stage::Rearm => self.ask_rearm(node),
             Stage::States => self.ask_states(node),
             Stage::Ports => self.ask_ports(node),
+            Stage::AskSm => self.ask_sm(node),
             Stage::ReadMulticast => self.ask_multicast(node),
             _ => self.ask_table(node),
         }
@@ -170,7 +171,10 @@ impl Manager {
         }
         let count = (ports - state.cursor as u8).min(STATES_PER_REQUEST);
         state.cursor += u32::from(count);
-        let modifier = PortModifier::range(PortNum(first), count).starting_configuration();
+        let mut modifier = PortModifier::range(PortNum(first), count);
+        if !self.standing.has_won_in(self.sweep.number) {
+            modifier = modifier.starting_configuration();
+        }
         let len = usize::from(count) * PortStateInfo::STRIDE;
         self.batch
             .get(AttributeId::PORT_STATE_INFO, modifier.bits(), len)
@@ -267,14 +271,17 @@ impl Manager {
         let state = &mut self.nodes[node as usize];
         state.answered = number;
         match state.node.as_ref().and_then(|node| node.switch) {
-            Some(switch) if switch.port_state_change => Stage::Rearm,
+            Some(switch) if switch.port_state_change && self.standing.is_master() => Stage::Rearm,
             Some(_) => Stage::States,
             None => {
                 let port = state.entered;
                 if node == 0 {
                     self.expand(node, port);
                 }
-                Stage::Idle
+                match self.may_run_sm(node) {
+                    true => Stage::AskSm,
+                    false => Stage::Idle,
+                }
             }
         }
     }

@@ -394,7 +394,8 @@ impl Manager {
     pub(super) fn advance_update(&mut self, now: Tick) -> bool {
         match self.update {
             Update::Done => false,
-            Update::Due if self.plan.steps.is_empty() => false,
+            // A sweep of the master writes it.
+            Update::Due if self.plan.steps.is_empty() || !self.standing.is_master() => false,
             Update::Due => {
                 self.update = Update::Running;
                 self.plan_multicast(true);
@@ -410,6 +411,14 @@ impl Manager {
                 true
             }
         }
+    }
+
+    /// Writes nothing more between sweeps: this manager is no longer the master.
+    pub(super) fn stop_update(&mut self) {
+        if self.is_updating() {
+            self.drop_work();
+        }
+        self.update = Update::Done;
     }
 
     fn begin_update(&mut self) {

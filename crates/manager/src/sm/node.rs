@@ -27,6 +27,8 @@ pub(crate) enum Stage {
     ReadTable,
     /// Multicast table of a switch that was set up before this manager.
     ReadMulticast,
+    /// The subnet manager that runs on an HFI.
+    AskSm,
     /// Tables of a node that was set up before this manager.
     Compare,
     /// Settings of the node, and those that all ports of a switch share.
@@ -47,6 +49,13 @@ pub(crate) enum Stage {
     Ready,
     /// Activates ports.
     Activate,
+}
+
+impl Stage {
+    /// Whether it only finds out what is there.
+    pub(crate) fn is_discovery(self) -> bool {
+        (Self::Identify..=Self::AskSm).contains(&self)
+    }
 }
 
 /// What came so far of a node that is being identified.

@@ -221,12 +221,9 @@ impl Manager {
                 groups: &groups,
             };
             match certify_transition(&self.plan.topology, held, wanted) {
-                Ok(Transition { plan, .. }) => {
+                Ok(Transition { plan, middle, .. }) => {
                     self.plan.pause = plan.pause_adaptive;
-                    // The last phase leads to the new tables; one before it drains entries.
-                    if let [first, _] = plan.phases.as_slice() {
-                        self.plan.steps.push(Arc::new(with_blocks(&old, first)));
-                    }
+                    self.plan.steps.extend(middle.map(Arc::new));
                 }
                 Err(refusal) => {
                     self.sweep.report.routing = refusal.to_string();
@@ -342,22 +339,4 @@ fn nodes_alike(a: &Node, b: &Node) -> bool {
                 && (!is_end(port) || (a.info.lid, a.info.lmc) == (b.info.lid, b.info.lmc))
                 && (a.peer.is_none() || rate(&a.info) == rate(&b.info))
         })
-}
-
-/// Tables with some blocks replaced.
-fn with_blocks(tables: &LinearTables, blocks: &[weft_routing::BlockWrite]) -> LinearTables {
-    let mut rows: Vec<Vec<u8>> = (0..tables.len())
-        .map(|switch| tables.row(SwitchIndex(switch as u32)).to_vec())
-        .collect();
-    for write in blocks {
-        let Some(row) = rows.get_mut(write.switch.0 as usize) else {
-            continue;
-        };
-        let start = write.block as usize * write.entries.len();
-        if row.len() < start + write.entries.len() {
-            row.resize(start + write.entries.len(), weft_fabric::UNREACHABLE);
-        }
-        row[start..start + write.entries.len()].copy_from_slice(&write.entries);
-    }
-    LinearTables::new(rows.into_iter().map(Arc::from).collect())
 }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use weft_fabric::{LinearTables, NodeId, PortRef, SmRecord, Snapshot, Topology, TopologyBuilder};
-use weft_wire::enums::SmState;
+use weft_fabric::{
+    LinearTables, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot, Topology,
+    TopologyBuilder,
+};
 
 use super::Manager;
+use super::election::Peer;
+use super::node::NodeState;
 use crate::io::{Event, Output};
 
 /// Events of one kind that one change of the fabric causes; a reader of snapshots sees the rest.
@@ -28,6 +32,7 @@ impl Manager {
         let topology = self.confirmed_topology();
         let linear = self.confirmed_tables();
         let groups = self.confirmed_groups();
+        let port_tables = self.confirmed_port_tables();
         let multicast = self.confirmed_multicast();
         let sms = self.sm_records();
         let before = &self.snapshot;
@@ -35,6 +40,7 @@ impl Manager {
             && same_topology(&before.topology, &topology)
             && same_tables(&before.linear, &linear)
             && *before.groups == groups
+            && Arc::ptr_eq(&before.port_tables, &port_tables)
             && *before.multicast == multicast
             && same_sms(&before.sms, &sms);
         if same {
@@ -46,6 +52,7 @@ impl Manager {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
+            port_tables,
             multicast: Arc::new(multicast),
             sms,
         });
@@ -65,13 +72,28 @@ impl Manager {
         builder.build().unwrap_or_default()
     }
 
+    /// The tables of all ports; the same as published before where nothing changed, node by node.
+    fn confirmed_port_tables(&self) -> Arc<PortTables> {
+        let before = &self.snapshot.port_tables;
+        let known = self.nodes.iter().filter(|state| state.node.is_some());
+        let nodes = known.zip(0..).map(|(state, index)| {
+            let held = before.node(NodeId(index));
+            held.filter(|held| holds_same_tables(state, held))
+                .map_or_else(|| Arc::new(node_tables(state)), Arc::clone)
+        });
+        let tables = PortTables::new(self.tables.contents().to_vec(), nodes.collect());
+        match tables.is_same(before) {
+            true => Arc::clone(before),
+            false => Arc::new(tables),
+        }
+    }
+
     fn sm_records(&self) -> Vec<SmRecord> {
         let own = self
             .nodes
             .first()
             .and_then(|state| Some((state, state.node.as_ref()?)));
-        let election = self.settings.election;
-        let record = own.map(|(state, node)| SmRecord {
+        let record = own.map(|(state, _)| SmRecord {
             port: PortRef {
                 node: NodeId(0),
                 port: state.end_port(),
@@ -80,13 +102,35 @@ impl Manager {
                 .port(state.end_port())
                 .map(|info| info.lid)
                 .unwrap_or_default(),
-            port_guid: node.info.port_guid,
-            state: SmState::MASTER,
-            priority: election.priority.max(election.elevated_priority),
-            sm_key: election.sm_key,
+            port_guid: self.own_port_guid(),
+            state: self.standing.role(),
+            priority: self.priority(),
+            sm_key: self.settings.election.sm_key,
             act_count: self.act_count(),
         });
-        record.into_iter().collect()
+        let others = self
+            .standing
+            .peers()
+            .filter_map(|peer| self.peer_record(peer));
+        record.into_iter().chain(others).collect()
+    }
+
+    fn peer_record(&self, peer: &Peer) -> Option<SmRecord> {
+        let index = *self.by_guid.get(&peer.node())?;
+        let state = &self.nodes[index as usize];
+        let port = state.end_port();
+        Some(SmRecord {
+            port: PortRef {
+                node: NodeId(index),
+                port,
+            },
+            lid: state.port(port).map(|info| info.lid).unwrap_or_default(),
+            port_guid: peer.info.port_guid,
+            state: peer.info.sm_state_current,
+            priority: peer.info.priority,
+            sm_key: peer.info.sm_key,
+            act_count: peer.info.act_count,
+        })
     }
 
     fn tell_changes(&mut self, before: &Topology, after: &Topology) {
@@ -103,6 +147,22 @@ impl Manager {
             .chain(links)
             .for_each(|event| self.event(event));
     }
+}
+
+fn first_port(state: &NodeState) -> PortNum {
+    PortNum(u8::from(!state.is_switch()))
+}
+
+fn node_tables(state: &NodeState) -> NodeTables {
+    NodeTables {
+        first: first_port(state),
+        ports: state.port_tables.iter().map(|tables| tables.ids).collect(),
+    }
+}
+
+fn holds_same_tables(state: &NodeState, held: &NodeTables) -> bool {
+    let ids = state.port_tables.iter().map(|tables| &tables.ids);
+    held.first == first_port(state) && held.ports.iter().eq(ids)
 }
 
 type End = (weft_fabric::Guid, weft_fabric::PortNum);

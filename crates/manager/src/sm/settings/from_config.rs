@@ -68,6 +68,8 @@ impl Settings {
                 sm_key: sm.sm_key,
                 priority: sm.election.priority.min(15),
                 elevated_priority: sm.election.elevated_priority.min(15),
+                ping_interval: sm.master_ping_interval,
+                ping_max_fail: sm.master_ping_max_fail,
             },
             lids: lids(instance)?,
             routing: routing(instance, &groups)?,
