@@ -8,6 +8,7 @@ pub mod gsi;
 pub mod io;
 pub mod multicast;
 pub mod pm;
+pub mod sa;
 pub mod sm;
 
 pub use io::{
@@ -15,4 +16,5 @@ pub use io::{
     SweepReport,
 };
 pub use multicast::MulticastLid;
+pub use sa::{Sa, SaInput, SaOutput, SaSettings};
 pub use sm::{AttributeCount, Manager, Settings, Status};

@@ -85,6 +85,9 @@ impl Manager {
         match found.tag {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
             Tag::Port => self.port_answered(now, view),
+            Tag::Poll => self.poll_answered(now, view),
+            Tag::Handover => self.handover_answered(now, view),
+            Tag::Notice => {}
         }
     }
 
@@ -130,7 +133,10 @@ impl Manager {
                 Some(guid),
                 format!("answered {} with {what}", asked.attribute()),
             );
-            self.give_up(now, node);
+            match self.nodes[node as usize].stage {
+                Stage::AskSm => self.sm_not_found(node),
+                _ => self.give_up(now, node),
+            }
             return;
         }
         let set = asked.header.method == method::SET;
@@ -142,6 +148,7 @@ impl Manager {
     fn take_replies(&mut self, now: Tick, node: u32, cursor: u32, set: bool, parts: &[Reply<'_>]) {
         for part in parts {
             match part.verdict {
+                _ if part.attribute == AttributeId::SM_INFO => self.sm_found(node, part),
                 Verdict::Refused(_) if part.attribute == AttributeId::AGGREGATE => {
                     let state = &mut self.nodes[node as usize];
                     state.single = true;
@@ -204,15 +211,20 @@ impl Manager {
     fn next_request(&mut self, node: u32) -> bool {
         match self.nodes[node as usize].stage {
             Stage::Idle | Stage::Ready => false,
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.next_discovery(node)
-            }
+            Stage::Identify
+            | Stage::Rearm
+            | Stage::States
+            | Stage::Ports
+            | Stage::ReadTable
+            | Stage::AskSm
+            | Stage::ReadMulticast => self.next_discovery(node),
             Stage::Compare => self.next_comparison(node),
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
             Stage::WriteTable => self.next_table_write(node),
             Stage::WriteGroups => self.next_group_write(node),
             Stage::Resume => self.next_resume(node),
+            Stage::WriteMulticast => self.next_multicast_write(node),
             Stage::Arm => self.next_arm(node),
             Stage::Activate => self.next_activation(node),
         }
@@ -287,6 +299,8 @@ impl Manager {
     pub(super) fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.transactions.expire(now) {
             match expired {
+                // A manager that is no master any more does not repeat what it wanted as master.
+                Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
                 Expired::Again { mad, .. } => {
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
@@ -303,9 +317,31 @@ impl Manager {
                     match tag {
                         Tag::Stage { .. } => self.not_answered(now, node, &request),
                         Tag::Port => self.port_not_answered(now, attempts),
+                        Tag::Poll => self.poll_not_answered(now),
+                        Tag::Handover => self.handover_not_answered(now),
+                        Tag::Notice => {}
                     }
                 }
             }
+        }
+    }
+
+    fn may_send_again(&self, mad: &[u8]) -> bool {
+        let asked = SmpView::parse(mad).ok();
+        self.standing.is_master()
+            || asked.is_none_or(|asked| {
+                asked.header.method != method::SET || asked.attribute() == AttributeId::SM_INFO
+            })
+    }
+
+    /// No node has anything more to do in this sweep.
+    pub(super) fn drop_work(&mut self) {
+        self.ready.clear();
+        self.waiting.clear();
+        for state in &mut self.nodes {
+            state.stage = Stage::Idle;
+            state.queued = false;
+            state.wake_at = None;
         }
     }
 
@@ -313,6 +349,10 @@ impl Manager {
         self.sweep_outstanding -= 1;
         let state = &mut self.nodes[node as usize];
         state.outstanding -= 1;
+        if state.stage == Stage::AskSm {
+            self.sm_not_found(node);
+            return;
+        }
         let guid = state.guid;
         if self.silent.len() < SILENT_MAX && self.silent.insert(guid) {
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());

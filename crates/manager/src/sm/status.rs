@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weft_fabric::Guid;
+use weft_wire::enums::SmState;
 use weft_wire::sm::AttributeId;
 
 use super::Manager;
@@ -22,6 +24,10 @@ pub struct AttributeCount {
 /// The state of the manager at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
+    /// What it is: master, standby, …
+    pub role: SmState,
+    /// Port GUID of the master; none while it is not known.
+    pub master: Option<Guid>,
     /// What it does at present; none between sweeps.
     pub phase: Option<SweepPhase>,
     /// Number of the sweep under way, or of the last one.
@@ -91,6 +97,8 @@ impl Manager {
                     sets: *sets,
                 });
         Status {
+            role: self.standing.role(),
+            master: self.master_guid(),
             phase: self.sweep.phase(),
             sweep: self.sweep.number,
             outstanding: self.transactions.outstanding(),
