@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub(crate) mod client;
+
 use std::sync::Arc;
 
 use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
