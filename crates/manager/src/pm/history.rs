@@ -230,12 +230,6 @@ impl History {
         }
     }
 
-    /// How many images clients hold.
-    #[cfg(test)]
-    pub(crate) fn frozen(&self) -> usize {
-        self.frames.len()
-    }
-
     /// Bytes of memory that all images use.
     pub(crate) fn bytes(&self) -> u64 {
         let frames = self.frames.iter().map(|frame| &frame.image);

@@ -147,10 +147,10 @@ impl Watched {
     }
 
     pub(crate) fn report(&self) -> PmReport {
-        let reports = self.events.iter().filter_map(|event| match event {
+        let mut reports = self.events.iter().filter_map(|event| match event {
             PmEvent::SweepEnded(report) => Some(*report),
             _ => None,
         });
-        reports.last().unwrap()
+        reports.next_back().unwrap()
     }
 }
