@@ -184,6 +184,7 @@ impl Manager {
             Verdict::GoOn => return,
             Verdict::Rest => {
                 self.settle_links();
+                self.drop_plan();
                 self.end_sweep(now);
                 return;
             }
