@@ -2,13 +2,21 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
-use weft_fabric::{Lid, PKey, Sl, Tick};
-use weft_manager::pm::{Pm, PmInput, PmOutput};
+use weft_fabric::{Guid, Lid, PKey, Sl, Tick};
+use weft_manager::pm::settings::PortGroup;
+use weft_manager::pm::{Pm, PmInput, PmOutput, PmSettings};
+use weft_manager::sm::settings::{Members, Selector};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, version};
+use weft_wire::pa::{FocusPortsReq, GroupConfigReq};
 use weft_wire::packet::Packet;
 use weft_wire::rmpp::{DATA_AT, RMPP_AT, Received, Receiver, RmppHeader, kind};
 use weft_wire::sa::SaHeader;
+use weft_wire::text::Text;
+
+use super::Watched;
+
+pub(crate) const FABRIC: &str = "fattree:32,radix=8";
 
 /// An answer: its status and its records, each of the length that the answer says.
 #[derive(Debug)]
@@ -129,5 +137,66 @@ fn finish(status: u16, data: Vec<u8>, stride: usize, segments: usize) -> Answer 
         status,
         records,
         segments,
+    }
+}
+
+/// A fabric after two sweeps, with a group that has no ports.
+pub(crate) fn watched() -> Watched {
+    let mut settings = PmSettings::default();
+    let first_host = Guid(0);
+    settings.groups.push(PortGroup {
+        name: "Nobody".to_owned(),
+        members: Members::of([Selector::NodeGuid(first_host)]),
+    });
+    let mut watched = Watched::new(FABRIC, settings);
+    watched.sweep();
+    watched.sweep();
+    watched
+}
+
+pub(crate) fn get<T: Layout>(watched: &mut Watched, attribute: u16, data: &T) -> Answer {
+    ask(
+        &mut watched.pm,
+        watched.now,
+        method::GET,
+        attribute,
+        &data.to_bytes(),
+    )
+}
+
+pub(crate) fn set<T: Layout>(watched: &mut Watched, attribute: u16, data: &T) -> Answer {
+    ask(
+        &mut watched.pm,
+        watched.now,
+        method::SET,
+        attribute,
+        &data.to_bytes(),
+    )
+}
+
+pub(crate) fn table<T: Layout>(watched: &mut Watched, attribute: u16, data: &T) -> Answer {
+    let now = watched.now;
+    ask(
+        &mut watched.pm,
+        now,
+        method::GET_TABLE,
+        attribute,
+        &data.to_bytes(),
+    )
+}
+
+pub(crate) fn group(name: &str) -> GroupConfigReq {
+    GroupConfigReq {
+        group_name: Text::new(name),
+        ..GroupConfigReq::default()
+    }
+}
+
+pub(crate) fn focus(name: &str, select: u32) -> FocusPortsReq {
+    FocusPortsReq {
+        group_name: Text::new(name),
+        select,
+        range: 1_000,
+        ..FocusPortsReq::default()
     }
 }

@@ -1,0 +1,7 @@
+//! Any datagrams at the port of a performance manager in the midst of a sweep: answers of agents
+//! and queries of clients, each with a length of two bytes before it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| weft_manager::pm::fuzz_pa(input));
