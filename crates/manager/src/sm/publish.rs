@@ -52,7 +52,7 @@ impl Manager {
         self.outputs.push_back(Output::Publish(snapshot));
     }
 
-    fn confirmed_topology(&self) -> Topology {
+    pub(super) fn confirmed_topology(&self) -> Topology {
         let mut builder = TopologyBuilder::new();
         for node in self.nodes.iter().filter_map(|state| state.node.as_ref()) {
             // GUIDs are distinct: each node was found by its GUID.

@@ -1,11 +1,14 @@
 //! What a manager becomes at the end of a discovery.
 
-use weft_fabric::{Guid, Tick};
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Lid, Lmc, Tick};
 use weft_wire::enums::SmState;
 
 use super::super::Manager;
 use super::super::discover::is_up;
-use super::super::node::Stage;
+use super::super::node::{NodeState, Stage};
+use super::super::plan::Plan;
 use super::Peer;
 use crate::io::SweepReason;
 
@@ -128,6 +131,20 @@ impl Manager {
             }
         }
         if any { Verdict::GoOn } else { Verdict::Lead }
+    }
+
+    /// Takes the fabric as it is: readers see it, and nothing is to be written.
+    pub(in super::super) fn plan_nothing(&mut self) {
+        self.settle_links();
+        let held = |state: &NodeState| {
+            let port = state.port(state.end_port());
+            port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
+        };
+        self.plan = Plan {
+            topology: Arc::new(self.confirmed_topology()),
+            lids: self.nodes.iter().map(held).collect(),
+            ..Plan::default()
+        };
     }
 
     /// Port GUID of the master: this manager's, or that of the one that it stands by for.
