@@ -1,12 +1,13 @@
 //! Campaigns: many seeds of one kind of trouble, each judged by the oracles.
 
 pub mod bring_up;
+pub mod election;
 pub mod scenario;
 
 pub use bring_up::{Outcome, run};
 pub use scenario::Scenario;
 
 /// The command that replays a seed.
-pub fn replay_command(seed: u64) -> String {
-    format!("cargo run --release -p weft-lab -- bring-up --seed {seed} --trace")
+pub fn replay_command(campaign: &str, seed: u64) -> String {
+    format!("cargo run --release -p weft-lab -- {campaign} --seed {seed} --trace")
 }

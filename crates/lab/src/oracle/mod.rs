@@ -22,6 +22,8 @@ pub enum Invariant {
     TablesAsIntended,
     /// I5: LIDs are unique, aligned and stable.
     LidsInOrder,
+    /// I7: one master in each connected fabric, and nobody else writes.
+    OneMaster,
     /// I8: an unchanged fabric gets no Set.
     NoNeedlessSet,
     /// I9: converged in time after the last fault.
@@ -38,6 +40,7 @@ impl fmt::Display for Invariant {
             Self::DeadlockFree => "I3 deadlock-free",
             Self::TablesAsIntended => "I4 tables as intended",
             Self::LidsInOrder => "I5 LIDs in order",
+            Self::OneMaster => "I7 one master",
             Self::NoNeedlessSet => "I8 no needless Set",
             Self::Converged => "I9 converged in time",
             Self::NoStorm => "I10 no storm",

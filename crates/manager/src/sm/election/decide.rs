@@ -84,7 +84,29 @@ impl Manager {
         silent && standing.fails < attempts
     }
 
+    /// MasterSMLID of this manager's own port.
+    fn own_master_lid(&self) -> Lid {
+        let own = self.nodes.first();
+        own.and_then(|state| state.port(state.end_port()))
+            .map_or(Lid(0), |info| info.master_sm_lid)
+    }
+
+    /// Notes whom the own port takes for master, before it is asked again.
+    pub(in super::super) fn note_own_master(&mut self) {
+        self.standing.own_master_lid = self.own_master_lid();
+    }
+
+    /// Whether somebody else has made himself master of this manager's own port since the last sweep.
+    fn was_replaced(&self) -> bool {
+        let before = self.standing.own_master_lid;
+        before.0 != 0 && before == self.plan.sm_lid() && before != self.own_master_lid()
+    }
+
     fn elect_as_master(&mut self, now: Tick) -> Verdict {
+        if self.was_replaced() {
+            self.discover_again(now, "another manager was master meanwhile".to_owned());
+            return Verdict::Rest;
+        }
         let own = self.rank();
         let better = self.best(|peer| peer.rank() > own);
         match better.map(|peer| (peer.info.sm_state_current, peer)) {
@@ -103,7 +125,11 @@ impl Manager {
             .best(|peer| peer.info.sm_state_current == SmState::MASTER)
             .is_some()
         {
-            // The other one steps down when it has seen this one; until then it is looked at often.
+            // The other one steps down when it has seen this one. Until then it is looked at often,
+            // and what it may have written is read again.
+            self.nodes
+                .iter_mut()
+                .for_each(|state| state.doubtful = true);
             self.request_sweep(now, SweepReason::Election);
         }
         Verdict::Lead
