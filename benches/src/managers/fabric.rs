@@ -38,11 +38,14 @@ pub(super) struct Fabric {
 /// What the agents had done by then.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
+    /// When a switch was asked first.
     pub(super) first_at_switch: Tick,
+    /// When the first, the last datagram since the last silence was answered.
+    pub(super) first: Tick,
     pub(super) last: Tick,
+    pub(super) last_set: Tick,
     pub(super) datagrams: u64,
     pub(super) sets: u64,
-    now: Tick,
 }
 
 /// A cable that was cut: its two ends.
@@ -124,7 +127,7 @@ impl Fabric {
         while start.elapsed() < PATIENCE {
             let now = self.moment()?;
             if now.datagrams > before.datagrams {
-                return Ok(now.last);
+                return Ok(now.first);
             }
             sleep(POLL);
         }
@@ -149,14 +152,17 @@ impl Fabric {
         done: impl Fn(&Emulator) -> bool + Send + Copy + 'static,
     ) -> Result<Moment, Failure> {
         let start = Instant::now();
+        let mut busy = start;
+        let mut datagrams = 0;
         while start.elapsed() < PATIENCE {
-            let (seen, done) = self.inspect(move |emulator| {
-                let seen = moment(emulator);
-                let quiet = seen.now.since(seen.last) >= QUIET;
-                (seen, quiet && done(emulator))
-            })?;
+            let quiet = busy.elapsed() >= QUIET;
+            let (seen, done) =
+                self.inspect(move |emulator| (moment(emulator), quiet && done(emulator)))?;
             if done {
                 return Ok(seen);
+            }
+            if std::mem::replace(&mut datagrams, seen.datagrams) != seen.datagrams {
+                busy = Instant::now();
             }
             sleep(POLL);
         }
@@ -191,10 +197,11 @@ fn moment(emulator: &Emulator) -> Moment {
     let stats = emulator.stats();
     Moment {
         first_at_switch: stats.first_at_switch().unwrap_or_default(),
+        first: stats.first().unwrap_or_default(),
         last: stats.last().unwrap_or_default(),
+        last_set: stats.last_set().unwrap_or_default(),
         datagrams: stats.datagrams(),
         sets: stats.sets_total(),
-        now: emulator.now(),
     }
 }
 

@@ -48,9 +48,9 @@ struct Work {
 }
 
 impl Work {
-    fn between(start: Tick, before: Moment, after: Moment) -> Self {
+    fn between((start, end): (Tick, Tick), before: Moment, after: Moment) -> Self {
         Self {
-            seconds: after.last.since(start).as_secs_f64(),
+            seconds: end.since(start).as_secs_f64(),
             datagrams: after.datagrams - before.datagrams,
             sets: after.sets - before.sets,
         }
@@ -84,12 +84,12 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "Sets",
         "peak MiB",
     ]);
-    let programs = Programs::find()?;
-    let kinds = [Kind::Vendor, Kind::Weft];
-    for kind in kinds
-        .into_iter()
-        .filter(|kind| options.only.is_none_or(|only| only == *kind))
-    {
+    let kinds = match options.only {
+        Some(only) => vec![only],
+        None => vec![Kind::Vendor, Kind::Weft],
+    };
+    let programs = Programs::find(&kinds)?;
+    for kind in kinds {
         let mut best: Option<Measured> = None;
         for _ in 0..options.runs.max(1) {
             let measured = measure(&programs, kind, options)?;
@@ -131,17 +131,19 @@ fn measure(programs: &Programs, kind: Kind, options: &Options) -> Result<Measure
     let manager = Manager::start(programs, kind, &fabric)?;
     let before = fabric.moment()?;
     let up = fabric.wait_until_up()?;
-    let first = Work::between(up.first_at_switch, before, up);
+    let first = Work::between((up.first_at_switch, up.last_set), before, up);
 
     let before = fabric.moment()?;
     manager.sweep()?;
     let start = fabric.wait_for_work(before)?;
-    let again = Work::between(start, before, fabric.wait_until_quiet()?);
+    let done = fabric.wait_until_quiet()?;
+    let again = Work::between((start, done.last), before, done);
 
     let before = fabric.moment()?;
     let cut = fabric.cut_a_link()?;
     let start = fabric.wait_for_work(before)?;
-    let lost = Work::between(start, before, fabric.wait_until_around(cut)?);
+    let around = fabric.wait_until_around(cut)?;
+    let lost = Work::between((start, around.last_set), before, around);
     Ok(Measured {
         first,
         again,

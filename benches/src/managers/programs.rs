@@ -46,8 +46,8 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Looks for them.
-    pub(super) fn find() -> Result<Self, Failure> {
+    /// Looks for what these managers need.
+    pub(super) fn find(kinds: &[Kind]) -> Result<Self, Failure> {
         let this = std::env::current_exe().map_err(Failure::io("this program"))?;
         let dir = this.parent().unwrap_or(Path::new("."));
         let programs = Self {
@@ -55,13 +55,13 @@ impl Programs {
             weft: dir.join("weft"),
             preload: dir.join("libweft_umad.so"),
         };
-        let needed = [
-            &programs.weftd,
-            &programs.weft,
-            &programs.preload,
-            Path::new(VENDOR),
-            Path::new(STOCK),
-        ];
+        let mut needed = vec![Path::new(STOCK)];
+        for kind in kinds {
+            needed.extend(match kind {
+                Kind::Vendor => [Path::new(VENDOR), &programs.preload],
+                Kind::Weft => [programs.weftd.as_path(), &programs.weft],
+            });
+        }
         for file in needed {
             fs::metadata(file).map_err(Failure::io(file.display().to_string()))?;
         }

@@ -225,6 +225,7 @@ impl Assembler {
             linear: Arc::new(linear),
             groups: Arc::new(groups),
             multicast: Arc::default(),
+            port_tables: Arc::default(),
             sms: self.sms,
         })
     }

@@ -43,6 +43,7 @@ fn snapshot(spec: &str) -> Arc<Snapshot> {
             switches: (0..switches).map(|n| Arc::new(groups(n))).collect(),
         }),
         multicast: Arc::default(),
+        port_tables: Arc::default(),
         sms: vec![sm],
     })
 }

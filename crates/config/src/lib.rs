@@ -68,7 +68,10 @@ pub use sm::{
 pub use value::{
     CoreLimit, Interval, Masked, Mgid, Mtu, Percent, PortPair, Rate, ServiceId, TimeExponent,
 };
-pub use vf::{Membership, ResolvedFabrics, ResolvedQos, ResolvedVirtualFabric, VfError};
+pub use vf::{
+    Membership, PA_SERVICE_ID, ResolvedApplications, ResolvedFabrics, ResolvedMulticastGroup,
+    ResolvedQos, ResolvedVirtualFabric, VfError,
+};
 pub use xml::{MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS};
 
 use context::{Cx, Findings};

@@ -1,4 +1,6 @@
-//! How many requests the agents have handled.
+//! How many requests the agents have handled, and when.
+
+use std::time::Duration;
 
 use weft_fabric::{NodeId, Tick};
 use weft_wire::sm::AttributeId;
@@ -13,9 +15,14 @@ pub struct Stats {
     places: [u8; 256],
     datagrams: u64,
     first_at_switch: Option<Tick>,
+    /// After a silence.
+    first: Option<Tick>,
     last: Option<Tick>,
     last_set: Option<Tick>,
 }
+
+/// Longer than any pause within a sweep but those in which routes are computed.
+const SILENCE: Duration = Duration::from_secs(1);
 
 const UNKNOWN: u8 = u8::MAX;
 const PER_NODE: usize = 2 * AttributeId::ALL.len();
@@ -34,6 +41,7 @@ impl Stats {
             places,
             datagrams: 0,
             first_at_switch: None,
+            first: None,
             last: None,
             last_set: None,
         }
@@ -42,6 +50,10 @@ impl Stats {
     /// Counts a datagram of subnet management that an agent has answered.
     pub(crate) fn answered(&mut self, now: Tick, at_switch: bool, set: bool) {
         self.datagrams += 1;
+        let silent = self.last.is_none_or(|last| now.since(last) >= SILENCE);
+        if silent {
+            self.first = Some(now);
+        }
         self.last = Some(now);
         if at_switch {
             self.first_at_switch.get_or_insert(now);
@@ -60,6 +72,11 @@ impl Stats {
     /// own host only before it.
     pub fn first_at_switch(&self) -> Option<Tick> {
         self.first_at_switch
+    }
+
+    /// When the first datagram after a second of silence was answered.
+    pub fn first(&self) -> Option<Tick> {
+        self.first
     }
 
     /// When the last datagram was answered.

@@ -10,6 +10,7 @@ pub mod export;
 pub mod generate;
 pub mod import;
 pub mod multicast;
+pub mod port_tables;
 pub mod powered_on;
 pub mod snapshot;
 pub mod tables;
@@ -19,7 +20,8 @@ pub mod upward;
 
 pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
-pub use multicast::MulticastTables;
+pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};
+pub use port_tables::{NodeTables, PortTable, PortTables, TableId};
 pub use snapshot::{SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};
 pub use time::Tick;

@@ -6,6 +6,7 @@ use weft_wire::enums::SmState;
 use weft_wire::id::{Guid, Lid};
 
 use crate::multicast::MulticastTables;
+use crate::port_tables::PortTables;
 use crate::tables::{LinearTables, PortGroupTables};
 use crate::topology::{PortRef, Topology};
 
@@ -43,6 +44,8 @@ pub struct Snapshot {
     pub groups: Arc<PortGroupTables>,
     /// Multicast forwarding tables, confirmed by the switches.
     pub multicast: Arc<MulticastTables>,
+    /// Tables of the ports, confirmed by their devices.
+    pub port_tables: Arc<PortTables>,
     /// The subnet managers.
     pub sms: Vec<SmRecord>,
 }

@@ -4,8 +4,11 @@
 //! Call [`Manager::handle`] with each input and [`Manager::poll`] until it has nothing more; call
 //! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
 
+pub mod gsi;
 pub mod io;
 pub mod multicast;
+pub mod pm;
+pub mod sa;
 pub mod sm;
 
 pub use io::{
@@ -13,4 +16,5 @@ pub use io::{
     SweepReport,
 };
 pub use multicast::MulticastLid;
+pub use sa::{Sa, SaInput, SaOutput, SaSettings};
 pub use sm::{AttributeCount, Manager, Settings, Status};

@@ -65,6 +65,7 @@ fn judged(
         linear: Arc::new(linear.clone()),
         groups: Arc::new(groups.clone()),
         multicast: Arc::default(),
+        port_tables: Arc::default(),
         sms: Vec::new(),
     };
     let file = tempfile::NamedTempFile::new().unwrap();

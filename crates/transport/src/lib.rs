@@ -9,11 +9,13 @@ pub mod address;
 pub mod client;
 pub mod connection;
 pub mod frame;
+pub mod port;
 pub mod umad;
 
 pub use address::{Address, AddressError};
 pub use client::{ConnectError, connect, request_control};
 pub use connection::{
-    Closed, Connection, ConnectionReceiver, ConnectionSender, Endpoint, ToFabric, pair,
+    Closed, Connection, ConnectionReceiver, ConnectionSender, Endpoint, FromFabric, ToFabric, pair,
 };
 pub use frame::{Attach, Decoder, Frame, FrameError, Hello, Welcome};
+pub use port::{PortStatus, Registration};

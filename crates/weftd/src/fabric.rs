@@ -6,12 +6,18 @@ use weft_emulator::host::{HostHandle, spawn};
 use weft_fabric::{FabricSpec, PortNum, Topology};
 use weft_transport::umad::{self, PortSpec};
 use weft_transport::{Address, Attach, Connection};
+use weft_wire::header::class;
 
 use crate::args::Args;
 use crate::error::DaemonError;
 
-/// Management classes that the manager serves: subnet management, LID routed and directed.
-const CLASSES: [u8; 2] = [0x01, 0x81];
+/// Management classes that the daemon serves.
+const CLASSES: [u8; 4] = [
+    class::SM_LID_ROUTED,
+    class::SM_DIRECTED_ROUTE,
+    class::SUBN_ADM,
+    class::PA,
+];
 /// The port of an HFI that the manager runs on.
 const PORT: PortNum = PortNum(1);
 

@@ -2,6 +2,7 @@
 
 use tracing::{debug, error, info, warn};
 use weft_fabric::enums::SmState;
+use weft_manager::pm::PmEvent;
 use weft_manager::{Event, SweepReason, SweepReport};
 
 /// Logs an event.
@@ -51,6 +52,47 @@ pub(crate) fn narrate(event: &Event) {
         Event::LidStoreRefused { why } => error!(
             event = "lid_store_refused",
             why, "the stored LIDs cannot be used; the fabric's own are learnt again"
+        ),
+    }
+}
+
+/// Logs an event of performance management.
+pub(crate) fn narrate_pm(event: &PmEvent) {
+    match event {
+        PmEvent::SweepEnded(report) => debug!(event = "counters_read", ?report, "counters read"),
+        PmEvent::NodeFailed {
+            node,
+            name,
+            request,
+            status,
+        } => debug!(
+            event = "counters_unread",
+            %node, name, request, status,
+            "counters could not be read"
+        ),
+        PmEvent::ClearedByOthers(port) => {
+            info!(
+                event = "counters_cleared",
+                ?port,
+                "somebody else cleared counters"
+            );
+        }
+        PmEvent::ThresholdExceeded {
+            port,
+            neighbor,
+            category,
+            value,
+            threshold,
+            error_info,
+        } => warn!(
+            event = "threshold_exceeded",
+            ?port,
+            ?neighbor,
+            category,
+            value,
+            threshold,
+            ?error_info,
+            "{category} is {value}, over its threshold {threshold}"
         ),
     }
 }

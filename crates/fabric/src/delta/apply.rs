@@ -33,6 +33,8 @@ impl Delta {
             linear: Arc::new(linear),
             groups: Arc::new(groups),
             multicast: Arc::clone(&from.multicast),
+            // A delta carries no tables of ports, and nodes may have other numbers now.
+            port_tables: Arc::default(),
             sms,
         })
     }

@@ -110,6 +110,7 @@ impl Manager {
             Stage::States => self.ask_states(node),
             Stage::Ports => self.ask_ports(node),
             Stage::AskSm => self.ask_sm(node),
+            Stage::ReadMulticast => self.ask_multicast(node),
             _ => self.ask_table(node),
         }
     }
@@ -244,6 +245,7 @@ impl Manager {
             Stage::Rearm => Stage::States,
             Stage::States => Stage::Ports,
             Stage::Ports => self.after_ports(node),
+            Stage::ReadTable => self.before_multicast(node),
             _ => Stage::Idle,
         };
         self.nodes[node as usize].enter(next);
@@ -291,16 +293,25 @@ impl Manager {
         let switch = state.node.as_ref().and_then(|node| node.switch);
         let set_up = state.port(PortNum(0)).is_some_and(|port| port.lid.0 != 0);
         let Some(switch) = switch.filter(|switch| set_up && switch.linear_fdb_top > 0) else {
+            state.mft.reset();
             return Stage::Idle;
         };
         if !matches!(state.lft, Lft::Unknown) {
-            return Stage::Idle;
+            return self.before_multicast(node);
         }
         let top = switch
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));
         state.read_blocks = top.min(self.settings.lids.highest.0) / BLOCK + 1;
         Stage::ReadTable
+    }
+
+    /// What follows the linear table: the multicast table, where it is in use and not known.
+    fn before_multicast(&self, node: u32) -> Stage {
+        match self.must_read_multicast(node) {
+            true => Stage::ReadMulticast,
+            false => Stage::Idle,
+        }
     }
 
     /// A node does not answer, or not sensibly: what is known of it stays for a while, as long as

@@ -40,6 +40,7 @@ impl Manager {
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
             (AttributeId::LINEAR_FDB, _) => learn_table(state, reply),
+            (AttributeId::MULTICAST_FDB, _) => self.confirm_multicast(node, reply),
             _ => self.compare(node, reply),
         }
     }

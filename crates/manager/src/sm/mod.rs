@@ -9,6 +9,7 @@
 //! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
 //! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
+//! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | arming and activating ports |
 //! | `election` | who of several managers runs the fabric |
 //! | `traps`, `commands` | what others ask for |
@@ -26,6 +27,8 @@ mod forwarding;
 mod learn;
 mod lids;
 mod links;
+mod mft;
+mod multicast;
 mod needs;
 mod node;
 mod plan;
@@ -33,14 +36,14 @@ mod plan_tables;
 mod program;
 mod publish;
 mod pump;
-mod rtt;
+pub(crate) mod rtt;
 pub mod settings;
 mod status;
 mod sweep;
 mod tables;
-mod transactions;
+pub(crate) mod transactions;
 mod traps;
-mod wanted;
+pub(crate) mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -120,8 +123,11 @@ pub struct Manager {
     commands: commands::Commands,
     /// Where this manager stands among others.
     standing: Standing,
-    /// Who is in which multicast group.
-    multicast: Vec<MulticastLid>,
+    /// Who is in which multicast group; none before that was told: until then tables are left as
+    /// they are found.
+    multicast: Option<Vec<MulticastLid>>,
+    /// Whether the switches have what it asks for.
+    update: multicast::Update,
 }
 
 impl Manager {
@@ -149,7 +155,8 @@ impl Manager {
             totals: Totals::default(),
             commands: commands::Commands::default(),
             standing: Standing::default(),
-            multicast: Vec::new(),
+            multicast: None,
+            update: multicast::Update::default(),
         };
         if let Some(stored) = stored {
             manager.load_lids(stored);
@@ -177,7 +184,7 @@ impl Manager {
             Input::Tick => {}
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
-            Input::Multicast(groups) => self.multicast = groups,
+            Input::Multicast(groups) => self.multicast_told(groups),
         }
         self.expire(now);
         self.run_election(now);

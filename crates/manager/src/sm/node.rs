@@ -6,6 +6,7 @@ use weft_fabric::tables::{LFT_BLOCK, SwitchPortGroups, UNREACHABLE};
 use weft_fabric::{Guid, Node, PortMask, PortNum, Tick};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
+use super::mft::Mft;
 use super::rtt::RoundTrip;
 use super::tables::TableId;
 
@@ -24,6 +25,8 @@ pub(crate) enum Stage {
     Ports,
     /// Forwarding table of a switch that was set up before this manager.
     ReadTable,
+    /// Multicast table of a switch that was set up before this manager.
+    ReadMulticast,
     /// The subnet manager that runs on an HFI.
     AskSm,
     /// Tables of a node that was set up before this manager.
@@ -38,6 +41,8 @@ pub(crate) enum Stage {
     WriteGroups,
     /// End of a change of adaptive-routing groups.
     Resume,
+    /// Multicast table.
+    WriteMulticast,
     /// Arms the ports of a switch.
     Arm,
     /// Waits for the others.
@@ -181,6 +186,7 @@ pub(crate) struct NodeState {
     pub lft: Lft,
     /// Highest LID block of the forwarding table that is to be read.
     pub read_blocks: u32,
+    pub mft: Mft,
     /// Confirmed adaptive-routing groups.
     pub groups: Option<Arc<SwitchPortGroups>>,
     /// A part of the groups was not taken over.
@@ -228,6 +234,7 @@ impl NodeState {
             bounced_ports: PortMask::EMPTY,
             lft: Lft::Unknown,
             read_blocks: 0,
+            mft: Mft::default(),
             groups: None,
             groups_refused: false,
             stage: Stage::Idle,
@@ -312,6 +319,7 @@ impl NodeState {
     pub(crate) fn forget_tables(&mut self) {
         self.port_tables.fill(PortTables::default());
         self.lft = Lft::Unknown;
+        self.mft.forget();
         self.groups = None;
     }
 

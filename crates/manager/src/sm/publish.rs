@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use weft_fabric::{LinearTables, NodeId, PortRef, SmRecord, Snapshot, Topology, TopologyBuilder};
+use weft_fabric::{
+    LinearTables, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot, Topology,
+    TopologyBuilder,
+};
 
 use super::Manager;
 use super::election::Peer;
+use super::node::NodeState;
 use crate::io::{Event, Output};
 
 /// Events of one kind that one change of the fabric causes; a reader of snapshots sees the rest.
@@ -28,12 +32,16 @@ impl Manager {
         let topology = self.confirmed_topology();
         let linear = self.confirmed_tables();
         let groups = self.confirmed_groups();
+        let port_tables = self.confirmed_port_tables();
+        let multicast = self.confirmed_multicast();
         let sms = self.sm_records();
         let before = &self.snapshot;
         let same = before.generation > 0
             && same_topology(&before.topology, &topology)
             && same_tables(&before.linear, &linear)
             && *before.groups == groups
+            && Arc::ptr_eq(&before.port_tables, &port_tables)
+            && *before.multicast == multicast
             && same_sms(&before.sms, &sms);
         if same {
             return;
@@ -44,7 +52,8 @@ impl Manager {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
-            multicast: Arc::clone(&before.multicast),
+            port_tables,
+            multicast: Arc::new(multicast),
             sms,
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
@@ -60,6 +69,22 @@ impl Manager {
         }
         // Both ends of each link agreed, so that nothing is one-sided.
         builder.build().unwrap_or_default()
+    }
+
+    /// The tables of all ports; the same as published before where nothing changed, node by node.
+    fn confirmed_port_tables(&self) -> Arc<PortTables> {
+        let before = &self.snapshot.port_tables;
+        let known = self.nodes.iter().filter(|state| state.node.is_some());
+        let nodes = known.zip(0..).map(|(state, index)| {
+            let held = before.node(NodeId(index));
+            held.filter(|held| holds_same_tables(state, held))
+                .map_or_else(|| Arc::new(node_tables(state)), Arc::clone)
+        });
+        let tables = PortTables::new(self.tables.contents().to_vec(), nodes.collect());
+        match tables.is_same(before) {
+            true => Arc::clone(before),
+            false => Arc::new(tables),
+        }
     }
 
     fn sm_records(&self) -> Vec<SmRecord> {
@@ -121,6 +146,22 @@ impl Manager {
             .chain(links)
             .for_each(|event| self.event(event));
     }
+}
+
+fn first_port(state: &NodeState) -> PortNum {
+    PortNum(u8::from(!state.is_switch()))
+}
+
+fn node_tables(state: &NodeState) -> NodeTables {
+    NodeTables {
+        first: first_port(state),
+        ports: state.port_tables.iter().map(|tables| tables.ids).collect(),
+    }
+}
+
+fn holds_same_tables(state: &NodeState, held: &NodeTables) -> bool {
+    let ids = state.port_tables.iter().map(|tables| &tables.ids);
+    held.first == first_port(state) && held.ports.iter().eq(ids)
 }
 
 type End = (weft_fabric::Guid, weft_fabric::PortNum);

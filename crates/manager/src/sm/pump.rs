@@ -216,13 +216,15 @@ impl Manager {
             | Stage::States
             | Stage::Ports
             | Stage::ReadTable
-            | Stage::AskSm => self.next_discovery(node),
+            | Stage::AskSm
+            | Stage::ReadMulticast => self.next_discovery(node),
             Stage::Compare => self.next_comparison(node),
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
             Stage::WriteTable => self.next_table_write(node),
             Stage::WriteGroups => self.next_group_write(node),
             Stage::Resume => self.next_resume(node),
+            Stage::WriteMulticast => self.next_multicast_write(node),
             Stage::Arm => self.next_arm(node),
             Stage::Activate => self.next_activation(node),
         }
@@ -298,8 +300,8 @@ impl Manager {
         while let Some(expired) = self.transactions.expire(now) {
             match expired {
                 // A manager that is no master any more does not repeat what it wanted as master.
-                Expired::Again(mad) if !self.may_send_again(&mad) => {}
-                Expired::Again(mad) => {
+                Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
+                Expired::Again { mad, .. } => {
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
                     self.send(directed_packet(mad));

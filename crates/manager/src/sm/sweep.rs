@@ -78,7 +78,7 @@ impl Sweep {
 impl Manager {
     /// When the next sweep begins, none during a sweep.
     pub(super) fn sweep_due(&self) -> Option<Tick> {
-        let idle = self.sweep.phase.is_none();
+        let idle = self.sweep.phase.is_none() && !self.is_updating();
         let first = (!self.sweep.ever).then_some(Tick(0));
         let due = first.or(self.sweep.next.map(|(at, _)| at));
         due.filter(|_| idle && self.standing.may_sweep())
@@ -167,7 +167,7 @@ impl Manager {
                 }
             }
             Some(_) => self.end_sweep(now),
-            None => return false,
+            None => return self.advance_update(now),
         }
         true
     }
@@ -242,9 +242,20 @@ impl Manager {
                 self.sweep.gate = Gate::Resume;
                 self.let_go(Stage::Resume);
             }
+            Gate::Tables | Gate::Resume if self.has_last_step() => {
+                if !self.take_multicast_step() {
+                    return false;
+                }
+                self.let_go(Stage::WriteMulticast);
+            }
             _ => return false,
         }
         true
+    }
+
+    /// Whether the linear tables that are being written are those that are to stay.
+    fn has_last_step(&self) -> bool {
+        self.sweep.step + 1 == self.plan.steps.len()
     }
 
     /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay

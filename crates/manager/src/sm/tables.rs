@@ -1,6 +1,7 @@
 //! The tables of a port as bytes on the wire, each distinct one kept once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weft_fabric::PortNum;
 use weft_wire::sm::{
@@ -9,14 +10,7 @@ use weft_wire::sm::{
 
 use super::node::TABLE_KINDS;
 
-/// Names one content of a table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TableId(u32);
-
-impl TableId {
-    /// The content is not known.
-    pub(crate) const UNKNOWN: Self = Self(0);
-}
+pub(crate) use weft_fabric::TableId;
 
 /// The kinds of tables that ports have, in the order in which they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,8 +150,8 @@ impl Kind {
 /// Every distinct table once.
 #[derive(Debug, Default)]
 pub(crate) struct TableStore {
-    contents: Vec<Box<[u8]>>,
-    ids: BTreeMap<Box<[u8]>, TableId>,
+    contents: Vec<Arc<[u8]>>,
+    ids: BTreeMap<Arc<[u8]>, TableId>,
 }
 
 impl TableStore {
@@ -166,10 +160,16 @@ impl TableStore {
         if let Some(id) = self.ids.get(content) {
             return *id;
         }
-        self.contents.push(content.into());
+        let content: Arc<[u8]> = content.into();
+        self.contents.push(Arc::clone(&content));
         let id = TableId(self.contents.len() as u32);
-        self.ids.insert(content.into(), id);
+        self.ids.insert(content, id);
         id
+    }
+
+    /// All contents, shared, in order of their names.
+    pub(crate) fn contents(&self) -> &[Arc<[u8]>] {
+        &self.contents
     }
 
     /// The content that `id` names; empty for [`TableId::UNKNOWN`].

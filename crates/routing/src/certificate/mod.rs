@@ -16,6 +16,7 @@ mod dependency;
 mod diagnosis;
 mod finding;
 mod follow;
+mod multicast;
 mod tile;
 mod transition;
 mod view;
@@ -25,6 +26,9 @@ use weft_fabric::{LinearTables, NodeId, PortGroupTables, Topology};
 use self::dependency::Dependencies;
 use self::diagnosis::Diagnosis;
 pub use self::finding::{Channel, Drop, Finding, Hop, Refusal};
+pub use self::multicast::{
+    MulticastCertificate, MulticastFinding, MulticastRefusal, certify_multicast, multicast_step,
+};
 pub use self::transition::{Transition, certify_transition};
 use self::view::View;
 

@@ -21,12 +21,12 @@ use std::thread;
 use tokio::sync::mpsc;
 use weft_wire::header::class;
 use weft_wire::id::Guid;
-use weft_wire::packet::Packet;
 
 pub use error::UmadError;
 use port::{Port, Received};
 
-use crate::connection::{Connection, Endpoint, ToFabric, pair};
+use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
+use crate::port::Registration;
 
 /// Batches that wait on either way.
 const BATCHES: usize = 256;
@@ -100,8 +100,9 @@ pub fn open(spec: &PortSpec, classes: &[u8]) -> Result<Connection, UmadError> {
     let over = Arc::new(AtomicBool::new(false));
     let (sending, receiving) = (Arc::clone(&port), port);
     let (ended, end) = (Arc::clone(&over), over);
+    let answers = sender.clone();
     spawn("umad-send", move || {
-        send(&sending, receiver);
+        send(&sending, receiver, &answers);
         ended.store(true, Ordering::Relaxed);
     })?;
     spawn("umad-recv", move || receive(&receiving, &sender, &end))?;
@@ -113,8 +114,13 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), UmadErr
     spawned.map(drop).map_err(UmadError::Thread)
 }
 
-/// Sends what the program has, until it has gone or the device has.
-fn send(port: &Port, mut from_program: mpsc::Receiver<ToFabric>) {
+/// Sends what the program has, until it has gone or the device has. What classes it serves was said
+/// when the port was opened, and how the port stands is asked of its agent.
+fn send(
+    port: &Port,
+    mut from_program: mpsc::Receiver<ToFabric>,
+    to_program: &mpsc::Sender<FromFabric>,
+) {
     let mut buffer = port.buffer();
     while let Some(sent) = from_program.blocking_recv() {
         let done = match sent {
@@ -122,6 +128,12 @@ fn send(port: &Port, mut from_program: mpsc::Receiver<ToFabric>) {
             ToFabric::Packets(packets) => packets
                 .into_iter()
                 .all(|mut packet| port.send(&mut buffer, &mut packet).is_ok()),
+            ToFabric::Register(Registration { token, .. }) => {
+                let accepted = false;
+                let answer = FromFabric::Registered { token, accepted };
+                to_program.blocking_send(answer).is_ok()
+            }
+            ToFabric::Watch | ToFabric::Unregister(_) => true,
         };
         if !done {
             return;
@@ -130,7 +142,7 @@ fn send(port: &Port, mut from_program: mpsc::Receiver<ToFabric>) {
 }
 
 /// Receives for the program, until it has gone or the device has.
-fn receive(port: &Port, to_program: &mpsc::Sender<Vec<Packet>>, over: &AtomicBool) {
+fn receive(port: &Port, to_program: &mpsc::Sender<FromFabric>, over: &AtomicBool) {
     let mut buffer = port.buffer();
     while !over.load(Ordering::Relaxed) {
         let mut batch = Vec::new();
@@ -144,7 +156,11 @@ fn receive(port: &Port, to_program: &mpsc::Sender<Vec<Packet>>, over: &AtomicBoo
             }
             wait_ms = 0;
         }
-        if !batch.is_empty() && to_program.blocking_send(batch).is_err() {
+        if !batch.is_empty()
+            && to_program
+                .blocking_send(FromFabric::Packets(batch))
+                .is_err()
+        {
             return;
         }
     }

@@ -1,5 +1,7 @@
 //! The sending side of a transfer.
 
+use std::sync::Arc;
+
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
 use crate::rmpp::{Abort, CLASS_LEN, Envelope};
 
@@ -19,7 +21,7 @@ pub enum Progress {
 #[derive(Debug, Clone)]
 pub struct Sender {
     envelope: Envelope,
-    data: Vec<u8>,
+    data: Arc<Vec<u8>>,
     segment_len: usize,
     next: u32,
     sent: u32,
@@ -32,10 +34,15 @@ pub struct Sender {
 impl Sender {
     /// A transfer of `data` in segments of at most `segment_len` bytes (at least 1 is taken), each
     /// with the headers of `envelope`; after `retries` timeouts in a row it gives up.
-    pub fn new(envelope: Envelope, data: Vec<u8>, segment_len: usize, retries: u32) -> Self {
+    pub fn new(
+        envelope: Envelope,
+        data: impl Into<Arc<Vec<u8>>>,
+        segment_len: usize,
+        retries: u32,
+    ) -> Self {
         Self {
             envelope,
-            data,
+            data: data.into(),
             segment_len: segment_len.max(1),
             next: 1,
             sent: 0,
@@ -51,9 +58,30 @@ impl Sender {
         self.data.len().div_ceil(self.segment_len).max(1) as u32
     }
 
+    /// The last segment that the receiver has acknowledged, 0 for none.
+    pub fn acknowledged(&self) -> u32 {
+        self.acknowledged
+    }
+
+    /// The last segment that has been sent, 0 for none.
+    pub fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    /// The last segment that may be sent before the next ACK.
+    pub fn window_end(&self) -> u32 {
+        self.window_last.min(self.segments())
+    }
+
+    /// Starts again after the last acknowledged segment: the receiver said that it lacks the next
+    /// one. Costs no retry.
+    pub fn rewind(&mut self) {
+        self.next = self.acknowledged + 1;
+    }
+
     /// Writes the next segment over `out`, if the window lets it out.
     pub fn poll(&mut self, out: &mut Vec<u8>) -> bool {
-        if self.next > self.window_last.min(self.segments()) {
+        if self.next > self.window_end() {
             return false;
         }
         self.write(self.next, out);

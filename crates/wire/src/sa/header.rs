@@ -134,6 +134,8 @@ pub mod capability {
     pub const FULL_PORT_INFO: u32 = 0x000_0040;
     /// `cap_mask2`: extended speeds.
     pub const EXT_SPEED: u32 = 0x000_0080;
+    /// `cap_mask2`: members that only send, and keep their group.
+    pub const SEND_ONLY_FULL_MEMBER: u32 = 0x000_1000;
     /// `cap_mask2`: device groups and trees.
     pub const DEVICE_GROUPS: u32 = 0x100_0000;
     /// `cap_mask2`: switch costs.

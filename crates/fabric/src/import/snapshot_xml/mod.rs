@@ -151,6 +151,7 @@ impl<'a> Import<'a> {
             linear: Arc::new(LinearTables::new(self.linear)),
             groups: Arc::new(PortGroupTables { switches: groups }),
             multicast: Arc::default(),
+            port_tables: Arc::default(),
             sms,
         })
     }

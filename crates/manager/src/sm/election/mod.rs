@@ -239,6 +239,7 @@ impl Manager {
         }
         // What devices hold is read again before anything is written: others may have changed it.
         if role != SmState::MASTER {
+            self.stop_update();
             self.nodes
                 .iter_mut()
                 .for_each(|state| state.forget_tables());

@@ -6,7 +6,7 @@ pub mod members;
 use std::time::Duration;
 
 use weft_fabric::{Lid, Lmc, Sl};
-use weft_routing::{AdaptiveSettings, EngineKind};
+use weft_routing::{AdaptiveSettings, EngineKind, MulticastSettings};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use from_config::SettingsError;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub lids: LidSettings,
     /// Routes.
     pub routing: RoutingSettings,
+    /// Multicast trees (`<Multicast>`).
+    pub multicast: MulticastSettings,
     /// Queues and timers of the data path.
     pub traffic: TrafficSettings,
     /// When to sweep.
@@ -291,6 +293,7 @@ impl Default for Settings {
                 spine_first: true,
                 ..RoutingSettings::default()
             },
+            multicast: MulticastSettings::default(),
             traffic: TrafficSettings {
                 switch_lifetime: 13,
                 hoq_life: 11,

@@ -1,0 +1,154 @@
+//! Tables of ports (partitions, maps of service levels and channels, arbitration, buffers) as bytes
+//! on the wire, each distinct one kept once.
+
+use std::sync::Arc;
+
+use weft_wire::id::PortNum;
+
+use crate::topology::{NodeId, PortRef};
+
+/// Names one content of a table among those that go together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(pub u32);
+
+impl TableId {
+    /// The content is not known.
+    pub const UNKNOWN: Self = Self(0);
+}
+
+/// The kinds of tables that a port has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PortTable {
+    /// The first block of partition keys (`STL_PARTITION_TABLE`, 64 bytes).
+    PKeys,
+    /// Service level to service channel (`STL_SLSCMAP`, 32 bytes).
+    SlToSc,
+    /// Service channel to service level (`STL_SCSLMAP`, 32 bytes).
+    ScToSl,
+    /// Service channel to virtual lane where packets are received (`STL_SCVLMAP`, 32 bytes).
+    ScToVlr,
+    /// Service channel to virtual lane where packets are sent.
+    ScToVlt,
+    /// Service channel to virtual lane on which the neighbour returns credits.
+    ScToVlnt,
+    /// Virtual lanes of low priority (`STL_VLARB_TABLE`, 256 bytes).
+    ArbitrationLow,
+    /// Virtual lanes of high priority.
+    ArbitrationHigh,
+    /// Limits of buffers (`STL_BUFFER_CONTROL_TABLE`, 132 bytes).
+    Buffers,
+}
+
+/// Number of kinds.
+pub const PORT_TABLES: usize = 9;
+
+/// The tables of one port, by [`PortTable`].
+pub type PortTableIds = [TableId; PORT_TABLES];
+
+/// The tables of all ports of one node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeTables {
+    /// Number of its first port: 0 for a switch, 1 for an HFI.
+    pub first: PortNum,
+    /// In order of their numbers.
+    pub ports: Vec<PortTableIds>,
+}
+
+/// The tables of the ports of all nodes, confirmed by them.
+///
+/// Nodes that did not change share their entries with the generation before, and equal tables are
+/// there once: 27,648 hosts have a few dozen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PortTables {
+    contents: Vec<Arc<[u8]>>,
+    nodes: Vec<Arc<NodeTables>>,
+}
+
+impl PortTables {
+    /// `contents[n]` is what [`TableId`] n + 1 names; `nodes` are in order of [`NodeId`].
+    pub fn new(contents: Vec<Arc<[u8]>>, nodes: Vec<Arc<NodeTables>>) -> Self {
+        Self { contents, nodes }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// A node's tables, shared.
+    pub fn node(&self, node: NodeId) -> Option<&Arc<NodeTables>> {
+        self.nodes.get(node.0 as usize)
+    }
+
+    /// Which content a port's table has; [`TableId::UNKNOWN`] where nothing is confirmed.
+    pub fn id(&self, at: PortRef, kind: PortTable) -> TableId {
+        let port = self.node(at.node).and_then(|node| {
+            let index = at.port.0.checked_sub(node.first.0)?;
+            node.ports.get(usize::from(index))
+        });
+        port.map_or(TableId::UNKNOWN, |ids| ids[kind as usize])
+    }
+
+    /// A port's table as bytes on the wire, none where nothing is confirmed.
+    pub fn table(&self, at: PortRef, kind: PortTable) -> Option<&[u8]> {
+        self.content(self.id(at, kind))
+    }
+
+    /// What a name stands for.
+    pub fn content(&self, id: TableId) -> Option<&[u8]> {
+        let index = (id.0 as usize).checked_sub(1)?;
+        self.contents.get(index).map(|content| &**content)
+    }
+
+    /// Whether two are equal, and share all that is.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let shared = |(a, b): (&Arc<NodeTables>, &Arc<NodeTables>)| Arc::ptr_eq(a, b);
+        self.contents.len() == other.contents.len()
+            && self.nodes.len() == other.nodes.len()
+            && self.nodes.iter().zip(&other.nodes).all(shared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables() -> PortTables {
+        let mut ids = [TableId::UNKNOWN; PORT_TABLES];
+        ids[PortTable::SlToSc as usize] = TableId(2);
+        let hfi = NodeTables {
+            first: PortNum(1),
+            ports: vec![ids],
+        };
+        PortTables::new(
+            vec![Arc::from([1]), Arc::from([2, 2])],
+            vec![Arc::default(), Arc::new(hfi)],
+        )
+    }
+
+    #[test]
+    fn a_table_is_found_by_node_port_and_kind() {
+        let at = |node, port| PortRef {
+            node: NodeId(node),
+            port: PortNum(port),
+        };
+        let tables = tables();
+        for (at, kind, expected) in [
+            (at(1, 1), PortTable::SlToSc, Some(&[2, 2][..])),
+            (at(1, 1), PortTable::ScToSl, None),
+            (at(1, 0), PortTable::SlToSc, None),
+            (at(1, 2), PortTable::SlToSc, None),
+            (at(0, 0), PortTable::SlToSc, None),
+            (at(2, 1), PortTable::SlToSc, None),
+        ] {
+            assert_eq!(tables.table(at, kind), expected, "{at:?} {kind:?}");
+        }
+        assert!(tables.is_same(&tables.clone()));
+        assert!(!tables.is_same(&self::tables()), "equal, but not shared");
+    }
+}

@@ -1,0 +1,143 @@
+//! Which attribute is answered by what, with which methods, in which forms, and to whom.
+
+use weft_fabric::Tick;
+use weft_wire::header::method::{GET, GET_TABLE};
+use weft_wire::id::PKey;
+use weft_wire::sa::attribute;
+
+use super::Sa;
+use super::query::{Found, Query, Refusal};
+use super::records::{nodes, port_tables};
+use super::view::View;
+use crate::gsi::Form;
+
+/// What answers.
+#[derive(Clone, Copy)]
+pub(crate) enum Handler {
+    /// Reads the published fabric.
+    View(fn(&View, &Query<'_>) -> Result<Found, Refusal>),
+    /// Reads anything.
+    Read(fn(&Sa, &Query<'_>) -> Result<Found, Refusal>),
+    /// Changes what is kept.
+    Write(fn(&mut Sa, Tick, &Query<'_>) -> Result<Found, Refusal>),
+}
+
+/// An attribute that is served.
+pub(crate) struct Attribute {
+    pub(crate) id: u16,
+    pub(crate) forms: &'static [Form],
+    /// Members of the management partition that are not full ones may ask.
+    pub(crate) open: bool,
+    pub(crate) methods: &'static [u8],
+    pub(crate) handler: Handler,
+}
+
+const OPA: &[Form] = &[Form::Opa];
+const IB: &[Form] = &[Form::Ib];
+const BOTH: &[Form] = &[Form::Opa, Form::Ib];
+const READ: &[u8] = &[GET, GET_TABLE];
+
+const fn view(
+    id: u16,
+    open: bool,
+    handler: fn(&View, &Query<'_>) -> Result<Found, Refusal>,
+) -> Attribute {
+    Attribute {
+        id,
+        forms: OPA,
+        open,
+        methods: READ,
+        handler: Handler::View(handler),
+    }
+}
+
+/// Everything that is served.
+pub(crate) const ATTRIBUTES: &[Attribute] = &[
+    view(attribute::NODE_RECORD, true, nodes::node_records),
+    view(attribute::PORT_INFO_RECORD, false, nodes::port_info_records),
+    view(
+        attribute::SWITCH_INFO_RECORD,
+        false,
+        nodes::switch_info_records,
+    ),
+    view(attribute::LINK_RECORD, false, nodes::link_records),
+    view(attribute::SM_INFO_RECORD, false, nodes::sm_info_records),
+    view(
+        attribute::P_KEY_TABLE_RECORD,
+        false,
+        port_tables::p_key_records,
+    ),
+    view(
+        attribute::SL_TO_SC_RECORD,
+        false,
+        port_tables::sl_sc_records,
+    ),
+    view(
+        attribute::SC_TO_SL_RECORD,
+        false,
+        port_tables::sc_sl_records,
+    ),
+    view(
+        attribute::SC_TO_VLR_RECORD,
+        false,
+        port_tables::sc_vlr_records,
+    ),
+    view(
+        attribute::SC_TO_VLT_RECORD,
+        false,
+        port_tables::sc_vlt_records,
+    ),
+    view(
+        attribute::SC_TO_VLNT_RECORD,
+        false,
+        port_tables::sc_vlnt_records,
+    ),
+    view(
+        attribute::VL_ARBITRATION_RECORD,
+        false,
+        port_tables::vl_arb_records,
+    ),
+    view(
+        attribute::BUFFER_CONTROL_RECORD,
+        false,
+        port_tables::buffer_records,
+    ),
+    Attribute {
+        id: attribute::CLASS_PORT_INFO,
+        forms: BOTH,
+        open: true,
+        methods: &[GET],
+        handler: Handler::Read(super::class_port_info::class_port_info),
+    },
+    Attribute {
+        id: attribute::PATH_RECORD,
+        forms: IB,
+        open: true,
+        methods: READ,
+        handler: Handler::Read(super::path::path_records),
+    },
+];
+
+/// What serves the request, or why nothing does.
+pub(crate) fn handler(query: &Query<'_>) -> Result<Handler, Refusal> {
+    let id = query.request.mad.attribute_id;
+    let entries = ATTRIBUTES.iter().filter(|attribute| attribute.id == id);
+    let mut entries = entries.peekable();
+    if entries.peek().is_none() {
+        return Err(Refusal::METHOD);
+    }
+    let entry = entries.find(|attribute| attribute.forms.contains(&query.form()));
+    let entry = entry.ok_or(Refusal::VERSION)?;
+    if query.header.sm_key != 0 || !(entry.open || is_full(query.request.from.pkey)) {
+        return Err(Refusal::INVALID);
+    }
+    match entry.methods.contains(&query.method()) {
+        true => Ok(entry.handler),
+        false => Err(Refusal::METHOD),
+    }
+}
+
+/// Whether who asks is a full member of the management partition.
+pub(crate) fn is_full(pkey: PKey) -> bool {
+    pkey == PKey::MGMT_FULL
+}

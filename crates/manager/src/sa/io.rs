@@ -1,0 +1,30 @@
+//! What goes into subnet administration and what comes out of it.
+
+use std::sync::Arc;
+
+use weft_fabric::Snapshot;
+use weft_wire::packet::Packet;
+
+use crate::multicast::MulticastLid;
+
+/// What subnet administration is told.
+#[derive(Debug, Clone)]
+pub enum SaInput {
+    /// The time has come that [`super::Sa::deadline`] named.
+    Tick,
+    /// A datagram of class 0x03 arrived at the manager's port.
+    Received(Packet),
+    /// The fabric as it is from now on.
+    Published(Arc<Snapshot>),
+    /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it.
+    Notice(Vec<u8>),
+}
+
+/// What subnet administration wants done.
+#[derive(Debug, Clone)]
+pub enum SaOutput {
+    /// Send a datagram from the manager's port.
+    Send(Packet),
+    /// Who is in which multicast group, all groups, in order of their LIDs: for the subnet manager.
+    Multicast(Vec<MulticastLid>),
+}

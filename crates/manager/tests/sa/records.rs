@@ -1,0 +1,190 @@
+//! Records read from the fabric.
+
+use weft_fabric::Lid;
+use weft_manager::SaSettings;
+use weft_wire::header::{method, status as mad_status};
+use weft_wire::id::PKey;
+use weft_wire::sa::{
+    LinkRecord, NodeRecord, PortInfoRecord, SmInfoRecord, SwitchInfoRecord, attribute, status,
+};
+
+use crate::client::{Ask, Served};
+
+/// Two tiers, 16 hosts.
+pub(crate) const FABRIC: &str = "fattree:16,radix=8";
+
+fn served() -> Served {
+    Served::new(FABRIC, 0, SaSettings::default())
+}
+
+#[test]
+fn nodes_are_all_there_with_their_lids() {
+    let mut served = served();
+    let all = served.ask(&Ask::new(method::GET_TABLE, attribute::NODE_RECORD));
+    assert_eq!(all.method, method::GET_TABLE | method::RESPONSE);
+    let records: Vec<NodeRecord> = all.records();
+    let topology = &served.snapshot.topology;
+    assert_eq!(records.len(), topology.len());
+    for record in records {
+        let node = topology
+            .node(topology.find(record.node_info.node_guid).unwrap())
+            .unwrap();
+        let port = node.port(record.node_info.local_port_num).unwrap();
+        assert_eq!(record.lid, port.info.lid);
+        assert_eq!(record.node_desc, node.description);
+    }
+}
+
+#[test]
+fn components_select() {
+    let mut served = served();
+    let topology = std::sync::Arc::clone(&served.snapshot.topology);
+    let (_, hfi) = topology.hfis().nth(3).unwrap();
+    let lid = hfi.ports().next().unwrap().1.info.lid;
+    let switches = topology.switches().len();
+    let wanted = NodeRecord {
+        lid,
+        node_info: weft_wire::sm::NodeInfo {
+            node_type: weft_fabric::enums::NodeType::SWITCH,
+            node_guid: hfi.guid(),
+            ..Default::default()
+        },
+        node_desc: hfi.description,
+    };
+    for (mask, expected) in [
+        (1, 1),
+        (0x100, 1),
+        (0x8000, 1),
+        (0x10, switches),
+        (0x11, 0),
+        (0x101, 1),
+    ] {
+        let ask = Ask::new(method::GET_TABLE, attribute::NODE_RECORD).with(mask, &wanted);
+        let found: Vec<NodeRecord> = served.ask(&ask).records();
+        assert_eq!(found.len(), expected, "mask {mask:#x}");
+    }
+}
+
+#[test]
+fn a_get_wants_exactly_one() {
+    let mut served = served();
+    let lid = served.snapshot.sms[0].lid;
+    for (mask, lid, expected) in [
+        (0, lid, status::TOO_MANY_RECORDS),
+        (1, lid, mad_status::OK),
+        (1, Lid(0xBFFF), status::NO_RECORDS),
+    ] {
+        let wanted = NodeRecord {
+            lid,
+            ..NodeRecord::default()
+        };
+        let ask = Ask::new(method::GET, attribute::NODE_RECORD).with(mask, &wanted);
+        let reply = served.ask(&ask);
+        assert_eq!((reply.status, reply.method), (expected, method::GET_RESP));
+    }
+}
+
+#[test]
+fn ports_and_switches_say_what_the_snapshot_says() {
+    let mut served = served();
+    let topology = std::sync::Arc::clone(&served.snapshot.topology);
+    let ports: Vec<PortInfoRecord> = served
+        .ask(&Ask::new(method::GET_TABLE, attribute::PORT_INFO_RECORD))
+        .records();
+    let expected: usize = topology.nodes().map(|(_, node)| node.ports().len()).sum();
+    assert_eq!(ports.len(), expected);
+    let switches: Vec<SwitchInfoRecord> = served
+        .ask(&Ask::new(method::GET_TABLE, attribute::SWITCH_INFO_RECORD))
+        .records();
+    assert_eq!(switches.len(), topology.switches().len());
+    let first = switches[0];
+    let of_one: Vec<PortInfoRecord> = served
+        .ask(
+            &Ask::new(method::GET_TABLE, attribute::PORT_INFO_RECORD).with(
+                3,
+                &PortInfoRecord {
+                    end_port_lid: first.lid,
+                    port_num: weft_fabric::PortNum(2),
+                    ..PortInfoRecord::default()
+                },
+            ),
+        )
+        .records();
+    let node = topology.node(topology.switches()[0]).unwrap();
+    assert_eq!(of_one.len(), 1);
+    assert_eq!(
+        of_one[0].port_info,
+        node.port(weft_fabric::PortNum(2)).unwrap().info
+    );
+}
+
+#[test]
+fn every_link_is_there_in_both_directions() {
+    let mut served = served();
+    let links: Vec<LinkRecord> = served
+        .ask(&Ask::new(method::GET_TABLE, attribute::LINK_RECORD))
+        .records();
+    assert_eq!(links.len(), 2 * served.snapshot.topology.links().count());
+    for link in &links {
+        let back = LinkRecord {
+            from_lid: link.to_lid,
+            from_port: link.to_port,
+            to_port: link.from_port,
+            to_lid: link.from_lid,
+        };
+        assert!(links.contains(&back), "{link:?}");
+    }
+}
+
+#[test]
+fn the_master_is_told_without_its_key() {
+    let mut served = served();
+    let found: Vec<SmInfoRecord> = served
+        .ask(&Ask::new(method::GET_TABLE, attribute::SM_INFO_RECORD))
+        .records();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].lid, served.snapshot.sms[0].lid);
+    assert_eq!(found[0].sm_info.sm_key, 0);
+}
+
+#[test]
+fn who_may_not_ask_is_refused() {
+    let mut served = served();
+    let refused = status::REQ_INVALID;
+    for (attribute, pkey, sm_key, expected) in [
+        (attribute::PORT_INFO_RECORD, PKey::MGMT_LIMITED, 0, refused),
+        (
+            attribute::NODE_RECORD,
+            PKey::MGMT_LIMITED,
+            0,
+            mad_status::OK,
+        ),
+        (attribute::NODE_RECORD, PKey::MGMT_FULL, 7, refused),
+        (
+            0x7777,
+            PKey::MGMT_FULL,
+            0,
+            mad_status::UNSUPPORTED_METHOD_ATTRIB,
+        ),
+    ] {
+        let ask = Ask {
+            pkey,
+            sm_key,
+            ..Ask::new(method::GET_TABLE, attribute)
+        };
+        assert_eq!(served.ask(&ask).status, expected, "{attribute:#x} {pkey}");
+    }
+    let set = Ask::new(method::SET, attribute::NODE_RECORD);
+    assert_eq!(
+        served.ask(&set).status,
+        mad_status::UNSUPPORTED_METHOD_ATTRIB
+    );
+    let ib = Ask {
+        ib: true,
+        ..Ask::new(method::GET_TABLE, attribute::LINK_RECORD)
+    };
+    assert_eq!(
+        served.ask(&ib).status,
+        mad_status::UNSUPPORTED_CLASS_OR_VERSION
+    );
+}
