@@ -2,9 +2,11 @@
 
 pub mod bring_up;
 pub mod election;
+pub mod members;
 pub mod scenario;
 
 pub use bring_up::{Outcome, run};
+pub use members::Membership;
 pub use scenario::Scenario;
 
 /// The command that replays a seed.

@@ -15,13 +15,30 @@ use super::settings::{Categories, CongestionWeights, IntegrityWeights, PmSetting
 /// Flits of 8 bytes in 10^6 bytes.
 const FLITS_PER_MB: u64 = 125_000;
 
+/// How the counters of an image weigh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Weights {
+    integrity: IntegrityWeights,
+    congestion: CongestionWeights,
+    /// The lanes are told apart.
+    per_lane: bool,
+}
+
+impl Weights {
+    pub(crate) fn of(settings: &PmSettings) -> Self {
+        Self {
+            integrity: settings.integrity,
+            congestion: settings.congestion,
+            per_lane: settings.process.lanes,
+        }
+    }
+}
+
 /// An image together with how its counters weigh.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     image: &'a Image,
-    integrity: &'a IntegrityWeights,
-    congestion: &'a CongestionWeights,
-    per_lane: bool,
+    weights: &'a Weights,
 }
 
 /// What one port or lane counted that has to do with congestion.
@@ -83,13 +100,16 @@ fn share(part: u64, whole: u64, weight: u8, scale: u32) -> u128 {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(image: &'a Image, settings: &'a PmSettings) -> Self {
+    pub(crate) fn new(image: &'a Image) -> Self {
         Self {
             image,
-            integrity: &settings.integrity,
-            congestion: &settings.congestion,
-            per_lane: settings.process.lanes,
+            weights: &image.weights,
         }
+    }
+
+    /// The image.
+    pub(crate) fn image(&self) -> &'a Image {
+        self.image
     }
 
     /// All categories of a port.
@@ -130,7 +150,7 @@ impl<'a> Scene<'a> {
     }
 
     fn integrity(&self, own: &Delta, other: Option<&Delta>) -> u32 {
-        let weights = self.integrity;
+        let weights = &self.weights.integrity;
         let counted = [
             (
                 Counter::LocalLinkIntegrityErrors,
@@ -174,7 +194,7 @@ impl<'a> Scene<'a> {
     /// The time that a port's data waited; where its lanes are known, the square of the worst
     /// lane's over all lanes': a little on many lanes is not as bad as much on one.
     fn worst_wait(&self, place: usize, total: u64) -> u64 {
-        if !self.per_lane || total == 0 {
+        if !self.weights.per_lane || total == 0 {
             return total;
         }
         let waits = self.image.lane_deltas(place);
@@ -184,7 +204,7 @@ impl<'a> Scene<'a> {
     }
 
     fn congestion_of(&self, place: usize, own: Traffic, other: Option<Traffic>) -> u32 {
-        let weights = self.congestion;
+        let weights = &self.weights.congestion;
         let wait = self.flit_times(place, own.xmit_wait);
         let time = self.flit_times(place, own.time_cong);
         let with = |waited: u64| own.xmit_data.saturating_add(waited);

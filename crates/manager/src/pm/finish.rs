@@ -6,10 +6,11 @@ use weft_fabric::Tick;
 use weft_wire::pm::{Counter, VlCounter};
 
 use super::Pm;
-use super::categories::Scene;
+use super::categories::{Scene, Weights};
 use super::counters::{Counters, LaneCounters, add, add_lane};
 use super::image::{Image, Reading, Totals};
 use super::io::{PmEvent, PmOutput, PortName};
+use super::pa::Instance;
 use super::roster::Roster;
 use super::settings::Categories;
 use super::sweep::Sweep;
@@ -77,6 +78,9 @@ impl Pm {
             return;
         };
         let started = sweep.started;
+        if self.history.latest().is_none() {
+            self.instance = Instance::new(self.unix_time(started));
+        }
         let mut report = sweep.report;
         let image = self.image_of(now, sweep);
         report.number = image.number;
@@ -114,6 +118,7 @@ impl Pm {
             before: sweep.before,
             readings: sweep.readings,
             error_info: sweep.error_info,
+            weights: Weights::of(&self.settings),
         };
         for place in 0..image.unexpected.len() {
             let delta = image.delta_from(place);
@@ -140,7 +145,7 @@ impl Pm {
         let limits = self.settings.threshold_messages.values();
         let thresholds = self.settings.thresholds.values();
         let mut left = limits;
-        let scene = Scene::new(image, &self.settings);
+        let scene = Scene::new(image);
         let active = image.roster.ports.iter().enumerate();
         let mut events = Vec::new();
         for (place, _) in active.filter(|(_, port)| port.is_active) {

@@ -202,10 +202,32 @@ impl History {
         Some(image)
     }
 
-    /// How many images clients hold.
-    #[cfg(test)]
-    pub(crate) fn frozen(&self) -> usize {
-        self.frames.len()
+    /// Holds an image in place of another; gives the holder's bit.
+    ///
+    /// # Errors
+    /// [`Refused`] when there is no room; the other is still held then.
+    pub(crate) fn exchange(
+        &mut self,
+        now: Tick,
+        number: u64,
+        holder: u8,
+        image: &Arc<Image>,
+    ) -> Result<u8, Refused> {
+        let mut frames = self.frames.iter();
+        let alone =
+            frames.any(|frame| frame.image.number == number && frame.holders == 1u64 << holder);
+        match self.freeze(now, image) {
+            Err(Refused::Frames(_)) if alone => {
+                // The place that is given up is the one that was missing.
+                self.release(now, number, holder);
+                self.freeze(now, image)
+            }
+            Ok(new) => {
+                self.release(now, number, holder);
+                Ok(new)
+            }
+            refused => refused,
+        }
     }
 
     /// Bytes of memory that all images use.

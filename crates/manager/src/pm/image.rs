@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weft_fabric::{Lid, PortNum, Vl};
 use weft_wire::pm::{Counter, PortErrorInfo, VlCounter};
 
+use super::categories::Weights;
 use super::counters::{
     Counters, LaneCounters, PortDelta, clear, clear_lane, lane_delta, port_delta,
 };
@@ -166,6 +167,7 @@ pub struct Image {
     /// Ports whose counters somebody else set to zero.
     pub(crate) unexpected: Vec<bool>,
     pub(crate) error_info: BTreeMap<u32, PortErrorInfo>,
+    pub(crate) weights: Weights,
 }
 
 /// What happened at a port in an image's interval.

@@ -8,7 +8,8 @@
 //! | `roster` | which ports there are, their groups and virtual fabrics |
 //! | `counters` | what happened between two readings |
 //! | `image`, `history` | what a sweep read; the last sweeps and those that clients hold |
-//! | `categories`, `rate` | what counters mean |
+//! | `categories`, `rate`, `view` | what counters mean, for queries and for other readers |
+//! | `pa` | queries of clients |
 //! | `settings`, `io` | what the administrator may choose; what goes in and comes out |
 
 mod answers;
@@ -20,10 +21,12 @@ mod history;
 mod image;
 mod io;
 mod job;
+mod pa;
 mod rate;
 mod roster;
 pub mod settings;
 mod sweep;
+mod view;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -33,6 +36,7 @@ use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::packet::Packet;
 
+use crate::gsi::{Limits, Server};
 use crate::sm::transactions::Transactions;
 use counters::ClearLimits;
 pub use counters::{Counters, LaneCounters};
@@ -40,9 +44,11 @@ use finish::Running;
 use history::History;
 pub use image::{Delta, Image, Reading, Totals};
 pub use io::{PmEvent, PmInput, PmOutput, PmReport, PortName};
+pub use pa::SERVICE_ID;
 pub use roster::{FabricLanes, Member, Roster, RosterPort};
-pub use settings::PmSettings;
+pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};
+pub use view::{BusyLink, PortView};
 
 /// The performance manager of one fabric.
 ///
@@ -67,6 +73,10 @@ pub struct Pm {
     due: Option<Tick>,
     history: History,
     running: Running,
+    /// Tells this manager's images from those of one before it.
+    instance: pa::Instance,
+    /// Clients' queries.
+    server: Server,
     outputs: VecDeque<PmOutput>,
 }
 
@@ -89,6 +99,8 @@ impl Pm {
                 settings.lease,
             ),
             running: Running::default(),
+            instance: pa::Instance::default(),
+            server: Server::new(class::PA, Limits::default()),
             outputs: VecDeque::new(),
             settings,
         }
@@ -104,6 +116,7 @@ impl Pm {
             PmInput::Received(packet) => self.received(now, &packet),
         }
         self.expire(now);
+        self.server.expire(now);
         self.start_due_sweep(now);
         self.pump(now);
         self.finish_sweep(now);
@@ -112,14 +125,16 @@ impl Pm {
 
     /// The next thing that the manager wants done, none when there is nothing more.
     pub fn poll(&mut self) -> Option<PmOutput> {
-        self.outputs.pop_front()
+        let own = self.outputs.pop_front();
+        own.or_else(|| self.server.poll().map(PmOutput::Send))
     }
 
     /// When the manager wants [`PmInput::Tick`] at the latest, none when only another input
     /// matters.
     pub fn deadline(&self) -> Option<Tick> {
         let requests = self.sweep.as_ref().and(self.transactions.deadline());
-        [requests, self.due, self.patience_ends()]
+        let server = self.server.deadline();
+        [requests, self.due, self.patience_ends(), server]
             .into_iter()
             .flatten()
             .min()
@@ -166,8 +181,10 @@ impl Pm {
         let Ok(header) = MadHeader::decode(&packet.mad) else {
             return;
         };
-        if header.mgmt_class == class::PERF {
-            self.answered(now, packet);
+        match header.mgmt_class {
+            class::PERF => self.answered(now, packet),
+            class::PA => self.queried(now, packet),
+            _ => {}
         }
     }
 

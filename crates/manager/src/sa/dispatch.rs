@@ -1,6 +1,5 @@
 //! Which attribute is answered by what, with which methods, in which forms, and to whom.
 
-use weft_fabric::Tick;
 use weft_wire::header::method::{GET, GET_TABLE};
 use weft_wire::id::PKey;
 use weft_wire::sa::attribute;
@@ -18,8 +17,6 @@ pub(crate) enum Handler {
     View(fn(&View, &Query<'_>) -> Result<Found, Refusal>),
     /// Reads anything.
     Read(fn(&Sa, &Query<'_>) -> Result<Found, Refusal>),
-    /// Changes what is kept.
-    Write(fn(&mut Sa, Tick, &Query<'_>) -> Result<Found, Refusal>),
 }
 
 /// An attribute that is served.

@@ -104,19 +104,18 @@ impl Sa {
             return;
         }
         let query = Query::new(request);
-        let outcome = self.outcome(now, &query);
+        let outcome = self.outcome(&query);
         let answer = query.answer(outcome);
         self.server.answer(now, request, answer);
     }
 
-    fn outcome(&mut self, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
+    fn outcome(&self, query: &Query<'_>) -> Result<Found, Refusal> {
         if self.view.snapshot.generation == 0 {
             return Err(Refusal::BUSY);
         }
         match dispatch::handler(query)? {
             Handler::View(read) => read(&self.view, query),
             Handler::Read(read) => read(self, query),
-            Handler::Write(write) => write(self, now, query),
         }
     }
 }

@@ -41,6 +41,7 @@ impl Manager {
             state.bounced_ports = PortMask::EMPTY;
             if std::mem::take(&mut state.doubtful) {
                 state.forget_tables();
+                state.read_ports = PortMask::EMPTY;
             }
             state.stage = Stage::Idle;
         }

@@ -13,7 +13,7 @@
 //! | `activate` | arming and activating ports |
 //! | `election` | who of several managers runs the fabric |
 //! | `traps`, `commands` | what others ask for |
-//! | `publish` | what readers see |
+//! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
 
 mod activate;
@@ -31,6 +31,7 @@ mod mft;
 mod multicast;
 mod needs;
 mod node;
+mod notices;
 mod plan;
 mod plan_tables;
 mod program;
@@ -128,6 +129,7 @@ pub struct Manager {
     multicast: Option<Vec<MulticastLid>>,
     /// Whether the switches have what it asks for.
     update: multicast::Update,
+    lately: notices::Lately,
 }
 
 impl Manager {
@@ -157,6 +159,7 @@ impl Manager {
             standing: Standing::default(),
             multicast: None,
             update: multicast::Update::default(),
+            lately: notices::Lately::default(),
         };
         if let Some(stored) = stored {
             manager.load_lids(stored);

@@ -202,7 +202,7 @@ pub(crate) struct NodeState {
     pub failed: bool,
     /// Times that this stage started over because a device did not do as told.
     pub repeats: u32,
-    /// Its tables may hold something else than it has confirmed; the next sweep reads them again.
+    /// It may hold something else than it has confirmed; the next sweep reads it again.
     pub doubtful: bool,
     /// Its agent does not know Aggregate.
     pub single: bool,

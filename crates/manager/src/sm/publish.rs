@@ -58,6 +58,7 @@ impl Manager {
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
         self.tell_changes(&before.topology, &snapshot.topology);
+        self.tell_services(&before.topology, &snapshot.topology);
         self.outputs.push_back(Output::Publish(snapshot));
     }
 

@@ -7,8 +7,8 @@ use weft_fabric::Tick;
 use weft_wire::header::{class, method, status};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
-use weft_wire::sm::AttributeId;
 use weft_wire::sm::aggregate::segments;
+use weft_wire::sm::{AttributeId, PortModifier};
 use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
@@ -30,24 +30,23 @@ pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
     }
 }
 
-/// Whether a datagram carries a table; other attributes are read in every sweep anyway.
-fn is_about_tables(view: &SmpView<'_>) -> bool {
-    let is_table = |attribute| {
-        !matches!(
-            attribute,
-            AttributeId::NODE_INFO
-                | AttributeId::NODE_DESCRIPTION
-                | AttributeId::SWITCH_INFO
-                | AttributeId::PORT_INFO
-                | AttributeId::PORT_STATE_INFO
-        )
+/// Whether a datagram may be the answer to a write of something that is not read in every sweep:
+/// a table, or PortInfo, which is read with the bit that starts a configuration.
+fn is_about_settings(view: &SmpView<'_>) -> bool {
+    let is_setting = |attribute, modifier| match attribute {
+        AttributeId::NODE_INFO
+        | AttributeId::NODE_DESCRIPTION
+        | AttributeId::SWITCH_INFO
+        | AttributeId::PORT_STATE_INFO => false,
+        AttributeId::PORT_INFO => !PortModifier::from_bits(modifier).start_of_sm_configuration,
+        _ => true,
     };
+    let modifier = view.header.attribute_modifier;
     if view.attribute() != AttributeId::AGGREGATE {
-        return is_table(view.attribute());
+        return is_setting(view.attribute(), modifier);
     }
-    let count = (view.header.attribute_modifier & 0xFF) as usize;
-    let mut parts = segments(view.payload, count).flatten();
-    parts.any(|part| is_table(part.attribute))
+    let mut parts = segments(view.payload, (modifier & 0xFF) as usize).flatten();
+    parts.any(|part| is_setting(part.attribute, part.modifier))
 }
 
 impl Manager {
@@ -92,9 +91,9 @@ impl Manager {
     }
 
     /// An answer that nobody waits for may be to a write that arrived twice, the second time after
-    /// a later one: what the node's tables hold is read again.
+    /// a later one: what the node holds is read again.
     fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
-        let Some(route) = view.directed.filter(|_| is_about_tables(view)) else {
+        let Some(route) = view.directed.filter(|_| is_about_settings(view)) else {
             return;
         };
         let hops = usize::from(view.header.hop_count);

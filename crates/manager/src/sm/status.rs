@@ -48,6 +48,8 @@ pub struct Status {
     pub unreadable: u64,
     /// Traps received.
     pub traps: u64,
+    /// Traps that came again, or too many in one second to be passed on.
+    pub traps_left: u64,
     /// Faults of devices.
     pub faults: u64,
     /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
@@ -66,6 +68,7 @@ pub(crate) struct Totals {
     pub stray: u64,
     pub unreadable: u64,
     pub traps: u64,
+    pub traps_left: u64,
     pub faults: u64,
     by_attribute: BTreeMap<AttributeId, (u64, u64)>,
 }
@@ -114,6 +117,7 @@ impl Manager {
             stray: totals.stray,
             unreadable: totals.unreadable,
             traps: totals.traps,
+            traps_left: totals.traps_left,
             faults: totals.faults,
             round_trip_ns: self.transactions.overall().smoothed_ns(),
             by_attribute: by_attribute.collect(),

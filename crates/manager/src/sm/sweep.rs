@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{NodeId, Tick};
+use weft_fabric::{NodeId, PortMask, Tick};
 use weft_wire::enums::PortState;
 
 use super::Manager;
@@ -362,6 +362,7 @@ impl Manager {
                 // What was written and not confirmed may hold or not: it is read again.
                 let state = &mut self.nodes[node as usize];
                 state.forget_tables();
+                state.read_ports = PortMask::EMPTY;
                 let guid = state.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));

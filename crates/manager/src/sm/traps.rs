@@ -27,6 +27,7 @@ impl Manager {
             return; // it is for the master
         }
         self.repress(packet, view);
+        self.pass_on(now, &notice, view.header.transaction_id, view.payload);
         let trap = notice.trap();
         let what = match &trap {
             Some(trap) => Trap::name(trap.number()).map_or_else(

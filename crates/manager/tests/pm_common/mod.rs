@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub(crate) mod client;
+
 use std::sync::Arc;
 
 use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
@@ -145,10 +147,10 @@ impl Watched {
     }
 
     pub(crate) fn report(&self) -> PmReport {
-        let reports = self.events.iter().filter_map(|event| match event {
+        let mut reports = self.events.iter().filter_map(|event| match event {
             PmEvent::SweepEnded(report) => Some(*report),
             _ => None,
         });
-        reports.last().unwrap()
+        reports.next_back().unwrap()
     }
 }

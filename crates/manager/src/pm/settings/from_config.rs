@@ -25,6 +25,7 @@ impl PmSettings {
         let defaults = Self::default();
         Ok(Self {
             interval: pm.sweep_interval.max(Duration::from_secs(1)),
+            subnet_prefix: sm.subnet_prefix,
             service_lease: pm.service_lease,
             priority: sm.election.priority,
             max_clients: pm.max_clients,

@@ -14,6 +14,8 @@ use crate::sm::transactions::Budget;
 pub struct PmSettings {
     /// From the start of one sweep to the next (`<SweepInterval>`), at least a second.
     pub interval: Duration,
+    /// Upper half of all GIDs (`<SubnetPrefix>`).
+    pub subnet_prefix: u64,
     /// How long the service record of the manager is valid (`<ServiceLease>`).
     pub service_lease: Duration,
     /// Priority among the managers of the fabric, 0 to 15; the subnet manager's.
@@ -233,6 +235,7 @@ impl Default for PmSettings {
     fn default() -> Self {
         Self {
             interval: Duration::from_secs(10),
+            subnet_prefix: 0xFE80_0000_0000_0000,
             service_lease: Duration::from_secs(60),
             priority: 0,
             max_clients: 3,
