@@ -2,6 +2,7 @@
 //! by oracles that share no code with either.
 
 pub mod campaign;
+pub mod cluster;
 pub mod oracle;
 pub mod view;
 pub mod world;

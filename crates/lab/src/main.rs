@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use weft_lab::campaign::{Outcome, bring_up};
+use weft_lab::campaign::{Outcome, bring_up, election};
 
 /// Runs campaigns of faults against the manager, under a virtual clock, from seeds.
 #[derive(Debug, Parser)]
@@ -20,17 +20,22 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Campaign {
     /// Bring-up while datagrams are lost and links and switches die and return.
-    BringUp {
-        /// Run this seed alone.
-        #[arg(long, conflicts_with = "seeds")]
-        seed: Option<u64>,
-        /// Run these seeds, FIRST..END.
-        #[arg(long, default_value = "0..256", value_parser = parse_seeds)]
-        seeds: Range<u64>,
-        /// Print what the manager told, for every seed.
-        #[arg(long)]
-        trace: bool,
-    },
+    BringUp(Seeds),
+    /// Several managers that die, freeze, lose their power and return.
+    Election(Seeds),
+}
+
+#[derive(Debug, clap::Args)]
+struct Seeds {
+    /// Run this seed alone.
+    #[arg(long, conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Run these seeds, FIRST..END.
+    #[arg(long, default_value = "0..256", value_parser = parse_seeds)]
+    seeds: Range<u64>,
+    /// Print what the manager told, for every seed.
+    #[arg(long)]
+    trace: bool,
 }
 
 fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
@@ -41,23 +46,52 @@ fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
 }
 
 fn main() -> ExitCode {
-    let Campaign::BringUp { seed, seeds, trace } = Arguments::parse().campaign;
-    let seeds = seed.map_or(seeds, |seed| seed..seed + 1);
+    match Arguments::parse().campaign {
+        Campaign::BringUp(seeds) => each(&seeds, |seed| {
+            let outcome = bring_up::run(seed).map_err(|error| error.to_string())?;
+            report(&outcome, seeds.trace);
+            Ok(outcome.breaches.is_empty())
+        }),
+        Campaign::Election(seeds) => each(&seeds, |seed| {
+            let outcome = election::run(seed).map_err(|error| error.to_string())?;
+            report_election(&outcome, seeds.trace);
+            Ok(outcome.breaches.is_empty())
+        }),
+    }
+}
+
+/// Runs every seed; each says whether all rules held.
+fn each(seeds: &Seeds, run: impl Fn(u64) -> Result<bool, String>) -> ExitCode {
+    let range = seeds
+        .seed
+        .map_or(seeds.seeds.clone(), |seed| seed..seed + 1);
     let mut broken = 0;
-    for seed in seeds.clone() {
-        match bring_up::run(seed) {
-            Ok(outcome) => {
-                broken += u64::from(!outcome.breaches.is_empty());
-                report(&outcome, trace);
-            }
+    for seed in range.clone() {
+        match run(seed) {
+            Ok(held) => broken += u64::from(!held),
             Err(error) => {
                 broken += 1;
                 println!("seed {seed}: {error}");
             }
         }
     }
-    println!("{} seeds, {broken} broken", seeds.end - seeds.start);
+    println!("{} seeds, {broken} broken", range.end - range.start);
     ExitCode::from(u8::from(broken > 0))
+}
+
+fn report_election(outcome: &election::Outcome, trace: bool) {
+    let seed = outcome.scenario.seed;
+    let after = outcome.converged.iter();
+    let after: Vec<String> = after
+        .map(|after| format!("{:.1} s", after.as_secs_f64()))
+        .collect();
+    match outcome.breaches.len() {
+        0 => println!("seed {seed}: one master after {}", after.join(", ")),
+        broken => println!("seed {seed}: {broken} rules broken"),
+    }
+    if trace || !outcome.breaches.is_empty() {
+        print!("{}", outcome.describe());
+    }
 }
 
 fn report(outcome: &Outcome, trace: bool) {

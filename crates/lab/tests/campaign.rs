@@ -1,8 +1,8 @@
-//! The bring-up campaign over 256 seeds.
+//! The campaigns over their seeds.
 
 #![allow(clippy::unwrap_used)]
 
-use weft_lab::campaign::bring_up;
+use weft_lab::campaign::{bring_up, election};
 
 const SEEDS: u64 = 256;
 
@@ -32,4 +32,23 @@ fn a_seed_gives_the_same_run_every_time() {
     let [first, second] = [3, 3].map(|seed| bring_up::run(seed).unwrap());
     assert_eq!(first.events, second.events);
     assert_eq!((first.sent, first.sweeps), (second.sent, second.sweeps));
+}
+
+const ELECTION_SEEDS: u64 = 128;
+
+#[test]
+fn one_manager_is_master_for_every_seed() {
+    let mut failed = Vec::new();
+    for seed in 0..ELECTION_SEEDS {
+        let outcome = election::run(seed).unwrap();
+        if !outcome.breaches.is_empty() {
+            failed.push(outcome.describe());
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "{} seeds failed:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
 }

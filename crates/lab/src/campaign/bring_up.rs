@@ -67,7 +67,7 @@ impl Outcome {
             self.scenario,
             breaches.collect::<String>(),
             events.collect::<String>(),
-            super::replay_command(self.scenario.seed)
+            super::replay_command("bring-up", self.scenario.seed)
         )
     }
 }

@@ -1,6 +1,7 @@
 //! Campaigns: many seeds of one kind of trouble, each judged by the oracles.
 
 pub mod bring_up;
+pub mod election;
 pub mod members;
 pub mod scenario;
 
@@ -9,6 +10,6 @@ pub use members::Membership;
 pub use scenario::Scenario;
 
 /// The command that replays a seed.
-pub fn replay_command(seed: u64) -> String {
-    format!("cargo run --release -p weft-lab -- bring-up --seed {seed} --trace")
+pub fn replay_command(campaign: &str, seed: u64) -> String {
+    format!("cargo run --release -p weft-lab -- {campaign} --seed {seed} --trace")
 }

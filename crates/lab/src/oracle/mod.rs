@@ -26,6 +26,8 @@ pub enum Invariant {
     LidsInOrder,
     /// I6: nobody reaches a partition that it is not in.
     Isolated,
+    /// I7: one master in each connected fabric, and nobody else writes.
+    OneMaster,
     /// I8: an unchanged fabric gets no Set.
     NoNeedlessSet,
     /// I9: converged in time after the last fault.
@@ -43,6 +45,7 @@ impl fmt::Display for Invariant {
             Self::TablesAsIntended => "I4 tables as intended",
             Self::LidsInOrder => "I5 LIDs in order",
             Self::Isolated => "I6 isolated",
+            Self::OneMaster => "I7 one master",
             Self::NoNeedlessSet => "I8 no needless Set",
             Self::Converged => "I9 converged in time",
             Self::NoStorm => "I10 no storm",

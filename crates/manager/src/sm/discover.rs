@@ -35,6 +35,7 @@ impl Manager {
             self.nodes
                 .push(NodeState::new(Guid(0), Box::default(), false));
         }
+        self.note_own_master();
         for state in &mut self.nodes {
             state.failed = false;
             state.bounced_ports = PortMask::EMPTY;

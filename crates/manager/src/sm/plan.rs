@@ -65,16 +65,6 @@ impl Manager {
         self.plan_tables();
     }
 
-    /// Gives the plan up where another manager leads: nodes are numbered anew, and what was planned
-    /// for the old numbers must not be taken for theirs.
-    pub(super) fn drop_plan(&mut self) {
-        self.plan.topology = Arc::new(self.confirmed_topology());
-        self.plan.routed = None;
-        self.plan.steps.clear();
-        self.plan.tables.clear();
-        self.plan.multicast = MulticastPlan::default();
-    }
-
     fn give_lids(&mut self) {
         let settings = self.settings.lids;
         let ports: Vec<EndPort> = self

@@ -82,6 +82,11 @@ impl Totals {
 }
 
 impl Manager {
+    /// What this manager is among others.
+    pub fn role(&self) -> SmState {
+        self.standing.role()
+    }
+
     /// Requests that wait for their answers.
     pub fn outstanding(&self) -> usize {
         self.transactions.outstanding()

@@ -183,8 +183,7 @@ impl Manager {
             Verdict::Lead => self.enter_phase(now, SweepPhase::Plan),
             Verdict::GoOn => return,
             Verdict::Rest => {
-                self.settle_links();
-                self.drop_plan();
+                self.plan_nothing();
                 self.end_sweep(now);
                 return;
             }

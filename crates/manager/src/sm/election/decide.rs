@@ -1,11 +1,14 @@
 //! What a manager becomes at the end of a discovery.
 
-use weft_fabric::{Guid, Tick};
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Lid, Lmc, Tick};
 use weft_wire::enums::SmState;
 
 use super::super::Manager;
 use super::super::discover::is_up;
-use super::super::node::Stage;
+use super::super::node::{NodeState, Stage};
+use super::super::plan::Plan;
 use super::Peer;
 use crate::io::SweepReason;
 
@@ -81,7 +84,29 @@ impl Manager {
         silent && standing.fails < attempts
     }
 
+    /// MasterSMLID of this manager's own port.
+    fn own_master_lid(&self) -> Lid {
+        let own = self.nodes.first();
+        own.and_then(|state| state.port(state.end_port()))
+            .map_or(Lid(0), |info| info.master_sm_lid)
+    }
+
+    /// Notes whom the own port takes for master, before it is asked again.
+    pub(in super::super) fn note_own_master(&mut self) {
+        self.standing.own_master_lid = self.own_master_lid();
+    }
+
+    /// Whether somebody else has made himself master of this manager's own port since the last sweep.
+    fn was_replaced(&self) -> bool {
+        let before = self.standing.own_master_lid;
+        before.0 != 0 && before == self.plan.sm_lid() && before != self.own_master_lid()
+    }
+
     fn elect_as_master(&mut self, now: Tick) -> Verdict {
+        if self.was_replaced() {
+            self.discover_again(now, "another manager was master meanwhile".to_owned());
+            return Verdict::Rest;
+        }
         let own = self.rank();
         let better = self.best(|peer| peer.rank() > own);
         match better.map(|peer| (peer.info.sm_state_current, peer)) {
@@ -100,7 +125,11 @@ impl Manager {
             .best(|peer| peer.info.sm_state_current == SmState::MASTER)
             .is_some()
         {
-            // The other one steps down when it has seen this one; until then it is looked at often.
+            // The other one steps down when it has seen this one. Until then it is looked at often,
+            // and what it may have written is read again.
+            self.nodes
+                .iter_mut()
+                .for_each(|state| state.doubtful = true);
             self.request_sweep(now, SweepReason::Election);
         }
         Verdict::Lead
@@ -128,6 +157,21 @@ impl Manager {
             }
         }
         if any { Verdict::GoOn } else { Verdict::Lead }
+    }
+
+    /// Takes the fabric as it is: readers see it, and nothing is to be written. Nodes are numbered anew
+    /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
+    pub(in super::super) fn plan_nothing(&mut self) {
+        self.settle_links();
+        let held = |state: &NodeState| {
+            let port = state.port(state.end_port());
+            port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
+        };
+        self.plan = Plan {
+            topology: Arc::new(self.confirmed_topology()),
+            lids: self.nodes.iter().map(held).collect(),
+            ..Plan::default()
+        };
     }
 
     /// Port GUID of the master: this manager's, or that of the one that it stands by for.

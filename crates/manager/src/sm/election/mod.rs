@@ -24,7 +24,7 @@ pub(super) use decide::Verdict;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft_fabric::{Guid, PortNum, Tick};
+use weft_fabric::{Guid, Lid, PortNum, Tick};
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
@@ -69,6 +69,8 @@ pub(super) struct Standing {
     role: SmState,
     /// The sweep in which it became master.
     won_in: u64,
+    /// MasterSMLID of its own port before the sweep under way.
+    own_master_lid: Lid,
     /// Since when it is master.
     master_since: Tick,
     /// Port GUID of the manager that this one stands by for.
@@ -103,6 +105,7 @@ impl Default for Standing {
         Self {
             role: SmState::DISCOVERING,
             won_in: 0,
+            own_master_lid: Lid(0),
             master_since: Tick(0),
             master: None,
             saw_another: false,

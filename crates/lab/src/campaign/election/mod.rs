@@ -1,0 +1,309 @@
+//! Two or three managers on one fabric, while they, their hosts and links die and return and
+//! datagrams are lost: in the quiet after each round every connected fabric has exactly one master,
+//! whose routes hold; whoever is no master writes nothing, ever.
+
+mod scenario;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_emulator::{Options, io as emulated};
+use weft_fabric::enums::SmState;
+use weft_fabric::generate::FabricSpec;
+use weft_fabric::{Guid, Tick};
+use weft_manager::Manager;
+use weft_manager::io::Event;
+use weft_manager::sm::Settings;
+
+pub use scenario::{Candidate, Round, Scenario, Trouble};
+
+use super::bring_up::RunError;
+use crate::cluster::Cluster;
+use crate::oracle::{Breach, Invariant, lids, reach, tables};
+use crate::view::{self, FabricView};
+
+/// From one sweep to the next in these runs: traps may be lost, so this bounds convergence.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+/// I9: from the end of a round's trouble to one master whose routes hold. A dead master is found out
+/// within 10 s, two masters meet within a sweep interval, and a handover that failed is tried again a
+/// minute later.
+pub const CONVERGED_WITHIN: Duration = Duration::from_secs(90);
+/// I8: the last part of a quiet time, in which nothing is written any more.
+const STILL: Duration = Duration::from_secs(15);
+
+/// What became of a seed.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it stood for.
+    pub scenario: Scenario,
+    /// Every rule that was broken.
+    pub breaches: Vec<Breach>,
+    /// For each round, when everything held after its trouble.
+    pub converged: Vec<Duration>,
+    /// What the managers told, with their numbers.
+    pub events: Vec<(Tick, usize, Event)>,
+}
+
+impl Outcome {
+    /// Scenario, breaches, what the managers told about the election and their sweeps, and how to see
+    /// it again.
+    pub fn describe(&self) -> String {
+        let breaches = self.breaches.iter();
+        let breaches = breaches.map(|breach| format!("  BROKEN {breach}\n"));
+        let telling = |(_, _, event): &&(Tick, usize, Event)| {
+            matches!(event, Event::Role { .. } | Event::SweepEnded(_))
+        };
+        let events = self.events.iter().filter(telling);
+        let events = events.map(|(at, number, event)| {
+            format!("  {:>13} ns  manager {number}: {}\n", at.0, short(event))
+        });
+        format!(
+            "{}{}{}replay: {}\n",
+            self.scenario,
+            breaches.collect::<String>(),
+            events.collect::<String>(),
+            super::replay_command("election", self.scenario.seed)
+        )
+    }
+}
+
+fn short(event: &Event) -> String {
+    match event {
+        Event::SweepEnded(report) => format!(
+            "sweep {} ({:?}) ended as {}, {} sets, unfinished {:?}",
+            report.number, report.reason, report.role, report.sets, report.unfinished
+        ),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Runs one seed.
+///
+/// # Errors
+/// [`RunError`] when it cannot be run to its end.
+pub fn run(seed: u64) -> Result<Outcome, RunError> {
+    let fabric = Scenario::fabric(seed);
+    let refused = |error: String| RunError::Fabric(error);
+    let spec: FabricSpec = fabric
+        .parse()
+        .map_err(|error: weft_fabric::SpecError| refused(error.to_string()))?;
+    let topology = spec
+        .generate()
+        .map_err(|error| refused(error.to_string()))?;
+    let topology = Arc::new(topology);
+    let scenario = Scenario::draw(seed, &topology);
+    let hosts = scenario.candidates.iter().map(|candidate| {
+        let settings = settings(candidate);
+        (candidate.host, settings)
+    });
+    let options = Options {
+        seed,
+        agent_latency_ns: 20_000,
+        hop_latency_ns: 100,
+        ..Options::default()
+    };
+    let cluster = Cluster::new(topology, options, hosts.collect())?;
+    Run {
+        scenario,
+        cluster,
+        breaches: Vec::new(),
+        converged: Vec::new(),
+        events: Vec::new(),
+    }
+    .all()
+}
+
+fn settings(candidate: &Candidate) -> Settings {
+    let mut settings = Settings::default();
+    settings.sweeps.interval = SWEEP_INTERVAL;
+    settings.election.priority = candidate.priority;
+    settings.election.elevated_priority = candidate.elevated;
+    settings
+}
+
+struct Run {
+    scenario: Scenario,
+    cluster: Cluster,
+    breaches: Vec<Breach>,
+    converged: Vec<Duration>,
+    events: Vec<(Tick, usize, Event)>,
+}
+
+impl Run {
+    fn all(mut self) -> Result<Outcome, RunError> {
+        for number in 0..self.scenario.rounds.len() {
+            self.trouble(number)?;
+            self.quiet(number)?;
+        }
+        let Self {
+            scenario,
+            breaches,
+            converged,
+            events,
+            ..
+        } = self;
+        Ok(Outcome {
+            scenario,
+            breaches,
+            converged,
+            events,
+        })
+    }
+
+    fn trouble(&mut self, number: usize) -> Result<(), RunError> {
+        let round = self.scenario.rounds[number].clone();
+        let start = self.cluster.now().0;
+        self.cluster
+            .control(emulated::Control::Faults(round.faults))?;
+        for (at, trouble) in &round.events {
+            self.run_until(Tick(start + at))?;
+            self.make(trouble)?;
+        }
+        self.run_until(Tick(start + round.trouble_ns()))?;
+        self.cluster
+            .control(emulated::Control::Faults(emulated::Faults::default()))?;
+        Ok(())
+    }
+
+    fn make(&mut self, trouble: &Trouble) -> Result<(), RunError> {
+        let cluster = &mut self.cluster;
+        match trouble {
+            Trouble::Start(member) => cluster.start(*member)?,
+            Trouble::Kill(member) => cluster.kill(*member)?,
+            Trouble::Freeze(member) => cluster.freeze(*member),
+            Trouble::Thaw(member) => cluster.thaw(*member),
+            Trouble::PowerOff(member) => cluster.power(*member, false)?,
+            Trouble::PowerOn(member) => {
+                cluster.power(*member, true)?;
+                cluster.start(*member)?;
+            }
+            Trouble::Fabric(control) => cluster.control(control.clone())?,
+        }
+        Ok(())
+    }
+
+    /// Runs on, and notes what was told and what nobody may write.
+    fn run_until(&mut self, until: Tick) -> Result<(), RunError> {
+        self.cluster.run_until(until)?;
+        self.events.append(&mut self.cluster.take_events());
+        let illegal = self.cluster.take_illegal().into_iter().map(|set| {
+            let what = format!(
+                "manager {} wrote {} as {} at {} ns",
+                set.member, set.attribute, set.role, set.at.0
+            );
+            Breach::new(Invariant::OneMaster, what)
+        });
+        self.breaches.extend(illegal);
+        Ok(())
+    }
+
+    /// I9: within its bound there is a moment from which on everything holds; I8: then nothing more
+    /// is written.
+    fn quiet(&mut self, number: usize) -> Result<(), RunError> {
+        let start = self.cluster.now();
+        let (mut since, mut last) = (None, Vec::new());
+        let mut sets = 0;
+        while self.cluster.now().since(start) < CONVERGED_WITHIN {
+            self.run_until(self.cluster.now() + Duration::from_millis(500))?;
+            last = self.judge();
+            let now = self.cluster.now();
+            since = since
+                .filter(|_| last.is_empty())
+                .or(last.is_empty().then_some(now));
+            if now.since(start) <= CONVERGED_WITHIN - STILL {
+                sets = self.cluster.emulator.stats().sets_total();
+            }
+        }
+        let Some(at) = since else {
+            let what = format!(
+                "{} rules broken in the quiet after round {number}",
+                last.len()
+            );
+            self.breaches.push(Breach::new(Invariant::Converged, what));
+            self.breaches.append(&mut last);
+            return Ok(());
+        };
+        let more = self.cluster.emulator.stats().sets_total() - sets;
+        if more > 0 {
+            let what = format!("{more} Sets at the end of the quiet after round {number}");
+            self.breaches
+                .push(Breach::new(Invariant::NoNeedlessSet, what));
+        }
+        self.converged.push(at.since(start));
+        Ok(())
+    }
+
+    /// Everything that must hold in quiet: for each connected part of the fabric with a manager that
+    /// runs.
+    fn judge(&self) -> Vec<Breach> {
+        let view = view::read(self.cluster.emulator.network());
+        let mut judged = vec![false; view.nodes.len()];
+        let mut breaches = Vec::new();
+        for (number, _) in self.cluster.running() {
+            let Some(place) = view.find(self.cluster.host(number)) else {
+                continue; // a host without power
+            };
+            let linked = view.nodes[place]
+                .external()
+                .any(|(_, port)| port.peer.is_some());
+            if !linked || judged[place] {
+                continue;
+            }
+            let part = view.connected(place);
+            judged
+                .iter_mut()
+                .zip(&part)
+                .for_each(|(judged, part)| *judged |= part);
+            breaches.extend(self.judge_part(&view, &part));
+        }
+        breaches
+    }
+
+    fn judge_part(&self, view: &FabricView, part: &[bool]) -> Vec<Breach> {
+        let here = |number: usize| {
+            let place = view.find(self.cluster.host(number));
+            place.filter(|place| part[*place])
+        };
+        let members: Vec<(usize, usize, &Manager)> = self
+            .cluster
+            .running()
+            .filter_map(|(number, manager)| Some((number, here(number)?, manager)))
+            .collect();
+        let masters: Vec<_> = members
+            .iter()
+            .filter(|(.., manager)| manager.role() == SmState::MASTER)
+            .collect();
+        let [(_, root, master)] = masters.as_slice() else {
+            let roles = members
+                .iter()
+                .map(|(number, _, manager)| format!("manager {number} is {}", manager.role()));
+            let what = roles.collect::<Vec<_>>().join(", ");
+            return vec![Breach::new(Invariant::OneMaster, what)];
+        };
+        let mut breaches = check_standbys(&members, master.status().master);
+        breaches.extend(reach::check_reachable(view, *root));
+        breaches.extend(lids::check(view, *root));
+        breaches.extend(tables::check(view, *root, &master.snapshot()));
+        breaches
+    }
+}
+
+/// Whoever is not master stands by for the one that is.
+fn check_standbys(members: &[(usize, usize, &Manager)], master: Option<Guid>) -> Vec<Breach> {
+    let others = members
+        .iter()
+        .filter(|(.., manager)| manager.role() != SmState::MASTER);
+    let wrong = others.filter(|(.., manager)| {
+        manager.role() != SmState::STANDBY || manager.status().master != master
+    });
+    wrong
+        .map(|(number, _, manager)| {
+            let what = format!(
+                "manager {number} is {} for {:?}, the master is {master:?}",
+                manager.role(),
+                manager.status().master
+            );
+            Breach::new(Invariant::OneMaster, what)
+        })
+        .collect()
+}

@@ -1,0 +1,298 @@
+//! Several managers on one emulated fabric, under one clock that moves only when nothing is left to
+//! do.
+
+use std::sync::Arc;
+
+use weft_emulator::{Emulator, Options, io as emulated};
+use weft_fabric::enums::SmState;
+use weft_fabric::{Guid, PortNum, Tick, Topology};
+use weft_manager::Manager;
+use weft_manager::io::{Event, Input, Output};
+use weft_manager::sm::Settings;
+use weft_wire::header::method;
+use weft_wire::packet::Packet;
+use weft_wire::sm::AttributeId;
+use weft_wire::smp::SmpView;
+
+use crate::world::WorldError;
+
+/// Datagrams at one moment that are taken for a livelock, for each node of the fabric and each
+/// manager.
+const STEPS_PER_NODE_MAX: u64 = 20_000;
+
+/// What a manager's process does.
+#[derive(Debug)]
+enum Life {
+    /// There is none.
+    Dead,
+    /// It is stopped, as by SIGSTOP: it keeps what it holds and sees nothing.
+    Frozen(Box<Manager>),
+    /// It runs.
+    Running(Box<Manager>),
+}
+
+/// A host with a manager's process, or room for one.
+#[derive(Debug)]
+struct Member {
+    host: (Guid, PortNum),
+    settings: Settings,
+    life: Life,
+    /// Its host has power; without it nothing can start.
+    powered: bool,
+    stored: Option<Vec<u8>>,
+}
+
+/// A write by a manager that was no master.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IllegalSet {
+    /// When.
+    pub at: Tick,
+    /// Which manager.
+    pub member: usize,
+    /// What it was.
+    pub role: SmState,
+    /// What it wrote.
+    pub attribute: AttributeId,
+}
+
+/// Several managers and the fabric that they share.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The fabric.
+    pub emulator: Emulator,
+    members: Vec<Member>,
+    now: Tick,
+    steps_max: u64,
+    events: Vec<(Tick, usize, Event)>,
+    illegal: Vec<IllegalSet>,
+}
+
+impl Cluster {
+    /// A fabric that has just been switched on, with room for managers on `hosts`; none runs yet.
+    ///
+    /// # Errors
+    /// What the emulator has against the options.
+    pub fn new(
+        topology: Arc<Topology>,
+        options: Options,
+        hosts: Vec<((Guid, PortNum), Settings)>,
+    ) -> Result<Self, WorldError> {
+        let parts = topology.len() as u64 * hosts.len() as u64;
+        let members = hosts.into_iter().map(|(host, settings)| Member {
+            host,
+            settings,
+            life: Life::Dead,
+            powered: true,
+            stored: None,
+        });
+        Ok(Self {
+            members: members.collect(),
+            emulator: Emulator::new(topology, options)?,
+            now: Tick(0),
+            steps_max: STEPS_PER_NODE_MAX * parts,
+            events: Vec::new(),
+            illegal: Vec::new(),
+        })
+    }
+
+    /// The time.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// The host of a manager.
+    pub fn host(&self, member: usize) -> Guid {
+        self.members[member].host.0
+    }
+
+    /// The managers that run, by number.
+    pub fn running(&self) -> impl Iterator<Item = (usize, &Manager)> {
+        let members = self.members.iter().enumerate();
+        members.filter_map(|(number, member)| match &member.life {
+            Life::Running(manager) => Some((number, &**manager)),
+            _ => None,
+        })
+    }
+
+    /// What the managers have told since this was last called.
+    pub fn take_events(&mut self) -> Vec<(Tick, usize, Event)> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Writes by managers that were no masters, since this was last called.
+    pub fn take_illegal(&mut self) -> Vec<IllegalSet> {
+        std::mem::take(&mut self.illegal)
+    }
+
+    /// Changes the fabric.
+    ///
+    /// # Errors
+    /// What the emulator has against it.
+    pub fn control(&mut self, control: emulated::Control) -> Result<(), WorldError> {
+        Ok(self
+            .emulator
+            .handle(self.now, emulated::Input::Control(control))?)
+    }
+
+    /// Switches a host off, its manager with it, or on.
+    ///
+    /// # Errors
+    /// What the emulator has against it.
+    pub fn power(&mut self, member: usize, on: bool) -> Result<(), WorldError> {
+        let (node, _) = self.members[member].host;
+        if on {
+            self.control(emulated::Control::NodeUp { node })?;
+        } else {
+            self.kill(member)?;
+            self.control(emulated::Control::NodeDown { node })?;
+        }
+        self.members[member].powered = on;
+        Ok(())
+    }
+
+    /// Starts a manager that does not run, on what it had stored.
+    ///
+    /// # Errors
+    /// What the emulator has against it.
+    pub fn start(&mut self, member: usize) -> Result<(), WorldError> {
+        let entry = &mut self.members[member];
+        if !matches!(entry.life, Life::Dead) || !entry.powered {
+            return Ok(());
+        }
+        let manager = Manager::new(entry.settings.clone(), entry.stored.as_deref());
+        entry.life = Life::Running(Box::new(manager));
+        self.set_is_sm(member, true)?;
+        self.tick(member);
+        Ok(())
+    }
+
+    /// Ends a manager as a crash would.
+    ///
+    /// # Errors
+    /// What the emulator has against it.
+    pub fn kill(&mut self, member: usize) -> Result<(), WorldError> {
+        self.members[member].life = Life::Dead;
+        self.set_is_sm(member, false)
+    }
+
+    /// Stops a manager that runs.
+    pub fn freeze(&mut self, member: usize) {
+        let life = &mut self.members[member].life;
+        *life = match std::mem::replace(life, Life::Dead) {
+            Life::Running(manager) => Life::Frozen(manager),
+            other => other,
+        };
+    }
+
+    /// Lets a manager that was stopped go on.
+    pub fn thaw(&mut self, member: usize) {
+        let life = &mut self.members[member].life;
+        *life = match std::mem::replace(life, Life::Dead) {
+            Life::Frozen(manager) => Life::Running(manager),
+            other => other,
+        };
+        self.tick(member);
+    }
+
+    fn set_is_sm(&mut self, member: usize, is_sm: bool) -> Result<(), WorldError> {
+        let (node, port) = self.members[member].host;
+        self.control(emulated::Control::IsSm { node, port, is_sm })
+    }
+
+    fn tick(&mut self, member: usize) {
+        self.give(member, Input::Tick);
+    }
+
+    fn give(&mut self, member: usize, input: Input) {
+        if let Life::Running(manager) = &mut self.members[member].life {
+            manager.handle(self.now, input);
+        }
+    }
+
+    /// Lets everything happen that happens up to `until`.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn run_until(&mut self, until: Tick) -> Result<(), WorldError> {
+        loop {
+            self.exchange()?;
+            let managers = self.running().map(|(_, manager)| manager.deadline());
+            let deadlines = managers.chain([self.emulator.deadline()]).flatten();
+            let Some(next) = deadlines.min().filter(|next| *next <= until) else {
+                self.now = self.now.max(until);
+                return Ok(());
+            };
+            self.now = self.now.max(next);
+            self.emulator.handle(self.now, emulated::Input::Tick)?;
+            (0..self.members.len()).for_each(|member| self.tick(member));
+        }
+    }
+
+    /// Carries datagrams to and fro until nobody has any.
+    fn exchange(&mut self) -> Result<(), WorldError> {
+        for _ in 0..self.steps_max {
+            let mut moved = self.deliver();
+            for member in 0..self.members.len() {
+                moved |= self.take_from(member)?;
+            }
+            if !moved {
+                return Ok(());
+            }
+        }
+        Err(WorldError::Livelock {
+            steps: self.steps_max,
+            now_ns: self.now.0,
+        })
+    }
+
+    fn deliver(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(emulated::Output::Deliver { node, port, packet }) = self.emulator.poll() {
+            moved = true;
+            let at = |member: &Member| member.host == (node, port);
+            if let Some(member) = self.members.iter().position(at) {
+                self.give(member, Input::Received(packet));
+            }
+        }
+        moved
+    }
+
+    fn take_from(&mut self, member: usize) -> Result<bool, WorldError> {
+        let mut moved = false;
+        loop {
+            let entry = &mut self.members[member];
+            let Life::Running(manager) = &mut entry.life else {
+                return Ok(moved);
+            };
+            let role = manager.role();
+            let Some(output) = manager.poll() else {
+                return Ok(moved);
+            };
+            moved = true;
+            match output {
+                Output::Send(packet) => self.send(member, role, packet)?,
+                Output::Persist(bytes) => entry.stored = Some(bytes),
+                Output::Event(event) => self.events.push((self.now, member, event)),
+                Output::Publish(_) | Output::Notice(_) | Output::Reply { .. } => {}
+            }
+        }
+    }
+
+    fn send(&mut self, member: usize, role: SmState, packet: Packet) -> Result<(), WorldError> {
+        if let Ok(view) = SmpView::parse(&packet.mad)
+            && view.header.method == method::SET
+            && view.attribute() != AttributeId::SM_INFO
+            && role != SmState::MASTER
+        {
+            self.illegal.push(IllegalSet {
+                at: self.now,
+                member,
+                role,
+                attribute: view.attribute(),
+            });
+        }
+        let (node, port) = self.members[member].host;
+        let sent = emulated::Input::Send { node, port, packet };
+        Ok(self.emulator.handle(self.now, sent)?)
+    }
+}
