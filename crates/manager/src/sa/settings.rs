@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use weft_config::sm::MlidShare;
 use weft_config::{
-    DeviceGroups, Instance, ResolvedApplications, ResolvedFabrics, ResolvedMulticastGroup,
-    ResolvedVirtualFabric, VfError,
+    DeviceGroups, Instance, Mgid, ResolvedApplications, ResolvedFabrics, ResolvedMulticastGroup,
+    ResolvedVirtualFabric, ServiceId, VfError,
 };
 use weft_fabric::Sl;
 use weft_wire::enums::Mtu;
-use weft_wire::id::PKey;
+use weft_wire::id::{Gid, PKey};
 
 pub use weft_config::PathSelection;
 
@@ -197,6 +197,27 @@ impl SaSettings {
             groups,
             ..Self::default()
         })
+    }
+}
+
+impl SaSettings {
+    /// Whether a service belongs to a virtual fabric: it names it, or takes what no other one names.
+    pub(crate) fn has_service(&self, fabric: &VirtualFabric, id: u64) -> bool {
+        let id = ServiceId(id);
+        let named = |fabric: &VirtualFabric| fabric.applications.has_service(id);
+        named(fabric) || fabric.applications.unmatched_service_id && !self.active().any(named)
+    }
+
+    /// Whether a multicast group belongs to a virtual fabric, in the same way.
+    pub(crate) fn has_mgid(&self, fabric: &VirtualFabric, mgid: &Gid) -> bool {
+        let mgid = Mgid::new(mgid.prefix, mgid.interface.0);
+        let named = |fabric: &VirtualFabric| fabric.applications.has_mgid(mgid);
+        named(fabric) || fabric.applications.unmatched_mgid && !self.active().any(named)
+    }
+
+    /// The virtual fabrics that carry traffic.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &VirtualFabric> {
+        self.fabrics.iter().filter(|fabric| !fabric.standby)
     }
 }
 

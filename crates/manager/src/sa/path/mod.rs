@@ -4,10 +4,12 @@
 //! that its clients see what they know.
 
 mod fill;
+mod multi;
 mod pairs;
 mod wish;
 
-use wish::Wish;
+pub(crate) use multi::multi_path_records;
+pub(crate) use wish::{Wish, component};
 
 use weft_fabric::{Guid, Lid};
 use weft_wire::header::method;
@@ -19,7 +21,6 @@ use super::query::{Found, Query, Refusal};
 use super::settings::SaSettings;
 use super::view::{End, View};
 use fill::{Collector, Pair};
-use wish::component;
 
 /// Paths that a table query without a number gets for each pair of ports.
 const PATHS_BY_DEFAULT: usize = 127;
