@@ -1,7 +1,7 @@
 //! Which attribute is answered by what, with which methods, in which forms, and to whom.
 
 use weft_fabric::Tick;
-use weft_wire::header::method::{GET, GET_MULTI, GET_TABLE, GET_TRACE_TABLE};
+use weft_wire::header::method::{DELETE, GET, GET_MULTI, GET_TABLE, GET_TRACE_TABLE, SET};
 use weft_wire::id::PKey;
 use weft_wire::sa::attribute;
 
@@ -36,6 +36,7 @@ const OPA: &[Form] = &[Form::Opa];
 const IB: &[Form] = &[Form::Ib];
 const BOTH: &[Form] = &[Form::Opa, Form::Ib];
 const READ: &[u8] = &[GET, GET_TABLE];
+const WRITE: &[u8] = &[GET, GET_TABLE, SET, DELETE];
 
 const fn view(
     id: u16,
@@ -206,6 +207,20 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         &[GET_MULTI],
         super::path::multi_path_records,
     ),
+    Attribute {
+        id: attribute::SERVICE_RECORD,
+        forms: BOTH,
+        open: true,
+        methods: WRITE,
+        handler: Handler::Write(super::services::service_records),
+    },
+    Attribute {
+        id: attribute::MC_MEMBER_RECORD,
+        forms: BOTH,
+        open: true,
+        methods: WRITE,
+        handler: Handler::Write(super::multicast::member_changes),
+    },
     Attribute {
         id: attribute::CLASS_PORT_INFO,
         forms: BOTH,

@@ -16,8 +16,6 @@ pub enum SaInput {
     Received(Packet),
     /// The fabric as it is from now on.
     Published(Arc<Snapshot>),
-    /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it.
-    Notice(Vec<u8>),
 }
 
 /// What subnet administration wants done.

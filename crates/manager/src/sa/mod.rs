@@ -8,14 +8,18 @@
 //! | `view` | a snapshot with indexes: LIDs, GUIDs, virtual fabrics, hops |
 //! | `records` | records that are read from the snapshot, a file a family |
 //! | `path` | paths: virtual fabrics, selectors, pairs of LIDs |
+//! | `services` | services that clients register, with their leases |
+//! | `multicast` | groups, their members and LIDs |
 
 mod class_port_info;
 mod dispatch;
 mod io;
+mod multicast;
 mod path;
 mod query;
 mod rates;
 mod records;
+mod services;
 mod settings;
 mod view;
 
@@ -26,6 +30,7 @@ use weft_fabric::{Snapshot, Tick};
 use weft_wire::header::class;
 
 pub use io::{SaInput, SaOutput};
+pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
 
 use crate::gsi::{Counters, Request, Server};
@@ -42,18 +47,24 @@ pub struct Sa {
     pub(crate) settings: SaSettings,
     server: Server,
     view: View,
+    services: services::Services,
+    groups: multicast::Groups,
     outputs: VecDeque<SaOutput>,
 }
 
 impl Sa {
     /// An administration that answers BUSY until the first snapshot comes.
     pub fn new(settings: SaSettings) -> Self {
-        Self {
+        let mut sa = Self {
             server: Server::new(class::SUBN_ADM, settings.limits),
             settings,
             view: View::default(),
+            services: services::Services::default(),
+            groups: multicast::Groups::default(),
             outputs: VecDeque::new(),
-        }
+        };
+        sa.create_configured_groups();
+        sa
     }
 
     /// Takes an input. `now` never goes back.
@@ -65,10 +76,14 @@ impl Sa {
                     self.request(now, &request);
                 }
             }
-            SaInput::Published(snapshot) => self.published(snapshot),
-            SaInput::Notice(_) => {}
+            SaInput::Published(snapshot) => self.published(now, snapshot),
         }
         self.server.expire(now);
+        self.services.expire(now);
+        if self.groups.deadline().is_some_and(|due| due <= now) {
+            let told = self.groups.for_manager();
+            self.outputs.push_back(SaOutput::Multicast(told));
+        }
     }
 
     /// The next thing that is to be done, none when there is nothing more.
@@ -81,7 +96,12 @@ impl Sa {
 
     /// When [`SaInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        self.server.deadline()
+        let deadlines = [
+            self.server.deadline(),
+            self.services.deadline(),
+            self.groups.deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// What has been received and sent.
@@ -89,8 +109,10 @@ impl Sa {
         self.server.counters()
     }
 
-    fn published(&mut self, snapshot: Arc<Snapshot>) {
+    fn published(&mut self, now: Tick, snapshot: Arc<Snapshot>) {
         self.view = View::new(snapshot, &self.settings);
+        self.offer_own_services();
+        self.forget_lost_members(now);
     }
 
     fn request(&mut self, now: Tick, request: &Request) {

@@ -101,7 +101,9 @@ impl Sa {
         for service in own {
             let record = own_record(&service, master, self.settings.subnet_prefix);
             let others = |key: &Key| key.id != service.id || key.gid == record.service_gid;
-            self.services.all.retain(|key, held| others(key) || held.until.is_some());
+            self.services
+                .all
+                .retain(|key, held| others(key) || held.until.is_some());
             let held = Service {
                 record,
                 until: None,
@@ -111,11 +113,7 @@ impl Sa {
     }
 }
 
-fn own_record(
-    service: &OwnService,
-    master: &weft_fabric::SmRecord,
-    prefix: u64,
-) -> ServiceRecord {
+fn own_record(service: &OwnService, master: &weft_fabric::SmRecord, prefix: u64) -> ServiceRecord {
     let mut data = [0; 16];
     data[..2].copy_from_slice(&service.data);
     ServiceRecord {
@@ -145,7 +143,9 @@ fn key_of(record: &ServiceRecord) -> Key {
 fn asked(query: &Query<'_>) -> Result<ServiceRecord, Refusal> {
     match query.form() {
         Form::Opa => query.record(),
-        Form::Ib => query.record().map(|record: IbServiceRecord| widened(&record)),
+        Form::Ib => query
+            .record()
+            .map(|record: IbServiceRecord| widened(&record)),
     }
 }
 
@@ -188,11 +188,7 @@ fn tell(query: &Query<'_>, record: &ServiceRecord) -> Found {
 }
 
 /// Answers Get, GetTable, Set and Delete of service records.
-pub(crate) fn service_records(
-    sa: &mut Sa,
-    now: Tick,
-    query: &Query<'_>,
-) -> Result<Found, Refusal> {
+pub(crate) fn service_records(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     use weft_wire::header::method;
     match query.method() {
         method::SET => register(sa, now, query),
@@ -233,7 +229,9 @@ fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal>
     }
     let mut record = asked(query)?;
     let end = sa.view.by_guid(record.service_gid.interface);
-    let end = end.and_then(|end| sa.view.end(end)).ok_or(Refusal::INVALID_GID)?;
+    let end = end
+        .and_then(|end| sa.view.end(end))
+        .ok_or(Refusal::INVALID_GID)?;
     if record.service_gid.prefix != sa.settings.subnet_prefix {
         return Err(Refusal::INVALID_GID);
     }
@@ -241,7 +239,9 @@ fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal>
     let key = key_of(&record);
     let room = sa.services.all.len() < sa.settings.services_max;
     match sa.services.all.get(&key) {
-        Some(held) if held.record.service_key != record.service_key => return Err(Refusal::INVALID),
+        Some(held) if held.record.service_key != record.service_key => {
+            return Err(Refusal::INVALID);
+        }
         None if !room => return Err(Refusal::NO_RESOURCES),
         _ => {}
     }

@@ -1,7 +1,6 @@
 //! What the administrator may choose about subnet administration: plain data.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use weft_config::sm::MlidShare;
 use weft_config::{
@@ -14,6 +13,7 @@ use weft_wire::id::{Gid, PKey};
 
 pub use weft_config::PathSelection;
 
+use super::services::OwnService;
 use crate::gsi::Limits;
 use crate::sm::settings::{Members, Selector};
 
@@ -36,12 +36,8 @@ pub struct SaSettings {
     pub limits: Limits,
     /// Services that are kept; one more is refused.
     pub services_max: usize,
-    /// Subscriptions that are kept; one more is refused.
-    pub subscriptions_max: usize,
-    /// How often a report is sent until it is answered.
-    pub report_attempts: u32,
-    /// How long to wait for the answer to a report.
-    pub report_timeout: Duration,
+    /// Services of the manager itself.
+    pub own_services: Vec<OwnService>,
 }
 
 /// How paths are given.
@@ -150,9 +146,7 @@ impl Default for SaSettings {
             groups: Arc::default(),
             limits: Limits::default(),
             services_max: 4_096,
-            subscriptions_max: 65_536,
-            report_attempts: 3,
-            report_timeout: Duration::from_secs(1),
+            own_services: vec![OwnService::performance()],
         }
     }
 }
@@ -195,6 +189,10 @@ impl SaSettings {
                 .map(|fabric| VirtualFabric::of(fabric, &fabrics, &groups))
                 .collect(),
             groups,
+            own_services: match instance.pm.start {
+                true => vec![OwnService::performance()],
+                false => Vec::new(),
+            },
             ..Self::default()
         })
     }

@@ -356,6 +356,14 @@ impl View {
         arrives.then_some(way)
     }
 
+    /// The least MTU and rate of the links between switches, at most those given.
+    pub(crate) fn least_of_links(&self, (mtu, rate): (Mtu, u8)) -> (Mtu, u8) {
+        let links = self.hops.iter().filter(|hop| hop.switch != NONE);
+        links.fold((mtu, rate), |(mtu, rate), hop| {
+            (mtu.min(hop.mtu), super::rates::slower(rate, hop.rate))
+        })
+    }
+
     fn hop(&self, switch: SwitchIndex, port: PortNum) -> Option<&Hop> {
         let first = *self.first_hop.get(switch.0 as usize)?;
         let next = *self.first_hop.get(switch.0 as usize + 1)?;

@@ -7,3 +7,4 @@ mod client;
 mod common;
 mod paths;
 mod records;
+mod registered;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use weft_fabric::{Lid, Sl};
 use weft_fabric::multicast::FIRST_MLID;
+use weft_fabric::{Lid, Sl};
 use weft_wire::enums::Mtu;
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::McMemberRecord;

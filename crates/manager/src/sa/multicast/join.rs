@@ -36,11 +36,7 @@ mod component {
 const RATES: [u8; 17] = [2, 5, 3, 11, 6, 15, 4, 7, 12, 8, 9, 16, 13, 10, 14, 17, 18];
 
 /// Answers Set and Delete of McMemberRecord.
-pub(crate) fn member_changes(
-    sa: &mut Sa,
-    now: Tick,
-    query: &Query<'_>,
-) -> Result<Found, Refusal> {
+pub(crate) fn member_changes(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     match query.method() {
         method::SET => join(sa, now, query),
         method::DELETE => leave(sa, now, query),
@@ -136,7 +132,10 @@ fn join(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     };
     if !sa.groups.all.contains_key(&mgid) {
         let group = new_group(sa, query, &record, mgid, (end, &port))?;
-        sa.add_group(Group { flow_label, ..group })?;
+        sa.add_group(Group {
+            flow_label,
+            ..group
+        })?;
     }
     let proxy = sa.view.by_lid(query.request.from.lid) != Some(end);
     let group = sa.groups.all.get(&mgid).ok_or(Refusal::NO_RESOURCES)?;
@@ -152,7 +151,11 @@ fn join(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     };
     let changed = member.joined != before.joined;
     let member = *member;
-    let told = answer(query, group, &group.record(Some((&record.port_gid, member))));
+    let told = answer(
+        query,
+        group,
+        &group.record(Some((&record.port_gid, member))),
+    );
     if changed {
         sa.groups.touch(now);
     }
@@ -162,8 +165,15 @@ fn join(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
 fn leave(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     let (record, _) = asked(query)?;
     member(sa, query, &record)?;
-    let group = sa.groups.all.get_mut(&record.mgid).ok_or(Refusal::INVALID)?;
-    let held = group.members.get_mut(&record.port_gid).ok_or(Refusal::INVALID)?;
+    let group = sa
+        .groups
+        .all
+        .get_mut(&record.mgid)
+        .ok_or(Refusal::INVALID)?;
+    let held = group
+        .members
+        .get_mut(&record.port_gid)
+        .ok_or(Refusal::INVALID)?;
     let left = Joined(held.joined.0 & Joined::of(&record).0);
     if !left.any() {
         return Err(Refusal::INVALID);
@@ -194,12 +204,17 @@ fn check_join(
     // Limited members cannot talk to each other, so that none of them is in a group.
     let full = sa.view.key_of(end, group.pkey) == Some(group.pkey);
     let fits = [
-        (component::P_KEY, record.p_key.0 & 0x7FFF == group.pkey.0 & 0x7FFF),
+        (
+            component::P_KEY,
+            record.p_key.0 & 0x7FFF == group.pkey.0 & 0x7FFF,
+        ),
         (component::Q_KEY, record.q_key == group.q_key),
         (component::T_CLASS, record.t_class == group.t_class),
         (component::SL, record.sl == group.sl),
     ];
-    let said = fits.iter().all(|(bit, true_so)| !query.has(*bit) || *true_so);
+    let said = fits
+        .iter()
+        .all(|(bit, true_so)| !query.has(*bit) || *true_so);
     let mtu_fits = !query.has(component::MTU)
         || selector(query, component::MTU_SELECTOR, record.mtu_selector)
             .admits(group.mtu.0.into(), record.mtu.0.into());
@@ -250,13 +265,23 @@ fn new_group(
         false => sa.view.least_of_links((port.mtu, port.rate)),
     };
     let most_mtu = fabric.max_mtu.map_or(links_mtu, |most| links_mtu.min(most));
-    let most_rate = fabric.max_rate.map_or(links_rate, |most| slower(links_rate, most));
+    let most_rate = fabric
+        .max_rate
+        .map_or(links_rate, |most| slower(links_rate, most));
     let mtu = match query.has(component::MTU) {
-        true => chosen_mtu(record, selector(query, component::MTU_SELECTOR, record.mtu_selector), most_mtu),
+        true => chosen_mtu(
+            record,
+            selector(query, component::MTU_SELECTOR, record.mtu_selector),
+            most_mtu,
+        ),
         false => Some(most_mtu),
     };
     let rate = match query.has(component::RATE) {
-        true => chosen_rate(record, selector(query, component::RATE_SELECTOR, record.rate_selector), most_rate),
+        true => chosen_rate(
+            record,
+            selector(query, component::RATE_SELECTOR, record.rate_selector),
+            most_rate,
+        ),
         false => Some(most_rate),
     };
     Ok(Group {
@@ -316,9 +341,11 @@ impl Sa {
         if self.groups.all.len() >= self.settings.multicast.groups_max {
             return Err(Refusal::NO_RESOURCES);
         }
-        let mlid = self.groups.mlids.assign(&self.settings.multicast, &group.mgid, group.pkey);
+        let mlid = self
+            .groups
+            .mlids
+            .assign(&self.settings.multicast, &group.mgid, group.pkey);
         group.mlid = mlid.ok_or(Refusal::NO_RESOURCES)?;
-        self.groups.news.push((true, group.mgid));
         self.groups.all.insert(group.mgid, group);
         Ok(())
     }

@@ -133,17 +133,34 @@ mod tests {
             .collect();
         assert_eq!(given, [0, 1, 0, 1, 0], "two for a partition");
         assert_eq!(mlids.assign(&settings, &gid(9), PKey(0x8002)), Some(2));
-        assert_eq!(mlids.assign(&settings, &gid(10), PKey(0x8003)), Some(2), "three in all: the emptiest");
-        let other = Gid { prefix: 0xFF12_401B_0000_0000, interface: Guid(1) };
+        assert_eq!(
+            mlids.assign(&settings, &gid(10), PKey(0x8003)),
+            Some(2),
+            "three in all: the emptiest"
+        );
+        let other = Gid {
+            prefix: 0xFF12_401B_0000_0000,
+            interface: Guid(1),
+        };
         assert_eq!(mlids.assign(&settings, &other, key), Some(3));
     }
 
     #[test]
     fn what_is_given_back_is_given_again() {
-        let settings = MulticastSettings { mlids_max: 2, ..MulticastSettings::default() };
+        let settings = MulticastSettings {
+            mlids_max: 2,
+            ..MulticastSettings::default()
+        };
         let mut mlids = Mlids::default();
         let mut next = |mlids: &mut Mlids, n| mlids.assign(&settings, &gid(n), PKey(0x8001));
-        assert_eq!([next(&mut mlids, 0), next(&mut mlids, 1), next(&mut mlids, 2)], [Some(0), Some(1), None]);
+        assert_eq!(
+            [
+                next(&mut mlids, 0),
+                next(&mut mlids, 1),
+                next(&mut mlids, 2)
+            ],
+            [Some(0), Some(1), None]
+        );
         mlids.release(0);
         assert_eq!(next(&mut mlids, 3), Some(0));
     }

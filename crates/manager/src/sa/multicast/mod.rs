@@ -21,7 +21,7 @@ use weft_wire::id::{Gid, PKey};
 
 use super::Sa;
 use super::settings::VirtualFabric;
-pub(crate) use group::{Group, Joined};
+use group::Group;
 pub(crate) use join::member_changes;
 use mlids::Mlids;
 pub(crate) use tell::member_records;
@@ -40,8 +40,6 @@ pub(crate) struct Groups {
     mlids: Mlids,
     /// When the subnet manager is told of changes.
     due: Option<Tick>,
-    /// Groups that came (true) or went, of which subscribers are told.
-    pub(crate) news: Vec<(bool, Gid)>,
     /// GIDs that were given to groups which had none.
     named: u64,
 }
@@ -65,7 +63,6 @@ impl Groups {
             .is_some_and(|group| !group.permanent && !group.is_kept());
         if unkept && let Some(group) = self.all.remove(gid) {
             self.mlids.release(group.mlid);
-            self.news.push((false, *gid));
         }
     }
 }
@@ -86,7 +83,6 @@ impl Sa {
                 }
             }
         }
-        self.groups.news.clear();
         self.groups.touch(Tick(0));
     }
 
@@ -114,7 +110,10 @@ impl Sa {
         if self.groups.all.contains_key(&group.mgid) {
             return;
         }
-        let mlid = self.groups.mlids.assign(&self.settings.multicast, &group.mgid, group.pkey);
+        let mlid = self
+            .groups
+            .mlids
+            .assign(&self.settings.multicast, &group.mgid, group.pkey);
         if let Some(mlid) = mlid {
             group.mlid = mlid;
             self.groups.all.insert(group.mgid, group);

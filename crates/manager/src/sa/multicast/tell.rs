@@ -131,8 +131,9 @@ impl Groups {
         }
         for (lid, members) in ports {
             if let Some(told) = lids.get_mut(&lid) {
-                let (receivers, senders) =
-                    members.into_iter().partition(|(_, joined)| joined.receives());
+                let (receivers, senders) = members
+                    .into_iter()
+                    .partition(|(_, joined)| joined.receives());
                 told.receivers = guids(receivers);
                 told.senders = guids(senders);
             }

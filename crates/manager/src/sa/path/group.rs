@@ -6,17 +6,11 @@ use weft_wire::sa::PathRecord;
 use super::Wish;
 use super::fill::Collector;
 use crate::sa::Sa;
-use crate::sa::query::{Found, Query, Refusal};
+use crate::sa::query::{Found, Refusal};
 use crate::sa::view::End;
 
 /// The path from a member to its group, if it is as asked for.
-pub(super) fn group_path(
-    sa: &Sa,
-    query: &Query<'_>,
-    wish: &Wish,
-    source: End,
-    mgid: Gid,
-) -> Result<Found, Refusal> {
+pub(super) fn group_path(sa: &Sa, wish: &Wish, source: End, mgid: Gid) -> Result<Found, Refusal> {
     let group = sa.groups.all.get(&mgid).ok_or(Refusal::NO_RECORDS)?;
     let port = sa.view.end(source).ok_or(Refusal::NO_RECORDS)?;
     let sgid = Gid {
@@ -50,6 +44,5 @@ pub(super) fn group_path(
             ..PathRecord::default()
         });
     }
-    let _ = query;
     found.finish()
 }

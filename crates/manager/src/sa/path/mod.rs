@@ -4,6 +4,7 @@
 //! that its clients see what they know.
 
 mod fill;
+mod group;
 mod multi;
 mod pairs;
 mod wish;
@@ -57,7 +58,7 @@ pub(crate) fn path_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal>
         return found.finish();
     }
     if query.has(component::DGID) && is_multicast(&record.dgid) {
-        return Err(Refusal::NO_RECORDS);
+        return group::group_path(sa, &wish, source, record.dgid);
     }
     let target = paths.target(query, &record)?;
     if !view.share_key(requester, target) {
