@@ -13,6 +13,7 @@ use weft_routing::EngineKind;
 
 use crate::Failure;
 use crate::fabrics::{TREES, new_tree};
+use crate::memory::peak_mib;
 use crate::routing::timed;
 use crate::table::{Table, millis};
 
@@ -73,7 +74,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             millis(best.lost_s),
             best.lost.sent.to_string(),
             best.lost.sets.to_string(),
-            peak_mib().to_string(),
+            peak_mib("self").to_string(),
         ]);
     }
     print!("{table}");
@@ -149,12 +150,4 @@ fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
             return Err(Failure::BringUp { hosts: 0, why });
         }
     }
-}
-
-/// Peak of this process's memory in MiB, 0 where the system does not tell.
-fn peak_mib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-    kib.unwrap_or(0) / 1024
 }

@@ -4,6 +4,8 @@ pub mod bringup;
 pub mod config;
 pub mod fabrics;
 pub mod failure;
+pub mod managers;
+mod memory;
 pub mod opensm;
 pub mod routing;
 pub mod table;

@@ -1,7 +1,7 @@
 //! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
-use weft_benches::{Failure, bringup, config, routing};
+use weft_benches::{Failure, bringup, config, managers, routing};
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
 #[derive(Debug, Parser)]
@@ -17,6 +17,8 @@ enum Subject {
     Routing(routing::Options),
     /// Bring-up and re-sweep of whole fabrics in this process.
     Bringup(bringup::Options),
+    /// The vendor's manager and weftd on the same emulated fabric.
+    Managers(managers::Options),
     /// opafm.xml parsed and checked.
     Config(config::Options),
 }
@@ -25,6 +27,7 @@ fn main() -> Result<(), Failure> {
     match Cli::parse().subject {
         Subject::Routing(options) => routing::run(&options),
         Subject::Bringup(options) => bringup::run(&options),
+        Subject::Managers(options) => managers::run(&options),
         Subject::Config(options) => config::run(&options),
     }
 }

@@ -59,6 +59,8 @@ pub struct PortRegisters {
     pub(crate) disabled: bool,
     /// The last packet that the switch could not forward: source, destination.
     pub(crate) relay_error: Option<(u32, u32)>,
+    /// How often programs were asked to register again.
+    pub(crate) reregistrations: u32,
 }
 
 impl PortRegisters {
@@ -90,6 +92,7 @@ impl PortRegisters {
             p_key_cap,
             disabled: false,
             relay_error: None,
+            reregistrations: 0,
         }
     }
 
@@ -117,6 +120,11 @@ impl PortRegisters {
     /// since it was cleared.
     pub fn relay_error(&self) -> Option<(u32, u32)> {
         self.relay_error
+    }
+
+    /// How often a subnet manager has set `ClientReregister` here since power-on; wraps.
+    pub fn reregistrations(&self) -> u32 {
+        self.reregistrations
     }
 
     /// Whether a partition key is in its table.

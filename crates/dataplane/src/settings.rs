@@ -28,6 +28,8 @@ impl Network {
         write_lanes(info, new);
         write_flits(info, new);
         write_state_reports(info, new, kind);
+        let count = &mut self.ports[at.0 as usize].reregistrations;
+        *count = count.wrapping_add(u32::from(new.client_reregister));
         if kind != Kind::SwitchExternal {
             self.refresh_lid(at);
         }

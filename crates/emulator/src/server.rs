@@ -13,7 +13,8 @@ use tokio::time::timeout;
 use weft_transport::client::{fill, take_packets};
 use weft_transport::frame::{VERSION, encode_packet};
 use weft_transport::{
-    Address, Attach, ConnectionReceiver, ConnectionSender, Decoder, Frame, Hello, Welcome,
+    Address, Attach, ConnectionReceiver, ConnectionSender, Decoder, Frame, FromFabric, Hello,
+    ToFabric, Welcome,
 };
 
 use crate::host::HostHandle;
@@ -23,6 +24,8 @@ use crate::io::Control;
 const HELLO_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a client may take in nothing of what it gets.
 const WRITE_PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes that are written at once before more is waited for.
+const WRITE_SIZE: usize = 512 * 1024;
 /// Who may use the Unix socket: its owner.
 const SOCKET_MODE: u32 = 0o600;
 /// Longest pause after the system refused a connection, e.g. for want of file descriptors.
@@ -247,6 +250,7 @@ async fn serve(
         let welcome = Welcome {
             guid: weft_fabric::Guid(0),
             port: weft_fabric::PortNum(0),
+            client: 0,
         };
         write_frame(&mut stream, &Frame::Welcome(welcome)).await?;
         return control_only(&mut stream, decoder, handle).await;
@@ -346,14 +350,18 @@ async fn read(
         if !packets.is_empty() {
             sender.send(packets).await.map_err(|_| Gone::LetGo)?;
         }
-        match other {
-            Some(Frame::IsSm(is_sm)) => {
-                let told = sender.set_is_sm(is_sm).await;
-                told.map_err(|_| Gone::LetGo)?;
-            }
+        let told = match other {
+            Some(Frame::IsSm(is_sm)) => ToFabric::IsSm(is_sm),
+            Some(Frame::Watch) => ToFabric::Watch,
+            Some(Frame::Register(registration)) => ToFabric::Register(registration),
+            Some(Frame::Unregister { token }) => ToFabric::Unregister(token),
             Some(_) => return Err(Gone::WrongFrame),
-            None => fill(&mut stream, &mut decoder).await?,
-        }
+            None => {
+                fill(&mut stream, &mut decoder).await?;
+                continue;
+            }
+        };
+        sender.tell(told).await.map_err(|_| Gone::LetGo)?;
     }
 }
 
@@ -362,18 +370,28 @@ async fn write(
     mut receiver: ConnectionReceiver,
 ) -> Result<(), Gone> {
     let mut bytes = Vec::new();
-    while let Some(mut packets) = receiver.recv().await {
+    while let Some(first) = receiver.recv_any().await {
         bytes.clear();
-        // What waits already goes with it, up to a few hundred datagrams.
-        while packets.len() < 256
-            && let Some(more) = receiver.try_recv()
+        encode(first, &mut bytes);
+        // What waits already goes with it.
+        while bytes.len() < WRITE_SIZE
+            && let Some(more) = receiver.try_recv_any()
         {
-            packets.extend(more);
+            encode(more, &mut bytes);
         }
-        packets
-            .iter()
-            .for_each(|packet| encode_packet(packet, &mut bytes));
         write_bytes(&mut stream, &bytes).await?;
     }
     Err(Gone::LetGo)
+}
+
+fn encode(sent: FromFabric, bytes: &mut Vec<u8>) {
+    match sent {
+        FromFabric::Packets(packets) => packets
+            .iter()
+            .for_each(|packet| encode_packet(packet, bytes)),
+        FromFabric::Port(status) => Frame::Port(status).encode(bytes),
+        FromFabric::Registered { token, accepted } => {
+            Frame::Registered { token, accepted }.encode(bytes);
+        }
+    }
 }

@@ -1,6 +1,8 @@
-//! How many requests the agents have handled.
+//! How many requests the agents have handled, and when.
 
-use weft_fabric::NodeId;
+use std::time::Duration;
+
+use weft_fabric::{NodeId, Tick};
 use weft_wire::sm::AttributeId;
 
 /// Gets and Sets of each attribute that each node's agent handled, those inside aggregates
@@ -11,7 +13,16 @@ pub struct Stats {
     counts: Vec<u32>,
     /// Place in [`AttributeId::ALL`] by the attribute's number.
     places: [u8; 256],
+    datagrams: u64,
+    first_at_switch: Option<Tick>,
+    /// After a silence.
+    first: Option<Tick>,
+    last: Option<Tick>,
+    last_set: Option<Tick>,
 }
+
+/// Longer than any pause within a sweep but those in which routes are computed.
+const SILENCE: Duration = Duration::from_secs(1);
 
 const UNKNOWN: u8 = u8::MAX;
 const PER_NODE: usize = 2 * AttributeId::ALL.len();
@@ -28,7 +39,54 @@ impl Stats {
         Self {
             counts: vec![0; nodes * PER_NODE],
             places,
+            datagrams: 0,
+            first_at_switch: None,
+            first: None,
+            last: None,
+            last_set: None,
         }
+    }
+
+    /// Counts a datagram of subnet management that an agent has answered.
+    pub(crate) fn answered(&mut self, now: Tick, at_switch: bool, set: bool) {
+        self.datagrams += 1;
+        let silent = self.last.is_none_or(|last| now.since(last) >= SILENCE);
+        if silent {
+            self.first = Some(now);
+        }
+        self.last = Some(now);
+        if at_switch {
+            self.first_at_switch.get_or_insert(now);
+        }
+        if set {
+            self.last_set = Some(now);
+        }
+    }
+
+    /// Datagrams of subnet management that agents have answered; an aggregate is one.
+    pub fn datagrams(&self) -> u64 {
+        self.datagrams
+    }
+
+    /// When a switch was asked first: that is when the first sweep began, as programs look at their
+    /// own host only before it.
+    pub fn first_at_switch(&self) -> Option<Tick> {
+        self.first_at_switch
+    }
+
+    /// When the first datagram after a second of silence was answered.
+    pub fn first(&self) -> Option<Tick> {
+        self.first
+    }
+
+    /// When the last datagram was answered.
+    pub fn last(&self) -> Option<Tick> {
+        self.last
+    }
+
+    /// When the last Set was answered.
+    pub fn last_set(&self) -> Option<Tick> {
+        self.last_set
     }
 
     pub(crate) fn count(&mut self, node: NodeId, attribute: AttributeId, set: bool) {

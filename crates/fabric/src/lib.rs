@@ -20,7 +20,7 @@ pub mod upward;
 
 pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
-pub use multicast::MulticastTables;
+pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};
 pub use port_tables::{NodeTables, PortTable, PortTables, TableId};
 pub use snapshot::{SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};

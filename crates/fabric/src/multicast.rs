@@ -41,6 +41,16 @@ impl MulticastTables {
         self.rows.get(switch.0 as usize).map_or(&[], |row| row)
     }
 
+    /// A switch's table, shared.
+    pub fn row_shared(&self, switch: SwitchIndex) -> Option<&Arc<[PortMask]>> {
+        self.rows.get(switch.0 as usize)
+    }
+
+    /// Entries of the longest row.
+    pub fn entries(&self) -> usize {
+        self.rows.iter().map(|row| row.len()).max().unwrap_or(0)
+    }
+
     /// The ports to which a switch sends what comes for a multicast LID.
     pub fn ports(&self, switch: SwitchIndex, mlid: Lid) -> PortMask {
         let entry = mlid.0.checked_sub(FIRST_MLID).map(|entry| entry as usize);

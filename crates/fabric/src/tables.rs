@@ -1,6 +1,7 @@
 //! Forwarding tables of all switches: shared row by row, so that a new generation that changes a
 //! few switches costs only those.
 
+use std::ops::{BitAnd, BitOr};
 use std::sync::Arc;
 
 use crate::topology::SwitchIndex;
@@ -106,6 +107,31 @@ impl PortMask {
     /// Ports 64·n to 64·n + 63 as bits from the lowest, n = 0 to 3.
     pub fn word(&self, n: usize) -> u64 {
         self.0.get(n).copied().unwrap_or(0)
+    }
+
+    /// Replaces ports 64·n to 64·n + 63; nothing happens for n above 3.
+    pub fn set_word(&mut self, n: usize, bits: u64) {
+        if let Some(word) = self.0.get_mut(n) {
+            *word = bits;
+        }
+    }
+}
+
+impl BitOr for PortMask {
+    type Output = Self;
+
+    /// The ports of either.
+    fn bitor(self, other: Self) -> Self {
+        Self(std::array::from_fn(|n| self.0[n] | other.0[n]))
+    }
+}
+
+impl BitAnd for PortMask {
+    type Output = Self;
+
+    /// The ports of both.
+    fn bitand(self, other: Self) -> Self {
+        Self(std::array::from_fn(|n| self.0[n] & other.0[n]))
     }
 }
 

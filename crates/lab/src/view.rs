@@ -3,7 +3,7 @@
 //! A view is read from the emulator's registers and shares nothing with the manager: no type of
 //! its plans, none of its code.
 
-use weft_dataplane::{Network, PortIndex};
+use weft_dataplane::{Network, PortIndex, PortTable, SwitchRegisters};
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum};
 
@@ -18,6 +18,8 @@ pub struct PortView {
     pub state: PortState,
     /// Node and port at the other end, when the link is up.
     pub peer: Option<(usize, u8)>,
+    /// Whether it checks the P_Keys of what it receives, and of what it sends.
+    pub checks: (bool, bool),
 }
 
 /// A powered node.
@@ -31,6 +33,10 @@ pub struct NodeView {
     pub ports: Vec<Option<PortView>>,
     /// Egress port by LID as the switch forwards: up to its LinearFDBTop; 0xFF drops.
     pub lft: Vec<u8>,
+    /// Ports by multicast LID from 0xF0000000 on, as the switch forwards: up to its MulticastFDBTop.
+    pub mft: Vec<Vec<u8>>,
+    /// P_Keys by port number, each that is not zero.
+    pub keys: Vec<Vec<u16>>,
 }
 
 impl NodeView {
@@ -102,8 +108,10 @@ pub fn read(network: &Network) -> FabricView {
 fn read_node(network: &Network, places: &[usize], guid: Guid, id: NodeId) -> NodeView {
     let device = network.device_at(id);
     let mut ports = vec![None; usize::from(device.last_port().0) + 1];
+    let mut keys = vec![Vec::new(); ports.len()];
     for (PortNum(number), at) in device.ports() {
         ports[usize::from(number)] = Some(read_port(network, places, at));
+        keys[usize::from(number)] = read_keys(network, at);
     }
     let lft = network.switch(id).map_or(Vec::new(), |switch| {
         let top = switch.info().linear_fdb_top as usize;
@@ -114,7 +122,37 @@ fn read_node(network: &Network, places: &[usize], guid: Guid, id: NodeId) -> Nod
         switch: device.is_switch(),
         ports,
         lft,
+        mft: network.switch(id).map_or(Vec::new(), read_mft),
+        keys,
     }
+}
+
+/// The rows that a switch uses. MulticastFDBTop is the LID of the last one, 0 for none.
+fn read_mft(switch: &SwitchRegisters) -> Vec<Vec<u8>> {
+    let top = switch.info().multicast_fdb_top;
+    let count = if top == 0 { 0 } else { (top & 0x3FFF) + 1 };
+    (0..count).map(|row| read_row(switch, row)).collect()
+}
+
+/// One row: in each slice of 64 ports, block n has 8 bytes for each of rows 8n to 8n + 7.
+fn read_row(switch: &SwitchRegisters, row: u32) -> Vec<u8> {
+    let at = row as usize % 8 * 8;
+    let mut ports = Vec::new();
+    for position in 0..4 {
+        let block = switch.multicast_block(position, row / 8).unwrap_or([0; 64]);
+        let bits = block[at..at + 8].iter().rev().enumerate();
+        for (byte, bits) in bits {
+            let set = (0..8).filter(|bit| bits >> bit & 1 == 1);
+            ports.extend(set.map(|bit| position * 64 + byte as u8 * 8 + bit));
+        }
+    }
+    ports
+}
+
+fn read_keys(network: &Network, at: PortIndex) -> Vec<u16> {
+    let table = network.port(at).table(PortTable::PKeys).chunks_exact(2);
+    let keys = table.map(|key| u16::from_be_bytes([key[0], key[1]]));
+    keys.filter(|key| *key != 0).collect()
 }
 
 fn read_port(network: &Network, places: &[usize], at: PortIndex) -> PortView {
@@ -132,5 +170,9 @@ fn read_port(network: &Network, places: &[usize], at: PortIndex) -> PortView {
         lmc: info.lmc,
         state: network.state(at),
         peer: peer.filter(|(place, _)| *place != usize::MAX),
+        checks: (
+            info.partition_enforcement_inbound,
+            info.partition_enforcement_outbound,
+        ),
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::{Guid, PortNum, Snapshot, Tick, Topology};
-use weft_manager::Manager;
 use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
+use weft_manager::{Manager, MulticastLid};
 use weft_wire::packet::Packet;
 
 use thiserror::Error;
@@ -158,6 +158,11 @@ impl<T: Tap> World<T> {
         self.manager
             .handle(self.now, Input::Command { id, command });
         id
+    }
+
+    /// Tells the manager who is in which multicast group.
+    pub fn multicast(&mut self, groups: Vec<MulticastLid>) {
+        self.manager.handle(self.now, Input::Multicast(groups));
     }
 
     /// The answer to a command, once.

@@ -2,7 +2,7 @@
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, Lmc};
-use weft_lab::oracle::{Breach, Invariant, deadlock, lids, reach};
+use weft_lab::oracle::{Breach, Invariant, deadlock, lids, multicast, partitions, reach};
 use weft_lab::view::{FabricView, NodeView, PortView};
 
 /// Switches in a ring, one host on port 3 of each; port 1 goes to the next switch, port 2 to the one
@@ -14,6 +14,7 @@ fn ring(n: usize) -> FabricView {
             lmc: Lmc(0),
             state: PortState::ACTIVE,
             peer,
+            checks: (false, false),
         })
     };
     let switch = |s: usize| NodeView {
@@ -26,12 +27,16 @@ fn ring(n: usize) -> FabricView {
             port(0, Some((n + s, 1))),
         ],
         lft: vec![0xFF; 2 * n + 1],
+        mft: Vec::new(),
+        keys: Vec::new(),
     };
     let host = |s: usize| NodeView {
         guid: Guid(100 + s as u64),
         switch: false,
         ports: vec![None, port(1 + s as u32, Some((s, 3)))],
         lft: Vec::new(),
+        mft: Vec::new(),
+        keys: Vec::new(),
     };
     let mut view = FabricView {
         nodes: (0..n).map(switch).chain((0..n).map(host)).collect(),
@@ -126,4 +131,107 @@ fn lids_must_be_given_unique_aligned_and_stable() {
         [Invariant::LidsInOrder]
     );
     assert_eq!(lids::check_stable(&before, &before), []);
+}
+
+/// A ring of three whose row 0 runs along a line: switch 0 to 1 to 2, with a host on each.
+fn line() -> FabricView {
+    let mut view = ring(3);
+    for (switch, ports) in [vec![1, 3], vec![1, 2, 3], vec![2, 3]]
+        .into_iter()
+        .enumerate()
+    {
+        view.nodes[switch].mft = vec![ports];
+    }
+    view
+}
+
+fn group() -> multicast::Group {
+    multicast::Group {
+        row: 0,
+        receivers: vec![Guid(100), Guid(101), Guid(102)],
+        senders: Vec::new(),
+    }
+}
+
+#[test]
+fn multicast_that_arrives_once_has_no_breach() {
+    let view = line();
+    assert_eq!(multicast::check_loops(&view), []);
+    assert_eq!(multicast::check_delivery(&view, 0, &[group()]), []);
+}
+
+#[test]
+fn multicast_that_goes_astray_is_reported() {
+    // Beyond the line: the cable that closes the ring.
+    let mut view = line();
+    view.nodes[2].mft[0].push(1);
+    view.nodes[0].mft[0].push(2);
+    assert_eq!(
+        broken(&multicast::check_loops(&view)),
+        [Invariant::LoopFree]
+    );
+    // A switch that leaves a host, or a neighbour, out.
+    for port in [1, 3] {
+        let mut view = line();
+        view.nodes[0].mft[0].retain(|other| *other != port);
+        let breaches = multicast::check_delivery(&view, 0, &[group()]);
+        assert_eq!(broken(&breaches), [Invariant::Reachable], "port {port}");
+    }
+    // A host that is no member, and a row without a group.
+    let mut fewer = group();
+    fewer.receivers.pop();
+    let breaches = multicast::check_delivery(&line(), 0, &[fewer]);
+    assert_eq!(broken(&breaches), [Invariant::Reachable]);
+    let breaches = multicast::check_delivery(&line(), 0, &[]);
+    assert_eq!(broken(&breaches), [Invariant::TablesAsIntended]);
+}
+
+/// A pair whose hosts have the management key, with ports that check it.
+fn checked() -> FabricView {
+    let mut view = pair();
+    for node in &mut view.nodes {
+        let ports = node.ports.len();
+        node.keys = vec![vec![0x7FFF]; ports];
+        if let Some(port) = node.ports.get_mut(3).and_then(Option::as_mut) {
+            port.checks = (true, true);
+        }
+    }
+    view
+}
+
+#[test]
+fn ports_that_let_too_much_through_are_reported() {
+    let secured = |full: &[u64]| partitions::Secured {
+        key: 5,
+        full: full.iter().map(|guid| Guid(*guid)).collect(),
+        limited: std::collections::BTreeSet::new(),
+    };
+    assert_eq!(partitions::check(&checked(), 0, &[secured(&[])]), []);
+    let breaks: [fn(&mut FabricView); 4] = [
+        |view| {
+            view.nodes[0].ports[3]
+                .as_mut()
+                .into_iter()
+                .for_each(|port| port.checks.1 = false)
+        },
+        |view| {
+            view.nodes[0].ports[1]
+                .as_mut()
+                .into_iter()
+                .for_each(|port| port.checks.0 = true)
+        },
+        |view| view.nodes[0].keys[3].push(0x8005),
+        |view| {
+            view.nodes[0].keys[3].push(5);
+            view.nodes[2].keys[1].push(5);
+        },
+    ];
+    for (index, change) in breaks.iter().enumerate() {
+        let mut view = checked();
+        change(&mut view);
+        let breaches = partitions::check(&view, 0, &[secured(&[])]);
+        assert_eq!(broken(&breaches), [Invariant::Isolated], "{index}");
+    }
+    let breaches = partitions::check(&checked(), 0, &[secured(&[100])]);
+    assert_eq!(broken(&breaches), [Invariant::Isolated]);
 }

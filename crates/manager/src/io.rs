@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot};
+use weft_wire::enums::SmState;
 use weft_wire::packet::Packet;
 
 use crate::multicast::MulticastLid;
@@ -138,6 +139,16 @@ pub enum CommandError {
         /// How many.
         waiting: usize,
     },
+    /// Another manager runs the fabric.
+    #[error(
+        "this manager does not run the fabric, it is {role}; the master is the one on port {master}"
+    )]
+    NotMaster {
+        /// What this manager is.
+        role: SmState,
+        /// Port GUID of the master, 0 where it is not known.
+        master: Guid,
+    },
     /// The sweep could not finish.
     #[error("the sweep failed: {why}")]
     SweepFailed {
@@ -161,6 +172,8 @@ pub enum SweepReason {
     Unfinished,
     /// The configuration changed.
     Reconfigured,
+    /// Something is new about the other managers, or about who is master.
+    Election,
 }
 
 /// Where a sweep is.
@@ -185,6 +198,8 @@ pub struct SweepReport {
     pub number: u64,
     /// Why it began.
     pub reason: Option<SweepReason>,
+    /// What the manager was at its end; only a master writes.
+    pub role: SmState,
     /// Generation of the snapshot that it published.
     pub generation: u64,
     /// Nanoseconds from its start to its end.
@@ -275,6 +290,15 @@ pub enum Event {
         lid: Lid,
         /// What it said, in words.
         what: String,
+    },
+    /// The manager is something else now than before: master, standby, …
+    Role {
+        /// What it is.
+        role: SmState,
+        /// Port GUID of the manager that it stands by for.
+        master: Option<Guid>,
+        /// Why.
+        why: String,
     },
     /// LIDs that were stored could not be used.
     LidStoreRefused {

@@ -7,6 +7,7 @@
 pub mod gsi;
 pub mod io;
 pub mod multicast;
+pub mod pm;
 pub mod sa;
 pub mod sm;
 

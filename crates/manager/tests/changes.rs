@@ -8,7 +8,8 @@ use weft_emulator::io::Control;
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, PortNum, PortRef};
 use weft_manager::{Command, CommandError, Event, Input, PortAction, Reply, SweepReason};
-use weft_wire::sm::AttributeId;
+use weft_wire::Layout;
+use weft_wire::sm::{AttributeId, Notice, Trap};
 
 /// A cable between two switches that the manager's own leaf does not have.
 fn far_link(world: &World) -> (Guid, PortNum) {
@@ -366,4 +367,44 @@ fn links_that_flap_during_a_sweep_come_up_in_the_end() {
     world.assert_tables_published();
     world.walk_all();
     assert_eq!(world.forced_sweep().sets, 0);
+}
+
+#[test]
+fn subscribers_are_told_of_end_ports_and_of_each_trap_once() {
+    let mut world = World::new("fattree:32,radix=8", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let take = |world: &mut World| -> Vec<Trap> {
+        let notices = std::mem::take(&mut world.notices);
+        let decoded = notices.iter().map(|bytes| Notice::decode(bytes).unwrap());
+        decoded.filter_map(|notice| notice.trap()).collect()
+    };
+    let gid = |trap: &Trap| match trap {
+        Trap::GidNowInService(data) => Some((true, data.gid.interface)),
+        Trap::GidOutOfService(data) => Some((false, data.gid.interface)),
+        _ => None,
+    };
+    let all: Vec<(bool, Guid)> = take(&mut world).iter().filter_map(gid).collect();
+    assert_eq!(
+        all.len(),
+        world.topology.len(),
+        "each node has one end port"
+    );
+    assert!(all.iter().all(|(in_service, _)| *in_service));
+    let (_, last) = world.topology.hfis().last().unwrap();
+    let (node, port) = (last.guid(), PortNum(1));
+    for (change, in_service) in [
+        (Control::LinkDown { node, port }, false),
+        (Control::LinkUp { node, port }, true),
+    ] {
+        world.control(change);
+        world.run_for(5.0);
+        let told = take(&mut world);
+        let services: Vec<(bool, Guid)> = told.iter().filter_map(gid).collect();
+        assert_eq!(services, [(in_service, node)]);
+        let traps = told
+            .iter()
+            .filter(|trap| matches!(trap, Trap::PortChangeState(_)));
+        assert!(traps.count() >= 1, "{told:?}");
+    }
 }

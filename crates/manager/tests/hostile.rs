@@ -218,6 +218,8 @@ fn a_trap_is_answered_and_a_storm_of_them_causes_one_sweep() {
         .filter(|report| report.reason == Some(SweepReason::Trap))
         .count();
     assert!(traps >= 1);
+    // The same trap over and over is passed on once.
+    assert_eq!(world.manager.status().traps_left, 1_000);
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn end_port(port: u8, at: PortRef, end: &Port) -> Option<EndPort> {
 }
 
 /// The other end of a link that is up at both ends.
-fn working_peer<'a>(topology: &'a Topology, port: &Port) -> Option<(PortRef, &'a Port)> {
+pub(crate) fn working_peer<'a>(topology: &'a Topology, port: &Port) -> Option<(PortRef, &'a Port)> {
     let peer = port.peer?;
     let far = topology.port(peer)?;
     let up = |end: &Port| end.info.port_state != PortState::DOWN;
@@ -243,12 +243,14 @@ fn lanes(port: &Port, far: &Port) -> u16 {
     told.min().unwrap_or(4).min(4)
 }
 
-fn rate(port: &Port, far: &Port) -> u16 {
+/// Lanes times the speed of one, 12.5 Gb/s the unit.
+pub(crate) fn rate(port: &Port, far: &Port) -> u16 {
     let slow = [port, far].map(|end| end.info.link_speed_active == LinkSpeed::G12_5);
     lanes(port, far) * if slow.contains(&true) { 1 } else { 2 }
 }
 
-fn cost(port: &Port, far: &Port) -> u16 {
+/// Cost of a link, 48 for a single lane.
+pub(crate) fn cost(port: &Port, far: &Port) -> u16 {
     48 / lanes(port, far)
 }
 

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use weft_wire::packet::Packet;
 
 use crate::address::Address;
-use crate::connection::{Connection, Endpoint, ToFabric, pair};
+use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
 use crate::frame::{Attach, Decoder, Frame, FrameError, Hello, VERSION, Welcome, encode_packet};
 
 /// How long a server may take to answer a Hello.
@@ -227,18 +227,30 @@ async fn run(session: Session, endpoint: Endpoint) {
 async fn read(
     mut stream: impl AsyncRead + Unpin,
     mut decoder: Decoder,
-    to_program: tokio::sync::mpsc::Sender<Vec<Packet>>,
+    to_program: tokio::sync::mpsc::Sender<FromFabric>,
 ) -> io::Result<()> {
     loop {
         let taken = take_packets(&mut decoder);
         let (packets, other) = taken.map_err(|error| io::Error::other(error.to_string()))?;
         let more = other.is_some();
-        if !packets.is_empty() && to_program.send(packets).await.is_err() {
-            return Ok(());
+        let batch = (!packets.is_empty()).then_some(FromFabric::Packets(packets));
+        for sent in batch.into_iter().chain(other.and_then(from_fabric)) {
+            if to_program.send(sent).await.is_err() {
+                return Ok(());
+            }
         }
         if !more {
             fill(&mut stream, &mut decoder).await?;
         }
+    }
+}
+
+/// What a frame of the server other than a datagram tells the program.
+fn from_fabric(frame: Frame) -> Option<FromFabric> {
+    match frame {
+        Frame::Port(status) => Some(FromFabric::Port(status)),
+        Frame::Registered { token, accepted } => Some(FromFabric::Registered { token, accepted }),
+        _ => None,
     }
 }
 
@@ -256,6 +268,9 @@ async fn write(
                     .for_each(|packet| encode_packet(packet, &mut bytes));
             }
             ToFabric::IsSm(is_sm) => Frame::IsSm(is_sm).encode(&mut bytes),
+            ToFabric::Watch => Frame::Watch.encode(&mut bytes),
+            ToFabric::Register(registration) => Frame::Register(registration).encode(&mut bytes),
+            ToFabric::Unregister(token) => Frame::Unregister { token }.encode(&mut bytes),
         }
         stream.write_all(&bytes).await?;
     }

@@ -5,6 +5,8 @@ use tokio::sync::mpsc;
 use weft_wire::id::{Guid, PortNum};
 use weft_wire::packet::Packet;
 
+use crate::port::{PortStatus, Registration};
+
 /// What a program sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToFabric {
@@ -12,6 +14,28 @@ pub enum ToFabric {
     Packets(Vec<Packet>),
     /// It runs a subnet manager, or does no longer: then SMInfo requests are for it.
     IsSm(bool),
+    /// It wants to know how its port stands.
+    Watch,
+    /// It wants certain requests and traps.
+    Register(Registration),
+    /// It does not want them any longer; the registration's token.
+    Unregister(u32),
+}
+
+/// What a program gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FromFabric {
+    /// Datagrams for its port.
+    Packets(Vec<Packet>),
+    /// How its port stands, if it asked.
+    Port(PortStatus),
+    /// Whether a registration holds.
+    Registered {
+        /// Which.
+        token: u32,
+        /// Whether it holds.
+        accepted: bool,
+    },
 }
 
 /// The other end has gone.
@@ -34,7 +58,7 @@ pub struct ConnectionSender(mpsc::Sender<ToFabric>);
 
 /// The receiving half of a [`Connection`].
 #[derive(Debug)]
-pub struct ConnectionReceiver(mpsc::Receiver<Vec<Packet>>);
+pub struct ConnectionReceiver(mpsc::Receiver<FromFabric>);
 
 /// The fabric's end of a [`Connection`].
 #[derive(Debug)]
@@ -42,7 +66,7 @@ pub struct Endpoint {
     /// What the program sends; ends when the program has dropped its end.
     pub receiver: mpsc::Receiver<ToFabric>,
     /// What is for the program. Full means that the program is too slow.
-    pub sender: mpsc::Sender<Vec<Packet>>,
+    pub sender: mpsc::Sender<FromFabric>,
 }
 
 /// The two ends of a connection in one process; each way holds up to `batches` batches.
@@ -113,6 +137,14 @@ impl ConnectionSender {
         sent.map_err(|_| Closed)
     }
 
+    /// Sends anything; waits while the way is full.
+    ///
+    /// # Errors
+    /// [`Closed`] when the other end has gone.
+    pub async fn tell(&self, what: ToFabric) -> Result<(), Closed> {
+        self.0.send(what).await.map_err(|_| Closed)
+    }
+
     /// Says whether the program runs a subnet manager.
     ///
     /// # Errors
@@ -124,13 +156,31 @@ impl ConnectionSender {
 }
 
 impl ConnectionReceiver {
-    /// The next datagrams; none when the other end has gone.
+    /// The next datagrams; none when the other end has gone. Whatever else comes is passed over.
     pub async fn recv(&mut self) -> Option<Vec<Packet>> {
+        loop {
+            if let FromFabric::Packets(packets) = self.0.recv().await? {
+                return Some(packets);
+            }
+        }
+    }
+
+    /// Datagrams that are there already. Whatever else comes is passed over.
+    pub fn try_recv(&mut self) -> Option<Vec<Packet>> {
+        loop {
+            if let FromFabric::Packets(packets) = self.0.try_recv().ok()? {
+                return Some(packets);
+            }
+        }
+    }
+
+    /// The next of anything; none when the other end has gone.
+    pub async fn recv_any(&mut self) -> Option<FromFabric> {
         self.0.recv().await
     }
 
-    /// Datagrams that are there already.
-    pub fn try_recv(&mut self) -> Option<Vec<Packet>> {
+    /// What is there already.
+    pub fn try_recv_any(&mut self) -> Option<FromFabric> {
         self.0.try_recv().ok()
     }
 }

@@ -6,20 +6,33 @@
 //! | byte | frame | content |
 //! |---|---|---|
 //! | 1 | Hello | `WEFT`, version u16, kind u8 (0 GUID, 1 name, 2 first host, 3 control only), GUID u64, port u8, number of classes u8, that many classes, name to the end |
-//! | 2 | Welcome | GUID u64, port u8 |
+//! | 2 | Welcome | GUID u64, port u8, client's number u32 |
 //! | 3 | Refuse | reason, UTF-8 to the end |
 //! | 4 | Mad | SLID u32, DLID u32, SL u8, P_Key u16, destination QP u32, source QP u32, datagram to the end |
 //! | 5 | IsSm | u8: 0 or 1 |
 //! | 6 | Control | JSON to the end |
 //! | 7 | ControlReply | JSON to the end |
+//! | 8 | Watch | nothing |
+//! | 9 | Port | base LID u32, SM LID u32, LMC u8, SM SL u8, state u8, physical state u8, rate u16, number of P_Keys u16, capability mask u32, reregistrations u32, subnet prefix u64, port GUID u64, node GUID u64, system GUID u64, that many P_Keys u16 |
+//! | 10 | Register | token u32, class u8, class version u8, OUI u32, methods u128 |
+//! | 11 | Registered | token u32, u8: 0 or 1 |
+//! | 12 | Unregister | token u32 |
+//!
+//! After Watch the server sends Port, at once and whenever the port is another than it said last,
+//! before any datagram that arrives afterwards. Each Register is answered by Registered.
 
 use thiserror::Error;
 use weft_wire::bits::load;
 use weft_wire::id::{Guid, Lid, PKey, PortNum, Sl};
 use weft_wire::packet::Packet;
 
+use crate::port::{
+    PortStatus, Registration, decode_registration, decode_status, encode_registration,
+    encode_status,
+};
+
 /// The version of the format that this code speaks.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Most bytes of a frame after its length.
 pub const FRAME_MAX: usize = 64 * 1024;
 /// Most bytes of a name in [`Attach::Name`].
@@ -42,6 +55,11 @@ mod tag {
     pub(super) const IS_SM: u8 = 5;
     pub(super) const CONTROL: u8 = 6;
     pub(super) const CONTROL_REPLY: u8 = 7;
+    pub(super) const WATCH: u8 = 8;
+    pub(super) const PORT: u8 = 9;
+    pub(super) const REGISTER: u8 = 10;
+    pub(super) const REGISTERED: u8 = 11;
+    pub(super) const UNREGISTER: u8 = 12;
 }
 
 /// Where a program wants to be.
@@ -85,6 +103,8 @@ pub struct Welcome {
     pub guid: Guid,
     /// Its port.
     pub port: PortNum,
+    /// The server's number of this client: no other has it while this one is there.
+    pub client: u32,
 }
 
 /// One frame.
@@ -107,6 +127,24 @@ pub enum Frame {
     Control(Vec<u8>),
     /// What came of it; JSON.
     ControlReply(Vec<u8>),
+    /// The client wants to know how its port stands, now and whenever that changes.
+    Watch,
+    /// How the client's port stands.
+    Port(PortStatus),
+    /// The client wants certain requests and traps.
+    Register(Registration),
+    /// Whether it gets them: not when another program on the port has one of them already.
+    Registered {
+        /// Which registration.
+        token: u32,
+        /// Whether it holds.
+        accepted: bool,
+    },
+    /// The client does not want them any longer.
+    Unregister {
+        /// Which registration.
+        token: u32,
+    },
 }
 
 /// Bytes that are no frame; the connection cannot go on.
@@ -119,7 +157,7 @@ pub enum FrameError {
         len: usize,
     },
     /// Nothing is known by this number.
-    #[error("unknown frame {tag}, allowed: 1 to 7")]
+    #[error("unknown frame {tag}, allowed: 1 to 12")]
     Tag {
         /// The number.
         tag: u8,
@@ -144,6 +182,7 @@ impl Frame {
             Self::Welcome(welcome) => framed(out, tag::WELCOME, |out| {
                 out.extend_from_slice(&welcome.guid.0.to_be_bytes());
                 out.push(welcome.port.0);
+                out.extend_from_slice(&welcome.client.to_be_bytes());
             }),
             Self::Refuse { reason } => framed(out, tag::REFUSE, |out| {
                 let mut end = reason.len().min(FRAME_MAX - 1);
@@ -155,6 +194,18 @@ impl Frame {
             Self::IsSm(is_sm) => framed(out, tag::IS_SM, |out| out.push(u8::from(*is_sm))),
             Self::Control(json) => framed(out, tag::CONTROL, |out| cut(json, out)),
             Self::ControlReply(json) => framed(out, tag::CONTROL_REPLY, |out| cut(json, out)),
+            Self::Watch => framed(out, tag::WATCH, |_| {}),
+            Self::Port(status) => framed(out, tag::PORT, |out| encode_status(status, out)),
+            Self::Register(registration) => framed(out, tag::REGISTER, |out| {
+                encode_registration(registration, out);
+            }),
+            Self::Registered { token, accepted } => framed(out, tag::REGISTERED, |out| {
+                out.extend_from_slice(&token.to_be_bytes());
+                out.push(u8::from(*accepted));
+            }),
+            Self::Unregister { token } => framed(out, tag::UNREGISTER, |out| {
+                out.extend_from_slice(&token.to_be_bytes());
+            }),
         }
     }
 }
@@ -220,6 +271,9 @@ fn decode(bytes: &[u8]) -> Result<Frame, FrameError> {
         },
         tag::CONTROL => Ok(Frame::Control(content.to_vec())),
         tag::CONTROL_REPLY => Ok(Frame::ControlReply(content.to_vec())),
+        tag::WATCH | tag::PORT | tag::REGISTER | tag::REGISTERED | tag::UNREGISTER => {
+            decode_port_frame(*tag, content)
+        }
         tag => Err(FrameError::Tag { tag }),
     }
 }
@@ -228,13 +282,52 @@ fn wrong(frame: &'static str, what: &'static str) -> FrameError {
     FrameError::Content { frame, what }
 }
 
+/// The frames about a client's port.
+fn decode_port_frame(tag: u8, content: &[u8]) -> Result<Frame, FrameError> {
+    let (name, decoded) = match tag {
+        tag::WATCH => ("Watch", exact(content, 0).map(|()| Frame::Watch)),
+        tag::PORT => ("Port", decode_status(content).map(Frame::Port)),
+        tag::REGISTER => (
+            "Register",
+            decode_registration(content).map(Frame::Register),
+        ),
+        tag::REGISTERED => ("Registered", decode_registered(content)),
+        _ => {
+            let token = load(content, 0, 4) as u32;
+            let frame = exact(content, 4).map(|()| Frame::Unregister { token });
+            ("Unregister", frame)
+        }
+    };
+    decoded.map_err(|what| wrong(name, what))
+}
+
+fn exact(content: &[u8], len: usize) -> Result<(), &'static str> {
+    if content.len() == len {
+        Ok(())
+    } else {
+        Err("of another length")
+    }
+}
+
+fn decode_registered(content: &[u8]) -> Result<Frame, &'static str> {
+    exact(content, 5)?;
+    let accepted = match content[4] {
+        0 => false,
+        1 => true,
+        _ => return Err("neither 0 nor 1"),
+    };
+    let token = load(content, 0, 4) as u32;
+    Ok(Frame::Registered { token, accepted })
+}
+
 fn decode_welcome(content: &[u8]) -> Result<Welcome, FrameError> {
-    if content.len() != 9 {
-        return Err(wrong("Welcome", "not 9 bytes"));
+    if content.len() != 13 {
+        return Err(wrong("Welcome", "not 13 bytes"));
     }
     Ok(Welcome {
         guid: Guid(load(content, 0, 8)),
         port: PortNum(load(content, 8, 1) as u8),
+        client: load(content, 9, 4) as u32,
     })
 }
 

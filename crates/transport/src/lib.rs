@@ -1,17 +1,21 @@
 //! How a management datagram travels between a program and the fabric.
 //!
 //! A program holds a [`Connection`]: datagrams of one HFI port, in batches, both ways. Its other
-//! end is an [`Endpoint`] in the same process, or a socket that [`connect`] has opened. What goes
+//! end is an [`Endpoint`] in the same process, a socket that [`connect`] has opened, or an HFI of
+//! this machine ([`umad::open`]). What goes
 //! over a socket is [`frame`]s.
 
 pub mod address;
 pub mod client;
 pub mod connection;
 pub mod frame;
+pub mod port;
+pub mod umad;
 
 pub use address::{Address, AddressError};
 pub use client::{ConnectError, connect, request_control};
 pub use connection::{
-    Closed, Connection, ConnectionReceiver, ConnectionSender, Endpoint, ToFabric, pair,
+    Closed, Connection, ConnectionReceiver, ConnectionSender, Endpoint, FromFabric, ToFabric, pair,
 };
 pub use frame::{Attach, Decoder, Frame, FrameError, Hello, Welcome};
+pub use port::{PortStatus, Registration};

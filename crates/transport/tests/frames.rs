@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use weft_transport::frame::{FRAME_MAX, fuzz_frames};
-use weft_transport::{Attach, Decoder, Frame, FrameError, Hello, Welcome};
+use weft_transport::{
+    Attach, Decoder, Frame, FrameError, Hello, PortStatus, Registration, Welcome,
+};
 use weft_wire::id::{Guid, Lid, PKey, PortNum, Sl};
 use weft_wire::packet::Packet;
 
@@ -34,7 +36,11 @@ fn frames() -> Vec<Frame> {
         hello(Attach::Name { name, port }, &[]),
         hello(Attach::FirstHost, &[]),
         hello(Attach::ControlOnly, &[]),
-        Frame::Welcome(Welcome { guid, port }),
+        Frame::Welcome(Welcome {
+            guid,
+            port,
+            client: 0xFFFF_FFFE,
+        }),
         Frame::Refuse {
             reason: "voll — später".to_owned(),
         },
@@ -43,6 +49,29 @@ fn frames() -> Vec<Frame> {
         Frame::IsSm(true),
         Frame::Control(b"{}".to_vec()),
         Frame::ControlReply(vec![]),
+        Frame::Watch,
+        Frame::Port(PortStatus::default()),
+        Frame::Port(PortStatus {
+            base_lid: Lid(0x10_0000),
+            sm_lid: Lid(1),
+            rate: 100,
+            reregistrations: 3,
+            port_guid: guid,
+            p_keys: vec![0x8001, 0x7FFF, 0],
+            ..PortStatus::default()
+        }),
+        Frame::Register(Registration {
+            token: 9,
+            class: 0x32,
+            version: 0x80,
+            oui: 0x66A,
+            methods: 1 << 127 | 6,
+        }),
+        Frame::Registered {
+            token: 9,
+            accepted: true,
+        },
+        Frame::Unregister { token: 9 },
     ]
 }
 
@@ -76,16 +105,22 @@ fn what_is_no_frame_is_told_why() {
             "a frame of 65537 bytes",
         ),
         (framed(&[0]), "unknown frame 0"),
-        (framed(&[8]), "unknown frame 8"),
+        (framed(&[13]), "unknown frame 13"),
         (framed(&[1, b'W']), "Hello frame: too short"),
         (
             framed(&[[1].as_slice(), &[0; 17]].concat()),
             "Hello frame: does not begin",
         ),
-        (framed(&[2, 0]), "Welcome frame: not 9 bytes"),
+        (framed(&[2, 0]), "Welcome frame: not 13 bytes"),
         (framed(&[4; 10]), "Mad frame: shorter"),
         (framed(&[4; 20 + 2049]), "Mad frame: a datagram of more"),
         (framed(&[5, 2]), "IsSm frame: neither"),
+        (framed(&[8, 0]), "Watch frame: of another length"),
+        (framed(&[9; 20]), "Port frame: too short"),
+        (framed(&[9; 58]), "Port frame: another number"),
+        (framed(&[10, 0]), "Register frame: not 26 bytes"),
+        (framed(&[11, 0, 0, 0, 0, 2]), "Registered frame: neither"),
+        (framed(&[12]), "Unregister frame: of another length"),
     ];
     for (bytes, expected) in cases {
         let mut decoder = Decoder::new();
@@ -119,7 +154,7 @@ proptest! {
 
     #[test]
     fn any_content_does_no_harm(
-        tag in 0u8..10,
+        tag in 0u8..15,
         content in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
         let mut bytes = (content.len() as u32 + 1).to_be_bytes().to_vec();

@@ -38,6 +38,13 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         "Fabric {} on {}, weftd {}\n",
         fabric.instance, fabric.connected_to, fabric.version
     );
+    if !fabric.role.is_empty() && fabric.role != "Master" {
+        let master = match fabric.master {
+            0 => "the master is not known".to_owned(),
+            guid => format!("the master is the manager on port {guid:#018x}"),
+        };
+        text += &format!("This manager is {}: {master}\n", fabric.role);
+    }
     if fabric.generation == 0 {
         text += "No sweep has ended yet\n";
         return text;
@@ -77,6 +84,8 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "links": fabric.links,
         "ports": ports.collect::<serde_json::Map<_, _>>(),
         "last_sweep": fabric.last_sweep.as_ref().map(as_json),
+        "role": fabric.role,
+        "master": format!("{:#018x}", fabric.master),
         "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),
     })
 }

@@ -75,6 +75,13 @@ fn line(event: &v1::WatchResponse) -> String {
         Content::DeviceFault(fault) => format!("device {:#018x}: {}", fault.guid, fault.what),
         Content::Trap(trap) => format!("trap from LID {:#06x}: {}", trap.lid, trap.what),
         Content::LidStoreRefused(refused) => format!("stored LIDs refused: {}", refused.why),
+        Content::RoleChanged(role) => match role.master {
+            0 => format!("the manager is {}: {}", role.role, role.why),
+            master => format!(
+                "the manager is {} for {master:#018x}: {}",
+                role.role, role.why
+            ),
+        },
         Content::ConfigReloaded(reloaded) => format!("configuration: {}", reloaded.what),
     }
 }
@@ -135,6 +142,10 @@ fn content_json(content: &Content) -> (&'static str, Value) {
         ),
         Content::Trap(trap) => ("trap", json!({ "lid": trap.lid, "what": trap.what })),
         Content::LidStoreRefused(refused) => ("lid_store_refused", json!({ "why": refused.why })),
+        Content::RoleChanged(role) => (
+            "role_changed",
+            json!({ "role": role.role, "master": guid(role.master), "why": role.why }),
+        ),
         Content::ConfigReloaded(reloaded) => {
             let data = json!({ "applied": reloaded.applied, "what": reloaded.what });
             ("config_reloaded", data)

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use weft_fabric::Guid;
+use weft_transport::umad::PortSpec;
 
 const AFTER: &str = "\
 Fabrics for --emulate: fattree:1152, one-switch:4, back-to-back, torus:4x4x4, swd24, or the path of
 an ibnetdiscover dump or opareport snapshot.
 
 Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused;
-4 the fabric cannot be emulated or reached; 5 an address cannot be listened on; 6 the state
+4 the fabric cannot be emulated or reached, or there is no HFI; 5 an address cannot be listened on; 6 the state
 directory cannot be used.
 
 SIGHUP reads the configuration again, SIGTERM and SIGINT stop.";
@@ -28,17 +29,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) instance: usize,
     /// Run this fabric in the same process.
-    #[arg(
-        long,
-        value_name = "FABRIC",
-        required_unless_present = "connect",
-        conflicts_with = "connect"
-    )]
+    #[arg(long, value_name = "FABRIC", conflicts_with = "connect")]
     pub(crate) emulate: Option<String>,
     /// Run the fabric of an emulator: unix:PATH or tcp:HOST:PORT.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) connect: Option<String>,
-    /// GUID of the HFI that the manager runs on; the first one where nothing is said.
+    /// Run the fabric at this port of an HFI of this machine, such as hfi1_0:1. Without --hfi,
+    /// --emulate and --connect it is the port that the configuration names (Hfi, Port, PortGUID).
+    #[arg(long, value_name = "DEVICE:PORT", conflicts_with_all = ["emulate", "connect", "host"])]
+    pub(crate) hfi: Option<PortSpec>,
+    /// GUID of the emulated HFI that the manager runs on; the first one where nothing is said.
     #[arg(long, value_name = "GUID", value_parser = parse_guid)]
     pub(crate) host: Option<Guid>,
     /// Seed of an emulated fabric's chances.

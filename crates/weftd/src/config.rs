@@ -4,11 +4,16 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 use weft_config::{Checked, Finding, check};
+use weft_fabric::Guid;
+use weft_manager::pm::PmSettings;
+use weft_manager::sa::SaSettings;
 use weft_manager::sm::Settings;
+use weft_transport::umad::PortSpec;
 
 use crate::args::Args;
 use crate::error::DaemonError;
 use crate::hub::InForce;
+use crate::queries::QuerySettings;
 
 /// Where the vendor's package puts it.
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
@@ -27,7 +32,10 @@ pub(crate) struct Source {
 #[derive(Debug)]
 pub(crate) struct Usable {
     pub(crate) settings: Settings,
+    pub(crate) queries: QuerySettings,
     pub(crate) in_force: InForce,
+    /// The HFI port of this machine that the instance is for.
+    pub(crate) port: PortSpec,
 }
 
 /// What came of reading the file.
@@ -106,16 +114,42 @@ impl Source {
             )
         })?;
         let settings = settings(instance)?;
+        let queries = queries(instance)?;
         let in_force = InForce {
             effective: config.effective_xml(),
             instance: instance.shared.name.clone(),
         };
-        Ok(Usable { settings, in_force })
+        let port = port_of(&instance.shared);
+        Ok(Usable {
+            settings,
+            queries,
+            in_force,
+            port,
+        })
     }
 }
 
 fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
     Settings::from_config(instance).map_err(|error| error.to_string())
+}
+
+fn queries(instance: &weft_config::Instance) -> Result<QuerySettings, String> {
+    let pm = instance.pm.start.then(|| PmSettings::from_config(instance));
+    Ok(QuerySettings {
+        sa: SaSettings::from_config(instance).map_err(|error| error.to_string())?,
+        pm: pm.transpose().map_err(|error| error.to_string())?,
+    })
+}
+
+/// `<PortGUID>` where it is given, else `<Hfi>` and `<Port>`.
+fn port_of(shared: &weft_config::Shared) -> PortSpec {
+    match shared.port_guid {
+        Guid(0) => PortSpec::Number {
+            hfi: shared.hfi,
+            port: u8::try_from(shared.port).unwrap_or(u8::MAX),
+        },
+        guid => PortSpec::Guid(guid),
+    }
 }
 
 /// What runs without a file: the defaults of every element.
@@ -126,7 +160,12 @@ fn built_in() -> Usable {
     };
     Usable {
         settings: Settings::default(),
+        queries: QuerySettings {
+            sa: SaSettings::default(),
+            pm: Some(PmSettings::default()),
+        },
         in_force,
+        port: PortSpec::Number { hfi: 1, port: 1 },
     }
 }
 

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{self, MissedTickBehavior};
 use tracing::{debug, info, warn};
-use weft_fabric::{Guid, PortNum, Tick};
+use weft_fabric::enums::SmState;
+use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 use weft_manager::sm::Settings;
 use weft_manager::{
-    Command, CommandError, Event, Input, Manager, Output, PortAction, Reply, SweepPhase,
+    Command, CommandError, Event, Input, Manager, MulticastLid, Output, PortAction, Reply,
+    SweepPhase,
 };
 use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
@@ -22,6 +24,7 @@ use crate::hub::{Happening, Hub};
 use crate::metrics::Metrics;
 use crate::narrate::narrate;
 use crate::store::Latest;
+use crate::switchboard::{Line, Switchboard};
 
 /// Requests that wait for the manager's thread.
 pub(crate) const REQUESTS_MAX: usize = 64;
@@ -45,10 +48,10 @@ pub(crate) enum Request {
     Reconfigure(Box<Settings>),
 }
 
-type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Waits for the future where there is one, for ever where there is none.
-async fn finish<T>(future: &mut Option<BoxFuture<T>>) -> T {
+pub(crate) async fn finish<T>(future: &mut Option<BoxFuture<T>>) -> T {
     match future {
         Some(future) => future.await,
         None => pending().await,
@@ -74,6 +77,18 @@ pub(crate) struct Engine {
     waiting: HashMap<u64, oneshot::Sender<Result<(), CommandError>>>,
     last_sweep: u64,
     to_send: Vec<Packet>,
+    switchboard: Switchboard,
+    queries: ToQueries,
+}
+
+/// What the thread that answers queries is told, and tells.
+pub(crate) struct ToQueries {
+    /// The fabric; none while another manager runs it.
+    pub(crate) snapshot: watch::Sender<Option<Arc<Snapshot>>>,
+    /// Notices for those who subscribed; what finds no room is dropped.
+    pub(crate) notices: mpsc::Sender<Vec<u8>>,
+    /// Who is in which multicast group; none before it is known.
+    pub(crate) multicast: watch::Receiver<Option<Vec<MulticastLid>>>,
 }
 
 impl Engine {
@@ -83,6 +98,8 @@ impl Engine {
         metrics: Arc<Metrics>,
         persist: watch::Sender<Latest>,
         alive: watch::Sender<Instant>,
+        switchboard: Switchboard,
+        queries: ToQueries,
     ) -> Self {
         Self {
             manager,
@@ -95,6 +112,8 @@ impl Engine {
             waiting: HashMap::new(),
             last_sweep: 0,
             to_send: Vec::new(),
+            switchboard,
+            queries,
         }
     }
 
@@ -108,7 +127,8 @@ impl Engine {
     ) -> Result<(), String> {
         self.handle(Input::Tick);
         loop {
-            match self.drive(connection, &mut requests, &mut stop).await {
+            let line = self.switchboard.connect(connection).await;
+            match self.drive(line, &mut requests, &mut stop).await {
                 End::Stopped => return Ok(()),
                 End::FabricGone if !source.can_return() => {
                     return Err("the emulated fabric has ended".to_owned());
@@ -126,11 +146,14 @@ impl Engine {
 
     async fn drive(
         &mut self,
-        connection: Connection,
+        line: Line,
         requests: &mut mpsc::Receiver<Request>,
         stop: &mut watch::Receiver<bool>,
     ) -> End {
-        let (sender, mut receiver) = connection.split();
+        let Line {
+            sender,
+            mut receiver,
+        } = line;
         let mut sending: Option<BoxFuture<Result<(), Closed>>> = None;
         let mut heartbeat = time::interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -154,6 +177,7 @@ impl Engine {
                     None => return End::FabricGone,
                 },
                 Some(request) = requests.recv() => self.request(request),
+                Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
                 () = time::sleep(pause) => self.handle(Input::Tick),
                 _ = heartbeat.tick() => self.report(),
             }
@@ -247,19 +271,45 @@ impl Engine {
         while let Some(output) = self.manager.poll() {
             match output {
                 Output::Send(packet) => self.to_send.push(packet),
-                Output::Publish(snapshot) => self.hub.publish(&snapshot),
+                Output::Publish(snapshot) => self.publish(&snapshot),
                 Output::Persist(bytes) => {
                     self.persist.send_replace(Some(bytes));
                 }
                 Output::Event(event) => self.event(event),
-                Output::Notice(_) => {}
+                Output::Notice(notice) => {
+                    let _ = self.queries.notices.try_send(notice);
+                }
                 Output::Reply { id, result } => self.reply(id, result),
             }
         }
     }
 
+    fn publish(&self, snapshot: &Snapshot) {
+        self.hub.publish(snapshot);
+        let is_master = self.queries.snapshot.borrow().is_some();
+        if is_master {
+            self.queries
+                .snapshot
+                .send_replace(Some(self.hub.snapshot()));
+        }
+    }
+
+    /// Who does not run the fabric does not answer for it.
+    fn take_role(&self, role: SmState) {
+        let snapshot = (role == SmState::MASTER).then(|| self.hub.snapshot());
+        self.queries.snapshot.send_replace(snapshot);
+    }
+
+    fn multicast_told(&mut self) {
+        let groups = self.queries.multicast.borrow_and_update().clone();
+        if let Some(groups) = groups {
+            self.handle(Input::Multicast(groups));
+        }
+    }
+
     fn event(&mut self, event: Event) {
         match &event {
+            Event::Role { role, .. } => self.take_role(*role),
             // The end of the sweep is told by its report.
             Event::Phase(SweepPhase::Idle) => return,
             Event::SweepStarted { number, .. } => self.last_sweep = *number,

@@ -1,15 +1,23 @@
-//! The fabric that the manager runs: emulated in this process, or behind a socket.
+//! The fabric that the manager runs: at an HFI of this machine, emulated in this process, or behind
+//! a socket.
 
 use weft_emulator::Options;
 use weft_emulator::host::{HostHandle, spawn};
 use weft_fabric::{FabricSpec, PortNum, Topology};
+use weft_transport::umad::{self, PortSpec};
 use weft_transport::{Address, Attach, Connection};
+use weft_wire::header::class;
 
 use crate::args::Args;
 use crate::error::DaemonError;
 
-/// Management classes that the manager serves: subnet management, LID routed and directed.
-const CLASSES: [u8; 2] = [0x01, 0x81];
+/// Management classes that the daemon serves.
+const CLASSES: [u8; 4] = [
+    class::SM_LID_ROUTED,
+    class::SM_DIRECTED_ROUTE,
+    class::SUBN_ADM,
+    class::PA,
+];
 /// The port of an HFI that the manager runs on.
 const PORT: PortNum = PortNum(1);
 
@@ -29,11 +37,17 @@ pub(crate) enum Source {
         /// The HFI that the manager runs on.
         attach: Attach,
     },
+    /// At an HFI of this machine.
+    Hardware {
+        /// Its port.
+        port: PortSpec,
+    },
 }
 
 impl Source {
-    /// Brings the fabric about that the command line names.
-    pub(crate) fn open(args: &Args) -> Result<Self, DaemonError> {
+    /// Brings the fabric about that the command line names, else the one at the HFI port that the
+    /// configuration names.
+    pub(crate) fn open(args: &Args, configured: PortSpec) -> Result<Self, DaemonError> {
         let attach = match args.host {
             Some(guid) => Attach::Node { guid, port: PORT },
             None => Attach::FirstHost,
@@ -53,10 +67,9 @@ impl Source {
                 let address = address.map_err(|error| DaemonError::Fabric(error.to_string()))?;
                 Ok(Self::Socket { address, attach })
             }
-            (None, None) => {
-                let why = "either --emulate FABRIC or --connect ADDRESS is needed";
-                Err(DaemonError::Usage(why.to_owned()))
-            }
+            (None, None) => Ok(Self::Hardware {
+                port: args.hfi.clone().unwrap_or(configured),
+            }),
         }
     }
 
@@ -73,6 +86,9 @@ impl Source {
                     .await
                     .map_err(|error| DaemonError::Fabric(error.to_string()))
             }
+            Self::Hardware { port } => {
+                umad::open(port, &CLASSES).map_err(|error| DaemonError::Fabric(error.to_string()))
+            }
         }
     }
 
@@ -85,7 +101,7 @@ impl Source {
 
     /// Whether it may come back when it has gone.
     pub(crate) fn can_return(&self) -> bool {
-        matches!(self, Self::Socket { .. })
+        !matches!(self, Self::Emulated { .. })
     }
 }
 

@@ -12,10 +12,12 @@ mod metrics;
 mod narrate;
 mod notify;
 mod once;
+mod queries;
 mod reload;
 mod run;
 mod stopping;
 mod store;
+mod switchboard;
 mod tls;
 
 use std::process::ExitCode;

@@ -20,6 +20,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::net::TcpListener;
 use weft_api::v1;
+use weft_fabric::enums::SmState;
 use weft_manager::SweepReport;
 use weft_manager::sm::Status;
 
@@ -199,6 +200,11 @@ impl Out<'_, '_> {
     }
 
     fn manager(&mut self, status: &Status) -> fmt::Result {
+        self.gauge(
+            "master",
+            "1 while this manager runs the fabric, 0 while it is standby or looks for the master",
+            i64::from(status.role == SmState::MASTER),
+        )?;
         for (name, help, value) in [
             ("mads_sent", "Datagrams sent, retries included", status.sent),
             ("mads_received", "Datagrams received", status.received),

@@ -1,6 +1,8 @@
 //! Events in the log, with fields for machines and words for people.
 
 use tracing::{debug, error, info, warn};
+use weft_fabric::enums::SmState;
+use weft_manager::pm::PmEvent;
 use weft_manager::{Event, SweepReason, SweepReport};
 
 /// Logs an event.
@@ -43,9 +45,54 @@ pub(crate) fn narrate(event: &Event) {
             );
         }
         Event::Trap { lid, what } => info!(event = "trap", %lid, what, "trap"),
+        Event::Role { role, master, why } => {
+            let master = master.map(|guid| guid.to_string());
+            info!(event = "role", %role, master, "{}: {why}", role_line(*role, master.as_deref()));
+        }
         Event::LidStoreRefused { why } => error!(
             event = "lid_store_refused",
             why, "the stored LIDs cannot be used; the fabric's own are learnt again"
+        ),
+    }
+}
+
+/// Logs an event of performance management.
+pub(crate) fn narrate_pm(event: &PmEvent) {
+    match event {
+        PmEvent::SweepEnded(report) => debug!(event = "counters_read", ?report, "counters read"),
+        PmEvent::NodeFailed {
+            node,
+            name,
+            request,
+            status,
+        } => debug!(
+            event = "counters_unread",
+            %node, name, request, status,
+            "counters could not be read"
+        ),
+        PmEvent::ClearedByOthers(port) => {
+            info!(
+                event = "counters_cleared",
+                ?port,
+                "somebody else cleared counters"
+            );
+        }
+        PmEvent::ThresholdExceeded {
+            port,
+            neighbor,
+            category,
+            value,
+            threshold,
+            error_info,
+        } => warn!(
+            event = "threshold_exceeded",
+            ?port,
+            ?neighbor,
+            category,
+            value,
+            threshold,
+            ?error_info,
+            "{category} is {value}, over its threshold {threshold}"
         ),
     }
 }
@@ -69,7 +116,7 @@ fn sweep_ended(report: &SweepReport) {
         timeouts,
         ..
     } = report;
-    let text = if *number == 1 {
+    let text = if *number == 1 || report.role == SmState::STANDBY {
         fabric_up(report)
     } else {
         sweep_line(report)
@@ -87,8 +134,25 @@ fn sweep_ended(report: &SweepReport) {
     );
 }
 
+/// What the manager is, and for whom.
+fn role_line(role: SmState, master: Option<&str>) -> String {
+    match (role, master) {
+        (SmState::MASTER, _) => "this manager is master".to_owned(),
+        (SmState::STANDBY, Some(master)) => {
+            format!("this manager is standby, the master is the one on port {master}")
+        }
+        (role, _) => format!("this manager is {role}"),
+    }
+}
+
 /// What people want to read after the first sweep.
 pub(crate) fn fabric_up(report: &SweepReport) -> String {
+    if report.role == SmState::STANDBY {
+        return format!(
+            "standby: another manager runs the fabric of {} HFIs and {} switches",
+            report.hfis, report.switches
+        );
+    }
     let ports = 2 * u64::from(report.links);
     let active = match u64::from(report.active_ports) {
         active if active == ports => format!("all {ports} ports ACTIVE"),
@@ -129,6 +193,7 @@ pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
         SweepReason::Trap => "trap",
         SweepReason::Unfinished => "unfinished",
         SweepReason::Reconfigured => "reconfigured",
+        SweepReason::Election => "election",
     }
 }
 
@@ -144,6 +209,7 @@ mod tests {
             links: 2304,
             active_ports: 4608,
             elapsed_ns: 212_000_000,
+            role: SmState::MASTER,
             ..SweepReport::default()
         };
         let all = "fabric up: 1152 HFIs, 72 switches, 2304 links, all 4608 ports ACTIVE in 0.21 s";

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, mpsc, watch};
 use tracing::{error, info, warn};
 use weft_config::{Finding, Severity};
 
 use crate::config::{Loaded, Source};
 use crate::engine::Request;
 use crate::hub::{Happening, Hub};
+use crate::queries::QuerySettings;
 
 /// Reads the configuration again, one after the other.
 pub(crate) struct Reloader {
     source: Source,
     hub: Arc<Hub>,
     engine: mpsc::Sender<Request>,
+    queries: watch::Sender<QuerySettings>,
     one_at_a_time: Mutex<()>,
 }
 
@@ -26,11 +28,17 @@ pub(crate) struct Outcome {
 }
 
 impl Reloader {
-    pub(crate) fn new(source: Source, hub: Arc<Hub>, engine: mpsc::Sender<Request>) -> Self {
+    pub(crate) fn new(
+        source: Source,
+        hub: Arc<Hub>,
+        engine: mpsc::Sender<Request>,
+        queries: watch::Sender<QuerySettings>,
+    ) -> Self {
         Self {
             source,
             hub,
             engine,
+            queries,
             one_at_a_time: Mutex::new(()),
         }
     }
@@ -71,6 +79,7 @@ impl Reloader {
             .send(Request::Reconfigure(Box::new(usable.settings)))
             .await;
         sent.map_err(|_| "the daemon is stopping".to_owned())?;
+        self.queries.send_replace(usable.queries);
         self.hub.set_config(usable.in_force);
         let what = format!("{} is in force", self.file());
         info!(event = "config_reloaded", applied = true, "{what}");

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use sd_notify::NotifyState;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -23,9 +24,11 @@ use crate::hub::Hub;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once;
+use crate::queries::{self, Queries};
 use crate::reload::Reloader;
 use crate::stopping::Stopping;
 use crate::store::{self, Store};
+use crate::switchboard::Switchboard;
 use crate::tls::Tls;
 
 /// What is listened on.
@@ -57,7 +60,7 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         api: listen("the API", args.listen).await?,
         metrics: listen("metrics", args.metrics).await?,
     };
-    let source = Source::open(args)?;
+    let source = Source::open(args, usable.port)?;
     let connection = source.attach().await?;
     let connected_to = connected_to(args, &connection);
     info!(event = "attached", "attached to {connected_to}");
@@ -69,7 +72,14 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     let (engine_requests, requests) = mpsc::channel(REQUESTS_MAX);
     let (persist, latest) = watch::channel(None);
     let (alive, last_alive) = watch::channel(Instant::now());
-    let reloader = Reloader::new(config_source, hub.clone(), engine_requests.clone());
+    let query_settings = watch::Sender::new(usable.queries);
+    let (feeds, to_queries, lines) = queries::feeds(query_settings.subscribe());
+    let reloader = Reloader::new(
+        config_source,
+        hub.clone(),
+        engine_requests.clone(),
+        query_settings,
+    );
     let reloader = Arc::new(reloader);
 
     let mut tasks = JoinSet::new();
@@ -87,7 +97,17 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     let watchdog = tokio::spawn(notify::watchdog(last_alive));
 
     let manager = Manager::new(usable.settings, stored.as_deref());
-    let engine = Engine::new(manager, hub.clone(), metrics, persist, alive);
+    let switchboard = Switchboard::new(Handle::current(), lines);
+    let engine = Engine::new(
+        manager,
+        hub.clone(),
+        metrics,
+        persist,
+        alive,
+        switchboard,
+        to_queries,
+    );
+    spawn_queries(Queries::new(feeds), stopping.receiver())?;
     let ended = spawn_engine(engine, source, connection, requests, stopping.receiver())?;
     let ended = supervise(args, signals, ended, &hub, &reloader).await;
 
@@ -124,7 +144,7 @@ fn connected_to(args: &Args, connection: &Connection) -> String {
     let fabric = match (&args.emulate, &args.connect) {
         (Some(spec), _) => format!("the emulated fabric {spec}"),
         (None, Some(address)) => format!("the fabric at {address}"),
-        (None, None) => String::new(),
+        (None, None) => "the fabric of this machine".to_owned(),
     };
     format!(
         "{fabric}, HFI {} port {}",
@@ -214,6 +234,20 @@ fn spawn_engine(
         .spawn(work);
     spawned.map_err(failed)?;
     Ok(ended)
+}
+
+/// Runs what answers queries on a thread of its own; it ends when `stop` says so, and with the
+/// manager's thread.
+fn spawn_queries(queries: Queries, stop: watch::Receiver<bool>) -> Result<(), DaemonError> {
+    let failed = |error: std::io::Error| DaemonError::Manager(error.to_string());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(failed)?;
+    let spawned = std::thread::Builder::new()
+        .name("queries".to_owned())
+        .spawn(move || runtime.block_on(queries.run(stop)));
+    spawned.map(drop).map_err(failed)
 }
 
 struct Signals {

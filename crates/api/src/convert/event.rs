@@ -34,6 +34,11 @@ impl From<Event> for Content {
                 Self::DeviceFault(v1::DeviceFault { guid, what })
             }
             Event::Trap { lid, what } => Self::Trap(v1::Trap { lid: lid.0, what }),
+            Event::Role { role, master, why } => Self::RoleChanged(v1::RoleChanged {
+                role: role.to_string(),
+                master: master.map_or(0, |guid| guid.0),
+                why,
+            }),
             Event::LidStoreRefused { why } => Self::LidStoreRefused(v1::LidStoreRefused { why }),
         }
     }

@@ -13,6 +13,7 @@ impl From<SweepReason> for v1::SweepReason {
             SweepReason::Trap => Self::Trap,
             SweepReason::Unfinished => Self::Unfinished,
             SweepReason::Reconfigured => Self::Reconfigured,
+            SweepReason::Election => Self::Election,
         }
     }
 }

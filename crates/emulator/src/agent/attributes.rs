@@ -108,7 +108,7 @@ pub(super) fn node_info_at(network: &Network, request: &Request) -> NodeInfo {
 }
 
 /// The GUID of an HFI's port: the node's, with the port's number less one in bits 31 and 30.
-fn hfi_port_guid(node: Guid, port: PortNum) -> Guid {
+pub(crate) fn hfi_port_guid(node: Guid, port: PortNum) -> Guid {
     Guid(node.0 & !(3 << 30) | u64::from((port.0 - 1) & 3) << 30)
 }
 

@@ -190,18 +190,28 @@ pub(super) fn channels(
     request.switch_only(network)?;
     let modifier = ScScModifier::from_bits(request.modifier);
     let external = request.device(network).last_port();
-    let (ingress, first) = (modifier.ingress, modifier.egress);
-    let all = modifier.all_ingress || modifier.all_egress;
-    let last = first.0.checked_add(modifier.count.saturating_sub(1));
     let known = |port: PortNum| port >= PortNum(1) && port <= external;
-    let named = known(ingress) || modifier.all_ingress;
-    let named = named && (known(first) || modifier.all_egress);
-    let ends = modifier.all_egress || last.is_some_and(|last| known(PortNum(last)));
-    if !named || !ends || all && (!request.set || modifier.count != 1) {
+    let more = modifier.count.saturating_sub(1);
+    // Blocks are for one egress port after the other, or for one ingress port after the other where
+    // each is for all egress ports.
+    let (ingress_more, egress_more) = if modifier.all_egress {
+        (more, 0)
+    } else {
+        (0, more)
+    };
+    let last = |first: PortNum, more: u8| first.0.checked_add(more).map(PortNum);
+    let within = |first, more| known(first) && last(first, more).is_some_and(known);
+    let named = (modifier.all_ingress || within(modifier.ingress, ingress_more))
+        && (modifier.all_egress || within(modifier.egress, egress_more));
+    let all = modifier.all_ingress || modifier.all_egress;
+    let one_for_all = modifier.all_ingress && modifier.all_egress;
+    if !named || all && !request.set || one_for_all && more > 0 {
         return Err(Failure::Invalid);
     }
     for (place, block) in data.chunks_mut(MAP).enumerate() {
-        let egress = PortNum(first.0 + place as u8);
+        let place = place as u8;
+        let ingress = PortNum(modifier.ingress.0.saturating_add(place.min(ingress_more)));
+        let egress = PortNum(modifier.egress.0.saturating_add(place.min(egress_more)));
         if request.set {
             keep_five_bits(block);
             let map: [u8; MAP] = block[..].try_into().map_err(|_| Failure::Invalid)?;

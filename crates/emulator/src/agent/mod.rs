@@ -17,6 +17,7 @@ pub(crate) mod pma;
 mod port;
 pub(crate) mod sma;
 
+pub(crate) use attributes::hfi_port_guid as port_guid;
 use weft_dataplane::{Device, Network, PortIndex, Refused};
 use weft_fabric::{NodeId, PortNum, Tick};
 use weft_wire::header::status;

@@ -322,9 +322,12 @@ impl Entry<'_> {
 
     /// The sum of all error counters; two of them in the units that the request asks for.
     fn error_summary(&self) -> u64 {
+        let shift = |options: u32, more| pm::resolution_shift(options as u8, more);
         let resolution = |counter| match counter {
-            Counter::LocalLinkIntegrityErrors => self.options >> 4 & 0xF,
-            Counter::LinkErrorRecovery => self.options & 0xF,
+            Counter::LocalLinkIntegrityErrors => {
+                shift(self.options >> 4, pm::LOCAL_LINK_INTEGRITY_SHIFT)
+            }
+            Counter::LinkErrorRecovery => shift(self.options, pm::LINK_ERROR_RECOVERY_SHIFT),
             _ => 0,
         };
         let rest = [

@@ -2,10 +2,11 @@
 
 use weft_dataplane::{Network, PortIndex};
 use weft_fabric::{NodeId, Tick};
+use weft_wire::Layout;
 use weft_wire::bits::{load, store};
 use weft_wire::header::{class, method, status, version};
 use weft_wire::sm::AttributeId;
-use weft_wire::sm::aggregate::{MAX_SEGMENTS, segments_mut};
+use weft_wire::sm::aggregate::{MAX_SEGMENTS, SegmentHeader, segments_mut};
 use weft_wire::smp::{
     DIRECTED_HEADER_LEN, DIRECTED_PAYLOAD_MAX, LID_ROUTED_HEADER_LEN, LID_ROUTED_PAYLOAD_MAX,
 };
@@ -137,7 +138,15 @@ fn perform(
     let attribute = AttributeId(load(mad, at::ATTRIBUTE, 2) as u16);
     if attribute == AttributeId::AGGREGATE {
         stats.count(request.node, attribute, request.set);
-        return aggregate(network, request, stats, &mut mad[header..]);
+        if !request.set {
+            make_room(mad, header, capacity, request.modifier as usize);
+        }
+        return aggregate(
+            network,
+            request,
+            stats,
+            mad.get_mut(header..).unwrap_or_default(),
+        );
     }
     match single(network, request, stats, attribute, mad, header, capacity) {
         Ok(()) => status::OK,
@@ -162,6 +171,20 @@ fn single(
     stats.count(request.node, attribute, request.set);
     let data = mad.get_mut(header..header + len).unwrap_or_default();
     attributes::access(network, &request, attribute, data)
+}
+
+/// Makes room for what the last segment of a Get is answered with: who only asks may leave it out.
+fn make_room(mad: &mut Vec<u8>, header: usize, capacity: usize, count: usize) {
+    let mut end = header;
+    for _ in 0..count.min(MAX_SEGMENTS) {
+        let Some(Ok(head)) = mad.get(end..).map(SegmentHeader::decode) else {
+            return;
+        };
+        end += SegmentHeader::LEN + 8 * usize::from(head.request_length);
+    }
+    if mad.len() < end && end <= header + capacity {
+        mad.resize(end, 0);
+    }
 }
 
 /// Does one segment after the other and stops at the first that fails; that one is marked, and the

@@ -91,6 +91,7 @@ pub struct Emulator {
     queue: Queue,
     out: VecDeque<Output>,
     now: Tick,
+    changes: u64,
 }
 
 impl Emulator {
@@ -113,6 +114,7 @@ impl Emulator {
             queue: Queue::default(),
             out: VecDeque::new(),
             now: Tick(0),
+            changes: 0,
         })
     }
 
@@ -126,7 +128,10 @@ impl Emulator {
         match input {
             Input::Tick => Ok(()),
             Input::Send { node, port, packet } => self.send_from_program(node, port, packet),
-            Input::Control(control) => self.control(control),
+            Input::Control(control) => {
+                self.changes += 1;
+                self.control(control)
+            }
         }
     }
 
@@ -153,6 +158,11 @@ impl Emulator {
     /// Datagrams that came to nothing.
     pub fn losses(&self) -> Losses {
         self.losses
+    }
+
+    /// Counts Sets and controls: while it stands still, no register that they write has changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// The latest time that it was told.
@@ -352,13 +362,19 @@ impl Emulator {
             self.losses.unanswered += 1;
             return;
         }
+        self.changes += u64::from(packet.mad.get(at::METHOD) == Some(&method::SET));
         let performance = packet.mad.get(at::CLASS) == Some(&class::PERF);
         let answered = if performance {
             pma::answer(&mut self.network, asked, &mut packet.mad)
         } else {
             let lease = &mut agent.lease;
-            let mad = &mut packet.mad;
-            sma::answer(&mut self.network, asked, lease, &mut self.stats, mad)
+            let (mad, is_switch) = (&mut packet.mad, device.is_switch());
+            let set = mad.get(at::METHOD) == Some(&method::SET);
+            let answered = sma::answer(&mut self.network, asked, lease, &mut self.stats, mad);
+            if answered.is_some() {
+                self.stats.answered(self.now, is_switch, set);
+            }
+            answered
         };
         let end = self.network.end_port(at);
         if answered.is_some() {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use weft_fabric::{Guid, PortNum};
+use weft_transport::{FromFabric, PortStatus, Registration};
 use weft_wire::bits::load;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
@@ -18,6 +19,8 @@ use super::{AttachError, ClientId, Patience};
 pub(super) const CLIENTS_MAX: usize = 1024;
 /// Requests of a host's programs that are remembered; the oldest is forgotten first.
 const REQUESTS_MAX: usize = 65_536;
+/// Most registrations of a program; more are refused.
+const REGISTRATIONS_MAX: usize = 256;
 
 /// A port of an HFI.
 pub(super) type Place = (Guid, PortNum);
@@ -27,9 +30,57 @@ struct Client {
     classes: Vec<u8>,
     is_sm: bool,
     patience: Patience,
-    sender: mpsc::Sender<Vec<Packet>>,
+    sender: mpsc::Sender<FromFabric>,
     /// What it gets with the next [`Clients::flush`], as far as it takes it.
-    batch: Vec<Packet>,
+    outbox: Outbox,
+    registrations: Vec<Registration>,
+    /// How its port stood when it was last told, if it wants to know.
+    watched: Option<Option<PortStatus>>,
+}
+
+impl Client {
+    fn serves(&self, mad: &[u8]) -> bool {
+        let class = mad.get(1).copied().unwrap_or(0);
+        self.classes.contains(&class) || self.registrations.iter().any(|own| own.wants(mad))
+    }
+
+    /// Whether it gets some of what `wanted` asks for.
+    fn collides(&self, wanted: &Registration) -> bool {
+        self.classes.contains(&wanted.class)
+            || self.registrations.iter().any(|own| own.collides(wanted))
+    }
+}
+
+/// What waits for a program, in order.
+#[derive(Default)]
+struct Outbox {
+    waiting: VecDeque<FromFabric>,
+    /// Datagrams and other news in it.
+    len: usize,
+}
+
+impl Outbox {
+    fn push(&mut self, packet: Packet, batch_len: usize) {
+        self.len += 1;
+        match self.waiting.back_mut() {
+            Some(FromFabric::Packets(batch)) if batch.len() < batch_len => batch.push(packet),
+            _ => self.waiting.push_back(FromFabric::Packets(vec![packet])),
+        }
+    }
+
+    fn tell(&mut self, news: FromFabric) {
+        self.len += 1;
+        self.waiting.push_back(news);
+    }
+
+    fn pop(&mut self) -> Option<FromFabric> {
+        let first = self.waiting.pop_front()?;
+        self.len -= match &first {
+            FromFabric::Packets(batch) => batch.len(),
+            _ => 1,
+        };
+        Some(first)
+    }
 }
 
 /// The programs on one port of a host.
@@ -67,14 +118,12 @@ impl Clients {
         place: Place,
         classes: Vec<u8>,
         patience: Patience,
-        sender: mpsc::Sender<Vec<Packet>>,
+        sender: mpsc::Sender<FromFabric>,
     ) -> Result<ClientId, AttachError> {
         if self.clients.len() >= CLIENTS_MAX {
             return Err(AttachError::Full { max: CLIENTS_MAX });
         }
-        let taken = classes
-            .iter()
-            .find(|class| self.server(place, **class).is_some());
+        let taken = classes.iter().find(|class| self.is_served(place, **class));
         if let Some(class) = taken {
             let (node, port) = place;
             let class = *class;
@@ -89,20 +138,92 @@ impl Clients {
             is_sm: false,
             patience,
             sender,
-            batch: Vec::new(),
+            outbox: Outbox::default(),
+            registrations: Vec::new(),
+            watched: None,
         };
         self.clients.insert(id, client);
         Ok(id)
     }
 
-    /// The program that serves a class at a place.
-    fn server(&self, place: Place, class: u8) -> Option<ClientId> {
-        let host = self.hosts.get(&place)?;
-        let serves = |id: &&ClientId| {
-            let client = self.clients.get(*id);
-            client.is_some_and(|client| client.classes.contains(&class))
+    /// The programs at a place.
+    fn at(&self, place: Place) -> impl Iterator<Item = (ClientId, &Client)> {
+        let host = self.hosts.get(&place);
+        let ids = host.into_iter().flat_map(|host| &host.clients);
+        ids.filter_map(|id| Some((*id, self.clients.get(id)?)))
+    }
+
+    fn is_served(&self, place: Place, class: u8) -> bool {
+        self.at(place).any(|(_, client)| {
+            let registered = client.registrations.iter().any(|own| own.class == class);
+            registered || client.classes.contains(&class)
+        })
+    }
+
+    /// The program that requests and traps like this one are for.
+    fn server(&self, place: Place, mad: &[u8]) -> Option<ClientId> {
+        let mut serving = self.at(place).filter(|(_, client)| client.serves(mad));
+        serving.next().map(|(id, _)| id)
+    }
+
+    /// Takes a registration in, or refuses it, and tells the program which.
+    pub(super) fn register(&mut self, id: ClientId, wanted: Registration) {
+        let Some(place) = self.place(id) else {
+            return;
         };
-        host.clients.iter().find(serves).copied()
+        let free = !self.at(place).any(|(_, client)| client.collides(&wanted));
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
+        let accepted = free && client.registrations.len() < REGISTRATIONS_MAX;
+        if accepted {
+            client.registrations.push(wanted);
+        }
+        let token = wanted.token;
+        self.tell(id, FromFabric::Registered { token, accepted });
+    }
+
+    /// Forgets a registration.
+    pub(super) fn unregister(&mut self, id: ClientId, token: u32) {
+        if let Some(client) = self.clients.get_mut(&id) {
+            client.registrations.retain(|own| own.token != token);
+        }
+    }
+
+    /// Notes that a program wants to know how its port stands.
+    pub(super) fn watch(&mut self, id: ClientId) {
+        if let Some(client) = self.clients.get_mut(&id) {
+            client.watched = Some(None);
+        }
+    }
+
+    /// Tells those that want to know how their ports stand, where that is news.
+    pub(super) fn tell_ports(&mut self, status: impl Fn(Place) -> Option<PortStatus>) {
+        let mut told = Vec::new();
+        for (id, client) in &mut self.clients {
+            let Some(before) = &mut client.watched else {
+                continue;
+            };
+            let Some(now) = status(client.place) else {
+                continue;
+            };
+            if before.as_ref() != Some(&now) {
+                *before = Some(now.clone());
+                told.push((*id, now));
+            }
+        }
+        for (id, now) in told {
+            self.tell(id, FromFabric::Port(now));
+        }
+    }
+
+    fn tell(&mut self, id: ClientId, news: FromFabric) {
+        if let Some(client) = self.clients.get_mut(&id) {
+            if client.outbox.len == 0 {
+                self.waiting.push(id);
+            }
+            client.outbox.tell(news);
+        }
     }
 
     /// Where a program is.
@@ -136,9 +257,7 @@ impl Clients {
     }
 
     fn is_sm(&self, place: Place) -> bool {
-        let host = self.hosts.get(&place);
-        let mut ids = host.iter().flat_map(|host| &host.clients);
-        ids.any(|id| self.clients.get(id).is_some_and(|client| client.is_sm))
+        self.at(place).any(|(_, client)| client.is_sm)
     }
 
     /// Remembers who asks, where it can be in doubt.
@@ -169,17 +288,17 @@ impl Clients {
         let Some(client) = self.clients.get_mut(&id) else {
             return false;
         };
-        if client.batch.is_empty() {
+        if client.outbox.len == 0 {
             self.waiting.push(id);
         }
-        client.batch.push(packet);
+        client.outbox.push(packet, client.patience.batch_len);
         true
     }
 
     fn receiver(&self, place: Place, packet: &Packet) -> Option<ClientId> {
         let (class, transaction, method) = key(packet);
         if !method::is_response(method) {
-            return self.server(place, class);
+            return self.server(place, &packet.mad);
         }
         let host = self.hosts.get(&place)?;
         let asked = host.requests.get(&(class, transaction)).copied();
@@ -198,7 +317,7 @@ impl Clients {
             };
             match send(client) {
                 Sent::All => {}
-                Sent::Part if client.batch.len() <= client.patience.backlog => {
+                Sent::Part if client.outbox.len <= client.patience.backlog => {
                     self.waiting.push(id);
                 }
                 sent => {
@@ -229,15 +348,15 @@ enum Sent {
 }
 
 fn send(client: &mut Client) -> Sent {
-    while !client.batch.is_empty() {
+    while client.outbox.len > 0 {
         let place = match client.sender.try_reserve() {
             Ok(place) => place,
             Err(TrySendError::Full(())) => return Sent::Part,
             Err(TrySendError::Closed(())) => return Sent::Nothing,
         };
-        let len = client.patience.batch_len.clamp(1, client.batch.len());
-        let rest = client.batch.split_off(len);
-        place.send(std::mem::replace(&mut client.batch, rest));
+        if let Some(first) = client.outbox.pop() {
+            place.send(first);
+        }
     }
     Sent::All
 }

@@ -6,6 +6,7 @@
 
 mod clients;
 mod run;
+mod status;
 
 use std::io;
 use std::sync::Arc;
@@ -13,8 +14,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use weft_fabric::{Guid, PortNum, Topology};
-use weft_transport::{Attach, Connection, Endpoint, Welcome, pair};
-use weft_wire::packet::Packet;
+use weft_transport::{Attach, Connection, Endpoint, ToFabric, Welcome, pair};
 
 use crate::io::{Control, ControlError};
 use crate::{Emulator, Options};
@@ -110,13 +110,9 @@ enum Command {
         inbox: mpsc::Sender<Command>,
         reply: oneshot::Sender<Result<Attached, AttachError>>,
     },
-    Packets {
+    Sent {
         client: ClientId,
-        packets: Vec<Packet>,
-    },
-    IsSm {
-        client: ClientId,
-        is_sm: bool,
+        sent: ToFabric,
     },
     Detach {
         client: ClientId,

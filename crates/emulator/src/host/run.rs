@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use weft_fabric::{Guid, PortNum, Tick};
+use weft_fabric::Tick;
 use weft_transport::{Attach, Endpoint, ToFabric, Welcome};
+use weft_wire::packet::Packet;
 
 use super::clients::{Clients, Gone, Place};
+use super::status::{place_of, port_status};
 use super::{AttachError, Attached, ClientId, Command, Patience, connection};
 use crate::Emulator;
 use crate::io::{Control, Input, Output};
@@ -25,6 +27,8 @@ struct Runner {
     emulator: Emulator,
     clients: Clients,
     start: Instant,
+    /// [`Emulator::changes`] when programs were last told how their ports stand.
+    told: u64,
 }
 
 /// Runs until it is stopped, or nobody is left who could tell it anything.
@@ -33,6 +37,7 @@ pub(super) async fn run(emulator: Emulator, mut commands: mpsc::Receiver<Command
         emulator,
         clients: Clients::default(),
         start: Instant::now(),
+        told: 0,
     };
     let mut waiting = Vec::with_capacity(AT_ONCE);
     loop {
@@ -92,7 +97,7 @@ impl Runner {
 
     fn obey(&mut self, command: Command) -> ControlFlow<()> {
         match command {
-            Command::Packets { client, packets } => self.packets(client, packets),
+            Command::Sent { client, sent } => self.sent(client, sent),
             Command::Attach {
                 attach,
                 classes,
@@ -103,11 +108,6 @@ impl Runner {
                 let attached = self.attach(&attach, classes, patience, inbox);
                 // Who asked may have gone; then its end is dropped, which detaches it.
                 drop(reply.send(attached));
-            }
-            Command::IsSm { client, is_sm } => {
-                if let Some((place, runs)) = self.clients.set_is_sm(client, is_sm) {
-                    self.set_is_sm(place, runs);
-                }
             }
             Command::Detach { client } => {
                 let gone = self.clients.detach(client);
@@ -124,7 +124,24 @@ impl Runner {
         ControlFlow::Continue(())
     }
 
-    fn packets(&mut self, client: ClientId, packets: Vec<weft_wire::packet::Packet>) {
+    fn sent(&mut self, client: ClientId, sent: ToFabric) {
+        match sent {
+            ToFabric::Packets(packets) => self.packets(client, packets),
+            ToFabric::IsSm(is_sm) => {
+                if let Some((place, runs)) = self.clients.set_is_sm(client, is_sm) {
+                    self.set_is_sm(place, runs);
+                }
+            }
+            ToFabric::Watch => {
+                self.clients.watch(client);
+                self.tell_ports();
+            }
+            ToFabric::Register(registration) => self.clients.register(client, registration),
+            ToFabric::Unregister(token) => self.clients.unregister(client, token),
+        }
+    }
+
+    fn packets(&mut self, client: ClientId, packets: Vec<Packet>) {
         let Some(place) = self.clients.place(client) else {
             return;
         };
@@ -142,37 +159,18 @@ impl Runner {
         patience: Patience,
         inbox: mpsc::Sender<Command>,
     ) -> Result<Attached, AttachError> {
-        let place = self.place(attach)?;
+        let place = place_of(&self.emulator, attach)?;
         let (connection, endpoint) = connection(place.0, place.1, patience);
         let Endpoint { receiver, sender } = endpoint;
         let client = self.clients.attach(place, classes, patience, sender)?;
         tokio::spawn(forward(client, receiver, inbox));
         let (guid, port) = place;
-        let welcome = Welcome { guid, port };
+        let client = client as u32;
+        let welcome = Welcome { guid, port, client };
         Ok(Attached {
             connection,
             welcome,
         })
-    }
-
-    fn place(&self, attach: &Attach) -> Result<Place, AttachError> {
-        let topology = self.emulator.network().topology();
-        let place = match attach {
-            Attach::Node { guid, port } => (*guid, *port),
-            Attach::Name { name, port } => {
-                let mut hfis = topology.hfis();
-                let found = hfis.find(|(_, node)| node.description.text() == *name);
-                let name = name.clone();
-                (found.ok_or(AttachError::NoName { name })?.1.guid(), *port)
-            }
-            Attach::FirstHost => {
-                let first = topology.hfis().next().ok_or(AttachError::NoHosts)?;
-                (first.1.guid(), PortNum(1))
-            }
-            Attach::ControlOnly => (Guid(0), PortNum(0)),
-        };
-        self.emulator.hfi_port(place.0, place.1)?;
-        Ok(place)
     }
 
     fn set_is_sm(&mut self, (node, port): Place, is_sm: bool) {
@@ -185,8 +183,19 @@ impl Runner {
         }
     }
 
+    /// Tells the programs that want to know how their ports stand, where that has changed.
+    fn tell_ports(&mut self) {
+        self.told = self.emulator.changes();
+        let emulator = &self.emulator;
+        self.clients
+            .tell_ports(|place| port_status(emulator, place));
+    }
+
     /// Takes all datagrams out of the core and sends them to the programs.
     fn give_out(&mut self) {
+        if self.told != self.emulator.changes() {
+            self.tell_ports();
+        }
         while let Some(Output::Deliver { node, port, packet }) = self.emulator.poll() {
             if !self.clients.deliver((node, port), packet) {
                 tracing::debug!(%node, %port, "no program takes a datagram");
@@ -205,10 +214,7 @@ async fn forward(
     inbox: mpsc::Sender<Command>,
 ) {
     while let Some(sent) = receiver.recv().await {
-        let command = match sent {
-            ToFabric::Packets(packets) => Command::Packets { client, packets },
-            ToFabric::IsSm(is_sm) => Command::IsSm { client, is_sm },
-        };
+        let command = Command::Sent { client, sent };
         if inbox.send(command).await.is_err() {
             return;
         }

@@ -13,8 +13,11 @@ use weft_manager::io::{Command, Event, Reply};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
+use super::members::told;
 use super::scenario::Scenario;
-use crate::oracle::{Breach, Invariant, deadlock, lids, reach, tables};
+use crate::oracle::multicast::Group;
+use crate::oracle::partitions::Secured;
+use crate::oracle::{Breach, Invariant, deadlock, lids, multicast, partitions, reach, tables};
 use crate::view::{self, FabricView};
 use crate::world::{NoTap, World, WorldError, first_host};
 
@@ -23,6 +26,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
 /// the last fault and see timeouts to its end; the next finds quiet.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
+/// From a change of members in a quiet fabric to tables that serve them.
+const SERVED_WITHIN: Duration = Duration::from_millis(100);
 /// How often I2 is judged while faults last.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// I10: datagrams in one sweep for each node and port of the fabric, retries included.
@@ -97,6 +102,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
     Run {
         scenario,
         world,
+        groups: None,
         breaches: Vec::new(),
         events: Vec::new(),
     }
@@ -129,12 +135,25 @@ fn settings(scenario: &Scenario) -> Settings {
         _ => EngineKind::ShortestPath,
     };
     settings.sweeps.interval = SWEEP_INTERVAL;
+    if let Some(members) = &scenario.members {
+        members.configure(&mut settings);
+    }
     settings
+}
+
+/// What happens to a run from outside.
+enum Change {
+    /// Something dies or returns.
+    Fabric(emulated::Control),
+    /// Members join and leave.
+    Members(Vec<Group>),
 }
 
 struct Run {
     scenario: Scenario,
     world: World,
+    /// Whom the manager was told of last.
+    groups: Option<Vec<Group>>,
     breaches: Vec<Breach>,
     events: Vec<(Tick, Event)>,
 }
@@ -148,6 +167,7 @@ impl Run {
             self.world.manager().status().sent,
         );
         if converged.is_some() {
+            self.members_change_in_quiet()?;
             self.unchanged_gets_no_set()?;
             self.restart_keeps_lids()?;
         }
@@ -170,10 +190,23 @@ impl Run {
 
     /// Faults on the wire, and the scenario's events at their times.
     fn under_fire(&mut self) -> Result<(), RunError> {
-        let events = self.scenario.events.clone();
-        for (at, control) in events {
+        let controls = self.scenario.events.iter().cloned();
+        let members = self
+            .scenario
+            .members
+            .iter()
+            .flat_map(|members| members.changes.iter().cloned());
+        let mut changes: Vec<(Tick, Change)> = controls
+            .map(|(at, control)| (at, Change::Fabric(control)))
+            .chain(members.map(|(at, groups)| (at, Change::Members(groups))))
+            .collect();
+        changes.sort_by_key(|(at, _)| *at);
+        for (at, change) in changes {
             self.run_looking(at)?;
-            self.world.control(control)?;
+            match change {
+                Change::Fabric(control) => self.world.control(control)?,
+                Change::Members(groups) => self.tell_members(groups),
+            }
         }
         self.run_looking(self.scenario.faults_end())?;
         self.world
@@ -188,7 +221,9 @@ impl Run {
             self.world.run_until(next)?;
             self.events.append(&mut self.world.take_events());
             let now = self.world.now();
-            let loops = reach::check_loops(&self.view());
+            let view = self.view();
+            let mut loops = reach::check_loops(&view);
+            loops.extend(multicast::check_loops(&view));
             self.breaches.extend(loops.into_iter().map(|breach| Breach {
                 what: format!("at {} ns: {}", now.0, breach.what),
                 ..breach
@@ -215,7 +250,49 @@ impl Run {
         breaches.extend(deadlock::check(&view));
         breaches.extend(lids::check(&view, root));
         breaches.extend(tables::check(&view, root, &self.world.snapshot()));
+        breaches.extend(multicast::check_loops(&view));
+        let groups = self.groups.as_deref().unwrap_or_default();
+        breaches.extend(multicast::check_delivery(&view, root, groups));
+        breaches.extend(multicast::check_published(
+            &view,
+            root,
+            &self.world.snapshot(),
+        ));
+        let secured = self
+            .scenario
+            .members
+            .iter()
+            .flat_map(|members| &members.secured);
+        let secured: Vec<Secured> = secured.cloned().collect();
+        breaches.extend(partitions::check(&view, root, &secured));
         breaches
+    }
+
+    fn tell_members(&mut self, groups: Vec<Group>) {
+        self.world.multicast(told(&groups));
+        self.groups = Some(groups);
+    }
+
+    /// Members that change while nothing else does are served at once.
+    fn members_change_in_quiet(&mut self) -> Result<(), RunError> {
+        let Some(members) = &self.scenario.members else {
+            return Ok(());
+        };
+        let last = members.last.clone();
+        self.world.run_while(CONVERGED_WITHIN, |world| {
+            world.manager().status().phase.is_none()
+        })?;
+        self.tell_members(last);
+        let until = self.world.now() + SERVED_WITHIN;
+        self.world.run_until(until)?;
+        self.events.append(&mut self.world.take_events());
+        let broken = self.judge();
+        self.breaches
+            .extend(broken.into_iter().map(|breach| Breach {
+                what: format!("after members changed: {}", breach.what),
+                ..breach
+            }));
+        Ok(())
     }
 
     /// I9: within its bound there is a moment between sweeps from which on everything holds.
@@ -276,6 +353,9 @@ impl Run {
     fn restart_keeps_lids(&mut self) -> Result<(), RunError> {
         let before = self.lids();
         self.world.restart(settings(&self.scenario));
+        if let Some(groups) = self.groups.clone() {
+            self.tell_members(groups);
+        }
         self.world.bring_up(CONVERGED_WITHIN)?;
         self.events.append(&mut self.world.take_events());
         self.breaches

@@ -1,9 +1,11 @@
 //! Campaigns: many seeds of one kind of trouble, each judged by the oracles.
 
 pub mod bring_up;
+pub mod members;
 pub mod scenario;
 
 pub use bring_up::{Outcome, run};
+pub use members::Membership;
 pub use scenario::Scenario;
 
 /// The command that replays a seed.

@@ -7,6 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use weft_emulator::io::{Control, Faults};
 use weft_fabric::{Guid, PortNum, PortRef, Tick, Topology};
 
+use super::members::Membership;
+
 /// Fabrics to draw from: small enough to judge every pair, varied enough to meet every tier.
 const FABRICS: [&str; 8] = [
     "back-to-back",
@@ -46,6 +48,8 @@ pub struct Scenario {
     pub faults: Faults,
     /// What dies and returns, in order of time.
     pub events: Vec<(Tick, Control)>,
+    /// Who is in which group and partition; nobody before [`Self::with_events`].
+    pub members: Option<Membership>,
 }
 
 impl Scenario {
@@ -67,10 +71,11 @@ impl Scenario {
                 delay_max_ns: delay_min_ns + rng.random_range(0..5_000_000),
             },
             events: Vec::new(),
+            members: None,
         }
     }
 
-    /// Adds what dies and returns on `topology`; nothing lasting happens to the manager's `own` port.
+    /// Adds members, and what dies and returns, on `topology`; nothing lasting happens to the manager's `own` port.
     #[must_use]
     pub fn with_events(mut self, topology: &Topology, own: PortRef) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ u64::MAX);
@@ -84,6 +89,7 @@ impl Scenario {
             }
         }
         self.events.sort_by_key(|(at, _)| *at);
+        self.members = Some(Membership::draw(self.seed, topology));
         self
     }
 
@@ -153,6 +159,8 @@ impl fmt::Display for Scenario {
         for (at, control) in &self.events {
             writeln!(f, "  {:>13} ns  {control:?}", at.0)?;
         }
-        Ok(())
+        self.members
+            .iter()
+            .try_for_each(|members| write!(f, "{members}"))
     }
 }

@@ -4,6 +4,8 @@
 
 pub mod deadlock;
 pub mod lids;
+pub mod multicast;
+pub mod partitions;
 pub mod reach;
 pub mod tables;
 
@@ -22,6 +24,8 @@ pub enum Invariant {
     TablesAsIntended,
     /// I5: LIDs are unique, aligned and stable.
     LidsInOrder,
+    /// I6: nobody reaches a partition that it is not in.
+    Isolated,
     /// I8: an unchanged fabric gets no Set.
     NoNeedlessSet,
     /// I9: converged in time after the last fault.
@@ -38,6 +42,7 @@ impl fmt::Display for Invariant {
             Self::DeadlockFree => "I3 deadlock-free",
             Self::TablesAsIntended => "I4 tables as intended",
             Self::LidsInOrder => "I5 LIDs in order",
+            Self::Isolated => "I6 isolated",
             Self::NoNeedlessSet => "I8 no needless Set",
             Self::Converged => "I9 converged in time",
             Self::NoStorm => "I10 no storm",

@@ -208,6 +208,19 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         super::path::multi_path_records,
     ),
     Attribute {
+        id: attribute::INFORM_INFO,
+        forms: BOTH,
+        open: true,
+        methods: &[SET],
+        handler: Handler::Write(super::inform::inform_info),
+    },
+    read(
+        attribute::INFORM_INFO_RECORD,
+        true,
+        READ,
+        super::inform::inform_info_records,
+    ),
+    Attribute {
         id: attribute::SERVICE_RECORD,
         forms: BOTH,
         open: true,

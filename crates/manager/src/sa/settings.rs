@@ -36,6 +36,8 @@ pub struct SaSettings {
     pub limits: Limits,
     /// Services that are kept; one more is refused.
     pub services_max: usize,
+    /// Subscriptions that are kept; one more is refused.
+    pub subscriptions_max: usize,
     /// Services of the manager itself.
     pub own_services: Vec<OwnService>,
 }
@@ -146,6 +148,7 @@ impl Default for SaSettings {
             groups: Arc::default(),
             limits: Limits::default(),
             services_max: 4_096,
+            subscriptions_max: 65_536,
             own_services: vec![OwnService::performance()],
         }
     }

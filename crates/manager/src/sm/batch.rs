@@ -106,7 +106,8 @@ impl Batch {
         self.payload.clear();
         let (attribute, modifier) = match self.parts.as_slice() {
             [one] => {
-                if self.set {
+                // Who asks for SMInfo says who it is itself.
+                if self.set || one.attribute == AttributeId::SM_INFO {
                     self.payload.extend_from_slice(&self.data);
                 }
                 (one.attribute, one.modifier)

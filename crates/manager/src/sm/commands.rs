@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_wire::Layout;
-use weft_wire::enums::{PhysState, PortState};
+use weft_wire::enums::{PhysState, PortState, SmState};
 use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo};
 use weft_wire::smp::SmpView;
 
@@ -47,6 +47,10 @@ impl Manager {
             self.reply(id, Err(CommandError::Busy { waiting }));
             return;
         }
+        if let Some(error) = self.not_master() {
+            self.reply(id, Err(error));
+            return;
+        }
         match command {
             Command::Sweep => {
                 self.commands.sweeps.push((id, self.sweep.number + 1));
@@ -62,6 +66,16 @@ impl Manager {
                 }
             }
         }
+    }
+
+    /// Why nothing can be asked of this manager, where another one runs the fabric.
+    fn not_master(&self) -> Option<CommandError> {
+        let role = self.standing.role();
+        let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);
+        waits.then(|| CommandError::NotMaster {
+            role,
+            master: self.master_guid().unwrap_or_default(),
+        })
     }
 
     fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
@@ -80,9 +94,10 @@ impl Manager {
         for (id, _) in done {
             let report = self.sweep.report.clone();
             let why = report.unfinished.first().cloned().unwrap_or_default();
-            let result = match failed {
-                true => Err(CommandError::SweepFailed { why }),
-                false => Ok(Reply::Swept(report)),
+            let result = match (self.not_master(), failed) {
+                (Some(error), _) => Err(error),
+                (None, true) => Err(CommandError::SweepFailed { why }),
+                (None, false) => Ok(Reply::Swept(report)),
             };
             self.reply(id, result);
         }

@@ -27,6 +27,7 @@ impl Manager {
             AttributeId::PORT_INFO => self.confirm_port(node, reply),
             AttributeId::PORT_STATE_INFO => self.confirm_states(node, reply),
             AttributeId::LINEAR_FDB => self.confirm_table(node, reply),
+            AttributeId::MULTICAST_FDB => self.confirm_multicast(node, reply),
             AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB => {
                 self.confirm_groups(node, reply);
             }

@@ -40,6 +40,7 @@ impl Manager {
             state.bounced_ports = PortMask::EMPTY;
             if std::mem::take(&mut state.doubtful) {
                 state.forget_tables();
+                state.read_ports = PortMask::EMPTY;
             }
             state.stage = Stage::Idle;
         }
@@ -108,6 +109,8 @@ impl Manager {
             Stage::Rearm => self.ask_rearm(node),
             Stage::States => self.ask_states(node),
             Stage::Ports => self.ask_ports(node),
+            Stage::AskSm => self.ask_sm(node),
+            Stage::ReadMulticast => self.ask_multicast(node),
             _ => self.ask_table(node),
         }
     }
@@ -168,7 +171,10 @@ impl Manager {
         }
         let count = (ports - state.cursor as u8).min(STATES_PER_REQUEST);
         state.cursor += u32::from(count);
-        let modifier = PortModifier::range(PortNum(first), count).starting_configuration();
+        let mut modifier = PortModifier::range(PortNum(first), count);
+        if !self.standing.has_won_in(self.sweep.number) {
+            modifier = modifier.starting_configuration();
+        }
         let len = usize::from(count) * PortStateInfo::STRIDE;
         self.batch
             .get(AttributeId::PORT_STATE_INFO, modifier.bits(), len)
@@ -239,6 +245,7 @@ impl Manager {
             Stage::Rearm => Stage::States,
             Stage::States => Stage::Ports,
             Stage::Ports => self.after_ports(node),
+            Stage::ReadTable => self.before_multicast(node),
             _ => Stage::Idle,
         };
         self.nodes[node as usize].enter(next);
@@ -264,14 +271,17 @@ impl Manager {
         let state = &mut self.nodes[node as usize];
         state.answered = number;
         match state.node.as_ref().and_then(|node| node.switch) {
-            Some(switch) if switch.port_state_change => Stage::Rearm,
+            Some(switch) if switch.port_state_change && self.standing.is_master() => Stage::Rearm,
             Some(_) => Stage::States,
             None => {
                 let port = state.entered;
                 if node == 0 {
                     self.expand(node, port);
                 }
-                Stage::Idle
+                match self.may_run_sm(node) {
+                    true => Stage::AskSm,
+                    false => Stage::Idle,
+                }
             }
         }
     }
@@ -283,16 +293,25 @@ impl Manager {
         let switch = state.node.as_ref().and_then(|node| node.switch);
         let set_up = state.port(PortNum(0)).is_some_and(|port| port.lid.0 != 0);
         let Some(switch) = switch.filter(|switch| set_up && switch.linear_fdb_top > 0) else {
+            state.mft.reset();
             return Stage::Idle;
         };
         if !matches!(state.lft, Lft::Unknown) {
-            return Stage::Idle;
+            return self.before_multicast(node);
         }
         let top = switch
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));
         state.read_blocks = top.min(self.settings.lids.highest.0) / BLOCK + 1;
         Stage::ReadTable
+    }
+
+    /// What follows the linear table: the multicast table, where it is in use and not known.
+    fn before_multicast(&self, node: u32) -> Stage {
+        match self.must_read_multicast(node) {
+            true => Stage::ReadMulticast,
+            false => Stage::Idle,
+        }
     }
 
     /// A node does not answer, or not sensibly: what is known of it stays for a while, as long as

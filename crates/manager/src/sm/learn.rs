@@ -40,6 +40,7 @@ impl Manager {
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
             (AttributeId::LINEAR_FDB, _) => learn_table(state, reply),
+            (AttributeId::MULTICAST_FDB, _) => self.confirm_multicast(node, reply),
             _ => self.compare(node, reply),
         }
     }
@@ -84,7 +85,13 @@ impl Manager {
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
             let state = &mut self.nodes[node as usize];
-            if learn_state(state, port, &block) {
+            // A port whose link bounced has lost the mark of this sweep's first look.
+            let marked = !modifier.start_of_sm_configuration && block.is_sm_configuration_started;
+            let same = state
+                .port(port)
+                .is_some_and(|held| held.port_state == block.port_state);
+            let known = marked && same && state.read_ports.contains(port);
+            if learn_state(state, port, &block) && !known {
                 state.wanted_ports.insert(port);
             } else {
                 state.wanted_ports.remove(port);

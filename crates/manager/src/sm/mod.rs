@@ -9,9 +9,11 @@
 //! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
 //! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
+//! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | arming and activating ports |
+//! | `election` | who of several managers runs the fabric |
 //! | `traps`, `commands` | what others ask for |
-//! | `publish` | what readers see |
+//! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
 
 mod activate;
@@ -20,12 +22,16 @@ mod commands;
 mod compare;
 mod confirm;
 mod discover;
+mod election;
 mod forwarding;
 mod learn;
 mod lids;
 mod links;
+mod mft;
+mod multicast;
 mod needs;
 mod node;
+mod notices;
 mod plan;
 mod plan_tables;
 mod program;
@@ -36,9 +42,9 @@ pub mod settings;
 mod status;
 mod sweep;
 mod tables;
-mod transactions;
+pub(crate) mod transactions;
 mod traps;
-mod wanted;
+pub(crate) mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -48,6 +54,7 @@ use weft_fabric::{Guid, Snapshot, Tick};
 use crate::io::{Event, Input, Output};
 use crate::multicast::MulticastLid;
 use batch::Batch;
+use election::Standing;
 use lids::LidMap;
 use node::NodeState;
 use plan::Plan;
@@ -68,6 +75,12 @@ enum Tag {
     },
     /// The change of a port that somebody asked for.
     Port,
+    /// The question of a standby whether the master lives.
+    Poll,
+    /// The request to another manager to take over.
+    Handover,
+    /// What another manager is told; its answer changes nothing.
+    Notice,
 }
 
 /// Events of one kind that a single sweep may report; the rest is only counted.
@@ -109,8 +122,14 @@ pub struct Manager {
     snapshot: Arc<Snapshot>,
     totals: Totals,
     commands: commands::Commands,
-    /// Who is in which multicast group.
-    multicast: Vec<MulticastLid>,
+    /// Where this manager stands among others.
+    standing: Standing,
+    /// Who is in which multicast group; none before that was told: until then tables are left as
+    /// they are found.
+    multicast: Option<Vec<MulticastLid>>,
+    /// Whether the switches have what it asks for.
+    update: multicast::Update,
+    lately: notices::Lately,
 }
 
 impl Manager {
@@ -137,7 +156,10 @@ impl Manager {
             snapshot: Arc::default(),
             totals: Totals::default(),
             commands: commands::Commands::default(),
-            multicast: Vec::new(),
+            standing: Standing::default(),
+            multicast: None,
+            update: multicast::Update::default(),
+            lately: notices::Lately::default(),
         };
         if let Some(stored) = stored {
             manager.load_lids(stored);
@@ -159,17 +181,20 @@ impl Manager {
 
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
-        self.paused_at = None;
+        let computed = self.paused_at.take().is_some();
+        self.begin_input(now, computed);
         match input {
             Input::Tick => {}
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
-            Input::Multicast(groups) => self.multicast = groups,
+            Input::Multicast(groups) => self.multicast_told(groups),
         }
         self.expire(now);
+        self.run_election(now);
         self.start_due_sweep(now);
         self.pump(now);
         self.transactions.settle();
+        self.end_input();
     }
 
     /// The next thing that the manager wants done, none when there is nothing more.
@@ -185,6 +210,7 @@ impl Manager {
             waiting,
             self.sweep_due(),
             self.paused_at,
+            self.standing.deadline(),
         ]
         .into_iter()
         .flatten()

@@ -62,6 +62,9 @@ impl Manager {
             lmc,
             neighbour: neighbour.map(|(_, info)| info),
             faces_guest: guest,
+            // Only ports that are to check keys get a table of keys.
+            enforces: place == Place::External
+                && self.wanted_table(node, port, Kind::PKeys) != TableId::UNKNOWN,
             policy,
         };
         Some(wanted(held, &context))
@@ -105,14 +108,18 @@ impl Manager {
     pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
         let held = self.nodes[node as usize].node.as_ref()?.switch?;
         let routing = self.settings.routing.adaptive.as_ref();
-        Some(switch::wanted(
+        let wanted = switch::wanted(
             &held,
             &self.settings.traffic,
             self.plan.top,
             routing,
             self.wanted_groups(node).map(|groups| groups.groups.len()),
             pause,
-        ))
+        );
+        Some(SwitchInfo {
+            multicast_fdb_top: self.multicast_top(node, &held),
+            ..wanted
+        })
     }
 
     /// The ports of a switch that have good links.

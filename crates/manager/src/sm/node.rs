@@ -6,6 +6,7 @@ use weft_fabric::tables::{LFT_BLOCK, SwitchPortGroups, UNREACHABLE};
 use weft_fabric::{Guid, Node, PortMask, PortNum, Tick};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
+use super::mft::Mft;
 use super::rtt::RoundTrip;
 use super::tables::TableId;
 
@@ -24,6 +25,10 @@ pub(crate) enum Stage {
     Ports,
     /// Forwarding table of a switch that was set up before this manager.
     ReadTable,
+    /// Multicast table of a switch that was set up before this manager.
+    ReadMulticast,
+    /// The subnet manager that runs on an HFI.
+    AskSm,
     /// Tables of a node that was set up before this manager.
     Compare,
     /// Settings of the node, and those that all ports of a switch share.
@@ -36,12 +41,21 @@ pub(crate) enum Stage {
     WriteGroups,
     /// End of a change of adaptive-routing groups.
     Resume,
+    /// Multicast table.
+    WriteMulticast,
     /// Arms the ports of a switch.
     Arm,
     /// Waits for the others.
     Ready,
     /// Activates ports.
     Activate,
+}
+
+impl Stage {
+    /// Whether it only finds out what is there.
+    pub(crate) fn is_discovery(self) -> bool {
+        (Self::Identify..=Self::AskSm).contains(&self)
+    }
 }
 
 /// What came so far of a node that is being identified.
@@ -172,6 +186,7 @@ pub(crate) struct NodeState {
     pub lft: Lft,
     /// Highest LID block of the forwarding table that is to be read.
     pub read_blocks: u32,
+    pub mft: Mft,
     /// Confirmed adaptive-routing groups.
     pub groups: Option<Arc<SwitchPortGroups>>,
     /// A part of the groups was not taken over.
@@ -187,7 +202,7 @@ pub(crate) struct NodeState {
     pub failed: bool,
     /// Times that this stage started over because a device did not do as told.
     pub repeats: u32,
-    /// Its tables may hold something else than it has confirmed; the next sweep reads them again.
+    /// It may hold something else than it has confirmed; the next sweep reads it again.
     pub doubtful: bool,
     /// Its agent does not know Aggregate.
     pub single: bool,
@@ -219,6 +234,7 @@ impl NodeState {
             bounced_ports: PortMask::EMPTY,
             lft: Lft::Unknown,
             read_blocks: 0,
+            mft: Mft::default(),
             groups: None,
             groups_refused: false,
             stage: Stage::Idle,
@@ -303,6 +319,7 @@ impl NodeState {
     pub(crate) fn forget_tables(&mut self) {
         self.port_tables.fill(PortTables::default());
         self.lft = Lft::Unknown;
+        self.mft.forget();
         self.groups = None;
     }
 

@@ -11,6 +11,7 @@ use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::lids::{EndPort, store};
+use super::multicast::MulticastPlan;
 use super::node::{Lft, NodeState, TABLE_KINDS};
 use super::settings::members::{Candidate, Members};
 use super::tables::TableId;
@@ -37,6 +38,7 @@ pub(super) struct Plan {
     /// The tables of each port of each node, in the node's order of ports.
     pub tables: Vec<Vec<[TableId; TABLE_KINDS]>>,
     pub qos: Option<Qos>,
+    pub multicast: MulticastPlan,
 }
 
 impl Plan {
@@ -57,8 +59,9 @@ impl Manager {
     pub(super) fn make_plan(&mut self) {
         self.give_lids();
         let topology = self.planned_topology();
-        self.plan_routes(topology);
+        let same_links = self.plan_routes(topology);
         self.plan_steps();
+        self.plan_multicast(same_links);
         self.plan_tables();
     }
 
@@ -132,15 +135,15 @@ impl Manager {
         builder.build().unwrap_or_default()
     }
 
-    /// Routes, unless nothing has changed that routes depend on.
-    fn plan_routes(&mut self, topology: Topology) {
+    /// Routes, unless nothing has changed that routes depend on; says whether nodes and links are
+    /// as they were.
+    fn plan_routes(&mut self, topology: Topology) -> bool {
         let settings = self.routing_settings(&topology);
-        let same = self.plan.routed.is_some()
-            && self.plan.routing == settings
-            && routes_alike(&self.plan.topology, &topology);
+        let alike = routes_alike(&self.plan.topology, &topology);
+        let same = alike && self.plan.routed.is_some() && self.plan.routing == settings;
         self.plan.topology = Arc::new(topology);
         if same {
-            return;
+            return true;
         }
         match route(&self.plan.topology, &settings) {
             Ok(routed) => {
@@ -156,6 +159,7 @@ impl Manager {
             }
         }
         self.plan.routing = settings;
+        alike
     }
 
     fn routing_settings(&self, topology: &Topology) -> weft_routing::Settings {
@@ -217,12 +221,9 @@ impl Manager {
                 groups: &groups,
             };
             match certify_transition(&self.plan.topology, held, wanted) {
-                Ok(Transition { plan, .. }) => {
+                Ok(Transition { plan, middle, .. }) => {
                     self.plan.pause = plan.pause_adaptive;
-                    // The last phase leads to the new tables; one before it drains entries.
-                    if let [first, _] = plan.phases.as_slice() {
-                        self.plan.steps.push(Arc::new(with_blocks(&old, first)));
-                    }
+                    self.plan.steps.extend(middle.map(Arc::new));
                 }
                 Err(refusal) => {
                     self.sweep.report.routing = refusal.to_string();
@@ -301,11 +302,13 @@ fn nodes_alike(a: &Node, b: &Node) -> bool {
                 a.linear_fdb_cap,
                 a.port_group_fdb_cap,
                 a.port_group_cap,
+                a.multicast_fdb_cap,
                 a.is_adaptive_routing_supported,
             ) == (
                 b.linear_fdb_cap,
                 b.port_group_fdb_cap,
                 b.port_group_cap,
+                b.multicast_fdb_cap,
                 b.is_adaptive_routing_supported,
             )
         }
@@ -329,28 +332,11 @@ fn nodes_alike(a: &Node, b: &Node) -> bool {
                     info.link_width_active,
                     info.link_speed_active,
                     info.link_width_downgrade_tx_active,
+                    info.mtu_cap,
                 )
             };
             a.peer == b.peer
                 && (!is_end(port) || (a.info.lid, a.info.lmc) == (b.info.lid, b.info.lmc))
                 && (a.peer.is_none() || rate(&a.info) == rate(&b.info))
         })
-}
-
-/// Tables with some blocks replaced.
-fn with_blocks(tables: &LinearTables, blocks: &[weft_routing::BlockWrite]) -> LinearTables {
-    let mut rows: Vec<Vec<u8>> = (0..tables.len())
-        .map(|switch| tables.row(SwitchIndex(switch as u32)).to_vec())
-        .collect();
-    for write in blocks {
-        let Some(row) = rows.get_mut(write.switch.0 as usize) else {
-            continue;
-        };
-        let start = write.block as usize * write.entries.len();
-        if row.len() < start + write.entries.len() {
-            row.resize(start + write.entries.len(), weft_fabric::UNREACHABLE);
-        }
-        row[start..start + write.entries.len()].copy_from_slice(&write.entries);
-    }
-    LinearTables::new(rows.into_iter().map(Arc::from).collect())
 }

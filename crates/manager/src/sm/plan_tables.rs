@@ -1,8 +1,9 @@
 //! The tables that every port should hold.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_fabric::{Node, PortNum, PortRef, Topology};
+use weft_fabric::{Guid, Node, PortNum, PortRef, Topology};
 use weft_wire::Layout;
 use weft_wire::sm::PortInfo;
 
@@ -27,13 +28,19 @@ impl Manager {
             });
             all.push(of_node.collect());
         }
-        let lost = maker.lost;
+        let (lost, unchecked) = (maker.lost, std::mem::take(&mut maker.unchecked));
         self.plan.tables = all;
         self.plan.qos = Some(qos);
         if lost > 0 {
             self.sweep.unfinished(format!(
                 "{lost} P_Keys find no place in tables that are too small"
             ));
+        }
+        for (node, ports) in unchecked {
+            self.fault(
+                Some(node),
+                format!("does not check P_Keys at {ports} of its ports: its tables are too small"),
+            );
         }
     }
 }
@@ -46,6 +53,10 @@ struct TableMaker {
     arbitration: Option<(ArbitrationKey, [TableId; 2])>,
     buffers: Option<(BufferKey, TableId)>,
     lost: usize,
+    /// Some partition is secured.
+    secured: bool,
+    /// Switches that cannot hold the keys of all their HFIs, with the number of those ports.
+    unchecked: BTreeMap<Guid, u32>,
 }
 
 /// What decides on a port's arbitration: capacities and largest packet.
@@ -63,6 +74,12 @@ impl TableMaker {
             arbitration: None,
             buffers: None,
             lost: 0,
+            secured: manager
+                .settings
+                .partitions
+                .iter()
+                .any(|partition| partition.secured),
+            unchecked: BTreeMap::new(),
         }
     }
 
@@ -87,6 +104,9 @@ impl TableMaker {
             ids[Kind::SlToSc.index()] = self.sl_to_sc;
             ids[Kind::ScToSl.index()] = self.sc_to_sl;
         }
+        if !is_end && self.secured {
+            ids[Kind::PKeys.index()] = self.checked_keys(manager, topology, node, at);
+        }
         if is_end || neighbour.is_some() {
             for kind in [Kind::ScToVlr, Kind::ScToVlt, Kind::ScToVlnt] {
                 ids[kind.index()] = self.sc_to_vl;
@@ -99,6 +119,33 @@ impl TableMaker {
             ids[Kind::Buffers.index()] = self.buffers(manager, qos, info, &neighbour.info);
         }
         ids
+    }
+
+    /// The keys that a switch's port lets through: what the HFI there may use. Nothing towards
+    /// another switch, which is trusted, or where they do not fit: then nothing is checked.
+    fn checked_keys(
+        &mut self,
+        manager: &mut Manager,
+        topology: &Topology,
+        node: &Node,
+        at: PortRef,
+    ) -> TableId {
+        let peer = topology.peer(at);
+        let hfi = peer.and_then(|peer| Some((peer, topology.node(peer.node)?)));
+        let Some((peer, hfi)) = hfi.filter(|(_, hfi)| !hfi.is_switch()) else {
+            return TableId::UNKNOWN;
+        };
+        let own_cap = node
+            .switch
+            .map_or(0, |switch| switch.partition_enforcement_cap);
+        let port = candidate(topology, peer.node, hfi, peer.port);
+        let cap = own_cap.min(hfi.info.partition_cap);
+        let (keys, lost) = pkeys::table(&port, &manager.settings.partitions, cap);
+        if lost > 0 {
+            *self.unchecked.entry(node.guid()).or_default() += 1;
+            return TableId::UNKNOWN;
+        }
+        manager.tables.intern(&keys)
     }
 
     fn arbitration(&mut self, manager: &mut Manager, qos: &Qos, info: &PortInfo) -> [TableId; 2] {

@@ -297,7 +297,9 @@ impl Manager {
             (Stage::WriteTable, _) => self.after_table(node),
             (Stage::WriteGroups, _) if self.plan.pause => Stage::Ready,
             (Stage::WriteGroups, _) => Stage::Resume,
-            (Stage::Resume, _) => Stage::Arm,
+            (Stage::Resume, _) => Stage::WriteMulticast,
+            (Stage::WriteMulticast, _) if self.is_updating() => Stage::Idle,
+            (Stage::WriteMulticast, _) => Stage::Arm,
             _ => Stage::Ready,
         };
         self.nodes[node as usize].enter(next);
@@ -317,6 +319,7 @@ impl Manager {
             Stage::WriteTable => self.next_table_write(node),
             Stage::WriteGroups => self.next_group_write(node),
             Stage::Resume => self.next_resume(node),
+            Stage::WriteMulticast => self.next_multicast_write(node),
             _ => false,
         };
         self.nodes[node as usize].cursor = cursor;
@@ -328,6 +331,7 @@ impl Manager {
         let guid = self.nodes[node as usize].guid;
         let what = match stage {
             Stage::WriteTable => "its forwarding table".to_owned(),
+            Stage::WriteMulticast => "its multicast table".to_owned(),
             Stage::WriteGroups | Stage::Resume => "its adaptive routing".to_owned(),
             _ => self.differing_setting(node),
         };

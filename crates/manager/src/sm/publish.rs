@@ -6,9 +6,9 @@ use weft_fabric::{
     LinearTables, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot, Topology,
     TopologyBuilder,
 };
-use weft_wire::enums::SmState;
 
 use super::Manager;
+use super::election::Peer;
 use super::node::NodeState;
 use crate::io::{Event, Output};
 
@@ -33,6 +33,7 @@ impl Manager {
         let linear = self.confirmed_tables();
         let groups = self.confirmed_groups();
         let port_tables = self.confirmed_port_tables();
+        let multicast = self.confirmed_multicast();
         let sms = self.sm_records();
         let before = &self.snapshot;
         let same = before.generation > 0
@@ -40,6 +41,7 @@ impl Manager {
             && same_tables(&before.linear, &linear)
             && *before.groups == groups
             && Arc::ptr_eq(&before.port_tables, &port_tables)
+            && *before.multicast == multicast
             && same_sms(&before.sms, &sms);
         if same {
             return;
@@ -50,12 +52,13 @@ impl Manager {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
-            multicast: Arc::clone(&before.multicast),
             port_tables,
+            multicast: Arc::new(multicast),
             sms,
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
         self.tell_changes(&before.topology, &snapshot.topology);
+        self.tell_services(&before.topology, &snapshot.topology);
         self.outputs.push_back(Output::Publish(snapshot));
     }
 
@@ -90,8 +93,7 @@ impl Manager {
             .nodes
             .first()
             .and_then(|state| Some((state, state.node.as_ref()?)));
-        let election = self.settings.election;
-        let record = own.map(|(state, node)| SmRecord {
+        let record = own.map(|(state, _)| SmRecord {
             port: PortRef {
                 node: NodeId(0),
                 port: state.end_port(),
@@ -100,13 +102,35 @@ impl Manager {
                 .port(state.end_port())
                 .map(|info| info.lid)
                 .unwrap_or_default(),
-            port_guid: node.info.port_guid,
-            state: SmState::MASTER,
-            priority: election.priority.max(election.elevated_priority),
-            sm_key: election.sm_key,
+            port_guid: self.own_port_guid(),
+            state: self.standing.role(),
+            priority: self.priority(),
+            sm_key: self.settings.election.sm_key,
             act_count: self.act_count(),
         });
-        record.into_iter().collect()
+        let others = self
+            .standing
+            .peers()
+            .filter_map(|peer| self.peer_record(peer));
+        record.into_iter().chain(others).collect()
+    }
+
+    fn peer_record(&self, peer: &Peer) -> Option<SmRecord> {
+        let index = *self.by_guid.get(&peer.node())?;
+        let state = &self.nodes[index as usize];
+        let port = state.end_port();
+        Some(SmRecord {
+            port: PortRef {
+                node: NodeId(index),
+                port,
+            },
+            lid: state.port(port).map(|info| info.lid).unwrap_or_default(),
+            port_guid: peer.info.port_guid,
+            state: peer.info.sm_state_current,
+            priority: peer.info.priority,
+            sm_key: peer.info.sm_key,
+            act_count: peer.info.act_count,
+        })
     }
 
     fn tell_changes(&mut self, before: &Topology, after: &Topology) {

@@ -7,8 +7,8 @@ use weft_fabric::Tick;
 use weft_wire::header::{class, method, status};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
-use weft_wire::sm::AttributeId;
 use weft_wire::sm::aggregate::segments;
+use weft_wire::sm::{AttributeId, PortModifier};
 use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
@@ -30,24 +30,23 @@ pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
     }
 }
 
-/// Whether a datagram carries a table; other attributes are read in every sweep anyway.
-fn is_about_tables(view: &SmpView<'_>) -> bool {
-    let is_table = |attribute| {
-        !matches!(
-            attribute,
-            AttributeId::NODE_INFO
-                | AttributeId::NODE_DESCRIPTION
-                | AttributeId::SWITCH_INFO
-                | AttributeId::PORT_INFO
-                | AttributeId::PORT_STATE_INFO
-        )
+/// Whether a datagram may be the answer to a write of something that is not read in every sweep:
+/// a table, or PortInfo, which is read with the bit that starts a configuration.
+fn is_about_settings(view: &SmpView<'_>) -> bool {
+    let is_setting = |attribute, modifier| match attribute {
+        AttributeId::NODE_INFO
+        | AttributeId::NODE_DESCRIPTION
+        | AttributeId::SWITCH_INFO
+        | AttributeId::PORT_STATE_INFO => false,
+        AttributeId::PORT_INFO => !PortModifier::from_bits(modifier).start_of_sm_configuration,
+        _ => true,
     };
+    let modifier = view.header.attribute_modifier;
     if view.attribute() != AttributeId::AGGREGATE {
-        return is_table(view.attribute());
+        return is_setting(view.attribute(), modifier);
     }
-    let count = (view.header.attribute_modifier & 0xFF) as usize;
-    let mut parts = segments(view.payload, count).flatten();
-    parts.any(|part| is_table(part.attribute))
+    let mut parts = segments(view.payload, (modifier & 0xFF) as usize).flatten();
+    parts.any(|part| is_setting(part.attribute, part.modifier))
 }
 
 impl Manager {
@@ -85,13 +84,16 @@ impl Manager {
         match found.tag {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
             Tag::Port => self.port_answered(now, view),
+            Tag::Poll => self.poll_answered(now, view),
+            Tag::Handover => self.handover_answered(now, view),
+            Tag::Notice => {}
         }
     }
 
     /// An answer that nobody waits for may be to a write that arrived twice, the second time after
-    /// a later one: what the node's tables hold is read again.
+    /// a later one: what the node holds is read again.
     fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
-        let Some(route) = view.directed.filter(|_| is_about_tables(view)) else {
+        let Some(route) = view.directed.filter(|_| is_about_settings(view)) else {
             return;
         };
         let hops = usize::from(view.header.hop_count);
@@ -130,7 +132,10 @@ impl Manager {
                 Some(guid),
                 format!("answered {} with {what}", asked.attribute()),
             );
-            self.give_up(now, node);
+            match self.nodes[node as usize].stage {
+                Stage::AskSm => self.sm_not_found(node),
+                _ => self.give_up(now, node),
+            }
             return;
         }
         let set = asked.header.method == method::SET;
@@ -142,6 +147,7 @@ impl Manager {
     fn take_replies(&mut self, now: Tick, node: u32, cursor: u32, set: bool, parts: &[Reply<'_>]) {
         for part in parts {
             match part.verdict {
+                _ if part.attribute == AttributeId::SM_INFO => self.sm_found(node, part),
                 Verdict::Refused(_) if part.attribute == AttributeId::AGGREGATE => {
                     let state = &mut self.nodes[node as usize];
                     state.single = true;
@@ -204,15 +210,20 @@ impl Manager {
     fn next_request(&mut self, node: u32) -> bool {
         match self.nodes[node as usize].stage {
             Stage::Idle | Stage::Ready => false,
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.next_discovery(node)
-            }
+            Stage::Identify
+            | Stage::Rearm
+            | Stage::States
+            | Stage::Ports
+            | Stage::ReadTable
+            | Stage::AskSm
+            | Stage::ReadMulticast => self.next_discovery(node),
             Stage::Compare => self.next_comparison(node),
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
             Stage::WriteTable => self.next_table_write(node),
             Stage::WriteGroups => self.next_group_write(node),
             Stage::Resume => self.next_resume(node),
+            Stage::WriteMulticast => self.next_multicast_write(node),
             Stage::Arm => self.next_arm(node),
             Stage::Activate => self.next_activation(node),
         }
@@ -287,7 +298,9 @@ impl Manager {
     pub(super) fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.transactions.expire(now) {
             match expired {
-                Expired::Again(mad) => {
+                // A manager that is no master any more does not repeat what it wanted as master.
+                Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
+                Expired::Again { mad, .. } => {
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
                     self.send(directed_packet(mad));
@@ -303,9 +316,31 @@ impl Manager {
                     match tag {
                         Tag::Stage { .. } => self.not_answered(now, node, &request),
                         Tag::Port => self.port_not_answered(now, attempts),
+                        Tag::Poll => self.poll_not_answered(now),
+                        Tag::Handover => self.handover_not_answered(now),
+                        Tag::Notice => {}
                     }
                 }
             }
+        }
+    }
+
+    fn may_send_again(&self, mad: &[u8]) -> bool {
+        let asked = SmpView::parse(mad).ok();
+        self.standing.is_master()
+            || asked.is_none_or(|asked| {
+                asked.header.method != method::SET || asked.attribute() == AttributeId::SM_INFO
+            })
+    }
+
+    /// No node has anything more to do in this sweep.
+    pub(super) fn drop_work(&mut self) {
+        self.ready.clear();
+        self.waiting.clear();
+        for state in &mut self.nodes {
+            state.stage = Stage::Idle;
+            state.queued = false;
+            state.wake_at = None;
         }
     }
 
@@ -313,6 +348,10 @@ impl Manager {
         self.sweep_outstanding -= 1;
         let state = &mut self.nodes[node as usize];
         state.outstanding -= 1;
+        if state.stage == Stage::AskSm {
+            self.sm_not_found(node);
+            return;
+        }
         let guid = state.guid;
         if self.silent.len() < SILENT_MAX && self.silent.insert(guid) {
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());

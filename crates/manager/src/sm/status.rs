@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weft_fabric::Guid;
+use weft_wire::enums::SmState;
 use weft_wire::sm::AttributeId;
 
 use super::Manager;
@@ -22,6 +24,10 @@ pub struct AttributeCount {
 /// The state of the manager at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
+    /// What it is: master, standby, …
+    pub role: SmState,
+    /// Port GUID of the master; none while it is not known.
+    pub master: Option<Guid>,
     /// What it does at present; none between sweeps.
     pub phase: Option<SweepPhase>,
     /// Number of the sweep under way, or of the last one.
@@ -42,6 +48,8 @@ pub struct Status {
     pub unreadable: u64,
     /// Traps received.
     pub traps: u64,
+    /// Traps that came again, or too many in one second to be passed on.
+    pub traps_left: u64,
     /// Faults of devices.
     pub faults: u64,
     /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
@@ -60,6 +68,7 @@ pub(crate) struct Totals {
     pub stray: u64,
     pub unreadable: u64,
     pub traps: u64,
+    pub traps_left: u64,
     pub faults: u64,
     by_attribute: BTreeMap<AttributeId, (u64, u64)>,
 }
@@ -91,6 +100,8 @@ impl Manager {
                     sets: *sets,
                 });
         Status {
+            role: self.standing.role(),
+            master: self.master_guid(),
             phase: self.sweep.phase(),
             sweep: self.sweep.number,
             outstanding: self.transactions.outstanding(),
@@ -101,6 +112,7 @@ impl Manager {
             stray: totals.stray,
             unreadable: totals.unreadable,
             traps: totals.traps,
+            traps_left: totals.traps_left,
             faults: totals.faults,
             round_trip_ns: self.transactions.overall().smoothed_ns(),
             by_attribute: by_attribute.collect(),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{NodeId, Tick};
+use weft_fabric::{NodeId, PortMask, Tick};
 use weft_wire::enums::PortState;
 
 use super::Manager;
+use super::election::Verdict;
 use super::node::{Lft, Stage};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
 
@@ -77,16 +78,19 @@ impl Sweep {
 impl Manager {
     /// When the next sweep begins, none during a sweep.
     pub(super) fn sweep_due(&self) -> Option<Tick> {
-        let idle = self.sweep.phase.is_none();
+        let idle = self.sweep.phase.is_none() && !self.is_updating();
         let first = (!self.sweep.ever).then_some(Tick(0));
-        first.or(self.sweep.next.map(|(at, _)| at)).filter(|_| idle)
+        let due = first.or(self.sweep.next.map(|(at, _)| at));
+        due.filter(|_| idle && self.standing.may_sweep())
     }
 
     /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
     /// hold-down time since the last sweep's start is over.
     pub(super) fn request_sweep(&mut self, now: Tick, reason: SweepReason) {
         let at = match reason {
-            SweepReason::Trap | SweepReason::Unfinished if self.sweep.number > 0 => {
+            SweepReason::Trap | SweepReason::Unfinished | SweepReason::Election
+                if self.sweep.number > 0 =>
+            {
                 now.max(self.sweep.started + self.settings.sweeps.trap_hold_down)
             }
             _ => now,
@@ -149,6 +153,10 @@ impl Manager {
     /// something.
     pub(super) fn advance(&mut self, now: Tick) -> bool {
         let phase = self.sweep.phase;
+        if phase.is_some() && self.standing.is_cut_off() {
+            self.end_sweep(now);
+            return true;
+        }
         match phase {
             Some(SweepPhase::Discover) => self.end_discovery(now),
             Some(SweepPhase::Plan) => self.end_plan(now),
@@ -159,7 +167,7 @@ impl Manager {
                 }
             }
             Some(_) => self.end_sweep(now),
-            None => return false,
+            None => return self.advance_update(now),
         }
         true
     }
@@ -171,7 +179,15 @@ impl Manager {
             self.end_sweep(now);
             return;
         }
-        self.enter_phase(now, SweepPhase::Plan);
+        match self.elect(now) {
+            Verdict::Lead => self.enter_phase(now, SweepPhase::Plan),
+            Verdict::GoOn => return,
+            Verdict::Rest => {
+                self.settle_links();
+                self.end_sweep(now);
+                return;
+            }
+        }
         self.settle_links();
         if self.nodes[0].good_ports.is_empty() {
             self.sweep
@@ -226,9 +242,20 @@ impl Manager {
                 self.sweep.gate = Gate::Resume;
                 self.let_go(Stage::Resume);
             }
+            Gate::Tables | Gate::Resume if self.has_last_step() => {
+                if !self.take_multicast_step() {
+                    return false;
+                }
+                self.let_go(Stage::WriteMulticast);
+            }
             _ => return false,
         }
         true
+    }
+
+    /// Whether the linear tables that are being written are those that are to stay.
+    fn has_last_step(&self) -> bool {
+        self.sweep.step + 1 == self.plan.steps.len()
     }
 
     /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
@@ -252,6 +279,7 @@ impl Manager {
 
     fn end_sweep(&mut self, now: Tick) {
         self.end_phase(now);
+        self.end_cut();
         self.sweep.phase = None;
         for state in &mut self.nodes {
             state.stage = Stage::Idle;
@@ -261,6 +289,7 @@ impl Manager {
         let sweep = &mut self.sweep;
         self.totals.faults += u64::from(sweep.faults);
         sweep.report.generation = self.snapshot.generation;
+        sweep.report.role = self.standing.role();
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
         if sweep.more_unfinished > 0 {
             let more = sweep.more_unfinished;
@@ -315,9 +344,7 @@ impl Manager {
     pub(super) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
         match self.nodes[node as usize].stage {
             Stage::Idle | Stage::Ready => false,
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.after_discovery(now, node)
-            }
+            stage if stage.is_discovery() => self.after_discovery(now, node),
             Stage::WriteGroups => {
                 self.after_groups(node);
                 self.after_writing(now, node)
@@ -330,13 +357,12 @@ impl Manager {
     /// A node has given up its work of this sweep.
     pub(super) fn gave_up(&mut self, now: Tick, node: u32, during: Stage) {
         match during {
-            Stage::Identify | Stage::Rearm | Stage::States | Stage::Ports | Stage::ReadTable => {
-                self.lost_in_discovery(now, node);
-            }
+            stage if stage.is_discovery() => self.lost_in_discovery(now, node),
             _ => {
                 // What was written and not confirmed may hold or not: it is read again.
                 let state = &mut self.nodes[node as usize];
                 state.forget_tables();
+                state.read_ports = PortMask::EMPTY;
                 let guid = state.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));

@@ -76,7 +76,14 @@ pub(crate) struct Answered<T> {
 #[derive(Debug)]
 pub(crate) enum Expired<T> {
     /// Send this datagram again.
-    Again(Vec<u8>),
+    Again {
+        /// The node that is asked.
+        node: u32,
+        /// What the asker attached.
+        tag: T,
+        /// The request.
+        mad: Vec<u8>,
+    },
     /// The node did not answer.
     GivenUp {
         /// The node that was asked.
@@ -208,11 +215,24 @@ impl<T: Copy> Transactions<T> {
         response: &SmpView<'_>,
         mad: &[u8],
     ) -> Option<Answered<T>> {
-        let id = response.header.transaction_id as u32;
+        self.take(now, response.header.transaction_id, |_, request| {
+            fits(request, response, mad)
+        })
+    }
+
+    /// Finds the request that was given a transaction identifier and ends it, when `fits` says of
+    /// its node and its datagram that this is its answer.
+    pub(crate) fn take(
+        &mut self,
+        now: Tick,
+        transaction_id: u64,
+        fits: impl FnOnce(u32, &[u8]) -> bool,
+    ) -> Option<Answered<T>> {
+        let id = transaction_id as u32;
         let (slot, generation) = (id as u16, (id >> 16) as u16);
         let entry = self.slots.get_mut(usize::from(slot))?;
         let pending = entry.pending.as_ref()?;
-        if entry.generation != generation || !fits(&pending.mad, response, mad) {
+        if entry.generation != generation || !fits(pending.node, &pending.mad) {
             return None;
         }
         let pending = entry.pending.take()?;
@@ -269,9 +289,10 @@ impl<T: Copy> Transactions<T> {
         pending.timeout_ns = next_ns;
         pending.expires = Tick(now.0.saturating_add(next_ns));
         let (expires, attempt, mad) = (pending.expires, pending.attempt, pending.mad.clone());
+        let (node, tag) = (pending.node, pending.tag);
         let generation = entry.generation;
         self.arm(expires, slot, generation, attempt);
-        Some(Expired::Again(mad))
+        Some(Expired::Again { node, tag, mad })
     }
 
     /// When [`Self::expire`] has something to say next.

@@ -105,7 +105,7 @@ fn timeouts_double_and_end() {
     let attempts = loop {
         let now = transactions.deadline().unwrap();
         match transactions.expire(now).unwrap() {
-            Expired::Again(_) => sent_at.push(now.0 / MS),
+            Expired::Again { .. } => sent_at.push(now.0 / MS),
             Expired::GivenUp { attempts, .. } => {
                 assert!(now.0 <= budget().patience_ns);
                 break attempts;
@@ -139,7 +139,10 @@ fn an_answer_to_a_repeated_request_is_not_sampled() {
     let mut transactions = Transactions::new(budget());
     let mad = begin(&mut transactions, 0);
     let now = transactions.deadline().unwrap();
-    assert!(matches!(transactions.expire(now), Some(Expired::Again(_))));
+    assert!(matches!(
+        transactions.expire(now),
+        Some(Expired::Again { .. })
+    ));
     let answered = take(&mut transactions, now.0 + MS, &answer_to(&mad, |_| {})).unwrap();
     assert_eq!(answered.round_trip_ns, None);
     assert_eq!(transactions.overall().smoothed_ns(), None);

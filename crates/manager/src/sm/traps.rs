@@ -1,12 +1,11 @@
-//! What others send unasked: traps, and questions about the manager itself.
+//! What devices send unasked: traps.
 
 use weft_fabric::Tick;
 use weft_wire::Layout;
-use weft_wire::enums::SmState;
 use weft_wire::header::{class, method, status};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
-use weft_wire::sm::{AttributeId, Notice, SmInfo, Trap};
+use weft_wire::sm::{AttributeId, Notice, Trap};
 use weft_wire::smp::{Smp, SmpView, respond};
 
 use super::Manager;
@@ -24,7 +23,11 @@ impl Manager {
             }
         };
         self.totals.traps += 1;
+        if !self.standing.may_sweep() {
+            return; // it is for the master
+        }
         self.repress(packet, view);
+        self.pass_on(now, &notice, view.header.transaction_id, view.payload);
         let trap = notice.trap();
         let what = match &trap {
             Some(trap) => Trap::name(trap.number()).map_or_else(
@@ -62,7 +65,7 @@ impl Manager {
     }
 
     /// Sends an answer the way that a datagram came.
-    fn reply_to(&mut self, packet: &Packet, mad: Vec<u8>) {
+    pub(super) fn reply_to(&mut self, packet: &Packet, mad: Vec<u8>) {
         let own = match packet.dlid {
             Lid::PERMISSIVE => Lid::PERMISSIVE,
             _ => self.plan.sm_lid(),
@@ -82,29 +85,5 @@ impl Manager {
     /// Grows with what the manager does.
     pub(super) fn act_count(&self) -> u32 {
         self.totals.sent as u32
-    }
-
-    /// Answers a question about the manager itself. Requests to hand over or to stop are refused:
-    /// this manager is alone.
-    pub(super) fn sm_info_asked(&mut self, now: Tick, packet: &Packet, view: &SmpView<'_>) {
-        let election = self.settings.election;
-        let own = self.nodes.first().and_then(|state| state.node.as_ref());
-        let info = SmInfo {
-            port_guid: own.map(|node| node.info.port_guid).unwrap_or_default(),
-            sm_key: 0,
-            act_count: self.act_count(),
-            elapsed_time: u32::try_from(now.0 / 1_000_000_000).unwrap_or(u32::MAX),
-            priority: election.priority.max(election.elevated_priority),
-            elevated_priority: election.elevated_priority,
-            initial_priority: election.priority,
-            sm_state_current: SmState::MASTER,
-        };
-        let code = match view.header.method {
-            method::GET => status::OK,
-            _ => status::UNSUPPORTED_METHOD_ATTRIB,
-        };
-        let mut mad = Vec::new();
-        respond(view, code, &info.to_bytes(), &mut mad);
-        self.reply_to(packet, mad);
     }
 }

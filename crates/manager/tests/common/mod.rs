@@ -23,6 +23,7 @@ pub(crate) struct World {
     pub(crate) events: Vec<Event>,
     pub(crate) persisted: Option<Vec<u8>>,
     pub(crate) published: u64,
+    pub(crate) notices: Vec<Vec<u8>>,
     pub(crate) replies: Vec<(u64, Result<weft_manager::Reply, weft_manager::CommandError>)>,
     /// Every datagram that the manager sent, where recording is on.
     pub(crate) sent: Option<Vec<Packet>>,
@@ -78,6 +79,7 @@ impl World {
             events: Vec::new(),
             persisted: None,
             published: 0,
+            notices: Vec::new(),
             replies: Vec::new(),
             sent: None,
             outstanding_max: 0,
@@ -133,7 +135,7 @@ impl World {
             Output::Publish(_) => self.published += 1,
             Output::Persist(bytes) => self.persisted = Some(bytes),
             Output::Event(event) => self.events.push(event),
-            Output::Notice(_) => {}
+            Output::Notice(bytes) => self.notices.push(bytes),
             Output::Reply { id, result } => self.replies.push((id, result)),
         }
     }

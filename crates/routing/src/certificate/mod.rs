@@ -16,14 +16,19 @@ mod dependency;
 mod diagnosis;
 mod finding;
 mod follow;
+mod multicast;
 mod tile;
 mod transition;
 mod view;
 
 use weft_fabric::{LinearTables, NodeId, PortGroupTables, Topology};
 
+use self::dependency::Dependencies;
 use self::diagnosis::Diagnosis;
 pub use self::finding::{Channel, Drop, Finding, Hop, Refusal};
+pub use self::multicast::{
+    MulticastCertificate, MulticastFinding, MulticastRefusal, certify_multicast, multicast_step,
+};
 pub use self::transition::{Transition, certify_transition};
 use self::view::View;
 
@@ -87,6 +92,18 @@ impl Certificate {
 /// # Errors
 /// [`Refusal`] with what is wrong.
 pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, Refusal> {
+    judge(topology, tables).map(|judged| judged.certificate)
+}
+
+/// What judging good tables has shown.
+struct Judged {
+    certificate: Certificate,
+    view: View,
+    /// Their dependencies, or more; without a cycle.
+    graph: Dependencies,
+}
+
+fn judge(topology: &Topology, tables: Tables<'_>) -> Result<Judged, Refusal> {
     let shared = View::shared_lids(topology);
     if !shared.is_empty() {
         return Err(Refusal::new(shared));
@@ -103,7 +120,11 @@ pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, R
         };
         return Err(Refusal::new(diagnosis.findings(&followed, Refusal::LIMIT)));
     }
-    Ok(summary(&view, followed.graph.count()))
+    Ok(Judged {
+        certificate: summary(&view, followed.graph.count()),
+        view,
+        graph: followed.graph,
+    })
 }
 
 fn summary(view: &View, dependencies: u64) -> Certificate {

@@ -13,7 +13,7 @@ use super::finding::Refusal;
 use super::follow::{follow, run};
 use super::tile::{Shown, Tile};
 use super::view::View;
-use super::{Certificate, Tables, certify};
+use super::{Certificate, Judged, Tables, judge};
 use crate::diff::{WritePlan, changed_blocks};
 
 /// How to get from old tables to new ones.
@@ -23,6 +23,8 @@ pub struct Transition {
     pub certificate: Certificate,
     /// What to write, and in which order.
     pub plan: WritePlan,
+    /// The tables between the two phases of the plan; none where nothing has to be drained.
+    pub middle: Option<LinearTables>,
 }
 
 /// Certifies new tables and every mixture with the old ones on the way to them.
@@ -38,9 +40,8 @@ pub fn certify_transition(
     old: Tables<'_>,
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
-    let certificate = certify(topology, new)?;
-    let view = View::new(topology);
-    let drained = to_drain(&view, old.linear, new.linear);
+    let judged = judge(topology, new)?;
+    let drained = to_drain(&judged, old.linear, new.linear);
     let (middle, entries) = without(old.linear, new.linear, &drained);
     let mut phases = Vec::new();
     if entries > 0 {
@@ -53,11 +54,16 @@ pub fn certify_transition(
         drained: entries,
         pause_adaptive: old.groups != new.groups,
     };
-    Ok(Transition { certificate, plan })
+    Ok(Transition {
+        certificate: judged.certificate,
+        plan,
+        middle: (entries > 0).then_some(middle),
+    })
 }
 
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones.
-fn to_drain(view: &View, old: &LinearTables, new: &LinearTables) -> BTreeSet<u32> {
+fn to_drain(judged: &Judged, old: &LinearTables, new: &LinearTables) -> BTreeSet<u32> {
+    let view = &judged.view;
     let groups = PortGroupTables::default();
     let tables = |linear| Tables {
         linear,
@@ -67,7 +73,9 @@ fn to_drain(view: &View, old: &LinearTables, new: &LinearTables) -> BTreeSet<u32
     let followed = follow(view, &both);
     let looping = followed.looping.iter().filter_map(|class| class.lid);
     let mut drained: BTreeSet<u32> = looping.collect();
-    if followed.cyclic.is_empty() && drained.is_empty() {
+    // Drained LIDs take new entries only.
+    let mixed = followed.graph.merge(&judged.graph);
+    if followed.cyclic.is_empty() && mixed.cyclic(view).is_empty() {
         return drained;
     }
     let classes = fine(view, &coarse(view));

@@ -211,7 +211,7 @@ impl View {
 }
 
 /// The far end of a cable that is up at both ends.
-fn far_end(topology: &Topology, at: PortRef) -> Option<PortRef> {
+pub(super) fn far_end(topology: &Topology, at: PortRef) -> Option<PortRef> {
     let near = topology.port(at)?;
     let far = near.peer?;
     let down = |port: &weft_fabric::Port| port.info.port_state == PortState::DOWN;

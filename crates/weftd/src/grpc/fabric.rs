@@ -43,6 +43,9 @@ impl FabricService for Services {
         fabric.version = env!("CARGO_PKG_VERSION").to_owned();
         fabric.connected_to = self.connected_to.to_string();
         fabric.instance = self.hub.config().instance.clone();
+        let status = self.hub.status();
+        fabric.role = status.role.to_string();
+        fabric.master = status.master.map_or(0, |guid| guid.0);
         Ok(Response::new(fabric))
     }
 

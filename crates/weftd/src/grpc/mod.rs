@@ -24,6 +24,8 @@ use weft_api::v1::sweep_service_server::SweepServiceServer;
 use weft_api::v1::watch_service_server::WatchServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_fabric::Snapshot;
+use weft_fabric::enums::SmState;
+use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
 use crate::engine::Request;
@@ -47,6 +49,18 @@ pub(crate) struct Services {
 }
 
 impl Services {
+    /// Refuses what only a master can do.
+    fn must_be_master(&self) -> Result<(), Status> {
+        let status = self.hub.status();
+        match (status.role, status.master) {
+            (role @ (SmState::STANDBY | SmState::NOT_ACTIVE), Some(master)) => {
+                let error = CommandError::NotMaster { role, master };
+                Err(Status::failed_precondition(error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Asks the manager's thread.
     async fn ask(&self, request: Request) -> Result<(), Status> {
         let sent = self.engine.try_send(request);

@@ -33,6 +33,7 @@ impl PortService for Services {
         let (node, port) = weft_api::point_of(&id).ok_or_else(|| {
             Status::invalid_argument(format!("port.port: {} is beyond 255", id.port))
         })?;
+        self.must_be_master()?;
         validate(&self.hub.snapshot(), node, port, action).map_err(|error| status(&error))?;
         if !request.validate_only {
             let (done, answer) = oneshot::channel();
@@ -84,9 +85,9 @@ fn status(error: &CommandError) -> Status {
     match error {
         CommandError::NoNode { .. } => Status::not_found(text),
         CommandError::NoPort { .. } => Status::invalid_argument(text),
-        CommandError::OwnLink { .. } | CommandError::Refused { .. } => {
-            Status::failed_precondition(text)
-        }
+        CommandError::OwnLink { .. }
+        | CommandError::Refused { .. }
+        | CommandError::NotMaster { .. } => Status::failed_precondition(text),
         CommandError::NoAnswer { .. } => Status::deadline_exceeded(text),
         CommandError::Busy { .. } => Status::resource_exhausted(text),
         CommandError::SweepFailed { .. } => Status::aborted(text),

@@ -16,6 +16,7 @@ impl SweepService for Services {
         &self,
         _: Request<v1::StartSweepRequest>,
     ) -> Result<Response<v1::StartSweepResponse>, Status> {
+        self.must_be_master()?;
         let (told, answer) = oneshot::channel();
         self.ask(engine::Request::Sweep(told)).await?;
         let number = answer.await.map_err(|_| stopping())?;

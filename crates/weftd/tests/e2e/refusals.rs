@@ -31,7 +31,12 @@ fn what_cannot_be_run_is_told() {
     let (empty, text_file, bad) = (path("empty.xml"), path("text"), path("bad.xml"));
     let state = format!("{}/below", text_file);
     let cases: Vec<(i32, Vec<&str>, &str)> = vec![
-        (2, vec![], "--emulate <FABRIC>"),
+        (2, vec!["--hfi", "hfi1_0:0"], "wanted DEVICE:PORT"),
+        (
+            2,
+            vec!["--hfi", "hfi1_0:1", "--emulate", "one-switch:2"],
+            "cannot be used with",
+        ),
         (
             2,
             vec!["--emulate", "one-switch:2", "--connect", "unix:/x"],
@@ -143,6 +148,26 @@ fn a_fabric_that_is_not_there_is_told() {
         assert_eq!(code, Some(4), "{address}: {said}");
         assert!(said.contains(expected), "{address}: {said}");
     }
+}
+
+#[test]
+fn an_hfi_that_is_not_there_is_told() {
+    let stock = crate::harness::stock_config();
+    let dir = tempfile::tempdir().unwrap();
+    let args = [
+        "--hfi",
+        "nosuch:1",
+        "--config",
+        stock.to_str().unwrap(),
+        "--state-dir",
+        dir.path().to_str().unwrap(),
+    ];
+    let all: Vec<&str> = args.iter().chain(&FREE).copied().collect();
+    let (code, said) = weftd(&all);
+    assert_eq!(code, Some(4), "{said}");
+    // Without the library the message names its package instead.
+    let told = said.contains("no such HFI port") || said.contains("libibumad3");
+    assert!(told, "{said}");
 }
 
 #[test]

@@ -4,6 +4,21 @@ use crate::id::PortNum;
 use crate::layout::layout;
 use crate::pm::select::PortMask;
 
+/// What a resolution of LocalLinkIntegrityErrors other than 0 is short of its shift
+/// (`RES_ADDER_LLI`).
+pub const LOCAL_LINK_INTEGRITY_SHIFT: u32 = 8;
+/// What a resolution of LinkErrorRecovery other than 0 is short of its shift (`RES_ADDER_LER`).
+pub const LINK_ERROR_RECOVERY_SHIFT: u32 = 2;
+
+/// By how many bits a resolution of 4 bits shifts its counter to the right in the error summary:
+/// 0 not at all, any other value by itself and `more`.
+pub fn resolution_shift(resolution: u8, more: u32) -> u32 {
+    match resolution & 0xF {
+        0 => 0,
+        value => u32::from(value) + more,
+    }
+}
+
 layout! {
     /// Asks for the data counters of ports, and heads the answer (`STL_DATA_PORT_COUNTERS_REQ`).
     pub struct DataPortCountersHeader: 40, "STL_DATA_PORT_COUNTERS_REQ" {
@@ -11,9 +26,9 @@ layout! {
         port_select_mask: PortMask = block @ 0, "PortSelectMask";
         /// Virtual lanes to tell apart, one bit each.
         vl_select_mask: u32 = u32 @ 32, "VLSelectMask";
-        /// Units of 2^value of this counter in the error summary.
+        /// Unit of this counter in the error summary, see [`resolution_shift`].
         local_link_integrity_resolution: u8 = u32 @ 36 [7:4], "res.s.LocalLinkIntegrityResolution";
-        /// Units of 2^value of this counter in the error summary.
+        /// Unit of this counter in the error summary, see [`resolution_shift`].
         link_error_recovery_resolution: u8 = u32 @ 36 [3:0], "res.s.LinkErrorRecoveryResolution";
     }
 }

@@ -1,15 +1,18 @@
 //! Performance management of a node (class 0x04): counters and error information. The payload
 //! starts right after the common header.
 
+pub mod counter;
 pub mod counters;
 pub mod entries;
 pub mod error_info;
 pub mod port_status;
 pub mod select;
 
+pub use counter::{Counter, VlCounter};
 pub use counters::{
     DataPortCounters, DataPortCountersHeader, ErrorPortCounters, ErrorPortCountersHeader,
-    VlDataCounters, VlErrorCounters,
+    LINK_ERROR_RECOVERY_SHIFT, LOCAL_LINK_INTEGRITY_SHIFT, VlDataCounters, VlErrorCounters,
+    resolution_shift,
 };
 pub use entries::{Entries, Entry};
 pub use error_info::{ErrorInfoHeader, ErrorInfoSelectMask, PortErrorInfo};

@@ -346,6 +346,7 @@ impl Sa {
             .mlids
             .assign(&self.settings.multicast, &group.mgid, group.pkey);
         group.mlid = mlid.ok_or(Refusal::NO_RESOURCES)?;
+        self.groups.news.push((true, group.mgid));
         self.groups.all.insert(group.mgid, group);
         Ok(())
     }

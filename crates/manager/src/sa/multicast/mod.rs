@@ -40,6 +40,8 @@ pub(crate) struct Groups {
     mlids: Mlids,
     /// When the subnet manager is told of changes.
     due: Option<Tick>,
+    /// Groups that came (true) or went, of which subscribers are told.
+    pub(crate) news: Vec<(bool, Gid)>,
     /// GIDs that were given to groups which had none.
     named: u64,
 }
@@ -63,6 +65,7 @@ impl Groups {
             .is_some_and(|group| !group.permanent && !group.is_kept());
         if unkept && let Some(group) = self.all.remove(gid) {
             self.mlids.release(group.mlid);
+            self.news.push((false, *gid));
         }
     }
 }
@@ -83,7 +86,7 @@ impl Sa {
                 }
             }
         }
-        self.groups.touch(Tick(0));
+        self.groups.touch(self.now);
     }
 
     fn configured_group(

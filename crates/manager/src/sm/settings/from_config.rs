@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
-use weft_config::sm::{LidStrategy, RoutingAlgorithm, SpeedRequirement, WidthRequirement};
+use weft_config::sm::{
+    LidStrategy, RootSelection, RoutingAlgorithm, SpeedRequirement, WidthRequirement,
+};
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics, ResolvedVirtualFabric, VfError};
 use weft_fabric::Lid;
-use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
+use weft_routing::{
+    AdaptiveAlgorithm, AdaptiveSettings, EngineKind, MulticastSettings, RootChoice,
+};
 use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
@@ -64,9 +68,12 @@ impl Settings {
                 sm_key: sm.sm_key,
                 priority: sm.election.priority.min(15),
                 elevated_priority: sm.election.elevated_priority.min(15),
+                ping_interval: sm.master_ping_interval,
+                ping_max_fail: sm.master_ping_max_fail,
             },
             lids: lids(instance)?,
             routing: routing(instance, &groups)?,
+            multicast: multicast(instance),
             traffic: traffic(instance),
             sweeps: SweepSettings {
                 interval: sm.sweep_interval,
@@ -141,6 +148,20 @@ fn routing(
             threshold: adaptive.threshold,
         }),
     })
+}
+
+fn multicast(instance: &Instance) -> MulticastSettings {
+    let multicast = &instance.sm.multicast;
+    MulticastSettings {
+        root: match multicast.root_selection_algorithm {
+            RootSelection::LeastTotalCost => RootChoice::LeastTotalCost,
+            RootSelection::LeastWorstCaseCost => RootChoice::LeastWorstCaseCost,
+            RootSelection::SmNeighbor => RootChoice::ManagerNeighbor,
+        },
+        min_improvement: multicast.min_cost_improvement.0,
+        pruning: multicast.enable_pruning,
+        rows_max: multicast.mlid_table_cap,
+    }
 }
 
 fn traffic(instance: &Instance) -> TrafficSettings {

@@ -6,7 +6,7 @@ pub mod members;
 use std::time::Duration;
 
 use weft_fabric::{Lid, Lmc, Sl};
-use weft_routing::{AdaptiveSettings, EngineKind};
+use weft_routing::{AdaptiveSettings, EngineKind, MulticastSettings};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use from_config::SettingsError;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub lids: LidSettings,
     /// Routes.
     pub routing: RoutingSettings,
+    /// Multicast trees (`<Multicast>`).
+    pub multicast: MulticastSettings,
     /// Queues and timers of the data path.
     pub traffic: TrafficSettings,
     /// When to sweep.
@@ -48,14 +50,19 @@ pub struct Settings {
 }
 
 /// What SMInfo says of this manager.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Election {
     /// Key that the subnet managers of one fabric share (`<SmKey>`).
     pub sm_key: u64,
     /// 0 to 15 (`<Priority>`).
     pub priority: u8,
-    /// Priority once it is master, 0 to 15 (`<ElevatedPriority>`).
+    /// Priority once it is master and has met another manager, 0 to 15 (`<ElevatedPriority>`).
     pub elevated_priority: u8,
+    /// How often a standby asks the master whether it lives (`<MasterPingInterval>`).
+    pub ping_interval: Duration,
+    /// After how many questions in a row without a good answer the master counts as dead, at least
+    /// 1 (`<MasterPingMaxFail>`).
+    pub ping_max_fail: u32,
 }
 
 /// How LIDs are given.
@@ -222,6 +229,18 @@ pub struct Level {
 /// Key of the management partition.
 pub const MANAGEMENT_KEY: u16 = 0x7FFF;
 
+impl Default for Election {
+    fn default() -> Self {
+        Self {
+            sm_key: 0,
+            priority: 0,
+            elevated_priority: 0,
+            ping_interval: Duration::from_secs(5),
+            ping_max_fail: 3,
+        }
+    }
+}
+
 impl Default for FatTree {
     fn default() -> Self {
         Self {
@@ -274,6 +293,7 @@ impl Default for Settings {
                 spine_first: true,
                 ..RoutingSettings::default()
             },
+            multicast: MulticastSettings::default(),
             traffic: TrafficSettings {
                 switch_lifetime: 13,
                 hoq_life: 11,

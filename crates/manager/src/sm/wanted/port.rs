@@ -38,6 +38,8 @@ pub(crate) struct Context<'a> {
     pub neighbour: Option<&'a PortInfo>,
     /// The neighbour is an HFI that may not manage.
     pub faces_guest: bool,
+    /// An external port checks the P_Keys of what its HFI sends and receives.
+    pub enforces: bool,
     pub policy: &'a LinkPolicy,
 }
 
@@ -46,7 +48,10 @@ pub(crate) fn wanted(held: &PortInfo, context: &Context<'_>) -> PortInfo {
     let mut info = *held;
     info.lid = context.lid;
     info.lmc = context.lmc;
-    if context.place != Place::External {
+    if context.place == Place::External {
+        info.partition_enforcement_inbound = context.enforces;
+        info.partition_enforcement_outbound = context.enforces;
+    } else {
         set_end_port(&mut info, context);
     }
     if let Some(neighbour) = context.neighbour {
@@ -150,6 +155,8 @@ settings_of_a_port!(
     link_init_reason,
     vl15_credit_rate,
     link_width_downgrade_enabled,
+    partition_enforcement_inbound,
+    partition_enforcement_outbound,
 );
 
 /// What is sent to a port so that it holds `wanted`: states, speeds and widths are left as they

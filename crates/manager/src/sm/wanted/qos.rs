@@ -62,6 +62,12 @@ impl Qos {
         Sc(channel + u8::from(channel >= MANAGEMENT))
     }
 
+    /// The lane of a level's packets.
+    pub(crate) fn lane(&self, sl: Sl) -> Vl {
+        let place = self.levels.iter().position(|level| level.sl == sl);
+        place.map_or(Vl(MANAGEMENT), |place| Vl(place.min(LANES_MAX - 1) as u8))
+    }
+
     pub(crate) fn sl_to_sc(&self) -> SlScMap {
         SlScMap::from_fn(|sl: Sl| {
             let place = self.levels.iter().position(|level| level.sl == sl);

@@ -1,0 +1,216 @@
+//! The managers as processes.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use super::fabric::Fabric;
+use crate::Failure;
+
+const VENDOR: &str = "/usr/lib/opa-fm/runtime/sm";
+const VENDOR_CONTROL: &str = "/usr/sbin/opafmcmd";
+const STOCK: &str = "/etc/opa-fm/opafm.xml";
+/// How long a program may take to say where its API is.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Hosts up to which a tree of 48-port switches has two tiers.
+const TWO_TIERS_MAX: u64 = 1_152;
+
+/// Whose manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// opa-fm's `sm`.
+    Vendor,
+    /// `weftd`.
+    Weft,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vendor => "opa-fm",
+            Self::Weft => "weftd",
+        })
+    }
+}
+
+/// Where the programs are: beside this one.
+pub(super) struct Programs {
+    weftd: PathBuf,
+    weft: PathBuf,
+    preload: PathBuf,
+}
+
+impl Programs {
+    /// Looks for what these managers need.
+    pub(super) fn find(kinds: &[Kind]) -> Result<Self, Failure> {
+        let this = std::env::current_exe().map_err(Failure::io("this program"))?;
+        let dir = this.parent().unwrap_or(Path::new("."));
+        let programs = Self {
+            weftd: dir.join("weftd"),
+            weft: dir.join("weft"),
+            preload: dir.join("libweft_umad.so"),
+        };
+        let mut needed = vec![Path::new(STOCK)];
+        for kind in kinds {
+            needed.extend(match kind {
+                Kind::Vendor => [Path::new(VENDOR), &programs.preload],
+                Kind::Weft => [programs.weftd.as_path(), &programs.weft],
+            });
+        }
+        for file in needed {
+            fs::metadata(file).map_err(Failure::io(file.display().to_string()))?;
+        }
+        Ok(programs)
+    }
+}
+
+/// A running manager; killed when dropped.
+pub(super) struct Manager {
+    process: Child,
+    /// What asks it for a sweep.
+    sweep: Vec<String>,
+}
+
+impl Manager {
+    /// Starts one on a fabric.
+    pub(super) fn start(programs: &Programs, kind: Kind, fabric: &Fabric) -> Result<Self, Failure> {
+        let config = fabric.dir().join("opafm.xml");
+        fs::write(&config, config_for(fabric)?).map_err(Failure::io("opafm.xml"))?;
+        match kind {
+            Kind::Vendor => start_vendor(programs, fabric, &config),
+            Kind::Weft => start_weft(programs, fabric, &config),
+        }
+    }
+
+    /// Asks for a sweep of the unchanged fabric.
+    pub(super) fn sweep(&self) -> Result<(), Failure> {
+        let [program, words @ ..] = self.sweep.as_slice() else {
+            return Ok(());
+        };
+        let asked = Command::new(program)
+            .args(words)
+            .stdout(Stdio::null())
+            .status();
+        let status = asked.map_err(Failure::io(program.clone()))?;
+        let refused = || std::io::Error::other(format!("ended with {status}"));
+        match status.success() {
+            true => Ok(()),
+            false => Err(Failure::io(self.sweep.join(" "))(refused())),
+        }
+    }
+
+    /// Most memory that it has had, MiB.
+    pub(super) fn peak_mib(&self) -> u64 {
+        crate::memory::peak_mib(&self.process.id().to_string())
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The stock file, with the tree that the fabric is, and without what is not compared: the
+/// performance manager.
+fn config_for(fabric: &Fabric) -> Result<String, Failure> {
+    let stock = fs::read_to_string(STOCK).map_err(Failure::io(STOCK))?;
+    let tiers = if fabric.hosts <= TWO_TIERS_MAX { 2 } else { 3 };
+    let log = fabric.dir().join("sm.log");
+    let pm = stock.find("<Pm>").unwrap_or(stock.len());
+    let (before, after) = stock.split_at(pm);
+    let text = before.to_owned() + &after.replacen("<Start>1</Start>", "<Start>0</Start>", 1);
+    let edits = [
+        (
+            "<RoutingAlgorithm>shortestpath</RoutingAlgorithm>",
+            "<RoutingAlgorithm>fattree</RoutingAlgorithm>".to_owned(),
+        ),
+        (
+            "<TierCount>3</TierCount>",
+            format!("<TierCount>{tiers}</TierCount>"),
+        ),
+        (
+            "<SubnetSize>9216</SubnetSize>",
+            "<SubnetSize>32768</SubnetSize>".to_owned(),
+        ),
+        (
+            "<!-- <LogFile>/var/log/fm.log</LogFile> -->",
+            format!("<LogFile>{}</LogFile>", log.display()),
+        ),
+    ];
+    edits.into_iter().try_fold(text, |text, (from, to)| {
+        if text.contains(from) {
+            Ok(text.replacen(from, &to, 1))
+        } else {
+            let why = std::io::Error::other(format!("no {from} in it"));
+            Err(Failure::io(STOCK)(why))
+        }
+    })
+}
+
+fn start_vendor(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Manager, Failure> {
+    let process = Command::new(VENDOR)
+        .args(["-e", "sm_0", "-X"])
+        .arg(config)
+        .env("LD_PRELOAD", &programs.preload)
+        .env("WEFT_EMULATOR", fabric.address().to_string())
+        .env("OMP_NUM_THREADS", "1")
+        .current_dir(fabric.dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    Ok(Manager {
+        process: process.map_err(Failure::io(VENDOR))?,
+        sweep: [VENDOR_CONTROL, "smForceSweep"].map(str::to_owned).to_vec(),
+    })
+}
+
+fn start_weft(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Manager, Failure> {
+    let addresses = fabric.dir().join("addresses");
+    let process = Command::new(&programs.weftd)
+        .arg("--config")
+        .arg(config)
+        .args(["--connect", &fabric.address().to_string()])
+        .args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
+        .arg("--state-dir")
+        .arg(fabric.dir())
+        .arg("--address-file")
+        .arg(&addresses)
+        .current_dir(fabric.dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let process = process.map_err(Failure::io("weftd"))?;
+    let mut manager = Manager {
+        process,
+        sweep: Vec::new(),
+    };
+    let api = api_address(&addresses)?;
+    let weft = programs.weft.display().to_string();
+    manager.sweep = vec![weft, "--address".to_owned(), api, "sweep".to_owned()];
+    Ok(manager)
+}
+
+/// Waits for the daemon's file of addresses.
+fn api_address(file: &Path) -> Result<String, Failure> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("api "));
+        if let Some(address) = line {
+            return Ok(address.to_owned());
+        }
+        sleep(Duration::from_millis(5));
+    }
+    let why = std::io::Error::other("weftd does not say where its API is");
+    Err(Failure::io(file.display().to_string())(why))
+}

@@ -1,0 +1,243 @@
+//! The last images, and those that clients hold.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_fabric::Tick;
+
+use super::image::Image;
+
+/// Holders of one image.
+const HOLDERS_MAX: u8 = 64;
+
+/// An image that clients hold.
+#[derive(Debug)]
+struct Frame {
+    image: Arc<Image>,
+    /// One bit a holder.
+    holders: u64,
+    /// Where to look for the next free bit: a bit just given back is not handed out again at once.
+    next: u8,
+    used: Tick,
+}
+
+/// Why an image cannot be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// All places are taken.
+    #[error("{0} images are held already")]
+    Frames(usize),
+    /// Too many clients hold this image.
+    #[error("{HOLDERS_MAX} clients hold this image already")]
+    Holders,
+}
+
+/// Which image a client means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The latest, or so many before.
+    Latest {
+        /// 0 or negative.
+        offset: i64,
+    },
+    /// The one that covers this second since 1970.
+    At(u64),
+    /// The one of a sweep, or so many after.
+    Sweep {
+        /// The sweep's number.
+        number: u64,
+        /// Negative before.
+        offset: i64,
+    },
+    /// One that the client holds, or the one of so many sweeps after.
+    Held {
+        /// The sweep's number.
+        number: u64,
+        /// The holder's bit.
+        holder: u8,
+        /// Negative before.
+        offset: i64,
+    },
+}
+
+/// The images of the last sweeps, a bounded number, and those that clients hold longer.
+#[derive(Debug)]
+pub(crate) struct History {
+    images: VecDeque<Arc<Image>>,
+    images_max: usize,
+    frames: Vec<Frame>,
+    frames_max: usize,
+    lease: Duration,
+}
+
+impl History {
+    pub(crate) fn new(images: u32, frames: u32, lease: Duration) -> Self {
+        let mut history = Self {
+            images: VecDeque::new(),
+            images_max: 0,
+            frames: Vec::new(),
+            frames_max: 0,
+            lease,
+        };
+        history.resize(images, frames, lease);
+        history
+    }
+
+    /// Changes the bounds; the oldest images go.
+    pub(crate) fn resize(&mut self, images: u32, frames: u32, lease: Duration) {
+        self.images_max = images.max(2) as usize;
+        self.frames_max = frames.max(1) as usize;
+        self.lease = lease;
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        let surplus = self.images.len().saturating_sub(self.images_max);
+        self.images.drain(..surplus);
+    }
+
+    /// Adds the image of the latest sweep; the oldest goes when there are too many.
+    pub(crate) fn push(&mut self, image: Arc<Image>) {
+        self.images.push_back(image);
+        self.trim();
+    }
+
+    /// The image of the latest sweep.
+    pub(crate) fn latest(&self) -> Option<&Arc<Image>> {
+        self.images.back()
+    }
+
+    /// Finds an image. Finding one that is held is a use of it.
+    pub(crate) fn find(&mut self, now: Tick, which: Which) -> Option<Arc<Image>> {
+        match which {
+            Which::Latest { offset } => {
+                let latest = self.latest()?.number;
+                self.sweep(latest.checked_add_signed(offset)?)
+            }
+            Which::At(unix) => {
+                let covers = |image: &&Arc<Image>| {
+                    let span = image.unix_time..image.unix_time + u64::from(image.interval_s);
+                    span.contains(&unix)
+                };
+                self.images.iter().rev().find(covers).cloned()
+            }
+            Which::Sweep { number, offset } => self.sweep(number.checked_add_signed(offset)?),
+            Which::Held {
+                number,
+                holder,
+                offset,
+            } => {
+                let image = self.held(now, number, holder)?;
+                match offset {
+                    0 => Some(image),
+                    offset => self.sweep(number.checked_add_signed(offset)?),
+                }
+            }
+        }
+    }
+
+    fn sweep(&self, number: u64) -> Option<Arc<Image>> {
+        let first = self.images.front()?.number;
+        let place = usize::try_from(number.checked_sub(first)?).ok()?;
+        // Numbers go up by one with each image.
+        self.images.get(place).cloned()
+    }
+
+    fn held(&mut self, now: Tick, number: u64, holder: u8) -> Option<Arc<Image>> {
+        self.expire(now);
+        let bit = 1u64.checked_shl(u32::from(holder))?;
+        let mut frames = self.frames.iter_mut();
+        let frame =
+            frames.find(|frame| frame.image.number == number && frame.holders & bit != 0)?;
+        frame.used = now;
+        Some(Arc::clone(&frame.image))
+    }
+
+    /// Lets go of images that nobody has used for the time of a lease.
+    fn expire(&mut self, now: Tick) {
+        let lease = self.lease;
+        self.frames
+            .retain(|frame| frame.holders != 0 && now.since(frame.used) <= lease);
+    }
+
+    /// Holds an image; gives the holder's bit.
+    ///
+    /// # Errors
+    /// [`Refused`] when too many images, or this one too often, are held.
+    pub(crate) fn freeze(&mut self, now: Tick, image: &Arc<Image>) -> Result<u8, Refused> {
+        self.expire(now);
+        let mut frames = self.frames.iter_mut();
+        if let Some(frame) = frames.find(|frame| frame.image.number == image.number) {
+            let holder = (0..HOLDERS_MAX)
+                .map(|step| (frame.next + step) % HOLDERS_MAX)
+                .find(|holder| frame.holders & 1 << holder == 0)
+                .ok_or(Refused::Holders)?;
+            frame.holders |= 1 << holder;
+            frame.next = (holder + 1) % HOLDERS_MAX;
+            frame.used = now;
+            return Ok(holder);
+        }
+        if self.frames.len() >= self.frames_max {
+            return Err(Refused::Frames(self.frames_max));
+        }
+        self.frames.push(Frame {
+            image: Arc::clone(image),
+            holders: 1,
+            next: 1,
+            used: now,
+        });
+        Ok(0)
+    }
+
+    /// Lets go of an image; says whether it was held.
+    pub(crate) fn release(&mut self, now: Tick, number: u64, holder: u8) -> Option<Arc<Image>> {
+        let image = self.held(now, number, holder)?;
+        for frame in &mut self.frames {
+            if frame.image.number == number {
+                frame.holders &= !(1 << holder);
+            }
+        }
+        self.expire(now);
+        Some(image)
+    }
+
+    /// Holds an image in place of another; gives the holder's bit.
+    ///
+    /// # Errors
+    /// [`Refused`] when there is no room; the other is still held then.
+    pub(crate) fn exchange(
+        &mut self,
+        now: Tick,
+        number: u64,
+        holder: u8,
+        image: &Arc<Image>,
+    ) -> Result<u8, Refused> {
+        let mut frames = self.frames.iter();
+        let alone =
+            frames.any(|frame| frame.image.number == number && frame.holders == 1u64 << holder);
+        match self.freeze(now, image) {
+            Err(Refused::Frames(_)) if alone => {
+                // The place that is given up is the one that was missing.
+                self.release(now, number, holder);
+                self.freeze(now, image)
+            }
+            Ok(new) => {
+                self.release(now, number, holder);
+                Ok(new)
+            }
+            refused => refused,
+        }
+    }
+
+    /// Bytes of memory that all images use.
+    pub(crate) fn bytes(&self) -> u64 {
+        let frames = self.frames.iter().map(|frame| &frame.image);
+        let shared = frames.filter(|image| self.sweep(image.number).is_none());
+        self.images
+            .iter()
+            .chain(shared)
+            .map(|image| image.bytes())
+            .sum()
+    }
+}

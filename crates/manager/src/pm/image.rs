@@ -1,0 +1,291 @@
+//! What one sweep read, for any number of readers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_fabric::{Lid, PortNum, Vl};
+use weft_wire::pm::{Counter, PortErrorInfo, VlCounter};
+
+use super::categories::Weights;
+use super::counters::{
+    Counters, LaneCounters, PortDelta, clear, clear_lane, lane_delta, port_delta,
+};
+use super::roster::Roster;
+
+/// The counters as devices gave them, by place in a [`Roster`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sample {
+    /// Of each port.
+    pub(crate) counters: Vec<Counters>,
+    /// Of each port's lanes, as many for each port as the roster has lanes.
+    pub(crate) lanes: Vec<LaneCounters>,
+    /// Quality of each link: 5 excellent to 1 bad, 0 down.
+    pub(crate) quality: Vec<u8>,
+    /// What the manager set to zero after it was read, as a `CounterSelectMask_t`.
+    pub(crate) cleared: Vec<u32>,
+    /// There has been a reading; without one the counters mean nothing.
+    pub(crate) known: Vec<bool>,
+}
+
+/// Quality of a link without errors, and of one that nobody asked about.
+pub(crate) const QUALITY_EXCELLENT: u8 = 5;
+
+impl Sample {
+    /// What devices hold as far as is known before a sweep: the readings of the last one, less what
+    /// was set to zero after it.
+    pub(crate) fn before(roster: &Roster, older: Option<&Before>) -> Self {
+        let (ports, lanes) = (roster.ports.len(), roster.lanes.len());
+        let Some(older) = older else {
+            return Self::empty(ports, lanes);
+        };
+        let mut sample = match &older.places {
+            None => (*older.sample).clone(),
+            Some(places) => {
+                let mut sample = Self::empty(ports, lanes);
+                for (place, from) in places.iter().enumerate() {
+                    sample.copy(place, &older.sample, *from as usize, lanes);
+                }
+                sample
+            }
+        };
+        for place in 0..ports {
+            let select = std::mem::take(&mut sample.cleared[place]);
+            if select != 0 {
+                sample.zero(place, select, lanes);
+            }
+        }
+        sample
+    }
+
+    /// Sets to zero what `select` names.
+    fn zero(&mut self, place: usize, select: u32, lanes: usize) {
+        clear(&mut self.counters[place], select);
+        for lane in &mut self.lanes[place * lanes..(place + 1) * lanes] {
+            clear_lane(lane, select);
+        }
+    }
+
+    fn empty(ports: usize, lanes: usize) -> Self {
+        Self {
+            counters: vec![[0; Counter::COUNT]; ports],
+            lanes: vec![[0; VlCounter::COUNT]; ports * lanes],
+            quality: vec![QUALITY_EXCELLENT; ports],
+            cleared: vec![0; ports],
+            known: vec![false; ports],
+        }
+    }
+
+    /// Takes over a port that has been in an older sample; what was not there stays unknown.
+    fn copy(&mut self, place: usize, older: &Self, from: usize, lanes: usize) {
+        let Some(counters) = older.counters.get(from) else {
+            return;
+        };
+        self.counters[place] = *counters;
+        self.quality[place] = older.quality[from];
+        self.cleared[place] = older.cleared[from];
+        self.known[place] = older.known[from];
+        let from = older.lanes.get(from * lanes..(from + 1) * lanes);
+        let to = self.lanes.get_mut(place * lanes..(place + 1) * lanes);
+        if let (Some(from), Some(to)) = (from, to) {
+            to.copy_from_slice(from);
+        }
+    }
+}
+
+/// What came of reading a port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// It was read.
+    #[default]
+    Done,
+    /// It was not asked.
+    Skipped,
+    /// It did not answer, or not with its counters.
+    Failed,
+    /// It was read, but counters that should have been set to zero were not.
+    ClearFailed,
+}
+
+/// The sample before, and where each port was in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Before {
+    pub(crate) sample: Arc<Sample>,
+    /// None when every port was where it is now.
+    pub(crate) places: Option<Arc<[u32]>>,
+}
+
+impl Before {
+    /// Whether a port, by its place now, had been read.
+    pub(crate) fn knows(&self, place: usize) -> bool {
+        self.place(place).is_some()
+    }
+
+    /// Place of a port in the sample, none when nothing was known of it.
+    fn place(&self, place: usize) -> Option<usize> {
+        let from = match &self.places {
+            None => place,
+            Some(places) => usize::try_from(*places.get(place)?).ok()?,
+        };
+        let known = self.sample.known.get(from).copied().unwrap_or_default();
+        known.then_some(from)
+    }
+}
+
+/// How a sweep went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Agents that did not answer, or not to everything.
+    pub failed_nodes: u32,
+    /// Ports without a reading for that.
+    pub failed_ports: u32,
+    /// Agents that were not asked.
+    pub skipped_nodes: u32,
+    /// Ports of them.
+    pub skipped_ports: u32,
+    /// Ports whose counters somebody else set to zero.
+    pub cleared_ports: u32,
+}
+
+/// What one sweep read. Immutable: readers may hold it for as long as they like.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// Number of its sweep, from 1.
+    pub number: u64,
+    /// Seconds since 1970 at the sweep's start, 0 where no clock was given.
+    pub unix_time: u64,
+    /// Microseconds that the sweep took.
+    pub duration_us: u64,
+    /// Seconds that its counts cover.
+    pub interval_s: u32,
+    /// How the sweep went.
+    pub totals: Totals,
+    /// The ports.
+    pub roster: Arc<Roster>,
+    pub(crate) sample: Arc<Sample>,
+    pub(crate) before: Option<Before>,
+    pub(crate) readings: Vec<Reading>,
+    /// Ports whose counters somebody else set to zero.
+    pub(crate) unexpected: Vec<bool>,
+    pub(crate) error_info: BTreeMap<u32, PortErrorInfo>,
+    pub(crate) weights: Weights,
+}
+
+/// What happened at a port in an image's interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delta {
+    /// By how much each counter went up.
+    pub counters: Counters,
+    /// The worse quality of the link at the two ends of the interval.
+    pub quality: u8,
+    /// Lanes that the link has lost.
+    pub lanes_down: u8,
+}
+
+impl Image {
+    /// What came of reading a port.
+    pub fn reading(&self, place: usize) -> Reading {
+        self.readings.get(place).copied().unwrap_or_default()
+    }
+
+    /// Whether somebody else set counters of a port to zero.
+    pub fn is_cleared_by_others(&self, place: usize) -> bool {
+        self.unexpected.get(place).copied().unwrap_or_default()
+    }
+
+    /// The counters of a port as the device had them; of a port that was not read, those of the
+    /// last reading.
+    pub fn counters(&self, place: usize) -> Counters {
+        let counters = self.sample.counters.get(place);
+        counters.copied().unwrap_or([0; Counter::COUNT])
+    }
+
+    /// The counters of a port's lanes as the device had them, in order.
+    pub fn lanes(&self, place: usize) -> impl Iterator<Item = (Vl, LaneCounters)> {
+        let count = self.roster.lanes.len();
+        let lanes = self.sample.lanes.get(place * count..(place + 1) * count);
+        let lanes = lanes.unwrap_or_default();
+        self.roster.lanes.iter().copied().zip(lanes.iter().copied())
+    }
+
+    /// Quality of a port's link: 5 excellent to 1 bad, 0 down.
+    pub fn quality(&self, place: usize) -> u8 {
+        let quality = self.sample.quality.get(place);
+        quality.copied().unwrap_or(QUALITY_EXCELLENT)
+    }
+
+    /// What the last errors of a port were about, where it said so.
+    pub fn error_info(&self, place: usize) -> Option<&PortErrorInfo> {
+        self.error_info.get(&u32::try_from(place).ok()?)
+    }
+
+    /// Place of a port in the sample before; none when nothing was known of it then.
+    fn place_before(&self, place: usize) -> Option<(&Sample, usize)> {
+        let before = self.before.as_ref()?;
+        Some((&*before.sample, before.place(place)?))
+    }
+
+    /// What a port counted since the image before: nothing when it was not there.
+    pub fn delta(&self, place: usize) -> Delta {
+        let quality = self.quality(place);
+        let (delta, before) = match self.place_before(place) {
+            Some((sample, from)) => (self.delta_from(place), sample.quality[from]),
+            None => (None, quality),
+        };
+        let port = self.roster.ports.get(place);
+        Delta {
+            counters: delta.map_or([0; Counter::COUNT], |delta| delta.counters),
+            quality: quality.min(before),
+            lanes_down: port.map_or(0, |port| port.lanes_down),
+        }
+    }
+
+    /// The same with what somebody else set to zero, none when there is nothing before.
+    pub(crate) fn delta_from(&self, place: usize) -> Option<PortDelta> {
+        let (sample, from) = self.place_before(place)?;
+        let after = self.sample.counters.get(place)?;
+        Some(port_delta(
+            &sample.counters[from],
+            after,
+            sample.cleared[from],
+        ))
+    }
+
+    /// What the lanes of a port counted since the image before, in order.
+    pub fn lane_deltas(&self, place: usize) -> impl Iterator<Item = (Vl, LaneCounters)> {
+        let count = self.roster.lanes.len();
+        let before = self.place_before(place).and_then(|(sample, from)| {
+            let lanes = sample.lanes.get(from * count..(from + 1) * count)?;
+            Some((lanes, sample.cleared[from]))
+        });
+        self.lanes(place)
+            .enumerate()
+            .map(move |(index, (vl, after))| {
+                let delta = match before {
+                    Some((lanes, cleared)) => lane_delta(&lanes[index], &after, cleared),
+                    None => [0; VlCounter::COUNT],
+                };
+                (vl, delta)
+            })
+    }
+
+    /// Place of a port by a LID of its agent.
+    pub fn find(&self, lid: Lid, number: PortNum) -> Option<usize> {
+        let member = self.roster.member_at(lid)?;
+        self.roster.port_of(member, number)
+    }
+}
+
+impl Image {
+    /// Bytes of memory that belong to this image alone.
+    pub(crate) fn bytes(&self) -> u64 {
+        let sample = &self.sample;
+        let bytes = size_of_val(&*sample.counters)
+            + size_of_val(&*sample.lanes)
+            + size_of_val(&*sample.quality)
+            + size_of_val(&*sample.cleared)
+            + size_of_val(&*sample.known)
+            + size_of_val(&*self.readings)
+            + size_of_val(&*self.unexpected);
+        bytes as u64
+    }
+}

@@ -1,0 +1,107 @@
+//! What goes into the performance manager and what comes out of it.
+
+use std::sync::Arc;
+
+use weft_fabric::{Guid, PortNum, Snapshot};
+use weft_wire::packet::Packet;
+use weft_wire::pm::PortErrorInfo;
+
+use super::image::Image;
+
+/// What the performance manager is told.
+#[derive(Debug, Clone)]
+pub enum PmInput {
+    /// The time has come that [`super::Pm::deadline`] named.
+    Tick,
+    /// It is so many seconds after 1970 now. Told at the start and whenever the clock was set.
+    WallClock {
+        /// Seconds since 1970.
+        unix_s: u64,
+    },
+    /// A new state of the fabric; this manager is the fabric's master.
+    Published(Arc<Snapshot>),
+    /// This manager is no longer the master: nothing is read any more, and queries are answered
+    /// with "unavailable" until the next [`PmInput::Published`].
+    StandBy,
+    /// A datagram arrived at the manager's port: an answer of an agent (class 0x04) or a query of
+    /// a client (class 0x32).
+    Received(Packet),
+}
+
+/// What the performance manager wants done, or tells.
+#[derive(Debug, Clone)]
+pub enum PmOutput {
+    /// Send a datagram from the manager's port.
+    Send(Packet),
+    /// A sweep is done; this is what it read, for all readers.
+    Image(Arc<Image>),
+    /// Something happened that people want to know.
+    Event(PmEvent),
+}
+
+/// One end of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortName {
+    /// GUID of the node.
+    pub node: Guid,
+    /// What people call it.
+    pub name: String,
+    /// The port.
+    pub port: PortNum,
+}
+
+/// Something that people want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PmEvent {
+    /// A sweep is done.
+    SweepEnded(PmReport),
+    /// An agent did not answer, or not with what it was asked for.
+    NodeFailed {
+        /// GUID of its node.
+        node: Guid,
+        /// What people call it.
+        name: String,
+        /// What it was asked.
+        request: &'static str,
+        /// Its status, none when it did not answer.
+        status: Option<u16>,
+    },
+    /// Somebody else set counters to zero.
+    ClearedByOthers(PortName),
+    /// A category of trouble went over its threshold.
+    ThresholdExceeded {
+        /// The port.
+        port: PortName,
+        /// The other end of its link.
+        neighbor: Option<PortName>,
+        /// Which category.
+        category: &'static str,
+        /// Its value in this sweep.
+        value: u32,
+        /// The threshold.
+        threshold: u32,
+        /// What the port's last errors were about, where it said so.
+        error_info: Option<Box<PortErrorInfo>>,
+    },
+}
+
+/// How a sweep went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PmReport {
+    /// Number of the sweep, from 1.
+    pub number: u64,
+    /// Nanoseconds that it took.
+    pub elapsed_ns: u64,
+    /// Datagrams sent, retries included.
+    pub sent: u64,
+    /// Datagrams sent again.
+    pub retries: u64,
+    /// Ports that were read.
+    pub ports: u32,
+    /// Ports without a reading for want of a proper answer.
+    pub failed_ports: u32,
+    /// Agents that they belong to.
+    pub failed_nodes: u32,
+    /// Ports at which the manager set counters to zero.
+    pub cleared: u32,
+}

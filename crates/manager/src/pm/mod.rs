@@ -1,0 +1,226 @@
+//! The performance manager and performance administration: reads the counters of all active ports
+//! at an interval, keeps what it read as images, and answers queries about them.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `sweep`, `job`, `answers`, `finish` | a sweep: who is asked what, what answers lead to, what comes of it |
+//! | `ask` | requests to agents |
+//! | `roster` | which ports there are, their groups and virtual fabrics |
+//! | `counters` | what happened between two readings |
+//! | `image`, `history` | what a sweep read; the last sweeps and those that clients hold |
+//! | `categories`, `rate`, `view` | what counters mean, for queries and for other readers |
+//! | `pa` | queries of clients |
+//! | `settings`, `io` | what the administrator may choose; what goes in and comes out |
+
+mod answers;
+mod ask;
+mod categories;
+mod counters;
+mod finish;
+mod history;
+mod image;
+mod io;
+mod job;
+mod pa;
+mod rate;
+mod roster;
+pub mod settings;
+mod sweep;
+mod view;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Lid, Snapshot, Tick};
+use weft_wire::Layout;
+use weft_wire::header::{MadHeader, class};
+use weft_wire::packet::Packet;
+
+use crate::gsi::{Limits, Server};
+use crate::sm::transactions::Transactions;
+use counters::ClearLimits;
+pub use counters::{Counters, LaneCounters};
+use finish::Running;
+use history::History;
+pub use image::{Delta, Image, Reading, Totals};
+pub use io::{PmEvent, PmInput, PmOutput, PmReport, PortName};
+pub use pa::SERVICE_ID;
+pub use roster::{FabricLanes, Member, Roster, RosterPort};
+pub use settings::{Categories, PmSettings};
+use sweep::{Peer, Sweep, Tag};
+pub use view::{BusyLink, PortView};
+
+/// The performance manager of one fabric.
+///
+/// Call [`Pm::handle`] with each input, then [`Pm::poll`] until it gives nothing more; call
+/// [`Pm::handle`] with [`PmInput::Tick`] when [`Pm::deadline`] has come. The first
+/// [`PmInput::Published`] begins the first sweep.
+#[derive(Debug)]
+pub struct Pm {
+    settings: PmSettings,
+    limits: ClearLimits,
+    /// When it was how late.
+    clock: Option<(Tick, u64)>,
+    /// The fabric as it is; none while this manager is not the master.
+    snapshot: Option<Arc<Snapshot>>,
+    roster: Arc<Roster>,
+    /// What is remembered of agents, in the order of the roster's members.
+    peers: Vec<Peer>,
+    transactions: Transactions<Tag>,
+    sweep: Option<Sweep>,
+    sweeps_begun: u64,
+    /// When the next sweep begins.
+    due: Option<Tick>,
+    history: History,
+    running: Running,
+    /// Tells this manager's images from those of one before it.
+    instance: pa::Instance,
+    /// Clients' queries.
+    server: Server,
+    outputs: VecDeque<PmOutput>,
+}
+
+impl Pm {
+    /// A manager that waits for the fabric's first state.
+    pub fn new(settings: PmSettings) -> Self {
+        Self {
+            limits: ClearLimits::new(&settings.clear),
+            clock: None,
+            snapshot: None,
+            roster: Arc::default(),
+            peers: Vec::new(),
+            transactions: Transactions::new(settings.requests.budget()),
+            sweep: None,
+            sweeps_begun: 0,
+            due: None,
+            history: History::new(
+                settings.total_images,
+                settings.frozen_images,
+                settings.lease,
+            ),
+            running: Running::default(),
+            instance: pa::Instance::default(),
+            server: Server::new(class::PA, Limits::default()),
+            outputs: VecDeque::new(),
+            settings,
+        }
+    }
+
+    /// Takes an input. Time never goes back.
+    pub fn handle(&mut self, now: Tick, input: PmInput) {
+        match input {
+            PmInput::Tick => {}
+            PmInput::WallClock { unix_s } => self.clock = Some((now, unix_s)),
+            PmInput::Published(snapshot) => self.published(now, snapshot),
+            PmInput::StandBy => self.stand_by(),
+            PmInput::Received(packet) => self.received(now, &packet),
+        }
+        self.expire(now);
+        self.server.expire(now);
+        self.start_due_sweep(now);
+        self.pump(now);
+        self.finish_sweep(now);
+        self.transactions.settle();
+    }
+
+    /// The next thing that the manager wants done, none when there is nothing more.
+    pub fn poll(&mut self) -> Option<PmOutput> {
+        let own = self.outputs.pop_front();
+        own.or_else(|| self.server.poll().map(PmOutput::Send))
+    }
+
+    /// When the manager wants [`PmInput::Tick`] at the latest, none when only another input
+    /// matters.
+    pub fn deadline(&self) -> Option<Tick> {
+        let requests = self.sweep.as_ref().and(self.transactions.deadline());
+        let server = self.server.deadline();
+        [requests, self.due, self.patience_ends(), server]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Changes the settings; the next sweep follows them.
+    pub fn reconfigure(&mut self, settings: PmSettings) {
+        self.transactions.set_budget(settings.requests.budget());
+        self.limits = ClearLimits::new(&settings.clear);
+        self.history.resize(
+            settings.total_images,
+            settings.frozen_images,
+            settings.lease,
+        );
+        self.settings = settings;
+        self.roster = Arc::default();
+    }
+
+    /// What the last sweep read, none before the first has ended.
+    pub fn latest(&self) -> Option<Arc<Image>> {
+        self.history.latest().cloned()
+    }
+
+    /// What a port has counted since a client last set its running totals to zero.
+    pub fn running_total(&self, place: usize) -> Option<Counters> {
+        self.running.counters.get(place).copied()
+    }
+
+    fn published(&mut self, now: Tick, snapshot: Arc<Snapshot>) {
+        self.snapshot = Some(snapshot);
+        if self.sweep.is_none() && self.due.is_none() {
+            self.due = Some(now);
+        }
+    }
+
+    /// Stops reading.
+    fn stand_by(&mut self) {
+        self.snapshot = None;
+        self.sweep = None;
+        self.due = None;
+    }
+
+    fn received(&mut self, now: Tick, packet: &Packet) {
+        let Ok(header) = MadHeader::decode(&packet.mad) else {
+            return;
+        };
+        match header.mgmt_class {
+            class::PERF => self.answered(now, packet),
+            class::PA => self.queried(now, packet),
+            _ => {}
+        }
+    }
+
+    /// Seconds since 1970 at a moment, 0 while no clock was given.
+    fn unix_time(&self, at: Tick) -> u64 {
+        self.clock
+            .map_or(0, |(told, unix)| match at.0.checked_sub(told.0) {
+                Some(after) => unix + after / 1_000_000_000,
+                None => unix.saturating_sub((told.0 - at.0) / 1_000_000_000),
+            })
+    }
+
+    /// LID of the port that the manager runs on.
+    fn own_lid(&self) -> Option<Lid> {
+        let own = self.roster.own_port()?;
+        let lid = self.roster.snapshot.topology.port(own)?.info.lid;
+        lid.is_unicast().then_some(lid)
+    }
+
+    /// Makes the roster anew when the fabric has changed; agents keep what is known of them.
+    fn refresh_roster(&mut self) {
+        let Some(snapshot) = &self.snapshot else {
+            return;
+        };
+        if Arc::ptr_eq(snapshot, &self.roster.snapshot) {
+            return;
+        }
+        let roster = Roster::new(Arc::clone(snapshot), &self.settings);
+        let key = |member: &Member| (member.guid, member.lid);
+        let known: BTreeMap<(Guid, Lid), Peer> = (self.roster.members.iter().map(key))
+            .zip(self.peers.iter().copied())
+            .collect();
+        let peers = roster.members.iter().map(|member| known.get(&key(member)));
+        self.peers = peers
+            .map(|peer| peer.copied().unwrap_or_default())
+            .collect();
+        self.roster = Arc::new(roster);
+    }
+}

@@ -1,0 +1,116 @@
+//! What performance administration can do and how the manager is set.
+
+use weft_wire::class_port_info::ClassPortInfo;
+use weft_wire::header::version;
+use weft_wire::pa::{CategoryThresholds, CongestionWeights, IntegrityWeights, PmConfig};
+
+use super::Records;
+use crate::pm::Pm;
+
+/// Images by time, ports that failed as focus, topology queries, focus on virtual fabrics, lists of
+/// an image (`STL_PA_CPI_CAPMASK_*`).
+const CAPABILITIES: u16 = 0x0100 | 0x0400 | 0x0800 | 0x1000 | 0x2000;
+/// `RespTimeValue`: 4.096 µs × 2^18, about a second.
+const RESP_TIME: u8 = 18;
+
+/// What is processed (`STL_PM_PROCESS_*`).
+mod flag {
+    pub(super) const VL_COUNTERS: u32 = 0x01;
+    pub(super) const HFI_COUNTERS: u32 = 0x02;
+    pub(super) const CLEAR_DATA: u32 = 0x04;
+    pub(super) const CLEAR_64BIT: u32 = 0x08;
+    pub(super) const CLEAR_32BIT: u32 = 0x10;
+    pub(super) const CLEAR_8BIT: u32 = 0x20;
+    pub(super) const ERROR_INFO: u32 = 0x40;
+}
+
+pub(super) fn class_port_info() -> Records {
+    Records::one(ClassPortInfo {
+        base_version: version::OPA,
+        class_version: version::OPA,
+        cap_mask: CAPABILITIES,
+        resp_time_value: RESP_TIME,
+        ..ClassPortInfo::default()
+    })
+}
+
+impl Pm {
+    pub(super) fn pm_config(&self) -> Records {
+        let settings = &self.settings;
+        let millis =
+            |time: std::time::Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+        let seconds = |time: std::time::Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+        Records::one(PmConfig {
+            sweep_interval: seconds(settings.interval),
+            max_clients: settings.max_clients,
+            size_history: settings.total_images,
+            size_freeze: settings.frozen_images,
+            lease: seconds(settings.lease),
+            pm_flags: self.flags(),
+            congestion_weights: self.congestion_weights(),
+            category_thresholds: self.category_thresholds(),
+            integrity_weights: self.integrity_weights(),
+            memory_footprint: self.history.bytes(),
+            max_attempts: settings.requests.attempts,
+            resp_timeout: millis(settings.requests.timeout),
+            min_resp_timeout: millis(settings.requests.first_timeout),
+            max_parallel_nodes: settings.requests.nodes,
+            pma_batch_size: u32::from(settings.requests.per_node),
+            error_clear: settings.clear.eighths,
+        })
+    }
+
+    fn flags(&self) -> u32 {
+        let (process, clear) = (&self.settings.process, &self.settings.clear);
+        let all = [
+            (process.lanes, flag::VL_COUNTERS),
+            (process.hfis, flag::HFI_COUNTERS),
+            (clear.data, flag::CLEAR_DATA),
+            (clear.wide, flag::CLEAR_64BIT),
+            (clear.medium, flag::CLEAR_32BIT),
+            (clear.narrow, flag::CLEAR_8BIT),
+            (process.error_info, flag::ERROR_INFO),
+        ];
+        let set = all.into_iter().filter(|(set, _)| *set);
+        set.fold(0, |flags, (_, flag)| flags | flag)
+    }
+
+    fn congestion_weights(&self) -> CongestionWeights {
+        let weights = &self.settings.congestion;
+        CongestionWeights {
+            port_xmit_wait: weights.xmit_wait,
+            sw_port_congestion: weights.discards,
+            port_rcv_fecn: weights.rcv_fecn,
+            port_rcv_becn: weights.rcv_becn,
+            port_xmit_time_cong: weights.xmit_time,
+            port_mark_fecn: weights.mark_fecn,
+        }
+    }
+
+    fn category_thresholds(&self) -> CategoryThresholds {
+        let thresholds = &self.settings.thresholds;
+        CategoryThresholds {
+            integrity_errors: thresholds.integrity,
+            congestion: thresholds.congestion,
+            sma_congestion: thresholds.sma_congestion,
+            bubble: thresholds.bubble,
+            security_errors: thresholds.security,
+            routing_errors: thresholds.routing,
+        }
+    }
+
+    fn integrity_weights(&self) -> IntegrityWeights {
+        let weights = &self.settings.integrity;
+        IntegrityWeights {
+            local_link_integrity_errors: weights.local_link_integrity,
+            port_rcv_errors: weights.rcv_errors,
+            excessive_buffer_overruns: weights.buffer_overruns,
+            link_error_recovery: weights.link_error_recovery,
+            link_downed: weights.link_downed,
+            uncorrectable_errors: weights.uncorrectable,
+            fm_config_errors: weights.fm_config,
+            link_quality_indicator: weights.link_quality,
+            link_width_downgrade: weights.lanes_down,
+        }
+    }
+}

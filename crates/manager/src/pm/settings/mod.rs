@@ -1,0 +1,369 @@
+//! What the administrator may choose about the performance manager: plain data.
+
+mod from_config;
+
+use std::time::Duration;
+
+use weft_fabric::Sl;
+
+use crate::sm::settings::{Members, Selector};
+use crate::sm::transactions::Budget;
+
+/// How to watch one fabric. [`PmSettings::default`] is what the stock opafm.xml says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PmSettings {
+    /// From the start of one sweep to the next (`<SweepInterval>`), at least a second.
+    pub interval: Duration,
+    /// Upper half of all GIDs (`<SubnetPrefix>`).
+    pub subnet_prefix: u64,
+    /// How long the service record of the manager is valid (`<ServiceLease>`).
+    pub service_lease: Duration,
+    /// Priority among the managers of the fabric, 0 to 15; the subnet manager's.
+    pub priority: u8,
+    /// Clients that may hold images, as PM configuration reports it (`<MaxClients>`).
+    pub max_clients: u32,
+    /// Images that are kept (`<TotalImages>`), at least 2.
+    pub total_images: u32,
+    /// Images that clients may hold beyond their time (`<FreezeFrameImages>`).
+    pub frozen_images: u32,
+    /// How long a client that does not use its image holds it (`<FreezeFrameLease>`).
+    pub lease: Duration,
+    /// From which value of a category a port is worth a look.
+    pub thresholds: Categories,
+    /// Ports over a threshold that one sweep reports.
+    pub threshold_messages: Categories,
+    /// What makes up the integrity category.
+    pub integrity: IntegrityWeights,
+    /// What makes up the congestion categories.
+    pub congestion: CongestionWeights,
+    /// When counters of devices are set to zero.
+    pub clear: ClearSettings,
+    /// Units in which two counters take part in the error summary.
+    pub resolution: Resolution,
+    /// What is read at all.
+    pub process: Process,
+    /// How to talk to agents.
+    pub requests: RequestSettings,
+    /// Nodes that failed and ports that were cleared by others that one sweep reports one by one
+    /// (`<SweepErrorsLogThreshold>`).
+    pub failure_messages: u32,
+    /// Groups of ports besides All, HFIs and SWs (`<PmPortGroups>`), at most
+    /// [`USER_GROUPS_MAX`].
+    pub groups: Vec<PortGroup>,
+    /// The virtual fabrics that carry traffic, at most [`FABRICS_MAX`].
+    pub fabrics: Vec<VirtualFabric>,
+    /// Service level of the manager's own datagrams.
+    pub sl: Sl,
+}
+
+/// Most groups of ports that a user may define; further ones are left out.
+pub const USER_GROUPS_MAX: usize = 8;
+/// Most virtual fabrics that are told apart (`STL_PM_MAX_VFS`); further ones are left out.
+pub const FABRICS_MAX: usize = 32;
+
+/// One number for each category of trouble.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Categories {
+    /// Errors of the link.
+    pub integrity: u32,
+    /// Packets that wait, are marked or dropped.
+    pub congestion: u32,
+    /// The same on the lane of subnet management.
+    pub sma_congestion: u32,
+    /// Gaps within packets.
+    pub bubble: u32,
+    /// Violations of partitions.
+    pub security: u32,
+    /// Packets without a route.
+    pub routing: u32,
+}
+
+impl Categories {
+    /// The same number for all.
+    pub fn all(value: u32) -> Self {
+        Self::from_fn(|_| value)
+    }
+
+    /// In the order of [`Self::NAMES`].
+    pub fn values(&self) -> [u32; 6] {
+        [
+            self.integrity,
+            self.congestion,
+            self.sma_congestion,
+            self.bubble,
+            self.security,
+            self.routing,
+        ]
+    }
+
+    /// What the categories are called.
+    pub const NAMES: [&'static str; 6] = [
+        "integrity",
+        "congestion",
+        "SMA congestion",
+        "bubble",
+        "security",
+        "routing",
+    ];
+
+    /// The number of each category by its place in [`Self::NAMES`].
+    pub fn from_fn(mut value: impl FnMut(usize) -> u32) -> Self {
+        Self {
+            integrity: value(0),
+            congestion: value(1),
+            sma_congestion: value(2),
+            bubble: value(3),
+            security: value(4),
+            routing: value(5),
+        }
+    }
+}
+
+/// How much each counter counts in the integrity category (`<IntegrityWeights>`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntegrityWeights {
+    /// LocalLinkIntegrityErrors.
+    pub local_link_integrity: u8,
+    /// PortRcvErrors.
+    pub rcv_errors: u8,
+    /// ExcessiveBufferOverruns of the neighbour.
+    pub buffer_overruns: u8,
+    /// LinkErrorRecovery.
+    pub link_error_recovery: u8,
+    /// LinkDowned.
+    pub link_downed: u8,
+    /// UncorrectableErrors.
+    pub uncorrectable: u8,
+    /// FMConfigErrors.
+    pub fm_config: u8,
+    /// 2^(5 − LinkQualityIndicator) − 1.
+    pub link_quality: u8,
+    /// Lanes that the link has lost.
+    pub lanes_down: u8,
+}
+
+/// How much each counter counts in the congestion categories (`<CongestionWeights>`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CongestionWeights {
+    /// Share of the time in which data waited.
+    pub xmit_wait: u8,
+    /// Packets dropped for congestion.
+    pub discards: u8,
+    /// Share of packets with a forward mark that the neighbour received.
+    pub rcv_fecn: u8,
+    /// Share of packets received with a backward mark, of hosts.
+    pub rcv_becn: u8,
+    /// Share of the time in congestion.
+    pub xmit_time: u8,
+    /// Share of packets that the port marked.
+    pub mark_fecn: u8,
+}
+
+/// When counters of devices are set to zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClearSettings {
+    /// At how many eighths of its range, 0 to 7; at 0 whenever it is not zero (`<ErrorClear>`).
+    pub eighths: u8,
+    /// Counters of data and packets too (`<ClearDataXfer>`).
+    pub data: bool,
+    /// Other counters of 64 bits (`<Clear64bit>`).
+    pub wide: bool,
+    /// Counters of 32 bits (`<Clear32bit>`).
+    pub medium: bool,
+    /// Counters of 8 bits (`<Clear8bit>`).
+    pub narrow: bool,
+}
+
+/// By how much two counters must change before the error summary does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resolution {
+    /// LocalLinkIntegrityErrors.
+    pub local_link_integrity: u64,
+    /// LinkErrorRecovery.
+    pub link_error_recovery: u64,
+}
+
+/// What is read at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Counters of hosts (`<ProcessHFICounters>`).
+    pub hfis: bool,
+    /// Counters of virtual lanes (`<ProcessVLCounters>`).
+    pub lanes: bool,
+    /// What the last errors were about (`<ProcessErrorInfo>`).
+    pub error_info: bool,
+}
+
+/// How to talk to agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestSettings {
+    /// Attempts that are always made (`<MaxAttempts>`).
+    pub attempts: u32,
+    /// Longest wait for one answer (`<RespTimeout>`).
+    pub timeout: Duration,
+    /// First wait while no round trip is known (`<MinRespTimeout>`).
+    pub first_timeout: Duration,
+    /// Shortest wait, however short the measured round trip is.
+    pub floor: Duration,
+    /// Nodes that are asked at a time (`<MaxParallelNodes>`).
+    pub nodes: u32,
+    /// Requests outstanding to one node (`<PmaBatchSize>`).
+    pub per_node: u8,
+}
+
+/// Ports whose counters are added up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortGroup {
+    /// Its name, at most 63 bytes.
+    pub name: String,
+    /// Its ports.
+    pub members: Members,
+}
+
+/// A virtual fabric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VirtualFabric {
+    /// Its name, at most 63 bytes.
+    pub name: String,
+    /// Its ports, limited members too.
+    pub members: Members,
+    /// The virtual lanes that it uses, one bit each.
+    pub lanes: u32,
+}
+
+impl Default for PmSettings {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(10),
+            subnet_prefix: 0xFE80_0000_0000_0000,
+            service_lease: Duration::from_secs(60),
+            priority: 0,
+            max_clients: 3,
+            total_images: 10,
+            frozen_images: 5,
+            lease: Duration::from_secs(60),
+            thresholds: Categories {
+                security: 10,
+                ..Categories::all(100)
+            },
+            threshold_messages: Categories {
+                integrity: 10,
+                security: 10,
+                routing: 10,
+                ..Categories::default()
+            },
+            integrity: IntegrityWeights::default(),
+            congestion: CongestionWeights::default(),
+            clear: ClearSettings::default(),
+            resolution: Resolution {
+                local_link_integrity: 10_000,
+                link_error_recovery: 1_024,
+            },
+            process: Process {
+                hfis: true,
+                lanes: true,
+                error_info: true,
+            },
+            requests: RequestSettings::default(),
+            failure_messages: 10,
+            groups: Vec::new(),
+            fabrics: stock_fabrics(),
+            sl: Sl(0),
+        }
+    }
+}
+
+impl Default for IntegrityWeights {
+    fn default() -> Self {
+        Self {
+            local_link_integrity: 0,
+            rcv_errors: 100,
+            buffer_overruns: 100,
+            link_error_recovery: 0,
+            link_downed: 25,
+            uncorrectable: 100,
+            fm_config: 100,
+            link_quality: 40,
+            lanes_down: 100,
+        }
+    }
+}
+
+impl Default for CongestionWeights {
+    fn default() -> Self {
+        Self {
+            xmit_wait: 0,
+            discards: 100,
+            rcv_fecn: 5,
+            rcv_becn: 1,
+            xmit_time: 25,
+            mark_fecn: 25,
+        }
+    }
+}
+
+impl Default for ClearSettings {
+    fn default() -> Self {
+        Self {
+            eighths: 7,
+            data: false,
+            wide: false,
+            medium: true,
+            narrow: true,
+        }
+    }
+}
+
+impl Default for RequestSettings {
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            timeout: Duration::from_millis(250),
+            first_timeout: Duration::from_millis(35),
+            floor: Duration::from_millis(8),
+            nodes: 10,
+            per_node: 2,
+        }
+    }
+}
+
+/// The virtual fabrics Default and Admin of the stock file, which share lane 0.
+fn stock_fabrics() -> Vec<VirtualFabric> {
+    ["Default", "Admin"]
+        .map(|name| VirtualFabric {
+            name: name.to_owned(),
+            members: Members::of([Selector::All]),
+            lanes: 1,
+        })
+        .to_vec()
+}
+
+/// Most nodes that are asked at a time, whatever the configuration says.
+const NODES_MAX: u32 = 4_096;
+/// Most requests outstanding to one node.
+pub(crate) const PER_NODE_MAX: u8 = 16;
+
+impl RequestSettings {
+    /// Nodes that are asked at a time.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.clamp(1, NODES_MAX) as usize
+    }
+
+    /// Requests outstanding to one node.
+    pub(crate) fn per_node(&self) -> u8 {
+        self.per_node.clamp(1, PER_NODE_MAX)
+    }
+
+    pub(crate) fn budget(&self) -> Budget {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Budget {
+            total: self.nodes() * usize::from(self.per_node()),
+            per_target: self.per_node(),
+            first_timeout_ns: nanos(self.first_timeout),
+            floor_ns: nanos(self.floor),
+            ceiling_ns: nanos(self.timeout),
+            attempts: self.attempts.max(1),
+            patience_ns: nanos(self.timeout).saturating_mul(u64::from(self.attempts.max(1))),
+        }
+    }
+}

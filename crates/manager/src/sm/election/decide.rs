@@ -1,0 +1,140 @@
+//! What a manager becomes at the end of a discovery.
+
+use weft_fabric::{Guid, Tick};
+use weft_wire::enums::SmState;
+
+use super::super::Manager;
+use super::super::discover::is_up;
+use super::super::node::Stage;
+use super::Peer;
+use crate::io::SweepReason;
+
+/// What follows a discovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Verdict {
+    /// Plan and write.
+    Lead,
+    /// Discovery goes on: switches are to report changes to this manager from now on.
+    GoOn,
+    /// The sweep ends here, nothing is written.
+    Rest,
+}
+
+impl Manager {
+    /// Decides, with what discovery has found, who runs the fabric.
+    pub(in super::super) fn elect(&mut self, now: Tick) -> Verdict {
+        self.forget_absent_peers();
+        if self.standing.is_cut_off() {
+            return Verdict::Rest;
+        }
+        if !self.has_link() {
+            let why = "its own port has no link".to_owned();
+            self.take_role(SmState::DISCOVERING, None, why);
+            return Verdict::Rest;
+        }
+        match self.standing.role() {
+            SmState::MASTER => self.elect_as_master(now),
+            SmState::DISCOVERING => self.elect_as_newcomer(now),
+            _ => Verdict::Rest,
+        }
+    }
+
+    fn has_link(&self) -> bool {
+        let own = self.nodes.first();
+        own.and_then(|state| state.port(state.end_port()))
+            .is_some_and(is_up)
+    }
+
+    /// The best of those other managers that take part and that `wanted` names.
+    fn best(&self, wanted: impl Fn(&Peer) -> bool) -> Option<Peer> {
+        let key = self.settings.election.sm_key;
+        let takes_part = |peer: &&Peer| {
+            peer.info.sm_key == key && peer.info.sm_state_current != SmState::NOT_ACTIVE
+        };
+        let peers = self.standing.peers.values();
+        let wanted = peers.filter(takes_part).filter(|peer| wanted(peer));
+        wanted.max_by_key(|peer| peer.rank()).cloned()
+    }
+
+    fn elect_as_newcomer(&mut self, now: Tick) -> Verdict {
+        let own = self.rank();
+        let master = self.best(|peer| peer.info.sm_state_current == SmState::MASTER);
+        let better = || self.best(|peer| peer.rank() > own);
+        if let Some(peer) = master.or_else(better) {
+            self.stand_by(now, &peer, "another manager goes before");
+            return Verdict::Rest;
+        }
+        if self.should_ask_again() {
+            self.request_sweep(now, SweepReason::Election);
+            return Verdict::Rest;
+        }
+        self.lead(now, "no better manager is there")
+    }
+
+    /// Whether a manager that did not answer may be a master whose answers were lost. After some
+    /// attempts it counts as dead.
+    fn should_ask_again(&mut self) -> bool {
+        let attempts = self.settings.election.ping_max_fail.max(1);
+        let standing = &mut self.standing;
+        let silent = standing.silent_in == self.sweep.number;
+        standing.fails += u32::from(silent);
+        silent && standing.fails < attempts
+    }
+
+    fn elect_as_master(&mut self, now: Tick) -> Verdict {
+        let own = self.rank();
+        let better = self.best(|peer| peer.rank() > own);
+        match better.map(|peer| (peer.info.sm_state_current, peer)) {
+            Some((SmState::MASTER, peer)) => {
+                self.tell_handover(now, &peer);
+                self.stand_by(now, &peer, "two masters have met and the other is better");
+                return Verdict::Rest;
+            }
+            Some((SmState::STANDBY, peer)) if self.may_hand_over(now) => {
+                self.hand_over(now, &peer);
+                return Verdict::Rest;
+            }
+            _ => {}
+        }
+        if self
+            .best(|peer| peer.info.sm_state_current == SmState::MASTER)
+            .is_some()
+        {
+            // The other one steps down when it has seen this one; until then it is looked at often.
+            self.request_sweep(now, SweepReason::Election);
+        }
+        Verdict::Lead
+    }
+
+    /// Becomes master. Switches note one change at a time, and tell it to their master: those notes
+    /// are cleared, and what changed since is read, before anything is planned.
+    fn lead(&mut self, now: Tick, why: &str) -> Verdict {
+        self.take_role(SmState::MASTER, None, why.to_owned());
+        if !self.standing.peers.is_empty() {
+            // Who decided at the same time is met again.
+            self.request_sweep(now, SweepReason::Election);
+        }
+        let number = self.sweep.number;
+        self.standing.won_in = number;
+        let mut any = false;
+        for node in 0..self.nodes.len() as u32 {
+            let state = &mut self.nodes[node as usize];
+            let switch = state.node.as_ref().and_then(|node| node.switch);
+            let noted = switch.is_some_and(|switch| switch.port_state_change);
+            if noted && state.answered == number && !state.failed {
+                state.enter(Stage::Rearm);
+                self.make_ready(node);
+                any = true;
+            }
+        }
+        if any { Verdict::GoOn } else { Verdict::Lead }
+    }
+
+    /// Port GUID of the master: this manager's, or that of the one that it stands by for.
+    pub(in super::super) fn master_guid(&self) -> Option<Guid> {
+        match self.standing.is_master() {
+            true => Some(self.own_port_guid()),
+            false => self.standing.master,
+        }
+    }
+}

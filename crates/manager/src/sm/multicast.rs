@@ -1,0 +1,472 @@
+//! Multicast: the tables that all switches should have, and writing what differs of them.
+//!
+//! A change of members alone needs no sweep: as soon as none is under way, the blocks that differ
+//! are written, and the snapshot is published when they are confirmed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_fabric::{
+    FIRST_MLID, Guid, MulticastTables, NodeId, PortMask, PortRef, SwitchIndex, Tick,
+};
+use weft_routing::{
+    MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RoutedMulticast,
+    multicast_step, route_multicast,
+};
+use weft_wire::Layout;
+use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
+
+use super::Manager;
+use super::batch::Reply;
+use super::mft::{self, BLOCK, BLOCK_LEN, words_of};
+use super::node::Stage;
+use crate::io::SweepReason;
+use crate::multicast::MulticastLid;
+
+/// Blocks in a segment of an Aggregate.
+const SEGMENT_BLOCKS: usize = 15;
+
+/// What the multicast tables should be.
+#[derive(Debug, Default)]
+pub(super) struct MulticastPlan {
+    /// Certified tables, none when there are none that may be written.
+    routed: Option<RoutedMulticast>,
+    /// What they were made for.
+    groups: Option<Vec<MulticastLid>>,
+    settings: MulticastSettings,
+    /// What is being written: these tables, or what must stand before them.
+    step: Arc<MulticastTables>,
+    /// Another step follows when all switches have this one.
+    more: bool,
+}
+
+/// Where changes of members stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Update {
+    /// Tables are as the members ask.
+    #[default]
+    Done,
+    /// Members have changed since tables were planned.
+    Due,
+    /// Blocks are being written between sweeps.
+    Running,
+    /// The same, and members have changed again.
+    RunningAndDue,
+}
+
+impl Manager {
+    /// Takes in who is in which group.
+    pub(super) fn multicast_told(&mut self, groups: Vec<MulticastLid>) {
+        if self.multicast.as_ref() == Some(&groups) {
+            return;
+        }
+        self.multicast = Some(groups);
+        self.update = match self.update {
+            Update::Done | Update::Due => Update::Due,
+            Update::Running | Update::RunningAndDue => Update::RunningAndDue,
+        };
+    }
+
+    /// Whether blocks are being written between sweeps.
+    pub(super) fn is_updating(&self) -> bool {
+        matches!(self.update, Update::Running | Update::RunningAndDue)
+    }
+
+    /// Plans the tables for the members as they are now. `same_links` says that nothing has changed
+    /// since the last time that trees depend on.
+    pub(super) fn plan_multicast(&mut self, same_links: bool) {
+        if !self.is_updating() {
+            self.update = Update::Done;
+        }
+        let settings = self.settings.multicast;
+        let same_links = same_links && self.plan.multicast.settings == settings;
+        let same = same_links && self.plan.multicast.groups == self.multicast;
+        let again = !same || self.plan.multicast.routed.is_none();
+        if again && self.multicast.is_some() {
+            self.route_groups(settings, same_links);
+        }
+        self.plan_multicast_step();
+    }
+
+    fn route_groups(&mut self, settings: MulticastSettings, same_links: bool) {
+        let topology = Arc::clone(&self.plan.topology);
+        let groups = self.groups();
+        let before = self.plan.multicast.routed.take();
+        let request = MulticastRequest {
+            topology: &topology,
+            settings: &settings,
+            groups: &groups,
+            manager: NodeId(0),
+            before: before.as_ref(),
+            same_links,
+        };
+        let routed = match route_multicast(request) {
+            Ok(routed) => {
+                let told = before.as_ref().map_or(&[][..], RoutedMulticast::notes);
+                self.tell_notes(told, routed.notes());
+                Some(routed)
+            }
+            Err(refusal) => {
+                self.sweep.unfinished(refusal.to_string());
+                None
+            }
+        };
+        self.plan.multicast.routed = routed;
+        self.plan.multicast.settings = settings;
+        self.plan.multicast.groups.clone_from(&self.multicast);
+    }
+
+    /// Tells limits that were met, unless they were told before.
+    fn tell_notes(&mut self, told: &[MulticastNote], notes: &[MulticastNote]) {
+        for note in notes.iter().filter(|note| !told.contains(note)) {
+            let node = match note {
+                MulticastNote::SmallTables { switch, .. } => Some(*switch),
+                _ => None,
+            };
+            let guid = node.and_then(|node| self.nodes.get(node.0 as usize));
+            let guid = guid.map(|state| state.guid);
+            self.fault(guid, note.to_string());
+        }
+    }
+
+    /// The groups with their members' places; members that are not in the fabric are left out.
+    fn groups(&self) -> Vec<MulticastGroup> {
+        let told = self.multicast.as_deref().unwrap_or_default();
+        if told.is_empty() {
+            return Vec::new();
+        }
+        let mut places: BTreeMap<Guid, PortRef> = BTreeMap::new();
+        for (id, node) in self.plan.topology.nodes() {
+            for (port, _) in node.end_ports() {
+                if let Some(guid) = node.port_guid(port) {
+                    places.insert(guid, PortRef { node: id, port });
+                }
+            }
+        }
+        let of = |guids: &[Guid]| {
+            guids
+                .iter()
+                .filter_map(|guid| places.get(guid).copied())
+                .collect()
+        };
+        let group = |lid: &MulticastLid| MulticastGroup {
+            mlid: lid.mlid,
+            mtu: lid.mtu,
+            rate_mbps: rate_mbps(lid.rate),
+            receivers: of(&lid.receivers),
+            senders: of(&lid.senders),
+        };
+        told.iter().map(group).collect()
+    }
+
+    /// What switches may hold, as far as it is known.
+    fn possible_multicast(&self) -> MulticastTables {
+        let switches = self.plan.topology.switches().iter();
+        let rows = switches.map(|node| Arc::from(self.nodes[node.0 as usize].mft.possible()));
+        MulticastTables::new(rows.collect())
+    }
+
+    /// What is to be written first.
+    fn plan_multicast_step(&mut self) {
+        let Some(routed) = &self.plan.multicast.routed else {
+            return;
+        };
+        let wanted = Arc::clone(routed.tables());
+        let step = multicast_step(&self.plan.topology, &self.possible_multicast(), &wanted);
+        self.plan.multicast.more = step.is_some();
+        self.plan.multicast.step = step.map_or(wanted, Arc::new);
+    }
+
+    /// Goes on from what had to stand first; says whether there is something to write. Where a
+    /// switch has not confirmed it, its groups keep what they have until the next sweep.
+    pub(super) fn take_multicast_step(&mut self) -> bool {
+        if !std::mem::take(&mut self.plan.multicast.more) {
+            return false;
+        }
+        self.plan_multicast_step();
+        if std::mem::take(&mut self.plan.multicast.more) {
+            self.sweep.unfinished(
+                "multicast groups wait for switches that may still send them the old way".into(),
+            );
+        }
+        true
+    }
+
+    fn multicast_row(&self, node: u32) -> &[PortMask] {
+        let switch = self.plan.topology.switch_index(NodeId(node));
+        switch.map_or(&[], |switch: SwitchIndex| {
+            self.plan.multicast.step.row(switch)
+        })
+    }
+
+    fn held_switch(&self, node: u32) -> Option<SwitchInfo> {
+        self.nodes[node as usize].node.as_ref()?.switch
+    }
+
+    /// Blocks of a switch's table that matter, and slices of 64 ports: what it should hold, and
+    /// what it forwards at present.
+    fn multicast_extent(&self, node: u32) -> (usize, usize) {
+        let Some(held) = self.held_switch(node) else {
+            return (0, 0);
+        };
+        let rows = self.multicast_row(node).len() as u32;
+        let rows = rows
+            .max(mft::rows_in_use(held.multicast_fdb_top))
+            .min(held.multicast_fdb_cap);
+        let positions = usize::from(self.nodes[node as usize].num_ports()) / 64 + 1;
+        ((rows as usize).div_ceil(BLOCK), positions)
+    }
+
+    fn has_multicast_rows(&self, node: u32) -> bool {
+        let (blocks, positions) = self.multicast_extent(node);
+        let (row, held) = (self.multicast_row(node), &self.nodes[node as usize].mft);
+        (0..blocks * positions).all(|item| {
+            let (position, block) = (item / blocks, item % blocks);
+            held.holds(block, position, &words_of(row, block, position))
+        })
+    }
+
+    /// MulticastFDBTop of a switch as it should be at present. Rows come into use when they are
+    /// confirmed, or while the switch forwards nothing at all; none goes out of use, as it is
+    /// emptied instead.
+    pub(super) fn multicast_top(&self, node: u32, held: &SwitchInfo) -> u32 {
+        let rows = self.multicast_row(node).len() as u32;
+        let rows = rows.min(held.multicast_fdb_cap);
+        let stays = self.plan.multicast.routed.is_none()
+            || rows <= mft::rows_in_use(held.multicast_fdb_top);
+        match stays || (held.linear_fdb_top != 0 && !self.has_multicast_rows(node)) {
+            true => held.multicast_fdb_top,
+            false => FIRST_MLID + rows - 1,
+        }
+    }
+
+    /// The next blocks of a switch's multicast table that differ, then MulticastFDBTop.
+    pub(super) fn next_multicast_write(&mut self, node: u32) -> bool {
+        self.start_batch(node, true);
+        if self.plan.multicast.routed.is_none() {
+            return false;
+        }
+        let (blocks, positions) = self.multicast_extent(node);
+        let switch = self.plan.topology.switch_index(NodeId(node));
+        let step = Arc::clone(&self.plan.multicast.step);
+        let row = switch.map_or(&[][..], |switch| step.row(switch));
+        while (self.nodes[node as usize].cursor as usize) < blocks * positions {
+            let cursor = self.nodes[node as usize].cursor as usize;
+            let at = (cursor / blocks, cursor % blocks);
+            let run = self.multicast_run(node, row, at, blocks);
+            if run > 0 && !self.push_multicast(node, row, at, run) {
+                return true;
+            }
+            self.nodes[node as usize].cursor += run.max(1) as u32;
+        }
+        if self.batch.is_empty() {
+            self.push_multicast_top(node);
+        }
+        !self.batch.is_empty()
+    }
+
+    /// How many blocks from `at` (position, block) on differ, as many as a datagram takes.
+    fn multicast_run(
+        &self,
+        node: u32,
+        row: &[PortMask],
+        at: (usize, usize),
+        blocks: usize,
+    ) -> usize {
+        let most = match self.batch.is_empty() {
+            true => usize::from(self.settings.requests.table_blocks.clamp(1, 29)),
+            false => SEGMENT_BLOCKS,
+        };
+        let (position, first) = at;
+        let held = &self.nodes[node as usize].mft;
+        (first..blocks)
+            .take(most)
+            .take_while(|block| !held.holds(*block, position, &words_of(row, *block, position)))
+            .count()
+    }
+
+    fn push_multicast(
+        &mut self,
+        node: u32,
+        row: &[PortMask],
+        at: (usize, usize),
+        run: usize,
+    ) -> bool {
+        let (position, first) = at;
+        let modifier = MulticastModifier {
+            count: run as u8,
+            position: position as u8,
+            all_blocks: false,
+            block: first as u32,
+        };
+        let fits = self.batch.push(
+            AttributeId::MULTICAST_FDB,
+            modifier.bits(),
+            run * BLOCK_LEN,
+            |to| {
+                for (offset, to) in to.chunks_exact_mut(BLOCK_LEN).enumerate() {
+                    mft::encode(&words_of(row, first + offset, position), to);
+                }
+            },
+        );
+        if fits {
+            let held = &mut self.nodes[node as usize].mft;
+            for block in first..first + run {
+                held.sent(block, position, &words_of(row, block, position));
+            }
+        }
+        fits
+    }
+
+    fn push_multicast_top(&mut self, node: u32) {
+        let Some(held) = self.held_switch(node) else {
+            return;
+        };
+        let wanted = SwitchInfo {
+            multicast_fdb_top: self.multicast_top(node, &held),
+            port_state_change: false,
+            ..held
+        };
+        if wanted.multicast_fdb_top != held.multicast_fdb_top {
+            self.batch
+                .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
+                    wanted.encode(to)
+                });
+        }
+    }
+
+    /// Whether the table of a switch that was set up before this manager is to be read.
+    pub(super) fn must_read_multicast(&self, node: u32) -> bool {
+        let held = self
+            .held_switch(node)
+            .filter(|held| held.multicast_fdb_top != 0);
+        let (blocks, positions) = self.multicast_extent(node);
+        held.is_some() && self.nodes[node as usize].mft.lacks(blocks, positions)
+    }
+
+    /// Reads a switch's multicast table.
+    pub(super) fn ask_multicast(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        let (blocks, positions) = self.multicast_extent(node);
+        let most = usize::from(self.settings.requests.table_blocks.clamp(1, 29));
+        let cursor = self.nodes[node as usize].cursor as usize;
+        if cursor >= blocks * positions {
+            return false;
+        }
+        let (position, first) = (cursor / blocks, cursor % blocks);
+        let count = (blocks - first).min(most);
+        let modifier = MulticastModifier {
+            count: count as u8,
+            position: position as u8,
+            all_blocks: false,
+            block: first as u32,
+        };
+        self.nodes[node as usize].cursor += count as u32;
+        self.batch.get(
+            AttributeId::MULTICAST_FDB,
+            modifier.bits(),
+            count * BLOCK_LEN,
+        )
+    }
+
+    /// Takes in what a switch says that blocks of its table hold.
+    pub(super) fn confirm_multicast(&mut self, node: u32, reply: &Reply<'_>) {
+        let modifier = MulticastModifier::from_bits(reply.modifier);
+        let blocks = reply
+            .data
+            .chunks_exact(BLOCK_LEN)
+            .take(usize::from(modifier.count));
+        let held = &mut self.nodes[node as usize].mft;
+        for (offset, bytes) in blocks.enumerate() {
+            let block = modifier.block as usize + offset;
+            held.confirm(block, usize::from(modifier.position), &mft::decode(bytes));
+        }
+    }
+
+    /// The tables as the switches have confirmed them.
+    pub(super) fn confirmed_multicast(&self) -> MulticastTables {
+        let switches = self.plan.topology.switches().iter();
+        let rows = switches.map(|node| Arc::from(self.nodes[node.0 as usize].mft.confirmed()));
+        MulticastTables::new(rows.collect())
+    }
+
+    /// Goes on with a change of members between sweeps; says whether there was something to do.
+    pub(super) fn advance_update(&mut self, now: Tick) -> bool {
+        match self.update {
+            Update::Done => false,
+            // A sweep of the master writes it.
+            Update::Due if self.plan.steps.is_empty() || !self.standing.is_master() => false,
+            Update::Due => {
+                self.update = Update::Running;
+                self.plan_multicast(true);
+                self.begin_update();
+                true
+            }
+            Update::Running | Update::RunningAndDue => {
+                if self.take_multicast_step() {
+                    self.begin_update();
+                } else {
+                    self.end_update(now);
+                }
+                true
+            }
+        }
+    }
+
+    /// Writes nothing more between sweeps: this manager is no longer the master.
+    pub(super) fn stop_update(&mut self) {
+        if self.is_updating() {
+            self.drop_work();
+        }
+        self.update = Update::Done;
+    }
+
+    fn begin_update(&mut self) {
+        for node in 0..self.nodes.len() as u32 {
+            let state = &self.nodes[node as usize];
+            let able = state.is_switch() && !state.failed && state.answered == self.sweep.number;
+            if able && !self.has_multicast_rows(node) {
+                self.nodes[node as usize].enter(Stage::WriteMulticast);
+                self.make_ready(node);
+            }
+        }
+    }
+
+    fn end_update(&mut self, now: Tick) {
+        self.update = match self.update {
+            Update::RunningAndDue => Update::Due,
+            _ => Update::Done,
+        };
+        self.publish();
+        let switches = self.plan.topology.switches();
+        let left = switches.iter().any(|node| !self.has_multicast_rows(node.0));
+        if left {
+            self.request_sweep(now, SweepReason::Unfinished);
+        }
+    }
+}
+
+/// The rate of a static rate's code, Mb/s. Codes of InfiniBand that Omni-Path uses for its own rates
+/// mean these (`IB_STATIC_RATE`); unknown ones ask for nothing.
+fn rate_mbps(code: u8) -> u32 {
+    match code {
+        2 => 2_500,
+        3 => 10_000,
+        4 => 30_000,
+        5 => 5_000,
+        6 => 20_000,
+        7 => 37_500,
+        8 => 60_000,
+        9 => 75_000,
+        10 => 120_000,
+        11 => 12_500,
+        12 => 50_000,
+        13 => 112_000,
+        14 => 168_000,
+        15 => 25_000,
+        16 => 100_000,
+        17 => 200_000,
+        18 => 300_000,
+        _ => 0,
+    }
+}

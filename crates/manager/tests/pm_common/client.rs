@@ -1,0 +1,133 @@
+//! A client of performance administration.
+
+#![allow(clippy::unwrap_used, dead_code)]
+
+use weft_fabric::{Lid, PKey, Sl, Tick};
+use weft_manager::pm::{Pm, PmInput, PmOutput};
+use weft_wire::Layout;
+use weft_wire::header::{MadHeader, class, method, version};
+use weft_wire::packet::Packet;
+use weft_wire::rmpp::{DATA_AT, RMPP_AT, Received, Receiver, RmppHeader, kind};
+use weft_wire::sa::SaHeader;
+
+/// An answer: its status and its records, each of the length that the answer says.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) records: Vec<Vec<u8>>,
+    /// Datagrams that it took.
+    pub(crate) segments: usize,
+}
+
+impl Answer {
+    /// The records as structures.
+    pub(crate) fn read<T: Layout>(&self) -> Vec<T> {
+        assert_eq!(self.status, 0);
+        let records = self.records.iter();
+        records.map(|record| T::decode(record).unwrap()).collect()
+    }
+
+    pub(crate) fn one<T: Layout>(&self) -> T {
+        let mut records = self.read();
+        assert_eq!(records.len(), 1);
+        records.pop().unwrap()
+    }
+}
+
+pub(crate) fn packet(pkey: PKey, mad: Vec<u8>) -> Packet {
+    Packet {
+        slid: Lid(7),
+        dlid: Lid(1),
+        sl: Sl(0),
+        pkey,
+        dest_qp: 1,
+        src_qp: 1,
+        mad,
+    }
+}
+
+pub(crate) fn query(method: u8, attribute: u16, data: &[u8]) -> Vec<u8> {
+    let header = MadHeader {
+        base_version: version::OPA,
+        mgmt_class: class::PA,
+        class_version: version::OPA,
+        method,
+        transaction_id: 0x1234_5678,
+        attribute_id: attribute,
+        ..MadHeader::default()
+    };
+    let mut mad = header.to_bytes();
+    mad.resize(DATA_AT, 0);
+    // The vendor's OUI, where requests of this class carry it.
+    mad[37..40].copy_from_slice(&[0x00, 0x06, 0x6A]);
+    mad.extend_from_slice(data);
+    mad
+}
+
+/// Asks, acknowledges what comes in segments, and gives the whole answer.
+pub(crate) fn ask(pm: &mut Pm, now: Tick, method: u8, attribute: u16, data: &[u8]) -> Answer {
+    let request = packet(PKey::MGMT_FULL, query(method, attribute, data));
+    pm.handle(now, PmInput::Received(request));
+    let mut receiver = Receiver::new(1 << 26, 8);
+    let mut segments = 0;
+    loop {
+        let output = pm.poll().expect("the answer ends early");
+        let PmOutput::Send(answer) = output else {
+            continue;
+        };
+        let header = MadHeader::decode(&answer.mad).unwrap();
+        if header.mgmt_class != class::PA {
+            continue;
+        }
+        assert_eq!((answer.dlid, answer.pkey), (Lid(7), PKey::MGMT_FULL));
+        let response = match method {
+            method::SET => method::GET_RESP,
+            method => method | method::RESPONSE,
+        };
+        assert_eq!(header.method, response);
+        assert_eq!(&answer.mad[37..40], [0x00, 0x06, 0x6A]);
+        segments += 1;
+        let rmpp = RmppHeader::decode(&answer.mad[RMPP_AT..]).unwrap();
+        let stride = stride(&answer.mad);
+        if rmpp.rmpp_type == kind::NONE {
+            let data = answer.mad[DATA_AT..].to_vec();
+            return finish(header.status, data, stride, segments);
+        }
+        let step = receiver.push(&answer.mad).unwrap();
+        let (segment, window) = match step {
+            Received::Nothing => continue,
+            Received::Ack {
+                segment_num,
+                window_last,
+            } => (segment_num, window_last),
+            Received::Complete { segment_num } => (segment_num, segment_num),
+        };
+        let mut ack = Vec::new();
+        let envelope = *receiver.envelope().unwrap();
+        envelope.write_ack(segment, window, &mut ack);
+        pm.handle(now, PmInput::Received(packet(PKey::MGMT_FULL, ack)));
+        if let Some(message) = receiver.message() {
+            return finish(header.status, message.to_vec(), stride, segments);
+        }
+    }
+}
+
+fn stride(mad: &[u8]) -> usize {
+    let class = SaHeader::decode(&mad[36..]).unwrap();
+    usize::from(class.attribute_offset) * 8
+}
+
+fn finish(status: u16, data: Vec<u8>, stride: usize, segments: usize) -> Answer {
+    let records = match stride {
+        0 => Vec::new(),
+        stride => {
+            assert_eq!(data.len() % stride, 0, "half a record");
+            data.chunks(stride).map(<[u8]>::to_vec).collect()
+        }
+    };
+    Answer {
+        status,
+        records,
+        segments,
+    }
+}

@@ -1,0 +1,169 @@
+//! The socket to the fabric.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use weft_transport::frame::VERSION;
+use weft_transport::{Address, Decoder, Frame, Hello, Welcome};
+
+use super::{ANSWER_TIMEOUT, SessionError};
+use crate::settings::Settings;
+
+/// Bytes that are read at once.
+const READ_SIZE: usize = 256 * 1024;
+
+#[derive(Debug)]
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    fn dial(address: &Address) -> io::Result<Self> {
+        let stream = match address {
+            Address::Unix(path) => Self::Unix(UnixStream::connect(path)?),
+            Address::Tcp { host, port } => {
+                let stream = TcpStream::connect((host.as_str(), *port))?;
+                stream.set_nodelay(true)?;
+                Self::Tcp(stream)
+            }
+        };
+        stream.set_patience(true)?;
+        Ok(stream)
+    }
+
+    /// Whether reading ends when nothing comes.
+    fn set_patience(&self, limited: bool) -> io::Result<()> {
+        let timeout = limited.then_some(ANSWER_TIMEOUT);
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(timeout),
+            Self::Tcp(stream) => stream.set_read_timeout(timeout),
+        }
+    }
+
+    fn share(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
+        })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+/// The half that sends.
+#[derive(Debug)]
+pub(super) struct Writer(Stream);
+
+impl Writer {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.0 {
+            Stream::Unix(stream) => stream.write_all(bytes),
+            Stream::Tcp(stream) => stream.write_all(bytes),
+        }
+    }
+}
+
+/// The half that receives.
+#[derive(Debug)]
+pub(super) struct Reader {
+    stream: Stream,
+    decoder: Decoder,
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    /// Waits for bytes and reads the frames that are complete with them.
+    ///
+    /// # Errors
+    /// The stream's; that it has ended; that it carries no frames.
+    pub(super) fn read(&mut self) -> io::Result<Vec<Frame>> {
+        let len = match self.stream.read(&mut self.buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        let read = self.buffer.get(..len).unwrap_or_default();
+        self.decoder.buffer().extend_from_slice(read);
+        let mut frames = Vec::new();
+        while let Some(frame) = self.next_frame()? {
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
+
+    fn next_frame(&mut self) -> io::Result<Option<Frame>> {
+        let next = self.decoder.next_frame();
+        next.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// Waits for the first frame; what comes with it stays in the decoder.
+    fn read_one(&mut self) -> io::Result<Frame> {
+        loop {
+            if let Some(frame) = self.next_frame()? {
+                return Ok(frame);
+            }
+            let len = self.stream.read(&mut self.buffer)?;
+            if len == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let read = self.buffer.get(..len).unwrap_or_default();
+            self.decoder.buffer().extend_from_slice(read);
+        }
+    }
+}
+
+impl AsFd for Reader {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.stream {
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+/// Connects to a fabric and says where the program is to sit.
+pub(super) fn connect(settings: &Settings) -> Result<(Reader, Writer, Welcome), SessionError> {
+    let address = settings.emulator.to_string();
+    let greeted = greet(settings).map_err(|error| SessionError::Io {
+        address: address.clone(),
+        error,
+    });
+    match greeted? {
+        (reader, writer, Frame::Welcome(welcome)) => Ok((reader, writer, welcome)),
+        (_, _, Frame::Refuse { reason }) => Err(SessionError::Refused { address, reason }),
+        (_, _, other) => Err(SessionError::Foreign {
+            address,
+            what: format!("{other:?}"),
+        }),
+    }
+}
+
+fn greet(settings: &Settings) -> io::Result<(Reader, Writer, Frame)> {
+    let stream = Stream::dial(&settings.emulator)?;
+    let mut writer = Writer(stream.share()?);
+    let mut reader = Reader {
+        stream,
+        decoder: Decoder::new(),
+        buffer: vec![0; READ_SIZE],
+    };
+    let hello = Frame::Hello(Hello {
+        version: VERSION,
+        attach: settings.attach.clone(),
+        classes: Vec::new(),
+    });
+    let mut bytes = Vec::new();
+    hello.encode(&mut bytes);
+    writer.write(&bytes)?;
+    let answer = reader.read_one()?;
+    reader.stream.set_patience(false)?;
+    Ok((reader, writer, answer))
+}

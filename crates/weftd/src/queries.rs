@@ -1,0 +1,228 @@
+//! The thread that answers queries: subnet administration, and performance management with its
+//! administration. Both read published snapshots, so that nobody who asks waits for a sweep.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{mpsc, watch};
+use tokio::time;
+use weft_fabric::{Snapshot, Tick};
+use weft_manager::MulticastLid;
+use weft_manager::pm::{Pm, PmInput, PmOutput, PmSettings};
+use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
+use weft_wire::header::class;
+use weft_wire::packet::Packet;
+
+use crate::engine::{BoxFuture, ToQueries, finish};
+use crate::narrate::narrate_pm;
+use crate::switchboard::Line;
+
+/// Notices that wait for this thread; more are dropped, as those who get them must sweep anyway.
+const NOTICES_MAX: usize = 1024;
+/// How often the wall clock is told.
+const CLOCK: Duration = Duration::from_secs(60);
+/// Datagrams that wait to be sent; while there are more, none is taken in.
+const TO_SEND_MAX: usize = 65_536;
+
+/// What both answer by.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct QuerySettings {
+    pub(crate) sa: SaSettings,
+    /// None where no performance manager is to run.
+    pub(crate) pm: Option<PmSettings>,
+}
+
+/// What the manager's thread has for this one, and the other way round.
+pub(crate) struct Feeds {
+    /// The fabric; none while another manager runs it.
+    pub(crate) snapshot: watch::Receiver<Option<Arc<Snapshot>>>,
+    /// Notices for those who subscribed.
+    pub(crate) notices: mpsc::Receiver<Vec<u8>>,
+    /// Connections to the fabric, one after the other.
+    pub(crate) lines: mpsc::Receiver<Line>,
+    /// Other settings.
+    pub(crate) settings: watch::Receiver<QuerySettings>,
+    /// Who is in which multicast group.
+    pub(crate) multicast: watch::Sender<Option<Vec<MulticastLid>>>,
+}
+
+/// The two ends between the threads, and where connections to the fabric are given in.
+pub(crate) fn feeds(
+    settings: watch::Receiver<QuerySettings>,
+) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
+    let (snapshot_sender, snapshot) = watch::channel(None);
+    let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
+    let (multicast, multicast_receiver) = watch::channel(None);
+    let (line_sender, lines) = mpsc::channel(1);
+    let feeds = Feeds {
+        snapshot,
+        notices,
+        lines,
+        settings,
+        multicast,
+    };
+    let to_queries = ToQueries {
+        snapshot: snapshot_sender,
+        notices: notice_sender,
+        multicast: multicast_receiver,
+    };
+    (feeds, to_queries, line_sender)
+}
+
+/// Answers queries.
+pub(crate) struct Queries {
+    sa: Sa,
+    pm: Option<Pm>,
+    feeds: Feeds,
+    start: Instant,
+    is_master: bool,
+    to_send: Vec<Packet>,
+}
+
+impl Queries {
+    /// With the settings of this moment.
+    pub(crate) fn new(mut feeds: Feeds) -> Self {
+        let QuerySettings { sa, pm } = feeds.settings.borrow_and_update().clone();
+        Self {
+            sa: Sa::new(sa),
+            pm: pm.map(Pm::new),
+            feeds,
+            start: Instant::now(),
+            is_master: false,
+            to_send: Vec::new(),
+        }
+    }
+
+    /// Runs until `stop` says so, or the manager's thread is gone.
+    pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        while let Some(line) = self.feeds.lines.recv().await {
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return,
+                () = self.drive(line) => {}
+            }
+        }
+    }
+
+    /// Serves one connection until it ends.
+    async fn drive(&mut self, line: Line) {
+        let Line {
+            sender,
+            mut receiver,
+        } = line;
+        let mut sending: Option<BoxFuture<_>> = None;
+        let mut clock = time::interval(CLOCK);
+        self.to_send.clear();
+        loop {
+            if sending.is_none() && !self.to_send.is_empty() {
+                let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
+                sending = Some(Box::pin(async move { sender.send(batch).await }));
+            }
+            let pause = self.pause();
+            let room = self.to_send.len() < TO_SEND_MAX;
+            tokio::select! {
+                sent = finish(&mut sending) => match sent {
+                    Ok(()) => sending = None,
+                    Err(_) => return,
+                },
+                batch = receiver.recv(), if room => match batch {
+                    Some(batch) => self.receive(batch),
+                    None => return,
+                },
+                Ok(()) = self.feeds.snapshot.changed() => self.published(),
+                Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
+                Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
+                _ = clock.tick() => self.tell_time(),
+                () = time::sleep(pause), if room => {
+                    self.sa(SaInput::Tick);
+                    self.pm(PmInput::Tick);
+                }
+            }
+            self.drain();
+        }
+    }
+
+    fn now(&self) -> Tick {
+        Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// How long there is nothing to do by itself.
+    fn pause(&self) -> Duration {
+        let now = self.now();
+        let pm = self.pm.as_ref().and_then(Pm::deadline);
+        let due = [self.sa.deadline(), pm].into_iter().flatten().min();
+        due.map_or(CLOCK, |at| at.since(now).min(CLOCK))
+    }
+
+    fn sa(&mut self, input: SaInput) {
+        self.sa.handle(self.now(), input);
+    }
+
+    fn pm(&mut self, input: PmInput) {
+        let now = self.now();
+        if let Some(pm) = &mut self.pm {
+            pm.handle(now, input);
+        }
+    }
+
+    /// Gives each datagram to whom it is for; while another manager runs the fabric, clients ask that
+    /// one.
+    fn receive(&mut self, batch: Vec<Packet>) {
+        if !self.is_master {
+            return;
+        }
+        for packet in batch {
+            match packet.mad.get(1) {
+                Some(&class::SUBN_ADM) => self.sa(SaInput::Received(packet)),
+                Some(&(class::PERF | class::PA)) => self.pm(PmInput::Received(packet)),
+                _ => {}
+            }
+        }
+    }
+
+    fn published(&mut self) {
+        let snapshot = self.feeds.snapshot.borrow_and_update().clone();
+        self.is_master = snapshot.is_some();
+        match snapshot {
+            Some(snapshot) => {
+                self.sa(SaInput::Published(Arc::clone(&snapshot)));
+                self.pm(PmInput::Published(snapshot));
+            }
+            None => self.pm(PmInput::StandBy),
+        }
+    }
+
+    fn reconfigure(&mut self) {
+        let QuerySettings { sa, pm } = self.feeds.settings.borrow_and_update().clone();
+        self.sa.reconfigure(sa);
+        match (&mut self.pm, pm) {
+            (Some(running), Some(settings)) => running.reconfigure(settings),
+            (running, settings) => *running = settings.map(Pm::new),
+        }
+        self.tell_time();
+    }
+
+    fn tell_time(&mut self) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix_s = since.map_or(0, |since| since.as_secs());
+        self.pm(PmInput::WallClock { unix_s });
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.sa.poll() {
+            match output {
+                SaOutput::Send(packet) => self.to_send.push(packet),
+                SaOutput::Multicast(groups) => {
+                    self.feeds.multicast.send_replace(Some(groups));
+                }
+            }
+        }
+        let Some(pm) = &mut self.pm else { return };
+        while let Some(output) = pm.poll() {
+            match output {
+                PmOutput::Send(packet) => self.to_send.push(packet),
+                PmOutput::Image(_) => {}
+                PmOutput::Event(event) => narrate_pm(&event),
+            }
+        }
+    }
+}
