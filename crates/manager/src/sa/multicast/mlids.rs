@@ -72,11 +72,10 @@ impl Mlids {
     }
 
     fn of_rule(&self, rule: usize) -> impl Iterator<Item = (u32, PKey)> + '_ {
-        let shared = self.used.iter().filter_map(move |(entry, held)| {
+        self.used.iter().filter_map(move |(entry, held)| {
             let (of, key) = held.share?;
             (of == rule).then_some((*entry, key))
-        });
-        shared
+        })
     }
 
     /// The lowest entry that nobody has.
@@ -152,7 +151,7 @@ mod tests {
             ..MulticastSettings::default()
         };
         let mut mlids = Mlids::default();
-        let mut next = |mlids: &mut Mlids, n| mlids.assign(&settings, &gid(n), PKey(0x8001));
+        let next = |mlids: &mut Mlids, n| mlids.assign(&settings, &gid(n), PKey(0x8001));
         assert_eq!(
             [
                 next(&mut mlids, 0),
