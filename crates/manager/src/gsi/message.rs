@@ -42,7 +42,7 @@ impl Form {
     }
 
     /// Fills a datagram up to the length that its form asks for.
-    pub(super) fn pad(self, mad: &mut Vec<u8>) {
+    pub(crate) fn pad(self, mad: &mut Vec<u8>) {
         let len = match self {
             Self::Opa => mad.len().next_multiple_of(8),
             Self::Ib => IB_MAD_LEN.max(mad.len()),

@@ -1,12 +1,13 @@
 //! Which attribute is answered by what, with which methods, in which forms, and to whom.
 
-use weft_wire::header::method::{GET, GET_TABLE};
+use weft_fabric::Tick;
+use weft_wire::header::method::{DELETE, GET, GET_MULTI, GET_TABLE, GET_TRACE_TABLE, SET};
 use weft_wire::id::PKey;
 use weft_wire::sa::attribute;
 
 use super::Sa;
 use super::query::{Found, Query, Refusal};
-use super::records::{nodes, port_tables};
+use super::records::{fabric, forwarding, groups, nodes, port_tables, trace, vf_info};
 use super::view::View;
 use crate::gsi::Form;
 
@@ -17,6 +18,8 @@ pub(crate) enum Handler {
     View(fn(&View, &Query<'_>) -> Result<Found, Refusal>),
     /// Reads anything.
     Read(fn(&Sa, &Query<'_>) -> Result<Found, Refusal>),
+    /// Changes what is kept.
+    Write(fn(&mut Sa, Tick, &Query<'_>) -> Result<Found, Refusal>),
 }
 
 /// An attribute that is served.
@@ -33,6 +36,7 @@ const OPA: &[Form] = &[Form::Opa];
 const IB: &[Form] = &[Form::Ib];
 const BOTH: &[Form] = &[Form::Opa, Form::Ib];
 const READ: &[u8] = &[GET, GET_TABLE];
+const WRITE: &[u8] = &[GET, GET_TABLE, SET, DELETE];
 
 const fn view(
     id: u16,
@@ -45,6 +49,21 @@ const fn view(
         open,
         methods: READ,
         handler: Handler::View(handler),
+    }
+}
+
+const fn read(
+    id: u16,
+    open: bool,
+    methods: &'static [u8],
+    handler: fn(&Sa, &Query<'_>) -> Result<Found, Refusal>,
+) -> Attribute {
+    Attribute {
+        id,
+        forms: OPA,
+        open,
+        methods,
+        handler: Handler::Read(handler),
     }
 }
 
@@ -99,6 +118,122 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         false,
         port_tables::buffer_records,
     ),
+    view(
+        attribute::LINEAR_FDB_RECORD,
+        false,
+        forwarding::linear_records,
+    ),
+    view(
+        attribute::MULTICAST_FDB_RECORD,
+        false,
+        forwarding::multicast_records,
+    ),
+    view(
+        attribute::PORT_GROUP_TABLE_RECORD,
+        false,
+        forwarding::group_records,
+    ),
+    view(
+        attribute::PORT_GROUP_FDB_RECORD,
+        false,
+        forwarding::group_fdb_records,
+    ),
+    view(attribute::SC_TO_SC_RECORD, false, fabric::sc_sc_records),
+    view(attribute::FABRIC_INFO_RECORD, false, fabric::fabric_info),
+    view(
+        attribute::DEVICE_TREE_MEMBER_RECORD,
+        false,
+        fabric::device_tree,
+    ),
+    view(attribute::SWITCH_COST_RECORD, false, fabric::switch_costs),
+    view(
+        attribute::QUARANTINED_NODE_RECORD,
+        false,
+        fabric::quarantined,
+    ),
+    view(attribute::CABLE_INFO_RECORD, false, fabric::cables),
+    view(
+        attribute::CONGESTION_INFO_RECORD,
+        false,
+        fabric::congestion_info,
+    ),
+    view(
+        attribute::SWITCH_CONGESTION_RECORD,
+        false,
+        fabric::switch_congestion,
+    ),
+    view(
+        attribute::SWITCH_PORT_CONGESTION_RECORD,
+        false,
+        fabric::switch_port_congestion,
+    ),
+    view(
+        attribute::HFI_CONGESTION_RECORD,
+        false,
+        fabric::hfi_congestion,
+    ),
+    view(
+        attribute::HFI_CONGESTION_CONTROL_RECORD,
+        false,
+        fabric::hfi_congestion_control,
+    ),
+    read(
+        attribute::DEVICE_GROUP_NAME_RECORD,
+        false,
+        READ,
+        groups::names,
+    ),
+    read(
+        attribute::DEVICE_GROUP_MEMBER_RECORD,
+        false,
+        READ,
+        groups::members,
+    ),
+    read(
+        attribute::VF_INFO_RECORD,
+        true,
+        READ,
+        vf_info::vf_info_records,
+    ),
+    read(
+        attribute::TRACE_RECORD,
+        false,
+        &[GET_TRACE_TABLE],
+        trace::trace_records,
+    ),
+    read(
+        attribute::MULTI_PATH_RECORD,
+        true,
+        &[GET_MULTI],
+        super::path::multi_path_records,
+    ),
+    Attribute {
+        id: attribute::INFORM_INFO,
+        forms: BOTH,
+        open: true,
+        methods: &[SET],
+        handler: Handler::Write(super::inform::inform_info),
+    },
+    read(
+        attribute::INFORM_INFO_RECORD,
+        true,
+        READ,
+        super::inform::inform_info_records,
+    ),
+    Attribute {
+        id: attribute::SERVICE_RECORD,
+        forms: BOTH,
+        open: true,
+        methods: WRITE,
+        handler: Handler::Write(super::services::service_records),
+    },
+    Attribute {
+        id: attribute::MC_MEMBER_RECORD,
+        forms: BOTH,
+        open: true,
+        methods: WRITE,
+        handler: Handler::Write(super::multicast::member_changes),
+    },
     Attribute {
         id: attribute::CLASS_PORT_INFO,
         forms: BOTH,

@@ -16,7 +16,8 @@ pub enum SaInput {
     Received(Packet),
     /// The fabric as it is from now on.
     Published(Arc<Snapshot>),
-    /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it.
+    /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it. What cannot be
+    /// read is dropped.
     Notice(Vec<u8>),
 }
 

@@ -8,14 +8,20 @@
 //! | `view` | a snapshot with indexes: LIDs, GUIDs, virtual fabrics, hops |
 //! | `records` | records that are read from the snapshot, a file a family |
 //! | `path` | paths: virtual fabrics, selectors, pairs of LIDs |
+//! | `services` | services that clients register, with their leases |
+//! | `inform` | subscriptions, and reports to subscribers |
+//! | `multicast` | groups, their members and LIDs |
 
 mod class_port_info;
 mod dispatch;
+mod inform;
 mod io;
+mod multicast;
 mod path;
 mod query;
 mod rates;
 mod records;
+mod services;
 mod settings;
 mod view;
 
@@ -23,9 +29,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weft_fabric::{Snapshot, Tick};
+use weft_wire::Layout;
 use weft_wire::header::class;
+use weft_wire::id::Gid;
+use weft_wire::sm::Notice;
 
 pub use io::{SaInput, SaOutput};
+pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
 
 use crate::gsi::{Counters, Request, Server};
@@ -42,22 +52,34 @@ pub struct Sa {
     pub(crate) settings: SaSettings,
     server: Server,
     view: View,
+    services: services::Services,
+    groups: multicast::Groups,
+    subscriptions: inform::Subscriptions,
+    /// The time of the last input.
+    now: Tick,
     outputs: VecDeque<SaOutput>,
 }
 
 impl Sa {
     /// An administration that answers BUSY until the first snapshot comes.
     pub fn new(settings: SaSettings) -> Self {
-        Self {
+        let mut sa = Self {
             server: Server::new(class::SUBN_ADM, settings.limits),
             settings,
             view: View::default(),
+            services: services::Services::default(),
+            groups: multicast::Groups::default(),
+            subscriptions: inform::Subscriptions::default(),
+            now: Tick(0),
             outputs: VecDeque::new(),
-        }
+        };
+        sa.create_configured_groups();
+        sa
     }
 
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: SaInput) {
+        self.now = now;
         match input {
             SaInput::Tick => {}
             SaInput::Received(packet) => {
@@ -65,10 +87,21 @@ impl Sa {
                     self.request(now, &request);
                 }
             }
-            SaInput::Published(snapshot) => self.published(snapshot),
-            SaInput::Notice(_) => {}
+            SaInput::Published(snapshot) => self.published(now, snapshot),
+            SaInput::Notice(bytes) => {
+                if let Ok(notice) = Notice::decode(&bytes) {
+                    self.subscriptions.report(now, &notice, &mut self.outputs);
+                }
+            }
         }
         self.server.expire(now);
+        self.services.expire(now);
+        self.report_news(now);
+        self.subscriptions.expire(now, &mut self.outputs);
+        if self.groups.deadline().is_some_and(|due| due <= now) {
+            let told = self.groups.for_manager();
+            self.outputs.push_back(SaOutput::Multicast(told));
+        }
     }
 
     /// The next thing that is to be done, none when there is nothing more.
@@ -79,15 +112,22 @@ impl Sa {
         self.server.poll().map(SaOutput::Send)
     }
 
-    /// Changes the settings.
+    /// Changes the settings. Groups of virtual fabrics that are new are created.
     pub fn reconfigure(&mut self, settings: SaSettings) {
         self.settings = settings;
-        self.published(Arc::clone(&self.view.snapshot));
+        self.create_configured_groups();
+        self.published(self.now, Arc::clone(&self.view.snapshot));
     }
 
     /// When [`SaInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        self.server.deadline()
+        let deadlines = [
+            self.server.deadline(),
+            self.services.deadline(),
+            self.groups.deadline(),
+            self.subscriptions.deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// What has been received and sent.
@@ -95,27 +135,50 @@ impl Sa {
         self.server.counters()
     }
 
-    fn published(&mut self, snapshot: Arc<Snapshot>) {
+    fn published(&mut self, now: Tick, snapshot: Arc<Snapshot>) {
         self.view = View::new(snapshot, &self.settings);
+        self.offer_own_services();
+        self.forget_lost_members(now);
+        let view = &self.view;
+        self.subscriptions
+            .forget_lost(|lid| view.by_lid(lid).is_some());
+    }
+
+    /// Reports groups that came or went.
+    fn report_news(&mut self, now: Tick) {
+        let news = std::mem::take(&mut self.groups.news);
+        let Some(master) = self.view.snapshot.sms.first() else {
+            return;
+        };
+        let issuer = Gid {
+            prefix: self.settings.subnet_prefix,
+            interface: master.port_guid,
+        };
+        for (created, mgid) in news {
+            let notice = inform::group_notice(created, mgid, master.lid, issuer);
+            self.subscriptions.report(now, &notice, &mut self.outputs);
+        }
     }
 
     fn request(&mut self, now: Tick, request: &Request) {
         if request.is_response() {
+            self.subscriptions.answered(request);
             return;
         }
         let query = Query::new(request);
-        let outcome = self.outcome(&query);
+        let outcome = self.outcome(now, &query);
         let answer = query.answer(outcome);
         self.server.answer(now, request, answer);
     }
 
-    fn outcome(&self, query: &Query<'_>) -> Result<Found, Refusal> {
+    fn outcome(&mut self, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
         if self.view.snapshot.generation == 0 {
             return Err(Refusal::BUSY);
         }
         match dispatch::handler(query)? {
             Handler::View(read) => read(&self.view, query),
             Handler::Read(read) => read(self, query),
+            Handler::Write(write) => write(self, now, query),
         }
     }
 }

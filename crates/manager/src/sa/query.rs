@@ -242,6 +242,11 @@ impl Records {
         }
     }
 
+    /// How many were found so far.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
     /// What was found.
     pub(crate) fn finish(self) -> Result<Found, Refusal> {
         match self.full {

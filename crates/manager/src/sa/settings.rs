@@ -1,19 +1,19 @@
 //! What the administrator may choose about subnet administration: plain data.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use weft_config::sm::MlidShare;
 use weft_config::{
-    DeviceGroups, Instance, ResolvedApplications, ResolvedFabrics, ResolvedMulticastGroup,
-    ResolvedVirtualFabric, VfError,
+    DeviceGroups, Instance, Mgid, ResolvedApplications, ResolvedFabrics, ResolvedMulticastGroup,
+    ResolvedVirtualFabric, ServiceId, VfError,
 };
 use weft_fabric::Sl;
 use weft_wire::enums::Mtu;
-use weft_wire::id::PKey;
+use weft_wire::id::{Gid, PKey};
 
 pub use weft_config::PathSelection;
 
+use super::services::OwnService;
 use crate::gsi::Limits;
 use crate::sm::settings::{Members, Selector};
 
@@ -38,10 +38,8 @@ pub struct SaSettings {
     pub services_max: usize,
     /// Subscriptions that are kept; one more is refused.
     pub subscriptions_max: usize,
-    /// How often a report is sent until it is answered.
-    pub report_attempts: u32,
-    /// How long to wait for the answer to a report.
-    pub report_timeout: Duration,
+    /// Services of the manager itself.
+    pub own_services: Vec<OwnService>,
 }
 
 /// How paths are given.
@@ -151,8 +149,7 @@ impl Default for SaSettings {
             limits: Limits::default(),
             services_max: 4_096,
             subscriptions_max: 65_536,
-            report_attempts: 3,
-            report_timeout: Duration::from_secs(1),
+            own_services: vec![OwnService::performance()],
         }
     }
 }
@@ -195,8 +192,33 @@ impl SaSettings {
                 .map(|fabric| VirtualFabric::of(fabric, &fabrics, &groups))
                 .collect(),
             groups,
+            own_services: match instance.pm.start {
+                true => vec![OwnService::performance()],
+                false => Vec::new(),
+            },
             ..Self::default()
         })
+    }
+}
+
+impl SaSettings {
+    /// Whether a service belongs to a virtual fabric: it names it, or takes what no other one names.
+    pub(crate) fn has_service(&self, fabric: &VirtualFabric, id: u64) -> bool {
+        let id = ServiceId(id);
+        let named = |fabric: &VirtualFabric| fabric.applications.has_service(id);
+        named(fabric) || fabric.applications.unmatched_service_id && !self.active().any(named)
+    }
+
+    /// Whether a multicast group belongs to a virtual fabric, in the same way.
+    pub(crate) fn has_mgid(&self, fabric: &VirtualFabric, mgid: &Gid) -> bool {
+        let mgid = Mgid::new(mgid.prefix, mgid.interface.0);
+        let named = |fabric: &VirtualFabric| fabric.applications.has_mgid(mgid);
+        named(fabric) || fabric.applications.unmatched_mgid && !self.active().any(named)
+    }
+
+    /// The virtual fabrics that carry traffic.
+    pub(crate) fn active(&self) -> impl Iterator<Item = &VirtualFabric> {
+        self.fabrics.iter().filter(|fabric| !fabric.standby)
     }
 }
 

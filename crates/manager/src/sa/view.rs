@@ -215,13 +215,7 @@ impl View {
         node: &Node,
         at: PortRef,
     ) {
-        let peer = topology.peer(at).and_then(|peer| topology.node(peer.node));
-        let candidate = Candidate {
-            node,
-            port: at.port,
-            is_this: at.node == NodeId(0),
-            faces_hfi: peer.is_some_and(|peer| !peer.is_switch()),
-        };
+        let candidate = candidate(topology, at, node);
         for (index, fabric) in settings.fabrics.iter().enumerate() {
             if fabric.standby {
                 continue;
@@ -362,11 +356,30 @@ impl View {
         arrives.then_some(way)
     }
 
+    /// The least MTU and rate of the links between switches, at most those given.
+    pub(crate) fn least_of_links(&self, (mtu, rate): (Mtu, u8)) -> (Mtu, u8) {
+        let links = self.hops.iter().filter(|hop| hop.switch != NONE);
+        links.fold((mtu, rate), |(mtu, rate), hop| {
+            (mtu.min(hop.mtu), super::rates::slower(rate, hop.rate))
+        })
+    }
+
     fn hop(&self, switch: SwitchIndex, port: PortNum) -> Option<&Hop> {
         let first = *self.first_hop.get(switch.0 as usize)?;
         let next = *self.first_hop.get(switch.0 as usize + 1)?;
         let at = first + u32::from(port.0);
         self.hops.get(at as usize).filter(|_| at < next)
+    }
+}
+
+/// A port with what decides on its membership in device groups.
+pub(crate) fn candidate<'a>(topology: &Topology, at: PortRef, node: &'a Node) -> Candidate<'a> {
+    let peer = topology.peer(at).and_then(|peer| topology.node(peer.node));
+    Candidate {
+        node,
+        port: at.port,
+        is_this: at.node == NodeId(0),
+        faces_hfi: peer.is_some_and(|peer| !peer.is_switch()),
     }
 }
 

@@ -5,5 +5,7 @@
 mod client;
 #[path = "../common/mod.rs"]
 mod common;
+mod hostile;
 mod paths;
 mod records;
+mod registered;

@@ -188,3 +188,89 @@ fn who_may_not_ask_is_refused() {
         mad_status::UNSUPPORTED_CLASS_OR_VERSION
     );
 }
+
+#[test]
+fn every_attribute_is_answered() {
+    let mut served = served();
+    for (attribute, at_least) in [
+        (attribute::SC_TO_SC_RECORD, 1),
+        (attribute::LINEAR_FDB_RECORD, 1),
+        (attribute::MULTICAST_FDB_RECORD, 0),
+        (attribute::P_KEY_TABLE_RECORD, 16),
+        (attribute::VL_ARBITRATION_RECORD, 16),
+        (attribute::SL_TO_SC_RECORD, 16),
+        (attribute::SC_TO_SL_RECORD, 16),
+        (attribute::SC_TO_VLT_RECORD, 16),
+        (attribute::SC_TO_VLNT_RECORD, 16),
+        (attribute::SC_TO_VLR_RECORD, 16),
+        (attribute::BUFFER_CONTROL_RECORD, 16),
+        (attribute::PORT_GROUP_FDB_RECORD, 0),
+        (attribute::PORT_GROUP_TABLE_RECORD, 0),
+        (attribute::VF_INFO_RECORD, 2),
+        (attribute::QUARANTINED_NODE_RECORD, 0),
+        (attribute::CONGESTION_INFO_RECORD, 0),
+        (attribute::SWITCH_CONGESTION_RECORD, 0),
+        (attribute::SWITCH_PORT_CONGESTION_RECORD, 0),
+        (attribute::HFI_CONGESTION_RECORD, 0),
+        (attribute::HFI_CONGESTION_CONTROL_RECORD, 0),
+        (attribute::DEVICE_GROUP_NAME_RECORD, 0),
+        (attribute::DEVICE_GROUP_MEMBER_RECORD, 0),
+        (attribute::DEVICE_TREE_MEMBER_RECORD, 16),
+        (attribute::SWITCH_COST_RECORD, 1),
+        (attribute::FABRIC_INFO_RECORD, 1),
+    ] {
+        let reply = served.ask(&Ask::new(method::GET_TABLE, attribute));
+        assert_eq!(reply.status, mad_status::OK, "{attribute:#x}");
+        let count = reply.data.len().checked_div(reply.stride).unwrap_or(0);
+        assert!(count >= at_least, "{attribute:#x}: {count} records");
+    }
+}
+
+#[test]
+fn a_trace_goes_from_end_to_end() {
+    use weft_wire::sa::{PathRecord, TraceRecord};
+    let mut served = served();
+    let topology = std::sync::Arc::clone(&served.snapshot.topology);
+    let lids: Vec<u16> = topology
+        .hfis()
+        .map(|(_, node)| node.ports().next().unwrap().1.info.lid.0 as u16)
+        .collect();
+    let asked = PathRecord {
+        slid: lids[0],
+        dlid: lids[lids.len() - 1],
+        ..PathRecord::default()
+    };
+    let ask = Ask::new(method::GET_TRACE_TABLE, attribute::TRACE_RECORD).with(0x30, &asked);
+    let steps: Vec<TraceRecord> = served.ask(&ask).records();
+    assert_eq!(steps.len(), 5, "two hosts and three switches");
+    let first = topology.hfis().next().unwrap().1.guid();
+    assert_eq!(steps[0].node_id.0 ^ 0x5555_5555, first.0);
+}
+
+#[test]
+fn paths_between_many_ports_come_at_once() {
+    use weft_wire::Layout;
+    use weft_wire::sa::{MultiPathRecord, PathRecord};
+    let mut served = served();
+    let guids = served
+        .snapshot
+        .topology
+        .hfis()
+        .take(5)
+        .map(|(_, node)| node.info.port_guid);
+    let guids: Vec<_> = guids.collect();
+    let head = MultiPathRecord {
+        numb_path: 1,
+        sgid_count: 2,
+        dgid_count: 3,
+        ..MultiPathRecord::default()
+    };
+    let mut ask = Ask::new(method::GET_MULTI, attribute::MULTI_PATH_RECORD).with(1 << 6, &head);
+    assert_eq!(ask.data.len(), MultiPathRecord::LEN);
+    for guid in guids {
+        ask.data.extend(0xFE80_0000_0000_0000_u64.to_be_bytes());
+        ask.data.extend(guid.0.to_be_bytes());
+    }
+    let paths: Vec<PathRecord> = served.ask(&ask).records();
+    assert_eq!(paths.len(), 6);
+}

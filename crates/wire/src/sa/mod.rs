@@ -3,6 +3,7 @@
 
 pub mod fabric;
 pub mod header;
+pub mod ib;
 pub mod node;
 pub mod path;
 pub mod service;
@@ -13,6 +14,7 @@ pub use fabric::{
     SwitchCost, SwitchCostRecord, VfInfoRecord,
 };
 pub use header::{SaHeader, attribute, capability, status};
+pub use ib::{IbInformInfo, IbMcMemberRecord, IbNotice, IbServiceRecord};
 pub use node::{
     ExpectedNodeInfo, LinkDownEvent, LinkRecord, NodeRecord, PortInfoRecord, QuarantinedNodeRecord,
     SmInfoRecord, SwitchInfoRecord,

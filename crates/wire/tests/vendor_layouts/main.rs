@@ -60,7 +60,10 @@ const NOT_IN_HEADERS: &[(&str, &str)] = &[
 const OTHER_SIZE: &[(&str, usize)] = &[("DRStlSmp_t", 2024)];
 
 /// Members that newer headers have and Debian's lack.
-const NOT_IN_THESE_HEADERS: &[(&str, &str)] = &[("STL_MCMEMBER_RECORD", "JoinSendOnlyFullMember")];
+const NOT_IN_THESE_HEADERS: &[(&str, &str)] = &[
+    ("STL_MCMEMBER_RECORD", "JoinSendOnlyFullMember"),
+    ("IB_MCMEMBER_RECORD", "JoinSendOnlyFullMember"),
+];
 
 /// What the probe found: sizes by structure, then positions by structure and field.
 #[derive(Default)]

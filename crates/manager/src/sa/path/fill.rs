@@ -164,21 +164,9 @@ impl Paths<'_> {
             && key_fits
             && wish.sl.is_none_or(|sl| sl == fabric.sl)
             && self.joins(pair, index)
-            && wish.service_id.is_none_or(|id| self.has_service(index, id))
-    }
-
-    /// Whether a service belongs to a virtual fabric: it names it, or takes what no other one names.
-    fn has_service(&self, index: usize, id: u64) -> bool {
-        let id = weft_config::ServiceId(id);
-        let fabrics = &self.settings.fabrics;
-        let Some(fabric) = fabrics.get(index) else {
-            return false;
-        };
-        fabric.applications.has_service(id)
-            || fabric.applications.unmatched_service_id
-                && !fabrics
-                    .iter()
-                    .any(|other| !other.standby && other.applications.has_service(id))
+            && wish
+                .service_id
+                .is_none_or(|id| self.settings.has_service(fabric, id))
     }
 
     /// Whether both ports are in a virtual fabric, one of them as a full member.

@@ -4,10 +4,13 @@
 //! that its clients see what they know.
 
 mod fill;
+mod group;
+mod multi;
 mod pairs;
 mod wish;
 
-use wish::Wish;
+pub(crate) use multi::multi_path_records;
+pub(crate) use wish::{Wish, component};
 
 use weft_fabric::{Guid, Lid};
 use weft_wire::header::method;
@@ -19,7 +22,6 @@ use super::query::{Found, Query, Refusal};
 use super::settings::SaSettings;
 use super::view::{End, View};
 use fill::{Collector, Pair};
-use wish::component;
 
 /// Paths that a table query without a number gets for each pair of ports.
 const PATHS_BY_DEFAULT: usize = 127;
@@ -56,7 +58,7 @@ pub(crate) fn path_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal>
         return found.finish();
     }
     if query.has(component::DGID) && is_multicast(&record.dgid) {
-        return Err(Refusal::NO_RECORDS);
+        return group::group_path(sa, &wish, source, record.dgid);
     }
     let target = paths.target(query, &record)?;
     if !view.share_key(requester, target) {

@@ -84,6 +84,25 @@ impl Wish {
         wish.checked()
     }
 
+    /// A wish of its parts, for queries of another record.
+    pub(crate) fn of_parts(
+        service_id: Option<u64>,
+        pkey: Option<PKey>,
+        sl: Option<Sl>,
+        [mtu, rate, life]: [Option<Selected>; 3],
+    ) -> Result<Self, Refusal> {
+        Self {
+            service_id,
+            pkey,
+            sl,
+            mtu,
+            rate,
+            life,
+            impossible: false,
+        }
+        .checked()
+    }
+
     /// Refuses values that do not exist and bounds that nothing can meet.
     fn checked(self) -> Result<Self, Refusal> {
         let mtu_ok = self.mtu.is_none_or(|mtu| match (mtu.selector, mtu.value) {

@@ -3,11 +3,12 @@
 use weft_wire::sa::{
     BufferControlRecord, CableInfoRecord, CongestionInfoRecord, DeviceGroupMemberRecord,
     DeviceGroupNameRecord, DeviceTreeMemberRecord, FabricInfoRecord, HfiCongestionControlRecord,
-    HfiCongestionRecord, InformInfoRecord, LinearFdbRecord, LinkRecord, McMemberRecord,
-    MulticastFdbRecord, NodeRecord, PKeyTableRecord, PortGroupFdbRecord, PortGroupTableRecord,
-    PortInfoRecord, QuarantinedNodeRecord, ScScRecord, ScSlRecord, ScVlRecord, ServiceRecord,
-    SlScRecord, SmInfoRecord, SwitchCongestionRecord, SwitchCostRecord, SwitchInfoRecord,
-    SwitchPortCongestionRecord, TraceRecord, VfInfoRecord, VlArbRecord,
+    HfiCongestionRecord, IbMcMemberRecord, IbServiceRecord, InformInfoRecord, LinearFdbRecord,
+    LinkRecord, McMemberRecord, MulticastFdbRecord, NodeRecord, PKeyTableRecord,
+    PortGroupFdbRecord, PortGroupTableRecord, PortInfoRecord, QuarantinedNodeRecord, ScScRecord,
+    ScSlRecord, ScVlRecord, ServiceRecord, SlScRecord, SmInfoRecord, SwitchCongestionRecord,
+    SwitchCostRecord, SwitchInfoRecord, SwitchPortCongestionRecord, TraceRecord, VfInfoRecord,
+    VlArbRecord,
 };
 
 use crate::sa::query::Record;
@@ -82,6 +83,14 @@ components! {
     McMemberRecord {
         0 => "mgid", 1 => "port_gid", 2 => "q_key", 6 => "t_class", 7 => "p_key", 12 => "sl",
         14 => "hop_limit", 15 => "scope", 18 => "proxy_join", 19 => "mlid",
+    }
+    IbMcMemberRecord {
+        0 => "mgid", 1 => "port_gid", 2 => "q_key", 3 => "mlid", 6 => "t_class", 7 => "p_key",
+        12 => "sl", 13 => "flow_label", 14 => "hop_limit", 15 => "scope", 17 => "proxy_join",
+    }
+    IbServiceRecord {
+        0 => "service_id", 1 => "service_gid", 2 => "service_p_key", 4 => "service_lease",
+        5 => "service_key", 6 => "service_name",
     }
     ServiceRecord {
         0 => "service_id", 1 => "service_lid", 2 => "service_p_key", 4 => "service_gid",

@@ -92,7 +92,8 @@ impl Candidate<'_> {
         port.is_some_and(|port| port.info.mgmt_allowed)
     }
 
-    fn facts<'a>(&self, description: &'a str) -> NodeFacts<'a> {
+    /// What a device group asks of the port; `description` is its node's.
+    pub(crate) fn facts<'a>(&self, description: &'a str) -> NodeFacts<'a> {
         let info = &self.node.info;
         let port = self.node.port(self.port);
         NodeFacts {

@@ -1,0 +1,246 @@
+//! The fabric as a whole: how much of it there is, what it costs from switch to switch, and what
+//! this manager does not read of devices.
+
+use std::collections::BTreeMap;
+
+use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
+use weft_fabric::{NodeId, Port, PortNum, PortRef, SwitchIndex, Topology};
+use weft_wire::pm::PortMask;
+use weft_wire::sa::{
+    CableInfoRecord, CongestionInfoRecord, DeviceTreeMemberRecord, FabricInfoRecord,
+    HfiCongestionControlRecord, HfiCongestionRecord, QuarantinedNodeRecord, ScScRecord,
+    SwitchCongestionRecord, SwitchCost, SwitchCostRecord, SwitchPortCongestionRecord,
+};
+use weft_wire::sm::ScScMap;
+
+use super::nodes::{nodes_of, records_by_lid};
+use crate::sa::query::{Found, Query, Records, Refusal};
+use crate::sa::view::View;
+
+type Answered = Result<Found, Refusal>;
+
+pub(crate) fn fabric_info(view: &View, _: &Query<'_>) -> Answered {
+    let topology = &view.snapshot.topology;
+    let mut info = FabricInfoRecord {
+        num_hfis: topology.hfis().count() as u32,
+        num_switches: topology.switches().len() as u32,
+        ..FabricInfoRecord::default()
+    };
+    for (from, to) in topology.links() {
+        count_link(topology, from, to, &mut info);
+    }
+    Ok(Found::one(&info))
+}
+
+fn count_link(topology: &Topology, from: PortRef, to: PortRef, info: &mut FabricInfoRecord) {
+    let nodes = topology.node(from.node).zip(topology.node(to.node));
+    let ports = topology.port(from).zip(topology.port(to));
+    let (Some((a, b)), Some((near, far))) = (nodes, ports) else {
+        return;
+    };
+    let switches = a.is_switch() && b.is_switch();
+    let internal = a.info.system_image_guid == b.info.system_image_guid;
+    let counter = match (switches, internal) {
+        (true, true) => &mut info.num_internal_isls,
+        (true, false) => &mut info.num_external_isls,
+        (false, true) => &mut info.num_internal_hfi_links,
+        (false, false) => &mut info.num_external_hfi_links,
+    };
+    *counter += 1;
+    let omitted = near.info.port_state == PortState::INIT;
+    let degraded = !omitted && is_degraded(near, far);
+    let counter = match (switches, omitted, degraded) {
+        (true, true, _) => &mut info.num_omitted_isls,
+        (false, true, _) => &mut info.num_omitted_hfi_links,
+        (true, _, true) => &mut info.num_degraded_isls,
+        (false, _, true) => &mut info.num_degraded_hfi_links,
+        _ => return,
+    };
+    *counter += 1;
+}
+
+/// Whether a link is below the best width or speed that is enabled at both ends.
+fn is_degraded(near: &Port, far: &Port) -> bool {
+    let (a, b) = (&near.info, &far.info);
+    let width = LinkWidth(a.link_width_enabled.0 & b.link_width_enabled.0).lanes();
+    let common = a.link_speed_enabled.0 & b.link_speed_enabled.0;
+    let fastest = [LinkSpeed::G25, LinkSpeed::G12_5]
+        .into_iter()
+        .find(|speed| common & speed.0 != 0);
+    let speed = fastest.map_or(0, LinkSpeed::lane_mbps);
+    let slow = |port: &Port| {
+        port.width().lanes() != width || port.info.link_speed_active.lane_mbps() != speed
+    };
+    slow(near) || slow(far)
+}
+
+pub(crate) fn device_tree(view: &View, query: &Query<'_>) -> Answered {
+    let mut records = records_by_lid::<DeviceTreeMemberRecord>(view, query);
+    for (id, node) in nodes_of(view, query) {
+        let Some(end) = view.ends_of(id).next().and_then(|end| view.end(end)) else {
+            continue;
+        };
+        let mut active = PortMask::default();
+        let up = |port: &Port| port.info.port_state == PortState::ACTIVE;
+        node.ports()
+            .filter(|(_, port)| up(port))
+            .for_each(|(number, _)| active.insert(number));
+        records.push(&DeviceTreeMemberRecord {
+            lid: end.lid,
+            num_ports: node.info.num_ports,
+            node_type: node.info.node_type,
+            port_mask_act: active,
+            guid: end.guid,
+            system_image_guid: node.info.system_image_guid,
+            node_description: node.description,
+            ..DeviceTreeMemberRecord::default()
+        });
+    }
+    records.finish()
+}
+
+/// Service channels stay what they are from port to port of a switch: what switches do from power-on.
+pub(crate) fn sc_sc_records(view: &View, query: &Query<'_>) -> Answered {
+    let mut records = records_by_lid::<ScScRecord>(view, query);
+    let map = ScScMap::identity();
+    for (id, node) in nodes_of(view, query).filter(|(_, node)| node.is_switch()) {
+        let Some(lid) = lid_of_switch(view, id) else {
+            continue;
+        };
+        let up = |port: &Port| port.info.port_state > PortState::DOWN;
+        let linked = node.external_ports().filter(|(_, port)| up(port));
+        for (input_port, _) in linked.clone() {
+            for (output_port, _) in linked.clone() {
+                records.push(&ScScRecord {
+                    lid,
+                    input_port,
+                    output_port,
+                    map,
+                    ..ScScRecord::default()
+                });
+            }
+        }
+    }
+    records.finish()
+}
+
+fn lid_of_switch(view: &View, node: NodeId) -> Option<weft_fabric::Lid> {
+    view.lid_of(PortRef {
+        node,
+        port: PortNum(0),
+    })
+}
+
+/// Costs from switch to switch: all of one row, or without a LID the half of the matrix below the
+/// diagonal.
+pub(crate) fn switch_costs(view: &View, query: &Query<'_>) -> Answered {
+    let mut records = Records::except::<SwitchCostRecord>(query, 1);
+    let topology = &view.snapshot.topology;
+    let mut order: Vec<(weft_fabric::Lid, SwitchIndex)> = (0..)
+        .zip(topology.switches())
+        .filter_map(|(index, id)| Some((lid_of_switch(view, *id)?, SwitchIndex(index))))
+        .collect();
+    order.sort_unstable();
+    let only = query.lid();
+    for (lid, switch) in &order {
+        if only.is_some_and(|only| only != *lid) {
+            continue;
+        }
+        let costs = costs_from(topology, *switch);
+        let row: Vec<SwitchCost> = order
+            .iter()
+            .filter(|(other, _)| only.is_some() || other < lid)
+            .filter_map(|(other, index)| {
+                let value = *costs.get(index)?;
+                Some(SwitchCost {
+                    dlid: *other,
+                    value,
+                })
+            })
+            .collect();
+        for part in row.chunks(64) {
+            let mut record = SwitchCostRecord {
+                slid: *lid,
+                ..SwitchCostRecord::default()
+            };
+            record
+                .cost
+                .iter_mut()
+                .zip(part)
+                .for_each(|(to, from)| *to = *from);
+            records.push(&record);
+        }
+    }
+    records.finish()
+}
+
+/// Least costs from a switch to all that it reaches. A link costs 12, more when it lacks lanes.
+fn costs_from(topology: &Topology, from: SwitchIndex) -> BTreeMap<SwitchIndex, u16> {
+    let mut settled = BTreeMap::new();
+    let mut waiting = std::collections::BTreeSet::from([(0_u16, from)]);
+    while let Some((cost, switch)) = waiting.pop_first() {
+        if settled.contains_key(&switch) {
+            continue;
+        }
+        settled.insert(switch, cost);
+        let node = topology.switches().get(switch.0 as usize);
+        let Some(node) = node.and_then(|id| topology.node(*id)) else {
+            continue;
+        };
+        for (_, port) in node.external_ports() {
+            let next = port.peer.and_then(|peer| topology.switch_index(peer.node));
+            let lanes = port.width().lanes().clamp(1, 4) as u16;
+            let active = port.info.port_state == PortState::ACTIVE;
+            if let Some(next) = next.filter(|next| active && !settled.contains_key(next)) {
+                waiting.insert((cost.saturating_add(LANES_COST / lanes), next));
+            }
+        }
+    }
+    settled
+}
+
+/// Cost of a link of one lane.
+const LANES_COST: u16 = 48;
+
+/// No node is in quarantine: this manager keeps links that it does not trust in Init.
+pub(crate) fn quarantined(_: &View, query: &Query<'_>) -> Answered {
+    Records::new::<QuarantinedNodeRecord>(query).finish()
+}
+
+/// Bytes of a cable's memory that can be asked for: the upper page.
+const CABLE_ADDRESSES: std::ops::RangeInclusive<u16> = 128..=255;
+
+/// The memory of cables is not read; a query is checked all the same.
+pub(crate) fn cables(_: &View, query: &Query<'_>) -> Answered {
+    let record: CableInfoRecord = query.record()?;
+    if !(query.has(2) && query.has(4)) {
+        return Err(Refusal::TOO_LITTLE);
+    }
+    let last = record.address.saturating_add(record.length.into());
+    if !CABLE_ADDRESSES.contains(&record.address) || !CABLE_ADDRESSES.contains(&last) {
+        return Err(Refusal::INVALID);
+    }
+    Records::new::<CableInfoRecord>(query).finish()
+}
+
+// Congestion control is neither set nor read by this manager: there is nothing to tell.
+
+pub(crate) fn congestion_info(_: &View, query: &Query<'_>) -> Answered {
+    Records::new::<CongestionInfoRecord>(query).finish()
+}
+
+pub(crate) fn switch_congestion(_: &View, query: &Query<'_>) -> Answered {
+    Records::new::<SwitchCongestionRecord>(query).finish()
+}
+
+pub(crate) fn switch_port_congestion(_: &View, query: &Query<'_>) -> Answered {
+    Records::new::<SwitchPortCongestionRecord>(query).finish()
+}
+
+pub(crate) fn hfi_congestion(_: &View, query: &Query<'_>) -> Answered {
+    Records::new::<HfiCongestionRecord>(query).finish()
+}
+
+pub(crate) fn hfi_congestion_control(_: &View, query: &Query<'_>) -> Answered {
+    Records::new::<HfiCongestionControlRecord>(query).finish()
+}

@@ -1,0 +1,271 @@
+//! Services: who offers what, for how long.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use weft_fabric::Tick;
+use weft_wire::id::{Gid, PKey};
+use weft_wire::sa::{IbServiceRecord, ServiceRecord};
+use weft_wire::text::Text;
+
+use super::Sa;
+use super::dispatch::is_full;
+use super::query::{Found, Query, Records, Refusal};
+use crate::gsi::Form;
+
+/// A lease that does not end.
+const FOR_EVER: u32 = 0xFFFF_FFFF;
+/// Components of a Set that must be meant: the service and its port.
+const NEEDED: [[u32; 2]; 2] = [[0, 0], [4, 1]];
+
+/// What tells services apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    id: u64,
+    gid: Gid,
+    pkey: PKey,
+}
+
+#[derive(Debug, Clone)]
+struct Service {
+    record: ServiceRecord,
+    /// None for ever.
+    until: Option<Tick>,
+}
+
+/// The services that are registered, in order of service and port.
+#[derive(Debug, Default)]
+pub(crate) struct Services {
+    all: BTreeMap<Key, Service>,
+}
+
+/// A service of the manager itself, at its own port for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnService {
+    /// Which service.
+    pub id: u64,
+    /// Its name, at most 63 bytes.
+    pub name: &'static str,
+    /// The first bytes of its data: its version, and 1 where it is the master.
+    pub data: [u8; 2],
+}
+
+impl OwnService {
+    /// Performance administration (`STL_PM_SERVICE_ID`): tools ask for it to find its port.
+    pub fn performance() -> Self {
+        Self {
+            id: weft_config::PA_SERVICE_ID.0,
+            name: "Primary Intel OmniPath Performance Manager",
+            data: [1, 1],
+        }
+    }
+}
+
+impl Services {
+    /// Forgets what has run out.
+    pub(crate) fn expire(&mut self, now: Tick) {
+        if self.deadline().is_some_and(|first| first <= now) {
+            self.all
+                .retain(|_, service| service.until.is_none_or(|until| until > now));
+        }
+    }
+
+    /// When the next one runs out.
+    pub(crate) fn deadline(&self) -> Option<Tick> {
+        self.all.values().filter_map(|service| service.until).min()
+    }
+}
+
+impl Service {
+    /// The record with what is left of its lease; others do not see its key.
+    fn told(&self, now: Tick, trusted: bool) -> ServiceRecord {
+        let left = self.until.map(|until| until.since(now).as_secs());
+        ServiceRecord {
+            service_lease: left.map_or(FOR_EVER, |left| left.min(u64::from(FOR_EVER) - 1) as u32),
+            service_key: match trusted {
+                true => self.record.service_key,
+                false => [0; 16],
+            },
+            ..self.record
+        }
+    }
+}
+
+impl Sa {
+    /// Offers the manager's own services at the port where it runs.
+    pub(crate) fn offer_own_services(&mut self) {
+        let Some(master) = self.view.snapshot.sms.first() else {
+            return;
+        };
+        let own = self.settings.own_services.clone();
+        for service in own {
+            let record = own_record(&service, master, self.settings.subnet_prefix);
+            let others = |key: &Key| key.id != service.id || key.gid == record.service_gid;
+            self.services
+                .all
+                .retain(|key, held| others(key) || held.until.is_some());
+            let held = Service {
+                record,
+                until: None,
+            };
+            self.services.all.insert(key_of(&record), held);
+        }
+    }
+}
+
+fn own_record(service: &OwnService, master: &weft_fabric::SmRecord, prefix: u64) -> ServiceRecord {
+    let mut data = [0; 16];
+    data[..2].copy_from_slice(&service.data);
+    ServiceRecord {
+        service_id: service.id,
+        service_lid: master.lid,
+        service_p_key: PKey::MGMT_FULL,
+        service_gid: Gid {
+            prefix,
+            interface: master.port_guid,
+        },
+        service_lease: FOR_EVER,
+        service_name: Text::new(service.name),
+        service_data8: data,
+        ..ServiceRecord::default()
+    }
+}
+
+fn key_of(record: &ServiceRecord) -> Key {
+    Key {
+        id: record.service_id,
+        gid: record.service_gid,
+        pkey: record.service_p_key,
+    }
+}
+
+/// The record of a request in either form.
+fn asked(query: &Query<'_>) -> Result<ServiceRecord, Refusal> {
+    match query.form() {
+        Form::Opa => query.record(),
+        Form::Ib => query
+            .record()
+            .map(|record: IbServiceRecord| widened(&record)),
+    }
+}
+
+fn widened(record: &IbServiceRecord) -> ServiceRecord {
+    ServiceRecord {
+        service_id: record.service_id,
+        service_p_key: record.service_p_key,
+        service_gid: record.service_gid,
+        service_lease: record.service_lease,
+        service_key: record.service_key,
+        service_name: record.service_name,
+        service_data8: record.service_data8,
+        service_data16: record.service_data16,
+        service_data32: record.service_data32,
+        service_data64: record.service_data64,
+        ..ServiceRecord::default()
+    }
+}
+
+fn narrowed(record: &ServiceRecord) -> IbServiceRecord {
+    IbServiceRecord {
+        service_id: record.service_id,
+        service_gid: record.service_gid,
+        service_p_key: record.service_p_key,
+        service_lease: record.service_lease,
+        service_key: record.service_key,
+        service_name: record.service_name,
+        service_data8: record.service_data8,
+        service_data16: record.service_data16,
+        service_data32: record.service_data32,
+        service_data64: record.service_data64,
+    }
+}
+
+fn tell(query: &Query<'_>, record: &ServiceRecord) -> Found {
+    match query.form() {
+        Form::Opa => Found::one(record),
+        Form::Ib => Found::one(&narrowed(record)),
+    }
+}
+
+/// Answers Get, GetTable, Set and Delete of service records.
+pub(crate) fn service_records(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
+    use weft_wire::header::method;
+    match query.method() {
+        method::SET => register(sa, now, query),
+        method::DELETE => delete(sa, now, query),
+        _ => find(sa, now, query),
+    }
+}
+
+fn find(sa: &Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
+    let trusted = is_full(query.request.from.pkey);
+    let requester = sa.view.by_lid(query.request.from.lid);
+    let reads = |key: &Key| {
+        let shared = requester.and_then(|end| sa.view.key_of(end, key.pkey));
+        trusted || key.pkey == PKey(0) || shared.is_some()
+    };
+    let services = sa.services.all.iter().filter(|(key, _)| reads(key));
+    let told = services.map(|(_, service)| service.told(now, trusted));
+    match query.form() {
+        Form::Opa => {
+            let mut records = Records::new::<ServiceRecord>(query);
+            told.for_each(|record| records.push(&record));
+            records.finish()
+        }
+        Form::Ib => {
+            let mut records = Records::new::<IbServiceRecord>(query);
+            told.for_each(|record| records.push(&narrowed(&record)));
+            records.finish()
+        }
+    }
+}
+
+/// Takes a service, or renews it. It must be in the fabric, and a key that protects it must be given
+/// to change it.
+fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
+    let column = usize::from(query.form() == Form::Ib);
+    if !NEEDED.iter().all(|bits| query.has(bits[column])) {
+        return Err(Refusal::TOO_LITTLE);
+    }
+    let mut record = asked(query)?;
+    let end = sa.view.by_guid(record.service_gid.interface);
+    let end = end
+        .and_then(|end| sa.view.end(end))
+        .ok_or(Refusal::INVALID_GID)?;
+    if record.service_gid.prefix != sa.settings.subnet_prefix {
+        return Err(Refusal::INVALID_GID);
+    }
+    record.service_lid = end.lid;
+    let key = key_of(&record);
+    let room = sa.services.all.len() < sa.settings.services_max;
+    match sa.services.all.get(&key) {
+        Some(held) if held.record.service_key != record.service_key => {
+            return Err(Refusal::INVALID);
+        }
+        None if !room => return Err(Refusal::NO_RESOURCES),
+        _ => {}
+    }
+    let until = match record.service_lease {
+        FOR_EVER => None,
+        0 => return Err(Refusal::INVALID),
+        seconds => Some(now + Duration::from_secs(seconds.into())),
+    };
+    sa.services.all.insert(key, Service { record, until });
+    Ok(tell(query, &record))
+}
+
+/// Takes a service back; one of the manager's own stays.
+fn delete(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
+    let record = asked(query)?;
+    let key = key_of(&record);
+    let own = sa.settings.own_services.iter().any(|own| own.id == key.id);
+    let held = sa.services.all.get(&key).ok_or(Refusal::NO_RECORDS)?;
+    let foreign = held.record.service_key != record.service_key
+        || held.record.service_name != record.service_name;
+    if foreign || own && held.until.is_none() {
+        return Err(Refusal::NO_RECORDS);
+    }
+    let told = held.told(now, true);
+    sa.services.all.remove(&key);
+    Ok(tell(query, &told))
+}
