@@ -1,0 +1,225 @@
+//! The vendor's manager, `sm`.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::fabric::Fabric;
+use crate::peers::VENDOR_SM;
+
+/// Where the vendor's stock configuration is.
+const STOCK: &str = "/etc/opa-fm/opafm.xml";
+/// Managers of the same instance share files in `/var/lib/opa-fm`: one test after the other.
+const LOCK: &str = "/tmp/weft-vendor-sm.lock";
+/// How often the log is looked at.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What is changed in the stock configuration.
+#[derive(Debug, Clone)]
+pub struct SmSettings {
+    /// `<RoutingAlgorithm>`.
+    pub routing: &'static str,
+    /// `<TierCount>` of fattree.
+    pub tiers: u8,
+    /// `<Lmc>`.
+    pub lmc: u8,
+    /// Whether the performance manager runs.
+    pub pm: bool,
+    /// `<Priority>` of the instance: the higher becomes master.
+    pub priority: u8,
+}
+
+impl Default for SmSettings {
+    fn default() -> Self {
+        Self {
+            routing: "fattree",
+            tiers: 2,
+            lmc: 0,
+            pm: false,
+            priority: 0,
+        }
+    }
+}
+
+/// What the manager logs about a sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// Switches found.
+    pub switches: usize,
+    /// HFIs found.
+    pub hfis: usize,
+    /// Managers found.
+    pub managers: usize,
+    /// Datagrams sent.
+    pub packets: usize,
+    /// Datagrams sent again.
+    pub retries: usize,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// The right to run the vendor's manager on this machine.
+#[derive(Debug)]
+pub struct Turn(#[allow(dead_code, reason = "held for its lock")] File);
+
+/// Waits for the right to run the vendor's manager.
+///
+/// # Panics
+/// When there is no lock to be had.
+pub fn turn() -> Turn {
+    let mut options = File::options();
+    let file = options.create(true).append(true).open(LOCK).unwrap();
+    file.lock().unwrap();
+    Turn(file)
+}
+
+/// A running manager; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct VendorSm {
+    child: Child,
+    log: PathBuf,
+}
+
+impl VendorSm {
+    /// Starts it on a host. Take a [`turn`] first.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
+        let directory = fabric.directory();
+        let log = directory.join(format!("sm-{host}.log"));
+        let config = directory.join(format!("opafm-{host}.xml"));
+        let stock = std::fs::read_to_string(STOCK).unwrap();
+        std::fs::write(&config, edit(&stock, settings, &log.to_string_lossy())).unwrap();
+        let mut command = fabric.command(host, VENDOR_SM);
+        command.args(["-e", "sm_0", "-X"]).arg(&config);
+        println!("{host}: sm -e sm_0 with {settings:?}");
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { child, log }
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until its log has `count` lines with `text`.
+    ///
+    /// # Panics
+    /// When that takes longer than `patience`.
+    pub fn wait_for(&self, text: &str, count: usize, patience: Duration) {
+        let until = Instant::now() + patience;
+        while self
+            .log()
+            .lines()
+            .filter(|line| line.contains(text))
+            .count()
+            < count
+        {
+            let complaints = self.complaints().join("\n");
+            assert!(Instant::now() < until, "no {text:?} in time; {complaints}");
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits for the end of a number of sweeps and says what it logged about the last of them.
+    ///
+    /// # Panics
+    /// When that takes longer than `patience`.
+    pub fn swept(&self, count: usize, patience: Duration) -> Sweep {
+        self.wait_for(SWEEP_END, count, patience);
+        let sweeps = self.sweeps();
+        sweeps.into_iter().nth(count - 1).unwrap()
+    }
+
+    /// The sweeps that it has ended.
+    pub fn sweeps(&self) -> Vec<Sweep> {
+        let log = self.log();
+        let ends = log.lines().filter_map(|line| line.split_once(SWEEP_END));
+        ends.filter_map(|(_, rest)| sweep(rest)).collect()
+    }
+
+    /// The warnings and errors that it has logged.
+    pub fn complaints(&self) -> Vec<String> {
+        let log = self.log();
+        let bad = |line: &&str| {
+            [" WARN ", " ERROR", " FATAL"]
+                .iter()
+                .any(|bad| line.contains(bad))
+        };
+        log.lines().filter(bad).map(str::to_owned).collect()
+    }
+
+    /// Ends it without a chance to say good-bye, as `kill -9` does.
+    ///
+    /// # Panics
+    /// When it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for VendorSm {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _killed = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+const SWEEP_END: &str = "DISCOVERY CYCLE END.";
+
+/// Reads ` 1 SWs, 4 HFIs, 4 end ports, 9 total ports, 1 SM(s), 102 packets, 0 retries, 0.143 sec
+/// sweep`.
+fn sweep(text: &str) -> Option<Sweep> {
+    let number = |unit: &str| {
+        let part = text
+            .split(", ")
+            .find(|part| part.trim_end().ends_with(unit))?;
+        part.trim().split(' ').next()?.parse::<f64>().ok()
+    };
+    Some(Sweep {
+        switches: number("SWs")? as usize,
+        hfis: number("HFIs")? as usize,
+        managers: number("SM(s)")? as usize,
+        packets: number("packets")? as usize,
+        retries: number("retries")? as usize,
+        seconds: number("sec sweep")?,
+    })
+}
+
+/// The stock configuration with the settings put in.
+fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
+    let pm = u8::from(settings.pm);
+    let edits = [
+        (
+            "<!-- <LogFile>/var/log/fm.log</LogFile> -->",
+            format!("<LogFile>{log}</LogFile>"),
+        ),
+        (
+            "<RoutingAlgorithm>shortestpath<",
+            format!("<RoutingAlgorithm>{}<", settings.routing),
+        ),
+        ("<TierCount>3<", format!("<TierCount>{}<", settings.tiers)),
+        ("<Lmc>0<", format!("<Lmc>{}<", settings.lmc)),
+        (
+            "<Start>1</Start> <!-- default PM startup for all instances -->",
+            format!("<Start>{pm}</Start>"),
+        ),
+        (
+            "<Priority>0</Priority>",
+            format!("<Priority>{}</Priority>", settings.priority),
+        ),
+    ];
+    edits.iter().fold(stock.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "the stock configuration has no {from}");
+        text.replacen(from, to, 1)
+    })
+}
