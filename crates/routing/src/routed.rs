@@ -8,7 +8,7 @@ use weft_fabric::{LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive;
 use crate::certificate::{Certificate, Refusal, Tables, certify};
-use crate::engine::{Engine, FatTree, ShortestPath, UpDown};
+use crate::engine::{Dmodc, Engine, FatTree, ShortestPath, UpDown, is_tree};
 use crate::error::RouteError;
 use crate::network::Network;
 use crate::settings::{EngineKind, Settings};
@@ -18,6 +18,8 @@ use crate::settings::{EngineKind, Settings};
 pub enum EngineUsed {
     /// `shortestpath`.
     ShortestPath,
+    /// `dmodc`.
+    Dmodc,
     /// `fattree`.
     FatTree,
     /// `fattree` on paths that never turn from down to up.
@@ -30,6 +32,7 @@ impl fmt::Display for EngineUsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ShortestPath => "shortestpath",
+            Self::Dmodc => "dmodc",
             Self::FatTree => "fattree",
             Self::FatTreeUpDown => "fattree, up*/down* only",
             Self::UpDown => "shortestpath, up*/down* only",
@@ -122,7 +125,7 @@ impl Routed {
 /// [`RouteError`] when LIDs are unusable or no engine's tables pass.
 pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteError> {
     let network = Network::new(topology)?;
-    let engines = engines(topology, settings);
+    let engines = engines(topology, &network, settings);
     let mut notes = Vec::new();
     for (index, engine) in engines.iter().enumerate() {
         let next = engines.get(index + 1).map(|next| next.name());
@@ -147,21 +150,34 @@ pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteEr
 }
 
 /// The engines in the order in which they are tried.
-fn engines<'a>(topology: &'a Topology, settings: &'a Settings) -> Vec<Box<dyn Engine + 'a>> {
+fn engines<'a>(
+    topology: &'a Topology,
+    network: &Network,
+    settings: &'a Settings,
+) -> Vec<Box<dyn Engine + 'a>> {
     let spine_first = settings.spine_first;
     let fat_tree = |up_down| FatTree {
         topology,
         settings: &settings.fat_tree,
         up_down,
     };
+    let dmodc = Dmodc {
+        topology,
+        settings: &settings.fat_tree,
+    };
     let general: [Box<dyn Engine>; 2] = [
         Box::new(ShortestPath { spine_first }),
         Box::new(UpDown { spine_first }),
     ];
     let mut engines: Vec<Box<dyn Engine>> = Vec::new();
-    if settings.engine == EngineKind::FatTree {
-        engines.push(Box::new(fat_tree(false)));
-        engines.push(Box::new(fat_tree(true)));
+    match settings.engine {
+        EngineKind::Automatic if is_tree(network) => engines.push(Box::new(dmodc)),
+        EngineKind::Dmodc => engines.push(Box::new(dmodc)),
+        EngineKind::FatTree => {
+            engines.push(Box::new(fat_tree(false)));
+            engines.push(Box::new(fat_tree(true)));
+        }
+        EngineKind::Automatic | EngineKind::ShortestPath => {}
     }
     engines.extend(general);
     engines

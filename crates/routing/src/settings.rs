@@ -9,8 +9,12 @@ use weft_wire::sm::SwitchInfo;
 /// The engines that a configuration can name (`<RoutingAlgorithm>`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EngineKind {
-    /// `shortestpath`: least cost, balanced port by port.
+    /// `dmodc` on a tree, `shortestpath` elsewhere.
     #[default]
+    Automatic,
+    /// `dmodc`: closed form for trees, whole or degraded.
+    Dmodc,
+    /// `shortestpath`: least cost, balanced port by port.
     ShortestPath,
     /// `fattree`: least cost, spread by a switch's place in its tier.
     FatTree,

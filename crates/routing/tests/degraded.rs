@@ -10,6 +10,12 @@ use weft_fabric::enums::LinkWidth;
 use weft_fabric::{Lmc, PortRef, Topology};
 use weft_routing::{EngineKind, EngineUsed};
 
+const ENGINES: [EngineKind; 3] = [
+    EngineKind::Dmodc,
+    EngineKind::FatTree,
+    EngineKind::ShortestPath,
+];
+
 /// Pulls some of the cables between switches.
 fn degrade(topology: &mut Topology, seed: u64, per_mille: u64) {
     let links: Vec<(PortRef, PortRef)> = topology.links().collect();
@@ -97,7 +103,7 @@ proptest! {
         ][which];
         let mut topology = fabric(spec, lmc);
         degrade(&mut topology, seed, per_mille);
-        for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        for engine in ENGINES {
             check(&topology, engine, tiers)?;
         }
     }
@@ -109,7 +115,7 @@ proptest! {
         hosts in prop::collection::vec(0usize..12, 1..16),
     ) {
         let topology = irregular(switches, &links, &hosts);
-        for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        for engine in ENGINES {
             check(&topology, engine, 3)?;
         }
     }

@@ -1,12 +1,16 @@
 //! Routing engines: one file each, behind one small trait.
 
+mod dmodc;
 mod fattree;
+mod levels;
 mod rows;
 mod shortestpath;
 mod tiers;
 mod updown;
 
+pub(crate) use dmodc::Dmodc;
 pub(crate) use fattree::FatTree;
+pub(crate) use levels::is_tree;
 pub(crate) use shortestpath::ShortestPath;
 pub(crate) use updown::UpDown;
 use weft_fabric::LinearTables;
