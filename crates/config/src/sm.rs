@@ -44,6 +44,8 @@ pub enum RoutingAlgorithm {
     Auto,
     /// Closed form for trees, whole or degraded. An extension.
     Dmodc,
+    /// Shortest paths on any topology, kept free of deadlock by virtual lanes. An extension.
+    Layered,
     /// Shortest paths on any topology.
     ShortestPath,
     /// Up and down a fat tree.
@@ -58,7 +60,7 @@ pub enum RoutingAlgorithm {
 
 keywords! { RoutingAlgorithm {
     "auto" => Auto, "shortestpath" => ShortestPath, "fattree" => FatTree, "dgshortestpath" => DgShortestPath,
-    "dor" => Dor, "hypercube" => Hypercube, "dmodc" => Dmodc,
+    "dor" => Dor, "hypercube" => Hypercube, "dmodc" => Dmodc, "layered" => Layered,
 } }
 
 /// How LIDs are given out.

@@ -8,8 +8,9 @@ use weft_fabric::{LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive;
 use crate::certificate::{Certificate, Refusal, Tables, certify};
-use crate::engine::{Dmodc, Engine, FatTree, ShortestPath, UpDown, is_tree};
+use crate::engine::{Choices, Dmodc, Engine, FatTree, Layered, ShortestPath, UpDown, is_tree};
 use crate::error::RouteError;
+use crate::lanes::Lanes;
 use crate::network::Network;
 use crate::settings::{EngineKind, Settings};
 
@@ -26,6 +27,14 @@ pub enum EngineUsed {
     FatTreeUpDown,
     /// Least-cost paths that never turn from down to up, counted from one root.
     UpDown,
+    /// `dgshortestpath`.
+    DgShortestPath,
+    /// `hypercube`.
+    Hypercube,
+    /// `dor`.
+    Dor,
+    /// `layered`.
+    Layered,
 }
 
 impl fmt::Display for EngineUsed {
@@ -36,6 +45,10 @@ impl fmt::Display for EngineUsed {
             Self::FatTree => "fattree",
             Self::FatTreeUpDown => "fattree, up*/down* only",
             Self::UpDown => "shortestpath, up*/down* only",
+            Self::DgShortestPath => "dgshortestpath",
+            Self::Hypercube => "hypercube",
+            Self::Dor => "dor",
+            Self::Layered => "layered",
         })
     }
 }
@@ -64,6 +77,25 @@ pub enum Note {
         /// Why.
         why: String,
     },
+    /// Adaptive routing is on, and the engine makes no groups.
+    GroupsNotMade,
+    /// Paths that are longer than they need be, because the least-cost ones close a credit cycle
+    /// in every lane.
+    Detours {
+        /// LIDs of HFIs with such paths.
+        lids: u64,
+        /// All LIDs of HFIs.
+        of: u64,
+        /// Lanes that there are.
+        lanes: u8,
+    },
+    /// Links that the configured topology does not have, left unused.
+    LinksIgnored {
+        /// Number of cables.
+        links: u64,
+        /// The first ones, in words.
+        first: String,
+    },
 }
 
 impl fmt::Display for Note {
@@ -77,6 +109,17 @@ impl fmt::Display for Note {
                 "group tables of {switches} switches are too small: {pairs} destinations keep one port"
             ),
             Self::GroupsRefused { why } => write!(f, "adaptive groups left out: {why}"),
+            Self::GroupsNotMade => write!(f, "this engine makes no adaptive groups"),
+            Self::Detours { lids, of, lanes } => write!(
+                f,
+                "{lanes} lane(s) are too few: {lids} of {of} LIDs are reached by detours"
+            ),
+            Self::LinksIgnored { links, first } => {
+                write!(
+                    f,
+                    "{links} links are not of the configured topology: {first}"
+                )
+            }
         }
     }
 }
@@ -86,6 +129,7 @@ impl fmt::Display for Note {
 pub struct Routed {
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
+    lanes: Arc<Lanes>,
     engine: EngineUsed,
     notes: Vec<Note>,
     certificate: Certificate,
@@ -100,6 +144,11 @@ impl Routed {
     /// Adaptive groups of all switches, empty when adaptive routing is off.
     pub fn groups(&self) -> &Arc<PortGroupTables> {
         &self.groups
+    }
+
+    /// The lane of each LID, one for all unless the engine needs more.
+    pub fn lanes(&self) -> &Arc<Lanes> {
+        &self.lanes
     }
 
     /// The engine that made them.
@@ -165,11 +214,7 @@ fn engines<'a>(
         topology,
         settings: &settings.fat_tree,
     };
-    let general: [Box<dyn Engine>; 2] = [
-        Box::new(ShortestPath { spine_first }),
-        Box::new(UpDown { spine_first }),
-    ];
-    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
+    let mut engines: Vec<Box<dyn Engine + 'a>> = Vec::new();
     match settings.engine {
         EngineKind::Automatic if is_tree(network) => engines.push(Box::new(dmodc)),
         EngineKind::Dmodc => engines.push(Box::new(dmodc)),
@@ -177,9 +222,16 @@ fn engines<'a>(
             engines.push(Box::new(fat_tree(false)));
             engines.push(Box::new(fat_tree(true)));
         }
-        EngineKind::Automatic | EngineKind::ShortestPath => {}
+        EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
-    engines.extend(general);
+    let lanes = settings.lanes;
+    if settings.engine != EngineKind::Layered {
+        engines.push(Box::new(ShortestPath { spine_first }));
+    }
+    if lanes > 1 || settings.engine == EngineKind::Layered {
+        engines.push(Box::new(Layered { lanes }));
+    }
+    engines.push(Box::new(UpDown { spine_first }));
     engines
 }
 
@@ -199,14 +251,24 @@ fn attempt(
     engine: &dyn Engine,
 ) -> Result<Routed, Failure> {
     let plan = engine.plan(network).map_err(Failure::Unfit)?;
-    let mut notes = Vec::new();
+    let mut notes = plan.notes;
     let mut groups = PortGroupTables::default();
     if settings.adaptive.is_some() {
-        groups = adaptive::groups(topology, network, &plan, &mut notes);
+        match &plan.choices {
+            Choices::Paths { paths, pruning } => {
+                groups = adaptive::groups(topology, network, (paths, pruning), &mut notes);
+            }
+            Choices::None => notes.push(Note::GroupsNotMade),
+        }
     }
     let judge = |groups: &PortGroupTables| {
-        let linear = &plan.linear;
-        certify(topology, Tables { linear, groups })
+        let (linear, lanes) = (&plan.linear, &plan.lanes);
+        let tables = Tables {
+            linear,
+            groups,
+            lanes,
+        };
+        certify(topology, tables)
     };
     let certificate = match judge(&groups) {
         Err(refusal) if !groups.switches.is_empty() => {
@@ -222,6 +284,7 @@ fn attempt(
     Ok(Routed {
         linear: Arc::new(plan.linear),
         groups: Arc::new(groups),
+        lanes: Arc::new(plan.lanes),
         engine: engine.name(),
         notes,
         certificate,

@@ -18,13 +18,18 @@ pub enum EngineKind {
     ShortestPath,
     /// `fattree`: least cost, spread by a switch's place in its tier.
     FatTree,
+    /// `layered`: least cost on any fabric, kept apart in lanes.
+    Layered,
 }
 
 /// How to route.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The engine asked for.
     pub engine: EngineKind,
+    /// Lanes that an engine may spread destinations over, at least 1: how many service levels
+    /// with virtual lanes of their own each level of traffic can have.
+    pub lanes: u8,
     /// `<SpineFirstRouting>`: inside a director chassis prefer links to its own spines. The fat
     /// tree engine always does.
     pub spine_first: bool,
@@ -32,6 +37,18 @@ pub struct Settings {
     pub fat_tree: FatTreeSettings,
     /// Adaptive routing, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::default(),
+            lanes: 1,
+            spine_first: false,
+            fat_tree: FatTreeSettings::default(),
+            adaptive: None,
+        }
+    }
 }
 
 /// The section `<FatTreeTopology>`, device groups resolved to nodes and ports.

@@ -46,11 +46,7 @@ impl Engine for Dmodc<'_> {
         };
         let pruning = Pruning::default();
         let linear = tables(network, &numbers, &paths, &pruning);
-        Ok(Plan {
-            linear,
-            paths,
-            pruning,
-        })
+        Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
 

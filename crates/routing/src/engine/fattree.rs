@@ -42,11 +42,7 @@ impl Engine for FatTree<'_> {
             tier: tiers.tier.clone(),
         };
         let linear = self.tables(network, &tiers, &edges, &paths, &pruning);
-        Ok(Plan {
-            linear,
-            paths,
-            pruning,
-        })
+        Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
 

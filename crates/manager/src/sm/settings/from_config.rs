@@ -115,6 +115,7 @@ fn routing(
     let engine = match sm.routing_algorithm {
         RoutingAlgorithm::Auto => EngineKind::Automatic,
         RoutingAlgorithm::Dmodc => EngineKind::Dmodc,
+        RoutingAlgorithm::Layered => EngineKind::Layered,
         RoutingAlgorithm::ShortestPath => EngineKind::ShortestPath,
         RoutingAlgorithm::FatTree => EngineKind::FatTree,
         other => {
