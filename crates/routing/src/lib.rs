@@ -31,5 +31,6 @@ pub use multicast::{
 };
 pub use routed::{EngineUsed, Note, Routed, route};
 pub use settings::{
-    AdaptiveAlgorithm, AdaptiveRegister, AdaptiveSettings, EngineKind, FatTreeSettings, Settings,
+    AdaptiveAlgorithm, AdaptiveRegister, AdaptiveSettings, Dimension, DorSettings, EngineKind,
+    FatTreeSettings, HypercubeSettings, OrderGroup, PortCost, Settings,
 };

@@ -13,6 +13,8 @@ const ENTRIES_LIMIT: u64 = 1 << 36;
 pub(crate) struct Egress {
     /// The port here.
     pub(crate) port: u8,
+    /// The port at the other end.
+    pub(crate) far_port: u8,
     /// Lanes times the speed of one, 12.5 Gb/s the unit: what the slower direction still carries.
     pub(crate) rate: u16,
     /// Cost of the link: 1200 / (25 Gb/s · lanes), divided by what all costs have in common.
@@ -105,6 +107,7 @@ impl Network {
             match topology.switch_index(peer.node) {
                 Some(to) if peer.node != node => self.egress.push(Egress {
                     port: number.0,
+                    far_port: peer.port.0,
                     rate: rate(port, far),
                     cost: cost(port, far),
                     to: to.0,

@@ -8,7 +8,10 @@ use weft_fabric::{LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive;
 use crate::certificate::{Certificate, Refusal, Tables, certify};
-use crate::engine::{Choices, Dmodc, Engine, FatTree, Layered, ShortestPath, UpDown, is_tree};
+use crate::engine::{
+    Choices, DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, ShortestPath, UpDown,
+    is_tree,
+};
 use crate::error::RouteError;
 use crate::lanes::Lanes;
 use crate::network::Network;
@@ -214,6 +217,7 @@ fn engines<'a>(
         topology,
         settings: &settings.fat_tree,
     };
+    let lanes = settings.lanes;
     let mut engines: Vec<Box<dyn Engine + 'a>> = Vec::new();
     match settings.engine {
         EngineKind::Automatic if is_tree(network) => engines.push(Box::new(dmodc)),
@@ -222,9 +226,20 @@ fn engines<'a>(
             engines.push(Box::new(fat_tree(false)));
             engines.push(Box::new(fat_tree(true)));
         }
+        EngineKind::DgShortestPath => engines.push(Box::new(DgShortestPath {
+            topology,
+            spine_first,
+            order: &settings.routing_order,
+        })),
+        EngineKind::Hypercube => engines.push(Box::new(Hypercube {
+            settings: &settings.hypercube,
+        })),
+        EngineKind::Dor => engines.push(Box::new(Dor {
+            settings: &settings.dor,
+            lanes,
+        })),
         EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
-    let lanes = settings.lanes;
     if settings.engine != EngineKind::Layered {
         engines.push(Box::new(ShortestPath { spine_first }));
     }

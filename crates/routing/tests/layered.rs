@@ -36,8 +36,8 @@ fn tori_are_routed_over_the_fewest_hops_where_lanes_suffice() {
         ("torus:4x4", 6, 0..3),
         ("torus:5x5", 6, 0..2),
         ("torus:4x4x4", 8, 0..1),
-        ("hypercube:4", 3, 0..2),
-        ("mesh:4x4", 3, 0..2),
+        ("hypercube:4", 5, 0..2),
+        ("mesh:4x4", 5, 0..2),
     ] {
         for lmc in lmcs {
             let topology = fabric(spec, lmc);

@@ -78,8 +78,47 @@ impl<'a> Detours<'a> {
         }
     }
 
+    /// Routes to a switch and all HFIs on it over `ways`, in one of the first `lanes` lanes; false
+    /// where that closes a cycle in all of them.
+    pub(crate) fn try_switch(
+        &mut self,
+        placing: &mut Placing<'_>,
+        ways: &Ways,
+        target: usize,
+        lanes: usize,
+    ) -> bool {
+        placing.management(ways, target);
+        for end in self.network.hfis(target) {
+            placing.deliver(target, end);
+            placing.next_end();
+            for lid in (end.lid.0..).take(end.lmc.lids() as usize) {
+                self.lids += 1;
+                let fits = |lane: &usize| placing.place(ways, target, lid, *lane);
+                if (0..lanes).find(fits).is_none() {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Routes to a switch and all HFIs on it in the last lane.
+    pub(crate) fn all(&mut self, placing: &mut Placing<'_>, target: usize) {
+        let ways = Ways::up_down(self.network, &self.rank, target);
+        placing.management(&ways, target);
+        for end in self.network.hfis(target) {
+            placing.deliver(target, end);
+            placing.next_end();
+            for lid in (end.lid.0..).take(end.lmc.lids() as usize) {
+                placing.place(&ways, target, lid, self.last);
+                self.detoured += 1;
+                self.lids += 1;
+            }
+        }
+    }
+
     /// Routes to a LID in the last lane.
-    pub(crate) fn detour(&mut self, placing: &mut Placing<'_>, target: usize, lid: u32) {
+    fn detour(&mut self, placing: &mut Placing<'_>, target: usize, lid: u32) {
         let ways = Ways::up_down(self.network, &self.rank, target);
         placing.place(&ways, target, lid, self.last);
         self.detoured += 1;

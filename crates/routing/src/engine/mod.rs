@@ -1,7 +1,10 @@
 //! Routing engines: one file each, behind one small trait.
 
+mod dgshortestpath;
 mod dmodc;
+mod dor;
 mod fattree;
+mod hypercube;
 mod lanes;
 mod layered;
 mod levels;
@@ -10,8 +13,11 @@ mod shortestpath;
 mod tiers;
 mod updown;
 
+pub(crate) use dgshortestpath::DgShortestPath;
 pub(crate) use dmodc::Dmodc;
+pub(crate) use dor::Dor;
 pub(crate) use fattree::FatTree;
+pub(crate) use hypercube::Hypercube;
 pub(crate) use layered::Layered;
 pub(crate) use levels::is_tree;
 pub(crate) use shortestpath::ShortestPath;

@@ -10,7 +10,9 @@ use weft_fabric::{
     FabricSpec, Lid, LinearTables, Lmc, NodeId, PortGroupTables, PortNum, PortRef, SwitchIndex,
     Topology,
 };
-use weft_routing::{EngineKind, FatTreeSettings, Lanes, Routed, Settings, route};
+use weft_routing::{
+    Dimension, DorSettings, EngineKind, FatTreeSettings, Lanes, Routed, Settings, route,
+};
 
 /// A described fabric with LIDs.
 pub fn fabric(spec: &str, lmc: u8) -> Topology {
@@ -301,4 +303,30 @@ pub fn irregular(switches: usize, links: &[(usize, usize)], hosts: &[usize]) -> 
     let mut topology = cabling.build().unwrap();
     give_lids(&mut topology, Lmc(0));
     topology
+}
+
+/// Settings for the grids that the generator makes with one host a switch: sizes of dimensions and
+/// links between neighbours.
+pub fn dor(sizes: &[u8], links: u8, toroidal: bool, lanes: u8) -> Settings {
+    let mut port = 2;
+    let dimensions = sizes.iter().map(|&length| {
+        let sets = if length > 2 { 2 } else { 1 };
+        let back = port + if sets == 2 { links } else { 0 };
+        let pairs = (0..links).map(|link| (port + link, back + link)).collect();
+        port += links * sets;
+        Dimension {
+            toroidal: toroidal && length > 2,
+            length,
+            pairs,
+        }
+    });
+    let dimensions = dimensions.collect();
+    Settings {
+        lanes,
+        dor: DorSettings {
+            dimensions,
+            ..DorSettings::default()
+        },
+        ..settings(EngineKind::Dor, 1)
+    }
 }
