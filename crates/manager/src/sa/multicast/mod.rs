@@ -48,7 +48,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// A group has changed.
-    fn touch(&mut self, now: Tick) {
+    pub(crate) fn touch(&mut self, now: Tick) {
         self.due.get_or_insert(now + COLLECT);
     }
 
@@ -86,7 +86,6 @@ impl Sa {
                 }
             }
         }
-        self.groups.touch(self.now);
     }
 
     fn configured_group(
