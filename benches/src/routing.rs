@@ -58,6 +58,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         let asked = !options.alone && (options.all || hosts <= PEER_HOSTS);
         let peer = asked.then(|| opensm::ftree(&topology)).transpose()?;
         for (name, engine) in [
+            ("dmodc", EngineKind::Dmodc),
             ("fattree", EngineKind::FatTree),
             ("shortestpath", EngineKind::ShortestPath),
         ] {
@@ -125,6 +126,7 @@ fn judge(topology: &Topology, routed: &Routed) -> f64 {
     let tables = Tables {
         linear: routed.linear(),
         groups: routed.groups(),
+        lanes: routed.lanes(),
     };
     timed(|| black_box(certify(topology, tables))).0
 }

@@ -9,6 +9,7 @@ pub mod certificate;
 pub mod diff;
 mod engine;
 pub mod error;
+mod lanes;
 pub mod multicast;
 mod network;
 mod paths;
@@ -23,6 +24,7 @@ pub use certificate::{
 };
 pub use diff::{BlockWrite, WritePlan, changed_blocks};
 pub use error::RouteError;
+pub use lanes::Lanes;
 pub use multicast::{
     MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RootChoice,
     RoutedMulticast, route_multicast,

@@ -8,8 +8,9 @@ use weft_fabric::{LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive;
 use crate::certificate::{Certificate, Refusal, Tables, certify};
-use crate::engine::{Engine, FatTree, ShortestPath, UpDown};
+use crate::engine::{Choices, Dmodc, Engine, FatTree, Layered, ShortestPath, UpDown, is_tree};
 use crate::error::RouteError;
+use crate::lanes::Lanes;
 use crate::network::Network;
 use crate::settings::{EngineKind, Settings};
 
@@ -18,21 +19,36 @@ use crate::settings::{EngineKind, Settings};
 pub enum EngineUsed {
     /// `shortestpath`.
     ShortestPath,
+    /// `dmodc`.
+    Dmodc,
     /// `fattree`.
     FatTree,
     /// `fattree` on paths that never turn from down to up.
     FatTreeUpDown,
     /// Least-cost paths that never turn from down to up, counted from one root.
     UpDown,
+    /// `dgshortestpath`.
+    DgShortestPath,
+    /// `hypercube`.
+    Hypercube,
+    /// `dor`.
+    Dor,
+    /// `layered`.
+    Layered,
 }
 
 impl fmt::Display for EngineUsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ShortestPath => "shortestpath",
+            Self::Dmodc => "dmodc",
             Self::FatTree => "fattree",
             Self::FatTreeUpDown => "fattree, up*/down* only",
             Self::UpDown => "shortestpath, up*/down* only",
+            Self::DgShortestPath => "dgshortestpath",
+            Self::Hypercube => "hypercube",
+            Self::Dor => "dor",
+            Self::Layered => "layered",
         })
     }
 }
@@ -61,6 +77,25 @@ pub enum Note {
         /// Why.
         why: String,
     },
+    /// Adaptive routing is on, and the engine makes no groups.
+    GroupsNotMade,
+    /// Paths that are longer than they need be, because the least-cost ones close a credit cycle
+    /// in every lane.
+    Detours {
+        /// LIDs of HFIs with such paths.
+        lids: u64,
+        /// All LIDs of HFIs.
+        of: u64,
+        /// Lanes that there are.
+        lanes: u8,
+    },
+    /// Links that the configured topology does not have, left unused.
+    LinksIgnored {
+        /// Number of cables.
+        links: u64,
+        /// The first ones, in words.
+        first: String,
+    },
 }
 
 impl fmt::Display for Note {
@@ -74,6 +109,17 @@ impl fmt::Display for Note {
                 "group tables of {switches} switches are too small: {pairs} destinations keep one port"
             ),
             Self::GroupsRefused { why } => write!(f, "adaptive groups left out: {why}"),
+            Self::GroupsNotMade => write!(f, "this engine makes no adaptive groups"),
+            Self::Detours { lids, of, lanes } => write!(
+                f,
+                "{lanes} lane(s) are too few: {lids} of {of} LIDs are reached by detours"
+            ),
+            Self::LinksIgnored { links, first } => {
+                write!(
+                    f,
+                    "{links} links are not of the configured topology: {first}"
+                )
+            }
         }
     }
 }
@@ -83,6 +129,7 @@ impl fmt::Display for Note {
 pub struct Routed {
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
+    lanes: Arc<Lanes>,
     engine: EngineUsed,
     notes: Vec<Note>,
     certificate: Certificate,
@@ -97,6 +144,11 @@ impl Routed {
     /// Adaptive groups of all switches, empty when adaptive routing is off.
     pub fn groups(&self) -> &Arc<PortGroupTables> {
         &self.groups
+    }
+
+    /// The lane of each LID, one for all unless the engine needs more.
+    pub fn lanes(&self) -> &Arc<Lanes> {
+        &self.lanes
     }
 
     /// The engine that made them.
@@ -122,7 +174,7 @@ impl Routed {
 /// [`RouteError`] when LIDs are unusable or no engine's tables pass.
 pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteError> {
     let network = Network::new(topology)?;
-    let engines = engines(topology, settings);
+    let engines = engines(topology, &network, settings);
     let mut notes = Vec::new();
     for (index, engine) in engines.iter().enumerate() {
         let next = engines.get(index + 1).map(|next| next.name());
@@ -147,23 +199,39 @@ pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteEr
 }
 
 /// The engines in the order in which they are tried.
-fn engines<'a>(topology: &'a Topology, settings: &'a Settings) -> Vec<Box<dyn Engine + 'a>> {
+fn engines<'a>(
+    topology: &'a Topology,
+    network: &Network,
+    settings: &'a Settings,
+) -> Vec<Box<dyn Engine + 'a>> {
     let spine_first = settings.spine_first;
     let fat_tree = |up_down| FatTree {
         topology,
         settings: &settings.fat_tree,
         up_down,
     };
-    let general: [Box<dyn Engine>; 2] = [
-        Box::new(ShortestPath { spine_first }),
-        Box::new(UpDown { spine_first }),
-    ];
-    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
-    if settings.engine == EngineKind::FatTree {
-        engines.push(Box::new(fat_tree(false)));
-        engines.push(Box::new(fat_tree(true)));
+    let dmodc = Dmodc {
+        topology,
+        settings: &settings.fat_tree,
+    };
+    let mut engines: Vec<Box<dyn Engine + 'a>> = Vec::new();
+    match settings.engine {
+        EngineKind::Automatic if is_tree(network) => engines.push(Box::new(dmodc)),
+        EngineKind::Dmodc => engines.push(Box::new(dmodc)),
+        EngineKind::FatTree => {
+            engines.push(Box::new(fat_tree(false)));
+            engines.push(Box::new(fat_tree(true)));
+        }
+        EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
-    engines.extend(general);
+    let lanes = settings.lanes;
+    if settings.engine != EngineKind::Layered {
+        engines.push(Box::new(ShortestPath { spine_first }));
+    }
+    if lanes > 1 || settings.engine == EngineKind::Layered {
+        engines.push(Box::new(Layered { lanes }));
+    }
+    engines.push(Box::new(UpDown { spine_first }));
     engines
 }
 
@@ -183,14 +251,24 @@ fn attempt(
     engine: &dyn Engine,
 ) -> Result<Routed, Failure> {
     let plan = engine.plan(network).map_err(Failure::Unfit)?;
-    let mut notes = Vec::new();
+    let mut notes = plan.notes;
     let mut groups = PortGroupTables::default();
     if settings.adaptive.is_some() {
-        groups = adaptive::groups(topology, network, &plan, &mut notes);
+        match &plan.choices {
+            Choices::Paths { paths, pruning } => {
+                groups = adaptive::groups(topology, network, (paths, pruning), &mut notes);
+            }
+            Choices::None => notes.push(Note::GroupsNotMade),
+        }
     }
     let judge = |groups: &PortGroupTables| {
-        let linear = &plan.linear;
-        certify(topology, Tables { linear, groups })
+        let (linear, lanes) = (&plan.linear, &plan.lanes);
+        let tables = Tables {
+            linear,
+            groups,
+            lanes,
+        };
+        certify(topology, tables)
     };
     let certificate = match judge(&groups) {
         Err(refusal) if !groups.switches.is_empty() => {
@@ -206,6 +284,7 @@ fn attempt(
     Ok(Routed {
         linear: Arc::new(plan.linear),
         groups: Arc::new(groups),
+        lanes: Arc::new(plan.lanes),
         engine: engine.name(),
         notes,
         certificate,

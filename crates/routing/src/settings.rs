@@ -9,18 +9,27 @@ use weft_wire::sm::SwitchInfo;
 /// The engines that a configuration can name (`<RoutingAlgorithm>`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EngineKind {
-    /// `shortestpath`: least cost, balanced port by port.
+    /// `dmodc` on a tree, `shortestpath` elsewhere.
     #[default]
+    Automatic,
+    /// `dmodc`: closed form for trees, whole or degraded.
+    Dmodc,
+    /// `shortestpath`: least cost, balanced port by port.
     ShortestPath,
     /// `fattree`: least cost, spread by a switch's place in its tier.
     FatTree,
+    /// `layered`: least cost on any fabric, kept apart in lanes.
+    Layered,
 }
 
 /// How to route.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The engine asked for.
     pub engine: EngineKind,
+    /// Lanes that an engine may spread destinations over, at least 1: how many service levels
+    /// with virtual lanes of their own each level of traffic can have.
+    pub lanes: u8,
     /// `<SpineFirstRouting>`: inside a director chassis prefer links to its own spines. The fat
     /// tree engine always does.
     pub spine_first: bool,
@@ -28,6 +37,18 @@ pub struct Settings {
     pub fat_tree: FatTreeSettings,
     /// Adaptive routing, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::default(),
+            lanes: 1,
+            spine_first: false,
+            fat_tree: FatTreeSettings::default(),
+            adaptive: None,
+        }
+    }
 }
 
 /// The section `<FatTreeTopology>`, device groups resolved to nodes and ports.

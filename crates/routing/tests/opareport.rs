@@ -14,7 +14,9 @@ use common::{fabric, settings};
 use weft_fabric::enums::PortState;
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::{LinearTables, PortGroupTables, PortRef, Snapshot, Topology};
-use weft_routing::{AdaptiveSettings, EngineKind, Finding, Settings, Tables, certify, route};
+use weft_routing::{
+    AdaptiveSettings, EngineKind, Finding, Lanes, Settings, Tables, certify, route,
+};
 
 /// The output of one report, none when there is no opareport.
 fn report(file: &Path, report: &str) -> Option<String> {
@@ -118,7 +120,11 @@ fn generated_fabrics_are_judged_sound() {
         ("hypercube:4", 1),
     ] {
         for lmc in [0, 2] {
-            for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+            for engine in [
+                EngineKind::Dmodc,
+                EngineKind::FatTree,
+                EngineKind::ShortestPath,
+            ] {
                 let mut topology = fabric(spec, lmc);
                 check(
                     &mut topology,
@@ -180,6 +186,7 @@ fn both_object_to_a_credit_cycle() {
     let tables = Tables {
         linear: &linear,
         groups: &groups,
+        lanes: Lanes::SINGLE,
     };
     let findings = certify(&topology, tables).unwrap_err().findings;
     assert!(

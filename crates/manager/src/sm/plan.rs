@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_fabric::{
     Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyBuilder,
 };
-use weft_routing::{FatTreeSettings, Routed, Tables, Transition, certify_transition, route};
+use weft_routing::{FatTreeSettings, Lanes, Routed, Tables, Transition, certify_transition, route};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -29,6 +29,8 @@ pub(super) struct Plan {
     pub top: Lid,
     /// Routes, none when there are none that may be published.
     pub routed: Option<Routed>,
+    /// The lanes of the routes before.
+    pub lanes_before: Arc<Lanes>,
     /// With what settings they were made.
     pub routing: weft_routing::Settings,
     /// The tables to write one after the other; all switches have one before the next is written.
@@ -145,6 +147,9 @@ impl Manager {
         if same {
             return true;
         }
+        if let Some(routed) = &self.plan.routed {
+            self.plan.lanes_before = Arc::clone(routed.lanes());
+        }
         match route(&self.plan.topology, &settings) {
             Ok(routed) => {
                 let notes = routed.notes().iter().map(|note| format!("; {note}"));
@@ -167,6 +172,7 @@ impl Manager {
         let tree = &routing.fat_tree;
         weft_routing::Settings {
             engine: routing.engine,
+            lanes: 1,
             spine_first: routing.spine_first,
             fat_tree: FatTreeSettings {
                 tier_count: tree.tier_count,
@@ -215,10 +221,12 @@ impl Manager {
             let held = Tables {
                 linear: &old,
                 groups: &self.confirmed_groups(),
+                lanes: &self.plan.lanes_before,
             };
             let wanted = Tables {
                 linear: &new,
                 groups: &groups,
+                lanes: routed.lanes(),
             };
             match certify_transition(&self.plan.topology, held, wanted) {
                 Ok(Transition { plan, middle, .. }) => {

@@ -1,19 +1,27 @@
 //! Routing engines: one file each, behind one small trait.
 
+mod dmodc;
 mod fattree;
+mod lanes;
+mod layered;
+mod levels;
 mod rows;
 mod shortestpath;
 mod tiers;
 mod updown;
 
+pub(crate) use dmodc::Dmodc;
 pub(crate) use fattree::FatTree;
+pub(crate) use layered::Layered;
+pub(crate) use levels::is_tree;
 pub(crate) use shortestpath::ShortestPath;
 pub(crate) use updown::UpDown;
 use weft_fabric::LinearTables;
 
+use crate::lanes::Lanes;
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
-use crate::routed::EngineUsed;
+use crate::routed::{EngineUsed, Note};
 
 /// An engine: from the network to tables. What it makes is judged by the certificate afterwards,
 /// so an engine need not prove anything.
@@ -32,10 +40,40 @@ pub(crate) trait Engine {
 pub(crate) struct Plan {
     /// Linear tables of all switches.
     pub(crate) linear: LinearTables,
-    /// The legal next hops, of which adaptive groups are made.
-    pub(crate) paths: Paths,
-    /// How candidates are pruned.
-    pub(crate) pruning: Pruning,
+    /// What adaptive groups are made of.
+    pub(crate) choices: Choices,
+    /// The lane of each LID.
+    pub(crate) lanes: Lanes,
+    /// What the administrator should know.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// The ports among which a switch may choose.
+pub(crate) enum Choices {
+    /// The engine has chosen one port for each LID.
+    None,
+    /// All legal next hops.
+    Paths {
+        /// The legal next hops.
+        paths: Box<Paths>,
+        /// How they are pruned.
+        pruning: Pruning,
+    },
+}
+
+impl Plan {
+    /// In one lane, on paths.
+    fn on_paths(linear: LinearTables, paths: Paths, pruning: Pruning) -> Self {
+        Self {
+            linear,
+            choices: Choices::Paths {
+                paths: Box::new(paths),
+                pruning,
+            },
+            lanes: Lanes::default(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// Which of the legal next hops are candidates.

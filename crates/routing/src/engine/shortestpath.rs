@@ -27,11 +27,7 @@ impl Engine for ShortestPath {
             tier: Vec::new(),
         };
         let linear = balanced(network, &destinations, &paths, &pruning);
-        Ok(Plan {
-            linear,
-            paths,
-            pruning,
-        })
+        Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
 

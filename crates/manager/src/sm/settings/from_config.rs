@@ -113,13 +113,16 @@ fn routing(
 ) -> Result<RoutingSettings, SettingsError> {
     let sm = &instance.sm;
     let engine = match sm.routing_algorithm {
+        RoutingAlgorithm::Auto => EngineKind::Automatic,
+        RoutingAlgorithm::Dmodc => EngineKind::Dmodc,
+        RoutingAlgorithm::Layered => EngineKind::Layered,
         RoutingAlgorithm::ShortestPath => EngineKind::ShortestPath,
         RoutingAlgorithm::FatTree => EngineKind::FatTree,
         other => {
             return Err(SettingsError::Unsupported {
                 element: "RoutingAlgorithm",
                 value: format!("{other:?}"),
-                allowed: "shortestpath, fattree",
+                allowed: "auto, dmodc, shortestpath, fattree",
             });
         }
     };
