@@ -16,12 +16,14 @@
 //! | [`link`] | link state machine |
 //! | [`settings`] | what a write to a port's registers does |
 //! | [`forward`] | the way of a packet |
+//! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
 
 pub mod counters;
 pub mod device;
 pub mod forward;
 pub mod link;
 pub mod network;
+pub mod packets;
 pub mod registers;
 pub mod settings;
 pub mod switch;

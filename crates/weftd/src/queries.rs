@@ -83,14 +83,16 @@ impl Queries {
     /// With the settings of this moment.
     pub(crate) fn new(mut feeds: Feeds) -> Self {
         let QuerySettings { sa, pm } = feeds.settings.borrow_and_update().clone();
-        Self {
+        let mut queries = Self {
             sa: Sa::new(sa),
             pm: pm.map(Pm::new),
             feeds,
             start: Instant::now(),
             is_master: false,
             to_send: Vec::new(),
-        }
+        };
+        queries.drain();
+        queries
     }
 
     /// Runs until `stop` says so, or the manager's thread is gone.

@@ -74,6 +74,8 @@ impl Sa {
             outputs: VecDeque::new(),
         };
         sa.create_configured_groups();
+        let groups = sa.groups.for_manager();
+        sa.outputs.push_back(SaOutput::Multicast(groups));
         sa
     }
 
@@ -116,6 +118,7 @@ impl Sa {
     pub fn reconfigure(&mut self, settings: SaSettings) {
         self.settings = settings;
         self.create_configured_groups();
+        self.groups.touch(self.now);
         self.published(self.now, Arc::clone(&self.view.snapshot));
     }
 

@@ -152,13 +152,12 @@ pub(crate) fn switch_costs(view: &View, query: &Query<'_>) -> Answered {
             .filter(|(other, _)| only.is_some() || other < lid)
             .filter_map(|(other, index)| {
                 let value = *costs.get(index)?;
-                Some(SwitchCost {
-                    dlid: *other,
-                    value,
-                })
+                Some(little_endian(*other, value))
             })
             .collect();
-        for part in row.chunks(64) {
+        // A switch without any is told of all the same.
+        let parts = row.chunks(64).chain(row.is_empty().then_some(&row[..]));
+        for part in parts {
             let mut record = SwitchCostRecord {
                 slid: *lid,
                 ..SwitchCostRecord::default()
@@ -172,6 +171,14 @@ pub(crate) fn switch_costs(view: &View, query: &Query<'_>) -> Answered {
         }
     }
     records.finish()
+}
+
+/// A cost as the vendor's manager and clients have it on the wire: little-endian, unlike all else.
+fn little_endian(dlid: weft_fabric::Lid, value: u16) -> SwitchCost {
+    SwitchCost {
+        dlid: weft_fabric::Lid(dlid.0.swap_bytes()),
+        value: value.swap_bytes(),
+    }
 }
 
 /// Least costs from a switch to all that it reaches. A link costs 12, more when it lacks lanes.

@@ -1,6 +1,7 @@
 //! Nodes, ports, switches, links and subnet managers.
 
-use weft_fabric::{Node, NodeId, PortNum, PortRef, SmRecord};
+use weft_fabric::enums::PortState;
+use weft_fabric::{Node, NodeId, Port, PortNum, PortRef, SmRecord};
 use weft_wire::sa::{LinkRecord, NodeRecord, PortInfoRecord, SmInfoRecord, SwitchInfoRecord};
 use weft_wire::sm::{NodeInfo, SmInfo};
 
@@ -75,7 +76,9 @@ pub(crate) fn node_records(view: &View, query: &Query<'_>) -> Answered {
 pub(crate) fn port_info_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<PortInfoRecord>(view, query);
     for (id, node) in nodes_of(view, query) {
-        for (port, held) in node.ports() {
+        // A port without a link is no part of the fabric; who wants it asks its switch.
+        let up = |held: &Port| held.info.port_state > PortState::DOWN;
+        for (port, held) in node.ports().filter(|(_, held)| up(held)) {
             let Some(lid) = view.lid_of(PortRef { node: id, port }) else {
                 continue;
             };

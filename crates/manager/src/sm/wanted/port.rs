@@ -54,6 +54,10 @@ pub(crate) fn wanted(held: &PortInfo, context: &Context<'_>) -> PortInfo {
     } else {
         set_end_port(&mut info, context);
     }
+    if context.place == Place::Management {
+        // Its neighbour is the switch itself.
+        set_mtus(&mut info, held.mtu_cap, context.qos);
+    }
     if let Some(neighbour) = context.neighbour {
         set_link(&mut info, neighbour, context);
     }
@@ -76,14 +80,7 @@ fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
 
 fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
     let (settings, qos) = (context.settings, context.qos);
-    let cap = info.mtu_cap.min(neighbour.mtu_cap);
-    for lane in (0..32).map(Vl) {
-        let mtu = match lane {
-            MANAGEMENT_LANE => Mtu::B2048,
-            lane => qos.mtu(lane, cap),
-        };
-        info.neighbor_mtu.set(lane, mtu);
-    }
+    set_mtus(info, neighbour.mtu_cap, qos);
     info.xmit_q = [XmitQ {
         vl_stall_count: settings.traffic.vl_stall_count.min(7),
         hoq_life: settings.traffic.hoq_life.min(31),
@@ -102,6 +99,18 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
         false => 0,
     };
     info.link_width_downgrade_enabled = downgrade_widths(info, context.policy.max_dropped_lanes);
+}
+
+/// Sets what packets may be sent on each lane to a neighbour that can do `far`.
+fn set_mtus(info: &mut PortInfo, far: Mtu, qos: &Qos) {
+    let cap = info.mtu_cap.min(far);
+    for lane in (0..32).map(Vl) {
+        let mtu = match lane {
+            MANAGEMENT_LANE => Mtu::B2048,
+            lane => qos.mtu(lane, cap),
+        };
+        info.neighbor_mtu.set(lane, mtu);
+    }
 }
 
 /// The widths to which a link may fall back, `dropped` lanes below the width it came up with at

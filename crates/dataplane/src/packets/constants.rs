@@ -1,0 +1,51 @@
+//! What components were measured or specified to do. None is fitted to a result that the model
+//! should predict.
+
+use super::{NANO, Picos};
+
+/// Bits of data in a flit; the 65th bit tells data from control (Omni-Path link layer).
+pub const FLIT_BITS: u64 = 64;
+
+/// Time of a flit on one lane of 25.78125 Gb/s, of which 1,024 of 1,056 bits of each link transfer
+/// packet are flits' data: 64 bits at 25 Gb/s (Omni-Path link layer).
+pub const FLIT_ONE_LANE: Picos = 2_560;
+
+/// Switch, port to port, head to head, between blocks of ports: "less than 110 ns" (vendor's
+/// product brief; latency budget of the 32-node evaluation, RACF 2016).
+pub const SWITCH_LATENCY: Picos = 110 * NANO;
+
+/// The same inside a block of ports: the lower end of the vendor's 100 to 110 ns (Dell's paper on
+/// Omni-Path, 2016). The 32-node evaluation says that it is lower, not by how much.
+pub const BLOCK_LATENCY: Picos = 100 * NANO;
+
+/// Ports of a block: 48 ports are 12 blocks of 4 (32-node evaluation).
+pub const BLOCK_PORTS: u8 = 4;
+
+/// A copper cable of 2 m: "about 10 ns" (32-node evaluation).
+pub const CABLE: Picos = 10 * NANO;
+
+/// HFI and software at each side of a message: "about 400 ns" (32-node evaluation).
+pub const ENDPOINT: Picos = 400 * NANO;
+
+/// A stalled lane drops what comes for this many head-of-queue lifetimes (opafm.xml's comment on
+/// VLStallCount).
+pub const STALL_LIFETIMES: u64 = 8;
+
+/// Unit of HOQLife and LifeTimeValue: 8 ns × 2^value (`STL_PORT_INFO.XmitQ`, `STL_SWITCH_INFO`).
+pub const LIFETIME_UNIT: Picos = 8 * NANO;
+
+/// From this value a lifetime never ends (same structures).
+pub const LIFETIME_FOREVER: u8 = 20;
+
+/// Least time between two moves of routes by a switch, for ARFrequency 0 (opafm.xml).
+pub const ADAPTIVE_PERIOD: Picos = 64 * super::MILLI;
+
+/// Share of a lane's buffer, in percent, from which AdaptiveRouting.Threshold 1 to 7 takes a port
+/// for congested (opafm.xml's comment).
+pub const ADAPTIVE_THRESHOLDS: [u32; 7] = [100, 90, 80, 70, 65, 60, 55];
+
+/// What the firmware takes for Threshold 0. Not public: opafm.xml's default, 3.
+pub const ADAPTIVE_THRESHOLD_DEFAULT: usize = 3;
+
+/// Bytes that a packet may have beyond its lane's MTU (`opa-fm`: headers in buffer control).
+pub const HEADERS_MAX: u32 = 128;
