@@ -17,6 +17,7 @@
 //! | [`settings`] | what a write to a port's registers does |
 //! | [`forward`] | the way of a packet |
 //! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
+//! | [`traffic`] | who sends what |
 
 pub mod counters;
 pub mod device;
@@ -28,6 +29,7 @@ pub mod registers;
 pub mod settings;
 pub mod switch;
 pub mod tables;
+pub mod traffic;
 
 pub use counters::{Counter, VlCounter};
 pub use device::Device;

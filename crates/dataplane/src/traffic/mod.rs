@@ -1,0 +1,15 @@
+//! Who sends what: patterns of packets.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`hosts`] | the HFIs that take part, by number |
+//! | [`pattern`] | who sends to whom |
+//! | [`streams`] | packets at a rate, or as many as fit |
+
+pub mod hosts;
+pub mod pattern;
+pub mod streams;
+
+pub use hosts::{Host, Hosts};
+pub use pattern::Pattern;
+pub use streams::{Received, Streams, StreamsOptions};
