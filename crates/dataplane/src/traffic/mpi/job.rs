@@ -1,7 +1,10 @@
 //! A program on its ranks.
 
 use super::nic::{Done, Mpi};
-use crate::packets::{MILLI, Notice, Picos, Simulation, Traffic};
+use crate::packets::{MICRO, Notice, Picos, Simulation, Traffic};
+
+/// How often a job looks whether it has ended.
+const STRIDE: Picos = 10 * MICRO;
 
 /// A benchmark: what its ranks do, all together.
 pub trait Program {
@@ -23,17 +26,26 @@ pub struct Job<P> {
 }
 
 impl<P: Program> Job<P> {
-    /// Runs the program from the beginning to its end, at most up to `until`; says whether it
-    /// ended.
-    pub fn run(&mut self, simulation: &mut Simulation, until: Picos) -> bool {
+    /// Lets all ranks start.
+    pub fn start(&mut self, simulation: &mut Simulation) {
         self.program.begin(&mut self.mpi, simulation);
+    }
+
+    /// Goes on until the program has ended, at most up to `until`; says whether it has.
+    pub fn advance(&mut self, simulation: &mut Simulation, until: Picos) -> bool {
         while !self.program.has_ended() {
             let Some(next) = simulation.deadline().filter(|next| *next <= until) else {
                 return false;
             };
-            simulation.run(self, (next + MILLI / 100).min(until));
+            simulation.run(self, (next + STRIDE).min(until));
         }
         true
+    }
+
+    /// Both together.
+    pub fn run(&mut self, simulation: &mut Simulation, until: Picos) -> bool {
+        self.start(simulation);
+        self.advance(simulation, until)
     }
 }
 
