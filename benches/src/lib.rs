@@ -2,6 +2,7 @@
 
 pub mod bringup;
 pub mod config;
+pub mod dataplane;
 pub mod fabrics;
 pub mod failure;
 pub mod managers;

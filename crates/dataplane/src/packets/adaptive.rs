@@ -10,8 +10,8 @@ use weft_fabric::Lid;
 
 use super::Picos;
 use super::configure::UNREACHABLE;
-use super::constants::{ADAPTIVE_PERIOD, ADAPTIVE_THRESHOLD_DEFAULT, ADAPTIVE_THRESHOLDS};
 use super::simulation::{Simulation, code, kind};
+use crate::constants::{ADAPTIVE_PERIOD, ADAPTIVE_THRESHOLD_DEFAULT, ADAPTIVE_THRESHOLDS};
 use crate::network::Network;
 use crate::switch::SwitchRegisters;
 use weft_wire::sm::{PortGroupFdb, PortGroupTable, SwitchInfo};

@@ -112,13 +112,13 @@ impl Arbiter {
     pub(super) fn sent(&mut self, lane: u8, bytes: u32) {
         let bytes = bytes as i32;
         if self.high.lanes & 1 << lane != 0 {
-            self.high.left -= bytes;
+            self.high.left = self.high.left.saturating_sub(bytes);
             if self.limit != i32::MAX {
                 // Low priority has its turn after the limit, or after one packet when that is 0.
                 self.left = self.left.saturating_sub(bytes);
             }
         } else {
-            self.low.left -= bytes;
+            self.low.left = self.low.left.saturating_sub(bytes);
             self.left = self.limit;
         }
     }
@@ -169,6 +169,17 @@ mod tests {
         assert_eq!(limited[3], 12_000 - 12_000 / 66);
         let even = shares(arbiter(&high, 0), 0b1111);
         assert_eq!(even[3], 6_000);
+    }
+
+    /// A lane that waits alone is never chosen, it just sends: its turn must not run away.
+    #[test]
+    fn a_lane_that_sent_alone_for_long_loses_one_turn_and_no_more() {
+        let low = table(&[(0, 1), (1, 1)]);
+        let mut arbiter = Arbiter::new(&table(&[]), &low, (16, 16), 0);
+        for _ in 0..i32::MAX as u32 / 10_000 + 2 {
+            arbiter.sent(0, 10_000);
+        }
+        assert_eq!(shares(arbiter, 0b11), [6_000, 6_000, 0, 0]);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use weft_wire::Layout;
 use weft_wire::sm::{BufferControlTable, PortInfo};
 
 use super::arbiter::Arbiter;
-use super::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
 use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
 use super::{Picos, adaptive};
+use crate::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
 

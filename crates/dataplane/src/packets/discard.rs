@@ -2,10 +2,10 @@
 
 use weft_fabric::Vl;
 
-use super::constants::STALL_LIFETIMES;
 use super::simulation::{Notice, Simulation, code, kind};
 use super::store::Loss;
 use super::{Picos, lane::Queue};
+use crate::constants::STALL_LIFETIMES;
 use crate::network::{NONE, PortIndex};
 
 impl Simulation {

@@ -11,7 +11,6 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`constants`] | what components were measured to do, each with its source |
 //! | [`calendar`] | events in order of time |
 //! | `store` | packets on their way |
 //! | `lane` | ports and lanes: queues, credits, what they count |
@@ -32,7 +31,6 @@ mod adaptive;
 mod arbiter;
 pub mod calendar;
 mod configure;
-pub mod constants;
 pub mod deadlock;
 mod discard;
 mod lane;

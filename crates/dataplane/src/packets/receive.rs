@@ -110,7 +110,7 @@ impl Simulation {
 
 #[inline]
 fn latency(options: &super::Options, ingress: u8, egress: u8) -> Picos {
-    let block = |port: u8| port.wrapping_sub(1) / super::constants::BLOCK_PORTS;
+    let block = |port: u8| port.wrapping_sub(1) / crate::constants::BLOCK_PORTS;
     if block(ingress) == block(egress) {
         options.block_latency
     } else {

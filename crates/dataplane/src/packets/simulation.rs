@@ -4,10 +4,10 @@ use weft_fabric::Vl;
 
 use super::arbiter::Arbiter;
 use super::calendar::{Calendar, Event};
-use super::constants;
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
 use super::store::Store;
 use super::{Delivery, Loss, Parcel, Picos, Random, adaptive};
+use crate::constants;
 use crate::network::{Network, PortIndex};
 
 /// How packets wait in a switch's input buffers.

@@ -1,9 +1,10 @@
 //! A packet leaves a port.
 
+use super::Picos;
 use super::lane::{Lane, Port};
 use super::simulation::{Notice, Queueing, Simulation, code, credit, kind};
 use super::store::{Packet, Parcel};
-use super::{Picos, constants};
+use crate::constants;
 use crate::network::{NONE, PortIndex};
 
 impl Simulation {

@@ -1,7 +1,7 @@
 //! What components were measured or specified to do. None is fitted to a result that the model
 //! should predict.
 
-use super::{NANO, Picos};
+use crate::packets::{MILLI, NANO, Picos};
 
 /// Bits of data in a flit; the 65th bit tells data from control (Omni-Path link layer).
 pub const FLIT_BITS: u64 = 64;
@@ -38,7 +38,7 @@ pub const LIFETIME_UNIT: Picos = 8 * NANO;
 pub const LIFETIME_FOREVER: u8 = 20;
 
 /// Least time between two moves of routes by a switch, for ARFrequency 0 (opafm.xml).
-pub const ADAPTIVE_PERIOD: Picos = 64 * super::MILLI;
+pub const ADAPTIVE_PERIOD: Picos = 64 * MILLI;
 
 /// Share of a lane's buffer, in percent, from which AdaptiveRouting.Threshold 1 to 7 takes a port
 /// for congested (opafm.xml's comment).
@@ -49,3 +49,37 @@ pub const ADAPTIVE_THRESHOLD_DEFAULT: usize = 3;
 
 /// Bytes that a packet may have beyond its lane's MTU (`opa-fm`: headers in buffer control).
 pub const HEADERS_MAX: u32 = 128;
+
+/// Payload of a packet of PSM2 at the largest MTU that MPI uses (32-node evaluation: MTU 8,192;
+/// `opa-psm2`, `PSM2_MTU`).
+pub const PSM2_PAYLOAD: u32 = 8_192;
+
+/// Bytes around the payload of PSM2's packets: local route header 8, base transport header 12,
+/// PSM2's own with KDETH 36, CRC 4 (`opa-psm2`, `ips_message_header`).
+pub const PSM2_HEADERS: u32 = 60;
+
+/// Messages beyond this many bytes go by rendezvous (`opa-psm2`, `psm_config.h`:
+/// `MQ_HFI_THRESH_RNDV`).
+pub const PSM2_RENDEZVOUS: u64 = 64_000;
+
+/// Bytes that a receiver asks for at once in a rendezvous (`psm_config.h`: `MQ_HFI_WINDOW_RNDV`).
+pub const PSM2_WINDOW: u64 = 131_072;
+
+/// Windows of one rendezvous on their way at a time: the next is asked for while one comes in.
+/// Assumed; with one, each window would wait for a round trip.
+pub const PSM2_WINDOWS: u64 = 2;
+
+/// Payload of a packet of IP over the fabric in connected mode: the verbs' MTU.
+pub const IPOIB_PAYLOAD: u32 = 8_192;
+
+/// Bytes around it: local route header 8, base transport header 12, CRC 4 (InfiniBand, chapter 9).
+pub const IPOIB_HEADERS: u32 = 24;
+
+/// Bytes of an IP packet in connected mode (32-node evaluation: MTU 65,520).
+pub const IPOIB_MTU: u64 = 65_520;
+
+/// Bytes of it that are not the user's: IP 20, TCP with time stamps 32 (RFC 791, 9293, 7323).
+pub const TCP_HEADERS: u64 = 52;
+
+/// Bytes in front of an IP packet (RFC 4391, IP over InfiniBand).
+pub const IPOIB_ENCAPSULATION: u64 = 4;
