@@ -43,6 +43,15 @@ pub fn judge(view: &FabricView) -> Judgement {
     judgement
 }
 
+/// Whether all ports that have a link are active, and there are some.
+pub fn all_active(view: &FabricView) -> bool {
+    inactive(view) == 0
+        && view
+            .nodes
+            .iter()
+            .any(|node| node.external().next().is_some())
+}
+
 fn inactive(view: &FabricView) -> usize {
     let ports = view.nodes.iter().flat_map(NodeView::external);
     ports

@@ -1,7 +1,7 @@
 //! The vendor's manager, `sm`.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,19 @@ impl Default for SmSettings {
             pm: false,
             priority: 0,
         }
+    }
+}
+
+impl SmSettings {
+    /// Writes the stock configuration with these settings, for a manager on a host of `fabric`.
+    ///
+    /// # Panics
+    /// When there is no stock configuration, or it has not what is to be changed.
+    pub fn write(&self, fabric: &Fabric, host: &str, log: &Path) -> PathBuf {
+        let config = fabric.directory().join(format!("opafm-{host}.xml"));
+        let stock = std::fs::read_to_string(STOCK).unwrap();
+        std::fs::write(&config, edit(&stock, self, &log.to_string_lossy())).unwrap();
+        config
     }
 }
 
@@ -87,11 +100,8 @@ impl VendorSm {
     /// # Panics
     /// When it cannot be started.
     pub fn start(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
-        let directory = fabric.directory();
-        let log = directory.join(format!("sm-{host}.log"));
-        let config = directory.join(format!("opafm-{host}.xml"));
-        let stock = std::fs::read_to_string(STOCK).unwrap();
-        std::fs::write(&config, edit(&stock, settings, &log.to_string_lossy())).unwrap();
+        let log = fabric.directory().join(format!("sm-{host}.log"));
+        let config = settings.write(fabric, host, &log);
         let mut command = fabric.command(host, VENDOR_SM);
         command.args(["-e", "sm_0", "-X"]).arg(&config);
         println!("{host}: sm -e sm_0 with {settings:?}");

@@ -4,6 +4,7 @@
 //! Call [`Manager::handle`] with each input and [`Manager::poll`] until it has nothing more; call
 //! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
 
+pub mod cables;
 pub mod gsi;
 pub mod io;
 pub mod multicast;

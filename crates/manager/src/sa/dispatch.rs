@@ -7,7 +7,7 @@ use weft_wire::sa::attribute;
 
 use super::Sa;
 use super::query::{Found, Query, Refusal};
-use super::records::{fabric, forwarding, groups, nodes, port_tables, trace, vf_info};
+use super::records::{cables, fabric, forwarding, groups, nodes, port_tables, trace, vf_info};
 use super::view::View;
 use crate::gsi::Form;
 
@@ -151,7 +151,7 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         false,
         fabric::quarantined,
     ),
-    view(attribute::CABLE_INFO_RECORD, false, fabric::cables),
+    read(attribute::CABLE_INFO_RECORD, false, READ, cables::cables),
     view(
         attribute::CONGESTION_INFO_RECORD,
         false,

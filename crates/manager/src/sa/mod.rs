@@ -38,6 +38,7 @@ pub use io::{SaInput, SaOutput};
 pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
 
+use crate::cables::CableMemories;
 use crate::gsi::{Counters, Request, Server};
 use dispatch::Handler;
 use query::{Found, Query, Refusal};
@@ -52,6 +53,7 @@ pub struct Sa {
     pub(crate) settings: SaSettings,
     server: Server,
     view: View,
+    cables: Arc<CableMemories>,
     services: services::Services,
     groups: multicast::Groups,
     subscriptions: inform::Subscriptions,
@@ -67,6 +69,7 @@ impl Sa {
             server: Server::new(class::SUBN_ADM, settings.limits),
             settings,
             view: View::default(),
+            cables: Arc::default(),
             services: services::Services::default(),
             groups: multicast::Groups::default(),
             subscriptions: inform::Subscriptions::default(),
@@ -90,6 +93,7 @@ impl Sa {
                 }
             }
             SaInput::Published(snapshot) => self.published(now, snapshot),
+            SaInput::Cables(memories) => self.cables = memories,
             SaInput::Notice(bytes) => {
                 if let Ok(notice) = Notice::decode(&bytes) {
                     self.subscriptions.report(now, &notice, &mut self.outputs);

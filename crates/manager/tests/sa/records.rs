@@ -244,7 +244,7 @@ fn a_trace_goes_from_end_to_end() {
     let steps: Vec<TraceRecord> = served.ask(&ask).records();
     assert_eq!(steps.len(), 5, "two hosts and three switches");
     let first = topology.hfis().next().unwrap().1.guid();
-    assert_eq!(steps[0].node_id.0 ^ 0x5555_5555, first.0);
+    assert_eq!(steps[0].node_id.0.swap_bytes() ^ 0x5555_5555, first.0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Records that are read from a published snapshot, a file a family.
 
+pub(crate) mod cables;
 pub(crate) mod components;
 pub(crate) mod fabric;
 pub(crate) mod forwarding;

@@ -89,15 +89,13 @@ impl Qos {
         })
     }
 
-    /// Largest packet on a lane between two ports that can do `cap`.
+    /// Largest packet on a lane between two ports that can do `cap`: none on a lane that is not in
+    /// use.
     pub(crate) fn mtu(&self, lane: Vl, cap: Mtu) -> Mtu {
-        let level = self
-            .by_lane()
-            .find(|(vl, _)| *vl == lane)
-            .map(|(_, level)| level);
-        level
-            .and_then(|level| level.max_mtu)
-            .map_or(cap, |most| most.min(cap))
+        let level = self.by_lane().find(|(vl, _)| *vl == lane);
+        level.map_or(Mtu(0), |(_, level)| {
+            level.max_mtu.map_or(cap, |most| most.min(cap))
+        })
     }
 
     /// Turns of the lanes without priority: each lane gets its share of bandwidth as weight, but
