@@ -6,6 +6,7 @@
 
 pub mod gsi;
 pub mod io;
+mod lanes;
 pub mod multicast;
 pub mod pm;
 pub mod sa;
