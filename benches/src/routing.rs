@@ -126,7 +126,6 @@ fn judge(topology: &Topology, routed: &Routed) -> f64 {
     let tables = Tables {
         linear: routed.linear(),
         groups: routed.groups(),
-        lanes: routed.lanes(),
     };
     timed(|| black_box(certify(topology, tables))).0
 }

@@ -7,6 +7,7 @@
 pub mod cables;
 pub mod gsi;
 pub mod io;
+mod lanes;
 pub mod multicast;
 pub mod pm;
 pub mod sa;

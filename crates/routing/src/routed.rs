@@ -1,10 +1,11 @@
 //! From a topology and settings to certified tables.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use thiserror::Error;
-use weft_fabric::{LinearTables, PortGroupTables, Topology};
+use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive;
 use crate::certificate::{Certificate, Refusal, Tables, certify};
@@ -13,7 +14,6 @@ use crate::engine::{
     is_tree,
 };
 use crate::error::RouteError;
-use crate::lanes::Lanes;
 use crate::network::Network;
 use crate::settings::{EngineKind, Settings};
 
@@ -38,6 +38,8 @@ pub enum EngineUsed {
     Dor,
     /// `layered`.
     Layered,
+    /// One that is not part of this crate, see [`route_by`].
+    Own(&'static str),
 }
 
 impl fmt::Display for EngineUsed {
@@ -52,6 +54,7 @@ impl fmt::Display for EngineUsed {
             Self::Hypercube => "hypercube",
             Self::Dor => "dor",
             Self::Layered => "layered",
+            Self::Own(name) => name,
         })
     }
 }
@@ -132,7 +135,6 @@ impl fmt::Display for Note {
 pub struct Routed {
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
-    lanes: Arc<Lanes>,
     engine: EngineUsed,
     notes: Vec<Note>,
     certificate: Certificate,
@@ -151,7 +153,7 @@ impl Routed {
 
     /// The lane of each LID, one for all unless the engine needs more.
     pub fn lanes(&self) -> &Arc<Lanes> {
-        &self.lanes
+        self.linear.lanes()
     }
 
     /// The engine that made them.
@@ -178,11 +180,40 @@ impl Routed {
 pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteError> {
     let network = Network::new(topology)?;
     let engines = engines(topology, &network, settings);
+    attempt_each(topology, &network, settings, &engines)
+}
+
+/// The same by an engine of one's own; where its tables do not pass, by those that fit any fabric.
+///
+/// # Errors
+/// As [`route`].
+pub fn route_by(
+    topology: &Topology,
+    settings: &Settings,
+    engine: &dyn Engine,
+) -> Result<Routed, RouteError> {
+    let network = Network::new(topology)?;
+    let general = general(settings);
+    let mut engines = vec![engine];
+    engines.extend(general.iter().map(|engine| &**engine));
+    attempt_each(topology, &network, settings, &engines)
+}
+
+fn attempt_each<E>(
+    topology: &Topology,
+    network: &Network,
+    settings: &Settings,
+    engines: &[E],
+) -> Result<Routed, RouteError>
+where
+    E: Deref,
+    E::Target: Engine,
+{
     let mut notes = Vec::new();
     for (index, engine) in engines.iter().enumerate() {
         let next = engines.get(index + 1).map(|next| next.name());
         let from = engine.name();
-        match (attempt(topology, &network, settings, &**engine), next) {
+        match (attempt(topology, network, settings, &**engine), next) {
             (Ok(routed), _) => {
                 notes.extend(routed.notes);
                 return Ok(Routed { notes, ..routed });
@@ -240,10 +271,19 @@ fn engines<'a>(
         })),
         EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
-    if settings.engine != EngineKind::Layered {
+    engines.extend(general(settings));
+    engines
+}
+
+/// Those that fit any fabric, the last one always.
+fn general(settings: &Settings) -> Vec<Box<dyn Engine>> {
+    let (spine_first, lanes) = (settings.spine_first, settings.lanes);
+    let is_layered = settings.engine == EngineKind::Layered;
+    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
+    if !is_layered {
         engines.push(Box::new(ShortestPath { spine_first }));
     }
-    if lanes > 1 || settings.engine == EngineKind::Layered {
+    if lanes > 1 || is_layered {
         engines.push(Box::new(Layered { lanes }));
     }
     engines.push(Box::new(UpDown { spine_first }));
@@ -259,11 +299,11 @@ enum Failure {
     Refused(Refusal),
 }
 
-fn attempt(
+fn attempt<E: Engine + ?Sized>(
     topology: &Topology,
     network: &Network,
     settings: &Settings,
-    engine: &dyn Engine,
+    engine: &E,
 ) -> Result<Routed, Failure> {
     let plan = engine.plan(network).map_err(Failure::Unfit)?;
     let mut notes = plan.notes;
@@ -277,13 +317,8 @@ fn attempt(
         }
     }
     let judge = |groups: &PortGroupTables| {
-        let (linear, lanes) = (&plan.linear, &plan.lanes);
-        let tables = Tables {
-            linear,
-            groups,
-            lanes,
-        };
-        certify(topology, tables)
+        let linear = &plan.linear;
+        certify(topology, Tables { linear, groups })
     };
     let certificate = match judge(&groups) {
         Err(refusal) if !groups.switches.is_empty() => {
@@ -299,7 +334,6 @@ fn attempt(
     Ok(Routed {
         linear: Arc::new(plan.linear),
         groups: Arc::new(groups),
-        lanes: Arc::new(plan.lanes),
         engine: engine.name(),
         notes,
         certificate,

@@ -77,7 +77,6 @@ fn the_entry_is_one_of_its_group() {
         let tables = Tables {
             linear: routed.linear(),
             groups,
-            lanes: routed.lanes(),
         };
         assert_eq!(
             certify(&topology, tables).as_ref(),

@@ -10,7 +10,7 @@ use weft_fabric::{
     Lid, LinearTables, NodeId, PortGroupTables, PortMask, PortNum, PortRef, SwitchPortGroups,
     Topology,
 };
-use weft_routing::{Drop, EngineKind, Finding, Lanes, Tables, certify};
+use weft_routing::{Drop, EngineKind, Finding, Tables, certify};
 
 /// Changes one entry.
 fn change(
@@ -30,16 +30,9 @@ fn change(
 }
 
 fn findings(topology: &Topology, linear: &LinearTables, groups: &PortGroupTables) -> Vec<Finding> {
-    certify(
-        topology,
-        Tables {
-            linear,
-            groups,
-            lanes: Lanes::SINGLE,
-        },
-    )
-    .unwrap_err()
-    .findings
+    certify(topology, Tables { linear, groups })
+        .unwrap_err()
+        .findings
 }
 
 /// A tree of two tiers, its tables, an edge switch, a core that it uses for `lid`, and the port
@@ -201,7 +194,6 @@ fn a_group_that_leads_back_is_a_loop() {
         Tables {
             linear,
             groups: &good,
-            lanes: Lanes::SINGLE,
         },
     )
     .unwrap();

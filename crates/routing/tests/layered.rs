@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{fabric, judge_lanes, settings};
 use proptest::prelude::*;
 use weft_fabric::{Lid, Topology};
@@ -25,7 +27,6 @@ fn tables(routed: &Routed) -> Tables<'_> {
     Tables {
         linear: routed.linear(),
         groups: routed.groups(),
-        lanes: routed.lanes(),
     }
 }
 
@@ -84,8 +85,10 @@ fn the_certificate_refuses_the_same_routes_in_one_lane() {
         certify(&topology, good).unwrap().lanes(),
         routed.lanes().count()
     );
+    let merged = routed.linear().as_ref().clone();
+    let merged = merged.with_lanes(Arc::default());
     let merged = Tables {
-        lanes: Lanes::SINGLE,
+        linear: &merged,
         ..good
     };
     let findings = certify(&topology, merged).unwrap_err().findings;

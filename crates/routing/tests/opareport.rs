@@ -14,9 +14,7 @@ use common::{fabric, settings};
 use weft_fabric::enums::PortState;
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::{LinearTables, PortGroupTables, PortRef, Snapshot, Topology};
-use weft_routing::{
-    AdaptiveSettings, EngineKind, Finding, Lanes, Settings, Tables, certify, route,
-};
+use weft_routing::{AdaptiveSettings, EngineKind, Finding, Settings, Tables, certify, route};
 
 /// The output of one report, none when there is no opareport.
 fn report(file: &Path, report: &str) -> Option<String> {
@@ -186,7 +184,6 @@ fn both_object_to_a_credit_cycle() {
     let tables = Tables {
         linear: &linear,
         groups: &groups,
-        lanes: Lanes::SINGLE,
     };
     let findings = certify(&topology, tables).unwrap_err().findings;
     assert!(

@@ -9,14 +9,13 @@ use common::{fabric, home, index, lids, no_groups, routed, settings, walk};
 use proptest::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{LinearTables, SwitchIndex, Topology, UNREACHABLE};
-use weft_routing::{EngineKind, Lanes, Tables, WritePlan, certify_transition, changed_blocks};
+use weft_routing::{EngineKind, Tables, WritePlan, certify_transition, changed_blocks};
 
 fn plan(topology: &Topology, old: &LinearTables, new: &LinearTables) -> WritePlan {
     let groups = no_groups();
     let tables = |linear| Tables {
         linear,
         groups: &groups,
-        lanes: Lanes::SINGLE,
     };
     certify_transition(topology, tables(old), tables(new))
         .unwrap()

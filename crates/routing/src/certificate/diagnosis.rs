@@ -180,7 +180,7 @@ impl Diagnosis<'_> {
         let mut lids = hfis.flat_map(|end| end.lid..end.lid + end.lids);
         let is_in = |lid: u32| {
             let mut tables = self.layers.iter();
-            tables.any(|tables| tables.lanes.of(Lid(lid)) == lane)
+            tables.any(|tables| tables.linear.lanes().of(Lid(lid)) == lane)
         };
         lids.find(|lid| {
             is_in(*lid)

@@ -37,7 +37,10 @@ impl Followed {
 
 /// Follows all destinations, lane by lane.
 pub(super) fn follow(view: &View, layers: &[Tables<'_>]) -> Followed {
-    let count = layers.iter().map(|tables| tables.lanes.count()).max();
+    let count = layers
+        .iter()
+        .map(|tables| tables.linear.lanes().count())
+        .max();
     let all = coarse(view);
     let mut followed = Followed {
         dropped: Vec::new(),
@@ -61,7 +64,7 @@ pub(super) fn in_lane(layers: &[Tables<'_>], lane: u8, classes: &[Class]) -> Vec
     let is_in = |class: &&Class| match class.lid.filter(|_| class.is_data) {
         Some(lid) => layers
             .iter()
-            .any(|tables| tables.lanes.of(Lid(lid)) == lane),
+            .any(|tables| tables.linear.lanes().of(Lid(lid)) == lane),
         None => lane == 0,
     };
     classes.iter().filter(is_in).copied().collect()

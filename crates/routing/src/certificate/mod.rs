@@ -32,17 +32,14 @@ pub use self::multicast::{
 };
 pub use self::transition::{Transition, certify_transition};
 use self::view::View;
-use crate::lanes::Lanes;
 
 /// Linear tables and the adaptive groups that go with them.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
-    /// Linear forwarding tables.
+    /// Linear forwarding tables, with the lane of each LID.
     pub linear: &'a LinearTables,
     /// Adaptive groups, empty where adaptive routing is off.
     pub groups: &'a PortGroupTables,
-    /// The lane of each LID.
-    pub lanes: &'a Lanes,
 }
 
 /// Proof that tables are good for one topology; only [`certify`] makes one.

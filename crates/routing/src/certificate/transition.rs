@@ -72,14 +72,15 @@ fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> BTreeSet<u32> 
     let bare = |linear| Tables {
         linear,
         groups: &groups,
-        lanes: new.lanes,
     };
-    let both = [bare(old.linear), bare(new.linear)];
+    let (lanes, before) = (new.linear.lanes(), old.linear.lanes());
+    let moved = old.linear.clone().with_lanes(Arc::clone(lanes));
+    let both = [bare(&moved), bare(new.linear)];
     let followed = follow(view, &both);
     let looping = followed.looping.iter().filter_map(|class| class.lid);
     let mut drained: BTreeSet<u32> = looping.collect();
-    let moves = |lid: &u32| old.lanes.of(Lid(*lid)) != new.lanes.of(Lid(*lid));
-    if old.lanes != new.lanes {
+    let moves = |lid: &u32| before.of(Lid(*lid)) != lanes.of(Lid(*lid));
+    if before != lanes {
         let ends = view.ends.iter().filter(|end| end.is_hfi());
         let lids = ends.flat_map(|end| end.lid..end.lid + end.lids);
         drained.extend(lids.filter(moves));
@@ -169,5 +170,6 @@ fn without(old: &LinearTables, new: &LinearTables, lids: &BTreeSet<u32>) -> (Lin
             }
             row
         });
-    (LinearTables::new(rows.collect()), entries)
+    let middle = LinearTables::new(rows.collect());
+    (middle.with_lanes(Arc::clone(new.lanes())), entries)
 }

@@ -14,7 +14,6 @@ use weft_fabric::{LinearTables, PortNum, UNREACHABLE};
 
 use super::rows::deliver;
 use super::{Choices, Engine, Plan};
-use crate::lanes::Lanes;
 use crate::network::{EndPort, Network};
 use crate::routed::EngineUsed;
 use crate::settings::{HypercubeSettings, PortCost};
@@ -43,7 +42,6 @@ impl Engine for Hypercube<'_> {
         Ok(Plan {
             linear: LinearTables::new(rows.collect()),
             choices: Choices::None,
-            lanes: Lanes::default(),
             notes: Vec::new(),
         })
     }

@@ -31,11 +31,10 @@ impl Engine for Layered {
             detours.switch(&mut placing, &ways, target);
         }
         let notes = detours.notes();
-        let (linear, lanes) = placing.finish();
+        let linear = placing.finish();
         Ok(Plan {
             linear,
             choices: Choices::None,
-            lanes,
             notes,
         })
     }

@@ -24,14 +24,13 @@ pub(crate) use shortestpath::ShortestPath;
 pub(crate) use updown::UpDown;
 use weft_fabric::LinearTables;
 
-use crate::lanes::Lanes;
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 use crate::routed::{EngineUsed, Note};
 
 /// An engine: from the network to tables. What it makes is judged by the certificate afterwards,
 /// so an engine need not prove anything.
-pub(crate) trait Engine {
+pub trait Engine {
     /// Its name in notes and reports.
     fn name(&self) -> EngineUsed;
 
@@ -43,18 +42,18 @@ pub(crate) trait Engine {
 }
 
 /// What an engine makes.
-pub(crate) struct Plan {
-    /// Linear tables of all switches.
+#[derive(Debug)]
+pub struct Plan {
+    /// Linear tables of all switches, with the lane of each LID.
     pub(crate) linear: LinearTables,
     /// What adaptive groups are made of.
     pub(crate) choices: Choices,
-    /// The lane of each LID.
-    pub(crate) lanes: Lanes,
     /// What the administrator should know.
     pub(crate) notes: Vec<Note>,
 }
 
 /// The ports among which a switch may choose.
+#[derive(Debug)]
 pub(crate) enum Choices {
     /// The engine has chosen one port for each LID.
     None,
@@ -68,6 +67,22 @@ pub(crate) enum Choices {
 }
 
 impl Plan {
+    /// Tables without adaptive groups. Each row holds for each LID the egress port,
+    /// [`weft_fabric::UNREACHABLE`] where there is none.
+    pub fn new(linear: LinearTables) -> Self {
+        Self {
+            linear,
+            choices: Choices::None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same with something that the administrator should know.
+    pub fn with_note(mut self, note: Note) -> Self {
+        self.notes.push(note);
+        self
+    }
+
     /// In one lane, on paths.
     fn on_paths(linear: LinearTables, paths: Paths, pruning: Pruning) -> Self {
         Self {
@@ -76,7 +91,6 @@ impl Plan {
                 paths: Box::new(paths),
                 pruning,
             },
-            lanes: Lanes::default(),
             notes: Vec::new(),
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     pub qos: &'a Qos,
     /// LID of the manager.
     pub sm_lid: Lid,
+    /// Service level of what goes there.
+    pub sm_sl: Sl,
     pub place: Place,
     /// Own LID and LMC of an end port; of an external port those of the HFI that it faces, zeros
     /// towards a switch.
@@ -69,7 +71,7 @@ pub(crate) fn wanted(held: &PortInfo, context: &Context<'_>) -> PortInfo {
 fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
     let settings = context.settings;
     info.master_sm_lid = context.sm_lid;
-    info.master_sm_sl = Sl(0);
+    info.master_sm_sl = context.sm_sl;
     info.subnet_prefix = settings.subnet_prefix;
     info.m_key = settings.m_key;
     info.m_key_protect_bits = u8::from(settings.m_key != 0);

@@ -90,11 +90,10 @@ impl Dor<'_> {
             links: grid.ignored_count,
             first: grid.ignored.join(", "),
         }));
-        let (linear, lanes) = placing.finish();
+        let linear = placing.finish();
         Ok(Plan {
             linear,
             choices: Choices::None,
-            lanes,
             notes,
         })
     }

@@ -6,11 +6,10 @@ mod ways;
 use std::sync::Arc;
 
 use weft_fabric::tables::LFT_BLOCK;
-use weft_fabric::{LinearTables, UNREACHABLE};
+use weft_fabric::{Lanes, LinearTables, UNREACHABLE};
 
 use self::order::Waits;
 pub(crate) use self::ways::Ways;
-use crate::lanes::Lanes;
 use crate::network::{EndPort, Network};
 
 const NO_LINK: u32 = u32::MAX;
@@ -163,8 +162,8 @@ impl<'a> Placing<'a> {
     }
 
     /// What has been placed.
-    pub(crate) fn finish(self) -> (LinearTables, Lanes) {
+    pub(crate) fn finish(self) -> LinearTables {
         let rows = self.rows.into_iter().map(Arc::from).collect();
-        (LinearTables::new(rows), Lanes::new(self.lane_of))
+        LinearTables::new(rows).with_lanes(Arc::new(Lanes::new(self.lane_of)))
     }
 }

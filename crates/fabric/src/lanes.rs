@@ -4,7 +4,7 @@
 //! Routes that would close a credit cycle together do not when they are in different lanes. The
 //! lane of a destination is the service level that its path records carry.
 
-use weft_fabric::Lid;
+use weft_wire::id::Lid;
 
 /// The lane of every LID.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
