@@ -9,7 +9,9 @@ pub mod fabric;
 pub mod peers;
 pub mod routes;
 pub mod vendor_sm;
+pub mod weftd;
 
 pub use fabric::{Fabric, Ran};
 pub use peers::{peers_required, program};
 pub use vendor_sm::{SmSettings, Sweep, VendorSm};
+pub use weftd::Weftd;
