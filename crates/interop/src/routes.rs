@@ -43,16 +43,8 @@ pub fn judge(view: &FabricView) -> Judgement {
     judgement
 }
 
-/// Whether all ports that have a link are active, and there are some.
-pub fn all_active(view: &FabricView) -> bool {
-    inactive(view) == 0
-        && view
-            .nodes
-            .iter()
-            .any(|node| node.external().next().is_some())
-}
-
-fn inactive(view: &FabricView) -> usize {
+/// Ports whose link is up and that are not active.
+pub fn inactive(view: &FabricView) -> usize {
     let ports = view.nodes.iter().flat_map(NodeView::external);
     ports
         .filter(|(_, port)| port.peer.is_some() && port.state != PortState::ACTIVE)

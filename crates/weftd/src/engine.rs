@@ -180,7 +180,10 @@ impl Engine {
                 },
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
-                () = time::sleep(pause) => self.handle(Input::Tick),
+                () = time::sleep(pause) => {
+                    self.receive_all(&mut receiver);
+                    self.handle(Input::Tick);
+                }
                 _ = heartbeat.tick() => self.report(),
             }
         }
@@ -227,6 +230,17 @@ impl Engine {
             self.manager.handle(now, Input::Received(packet));
         }
         self.drain();
+    }
+
+    /// Takes what has arrived: this thread may have been busy for so long that the answers to its
+    /// requests wait.
+    fn receive_all(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
+        for _ in 0..receiver.len() {
+            match receiver.try_recv() {
+                Ok(batch) => self.receive(batch),
+                Err(_) => return,
+            }
+        }
     }
 
     fn handle(&mut self, input: Input) {

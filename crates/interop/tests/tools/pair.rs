@@ -34,8 +34,8 @@ impl Pair {
         let turn = turn();
         let (weft, vendor) = (Fabric::start(spec), Fabric::start(spec));
         let sm = VendorSm::start(&vendor, HOST, &settings);
-        let weftd = Weftd::start(&weft, &settings);
-        weftd.brought_up(&weft, PATIENCE);
+        let mut weftd = Weftd::start(&weft, HOST, &settings);
+        weftd.wait_until_master(PATIENCE);
         sm.swept(1, PATIENCE);
         let pair = Self {
             weft,

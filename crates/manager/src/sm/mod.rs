@@ -94,7 +94,8 @@ const SILENT_MAX: usize = 65_536;
 ///
 /// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
 /// call [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come, for the first
-/// time to start the first sweep.
+/// time to start the first sweep. Requests expire with [`Input::Tick`] only: who was kept from calling
+/// hands in first what has arrived meanwhile.
 #[derive(Debug)]
 pub struct Manager {
     settings: Settings,
@@ -185,12 +186,11 @@ impl Manager {
         let computed = self.paused_at.take().is_some();
         self.begin_input(now, computed);
         match input {
-            Input::Tick => {}
+            Input::Tick => self.expire(now),
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.multicast_told(groups),
         }
-        self.expire(now);
         self.run_election(now);
         self.start_due_sweep(now);
         self.pump(now);
