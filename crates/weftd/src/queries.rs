@@ -184,9 +184,11 @@ impl Queries {
         if !self.is_master {
             return;
         }
+        // One look at the clock for all: it costs as much as a look-up.
+        let now = self.now();
         for packet in batch {
             match packet.mad.get(1) {
-                Some(&class::SUBN_ADM) => self.sa(SaInput::Received(packet)),
+                Some(&class::SUBN_ADM) => self.sa.handle(now, SaInput::Received(packet)),
                 Some(&class::SM_LID_ROUTED) => self.cables(CablesInput::Received(packet)),
                 Some(&(class::PERF | class::PA)) => self.pm(PmInput::Received(packet)),
                 _ => {}

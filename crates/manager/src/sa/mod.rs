@@ -14,6 +14,7 @@
 
 mod class_port_info;
 mod dispatch;
+mod fuzz;
 mod inform;
 mod io;
 mod multicast;
@@ -34,6 +35,7 @@ use weft_wire::header::class;
 use weft_wire::id::Gid;
 use weft_wire::sm::Notice;
 
+pub use fuzz::fuzz_sa;
 pub use io::{SaInput, SaOutput};
 pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
@@ -173,6 +175,10 @@ impl Sa {
             return;
         }
         let query = Query::new(request);
+        if !dispatch::is_allowed(&query) {
+            self.server.forget(request);
+            return;
+        }
         let outcome = self.outcome(now, &query);
         let answer = query.answer(outcome);
         self.server.answer(now, request, answer);

@@ -5,6 +5,7 @@ pub(crate) mod components;
 pub(crate) mod fabric;
 pub(crate) mod forwarding;
 pub(crate) mod groups;
+pub(crate) mod ib_nodes;
 pub(crate) mod nodes;
 pub(crate) mod port_tables;
 pub(crate) mod trace;

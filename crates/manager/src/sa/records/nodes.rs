@@ -5,6 +5,7 @@ use weft_fabric::{Node, NodeId, Port, PortNum, PortRef, SmRecord};
 use weft_wire::sa::{LinkRecord, NodeRecord, PortInfoRecord, SmInfoRecord, SwitchInfoRecord};
 use weft_wire::sm::{NodeInfo, SmInfo};
 
+use crate::sa::dispatch::is_full;
 use crate::sa::query::{Found, Query, Record, Records, Refusal};
 use crate::sa::view::{EndPort, View};
 
@@ -50,6 +51,26 @@ pub(crate) fn ends_of<'v>(view: &'v View, query: &Query<'_>) -> &'v [EndPort] {
     }
 }
 
+/// Those of `ends` that the requester may know of: all for a full member of the management
+/// partition, otherwise those of nodes with which it shares a partition. It must be in the fabric.
+pub(crate) fn visible_ends<'v>(
+    view: &'v View,
+    query: &Query<'_>,
+    ends: &'v [EndPort],
+) -> Result<impl Iterator<Item = &'v EndPort> + use<'v>, Refusal> {
+    let requester = view.by_lid(query.request.from.lid);
+    let requester = requester.ok_or(Refusal::INVALID)?;
+    let trusted = is_full(query.request.from.pkey);
+    let shares = move |end: &&EndPort| {
+        let own = view
+            .end(requester)
+            .is_some_and(|own| own.at.node == end.at.node);
+        let mut of_node = view.ends_of(end.at.node);
+        trusted || own || of_node.any(|other| view.share_key(requester, other))
+    };
+    Ok(ends.iter().filter(shares))
+}
+
 /// NodeInfo as one of the node's end ports gives it.
 pub(crate) fn node_info(node: &Node, end: &EndPort) -> NodeInfo {
     NodeInfo {
@@ -61,7 +82,7 @@ pub(crate) fn node_info(node: &Node, end: &EndPort) -> NodeInfo {
 
 pub(crate) fn node_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<NodeRecord>(view, query);
-    for end in ends_of(view, query) {
+    for end in visible_ends(view, query, ends_of(view, query))? {
         if let Some(node) = view.node(end.at.node) {
             records.push(&NodeRecord {
                 lid: end.lid,
