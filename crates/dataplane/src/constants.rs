@@ -31,10 +31,11 @@ pub const ENDPOINT: Picos = 400 * NANO;
 /// VLStallCount).
 pub const STALL_LIFETIMES: u64 = 8;
 
-/// Unit of HOQLife and LifeTimeValue: 8 ns × 2^value (`STL_PORT_INFO.XmitQ`, `STL_SWITCH_INFO`).
-pub const LIFETIME_UNIT: Picos = 8 * NANO;
+/// Unit of HOQLife and LifeTimeValue: 4.096 µs × 2^value. `opa-fm` turns its 8 ms into 11 and its
+/// 33 ms into 13; InfiniBand, chapter 14, has the same unit.
+pub const LIFETIME_UNIT: Picos = 4_096 * NANO;
 
-/// From this value a lifetime never ends (same structures).
+/// From this value a lifetime never ends (`IB_LIFETIME_MAX` is 19).
 pub const LIFETIME_FOREVER: u8 = 20;
 
 /// Least time between two moves of routes by a switch, for ARFrequency 0 (opafm.xml).

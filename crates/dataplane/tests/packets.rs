@@ -183,7 +183,7 @@ fn lanes_share_a_link_by_their_weights() {
 fn a_head_of_queue_that_waits_too_long_is_discarded_and_its_lane_stalls() {
     // Host 2 takes nothing: its buffer is full and never emptied, as it takes a second to receive.
     let program = Program {
-        hoq_life: 10,
+        hoq_life: 1,
         stall_count: 3,
         ..Program::default()
     };
@@ -222,13 +222,13 @@ fn a_head_of_queue_that_waits_too_long_is_discarded_and_its_lane_stalls() {
 #[test]
 fn a_packet_that_is_too_long_in_a_switch_is_discarded() {
     let program = Program {
-        switch_life: 8,
+        switch_life: 0,
         ..Program::default()
     };
     let network = network("one-switch:4,radix=8", program);
     let hosts = hosts(&network);
     let mut simulation = simulation(&network);
-    // Three senders to one receiver: after 2.048 µs in the switch a packet is too old.
+    // Three senders to one receiver: after 4.096 µs in the switch a packet is too old.
     for number in 0..12 {
         for from in 0..3 {
             simulation.send(parcel(&hosts, from, 3, number, 0, 8_192));
@@ -317,7 +317,7 @@ fn lifetimes_break_a_credit_loop() {
         .collect();
     for at in ports {
         let mut info = *network.port(at).info();
-        info.xmit_q.iter_mut().for_each(|queue| queue.hoq_life = 10);
+        info.xmit_q.iter_mut().for_each(|queue| queue.hoq_life = 1);
         (info.port_state, info.phys_state) = (PortState::NOP, PhysState::NOP);
         network.set_port_info(at, &info).unwrap();
     }

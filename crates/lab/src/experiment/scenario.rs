@@ -54,7 +54,7 @@ pub struct Manager {
     pub lanes: u8,
     /// `AdaptiveRouting`, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
-    /// `HoqLife` as a register: 8 ns × 2^value; none for the manager's default.
+    /// `HoqLife` as a register: 4.096 µs × 2^value; none for the manager's default.
     pub hoq_life: Option<u8>,
     /// `SwitchLifetime` likewise.
     pub switch_lifetime: Option<u8>,

@@ -110,7 +110,7 @@ pub struct VirtualFabric {
     pub flow_control_disable: bool,
     /// Rank of preemption.
     pub preemption_rank: u8,
-    /// How long a packet may stay at the head of a queue: 8 ns · 2^value.
+    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value.
     pub hoq_life: u8,
     /// Groups that are there from the start.
     pub multicast_groups: Vec<ResolvedMulticastGroup>,

@@ -153,9 +153,9 @@ pub struct Mesh {
 /// Queues and timers of the data path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficSettings {
-    /// How long a packet may stay in a switch: 8 ns · 2^value on the wire (`<SwitchLifetime>`).
+    /// How long a packet may stay in a switch: 4.096 µs · 2^value on the wire (`<SwitchLifetime>`).
     pub switch_lifetime: u8,
-    /// How long a packet may stay at the head of a queue: 8 ns · 2^value on the wire
+    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value on the wire
     /// (`<HoqLife>`).
     pub hoq_life: u8,
     /// Packets dropped in a row that stall a VL, 0 to 7 (`<VLStallCount>`).
