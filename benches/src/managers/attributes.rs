@@ -9,9 +9,12 @@ use super::measure::Measured;
 use super::programs::Kind;
 use crate::table::Table;
 
-/// Gets and Sets of each attribute, of the last run of each manager on each fabric.
+/// Gets and Sets of each attribute, in the order of [`AttributeId::ALL`].
+type Counts = Vec<(u64, u64)>;
+
+/// What each manager did last on each fabric: in the first sweep, the re-sweep, and for a lost link.
 #[derive(Debug, Default)]
-pub(super) struct Attributes(Vec<(Case, Kind, [Vec<(u64, u64)>; 3])>);
+pub(super) struct Attributes(Vec<(Case, Kind, [Counts; 3])>);
 
 impl Attributes {
     /// Notes what a manager did.
