@@ -26,7 +26,6 @@ const COUNTERS: &[&str] = &[
     "opainfo",
 ];
 const SERVICES: &[&str] = &["opasaquery -o service", "opasaquery -I -o service"];
-const GROUP_MEMBERS: &[&str] = &["opareport -q -o dgmember", "opasaquery -o dgmember"];
 /// Lists with an item a line.
 const LISTS: &[&str] = &[
     "opasaquery -o systemguid",
