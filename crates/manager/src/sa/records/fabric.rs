@@ -155,9 +155,10 @@ pub(crate) fn switch_costs(view: &View, query: &Query<'_>) -> Answered {
                 Some(little_endian(*other, value))
             })
             .collect();
-        // A switch without any is told of all the same.
-        let parts = row.chunks(64).chain(row.is_empty().then_some(&row[..]));
-        for part in parts {
+        // As with the vendor's manager, the last record of a switch is one that is not full.
+        let full = row.chunks_exact(64);
+        let rest = full.remainder();
+        for part in full.chain([rest]) {
             let mut record = SwitchCostRecord {
                 slid: *lid,
                 ..SwitchCostRecord::default()
