@@ -83,7 +83,8 @@ struct Case {
 }
 
 impl Case {
-    /// Runs the managers by turns; a row each, and one that says how often the second is better.
+    /// Runs the managers by turns, and tells each run on standard error as it ends; a row for the best
+    /// of each, and one that says how often the second is better.
     fn compare(
         self,
         programs: &Programs,
@@ -96,6 +97,7 @@ impl Case {
         for _ in 0..runs {
             for (kind, best) in kinds.iter().zip(&mut best) {
                 let measured = measure::measure(programs, *kind, self)?;
+                eprintln!("{}", self.row(kind.to_string(), &measured).join(" | "));
                 attributes.take(self, *kind, &measured);
                 *best = Some(match best.take() {
                     Some(best) => best.best(measured),

@@ -261,6 +261,7 @@ impl Manager {
     /// the time that it takes.
     pub(super) fn begin_input(&mut self, now: Tick, computed: bool) {
         let standing = &mut self.standing;
+        standing.now = now;
         let late = standing.due.is_some_and(|due| now > due + LATE_MAX);
         if late && !computed && standing.is_master() {
             standing.cut_off = self.sweep.phase().is_some();
@@ -283,7 +284,6 @@ impl Manager {
 
     /// Does what is due.
     pub(super) fn run_election(&mut self, now: Tick) {
-        self.standing.now = now;
         self.poll_master(now);
         self.end_stale_handover(now);
     }
