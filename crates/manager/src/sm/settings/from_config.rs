@@ -430,8 +430,9 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_refused() {
-        let sm = "<LidStrategy>topology</LidStrategy>";
-        let error = Settings::from_config(&instance(sm)).unwrap_err();
+        let mut instance = instance("");
+        instance.sm.lid_strategy = LidStrategy::Topology;
+        let error = Settings::from_config(&instance).unwrap_err();
         assert!(error.to_string().contains("LidStrategy"), "{error}");
     }
 

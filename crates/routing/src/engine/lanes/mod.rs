@@ -3,6 +3,7 @@
 mod order;
 mod ways;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::tables::LFT_BLOCK;
@@ -161,8 +162,16 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// What has been placed.
-    pub(crate) fn finish(self) -> LinearTables {
+    /// What has been placed; lanes that nothing is in are left out.
+    pub(crate) fn finish(mut self) -> LinearTables {
+        let hfis = self.network.end_ports().filter(|end| end.port != 0);
+        let lids = hfis.flat_map(|end| (end.lid.0 as usize..).take(end.lmc.lids() as usize));
+        let lids: Vec<usize> = lids.collect();
+        let in_use: BTreeSet<u8> = lids.iter().map(|lid| self.lane_of[*lid]).collect();
+        for lid in lids {
+            let lane = self.lane_of[lid];
+            self.lane_of[lid] = in_use.range(..lane).count() as u8;
+        }
         let rows = self.rows.into_iter().map(Arc::from).collect();
         LinearTables::new(rows).with_lanes(Arc::new(Lanes::new(self.lane_of)))
     }
