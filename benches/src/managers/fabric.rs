@@ -13,6 +13,7 @@ use weft_emulator::{Emulator, Options};
 use weft_fabric::enums::PortState;
 use weft_fabric::{NodeId, PortNum, PortRef, Tick, Topology};
 use weft_transport::Address;
+use weft_wire::sm::AttributeId;
 
 use crate::Failure;
 use crate::fabrics::new_tree;
@@ -21,8 +22,12 @@ use crate::fabrics::new_tree;
 const RADIX: u8 = 48;
 /// How often the emulator is looked at.
 const POLL: Duration = Duration::from_millis(1);
-/// No datagram for so long means that a sweep is over.
+/// No datagram for so long means that a sweep is over; on large fabrics managers compute for longer
+/// than on small ones.
 const QUIET: Duration = Duration::from_secs(3);
+const QUIET_LARGE: Duration = Duration::from_secs(30);
+/// Hosts from which a fabric is large.
+const LARGE: u64 = 10_000;
 /// Longest that a sweep may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -44,13 +49,18 @@ pub(super) struct Moment {
     pub(super) first: Tick,
     pub(super) last: Tick,
     pub(super) last_set: Tick,
+    /// When a port was set last.
+    pub(super) last_port_set: Tick,
     pub(super) datagrams: u64,
     pub(super) sets: u64,
 }
 
-/// A cable that was cut: its two ends.
+/// A cable that was cut: its two ends, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cut([PortRef; 2]);
+pub(super) struct Cut {
+    ends: [PortRef; 2],
+    pub(super) at: Tick,
+}
 
 impl Fabric {
     /// A fat tree that has just been switched on.
@@ -109,6 +119,15 @@ impl Fabric {
         seen.map_err(|error| self.failed(error.to_string()))
     }
 
+    /// Gets and Sets of each attribute by now.
+    pub(super) fn attributes(&self) -> Result<Vec<(u64, u64)>, Failure> {
+        self.inspect(|emulator| {
+            let all = AttributeId::ALL.iter();
+            all.map(|attribute| emulator.stats().total(*attribute))
+                .collect()
+        })
+    }
+
     /// What has been done by now.
     pub(super) fn moment(&self) -> Result<Moment, Failure> {
         self.inspect(moment)
@@ -126,7 +145,7 @@ impl Fabric {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
             let now = self.moment()?;
-            if now.datagrams > before.datagrams {
+            if now.last > before.last {
                 return Ok(now.first);
             }
             sleep(POLL);
@@ -142,7 +161,7 @@ impl Fabric {
     /// Waits until no route leads to a cut cable, then until nothing has happened for a while.
     pub(super) fn wait_until_around(&self, cut: Cut) -> Result<Moment, Failure> {
         self.wait("routes still lead to the cut cable", move |emulator| {
-            cut.0.iter().all(|end| !leads_to(emulator, *end))
+            cut.ends.iter().all(|end| !leads_to(emulator, *end))
         })
     }
 
@@ -153,15 +172,19 @@ impl Fabric {
     ) -> Result<Moment, Failure> {
         let start = Instant::now();
         let mut busy = start;
-        let mut datagrams = 0;
+        let mut last = Tick::default();
+        let silence = match self.hosts {
+            LARGE.. => QUIET_LARGE,
+            _ => QUIET,
+        };
         while start.elapsed() < PATIENCE {
-            let quiet = busy.elapsed() >= QUIET;
+            let quiet = busy.elapsed() >= silence;
             let (seen, done) =
                 self.inspect(move |emulator| (moment(emulator), quiet && done(emulator)))?;
             if done {
                 return Ok(seen);
             }
-            if std::mem::replace(&mut datagrams, seen.datagrams) != seen.datagrams {
+            if std::mem::replace(&mut last, seen.last) != seen.last {
                 busy = Instant::now();
             }
             sleep(POLL);
@@ -183,7 +206,8 @@ impl Fabric {
         };
         let done = self.runtime.block_on(self.handle.control(control));
         done.map_err(|error| self.failed(error.to_string()))?;
-        Ok(Cut([a, b]))
+        let at = self.inspect(Emulator::now)?;
+        Ok(Cut { ends: [a, b], at })
     }
 }
 
@@ -200,6 +224,7 @@ fn moment(emulator: &Emulator) -> Moment {
         first: stats.first().unwrap_or_default(),
         last: stats.last().unwrap_or_default(),
         last_set: stats.last_set().unwrap_or_default(),
+        last_port_set: stats.last_port_set().unwrap_or_default(),
         datagrams: stats.datagrams(),
         sets: stats.sets_total(),
     }

@@ -2,67 +2,43 @@
 //! `weftd`, both as processes of their own, over the same socket, with the same opafm.xml. What they
 //! did and when is read from the emulator, not from their logs.
 
+mod attributes;
 mod fabric;
+mod measure;
 mod programs;
 
 use clap::Args;
-use weft_fabric::Tick;
 
-use self::fabric::{Fabric, Moment};
-use self::programs::{Kind, Manager, Programs};
+use self::attributes::Attributes;
+use self::measure::{Measured, Work};
+use self::programs::{Kind, Programs};
 use crate::Failure;
 use crate::table::{Table, millis};
+
+/// The largest fabric: minutes with the vendor's manager.
+const LARGEST: u64 = 27_648;
 
 /// What `weft-bench managers` takes.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Hosts of the fat tree, of 48-port switches.
-    #[arg(long, default_value_t = 1_152)]
-    hosts: u64,
+    /// Hosts of the fat trees, of 48-port switches.
+    #[arg(long, value_delimiter = ',', default_value = "1152,4608")]
+    hosts: Vec<u64>,
     /// Time that each agent takes for a request, microseconds.
-    #[arg(long, default_value_t = 0)]
-    latency_us: u64,
+    #[arg(long, value_delimiter = ',', default_value = "0,200")]
+    latency_us: Vec<u64>,
+    /// Also 27,648 hosts: many minutes.
+    #[arg(long)]
+    all: bool,
     /// Only weftd, or only the vendor's.
     #[arg(long, value_enum)]
     only: Option<Kind>,
-    /// Runs of which the fastest of each figure counts.
-    #[arg(long, default_value_t = 1)]
+    /// Runs of which the fastest of each figure counts; the largest fabric is run once.
+    #[arg(long, default_value_t = 3)]
     runs: u32,
-}
-
-/// What one manager did to one fabric.
-#[derive(Debug, Clone, Copy)]
-struct Measured {
-    first: Work,
-    again: Work,
-    lost: Work,
-    peak_mib: u64,
-}
-
-/// A sweep as the fabric saw it.
-#[derive(Debug, Clone, Copy)]
-struct Work {
-    seconds: f64,
-    datagrams: u64,
-    sets: u64,
-}
-
-impl Work {
-    fn between((start, end): (Tick, Tick), before: Moment, after: Moment) -> Self {
-        Self {
-            seconds: end.since(start).as_secs_f64(),
-            datagrams: after.datagrams - before.datagrams,
-            sets: after.sets - before.sets,
-        }
-    }
-
-    fn faster(self, other: Self) -> Self {
-        if other.seconds < self.seconds {
-            other
-        } else {
-            self
-        }
-    }
+    /// Also print which attributes each manager asked for and set.
+    #[arg(long)]
+    attributes: bool,
 }
 
 /// Measures and prints the table.
@@ -70,7 +46,123 @@ impl Work {
 /// # Errors
 /// [`Failure`] when a program is missing or a fabric does not come up.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let mut table = Table::new([
+    let kinds = match options.only {
+        Some(only) => vec![only],
+        None => vec![Kind::Vendor, Kind::Weft],
+    };
+    let programs = Programs::find(&kinds)?;
+    let mut hosts = options.hosts.clone();
+    hosts.extend(options.all.then_some(LARGEST));
+    let mut table = new_table();
+    let mut attributes = Attributes::default();
+    for hosts in hosts {
+        for latency_us in &options.latency_us {
+            let runs = match hosts {
+                LARGEST.. => 1,
+                _ => options.runs.max(1),
+            };
+            let case = Case {
+                hosts,
+                latency_us: *latency_us,
+            };
+            case.compare(&programs, &kinds, runs, &mut table, &mut attributes)?;
+        }
+    }
+    print!("{table}");
+    if options.attributes {
+        print!("\n{attributes}");
+    }
+    Ok(())
+}
+
+/// A fabric to be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Case {
+    hosts: u64,
+    latency_us: u64,
+}
+
+impl Case {
+    /// Runs the managers by turns; a row each, and one that says how often the second is better.
+    fn compare(
+        self,
+        programs: &Programs,
+        kinds: &[Kind],
+        runs: u32,
+        table: &mut Table,
+        attributes: &mut Attributes,
+    ) -> Result<(), Failure> {
+        let mut best: Vec<Option<Measured>> = vec![None; kinds.len()];
+        for _ in 0..runs {
+            for (kind, best) in kinds.iter().zip(&mut best) {
+                let measured = measure::measure(programs, *kind, self)?;
+                attributes.take(self, *kind, &measured);
+                *best = Some(match best.take() {
+                    Some(best) => best.best(measured),
+                    None => measured,
+                });
+            }
+        }
+        let best: Vec<Measured> = best.into_iter().flatten().collect();
+        for (kind, best) in kinds.iter().zip(&best) {
+            table.row(self.row(kind.to_string(), best));
+        }
+        if let [vendor, weft] = best.as_slice() {
+            table.row(self.factors(vendor, weft));
+        }
+        Ok(())
+    }
+
+    fn row(self, kind: String, measured: &Measured) -> [String; 14] {
+        let [first, again, lost] = [&measured.first, &measured.again, &measured.lost].map(cells);
+        let [hosts, latency] = [self.hosts, self.latency_us].map(|number| number.to_string());
+        let peak = measured.peak_mib.to_string();
+        let [first_ms, first_sent, first_sets] = first;
+        let [again_ms, again_sent, again_sets] = again;
+        let [lost_ms, lost_sent, lost_sets] = lost;
+        [
+            hosts,
+            latency,
+            kind,
+            first_ms,
+            first_sent,
+            first_sets,
+            again_ms,
+            again_sent,
+            again_sets,
+            lost_ms,
+            lost_sent,
+            lost_sets,
+            peak,
+            measured.cpu_ms.to_string(),
+        ]
+    }
+
+    fn factors(self, vendor: &Measured, weft: &Measured) -> [String; 14] {
+        let works = |measured: &Measured| [measured.first, measured.again, measured.lost];
+        let pairs = works(vendor).into_iter().zip(works(weft));
+        let mut cells = pairs.flat_map(|(vendor, weft)| {
+            [
+                factor(vendor.seconds, weft.seconds),
+                factor(vendor.datagrams as f64, weft.datagrams as f64),
+                factor(vendor.sets as f64, weft.sets as f64),
+            ]
+        });
+        let peak = factor(vendor.peak_mib as f64, weft.peak_mib as f64);
+        let cpu = factor(vendor.cpu_ms as f64, weft.cpu_ms as f64);
+        std::array::from_fn(|place| match place {
+            0 => self.hosts.to_string(),
+            1 => self.latency_us.to_string(),
+            2 => "times less".to_owned(),
+            12 => peak.clone(),
+            13 => cpu.clone(),
+            _ => cells.next().unwrap_or_default(),
+        })
+    }
+}
+
+fn new_table() -> Table {
+    Table::new([
         "hosts",
         "agents µs",
         "manager",
@@ -79,75 +171,26 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "Sets",
         "re-sweep ms",
         "datagrams",
+        "Sets",
         "lost link ms",
         "datagrams",
         "Sets",
         "peak MiB",
-    ]);
-    let kinds = match options.only {
-        Some(only) => vec![only],
-        None => vec![Kind::Vendor, Kind::Weft],
-    };
-    let programs = Programs::find(&kinds)?;
-    for kind in kinds {
-        let mut best: Option<Measured> = None;
-        for _ in 0..options.runs.max(1) {
-            let measured = measure(&programs, kind, options)?;
-            best = Some(best.map_or(measured, |best| best.faster(measured)));
-        }
-        let Some(best) = best else { continue };
-        table.row([
-            options.hosts.to_string(),
-            options.latency_us.to_string(),
-            kind.to_string(),
-            millis(best.first.seconds),
-            best.first.datagrams.to_string(),
-            best.first.sets.to_string(),
-            millis(best.again.seconds),
-            best.again.datagrams.to_string(),
-            millis(best.lost.seconds),
-            best.lost.datagrams.to_string(),
-            best.lost.sets.to_string(),
-            best.peak_mib.to_string(),
-        ]);
-    }
-    print!("{table}");
-    Ok(())
+        "CPU ms",
+    ])
 }
 
-impl Measured {
-    fn faster(self, other: Self) -> Self {
-        Self {
-            first: self.first.faster(other.first),
-            again: self.again.faster(other.again),
-            lost: self.lost.faster(other.lost),
-            peak_mib: self.peak_mib.min(other.peak_mib),
-        }
-    }
+fn cells(work: &Work) -> [String; 3] {
+    [
+        millis(work.seconds),
+        work.datagrams.to_string(),
+        work.sets.to_string(),
+    ]
 }
 
-fn measure(programs: &Programs, kind: Kind, options: &Options) -> Result<Measured, Failure> {
-    let fabric = Fabric::start(options.hosts, options.latency_us)?;
-    let manager = Manager::start(programs, kind, &fabric)?;
-    let before = fabric.moment()?;
-    let up = fabric.wait_until_up()?;
-    let first = Work::between((up.first_at_switch, up.last_set), before, up);
-
-    let before = fabric.moment()?;
-    manager.sweep()?;
-    let start = fabric.wait_for_work(before)?;
-    let done = fabric.wait_until_quiet()?;
-    let again = Work::between((start, done.last), before, done);
-
-    let before = fabric.moment()?;
-    let cut = fabric.cut_a_link()?;
-    let start = fabric.wait_for_work(before)?;
-    let around = fabric.wait_until_around(cut)?;
-    let lost = Work::between((start, around.last_set), before, around);
-    Ok(Measured {
-        first,
-        again,
-        lost,
-        peak_mib: manager.peak_mib(),
-    })
+fn factor(vendor: f64, weft: f64) -> String {
+    match weft > 0.0 {
+        true => format!("{:.1}", vendor / weft),
+        false => "-".to_owned(),
+    }
 }

@@ -15,6 +15,9 @@ use crate::Failure;
 const VENDOR: &str = "/usr/lib/opa-fm/runtime/sm";
 const VENDOR_CONTROL: &str = "/usr/sbin/opafmcmd";
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
+/// Mounts a directory where the vendor's manager has its sockets, for one command: managers of other
+/// fabrics on this machine have theirs there too.
+const WITH_OWN_SOCKETS: &str = r#"mount --bind "$0" /var/lib/opa-fm && exec "$@""#;
 /// How long a program may take to say where its API is.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Hosts up to which a tree of 48-port switches has two tiers.
@@ -108,6 +111,11 @@ impl Manager {
     pub(super) fn peak_mib(&self) -> u64 {
         crate::memory::peak_mib(&self.process.id().to_string())
     }
+
+    /// Time that it has had on processors, milliseconds.
+    pub(super) fn cpu_ms(&self) -> u64 {
+        crate::memory::cpu_ms(self.process.id())
+    }
 }
 
 impl Drop for Manager {
@@ -155,11 +163,23 @@ fn config_for(fabric: &Fabric) -> Result<String, Failure> {
     })
 }
 
+/// The words before a command that is to have the sockets of the vendor's manager in `dir`.
+fn with_own_sockets(dir: &Path) -> Vec<String> {
+    let words = ["unshare", "-rm", "sh", "-c", WITH_OWN_SOCKETS];
+    let mut words: Vec<String> = words.map(str::to_owned).to_vec();
+    words.push(dir.display().to_string());
+    words
+}
+
 fn start_vendor(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Manager, Failure> {
-    let process = Command::new(VENDOR)
-        .args(["-e", "sm_0", "-X"])
+    let sockets = fabric.dir().join("sockets");
+    fs::create_dir(&sockets).map_err(Failure::io("sockets"))?;
+    let mut words = with_own_sockets(&sockets);
+    let preload = format!("LD_PRELOAD={}", programs.preload.display());
+    words.extend(["env", &preload, VENDOR, "-e", "sm_0", "-X"].map(str::to_owned));
+    let process = Command::new(&words[0])
+        .args(&words[1..])
         .arg(config)
-        .env("LD_PRELOAD", &programs.preload)
         .env("WEFT_EMULATOR", fabric.address().to_string())
         .env("OMP_NUM_THREADS", "1")
         .current_dir(fabric.dir())
@@ -167,9 +187,11 @@ fn start_vendor(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<M
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
+    let mut sweep = with_own_sockets(&sockets);
+    sweep.extend([VENDOR_CONTROL, "smForceSweep"].map(str::to_owned));
     Ok(Manager {
         process: process.map_err(Failure::io(VENDOR))?,
-        sweep: [VENDOR_CONTROL, "smForceSweep"].map(str::to_owned).to_vec(),
+        sweep,
     })
 }
 

@@ -19,10 +19,25 @@ pub struct Stats {
     first: Option<Tick>,
     last: Option<Tick>,
     last_set: Option<Tick>,
+    last_port_set: Option<Tick>,
+    /// The datagram being answered sets a port.
+    sets_port: bool,
 }
 
 /// Longer than any pause within a sweep but those in which routes are computed.
 const SILENCE: Duration = Duration::from_secs(1);
+
+/// What sort of datagram was answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answered {
+    /// By a switch.
+    pub(crate) at_switch: bool,
+    /// By the port that the program itself sits on: managers look at it from time to time without
+    /// a sweep.
+    pub(crate) at_own_port: bool,
+    /// It was a Set.
+    pub(crate) set: bool,
+}
 
 const UNKNOWN: u8 = u8::MAX;
 const PER_NODE: usize = 2 * AttributeId::ALL.len();
@@ -44,12 +59,22 @@ impl Stats {
             first: None,
             last: None,
             last_set: None,
+            last_port_set: None,
+            sets_port: false,
         }
     }
 
     /// Counts a datagram of subnet management that an agent has answered.
-    pub(crate) fn answered(&mut self, now: Tick, at_switch: bool, set: bool) {
+    pub(crate) fn answered(&mut self, now: Tick, of: Answered) {
+        let Answered {
+            at_switch,
+            at_own_port,
+            set,
+        } = of;
         self.datagrams += 1;
+        if at_own_port {
+            return;
+        }
         let silent = self.last.is_none_or(|last| now.since(last) >= SILENCE);
         if silent {
             self.first = Some(now);
@@ -60,6 +85,9 @@ impl Stats {
         }
         if set {
             self.last_set = Some(now);
+        }
+        if std::mem::take(&mut self.sets_port) {
+            self.last_port_set = Some(now);
         }
     }
 
@@ -74,7 +102,8 @@ impl Stats {
         self.first_at_switch
     }
 
-    /// When the first datagram after a second of silence was answered.
+    /// When the first datagram after a second of silence was answered. In this and the following,
+    /// what a program asked its own port does not count.
     pub fn first(&self) -> Option<Tick> {
         self.first
     }
@@ -89,12 +118,19 @@ impl Stats {
         self.last_set
     }
 
+    /// When the last Set of PortInfo or PortStateInfo was answered: no port has come up since.
+    pub fn last_port_set(&self) -> Option<Tick> {
+        self.last_port_set
+    }
+
     pub(crate) fn count(&mut self, node: NodeId, attribute: AttributeId, set: bool) {
         if let Some(place) = self.place(node, attribute, set)
             && let Some(count) = self.counts.get_mut(place)
         {
             *count = count.saturating_add(1);
         }
+        let of_port = [AttributeId::PORT_INFO, AttributeId::PORT_STATE_INFO].contains(&attribute);
+        self.sets_port |= set && of_port;
     }
 
     fn place(&self, node: NodeId, attribute: AttributeId, set: bool) -> Option<usize> {

@@ -43,7 +43,8 @@ pub fn judge(view: &FabricView) -> Judgement {
     judgement
 }
 
-fn inactive(view: &FabricView) -> usize {
+/// Ports whose link is up and that are not active.
+pub fn inactive(view: &FabricView) -> usize {
     let ports = view.nodes.iter().flat_map(NodeView::external);
     ports
         .filter(|(_, port)| port.peer.is_some() && port.state != PortState::ACTIVE)

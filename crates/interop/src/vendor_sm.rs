@@ -28,6 +28,8 @@ pub struct SmSettings {
     pub pm: bool,
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
+    /// `<MasterPingInterval>`, seconds: how often a standby asks the master whether it lives.
+    pub ping_s: u8,
 }
 
 impl Default for SmSettings {
@@ -38,6 +40,7 @@ impl Default for SmSettings {
             lmc: 0,
             pm: false,
             priority: 0,
+            ping_s: 5,
         }
     }
 }
@@ -87,11 +90,8 @@ impl VendorSm {
     /// # Panics
     /// When it cannot be started.
     pub fn start(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
-        let directory = fabric.directory();
-        let log = directory.join(format!("sm-{host}.log"));
-        let config = directory.join(format!("opafm-{host}.xml"));
-        let stock = std::fs::read_to_string(STOCK).unwrap();
-        std::fs::write(&config, edit(&stock, settings, &log.to_string_lossy())).unwrap();
+        let log = log_of(fabric, host);
+        let config = write_config(fabric, host, settings);
         let mut command = fabric.command(host, VENDOR_SM);
         command.args(["-e", "sm_0", "-X"]).arg(&config);
         println!("{host}: sm -e sm_0 with {settings:?}");
@@ -195,6 +195,23 @@ fn sweep(text: &str) -> Option<Sweep> {
     })
 }
 
+/// Where a manager on a host logs.
+fn log_of(fabric: &Fabric, host: &str) -> PathBuf {
+    fabric.directory().join(format!("sm-{host}.log"))
+}
+
+/// Writes the stock configuration with the settings put in, for a manager on a host.
+///
+/// # Panics
+/// When there is none, or it cannot be written.
+pub fn write_config(fabric: &Fabric, host: &str, settings: &SmSettings) -> PathBuf {
+    let config = fabric.directory().join(format!("opafm-{host}.xml"));
+    let stock = std::fs::read_to_string(STOCK).unwrap();
+    let log = log_of(fabric, host);
+    std::fs::write(&config, edit(&stock, settings, &log.to_string_lossy())).unwrap();
+    config
+}
+
 /// The stock configuration with the settings put in.
 fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
     let pm = u8::from(settings.pm);
@@ -216,6 +233,10 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
         (
             "<Priority>0</Priority>",
             format!("<Priority>{}</Priority>", settings.priority),
+        ),
+        (
+            "<MasterPingInterval>5<",
+            format!("<MasterPingInterval>{}<", settings.ping_s),
         ),
     ];
     edits.iter().fold(stock.to_owned(), |text, (from, to)| {

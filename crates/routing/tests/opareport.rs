@@ -118,7 +118,11 @@ fn generated_fabrics_are_judged_sound() {
         ("hypercube:4", 1),
     ] {
         for lmc in [0, 2] {
-            for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+            for engine in [
+                EngineKind::Dmodc,
+                EngineKind::FatTree,
+                EngineKind::ShortestPath,
+            ] {
                 let mut topology = fabric(spec, lmc);
                 check(
                     &mut topology,

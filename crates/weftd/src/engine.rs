@@ -125,6 +125,8 @@ impl Engine {
         mut requests: mpsc::Receiver<Request>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<(), String> {
+        // Known before the first sweep, so that it programs the groups that are there from the start.
+        self.multicast_told();
         self.handle(Input::Tick);
         loop {
             let line = self.switchboard.connect(connection).await;
@@ -178,7 +180,10 @@ impl Engine {
                 },
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
-                () = time::sleep(pause) => self.handle(Input::Tick),
+                () = time::sleep(pause) => {
+                    self.receive_all(&mut receiver);
+                    self.handle(Input::Tick);
+                }
                 _ = heartbeat.tick() => self.report(),
             }
         }
@@ -225,6 +230,17 @@ impl Engine {
             self.manager.handle(now, Input::Received(packet));
         }
         self.drain();
+    }
+
+    /// Takes what has arrived: this thread may have been busy for so long that the answers to its
+    /// requests wait.
+    fn receive_all(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
+        for _ in 0..receiver.len() {
+            match receiver.try_recv() {
+                Ok(batch) => self.receive(batch),
+                Err(_) => return,
+            }
+        }
     }
 
     fn handle(&mut self, input: Input) {

@@ -24,6 +24,8 @@ pub(crate) mod at {
     pub(crate) const TRANSACTION: usize = 8;
     pub(crate) const ATTRIBUTE: usize = 16;
     pub(crate) const MODIFIER: usize = 20;
+    /// Of directed routes.
+    pub(crate) const HOP_COUNT: usize = 7;
     /// Of SMPs.
     pub(crate) const M_KEY: usize = 24;
 }

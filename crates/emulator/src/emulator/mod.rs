@@ -18,7 +18,7 @@ use crate::agent::{pma, sma};
 use crate::faults::Fates;
 use crate::io::{ControlError, Faults, Input, Output};
 use crate::queue::{Event, Queue};
-use crate::stats::Stats;
+use crate::stats::{Answered, Stats};
 use crate::trap::News;
 use announce::Announcement;
 
@@ -369,10 +369,14 @@ impl Emulator {
         } else {
             let lease = &mut agent.lease;
             let (mad, is_switch) = (&mut packet.mad, device.is_switch());
-            let set = mad.get(at::METHOD) == Some(&method::SET);
+            let of = Answered {
+                at_switch: is_switch,
+                at_own_port: is_of_no_hops(mad),
+                set: mad.get(at::METHOD) == Some(&method::SET),
+            };
             let answered = sma::answer(&mut self.network, asked, lease, &mut self.stats, mad);
             if answered.is_some() {
-                self.stats.answered(self.now, is_switch, set);
+                self.stats.answered(self.now, of);
             }
             answered
         };
@@ -389,6 +393,12 @@ impl Emulator {
         }
         self.announce_changes();
     }
+}
+
+/// Whether a datagram's directed route is that from a port to itself.
+fn is_of_no_hops(mad: &[u8]) -> bool {
+    let directed = mad.get(at::CLASS) == Some(&class::SM_DIRECTED_ROUTE);
+    directed && mad.get(at::HOP_COUNT) == Some(&0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,6 +33,7 @@ mod needs;
 mod node;
 mod notices;
 mod plan;
+mod plan_routing;
 mod plan_tables;
 mod program;
 mod publish;
@@ -93,7 +94,8 @@ const SILENT_MAX: usize = 65_536;
 ///
 /// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
 /// call [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come, for the first
-/// time to start the first sweep.
+/// time to start the first sweep. Requests expire with [`Input::Tick`] only: who was kept from calling
+/// hands in first what has arrived meanwhile.
 #[derive(Debug)]
 pub struct Manager {
     settings: Settings,
@@ -184,12 +186,11 @@ impl Manager {
         let computed = self.paused_at.take().is_some();
         self.begin_input(now, computed);
         match input {
-            Input::Tick => {}
+            Input::Tick => self.expire(now),
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.multicast_told(groups),
         }
-        self.expire(now);
         self.run_election(now);
         self.start_due_sweep(now);
         self.pump(now);

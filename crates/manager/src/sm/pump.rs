@@ -13,7 +13,7 @@ use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
 use super::node::{NodeState, Stage};
-use super::transactions::{Answered, Expired, Target};
+use super::transactions::{Answered, Expired, Target, is_of_a_set};
 use super::{Manager, SILENT_MAX, Tag};
 use crate::io::{Event, Output, SweepReason};
 
@@ -91,8 +91,11 @@ impl Manager {
     }
 
     /// An answer that nobody waits for may be to a write that arrived twice, the second time after
-    /// a later one: what the node holds is read again.
+    /// a later one: what the node holds is read again. A question that arrived twice changes nothing.
     fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
+        if !is_of_a_set(view.header.transaction_id) {
+            return;
+        }
         let Some(route) = view.directed.filter(|_| is_about_settings(view)) else {
             return;
         };

@@ -111,12 +111,24 @@ pub(crate) struct Transactions<T> {
 /// Attempts for a target that was silent the last time.
 const SILENT_ATTEMPTS: u32 = 3;
 
-/// The transaction's slot and its generation, in the lower half of the identifier: a kernel may
-/// replace the upper half by its own.
-fn transaction_id(slot: u16, generation: u16) -> u64 {
-    u64::from(generation) << 16 | u64::from(slot)
+/// Bits of a generation.
+const GENERATION: u16 = 0x7FFF;
+/// The request is a Set.
+const WRITES: u32 = 1 << 31;
+
+/// The transaction's slot and its generation, and whether it writes, in the lower half of the
+/// identifier: a kernel may replace the upper half by its own.
+fn transaction_id(slot: u16, generation: u16, writes: bool) -> u64 {
+    let writes = if writes { WRITES } else { 0 };
+    u64::from(writes | u32::from(generation) << 16 | u32::from(slot))
 }
 
+/// Whether a transaction identifier was given to a Set.
+pub(crate) fn is_of_a_set(transaction_id: u64) -> bool {
+    transaction_id as u32 & WRITES != 0
+}
+
+const METHOD_AT: usize = 3;
 const TRANSACTION_ID_AT: usize = 8;
 const INITIAL_PATH: std::ops::Range<usize> = 40..104;
 
@@ -169,8 +181,9 @@ impl<T: Copy> Transactions<T> {
         let timeout_ns = self.first_timeout(&target.round_trip);
         let expires = Tick(now.0.saturating_add(timeout_ns));
         let entry = &mut self.slots[usize::from(slot)];
-        entry.generation = entry.generation.wrapping_add(1);
-        let id = transaction_id(slot, entry.generation);
+        entry.generation = entry.generation.wrapping_add(1) & GENERATION;
+        let writes = mad.get(METHOD_AT) == Some(&method::SET);
+        let id = transaction_id(slot, entry.generation, writes);
         if let Some(to) = mad.get_mut(TRANSACTION_ID_AT..TRANSACTION_ID_AT + 8) {
             to.copy_from_slice(&id.to_be_bytes());
         }
@@ -229,7 +242,7 @@ impl<T: Copy> Transactions<T> {
         fits: impl FnOnce(u32, &[u8]) -> bool,
     ) -> Option<Answered<T>> {
         let id = transaction_id as u32;
-        let (slot, generation) = (id as u16, (id >> 16) as u16);
+        let (slot, generation) = (id as u16, (id >> 16) as u16 & GENERATION);
         let entry = self.slots.get_mut(usize::from(slot))?;
         let pending = entry.pending.as_ref()?;
         if entry.generation != generation || !fits(pending.node, &pending.mad) {

@@ -65,11 +65,13 @@ const ALL: [Registration; 9] = [
     tables(class::PA, OPA, PA, OUI),
 ];
 
-/// The registrations for the classes that a program serves or asks; classes that are not known
-/// here have none.
+/// The registrations for the classes that a program serves, and for those that are only asked;
+/// classes that are not known here have none.
 pub(super) fn registrations(classes: &[u8]) -> impl Iterator<Item = Registration> {
-    ALL.into_iter()
-        .filter(|registration| classes.contains(&registration.class))
+    let wanted = |registration: &Registration| {
+        registration.methods.is_empty() || classes.contains(&registration.class)
+    };
+    ALL.into_iter().filter(wanted)
 }
 
 impl Registration {
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn each_class_has_its_versions_and_methods() {
-        let made: Vec<(u8, u8, u32, u64, u32, u8)> = registrations(&[0x81, 0x03, 0x04, 0x32, 0x77])
+        let made: Vec<(u8, u8, u32, u64, u32, u8)> = registrations(&[0x81, 0x03, 0x32, 0x77])
             .map(|registration| {
                 let attr = registration.attr();
                 let mask = attr.method_mask[0];

@@ -84,7 +84,7 @@ impl FromStr for PortSpec {
     }
 }
 
-/// Opens an HFI port, to serve or ask the management classes in `classes` there. Who serves subnet
+/// Opens an HFI port, to serve the management classes in `classes` there, and to ask for counters. Who serves subnet
 /// management counts as a subnet manager (IsSM) from here on until it says otherwise. The
 /// connection ends when the device goes; who wants it back calls again.
 ///

@@ -5,8 +5,8 @@ pub mod members;
 
 use std::time::Duration;
 
-use weft_fabric::{Lid, Lmc, Sl};
-use weft_routing::{AdaptiveSettings, EngineKind, MulticastSettings};
+use weft_fabric::{Lid, Lmc, PortNum, Sl};
+use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, PortCost};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use from_config::SettingsError;
@@ -87,6 +87,12 @@ pub struct RoutingSettings {
     pub spine_first: bool,
     /// `<FatTreeTopology>`.
     pub fat_tree: FatTree,
+    /// `<RoutingOrder>` of `dgshortestpath`.
+    pub order: Vec<OrderedGroup>,
+    /// `<HypercubeTopology>`.
+    pub hypercube: Hypercube,
+    /// `<MeshTorusTopology>` of `dor`.
+    pub mesh: Mesh,
     /// `<AdaptiveRouting>`, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
 }
@@ -106,6 +112,42 @@ pub struct FatTree {
     pub pass_through: bool,
     /// Lets all routes to one edge switch meet at one core switch.
     pub converge: bool,
+}
+
+/// A group of destinations in `<RoutingOrder>`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OrderedGroup {
+    /// These ports.
+    Of(Members),
+    /// All that no other group names: the group `All`.
+    Others,
+}
+
+/// The section `<HypercubeTopology>`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hypercube {
+    /// HFIs that are placed after all others.
+    pub route_last: Members,
+    /// `<EnhancedRoutingCtrl>`.
+    pub ports: Vec<HypercubePorts>,
+}
+
+/// The section `<EnhancedRoutingCtrl>`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HypercubePorts {
+    /// Switches, none for all that no other section names.
+    pub switches: Option<Members>,
+    /// Their ports.
+    pub ports: Vec<(PortNum, PortCost)>,
+}
+
+/// The section `<MeshTorusTopology>`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mesh {
+    /// The dimensions, in the order in which routes take them.
+    pub dimensions: Vec<Dimension>,
+    /// HFIs whose switches are placed after all others.
+    pub route_last: Members,
 }
 
 /// Queues and timers of the data path.
@@ -334,7 +376,7 @@ impl Default for RequestSettings {
             attempts: 3,
             timeout: Duration::from_millis(250),
             first_timeout: Duration::from_millis(35),
-            floor: Duration::from_millis(8),
+            floor: Duration::from_millis(35),
             outstanding: 256,
             outstanding_per_node: 2,
             table_blocks: 29,

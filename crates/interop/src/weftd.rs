@@ -1,0 +1,148 @@
+//! Weft's own manager, `weftd`, as the vendor's is run: on a host, with the preload library, so that
+//! what drives a real HFI is what is tested.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::fabric::{Fabric, library};
+use crate::vendor_sm::{SmSettings, write_config};
+
+/// How often the log is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What the log says when it has become master.
+const MASTER: &str = "this manager is master";
+/// What it says when it stands by.
+const STANDBY: &str = "this manager is standby";
+/// What it says when a sweep has ended, the first one and those that follow.
+const SWEPT: [&str; 2] = ["fabric up: ", ") ended in "];
+
+/// A running manager; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Weftd {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Weftd {
+    /// Starts it on a host, with the vendor's configuration as the vendor's manager would have it.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
+        let directory = fabric.directory();
+        let config = write_config(fabric, host, settings);
+        let log = directory.join(format!("weftd-{host}.log"));
+        let mut command = fabric.command(host, &program().to_string_lossy());
+        command.arg("--config").arg(&config);
+        command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+        command
+            .arg("--state-dir")
+            .arg(directory.join(format!("state-{host}")));
+        println!("{host}: weftd with {settings:?}");
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        Self { child, log }
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Waits until it is master and a sweep since then has ended.
+    ///
+    /// # Panics
+    /// When that takes longer than `patience`, or it has ended.
+    pub fn wait_until_master(&mut self, patience: Duration) {
+        self.wait("to be master and to have swept", patience, |log| {
+            let led = log.rsplit_once(MASTER);
+            led.is_some_and(|(_, since)| SWEPT.iter().any(|text| since.contains(text)))
+        });
+    }
+
+    /// Waits until it stands by.
+    ///
+    /// # Panics
+    /// When that takes longer than `patience`, or it has ended.
+    pub fn wait_until_standby(&mut self, patience: Duration) {
+        self.wait("to stand by", patience, |log| {
+            log.rfind(STANDBY)
+                .is_some_and(|at| !log[at..].contains(MASTER))
+        });
+    }
+
+    fn wait(&mut self, what: &str, patience: Duration, holds: impl Fn(&str) -> bool) {
+        let until = Instant::now() + patience;
+        loop {
+            let log = self.log();
+            if holds(&log) {
+                return;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "weftd ended: {ended:?}\n{log}");
+            assert!(Instant::now() < until, "weftd was {what}; its log:\n{log}");
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The faults of devices, and the errors, that it has logged.
+    pub fn complaints(&self) -> Vec<String> {
+        let log = self.log();
+        let bad = |line: &&str| line.contains(" ERROR ") || line.contains("broke the rules");
+        log.lines().filter(bad).map(str::to_owned).collect()
+    }
+
+    /// Ends it without a chance to say good-bye, as `kill -9` does.
+    ///
+    /// # Panics
+    /// When it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Weftd {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _killed = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// The program, built if need be: it is another package's.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let beside = library();
+        let mut places = beside.ancestors().skip(1);
+        let directory = places.find(|place| !place.ends_with("deps")).unwrap();
+        let release = directory.ends_with("release");
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args([
+                "build",
+                "--quiet",
+                "--workspace",
+                "--bin",
+                "weftd",
+                "--target-dir",
+            ])
+            .arg(directory.parent().unwrap())
+            .args(release.then_some("--release"))
+            .arg("--manifest-path")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        assert!(build.status().unwrap().success(), "weftd cannot be built");
+        directory.join("weftd")
+    })
+}
