@@ -26,14 +26,15 @@ enum Campaign {
     BringUp(Seeds),
     /// Several managers that die, freeze, lose their power and return.
     Election(Seeds),
-    /// A scenario from a file: traffic on a fabric, measured beside what was published.
+    /// Scenarios from files: traffic on a fabric, measured beside what was published.
     Run(Experiment),
 }
 
 #[derive(Debug, clap::Args)]
 struct Experiment {
-    /// The scenario.
-    file: PathBuf,
+    /// The scenarios.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     /// Seed of all that is random.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
             report_election(&outcome, seeds.trace);
             Ok(outcome.breaches.is_empty())
         }),
-        Campaign::Run(arguments) => match run(&arguments) {
+        Campaign::Run(arguments) => match run_all(&arguments) {
             Ok(held) => ExitCode::from(u8::from(!held)),
             Err(error) => {
                 eprintln!("weft-lab: {error}");
@@ -84,9 +85,18 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs scenarios one after the other; says whether all published figures came out.
+fn run_all(arguments: &Experiment) -> Result<bool, String> {
+    let mut held = true;
+    for file in &arguments.files {
+        held &= run(file, arguments)?;
+    }
+    Ok(held)
+}
+
 /// Runs a scenario's cases one after the other; says whether the published figures came out.
-fn run(arguments: &Experiment) -> Result<bool, String> {
-    let scenario = read(&arguments.file)?;
+fn run(file: &Path, arguments: &Experiment) -> Result<bool, String> {
+    let scenario = read(file)?;
     let count = scenario.cases.len();
     let begin = |index: usize, case: &Case| eprintln!("{} of {count}: {}", index + 1, case.name);
     let outcomes = experiment::perform_all(&scenario, arguments.seed, begin);
@@ -96,7 +106,7 @@ fn run(arguments: &Experiment) -> Result<bool, String> {
     } else {
         tables::table
     };
-    print!("{}", print(&scenario, &outcomes));
+    println!("{}", print(&scenario, &outcomes));
     Ok(tables::holds(&scenario, &outcomes))
 }
 

@@ -63,6 +63,7 @@ struct Partial {
     uplinks: Option<u32>,
     manager: Manager,
     hosts: Option<u32>,
+    scattered: bool,
     ranks: Option<u32>,
     pairs: Option<Pairs>,
     traffic: Option<Traffic>,
@@ -139,7 +140,11 @@ impl Partial {
                 self.fabric = Some(fabric.map_err(|error| error.to_string())?);
             }
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
-            "hosts" => self.hosts = Some(number(rest, 1, 1 << 20)? as u32),
+            "hosts" => {
+                let count = rest.strip_suffix("scattered").map(str::trim_end);
+                self.scattered = count.is_some();
+                self.hosts = Some(number(count.unwrap_or(rest), 1, 1 << 20)? as u32);
+            }
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
             "pairs" => self.pairs = Some(pairs(rest)?),
             "traffic" => self.traffic = Some(traffic(rest)?),
@@ -183,6 +188,7 @@ impl Partial {
             uplinks: self.uplinks,
             manager: self.manager,
             hosts: self.hosts,
+            scattered: self.scattered,
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.unwrap_or(Pairs::Halves),
             limit: self.limit.unwrap_or(Duration::from_secs(10)),

@@ -101,16 +101,13 @@ struct Stage<'a> {
 /// [`ExperimentError`] when the fabric does not come up or the traffic does not end.
 pub fn perform(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
     let network = stage::set(case)?;
-    let all = Hosts::all(&network);
-    let most = case.hosts.unwrap_or(u32::MAX) as usize;
-    let ports: Vec<_> = all.iter().take(most).map(|host| host.port).collect();
     let options = Options {
         seed,
         ..Options::default()
     };
     let mut stage = Stage {
         case,
-        hosts: Hosts::new(&network, ports),
+        hosts: place::hosts(&network, case, seed),
         simulation: Simulation::new(&network, options),
         watch: Watch::new(case.links),
         network,
@@ -194,10 +191,9 @@ impl Stage<'_> {
         )
     }
 
-    /// Ranks are given to hosts in turn.
     fn mpi(&self, stack: Stack) -> Mpi {
-        let hosts = self.hosts.len() as u32;
-        let ranks = (0..hosts * self.case.ranks).map(|rank| rank % hosts.max(1));
+        let ranks = 0..self.hosts.len() as u32 * self.case.ranks;
+        let ranks = ranks.map(|rank| rank / self.case.ranks);
         Mpi::new(self.hosts.clone(), ranks.collect(), stack, Sl(0))
     }
 
@@ -302,7 +298,12 @@ impl Stage<'_> {
                 all.extend(pairs.into_iter().zip(times));
             }
         }
-        Ok(rounds::measurements(&self.network, &self.hosts, &all))
+        Ok(rounds::measurements(
+            &self.network,
+            &self.hosts,
+            self.case.ranks,
+            &all,
+        ))
     }
 
     fn stream(&mut self) -> Vec<Measurement> {

@@ -2,14 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use weft_dataplane::packets::Random;
 use weft_dataplane::traffic::{Host, Hosts};
 use weft_dataplane::{Network, PortIndex};
 use weft_fabric::{NodeId, PortNum};
 
 use super::perform::ExperimentError;
-use super::scenario::Pairs;
+use super::scenario::{Case, Pairs};
 
-/// The pairs of ranks that a scenario means, with ranks given to hosts in turn.
+/// The hosts of a case.
+pub fn hosts(network: &Network, case: &Case, seed: u64) -> Hosts {
+    let all = Hosts::all(network);
+    let most = case.hosts.map_or(all.len(), |most| most as usize);
+    let mut chosen: Vec<usize> = (0..all.len()).collect();
+    if case.scattered {
+        Random::new(seed).shuffle(&mut chosen);
+    }
+    chosen.truncate(most);
+    chosen.sort_unstable();
+    let ports = chosen.iter().filter_map(|number| all.get(*number as u32));
+    Hosts::new(network, ports.map(|host| host.port))
+}
+
+/// The pairs of ranks that a scenario means.
 ///
 /// # Errors
 /// [`ExperimentError::Pairs`] when there are no such pairs.
@@ -22,7 +37,11 @@ pub fn pairs(
     let all = hosts.len() as u32 * ranks;
     match pairs {
         Pairs::Halves => Ok((0..all / 2).map(|from| (from, from + all / 2)).collect()),
-        Pairs::SharedUplink(count) => shared_uplink(network, hosts, *count),
+        Pairs::SharedUplink(count) => {
+            let pairs = shared_uplink(network, hosts, *count)?;
+            let first = |(a, b): (u32, u32)| (a * ranks, b * ranks);
+            Ok(pairs.into_iter().map(first).collect())
+        }
         Pairs::List(list) => {
             let wrong = list.iter().find(|(a, b)| *a >= all || *b >= all || a == b);
             match wrong {
@@ -41,7 +60,7 @@ fn edge(network: &Network, host: &Host) -> Option<(NodeId, PortIndex)> {
     Some((network.node_of(uplink), uplink))
 }
 
-/// Pairs from the first edge switch with hosts to another one, whose routes leave the first by the
+/// Pairs of hosts from the first edge switch with hosts to another one, whose routes leave the first by the
 /// same port: what the route query would show.
 fn shared_uplink(
     network: &Network,

@@ -32,15 +32,16 @@ pub(super) fn rounds(ranks: u32, sessions: u32) -> Vec<Vec<(u32, u32)>> {
 pub(super) fn measurements(
     network: &Network,
     hosts: &Hosts,
+    ranks: u32,
     all: &[((u32, u32), Picos)],
 ) -> Vec<Measurement> {
-    let count = hosts.len().max(1) as u32;
+    let host = |rank: u32| rank / ranks.max(1);
     let apart: Vec<_> = all
         .iter()
-        .filter(|((a, b), _)| a % count != b % count)
+        .filter(|((a, b), _)| host(*a) != host(*b))
         .collect();
     let block = |rank: u32| {
-        let port = hosts.get(rank % count)?.port;
+        let port = hosts.get(host(rank))?.port;
         let number = network.number_of(network.peer(port)?);
         Some((
             network.node_of(network.peer(port)?),

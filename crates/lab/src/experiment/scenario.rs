@@ -25,9 +25,11 @@ pub struct Case {
     pub uplinks: Option<u32>,
     /// What the manager is told.
     pub manager: Manager,
-    /// Hosts that take part, the first of the fabric; none for all.
+    /// Hosts that take part; none for all.
     pub hosts: Option<u32>,
-    /// Ranks on each host.
+    /// They are drawn from all by the seed, in the fabric's order; else they are the first.
+    pub scattered: bool,
+    /// Ranks on each host: the first so many ranks are on the first host, and so on.
     pub ranks: u32,
     /// Who talks to whom.
     pub pairs: Pairs,
