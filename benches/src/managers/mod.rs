@@ -2,8 +2,8 @@
 //! `weftd`, both as processes of their own, over the same socket, with the same opafm.xml. What they
 //! did and when is read from the emulator, not from their logs.
 
-mod fabric;
-mod programs;
+pub(crate) mod fabric;
+pub(crate) mod programs;
 
 use clap::Args;
 use weft_fabric::Tick;
