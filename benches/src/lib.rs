@@ -9,6 +9,7 @@ pub mod managers;
 mod memory;
 pub mod opensm;
 pub mod routing;
+pub mod sa;
 pub mod table;
 
 pub use failure::Failure;

@@ -1,7 +1,7 @@
 //! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
-use weft_benches::{Failure, bringup, config, dataplane, managers, routing};
+use weft_benches::{Failure, bringup, config, dataplane, managers, routing, sa};
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ enum Subject {
     Managers(managers::Options),
     /// Packets through a fat tree, on one core.
     Dataplane(dataplane::Options),
+    /// Paths that all hosts ask for at once, of the vendor's manager and of weftd.
+    Sa(sa::Options),
     /// opafm.xml parsed and checked.
     Config(config::Options),
 }
@@ -31,6 +33,7 @@ fn main() -> Result<(), Failure> {
         Subject::Bringup(options) => bringup::run(&options),
         Subject::Managers(options) => managers::run(&options),
         Subject::Dataplane(options) => dataplane::run(&options),
+        Subject::Sa(options) => sa::run(&options),
         Subject::Config(options) => config::run(&options),
     }
 }
