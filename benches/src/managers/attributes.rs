@@ -5,13 +5,13 @@ use std::fmt;
 use weft_wire::sm::AttributeId;
 
 use super::Case;
-use super::measure::Measured;
+use super::measure::{Counts, Measured};
 use super::programs::Kind;
 use crate::table::Table;
 
 /// Gets and Sets of each attribute, of the last run of each manager on each fabric.
 #[derive(Debug, Default)]
-pub(super) struct Attributes(Vec<(Case, Kind, [Vec<(u64, u64)>; 3])>);
+pub(super) struct Attributes(Vec<(Case, Kind, [Counts; 3])>);
 
 impl Attributes {
     /// Notes what a manager did.

@@ -72,7 +72,7 @@ fn makes_ready(kind: Kind, name: &str, topology: Topology, settings: &SmSettings
         log()
     );
     let hosts = fabric.topology().hfis().count();
-    assert_eq!(judgement.ways, hosts * (hosts - 1) << lmc, "{name}");
+    assert_eq!(judgement.ways, (hosts * (hosts - 1)) << lmc, "{name}");
 }
 
 fn makes_all_ready(kind: Kind) {
