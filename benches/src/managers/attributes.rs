@@ -5,7 +5,7 @@ use std::fmt;
 use weft_wire::sm::AttributeId;
 
 use super::Case;
-use super::measure::Measured;
+use super::measure::{Counts, Measured};
 use super::programs::Kind;
 use crate::table::Table;
 

@@ -7,6 +7,9 @@ use super::fabric::{Fabric, Moment};
 use super::programs::{Kind, Manager, Programs};
 use crate::Failure;
 
+/// Gets and Sets of each attribute, in the order of `AttributeId::ALL`.
+pub(super) type Counts = Vec<(u64, u64)>;
+
 /// What one manager did to one fabric.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
@@ -17,7 +20,7 @@ pub(super) struct Measured {
     /// Time on processors from its start to the end.
     pub(super) cpu_ms: u64,
     /// Gets and Sets of each attribute in each of the three.
-    pub(super) attributes: [Vec<(u64, u64)>; 3],
+    pub(super) attributes: [Counts; 3],
 }
 
 /// A sweep as the fabric saw it.
@@ -94,7 +97,7 @@ pub(super) fn measure(programs: &Programs, kind: Kind, case: Case) -> Result<Mea
     })
 }
 
-fn difference(after: &[(u64, u64)], before: &[(u64, u64)]) -> Vec<(u64, u64)> {
+fn difference(after: &[(u64, u64)], before: &[(u64, u64)]) -> Counts {
     let pairs = after.iter().zip(before);
     pairs.map(|(a, b)| (a.0 - b.0, a.1 - b.1)).collect()
 }

@@ -27,6 +27,17 @@ pub struct ScenarioError {
     pub what: String,
 }
 
+/// Routing engines by their names in opafm.xml.
+const ENGINES: [(&str, EngineKind); 8] = [
+    ("auto", EngineKind::Automatic),
+    ("dmodc", EngineKind::Dmodc),
+    ("shortestpath", EngineKind::ShortestPath),
+    ("fattree", EngineKind::FatTree),
+    ("dgshortestpath", EngineKind::DgShortestPath),
+    ("hypercube", EngineKind::Hypercube),
+    ("dor", EngineKind::Dor),
+    ("layered", EngineKind::Layered),
+];
 const SETTINGS: &str = "experiment, fabric, uplinks, engine, lmc, lanes, adaptive, hoq-life, \
     switch-lifetime, stall-count, hosts, ranks, pairs, traffic, limit, links, \
     baseline, published, case";
@@ -161,11 +172,12 @@ impl Partial {
         let manager = &mut self.manager;
         match word {
             "engine" => {
-                manager.engine = match rest {
-                    "shortestpath" => EngineKind::ShortestPath,
-                    "fattree" => EngineKind::FatTree,
-                    _ => return Err(unknown("engine", rest, "shortestpath, fattree")),
-                }
+                let known = ENGINES.iter().find(|(name, _)| *name == rest);
+                let (_, engine) = known.ok_or_else(|| {
+                    let names: Vec<&str> = ENGINES.iter().map(|(name, _)| *name).collect();
+                    unknown("engine", rest, &names.join(", "))
+                })?;
+                manager.engine = *engine;
             }
             "lmc" => manager.lmc = number(rest, 0, 7)? as u8,
             "lanes" => manager.lanes = number(rest, 1, 8)? as u8,

@@ -161,3 +161,20 @@ fn the_window_is_bounded_and_reused() {
     assert_eq!(transactions.slots.len(), 4);
     assert!(transactions.timers.len() <= 4 * 4 + 65);
 }
+
+#[test]
+fn an_identifier_tells_whether_its_request_writes() {
+    let mut transactions = Transactions::new(budget());
+    for (set, wanted) in [(false, false), (true, true), (false, false)] {
+        let mut mad = request();
+        if set {
+            mad[METHOD_AT] = method::SET;
+        }
+        transactions.begin(Tick(0), target(7), 1, &mut mad);
+        let reply = answer_to(&mad, |_| {});
+        let id = SmpView::parse(&reply).unwrap().header.transaction_id;
+        let kernel = 0x1234_5678 << 32;
+        assert_eq!(is_of_a_set(id | kernel), wanted);
+        assert!(take(&mut transactions, MS, &reply).is_some());
+    }
+}
