@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{NodeId, PortNum, PortRef, Topology};
 use weft_routing::{
-    DorSettings, FatTreeSettings, HypercubeSettings, OrderGroup, PortCost, Settings,
+    DorSettings, EngineKind, FatTreeSettings, HypercubeSettings, OrderGroup, PortCost, Settings,
 };
 
 use super::Manager;
@@ -22,7 +22,7 @@ impl Manager {
         });
         Settings {
             engine: routing.engine,
-            lanes: LaneLevels::of(&self.settings.levels).lanes(data_lanes(topology)),
+            lanes: self.lanes(topology),
             spine_first: routing.spine_first,
             fat_tree: self.fat_tree(topology),
             routing_order: order.collect(),
@@ -35,6 +35,18 @@ impl Manager {
                 route_last: self.ports(topology, &routing.mesh.route_last),
             },
             adaptive: routing.adaptive,
+        }
+    }
+
+    /// Lanes for destinations, where the engine that is asked for needs them. Others get one, even if
+    /// the fabric does not fit them: a port that is in use takes no other virtual lanes, so that lanes
+    /// must not come and go with the links.
+    fn lanes(&self, topology: &Topology) -> u8 {
+        match self.settings.routing.engine {
+            EngineKind::Dor | EngineKind::Layered => {
+                LaneLevels::of(&self.settings.levels).lanes(data_lanes(topology))
+            }
+            _ => 1,
         }
     }
 

@@ -303,7 +303,8 @@ impl Manager {
             match expired {
                 // A manager that is no master any more does not repeat what it wanted as master.
                 Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
-                Expired::Again { mad, .. } => {
+                Expired::Again { node, mad, .. } => {
+                    self.doubt_after_write(node, &mad);
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
                     self.send(directed_packet(mad));
@@ -325,6 +326,14 @@ impl Manager {
                     }
                 }
             }
+        }
+    }
+
+    /// A write that is sent again may arrive twice, the second time after a later one.
+    fn doubt_after_write(&mut self, node: u32, mad: &[u8]) {
+        let writes = SmpView::parse(mad).is_ok_and(|asked| asked.header.method == method::SET);
+        if let Some(state) = self.nodes.get_mut(node as usize).filter(|_| writes) {
+            state.doubtful = true;
         }
     }
 
