@@ -1,6 +1,6 @@
 //! Whether two printouts say the same, but for what may differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What may differ.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,8 @@ fn cut(lines: &mut [String], text: &str, ends: &[char]) -> Vec<String> {
         let value = &line[start + blank..];
         let len = value.find(ends).unwrap_or(value.len());
         taken.push(value[..len].to_owned());
-        line.replace_range(start..start + blank + len, " …");
+        let after = value[len..].len() - value[len..].trim_start().len();
+        line.replace_range(start..start + blank + len + after, " … ");
     }
     taken
 }
@@ -159,26 +160,31 @@ fn join(records: Vec<String>) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// The lines that are not on both sides, in the order in which they come; how many there are beyond
-/// those that are shown.
+/// The lines of which one side has more, or nothing where both are the same; where only the order
+/// differs, that is said.
 fn differences([ours, theirs]: &[Vec<String>; 2]) -> Vec<String> {
     if ours == theirs {
         return Vec::new();
     }
-    let sets = [ours, theirs].map(|side| side.iter().collect::<BTreeSet<_>>());
-    let only = |side: &[String], other: &BTreeSet<&String>, sign: char| -> Vec<String> {
-        let lines = side.iter().filter(|line| !other.contains(line));
-        lines.map(|line| format!("{sign}{line}")).collect()
+    let mut more: BTreeMap<&String, i64> = BTreeMap::new();
+    ours.iter()
+        .for_each(|line| *more.entry(line).or_default() += 1);
+    theirs
+        .iter()
+        .for_each(|line| *more.entry(line).or_default() -= 1);
+    let only = |sign: char, wanted: i64| -> Vec<String> {
+        let lines = more.iter().filter(|(_, more)| more.signum() == wanted);
+        lines
+            .map(|(line, more)| format!("{sign}{} x {line}", more.abs()))
+            .collect()
     };
-    let (minus, plus) = (only(ours, &sets[1], '-'), only(theirs, &sets[0], '+'));
+    let (minus, plus) = (only('-', 1), only('+', -1));
     let mut shown: Vec<String> = Vec::new();
     shown.extend(minus.iter().take(SHOWN).cloned());
     shown.extend(plus.iter().take(SHOWN).cloned());
-    let (a, b) = (ours.len(), theirs.len());
+    let (a, b) = (minus.len(), plus.len());
     shown.push(format!(
-        "{} and {} lines of {a} and {b}; the others may differ in order or number",
-        minus.len(),
-        plus.len()
+        "{a} and {b} lines; beyond these, at most the order differs"
     ));
     shown
 }

@@ -5,6 +5,7 @@ mod cases;
 mod compare;
 mod pair;
 mod reasons;
+mod screens;
 
 use std::collections::BTreeSet;
 
@@ -38,14 +39,29 @@ fn judge(pair: &Pair, lines: &[&str]) -> (Vec<String>, BTreeSet<usize>) {
     (wrong, needed)
 }
 
+/// Disables, enables and bounces a host's link; gives what is wrong.
+fn change_a_port(pair: &Pair) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (action, hosts) in [("disable", 31), ("enable", 32), ("bounce", 32)] {
+        let line = format!("opaportconfig -l 2 -m 2 {action}");
+        let expected = format!("Number of HFIs: {hosts}\n");
+        wrong.extend(judge(pair, &[&line]).0);
+        pair.wait_for("opafabricinfo", &[&expected]);
+        wrong.extend(judge(pair, &["opareport -q -o links", "opareport -q -o lids"]).0);
+    }
+    wrong
+}
+
 #[test]
 fn all_tools_agree_on_a_small_fabric() {
     let Some(pair) = Pair::start("fattree:32,radix=8") else {
         return;
     };
-    let queries = QUERIES.iter().map(|(line, _)| *line);
-    let lines: Vec<&str> = queries.chain(CLEARING.iter().copied()).collect();
-    let (wrong, needed) = judge(&pair, &lines);
+    let queries: Vec<&str> = QUERIES.iter().map(|(line, _)| *line).collect();
+    let (mut wrong, needed) = judge(&pair, &queries);
+    wrong.extend(screens::differences(&pair));
+    wrong.extend(change_a_port(&pair));
+    wrong.extend(judge(&pair, CLEARING).0);
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     let idle: Vec<&str> = (0..)
         .zip(REASONS)

@@ -44,7 +44,10 @@ impl Pair {
             _sm: sm,
             _turn: turn,
         };
-        pair.wait_for("opapaquery -o imageInfo -n 0", "Image Interval");
+        // The first image may be of a fabric that was still coming up.
+        let links = format!("Links: {} ", pair.weft.topology().links().count());
+        let whole = [links.as_str(), "NoResp Nodes: 0  NoResp Ports: 0"];
+        pair.wait_for("opapaquery -o imageInfo -n 0", &whole);
         Some(pair)
     }
 
@@ -53,12 +56,12 @@ impl Pair {
         [&self.weft, &self.vendor].map(|fabric| fabric.run(HOST, line))
     }
 
-    /// Runs a tool again and again until it ends well on both and prints `text`.
-    pub(crate) fn wait_for(&self, line: &str, text: &str) {
+    /// Runs a tool again and again until it ends well on both and prints all of `texts`.
+    pub(crate) fn wait_for(&self, line: &str, texts: &[&str]) {
         let until = Instant::now() + PATIENCE;
         loop {
             let both = self.run(line);
-            if both.iter().all(|ran| ran.good && ran.text.contains(text)) {
+            if both.iter().all(|ran| has_all(ran, texts)) {
                 return;
             }
             let log = self.weftd.log();
@@ -66,4 +69,8 @@ impl Pair {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+fn has_all(ran: &Ran, texts: &[&str]) -> bool {
+    ran.good && texts.iter().all(|text| ran.text.contains(text))
 }

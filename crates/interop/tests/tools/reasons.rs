@@ -63,6 +63,8 @@ const CHANNELS: &str = "Weft leads channels that no virtual fabric uses to lane 
      the vendor's manager leaves tables of received and credited lanes as they were switched on";
 const WEIGHT: &str = "one lane has no rival, whatever its weight";
 const KEYS: &str = "Weft writes keys only to ports that check them, and lets limited members pass";
+const MANAGING: &str =
+    "the vendor's manager counts the ports of switches among those that may manage";
 const COUNTED: &str = "what has passed so far";
 const ROUTE: &str = "the way to switches: Weft spreads it over the spines; validateroutes and \
      pathusage judge the ways";
@@ -88,6 +90,11 @@ pub(crate) const REASONS: &[Reason] = &[
     chance(COUNTERS, Rest("Recv Data"), COUNTED),
     chance(COUNTERS, Rest("Xmit Pkts"), COUNTED),
     chance(COUNTERS, Rest("Rcv Pkts"), COUNTED),
+    chance(
+        &["opapaquery -o portCounters -l 2 -P 1 -d 1"],
+        Rest("Link Quality Ind"),
+        "the vendor's manager tells no quality before its second image",
+    ),
     chance(COUNTERS, Value("<XmitData>"), COUNTED),
     chance(COUNTERS, Value("<RcvData>"), COUNTED),
     chance(COUNTERS, Value("<XmitPkts>"), COUNTED),
@@ -108,11 +115,10 @@ pub(crate) const REASONS: &[Reason] = &[
         "Weft names two more of its capabilities: switch costs and members that only send",
     ),
     always(PORTS, Value("LocalPort:"), LOCAL_PORT),
-    always(PORTS, Value("<LocalPortNum>"), LOCAL_PORT),
+    always(PORTS, Line("<LocalPortNum>"), LOCAL_PORT),
     always(NODES, Value("PortNum:"), LOCAL_PORT),
     always(PORTS, Value("VLFlowControlDisabledMask:"), VL15),
     always(PORTS, Line("<VLFlowControlDisabledMask>"), VL15),
-    always(PORTS, Line("VLFlowControlDisabledMask: 0x00008000"), VL15),
     always(PORTS, Line("PortMode ActiveOptimize:"), ACTIVE_OPTIMIZE),
     always(PORTS, Line("<PortMode>"), ACTIVE_OPTIMIZE),
     always(
@@ -122,8 +128,8 @@ pub(crate) const REASONS: &[Reason] = &[
     ),
     always(BUFFERS, Rest("TxOverallSharedLimit"), BUFFER),
     always(BUFFERS, Rest("Global Shared(AU):"), BUFFER),
-    always(BUFFERS, Rest("                  0 |"), BUFFER),
-    always(BUFFERS, Rest("                 15 |"), BUFFER),
+    always(BUFFERS, Rest(" 0 |"), BUFFER),
+    always(BUFFERS, Rest(" 15 |"), BUFFER),
     always(BUFFERS, Rest("VL 0 :"), BUFFER),
     always(BUFFERS, Rest("VL15 :"), BUFFER),
     always(BUFFERS, Line("<TxDedicatedLimit>"), BUFFER),
@@ -180,7 +186,17 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         &["opasaquery -o dgmember"],
         Line("AllMgmtAllowed"),
-        "the vendor's manager counts the ports of switches among those that may manage",
+        MANAGING,
+    ),
+    always(
+        &["opareport -q -o dgmember"],
+        Record("Device Group: AllMgmtAllowed"),
+        MANAGING,
+    ),
+    always(
+        &["opapaquery -o focusPorts -g All -Q"],
+        Line("ImageTime:"),
+        "the vendor's manager does not say of which image this is",
     ),
     always(LISTS, Lines, "the order of a list"),
     always(&["opashowmc"], Lines, "the order of groups"),
