@@ -2,12 +2,14 @@
 
 pub mod bringup;
 pub mod config;
+pub mod dataplane;
 pub mod fabrics;
 pub mod failure;
 pub mod managers;
 mod memory;
 pub mod opensm;
 pub mod routing;
+pub mod sa;
 pub mod table;
 
 pub use failure::Failure;

@@ -1,7 +1,7 @@
 //! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
-use weft_benches::{Failure, bringup, config, managers, routing};
+use weft_benches::{Failure, bringup, config, dataplane, managers, routing, sa};
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
 #[derive(Debug, Parser)]
@@ -19,6 +19,10 @@ enum Subject {
     Bringup(bringup::Options),
     /// The vendor's manager and weftd on the same emulated fabric.
     Managers(managers::Options),
+    /// Packets through a fat tree, on one core.
+    Dataplane(dataplane::Options),
+    /// Paths that all hosts ask for at once, of the vendor's manager and of weftd.
+    Sa(sa::Options),
     /// opafm.xml parsed and checked.
     Config(config::Options),
 }
@@ -28,6 +32,8 @@ fn main() -> Result<(), Failure> {
         Subject::Routing(options) => routing::run(&options),
         Subject::Bringup(options) => bringup::run(&options),
         Subject::Managers(options) => managers::run(&options),
+        Subject::Dataplane(options) => dataplane::run(&options),
+        Subject::Sa(options) => sa::run(&options),
         Subject::Config(options) => config::run(&options),
     }
 }

@@ -11,8 +11,9 @@ pub(crate) fn peak_mib(process: &str) -> u64 {
 /// Milliseconds between two ticks of the clock that `/proc/PID/stat` counts: `USER_HZ` is 100.
 const CLOCK_TICK_MS: u64 = 10;
 
-/// Time that a process has had on processors in milliseconds, 0 where the system does not tell.
-pub(crate) fn cpu_ms(process: u32) -> u64 {
+/// Time that a process has had on processors in milliseconds, 0 where the system does not tell;
+/// `self` is this one.
+pub(crate) fn cpu_ms(process: &str) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The name of the program, in parentheses, may have spaces in it.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);

@@ -58,6 +58,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         let asked = !options.alone && (options.all || hosts <= PEER_HOSTS);
         let peer = asked.then(|| opensm::ftree(&topology)).transpose()?;
         for (name, engine) in [
+            ("dmodc", EngineKind::Dmodc),
             ("fattree", EngineKind::FatTree),
             ("shortestpath", EngineKind::ShortestPath),
         ] {

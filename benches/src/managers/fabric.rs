@@ -32,7 +32,7 @@ const LARGE: u64 = 10_000;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// An emulated fabric that programs can connect to.
-pub(super) struct Fabric {
+pub(crate) struct Fabric {
     pub(super) hosts: u64,
     topology: Arc<Topology>,
     handle: HostHandle,
@@ -64,7 +64,7 @@ pub(super) struct Cut {
 
 impl Fabric {
     /// A fat tree that has just been switched on.
-    pub(super) fn start(hosts: u64, latency_us: u64) -> Result<Self, Failure> {
+    pub(crate) fn start(hosts: u64, latency_us: u64) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::BringUp {
             hosts,
             why: error.to_string(),
@@ -95,7 +95,7 @@ impl Fabric {
     }
 
     /// Where programs connect.
-    pub(super) fn address(&self) -> Address {
+    pub(crate) fn address(&self) -> Address {
         Address::Unix(self.dir.path().join("fabric.sock"))
     }
 

@@ -3,9 +3,9 @@
 //! did and when is read from the emulator, not from their logs.
 
 mod attributes;
-mod fabric;
+pub(crate) mod fabric;
 mod measure;
-mod programs;
+pub(crate) mod programs;
 
 use clap::Args;
 

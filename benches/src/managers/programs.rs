@@ -25,7 +25,7 @@ const TWO_TIERS_MAX: u64 = 1_152;
 
 /// Whose manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// opa-fm's `sm`.
     Vendor,
     /// `weftd`.
@@ -42,7 +42,7 @@ impl fmt::Display for Kind {
 }
 
 /// Where the programs are: beside this one.
-pub(super) struct Programs {
+pub(crate) struct Programs {
     weftd: PathBuf,
     weft: PathBuf,
     preload: PathBuf,
@@ -50,7 +50,7 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Looks for what these managers need.
-    pub(super) fn find(kinds: &[Kind]) -> Result<Self, Failure> {
+    pub(crate) fn find(kinds: &[Kind]) -> Result<Self, Failure> {
         let this = std::env::current_exe().map_err(Failure::io("this program"))?;
         let dir = this.parent().unwrap_or(Path::new("."));
         let programs = Self {
@@ -73,7 +73,7 @@ impl Programs {
 }
 
 /// A running manager; killed when dropped.
-pub(super) struct Manager {
+pub(crate) struct Manager {
     process: Child,
     /// What asks it for a sweep.
     sweep: Vec<String>,
@@ -81,7 +81,7 @@ pub(super) struct Manager {
 
 impl Manager {
     /// Starts one on a fabric.
-    pub(super) fn start(programs: &Programs, kind: Kind, fabric: &Fabric) -> Result<Self, Failure> {
+    pub(crate) fn start(programs: &Programs, kind: Kind, fabric: &Fabric) -> Result<Self, Failure> {
         let config = fabric.dir().join("opafm.xml");
         fs::write(&config, config_for(fabric)?).map_err(Failure::io("opafm.xml"))?;
         match kind {
@@ -113,8 +113,8 @@ impl Manager {
     }
 
     /// Time that it has had on processors, milliseconds.
-    pub(super) fn cpu_ms(&self) -> u64 {
-        crate::memory::cpu_ms(self.process.id())
+    pub(crate) fn cpu_ms(&self) -> u64 {
+        crate::memory::cpu_ms(&self.process.id().to_string())
     }
 }
 

@@ -39,8 +39,14 @@ use crate::value::{Percent, TimeExponent};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RoutingAlgorithm {
-    /// Shortest paths on any topology.
+    /// Weft's choice: `dmodc` on a tree, `shortestpath` elsewhere. An extension.
     #[default]
+    Auto,
+    /// Closed form for trees, whole or degraded. An extension.
+    Dmodc,
+    /// Shortest paths on any topology, kept free of deadlock by virtual lanes. An extension.
+    Layered,
+    /// Shortest paths on any topology.
     ShortestPath,
     /// Up and down a fat tree.
     FatTree,
@@ -53,8 +59,8 @@ pub enum RoutingAlgorithm {
 }
 
 keywords! { RoutingAlgorithm {
-    "shortestpath" => ShortestPath, "fattree" => FatTree, "dgshortestpath" => DgShortestPath, "dor" => Dor,
-    "hypercube" => Hypercube,
+    "auto" => Auto, "shortestpath" => ShortestPath, "fattree" => FatTree, "dgshortestpath" => DgShortestPath,
+    "dor" => Dor, "hypercube" => Hypercube, "dmodc" => Dmodc, "layered" => Layered,
 } }
 
 /// How LIDs are given out.

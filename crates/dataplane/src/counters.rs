@@ -59,6 +59,11 @@ impl PortCounters {
     /// Counts something of a lane, and of the port with it.
     pub fn add_lane(&mut self, vl: Vl, counter: VlCounter, amount: u64) {
         self.add(VlCounter::TOTALS[counter as usize], amount);
+        self.add_lane_only(vl, counter, amount);
+    }
+
+    /// Counts something of a lane that is not the port's.
+    pub(crate) fn add_lane_only(&mut self, vl: Vl, counter: VlCounter, amount: u64) {
         let place = match self.lanes.binary_search_by_key(&vl, |lane| lane.0) {
             Ok(place) => place,
             Err(place) => {

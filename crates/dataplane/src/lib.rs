@@ -16,16 +16,22 @@
 //! | [`link`] | link state machine |
 //! | [`settings`] | what a write to a port's registers does |
 //! | [`forward`] | the way of a packet |
+//! | [`constants`] | what components were measured or specified to do, each with its source |
+//! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
+//! | [`traffic`] | who sends what |
 
+pub mod constants;
 pub mod counters;
 pub mod device;
 pub mod forward;
 pub mod link;
 pub mod network;
+pub mod packets;
 pub mod registers;
 pub mod settings;
 pub mod switch;
 pub mod tables;
+pub mod traffic;
 
 pub use counters::{Counter, VlCounter};
 pub use device::Device;

@@ -177,6 +177,11 @@ impl Network {
         numbered.map(|(index, device)| (NodeId(index as u32), device))
     }
 
+    /// Number of ports of all nodes, ports 0 of switches among them.
+    pub fn port_count(&self) -> usize {
+        self.ports.len()
+    }
+
     /// A switch's registers.
     pub fn switch(&self, id: NodeId) -> Option<&SwitchRegisters> {
         let index = self.device(id)?.switch?;

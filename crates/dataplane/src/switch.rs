@@ -186,6 +186,14 @@ impl SwitchRegisters {
         }
     }
 
+    /// The SC to SC map of all pairs of ports, where they have the same.
+    pub fn uniform_channel_map(&self) -> Option<&[u8]> {
+        match &self.channels {
+            ChannelMaps::Uniform(map) => Some(map),
+            ChannelMaps::Each(_) => None,
+        }
+    }
+
     /// Writes the SC to SC map of every pair of external ports that `pairs` holds for.
     pub(crate) fn set_channel_map(
         &mut self,

@@ -9,6 +9,7 @@ pub mod delta;
 pub mod export;
 pub mod generate;
 pub mod import;
+pub mod lanes;
 pub mod multicast;
 pub mod port_tables;
 pub mod powered_on;
@@ -20,6 +21,7 @@ pub mod upward;
 
 pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
+pub use lanes::Lanes;
 pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};
 pub use port_tables::{NodeTables, PortTable, PortTables, TableId};
 pub use snapshot::{SmRecord, Snapshot};

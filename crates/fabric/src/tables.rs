@@ -4,6 +4,7 @@
 use std::ops::{BitAnd, BitOr};
 use std::sync::Arc;
 
+use crate::lanes::Lanes;
 use crate::topology::SwitchIndex;
 use weft_wire::id::{Lid, PortNum};
 
@@ -17,12 +18,26 @@ pub const LFT_BLOCK: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinearTables {
     rows: Vec<Arc<[u8]>>,
+    lanes: Arc<Lanes>,
 }
 
 impl LinearTables {
     /// One row for each switch, in order of [`SwitchIndex`]; entry n is the egress port for LID n.
     pub fn new(rows: Vec<Arc<[u8]>>) -> Self {
-        Self { rows }
+        Self {
+            rows,
+            lanes: Arc::default(),
+        }
+    }
+
+    /// The same with the lanes that the destinations are spread over.
+    pub fn with_lanes(self, lanes: Arc<Lanes>) -> Self {
+        Self { lanes, ..self }
+    }
+
+    /// The lane of each LID; no switch holds it, the path records of the LID do.
+    pub fn lanes(&self) -> &Arc<Lanes> {
+        &self.lanes
     }
 
     /// Number of switches.

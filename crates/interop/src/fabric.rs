@@ -123,19 +123,19 @@ impl Fabric {
         command
     }
 
-    /// Runs a program on a host to its end and says so; its command line is split at spaces.
+    /// Runs a program on a host to its end and says so; its command line is for a shell.
     ///
     /// # Panics
     /// When it cannot be run.
     pub fn run(&self, host: &str, line: &str) -> Ran {
         println!("{host}: {line}");
         let mut command = self.command(host, "timeout");
-        command.args(["-k", "5", PATIENCE_SECONDS]);
+        command.args(["-k", "5", PATIENCE_SECONDS, "sh", "-c"]);
         let Output {
             status,
             stdout,
             stderr,
-        } = command.args(line.split(' ')).output().unwrap();
+        } = command.arg(line).output().unwrap();
         let text = [stdout, stderr].concat();
         Ran {
             text: String::from_utf8_lossy(&text).into_owned(),

@@ -1,7 +1,8 @@
 //! A harness for tests: the vendor's unmodified manager and tools on an emulated fabric.
 //!
 //! [`Fabric`] hosts the emulator in the test's process, so that a test can look at its registers;
-//! programs reach it by its socket, with the preload library. [`VendorSm`] is the vendor's `sm`.
+//! programs reach it by its socket, with the preload library. [`VendorSm`] is the vendor's `sm`,
+//! [`Weftd`] is Weft's own daemon.
 //! Only tests use this crate: what goes wrong here is a failed test, and panics.
 #![allow(clippy::unwrap_used)]
 

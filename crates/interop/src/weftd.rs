@@ -130,7 +130,14 @@ pub fn program() -> &'static Path {
         let release = directory.ends_with("release");
         let mut build = Command::new(env!("CARGO"));
         build
-            .args(["build", "--quiet", "-p", "weftd", "--target-dir"])
+            .args([
+                "build",
+                "--quiet",
+                "--workspace",
+                "--bin",
+                "weftd",
+                "--target-dir",
+            ])
             .arg(directory.parent().unwrap())
             .args(release.then_some("--release"))
             .arg("--manifest-path")

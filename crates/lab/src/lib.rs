@@ -3,6 +3,7 @@
 
 pub mod campaign;
 pub mod cluster;
+pub mod experiment;
 pub mod oracle;
 pub mod view;
 pub mod world;

@@ -1,16 +1,19 @@
-//! `weft-lab`: runs campaigns and replays their seeds.
+//! `weft-lab`: runs campaigns and replays their seeds; runs experiments.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use weft_lab::campaign::{Outcome, bring_up, election};
+use weft_lab::experiment::{self, Case, Scenario, report as tables};
 
-/// Runs campaigns of faults against the manager, under a virtual clock, from seeds.
+/// Runs campaigns of faults against the manager, and experiments with traffic, under a virtual
+/// clock, from seeds.
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 all rules held, 1 one was broken, 2 usage."
+    after_help = "Exit codes: 0 all rules and published figures held, 1 one did not, 2 usage."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -23,6 +26,21 @@ enum Campaign {
     BringUp(Seeds),
     /// Several managers that die, freeze, lose their power and return.
     Election(Seeds),
+    /// Scenarios from files: traffic on a fabric, measured beside what was published.
+    Run(Experiment),
+}
+
+#[derive(Debug, clap::Args)]
+struct Experiment {
+    /// The scenarios.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Seed of all that is random.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print CSV instead of a table.
+    #[arg(long)]
+    csv: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -57,7 +75,45 @@ fn main() -> ExitCode {
             report_election(&outcome, seeds.trace);
             Ok(outcome.breaches.is_empty())
         }),
+        Campaign::Run(arguments) => match run_all(&arguments) {
+            Ok(held) => ExitCode::from(u8::from(!held)),
+            Err(error) => {
+                eprintln!("weft-lab: {error}");
+                ExitCode::from(2)
+            }
+        },
     }
+}
+
+/// Runs scenarios one after the other; says whether all published figures came out.
+fn run_all(arguments: &Experiment) -> Result<bool, String> {
+    let mut held = true;
+    for file in &arguments.files {
+        held &= run(file, arguments)?;
+    }
+    Ok(held)
+}
+
+/// Runs a scenario's cases one after the other; says whether the published figures came out.
+fn run(file: &Path, arguments: &Experiment) -> Result<bool, String> {
+    let scenario = read(file)?;
+    let count = scenario.cases.len();
+    let begin = |index: usize, case: &Case| eprintln!("{} of {count}: {}", index + 1, case.name);
+    let outcomes = experiment::perform_all(&scenario, arguments.seed, begin);
+    let outcomes = outcomes.map_err(|(case, error)| format!("case {case:?}: {error}"))?;
+    let print = if arguments.csv {
+        tables::csv
+    } else {
+        tables::table
+    };
+    println!("{}", print(&scenario, &outcomes));
+    Ok(tables::holds(&scenario, &outcomes))
+}
+
+fn read(file: &Path) -> Result<Scenario, String> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    text.parse().map_err(|error| format!("{name}: {error}"))
 }
 
 /// Runs every seed; each says whether all rules held.

@@ -4,8 +4,10 @@
 //! Call [`Manager::handle`] with each input and [`Manager::poll`] until it has nothing more; call
 //! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
 
+pub mod cables;
 pub mod gsi;
 pub mod io;
+mod lanes;
 pub mod multicast;
 pub mod pm;
 pub mod sa;

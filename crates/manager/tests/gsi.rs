@@ -429,3 +429,66 @@ proptest! {
         }
     }
 }
+
+/// What a thousand hosts that ask at once go through on a wire that carries `per_ms` datagrams a
+/// millisecond, with so many of them silent from the start.
+fn at_once(silent: u32, per_ms: usize) -> (Server, BTreeMap<Lid, usize>, Duration) {
+    const HOSTS: u32 = 1_152;
+    const BYTES: usize = 20_000;
+    let mut server = Server::new(class::SUBN_ADM, Limits::default());
+    let mut receivers: BTreeMap<Lid, Receiver> = BTreeMap::new();
+    for lid in 2..2 + HOSTS {
+        let asked = request(lid, Form::Ib, method::GET_TABLE, lid.into(), &[]);
+        let asked = server.received(Tick(0), &asked).unwrap();
+        server.answer(Tick(0), &asked, table(BYTES));
+        if lid >= 2 + silent {
+            receivers.insert(Lid(lid), Receiver::new(1 << 20, 64));
+        }
+    }
+    let (mut wire, mut got) = (std::collections::VecDeque::new(), BTreeMap::new());
+    let mut now = Tick(0);
+    while got.len() < receivers.len() {
+        assert!(now < Tick(30_000_000_000), "{} are served", got.len());
+        now = now + Duration::from_millis(1);
+        wire.extend(drain(&mut server));
+        assert!(wire.len() <= Limits::default().segments + Limits::default().segments_retried);
+        for _ in 0..per_ms {
+            let Some(segment) = wire.pop_front() else {
+                break;
+            };
+            let Some(receiver) = receivers.get_mut(&segment.dlid) else {
+                continue;
+            };
+            match receiver.push(&segment.mad).unwrap() {
+                Received::Nothing => continue,
+                Received::Ack {
+                    segment_num,
+                    window_last,
+                } => server.received(now, &ack(&segment, segment_num, window_last)),
+                Received::Complete { segment_num } => {
+                    got.insert(segment.dlid, receiver.message().unwrap().len());
+                    server.received(now, &ack(&segment, segment_num, segment_num))
+                }
+            };
+        }
+        server.expire(now);
+    }
+    (server, got, Duration::from_nanos(now.0))
+}
+
+#[test]
+fn a_thousand_tables_at_once_are_sent_once() {
+    let (server, got, _) = at_once(0, 100);
+    assert!(got.values().all(|len| *len == 20_000));
+    assert_eq!((server.transfers(), server.counters().resent), (0, 0));
+    assert_eq!(server.counters().busy, 0);
+}
+
+#[test]
+fn receivers_that_are_gone_do_not_keep_others_waiting() {
+    let (_, _, all_there) = at_once(0, 100);
+    let (server, got, half_gone) = at_once(576, 100);
+    assert_eq!(got.len(), 576);
+    assert!(half_gone < all_there, "{half_gone:?} and {all_there:?}");
+    assert!(server.transfers() <= 576);
+}

@@ -72,7 +72,7 @@ pub struct SwitchSettings {
     pub partition_enforcement_cap: u16,
     /// A port changed its state.
     pub port_state_change: bool,
-    /// How long a packet may stay: 8 ns × 2^value, from 20 for ever.
+    /// How long a packet may stay: 4.096 µs × 2^value, from 20 for ever.
     pub life_time_value: u8,
     /// Port 0 is a full end port.
     pub enhanced_port0: bool,

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{PortGroupTables, PortMask, PortNum, SwitchPortGroups, Topology, UNREACHABLE};
 
-use crate::engine::Plan;
+use crate::engine::Pruning;
 use crate::network::{EndPort, Network};
-use crate::paths::Candidates;
+use crate::paths::{Candidates, Paths};
 use crate::routed::Note;
 
 /// What a switch can hold.
@@ -24,7 +24,7 @@ struct Capacity {
 pub(crate) fn groups(
     topology: &Topology,
     network: &Network,
-    plan: &Plan,
+    (paths, pruning): (&Paths, &Pruning),
     notes: &mut Vec<Note>,
 ) -> PortGroupTables {
     let made: Vec<(SwitchPortGroups, u64)> = (0..network.len())
@@ -33,7 +33,7 @@ pub(crate) fn groups(
             let Some(capacity) = capacity(topology, network, switch) else {
                 return Default::default();
             };
-            Wanted::find(network, plan, candidates, switch).fit(network, capacity)
+            Wanted::find(network, (paths, pruning), candidates, switch).fit(network, capacity)
         })
         .collect();
     let limited = made.iter().filter(|(_, without)| *without > 0);
@@ -63,14 +63,18 @@ struct Wanted {
 
 impl Wanted {
     /// Candidates of more than one port.
-    fn find(network: &Network, plan: &Plan, candidates: &mut Candidates, switch: usize) -> Self {
+    fn find(
+        network: &Network,
+        (paths, pruning): (&Paths, &Pruning),
+        candidates: &mut Candidates,
+        switch: usize,
+    ) -> Self {
         let egress = network.egress(switch);
         let order: Vec<u16> = (0..egress.len() as u16).collect();
-        plan.pruning
-            .fill(candidates, network, &plan.paths, switch, &order);
+        pruning.fill(candidates, network, paths, switch, &order);
         let mut sets: BTreeMap<PortMask, Vec<u32>> = BTreeMap::new();
         for target in (0..network.len()).filter(|target| *target != switch) {
-            let links = candidates.links(candidates.run(plan.paths.column(target)));
+            let links = candidates.links(candidates.run(paths.column(target)));
             if links.len() > 1 {
                 let ports = links
                     .iter()

@@ -2,6 +2,7 @@
 //! by code that shares nothing with the engines, and the diff orders the writes.
 //!
 //! [`route`] is the whole way; its result, [`Routed`], can be had only with a [`Certificate`].
+//! [`route_by`] is the same with an [`Engine`] of one's own.
 //! [`route_multicast`] is the same for multicast.
 
 mod adaptive;
@@ -22,12 +23,16 @@ pub use certificate::{
     multicast_step,
 };
 pub use diff::{BlockWrite, WritePlan, changed_blocks};
+pub use engine::{Engine, Plan};
 pub use error::RouteError;
 pub use multicast::{
     MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RootChoice,
     RoutedMulticast, route_multicast,
 };
-pub use routed::{EngineUsed, Note, Routed, route};
+pub use network::{Egress, EndPort, Network};
+pub use routed::{EngineUsed, Note, Routed, route, route_by};
 pub use settings::{
-    AdaptiveAlgorithm, AdaptiveRegister, AdaptiveSettings, EngineKind, FatTreeSettings, Settings,
+    AdaptiveAlgorithm, AdaptiveRegister, AdaptiveSettings, Dimension, DorSettings, EngineKind,
+    FatTreeSettings, HypercubeSettings, OrderGroup, PortCost, Settings,
 };
+pub use weft_fabric::Lanes;

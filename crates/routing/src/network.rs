@@ -10,41 +10,44 @@ const ENTRIES_LIMIT: u64 = 1 << 36;
 
 /// A working link from one switch to another, seen from the sending end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Egress {
+pub struct Egress {
     /// The port here.
-    pub(crate) port: u8,
+    pub port: u8,
+    /// The port at the other end.
+    pub far_port: u8,
     /// Lanes times the speed of one, 12.5 Gb/s the unit: what the slower direction still carries.
-    pub(crate) rate: u16,
+    pub rate: u16,
     /// Cost of the link: 1200 / (25 Gb/s · lanes), divided by what all costs have in common.
-    pub(crate) cost: u16,
+    pub cost: u16,
     /// Dense index of the switch at the other end.
-    pub(crate) to: u32,
+    pub to: u32,
 }
 
 /// An end port at a switch: its own port 0 or an HFI's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EndPort {
+pub struct EndPort {
     /// The switch's port to it, 0 for itself.
-    pub(crate) port: u8,
+    pub port: u8,
     /// LMC.
-    pub(crate) lmc: Lmc,
+    pub lmc: Lmc,
     /// Base LID.
-    pub(crate) lid: Lid,
+    pub lid: Lid,
     /// Which end port.
-    pub(crate) at: PortRef,
+    pub at: PortRef,
 }
 
 /// A switch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Switch {
     pub(crate) node: NodeId,
     pub(crate) guid: Guid,
     pub(crate) system: Guid,
 }
 
-/// All switches with their links and end ports.
+/// All switches with their links and end ports. Switches are numbered from 0 as in
+/// [`Topology::switches`]; methods that take a number expect one below [`Network::len`].
 #[derive(Debug, Clone)]
-pub(crate) struct Network {
+pub struct Network {
     pub(crate) switches: Vec<Switch>,
     egress_start: Vec<u32>,
     egress: Vec<Egress>,
@@ -105,6 +108,7 @@ impl Network {
             match topology.switch_index(peer.node) {
                 Some(to) if peer.node != node => self.egress.push(Egress {
                     port: number.0,
+                    far_port: peer.port.0,
                     rate: rate(port, far),
                     cost: cost(port, far),
                     to: to.0,
@@ -181,28 +185,44 @@ impl Network {
         Ok(())
     }
 
+    /// Highest LID of any end port: tables go up to it.
+    pub fn max_lid(&self) -> Lid {
+        Lid(self.max_lid)
+    }
+
+    /// Whether there is no switch.
+    pub fn is_empty(&self) -> bool {
+        self.switches.is_empty()
+    }
+
+    /// A switch's node and GUID.
+    pub fn switch(&self, switch: usize) -> (NodeId, Guid) {
+        let Switch { node, guid, .. } = self.switches[switch];
+        (node, guid)
+    }
+
     /// Number of switches.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.switches.len()
     }
 
     /// A switch's links to other switches, by port.
-    pub(crate) fn egress(&self, switch: usize) -> &[Egress] {
+    pub fn egress(&self, switch: usize) -> &[Egress] {
         slice(&self.egress_start, &self.egress, switch)
     }
 
     /// The HFI ports at a switch that have LIDs, by the switch's port.
-    pub(crate) fn hfis(&self, switch: usize) -> &[EndPort] {
+    pub fn hfis(&self, switch: usize) -> &[EndPort] {
         slice(&self.hfis_start, &self.hfis, switch)
     }
 
     /// A switch's own port 0, when it has a LID.
-    pub(crate) fn management(&self, switch: usize) -> Option<&EndPort> {
+    pub fn management(&self, switch: usize) -> Option<&EndPort> {
         self.management[switch].as_ref()
     }
 
     /// All end ports, HFIs first.
-    pub(crate) fn end_ports(&self) -> impl Iterator<Item = EndPort> + '_ {
+    pub fn end_ports(&self) -> impl Iterator<Item = EndPort> + '_ {
         let own = self.management.iter().flatten();
         self.hfis.iter().chain(own).copied()
     }

@@ -23,6 +23,10 @@ enum Rule {
         rank: Vec<u32>,
         down: Planes,
         legal: Planes,
+        /// Where no such path leads there, towards the nearest switch from which one does. Only
+        /// what such a switch sends itself goes there, which is management: the others' routes
+        /// avoid it.
+        rest: Planes,
     },
 }
 
@@ -61,8 +65,21 @@ impl Paths {
             seeds_only: Some(&down),
         }
         .run();
+        let rest = Search {
+            network,
+            allowed: |_: usize, _: &Egress| true,
+            seeds: |cost, switch, word| legal.at(cost, switch, word),
+            last_seed: legal.ceiling(),
+            seeds_only: Some(&legal),
+        }
+        .run();
         Self {
-            rule: Rule::UpDown { rank, down, legal },
+            rule: Rule::UpDown {
+                rank,
+                down,
+                legal,
+                rest,
+            },
             column,
         }
     }
@@ -72,28 +89,63 @@ impl Paths {
         self.column[switch] as usize
     }
 
-    fn words(&self) -> usize {
+    fn distances(&self) -> &Planes {
         match &self.rule {
-            Rule::Shortest(planes) => planes.words(),
-            Rule::UpDown { legal, .. } => legal.words(),
+            Rule::Shortest(planes) => planes,
+            Rule::UpDown { legal, .. } => legal,
         }
     }
 
+    fn words(&self) -> usize {
+        self.distances().words()
+    }
+
+    /// Of 64 columns, those at exactly this cost from a switch.
+    pub(crate) fn at_distance(&self, cost: u32, switch: usize, word: usize) -> u64 {
+        self.distances().at(cost, switch, word)
+    }
+
+    /// No path costs more.
+    pub(crate) fn longest(&self) -> u32 {
+        self.distances().ceiling()
+    }
+
     /// The destinations that a link is a legal next hop to, as a row of words.
+    /// `carry` is scratch memory of twice its length.
     fn legal(&self, from: usize, link: &Egress, row: &mut [u64], carry: &mut [u64]) {
         let to = link.to as usize;
         match &self.rule {
             Rule::Shortest(planes) => planes.nearer(from, to, link.cost, row, carry),
-            Rule::UpDown { rank, down, .. } if rank[to] < rank[from] => {
-                down.nearer(from, to, link.cost, row, carry);
-            }
-            Rule::UpDown { down, legal, .. } => {
-                legal.nearer(from, to, link.cost, row, carry);
-                let words = row.iter_mut().zip(down.reached(from));
-                words.for_each(|(word, down)| *word &= !down);
+            Rule::UpDown {
+                rank,
+                down,
+                legal,
+                rest,
+            } => {
+                if rank[to] < rank[from] {
+                    down.nearer(from, to, link.cost, row, carry);
+                } else {
+                    legal.nearer(from, to, link.cost, row, carry);
+                    without(row, down.reached(from));
+                }
+                if rest.reached(from) != legal.reached(from) {
+                    let (beyond, carry) = carry.split_at_mut(row.len());
+                    rest.nearer(from, to, link.cost, beyond, carry);
+                    without(beyond, legal.reached(from));
+                    row.iter_mut()
+                        .zip(beyond)
+                        .for_each(|(word, beyond)| *word |= *beyond);
+                }
             }
         }
     }
+}
+
+/// Takes out what is in `taken`.
+fn without(row: &mut [u64], taken: &[u64]) {
+    row.iter_mut()
+        .zip(taken)
+        .for_each(|(word, taken)| *word &= !taken);
 }
 
 fn own_column(column: &[u32]) -> impl Fn(u32, usize, usize) -> u64 + Sync + '_ {
@@ -140,7 +192,7 @@ impl Candidates {
         self.runs.clear();
         self.links.clear();
         self.legal.resize(count * words, 0);
-        self.carry.resize(words, 0);
+        self.carry.resize(words * 2, 0);
         for (row, link) in self.legal.chunks_mut(words.max(1)).zip(&self.keep) {
             paths.legal(switch, &egress[usize::from(*link)], row, &mut self.carry);
         }

@@ -1,14 +1,18 @@
 //! From a topology and settings to certified tables.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use thiserror::Error;
-use weft_fabric::{LinearTables, PortGroupTables, Topology};
+use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive;
 use crate::certificate::{Certificate, Refusal, Tables, certify};
-use crate::engine::{Engine, FatTree, ShortestPath, UpDown};
+use crate::engine::{
+    Choices, DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, ShortestPath, UpDown,
+    is_tree,
+};
 use crate::error::RouteError;
 use crate::network::Network;
 use crate::settings::{EngineKind, Settings};
@@ -18,21 +22,39 @@ use crate::settings::{EngineKind, Settings};
 pub enum EngineUsed {
     /// `shortestpath`.
     ShortestPath,
+    /// `dmodc`.
+    Dmodc,
     /// `fattree`.
     FatTree,
     /// `fattree` on paths that never turn from down to up.
     FatTreeUpDown,
     /// Least-cost paths that never turn from down to up, counted from one root.
     UpDown,
+    /// `dgshortestpath`.
+    DgShortestPath,
+    /// `hypercube`.
+    Hypercube,
+    /// `dor`.
+    Dor,
+    /// `layered`.
+    Layered,
+    /// One that is not part of this crate, see [`route_by`].
+    Own(&'static str),
 }
 
 impl fmt::Display for EngineUsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ShortestPath => "shortestpath",
+            Self::Dmodc => "dmodc",
             Self::FatTree => "fattree",
             Self::FatTreeUpDown => "fattree, up*/down* only",
             Self::UpDown => "shortestpath, up*/down* only",
+            Self::DgShortestPath => "dgshortestpath",
+            Self::Hypercube => "hypercube",
+            Self::Dor => "dor",
+            Self::Layered => "layered",
+            Self::Own(name) => name,
         })
     }
 }
@@ -61,6 +83,25 @@ pub enum Note {
         /// Why.
         why: String,
     },
+    /// Adaptive routing is on, and the engine makes no groups.
+    GroupsNotMade,
+    /// Paths that are longer than they need be, because the least-cost ones close a credit cycle
+    /// in every lane.
+    Detours {
+        /// LIDs of HFIs with such paths.
+        lids: u64,
+        /// All LIDs of HFIs.
+        of: u64,
+        /// Lanes that there are.
+        lanes: u8,
+    },
+    /// Links that the configured topology does not have, left unused.
+    LinksIgnored {
+        /// Number of cables.
+        links: u64,
+        /// The first ones, in words.
+        first: String,
+    },
 }
 
 impl fmt::Display for Note {
@@ -74,6 +115,17 @@ impl fmt::Display for Note {
                 "group tables of {switches} switches are too small: {pairs} destinations keep one port"
             ),
             Self::GroupsRefused { why } => write!(f, "adaptive groups left out: {why}"),
+            Self::GroupsNotMade => write!(f, "this engine makes no adaptive groups"),
+            Self::Detours { lids, of, lanes } => write!(
+                f,
+                "{lanes} lane(s) are too few: {lids} of {of} LIDs are reached by detours"
+            ),
+            Self::LinksIgnored { links, first } => {
+                write!(
+                    f,
+                    "{links} links are not of the configured topology: {first}"
+                )
+            }
         }
     }
 }
@@ -99,6 +151,11 @@ impl Routed {
         &self.groups
     }
 
+    /// The lane of each LID, one for all unless the engine needs more.
+    pub fn lanes(&self) -> &Arc<Lanes> {
+        self.linear.lanes()
+    }
+
     /// The engine that made them.
     pub fn engine(&self) -> EngineUsed {
         self.engine
@@ -122,12 +179,41 @@ impl Routed {
 /// [`RouteError`] when LIDs are unusable or no engine's tables pass.
 pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteError> {
     let network = Network::new(topology)?;
-    let engines = engines(topology, settings);
+    let engines = engines(topology, &network, settings);
+    attempt_each(topology, &network, settings, &engines)
+}
+
+/// The same by an engine of one's own; where its tables do not pass, by those that fit any fabric.
+///
+/// # Errors
+/// As [`route`].
+pub fn route_by(
+    topology: &Topology,
+    settings: &Settings,
+    engine: &dyn Engine,
+) -> Result<Routed, RouteError> {
+    let network = Network::new(topology)?;
+    let general = general(settings);
+    let mut engines = vec![engine];
+    engines.extend(general.iter().map(|engine| &**engine));
+    attempt_each(topology, &network, settings, &engines)
+}
+
+fn attempt_each<E>(
+    topology: &Topology,
+    network: &Network,
+    settings: &Settings,
+    engines: &[E],
+) -> Result<Routed, RouteError>
+where
+    E: Deref,
+    E::Target: Engine,
+{
     let mut notes = Vec::new();
     for (index, engine) in engines.iter().enumerate() {
         let next = engines.get(index + 1).map(|next| next.name());
         let from = engine.name();
-        match (attempt(topology, &network, settings, &**engine), next) {
+        match (attempt(topology, network, settings, &**engine), next) {
             (Ok(routed), _) => {
                 notes.extend(routed.notes);
                 return Ok(Routed { notes, ..routed });
@@ -147,23 +233,60 @@ pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteEr
 }
 
 /// The engines in the order in which they are tried.
-fn engines<'a>(topology: &'a Topology, settings: &'a Settings) -> Vec<Box<dyn Engine + 'a>> {
+fn engines<'a>(
+    topology: &'a Topology,
+    network: &Network,
+    settings: &'a Settings,
+) -> Vec<Box<dyn Engine + 'a>> {
     let spine_first = settings.spine_first;
     let fat_tree = |up_down| FatTree {
         topology,
         settings: &settings.fat_tree,
         up_down,
     };
-    let general: [Box<dyn Engine>; 2] = [
-        Box::new(ShortestPath { spine_first }),
-        Box::new(UpDown { spine_first }),
-    ];
-    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
-    if settings.engine == EngineKind::FatTree {
-        engines.push(Box::new(fat_tree(false)));
-        engines.push(Box::new(fat_tree(true)));
+    let dmodc = Dmodc {
+        topology,
+        settings: &settings.fat_tree,
+    };
+    let lanes = settings.lanes;
+    let mut engines: Vec<Box<dyn Engine + 'a>> = Vec::new();
+    match settings.engine {
+        EngineKind::Automatic if is_tree(network) => engines.push(Box::new(dmodc)),
+        EngineKind::Dmodc => engines.push(Box::new(dmodc)),
+        EngineKind::FatTree => {
+            engines.push(Box::new(fat_tree(false)));
+            engines.push(Box::new(fat_tree(true)));
+        }
+        EngineKind::DgShortestPath => engines.push(Box::new(DgShortestPath {
+            topology,
+            spine_first,
+            order: &settings.routing_order,
+        })),
+        EngineKind::Hypercube => engines.push(Box::new(Hypercube {
+            settings: &settings.hypercube,
+        })),
+        EngineKind::Dor => engines.push(Box::new(Dor {
+            settings: &settings.dor,
+            lanes,
+        })),
+        EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
-    engines.extend(general);
+    engines.extend(general(settings));
+    engines
+}
+
+/// Those that fit any fabric, the last one always.
+fn general(settings: &Settings) -> Vec<Box<dyn Engine>> {
+    let (spine_first, lanes) = (settings.spine_first, settings.lanes);
+    let is_layered = settings.engine == EngineKind::Layered;
+    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
+    if !is_layered {
+        engines.push(Box::new(ShortestPath { spine_first }));
+    }
+    if lanes > 1 || is_layered {
+        engines.push(Box::new(Layered { lanes }));
+    }
+    engines.push(Box::new(UpDown { spine_first }));
     engines
 }
 
@@ -176,17 +299,22 @@ enum Failure {
     Refused(Refusal),
 }
 
-fn attempt(
+fn attempt<E: Engine + ?Sized>(
     topology: &Topology,
     network: &Network,
     settings: &Settings,
-    engine: &dyn Engine,
+    engine: &E,
 ) -> Result<Routed, Failure> {
     let plan = engine.plan(network).map_err(Failure::Unfit)?;
-    let mut notes = Vec::new();
+    let mut notes = plan.notes;
     let mut groups = PortGroupTables::default();
     if settings.adaptive.is_some() {
-        groups = adaptive::groups(topology, network, &plan, &mut notes);
+        match &plan.choices {
+            Choices::Paths { paths, pruning } => {
+                groups = adaptive::groups(topology, network, (paths, pruning), &mut notes);
+            }
+            Choices::None => notes.push(Note::GroupsNotMade),
+        }
     }
     let judge = |groups: &PortGroupTables| {
         let linear = &plan.linear;

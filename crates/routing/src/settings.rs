@@ -1,33 +1,69 @@
 //! What the administrator may choose about routing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use weft_fabric::{NodeId, PortRef};
+use weft_fabric::{NodeId, PortNum, PortRef};
 use weft_wire::sm::SwitchInfo;
 
 /// The engines that a configuration can name (`<RoutingAlgorithm>`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EngineKind {
-    /// `shortestpath`: least cost, balanced port by port.
+    /// `dmodc` on a tree, `shortestpath` elsewhere.
     #[default]
+    Automatic,
+    /// `dmodc`: closed form for trees, whole or degraded.
+    Dmodc,
+    /// `shortestpath`: least cost, balanced port by port.
     ShortestPath,
     /// `fattree`: least cost, spread by a switch's place in its tier.
     FatTree,
+    /// `dgshortestpath`: as `shortestpath`, group of destinations by group.
+    DgShortestPath,
+    /// `hypercube`: one neighbour for each destination, by costs of ports.
+    Hypercube,
+    /// `dor`: dimension order in a mesh or torus.
+    Dor,
+    /// `layered`: least cost on any fabric, kept apart in lanes.
+    Layered,
 }
 
 /// How to route.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The engine asked for.
     pub engine: EngineKind,
+    /// Lanes that an engine may spread destinations over, at least 1: how many service levels
+    /// with virtual lanes of their own each level of traffic can have.
+    pub lanes: u8,
     /// `<SpineFirstRouting>`: inside a director chassis prefer links to its own spines. The fat
     /// tree engine always does.
     pub spine_first: bool,
     /// Read by the fat tree engine only.
     pub fat_tree: FatTreeSettings,
+    /// Read by `dgshortestpath` only (`<RoutingOrder>`): the first group is placed first.
+    pub routing_order: Vec<OrderGroup>,
+    /// Read by `hypercube` only.
+    pub hypercube: HypercubeSettings,
+    /// Read by `dor` only.
+    pub dor: DorSettings,
     /// Adaptive routing, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::default(),
+            lanes: 1,
+            spine_first: false,
+            fat_tree: FatTreeSettings::default(),
+            routing_order: Vec::new(),
+            hypercube: HypercubeSettings::default(),
+            dor: DorSettings::default(),
+            adaptive: None,
+        }
+    }
 }
 
 /// The section `<FatTreeTopology>`, device groups resolved to nodes and ports.
@@ -59,6 +95,58 @@ impl Default for FatTreeSettings {
             converge: false,
         }
     }
+}
+
+/// A group of destinations in `<RoutingOrder>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OrderGroup {
+    /// HFI ports; one that is in several groups counts for the first.
+    Ports(BTreeSet<PortRef>),
+    /// All that no other group names.
+    Others,
+}
+
+/// The section `<HypercubeTopology>`, device groups resolved to nodes and ports.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HypercubeSettings {
+    /// HFI ports that are placed after all others.
+    pub route_last: BTreeSet<PortRef>,
+    /// Ports of switches that differ from [`Self::COST`] and from their own order.
+    pub ports: BTreeMap<(NodeId, PortNum), PortCost>,
+}
+
+impl HypercubeSettings {
+    /// Cost of a port of which nothing is said.
+    pub const COST: u16 = 10;
+}
+
+/// How a port is taken (`<PortData>`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortCost {
+    /// Of equal ways the one with the lowest order is taken (`vPort`).
+    pub order: u8,
+    /// Cost of leaving through the port; 0 counts as 1.
+    pub cost: u16,
+}
+
+/// The section `<MeshTorusTopology>`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DorSettings {
+    /// The dimensions in the order in which routes take them.
+    pub dimensions: Vec<Dimension>,
+    /// HFI ports; switches with any of them are placed after all others.
+    pub route_last: BTreeSet<PortRef>,
+}
+
+/// A dimension of a mesh or torus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dimension {
+    /// Its last switch is joined to its first.
+    pub toroidal: bool,
+    /// Switches along it.
+    pub length: u8,
+    /// Ports that join neighbours: the one that leads on, the one that leads back.
+    pub pairs: Vec<(u8, u8)>,
 }
 
 /// How a switch chooses a new port (`AdaptiveRouting.Algorithm`).

@@ -3,36 +3,33 @@
 
 mod common;
 
-use common::{fabric, give_lids, judge, routed, settings};
+use common::{degrade, fabric, irregular, judge_lanes, routed, settings};
 use proptest::prelude::*;
-use weft_fabric::cabling::Cabling;
+use weft_fabric::Topology;
 use weft_fabric::enums::LinkWidth;
-use weft_fabric::{Lmc, PortRef, Topology};
-use weft_routing::{EngineKind, EngineUsed};
+use weft_routing::{EngineKind, EngineUsed, Note, Settings};
 
-/// Pulls some of the cables between switches.
-fn degrade(topology: &mut Topology, seed: u64, per_mille: u64) {
-    let links: Vec<(PortRef, PortRef)> = topology.links().collect();
-    let mut state = seed;
-    for (a, b) in links {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let both =
-            topology.switch_index(a.node).is_some() && topology.switch_index(b.node).is_some();
-        if both && (state >> 33) % 1000 < per_mille {
-            topology.disconnect(a);
-        }
-    }
-}
+const ENGINES: [EngineKind; 4] = [
+    EngineKind::Layered,
+    EngineKind::Dmodc,
+    EngineKind::FatTree,
+    EngineKind::ShortestPath,
+];
 
 fn check(topology: &Topology, engine: EngineKind, tiers: u8) -> Result<(), TestCaseError> {
-    let routed = routed(topology, &settings(engine, tiers));
+    let settings = Settings {
+        lanes: 3,
+        ..settings(engine, tiers)
+    };
+    let routed = routed(topology, &settings);
     let minimal = matches!(
         routed.engine(),
-        EngineUsed::ShortestPath | EngineUsed::FatTree
-    );
-    let judged = judge(topology, routed.linear(), minimal);
+        EngineUsed::ShortestPath | EngineUsed::FatTree | EngineUsed::Layered
+    ) && routed
+        .notes()
+        .iter()
+        .all(|note| !matches!(note, Note::Detours { .. }));
+    let judged = judge_lanes(topology, routed.linear(), routed.lanes(), minimal);
     prop_assert!(judged.is_ok(), "{:?}: {judged:?}", routed.engine());
     let hops = common::hops(topology);
     let lids = common::lids(topology);
@@ -53,38 +50,6 @@ fn check(topology: &Topology, engine: EngineKind, tiers: u8) -> Result<(), TestC
     Ok(())
 }
 
-/// Switches joined at random, some with hosts.
-fn irregular(switches: usize, links: &[(usize, usize)], hosts: &[usize]) -> Topology {
-    let mut cabling = Cabling::with_capacity(hosts.len());
-    let hfis: Vec<_> = hosts.iter().map(|_| cabling.add_hfi().unwrap()).collect();
-    let nodes: Vec<_> = (0..switches)
-        .map(|index| {
-            cabling
-                .add_switch(&format!("sw{index}"), 100, None)
-                .unwrap()
-        })
-        .collect();
-    let mut used = vec![0u8; switches];
-    let mut port = |at: usize| {
-        used[at] += 1;
-        (nodes[at], used[at])
-    };
-    for (hfi, at) in hfis.into_iter().zip(hosts) {
-        let end = port(at % switches);
-        cabling.connect((hfi, 1), end, LinkWidth::X4).unwrap();
-    }
-    for (a, b) in links {
-        let (a, b) = (a % switches, b % switches);
-        if a != b {
-            let (a, b) = (port(a), port(b));
-            cabling.connect(a, b, LinkWidth::X4).unwrap();
-        }
-    }
-    let mut topology = cabling.build().unwrap();
-    give_lids(&mut topology, Lmc(0));
-    topology
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -97,7 +62,7 @@ proptest! {
         ][which];
         let mut topology = fabric(spec, lmc);
         degrade(&mut topology, seed, per_mille);
-        for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        for engine in ENGINES {
             check(&topology, engine, tiers)?;
         }
     }
@@ -109,7 +74,7 @@ proptest! {
         hosts in prop::collection::vec(0usize..12, 1..16),
     ) {
         let topology = irregular(switches, &links, &hosts);
-        for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        for engine in ENGINES {
             check(&topology, engine, 3)?;
         }
     }

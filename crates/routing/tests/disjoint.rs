@@ -55,7 +55,11 @@ fn check(spec: &str, tiers: u8, lmc: u8, engine: EngineKind) {
 #[test]
 fn lids_of_a_host_take_different_cores() {
     for lmc in 0..=7 {
-        for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+        for engine in [
+            EngineKind::Dmodc,
+            EngineKind::FatTree,
+            EngineKind::ShortestPath,
+        ] {
             check("pgft:2;4,4;1,4;1,1;radix=8", 2, lmc, engine);
             check("pgft:2;6,4;1,3;1,2;radix=12", 2, lmc, engine);
         }
@@ -65,6 +69,8 @@ fn lids_of_a_host_take_different_cores() {
 #[test]
 fn host_lids_load_the_uplinks_evenly() {
     for (engine, lmc) in [
+        (EngineKind::Dmodc, 0),
+        (EngineKind::Dmodc, 2),
         (EngineKind::FatTree, 0),
         (EngineKind::ShortestPath, 0),
         (EngineKind::ShortestPath, 2),

@@ -11,7 +11,10 @@ fn check(spec: &str, lmc: u8, engine: EngineKind, tiers: u8, used: EngineUsed) {
     let routed = routed(&topology, &settings(engine, tiers));
     let what = format!("{spec}, LMC {lmc}, {engine:?}: {:?}", routed.notes());
     assert_eq!(routed.engine(), used, "{what}");
-    let minimal = matches!(used, EngineUsed::ShortestPath | EngineUsed::FatTree);
+    let minimal = matches!(
+        used,
+        EngineUsed::Dmodc | EngineUsed::ShortestPath | EngineUsed::FatTree
+    );
     judge(&topology, routed.linear(), minimal).unwrap_or_else(|why| panic!("{what}: {why}"));
     assert_eq!(routed.certificate().disconnected(), 0, "{what}");
 }
@@ -25,6 +28,7 @@ fn trees_are_routed_by_both_engines_with_every_lmc() {
         ("one-switch:4", 1),
     ] {
         for lmc in 0..=7 {
+            check(spec, lmc, EngineKind::Dmodc, tiers, EngineUsed::Dmodc);
             check(spec, lmc, EngineKind::FatTree, tiers, EngineUsed::FatTree);
             check(
                 spec,
@@ -84,11 +88,11 @@ fn meshes_hypercubes_and_pairs_are_routed() {
 
 #[test]
 fn switches_may_have_more_than_64_ports() {
-    for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
-        let used = match engine {
-            EngineKind::FatTree => EngineUsed::FatTree,
-            EngineKind::ShortestPath => EngineUsed::ShortestPath,
-        };
+    for (engine, used) in [
+        (EngineKind::Dmodc, EngineUsed::Dmodc),
+        (EngineKind::FatTree, EngineUsed::FatTree),
+        (EngineKind::ShortestPath, EngineUsed::ShortestPath),
+    ] {
         check("pgft:2;70,3;1,70;1,1;radix=140", 0, engine, 2, used);
         check("pgft:2;3,100;1,2;1,1;radix=200", 1, engine, 2, used);
     }
@@ -105,7 +109,11 @@ fn lids_may_be_in_any_order() {
         let lid = weft_fabric::Lid(100 + ((index * 17) % count) as u32 * 3);
         node.port_mut(end.port).unwrap().info.lid = lid;
     }
-    for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+    for engine in [
+        EngineKind::Dmodc,
+        EngineKind::FatTree,
+        EngineKind::ShortestPath,
+    ] {
         let routed = routed(&topology, &settings(engine, 3));
         assert_eq!(routed.notes(), []);
         judge(&topology, routed.linear(), true).unwrap();

@@ -6,6 +6,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -13,8 +14,10 @@ use std::sync::Arc;
 use common::{fabric, settings};
 use weft_fabric::enums::PortState;
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
-use weft_fabric::{LinearTables, PortGroupTables, PortRef, Snapshot, Topology};
-use weft_routing::{AdaptiveSettings, EngineKind, Finding, Settings, Tables, certify, route};
+use weft_fabric::{LinearTables, NodeId, PortGroupTables, PortNum, PortRef, Snapshot, Topology};
+use weft_routing::{
+    AdaptiveSettings, EngineKind, Finding, Routed, Settings, Tables, certify, route,
+};
 
 /// The output of one report, none when there is no opareport.
 fn report(file: &Path, report: &str) -> Option<String> {
@@ -118,7 +121,11 @@ fn generated_fabrics_are_judged_sound() {
         ("hypercube:4", 1),
     ] {
         for lmc in [0, 2] {
-            for engine in [EngineKind::FatTree, EngineKind::ShortestPath] {
+            for engine in [
+                EngineKind::Dmodc,
+                EngineKind::FatTree,
+                EngineKind::ShortestPath,
+            ] {
                 let mut topology = fabric(spec, lmc);
                 check(
                     &mut topology,
@@ -190,4 +197,157 @@ fn both_object_to_a_credit_cycle() {
         assert!(!loops.contains("Routes are deadlock free"), "{loops}");
         assert!(loops.contains("loop"), "{loops}");
     }
+}
+
+/// What can happen to a fabric.
+const DAMAGES: [&str; 8] = [
+    "intact",
+    "1 % of links gone",
+    "5 % of links gone",
+    "20 % of links gone",
+    "two spines dead",
+    "leaf cut off",
+    "unequal parallel links",
+    "links on one tier",
+];
+
+/// A tree, or another fabric, after the damage; none where it makes no sense.
+fn damaged(spec: &str, damage: &str) -> Option<Topology> {
+    let is_tree = spec.starts_with("fattree");
+    let mut topology = match damage {
+        "unequal parallel links" if is_tree => fabric("pgft:2;6,4;1,3;1,2;radix=12", 0),
+        // A dead switch leaves hosts without a cable there, at which opareport ends early.
+        "unequal parallel links" | "two spines dead" if !is_tree => return None,
+        "links on one tier" if is_tree => with_flat_links(&fabric("pgft:2;4,4;1,2;1,1;radix=8", 0)),
+        "links on one tier" => return None,
+        _ => fabric(spec, 0),
+    };
+    let switches = topology.switches().to_vec();
+    let mut cut = |node: NodeId, from: u8| {
+        for port in from..48 {
+            let port = PortNum(port);
+            topology.disconnect(PortRef { node, port });
+        }
+    };
+    match damage {
+        "two spines dead" => switches[switches.len() - 2..]
+            .iter()
+            .for_each(|node| cut(*node, 1)),
+        // The host ports come first.
+        "leaf cut off" => cut(switches[0], if is_tree { 3 } else { 2 }),
+        "1 % of links gone" => common::degrade(&mut topology, 3, 10),
+        "5 % of links gone" => common::degrade(&mut topology, 4, 50),
+        "20 % of links gone" => common::degrade(&mut topology, 5, 200),
+        "unequal parallel links" => {
+            let links: Vec<_> = topology.links().map(|(a, _)| a).collect();
+            let is_switch = |end: &&PortRef| topology.switch_index(end.node).is_some();
+            let links: Vec<PortRef> = links.iter().filter(is_switch).copied().collect();
+            links.iter().step_by(5).for_each(|end| {
+                topology.disconnect(*end);
+            });
+        }
+        _ => {}
+    }
+    activate(&mut topology);
+    Some(topology)
+}
+
+/// The same with cables from each leaf to the next one, on ports that are free.
+fn with_flat_links(tree: &Topology) -> Topology {
+    let mut builder = weft_fabric::TopologyBuilder::new();
+    for (node, _) in tree.nodes() {
+        builder
+            .add(Arc::clone(tree.node_shared(node).unwrap()))
+            .unwrap();
+    }
+    let free = |topology: &Topology, node: NodeId| {
+        let mut ports = topology.node(node).unwrap().external_ports();
+        let open = ports.find(|(_, port)| port.peer.is_none());
+        open.map(|(port, _)| PortRef { node, port })
+    };
+    let leaves: Vec<NodeId> = tree.switches()[..4].to_vec();
+    for pair in leaves.chunks(2) {
+        let [Some(a), Some(b)] = [pair[0], pair[1]].map(|leaf| free(builder.topology(), leaf))
+        else {
+            panic!("no free port");
+        };
+        builder.connect(a, b).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// The tables with the HFIs of all lanes but one dropped.
+fn in_lane(topology: &Topology, routed: &Routed, lane: u8) -> LinearTables {
+    let rows = (0..routed.linear().len() as u32).map(|switch| {
+        let mut row = routed
+            .linear()
+            .row(weft_fabric::SwitchIndex(switch))
+            .to_vec();
+        for (lid, end) in common::lids(topology) {
+            if end.port.0 != 0 && routed.lanes().of(lid) != lane {
+                row[lid.0 as usize] = 0xFF;
+            }
+        }
+        Arc::from(row)
+    });
+    LinearTables::new(rows.collect())
+}
+
+fn incomplete(routes: &str) -> u64 {
+    let mut lines = routes.lines();
+    let count = lines.find_map(|line| line.strip_suffix(" Incomplete Route(s)"));
+    let count = count.unwrap_or_else(|| panic!("{routes}"));
+    count.trim().parse().unwrap()
+}
+
+/// Every engine on every damage: reached is what cables lead to, and in each lane nothing waits
+/// for itself.
+#[test]
+fn every_engine_is_judged_sound_on_every_damage() {
+    let tree = |engine| settings(engine, 3);
+    let lanes = |settings: Settings| Settings {
+        lanes: 8,
+        ..settings
+    };
+    let mut judged_ones = 0;
+    for (spec, settings) in [
+        ("fattree:16,radix=4", tree(EngineKind::Dmodc)),
+        ("fattree:16,radix=4", tree(EngineKind::FatTree)),
+        ("fattree:16,radix=4", tree(EngineKind::ShortestPath)),
+        ("fattree:16,radix=4", tree(EngineKind::DgShortestPath)),
+        ("fattree:16,radix=4", lanes(tree(EngineKind::Layered))),
+        ("hypercube:3", tree(EngineKind::Hypercube)),
+        ("torus:4x3", common::dor(&[4, 3], 1, true, 8)),
+    ] {
+        for damage in DAMAGES {
+            let Some(topology) = damaged(spec, damage) else {
+                continue;
+            };
+            let routed = route(&topology, &settings).unwrap();
+            let what = format!(
+                "{spec}, {damage}, {:?}: {}",
+                settings.engine,
+                routed.engine()
+            );
+            let Some([routes, _]) = judged(&topology, routed.linear(), routed.groups()) else {
+                return;
+            };
+            let whole = routed.certificate().disconnected() == 0;
+            assert_eq!(incomplete(&routes) == 0, whole, "{what}\n{routes}");
+            let lids = common::lids(&topology);
+            let hfis = lids.iter().filter(|(_, end)| end.port.0 != 0);
+            let in_use: BTreeSet<u8> = hfis.map(|(lid, _)| routed.lanes().of(*lid)).collect();
+            assert_eq!(in_use.len(), usize::from(routed.lanes().count()), "{what}");
+            for lane in in_use {
+                let tables = in_lane(&topology, &routed, lane);
+                let Some([_, loops]) = judged(&topology, &tables, routed.groups()) else {
+                    return;
+                };
+                let free = loops.contains("Routes are deadlock free");
+                assert!(free, "{what}, lane {lane}\n{loops}");
+            }
+            judged_ones += 1;
+        }
+    }
+    println!("{judged_ones} fabrics judged");
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 use weft_config::{Checked, Finding, check};
 use weft_fabric::Guid;
+use weft_manager::cables::CablesSettings;
 use weft_manager::pm::PmSettings;
 use weft_manager::sa::SaSettings;
 use weft_manager::sm::Settings;
@@ -136,6 +137,7 @@ fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
 fn queries(instance: &weft_config::Instance) -> Result<QuerySettings, String> {
     let pm = instance.pm.start.then(|| PmSettings::from_config(instance));
     Ok(QuerySettings {
+        cables: CablesSettings::from_config(instance),
         sa: SaSettings::from_config(instance).map_err(|error| error.to_string())?,
         pm: pm.transpose().map_err(|error| error.to_string())?,
     })
@@ -161,6 +163,7 @@ fn built_in() -> Usable {
     Usable {
         settings: Settings::default(),
         queries: QuerySettings {
+            cables: CablesSettings::default(),
             sa: SaSettings::default(),
             pm: Some(PmSettings::default()),
         },

@@ -125,6 +125,8 @@ impl Engine {
         mut requests: mpsc::Receiver<Request>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<(), String> {
+        // Known before the first sweep, so that it programs the groups that are there from the start.
+        self.multicast_told();
         self.handle(Input::Tick);
         loop {
             let line = self.switchboard.connect(connection).await;

@@ -205,6 +205,16 @@ impl Out<'_, '_> {
             "1 while this manager runs the fabric, 0 while it is standby or looks for the master",
             i64::from(status.role == SmState::MASTER),
         )?;
+        self.gauge(
+            "routing_engines_given_up",
+            "Routing engines that did not fit the fabric, before the one whose routes are in use",
+            status.engines_given_up.into(),
+        )?;
+        self.gauge(
+            "routing_lanes",
+            "Lanes that destinations are spread over, 0 without routes",
+            status.lanes.into(),
+        )?;
         for (name, help, value) in [
             ("mads_sent", "Datagrams sent, retries included", status.sent),
             ("mads_received", "Datagrams received", status.received),

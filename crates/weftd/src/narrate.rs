@@ -114,6 +114,7 @@ fn sweep_ended(report: &SweepReport) {
         sets,
         retries,
         timeouts,
+        routing,
         ..
     } = report;
     let text = if *number == 1 || report.role == SmState::STANDBY {
@@ -130,6 +131,7 @@ fn sweep_ended(report: &SweepReport) {
         sets,
         retries,
         timeouts,
+        routing,
         "{text}"
     );
 }

@@ -1,5 +1,5 @@
-//! The thread that answers queries: subnet administration, and performance management with its
-//! administration. Both read published snapshots, so that nobody who asks waits for a sweep.
+//! The thread that answers queries: subnet administration, what cables say for it, and performance
+//! management with its administration. All read published snapshots, so that nobody who asks waits for a sweep.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time;
 use weft_fabric::{Snapshot, Tick};
 use weft_manager::MulticastLid;
+use weft_manager::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
 use weft_manager::pm::{Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
 use weft_wire::header::class;
@@ -28,6 +29,7 @@ const TO_SEND_MAX: usize = 65_536;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QuerySettings {
     pub(crate) sa: SaSettings,
+    pub(crate) cables: CablesSettings,
     /// None where no performance manager is to run.
     pub(crate) pm: Option<PmSettings>,
 }
@@ -72,6 +74,7 @@ pub(crate) fn feeds(
 /// Answers queries.
 pub(crate) struct Queries {
     sa: Sa,
+    cables: Cables,
     pm: Option<Pm>,
     feeds: Feeds,
     start: Instant,
@@ -82,15 +85,18 @@ pub(crate) struct Queries {
 impl Queries {
     /// With the settings of this moment.
     pub(crate) fn new(mut feeds: Feeds) -> Self {
-        let QuerySettings { sa, pm } = feeds.settings.borrow_and_update().clone();
-        Self {
+        let QuerySettings { sa, cables, pm } = feeds.settings.borrow_and_update().clone();
+        let mut queries = Self {
             sa: Sa::new(sa),
+            cables: Cables::new(cables),
             pm: pm.map(Pm::new),
             feeds,
             start: Instant::now(),
             is_master: false,
             to_send: Vec::new(),
-        }
+        };
+        queries.drain();
+        queries
     }
 
     /// Runs until `stop` says so, or the manager's thread is gone.
@@ -134,6 +140,7 @@ impl Queries {
                 _ = clock.tick() => self.tell_time(),
                 () = time::sleep(pause), if room => {
                     self.sa(SaInput::Tick);
+                    self.cables(CablesInput::Tick);
                     self.pm(PmInput::Tick);
                 }
             }
@@ -149,12 +156,19 @@ impl Queries {
     fn pause(&self) -> Duration {
         let now = self.now();
         let pm = self.pm.as_ref().and_then(Pm::deadline);
-        let due = [self.sa.deadline(), pm].into_iter().flatten().min();
+        let due = [self.sa.deadline(), self.cables.deadline(), pm]
+            .into_iter()
+            .flatten()
+            .min();
         due.map_or(CLOCK, |at| at.since(now).min(CLOCK))
     }
 
     fn sa(&mut self, input: SaInput) {
         self.sa.handle(self.now(), input);
+    }
+
+    fn cables(&mut self, input: CablesInput) {
+        self.cables.handle(self.now(), input);
     }
 
     fn pm(&mut self, input: PmInput) {
@@ -170,9 +184,12 @@ impl Queries {
         if !self.is_master {
             return;
         }
+        // One look at the clock for all: it costs as much as a look-up.
+        let now = self.now();
         for packet in batch {
             match packet.mad.get(1) {
-                Some(&class::SUBN_ADM) => self.sa(SaInput::Received(packet)),
+                Some(&class::SUBN_ADM) => self.sa.handle(now, SaInput::Received(packet)),
+                Some(&class::SM_LID_ROUTED) => self.cables(CablesInput::Received(packet)),
                 Some(&(class::PERF | class::PA)) => self.pm(PmInput::Received(packet)),
                 _ => {}
             }
@@ -185,15 +202,20 @@ impl Queries {
         match snapshot {
             Some(snapshot) => {
                 self.sa(SaInput::Published(Arc::clone(&snapshot)));
+                self.cables(CablesInput::Published(Arc::clone(&snapshot)));
                 self.pm(PmInput::Published(snapshot));
             }
-            None => self.pm(PmInput::StandBy),
+            None => {
+                self.cables(CablesInput::StandBy);
+                self.pm(PmInput::StandBy);
+            }
         }
     }
 
     fn reconfigure(&mut self) {
-        let QuerySettings { sa, pm } = self.feeds.settings.borrow_and_update().clone();
+        let QuerySettings { sa, cables, pm } = self.feeds.settings.borrow_and_update().clone();
         self.sa.reconfigure(sa);
+        self.cables.reconfigure(cables);
         match (&mut self.pm, pm) {
             (Some(running), Some(settings)) => running.reconfigure(settings),
             (running, settings) => *running = settings.map(Pm::new),
@@ -208,6 +230,12 @@ impl Queries {
     }
 
     fn drain(&mut self) {
+        while let Some(output) = self.cables.poll() {
+            match output {
+                CablesOutput::Send(packet) => self.to_send.push(packet),
+                CablesOutput::Memories(memories) => self.sa(SaInput::Cables(memories)),
+            }
+        }
         while let Some(output) = self.sa.poll() {
             match output {
                 SaOutput::Send(packet) => self.to_send.push(packet),

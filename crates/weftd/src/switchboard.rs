@@ -4,7 +4,7 @@
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use weft_transport::{Connection, ConnectionReceiver, ConnectionSender};
-use weft_wire::header::class;
+use weft_wire::header::{class, method};
 use weft_wire::packet::Packet;
 
 /// Batches of datagrams that wait for one of the threads.
@@ -69,7 +69,12 @@ async fn deal(
     }
 }
 
-/// Whether it is for the subnet manager, or too short to be for anybody else.
+/// Whether it is for the subnet manager, or too short to be for anybody else. What the subnet manager
+/// asks goes by directed routes: LID-routed answers are for others.
 fn is_management(packet: &Packet) -> bool {
-    packet.mad.get(1).is_none_or(|class| class::is_sm(*class))
+    match (packet.mad.get(1), packet.mad.get(3)) {
+        (Some(&class::SM_LID_ROUTED), Some(method)) => !method::is_response(*method),
+        (Some(class), _) => class::is_sm(*class),
+        (None, _) => true,
+    }
 }

@@ -103,6 +103,8 @@ pub const ALL: &[Entry] = &[
     Entry::of::<crate::sa::fabric::SwitchCost>(),
     Entry::of::<crate::sa::fabric::SwitchCostRecord>(),
     Entry::of::<crate::sa::header::SaHeader>(),
+    Entry::of::<crate::sa::ib::IbNodeRecord>(),
+    Entry::of::<crate::sa::ib::IbPortInfoRecord>(),
     Entry::of::<crate::sa::ib::IbServiceRecord>(),
     Entry::of::<crate::sa::ib::IbMcMemberRecord>(),
     Entry::of::<crate::sa::ib::IbInformInfo>(),

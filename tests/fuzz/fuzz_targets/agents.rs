@@ -1,8 +1,4 @@
 //! Any bytes as a datagram for the agents of an emulated fabric.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    weft_emulator::fuzz::fuzz_agents(input);
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::agents::run(input));

@@ -1,8 +1,4 @@
 //! Many datagrams, one after the other, for the agents of an emulated fabric.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    weft_emulator::fuzz::fuzz_conversation(input);
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::conversation::run(input));

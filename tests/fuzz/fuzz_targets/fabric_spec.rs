@@ -1,13 +1,4 @@
 //! Any text as the description of a fabric; what is read is written the same way.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    let Ok(text) = std::str::from_utf8(input) else {
-        return;
-    };
-    if let Ok(spec) = text.parse::<weft_fabric::FabricSpec>() {
-        assert_eq!(spec.to_string().parse(), Ok(spec));
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::fabric_spec::run(input));

@@ -1,8 +1,4 @@
 //! Any bytes from a socket of the emulator.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    weft_transport::frame::fuzz_frames(input);
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::frames::run(input));

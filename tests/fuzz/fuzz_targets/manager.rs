@@ -2,37 +2,4 @@
 //! bytes before it.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use weft_fabric::{Lid, PKey, Sl, Tick};
-use weft_manager::{Input, Manager, Settings};
-use weft_wire::packet::Packet;
-
-/// Answers of the manager to one input, more than it can have to say.
-const OUTPUTS_MAX: usize = 10_000;
-
-fuzz_target!(|input: &[u8]| {
-    let mut manager = Manager::new(Settings::default(), None);
-    manager.handle(Tick(0), Input::Tick);
-    let mut rest = input;
-    let mut now = 0;
-    while let Some((len, after)) = rest.split_first_chunk::<2>() {
-        let (mad, after) = after.split_at(usize::from(u16::from_be_bytes(*len)).min(after.len()));
-        rest = after;
-        now += 1_000_000;
-        manager.handle(Tick(now), Input::Received(packet(mad)));
-        let outputs = std::iter::from_fn(|| manager.poll()).take(OUTPUTS_MAX);
-        assert!(outputs.count() < OUTPUTS_MAX);
-    }
-});
-
-fn packet(mad: &[u8]) -> Packet {
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad: mad.to_vec(),
-    }
-}
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::manager::run(input));

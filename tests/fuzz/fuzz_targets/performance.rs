@@ -2,6 +2,4 @@
 //! and queries of clients, each with a length of two bytes before it.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| weft_manager::pm::fuzz_pa(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::performance::run(input));

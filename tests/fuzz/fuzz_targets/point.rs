@@ -1,15 +1,4 @@
 //! Any text as a point of a report.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use weft_report::Point;
-
-fuzz_target!(|input: &[u8]| {
-    let Ok(text) = std::str::from_utf8(input) else {
-        return;
-    };
-    let no_files = &|_: &str| Err("no files here".to_owned());
-    if let Err(error) = Point::parse(text, no_files) {
-        assert!(!error.to_string().is_empty());
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::point::run(input));

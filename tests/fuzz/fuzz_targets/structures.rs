@@ -2,24 +2,4 @@
 //! bytes are an error.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use weft_wire::registry::ALL;
-
-fuzz_target!(|input: &[u8]| {
-    let Some((choice, bytes)) = input.split_first_chunk::<2>() else {
-        return;
-    };
-    let entry = &ALL[usize::from(u16::from_be_bytes(*choice)) % ALL.len()];
-    let Ok(once) = (entry.recode)(bytes) else {
-        assert!(bytes.len() < entry.len);
-        return;
-    };
-    assert_eq!(once.len(), entry.len);
-    assert_eq!((entry.recode)(&once).as_ref(), Ok(&once));
-    assert!(
-        once.iter()
-            .zip(bytes)
-            .all(|(ours, theirs)| ours & !theirs == 0)
-    );
-    assert!((entry.print)(bytes).is_ok_and(|text| text.starts_with(entry.name)));
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| weft_fuzz_targets::structures::run(input));

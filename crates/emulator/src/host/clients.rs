@@ -15,8 +15,9 @@ use weft_wire::packet::Packet;
 
 use super::{AttachError, ClientId, Patience};
 
-/// Most programs.
-pub(super) const CLIENTS_MAX: usize = 1024;
+/// Most programs: one on each host of a fabric of 27,648, and the managers' and operators' own; one
+/// more is refused. Of sockets the system's limit of open files usually allows fewer.
+pub(super) const CLIENTS_MAX: usize = 32_768;
 /// Requests of a host's programs that are remembered; the oldest is forgotten first.
 const REQUESTS_MAX: usize = 65_536;
 /// Most registrations of a program; more are refused.

@@ -29,6 +29,13 @@ pub struct Limits {
     pub transfers_per_requester: usize,
     /// Bytes of all of them; beyond, an answer becomes status BUSY.
     pub transfer_bytes: usize,
+    /// Segments under way that wait for their ACKs, of all answers together; what is beyond waits
+    /// its turn. So many receivers at once do not make each other's round trips so long that segments
+    /// are taken for lost.
+    pub segments: usize,
+    /// The same of answers whose receivers were silent when an ACK was due: those that are gone shall
+    /// not keep the others waiting.
+    pub segments_retried: usize,
     /// How long an answer may be under way before it is aborted.
     pub transfer_patience: Duration,
     /// Timeouts in a row after which an answer is aborted.
@@ -51,10 +58,12 @@ impl Default for Limits {
             transfers: 8_192,
             transfers_per_requester: 64,
             transfer_bytes: 1 << 30,
+            segments: 2_048,
+            segments_retried: 512,
             transfer_patience: Duration::from_secs(60),
             retries: 7,
             ack_first: Duration::from_millis(250),
-            ack_floor: Duration::from_millis(20),
+            ack_floor: Duration::from_millis(50),
             ack_ceiling: Duration::from_secs(2),
         }
     }
@@ -65,7 +74,7 @@ impl Default for Limits {
 pub struct Counters {
     /// Datagrams that came.
     pub received: u64,
-    /// Datagrams that made no sense here and were dropped.
+    /// Datagrams that made no sense here, or that their senders may not send, and were dropped.
     pub dropped: u64,
     /// Requests handed out.
     pub requests: u64,
@@ -330,6 +339,7 @@ impl Server {
 
     /// Leaves a request without an answer.
     pub fn forget(&mut self, request: &Request) {
+        self.counters.dropped += 1;
         self.unanswered.remove(&key_of(request));
     }
 

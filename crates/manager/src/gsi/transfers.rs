@@ -21,6 +21,8 @@ struct Transfer {
     bytes: usize,
     /// It is in the list of those that may send.
     queued: bool,
+    /// In which of the two lanes its segments count, and how many do.
+    counted: (Lane, usize),
     /// It ends at this time whatever happens.
     until: Tick,
     /// The receiver's ACK is due.
@@ -34,12 +36,32 @@ struct Transfer {
     resent_after: Option<u32>,
 }
 
+/// Where a transfer waits for its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    /// Its receiver has answered so far.
+    Prompt,
+    /// Its receiver was silent when an ACK was due.
+    Retried,
+}
+
+/// Transfers that may send, and what is under way of their lane.
+#[derive(Debug, Default)]
+struct Ready {
+    keys: VecDeque<Key>,
+    segments: usize,
+    segments_max: usize,
+}
+
 /// The answers under way: bounded in number, bytes and time.
 #[derive(Debug)]
 pub(super) struct Transfers {
     all: BTreeMap<Key, Transfer>,
     per_requester: BTreeMap<Lid, usize>,
-    ready: VecDeque<Key>,
+    /// By [`Lane`].
+    ready: [Ready; 2],
+    /// The time of the last input.
+    now: Tick,
     timers: BTreeSet<(Tick, Key)>,
     /// Of all transfers together: what a new one starts with.
     round_trip: RoundTrip,
@@ -63,7 +85,12 @@ impl Transfers {
         Self {
             all: BTreeMap::new(),
             per_requester: BTreeMap::new(),
-            ready: VecDeque::new(),
+            ready: [limits.segments, limits.segments_retried].map(|most| Ready {
+                // With less none would ever be sent.
+                segments_max: most.max(1),
+                ..Ready::default()
+            }),
+            now: Tick(0),
             timers: BTreeSet::new(),
             round_trip: RoundTrip::default(),
             bytes: 0,
@@ -100,6 +127,7 @@ impl Transfers {
         envelope: Envelope,
         data: std::sync::Arc<Vec<u8>>,
     ) {
+        self.now = now;
         let bytes = data.len();
         let transfer = Transfer {
             to,
@@ -108,6 +136,7 @@ impl Transfers {
             sender: Sender::new(envelope, data, form.data_max(), self.limits.retries),
             bytes,
             queued: false,
+            counted: (Lane::Prompt, 0),
             until: now + self.limits.transfer_patience,
             due: now,
             backoff: 0,
@@ -122,22 +151,68 @@ impl Transfers {
         self.queue(key);
     }
 
-    /// The next segment that may be sent.
+    /// The next segment that may be sent: all that its receiver's window lets out of one answer, then
+    /// of the next, as answers that are whole sooner are worth more than many in pieces.
     pub(super) fn poll(&mut self) -> Option<Packet> {
-        while let Some(key) = self.ready.pop_front() {
-            let Some(transfer) = self.all.get_mut(&key) else {
-                continue;
-            };
-            let mut mad = Vec::new();
-            if !transfer.sender.poll(&mut mad) {
-                transfer.queued = false;
-                continue;
+        [Lane::Prompt, Lane::Retried]
+            .into_iter()
+            .find_map(|lane| self.poll_lane(lane))
+    }
+
+    fn poll_lane(&mut self, lane: Lane) -> Option<Packet> {
+        let mut mad = Vec::new();
+        loop {
+            let ready = self.ready.get(lane as usize)?;
+            let key = *ready.keys.front()?;
+            if ready.segments >= ready.segments_max {
+                return None;
             }
-            transfer.form.pad(&mut mad);
-            self.ready.push_back(key);
-            return Some(transfer.to.packet(mad));
+            if let Some(transfer) = self.all.get_mut(&key) {
+                if transfer.sender.poll(&mut mad) {
+                    transfer.form.pad(&mut mad);
+                    let packet = transfer.to.packet(mad);
+                    self.sent(key);
+                    return Some(packet);
+                }
+                transfer.queued = false;
+            }
+            self.ready[lane as usize].keys.pop_front();
         }
-        None
+    }
+
+    /// A segment has been sent. The time for its ACK, and the round trip, begin now: it may have
+    /// waited its turn for long.
+    fn sent(&mut self, key: Key) {
+        let Some(transfer) = self.all.get_mut(&key) else {
+            return;
+        };
+        let last = transfer.sender.acknowledged() + transfer.sender.in_flight();
+        let ends = last == transfer.sender.window_end() || transfer.sender.in_flight() == 1;
+        if let Some((segment, since)) = &mut transfer.probe
+            && *segment == last
+        {
+            *since = self.now;
+        }
+        self.count(&key);
+        if ends {
+            self.arm(self.now, key);
+        }
+    }
+
+    /// Counts anew what a transfer has under way.
+    fn count(&mut self, key: &Key) {
+        let Some(transfer) = self.all.get_mut(key) else {
+            return;
+        };
+        let lane = match transfer.backoff {
+            0 => Lane::Prompt,
+            _ => Lane::Retried,
+        };
+        let (before, counted) = transfer.counted;
+        self.ready[before as usize].segments -= counted;
+        let segments = transfer.sender.in_flight() as usize;
+        transfer.counted = (lane, segments);
+        self.ready[lane as usize].segments += segments;
     }
 
     /// Takes in an ACK, STOP or ABORT.
@@ -147,6 +222,7 @@ impl Transfers {
         key: Key,
         rmpp: &RmppHeader,
     ) -> (Ended, Option<Packet>) {
+        self.now = now;
         let Some(transfer) = self.all.get_mut(&key) else {
             return (Ended::No, None);
         };
@@ -185,6 +261,7 @@ impl Transfers {
             transfer.resent_after = None;
             transfer.probe = Some((transfer.sender.window_end(), now));
         }
+        self.count(&key);
         self.arm(now, key);
         self.queue(key);
     }
@@ -203,6 +280,7 @@ impl Transfers {
         transfer.resent_after = Some(acknowledged);
         transfer.probe = None;
         transfer.sender.rewind();
+        self.count(&key);
         self.arm(now, key);
         self.queue(key);
     }
@@ -224,11 +302,11 @@ impl Transfers {
         self.round_trip.sample(measured);
     }
 
-    /// How long to wait for an ACK: what was measured of this transfer, or of all, twice as long
-    /// after each timeout in a row, within bounds.
+    /// How long to wait for an ACK: what was measured of this transfer or of all, whichever is more,
+    /// as they share the way; twice as long after each timeout in a row, within bounds.
     fn wait(&self, transfer: &Transfer) -> Duration {
-        let measured = transfer.round_trip.timeout_ns();
-        let measured = measured.or(self.round_trip.timeout_ns());
+        let own = transfer.round_trip.timeout_ns();
+        let measured = own.max(self.round_trip.timeout_ns());
         let base = measured.map_or(self.limits.ack_first, Duration::from_nanos);
         let base = base.clamp(self.limits.ack_floor, self.limits.ack_ceiling);
         (base * (1 << transfer.backoff.min(8))).min(self.limits.ack_ceiling)
@@ -251,7 +329,8 @@ impl Transfers {
             && !transfer.queued
         {
             transfer.queued = true;
-            self.ready.push_back(key);
+            let (lane, _) = transfer.counted;
+            self.ready[lane as usize].keys.push_back(key);
         }
     }
 
@@ -267,8 +346,12 @@ impl Transfers {
                 self.per_requester.remove(&transfer.to.lid);
             }
         }
+        let (lane, counted) = transfer.counted;
+        self.ready[lane as usize].segments -= counted;
         if transfer.queued {
-            self.ready.retain(|queued| queued != key);
+            for ready in &mut self.ready {
+                ready.keys.retain(|queued| queued != key);
+            }
         }
     }
 
@@ -278,6 +361,7 @@ impl Transfers {
 
     /// Sends again what was not acknowledged in time, or gives up: an ABORT each.
     pub(super) fn expire(&mut self, now: Tick, resent: &mut u64) -> Vec<Packet> {
+        self.now = now;
         let mut aborts = Vec::new();
         while let Some((due, key)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
             self.timers.remove(&(due, key));
@@ -290,7 +374,13 @@ impl Transfers {
 
     fn timeout(&mut self, now: Tick, key: Key, resent: &mut u64) -> Option<Packet> {
         let transfer = self.all.get_mut(&key)?;
-        let ended = match transfer.until <= now {
+        let over = transfer.until <= now;
+        if !over && transfer.sender.in_flight() == 0 {
+            // Nothing of it is under way: it waits its turn.
+            self.arm(now, key);
+            return None;
+        }
+        let ended = match over {
             true => Err(Abort {
                 status: status::TOTAL_TIME_TOO_LONG,
                 reason: "the transfer took too long",
@@ -306,6 +396,7 @@ impl Transfers {
         transfer.backoff += 1;
         transfer.probe = None;
         transfer.resent_after = None;
+        self.count(&key);
         self.arm(now, key);
         self.queue(key);
         None

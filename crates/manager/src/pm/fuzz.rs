@@ -49,7 +49,7 @@ fn packet(mad: &[u8]) -> Packet {
 }
 
 /// Three hosts, LIDs 1 to 3, at a switch, all ports active; the manager runs on the first host.
-fn snapshot() -> Snapshot {
+pub(crate) fn snapshot() -> Snapshot {
     let generated = "one-switch:3".parse::<FabricSpec>().ok();
     let topology = generated.and_then(|spec| spec.generate().ok());
     let mut topology = topology.unwrap_or_default();

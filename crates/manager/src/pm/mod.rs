@@ -17,7 +17,7 @@ mod ask;
 mod categories;
 mod counters;
 mod finish;
-mod fuzz;
+pub(crate) mod fuzz;
 mod history;
 mod image;
 mod io;

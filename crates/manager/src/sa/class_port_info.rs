@@ -10,7 +10,7 @@ use crate::gsi::Form;
 
 /// Capabilities of the InfiniBand form: multicast and subscriptions, paths with quality of service.
 const IB_CAPABILITIES: u16 = capability::MULTICAST | capability::PORT_INFO_CAP_MASK_MATCH;
-const CAPABILITIES: u16 = IB_CAPABILITIES | capability::PA_SERVICES;
+const CAPABILITIES: u16 = IB_CAPABILITIES | capability::CAP_MASK2 | capability::PA_SERVICES;
 const CAPABILITIES_2: u32 = capability::QOS
     | capability::MFT_TOP
     | capability::FULL_PORT_INFO

@@ -7,7 +7,9 @@ use weft_wire::sa::attribute;
 
 use super::Sa;
 use super::query::{Found, Query, Refusal};
-use super::records::{fabric, forwarding, groups, nodes, port_tables, trace, vf_info};
+use super::records::{
+    cables, fabric, forwarding, groups, ib_nodes, nodes, port_tables, trace, vf_info,
+};
 use super::view::View;
 use crate::gsi::Form;
 
@@ -52,6 +54,14 @@ const fn view(
     }
 }
 
+/// Records in InfiniBand's form, which everybody may ask for.
+const fn ib_view(id: u16, handler: fn(&View, &Query<'_>) -> Result<Found, Refusal>) -> Attribute {
+    Attribute {
+        forms: IB,
+        ..view(id, true, handler)
+    }
+}
+
 const fn read(
     id: u16,
     open: bool,
@@ -71,6 +81,8 @@ const fn read(
 pub(crate) const ATTRIBUTES: &[Attribute] = &[
     view(attribute::NODE_RECORD, true, nodes::node_records),
     view(attribute::PORT_INFO_RECORD, false, nodes::port_info_records),
+    ib_view(attribute::NODE_RECORD, ib_nodes::node_records),
+    ib_view(attribute::PORT_INFO_RECORD, ib_nodes::port_info_records),
     view(
         attribute::SWITCH_INFO_RECORD,
         false,
@@ -151,7 +163,7 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         false,
         fabric::quarantined,
     ),
-    view(attribute::CABLE_INFO_RECORD, false, fabric::cables),
+    read(attribute::CABLE_INFO_RECORD, false, READ, cables::cables),
     view(
         attribute::CONGESTION_INFO_RECORD,
         false,
@@ -250,6 +262,18 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
     },
 ];
 
+/// Whether the requester may ask this at all: there is no key but that of the managers among
+/// themselves, and what is not open is for full members of the management partition. As the
+/// reference manager does, nothing is said to others: they learn not even what there is.
+pub(crate) fn is_allowed(query: &Query<'_>) -> bool {
+    let open = |entry: &Attribute| {
+        entry.open
+            && entry.id == query.request.mad.attribute_id
+            && entry.forms.contains(&query.form())
+    };
+    query.header.sm_key == 0 && (is_full(query.request.from.pkey) || ATTRIBUTES.iter().any(open))
+}
+
 /// What serves the request, or why nothing does.
 pub(crate) fn handler(query: &Query<'_>) -> Result<Handler, Refusal> {
     let id = query.request.mad.attribute_id;
@@ -260,9 +284,6 @@ pub(crate) fn handler(query: &Query<'_>) -> Result<Handler, Refusal> {
     }
     let entry = entries.find(|attribute| attribute.forms.contains(&query.form()));
     let entry = entry.ok_or(Refusal::VERSION)?;
-    if query.header.sm_key != 0 || !(entry.open || is_full(query.request.from.pkey)) {
-        return Err(Refusal::INVALID);
-    }
     match entry.methods.contains(&query.method()) {
         true => Ok(entry.handler),
         false => Err(Refusal::METHOD),

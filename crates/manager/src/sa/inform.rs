@@ -52,12 +52,20 @@ struct Report {
 pub(crate) struct Subscriptions {
     all: Vec<Subscription>,
     reports: BTreeMap<u64, Report>,
+    /// No report is due before; kept, as every datagram asks.
+    due: Option<Tick>,
     transaction: u64,
 }
 
 impl Subscriptions {
+    /// When a report is to be sent again, or earlier: it may have been answered since.
     pub(crate) fn deadline(&self) -> Option<Tick> {
-        self.reports.values().map(|report| report.due).min()
+        self.due
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
     }
 
     /// A subscriber has its report.
@@ -79,6 +87,7 @@ impl Subscriptions {
             report.due = now + TIMEOUT;
             outputs.extend([SaOutput::Send(report.to.packet(report.mad.clone()))]);
         }
+        self.due = self.reports.values().map(|report| report.due).min();
     }
 
     /// Reports a notice to all who want it.
@@ -105,6 +114,7 @@ impl Subscriptions {
                 left: ATTEMPTS - 1,
                 due: now + TIMEOUT,
             };
+            self.due = self.due.into_iter().chain([report.due]).min();
             self.reports.insert(self.transaction, report);
         }
     }
@@ -233,7 +243,7 @@ pub(crate) fn inform_info(sa: &mut Sa, _: Tick, query: &Query<'_>) -> Result<Fou
         (0, None) => return Err(Refusal::INVALID),
         (0, Some(at)) => drop(sa.subscriptions.all.remove(at)),
         (_, Some(at)) => sa.subscriptions.all[at] = one,
-        (_, None) if sa.subscriptions.all.len() >= sa.settings.subscriptions_max => {
+        (_, None) if sa.subscriptions.len() >= sa.settings.subscriptions_max => {
             return Err(Refusal::NO_RESOURCES);
         }
         (_, None) => sa.subscriptions.all.push(one),

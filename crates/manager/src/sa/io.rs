@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weft_fabric::Snapshot;
 use weft_wire::packet::Packet;
 
+use crate::cables::CableMemories;
 use crate::multicast::MulticastLid;
 
 /// What subnet administration is told.
@@ -16,6 +17,8 @@ pub enum SaInput {
     Received(Packet),
     /// The fabric as it is from now on.
     Published(Arc<Snapshot>),
+    /// What cables say of themselves.
+    Cables(Arc<CableMemories>),
     /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it. What cannot be
     /// read is dropped.
     Notice(Vec<u8>),

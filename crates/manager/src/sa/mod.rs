@@ -14,6 +14,7 @@
 
 mod class_port_info;
 mod dispatch;
+mod fuzz;
 mod inform;
 mod io;
 mod multicast;
@@ -34,10 +35,12 @@ use weft_wire::header::class;
 use weft_wire::id::Gid;
 use weft_wire::sm::Notice;
 
+pub use fuzz::fuzz_sa;
 pub use io::{SaInput, SaOutput};
 pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
 
+use crate::cables::CableMemories;
 use crate::gsi::{Counters, Request, Server};
 use dispatch::Handler;
 use query::{Found, Query, Refusal};
@@ -52,6 +55,7 @@ pub struct Sa {
     pub(crate) settings: SaSettings,
     server: Server,
     view: View,
+    cables: Arc<CableMemories>,
     services: services::Services,
     groups: multicast::Groups,
     subscriptions: inform::Subscriptions,
@@ -67,6 +71,7 @@ impl Sa {
             server: Server::new(class::SUBN_ADM, settings.limits),
             settings,
             view: View::default(),
+            cables: Arc::default(),
             services: services::Services::default(),
             groups: multicast::Groups::default(),
             subscriptions: inform::Subscriptions::default(),
@@ -74,6 +79,8 @@ impl Sa {
             outputs: VecDeque::new(),
         };
         sa.create_configured_groups();
+        let groups = sa.groups.for_manager();
+        sa.outputs.push_back(SaOutput::Multicast(groups));
         sa
     }
 
@@ -88,6 +95,7 @@ impl Sa {
                 }
             }
             SaInput::Published(snapshot) => self.published(now, snapshot),
+            SaInput::Cables(memories) => self.cables = memories,
             SaInput::Notice(bytes) => {
                 if let Ok(notice) = Notice::decode(&bytes) {
                     self.subscriptions.report(now, &notice, &mut self.outputs);
@@ -116,6 +124,7 @@ impl Sa {
     pub fn reconfigure(&mut self, settings: SaSettings) {
         self.settings = settings;
         self.create_configured_groups();
+        self.groups.touch(self.now);
         self.published(self.now, Arc::clone(&self.view.snapshot));
     }
 
@@ -166,6 +175,10 @@ impl Sa {
             return;
         }
         let query = Query::new(request);
+        if !dispatch::is_allowed(&query) {
+            self.server.forget(request);
+            return;
+        }
         let outcome = self.outcome(now, &query);
         let answer = query.answer(outcome);
         self.server.answer(now, request, answer);

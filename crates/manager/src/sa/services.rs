@@ -37,6 +37,8 @@ struct Service {
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     all: BTreeMap<Key, Service>,
+    /// Nothing runs out before; kept, as every datagram asks.
+    due: Option<Tick>,
 }
 
 /// A service of the manager itself, at its own port for ever.
@@ -64,15 +66,26 @@ impl OwnService {
 impl Services {
     /// Forgets what has run out.
     pub(crate) fn expire(&mut self, now: Tick) {
-        if self.deadline().is_some_and(|first| first <= now) {
+        if self.due.is_some_and(|first| first <= now) {
             self.all
                 .retain(|_, service| service.until.is_none_or(|until| until > now));
+            self.due = self.all.values().filter_map(|service| service.until).min();
         }
     }
 
-    /// When the next one runs out.
+    /// When the next one runs out, or earlier: one that was taken back may have been the next.
     pub(crate) fn deadline(&self) -> Option<Tick> {
-        self.all.values().filter_map(|service| service.until).min()
+        self.due
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    fn hold(&mut self, key: Key, service: Service) {
+        self.due = self.due.into_iter().chain(service.until).min();
+        self.all.insert(key, service);
     }
 }
 
@@ -108,7 +121,7 @@ impl Sa {
                 record,
                 until: None,
             };
-            self.services.all.insert(key_of(&record), held);
+            self.services.hold(key_of(&record), held);
         }
     }
 }
@@ -237,7 +250,7 @@ fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal>
     }
     record.service_lid = end.lid;
     let key = key_of(&record);
-    let room = sa.services.all.len() < sa.settings.services_max;
+    let room = sa.services.len() < sa.settings.services_max;
     match sa.services.all.get(&key) {
         Some(held) if held.record.service_key != record.service_key => {
             return Err(Refusal::INVALID);
@@ -250,7 +263,7 @@ fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal>
         0 => return Err(Refusal::INVALID),
         seconds => Some(now + Duration::from_secs(seconds.into())),
     };
-    sa.services.all.insert(key, Service { record, until });
+    sa.services.hold(key, Service { record, until });
     Ok(tell(query, &record))
 }
 

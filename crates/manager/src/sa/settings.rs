@@ -15,6 +15,7 @@ pub use weft_config::PathSelection;
 
 use super::services::OwnService;
 use crate::gsi::Limits;
+use crate::lanes::LaneLevels;
 use crate::sm::settings::{Members, Selector};
 
 /// How to answer. [`SaSettings::default`] is what the stock opafm.xml says.
@@ -109,7 +110,7 @@ pub struct VirtualFabric {
     pub flow_control_disable: bool,
     /// Rank of preemption.
     pub preemption_rank: u8,
-    /// How long a packet may stay at the head of a queue: 8 ns · 2^value.
+    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value.
     pub hoq_life: u8,
     /// Groups that are there from the start.
     pub multicast_groups: Vec<ResolvedMulticastGroup>,
@@ -202,6 +203,14 @@ impl SaSettings {
 }
 
 impl SaSettings {
+    /// What stands for each service level in each lane.
+    pub(crate) fn lane_levels(&self) -> LaneLevels {
+        LaneLevels::new(
+            self.active()
+                .flat_map(|fabric| [fabric.sl, fabric.multicast_sl]),
+        )
+    }
+
     /// Whether a service belongs to a virtual fabric: it names it, or takes what no other one names.
     pub(crate) fn has_service(&self, fabric: &VirtualFabric, id: u64) -> bool {
         let id = ServiceId(id);

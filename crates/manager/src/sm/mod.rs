@@ -33,6 +33,7 @@ mod needs;
 mod node;
 mod notices;
 mod plan;
+mod plan_routing;
 mod plan_tables;
 mod program;
 mod publish;

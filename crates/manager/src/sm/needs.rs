@@ -57,6 +57,7 @@ impl Manager {
             settings: &self.settings,
             qos: self.plan.qos.as_ref()?,
             sm_lid: self.plan.sm_lid(),
+            sm_sl: self.plan.sm_sl(&self.settings),
             place,
             lid,
             lmc,

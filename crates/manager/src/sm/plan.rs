@@ -1,22 +1,24 @@
 //! What the fabric should be: LIDs, routes, and the tables of every port.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{
-    Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyBuilder,
+    Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, SwitchIndex, Topology,
+    TopologyBuilder,
 };
-use weft_routing::{FatTreeSettings, Routed, Tables, Transition, certify_transition, route};
+use weft_routing::{Routed, Tables, Transition, certify_transition, route};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::lids::{EndPort, store};
 use super::multicast::MulticastPlan;
 use super::node::{Lft, NodeState, TABLE_KINDS};
+use super::settings::Settings;
 use super::settings::members::{Candidate, Members};
 use super::tables::TableId;
 use super::wanted::qos::Qos;
 use crate::io::Output;
+use crate::lanes::LaneLevels;
 
 /// What the fabric should be.
 #[derive(Debug, Default)]
@@ -45,6 +47,13 @@ impl Plan {
     /// LID of the manager's own port.
     pub(super) fn sm_lid(&self) -> Lid {
         self.lids.first().map_or(Lid(0), |(lid, _)| *lid)
+    }
+
+    /// Service level of what goes to the manager's own port.
+    pub(super) fn sm_sl(&self, settings: &Settings) -> Sl {
+        let lane = self.routed.as_ref();
+        let lane = lane.map_or(0, |routed| routed.lanes().of(self.sm_lid()));
+        LaneLevels::of(&settings.levels).in_lane(Sl(0), lane)
     }
 
     /// The table of a switch in a step.
@@ -162,32 +171,8 @@ impl Manager {
         alike
     }
 
-    fn routing_settings(&self, topology: &Topology) -> weft_routing::Settings {
-        let routing = &self.settings.routing;
-        let tree = &routing.fat_tree;
-        weft_routing::Settings {
-            engine: routing.engine,
-            spine_first: routing.spine_first,
-            fat_tree: FatTreeSettings {
-                tier_count: tree.tier_count,
-                fis_on_same_tier: tree.fis_on_same_tier,
-                core_switches: self
-                    .members(topology, &tree.core_switches)
-                    .map(|(node, _)| node)
-                    .collect(),
-                route_last: self
-                    .members(topology, &tree.route_last)
-                    .map(|(node, port)| PortRef { node, port })
-                    .collect::<BTreeSet<_>>(),
-                pass_through: tree.pass_through,
-                converge: tree.converge,
-            },
-            adaptive: routing.adaptive,
-        }
-    }
-
     /// The end ports that a set names.
-    fn members<'a>(
+    pub(super) fn members<'a>(
         &'a self,
         topology: &'a Topology,
         members: &'a Members,
@@ -211,7 +196,8 @@ impl Manager {
         let new = Arc::clone(routed.linear());
         let groups = Arc::clone(routed.groups());
         if self.holds_tables() && self.differs(&new) {
-            let old = self.confirmed_tables();
+            let lanes = Arc::clone(self.snapshot.linear.lanes());
+            let old = self.confirmed_tables().with_lanes(lanes);
             let held = Tables {
                 linear: &old,
                 groups: &self.confirmed_groups(),

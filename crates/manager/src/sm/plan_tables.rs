@@ -17,7 +17,9 @@ use super::wanted::{buffers, pkeys};
 impl Manager {
     /// Works out the tables of every port.
     pub(super) fn plan_tables(&mut self) {
-        let qos = Qos::new(&self.settings);
+        let routed = self.plan.routed.as_ref();
+        let lanes = routed.map_or(1, |routed| routed.lanes().count());
+        let qos = Qos::new(&self.settings, lanes);
         let mut maker = TableMaker::new(self, &qos);
         let topology = Arc::clone(&self.plan.topology);
         let mut all = Vec::with_capacity(topology.len());

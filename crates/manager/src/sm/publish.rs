@@ -30,7 +30,11 @@ impl Manager {
     /// Publishes the fabric as it is now, unless it is as it was.
     pub(super) fn publish(&mut self) {
         let topology = self.confirmed_topology();
-        let linear = self.confirmed_tables();
+        let lanes = self.plan.routed.as_ref();
+        let lanes = lanes.map(|routed| Arc::clone(routed.lanes()));
+        let linear = self
+            .confirmed_tables()
+            .with_lanes(lanes.unwrap_or_default());
         let groups = self.confirmed_groups();
         let port_tables = self.confirmed_port_tables();
         let multicast = self.confirmed_multicast();
@@ -211,6 +215,7 @@ fn same_topology(a: &Topology, b: &Topology) -> bool {
 fn same_tables(a: &LinearTables, b: &LinearTables) -> bool {
     let rows = (0..a.len() as u32).map(weft_fabric::SwitchIndex);
     a.len() == b.len()
+        && a.lanes() == b.lanes()
         && rows.into_iter().all(
             |switch| match (a.row_shared(switch), b.row_shared(switch)) {
                 (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,

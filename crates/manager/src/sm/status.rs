@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
+use weft_routing::Note;
 use weft_wire::enums::SmState;
 use weft_wire::sm::AttributeId;
 
@@ -56,6 +57,10 @@ pub struct Status {
     pub round_trip_ns: Option<u64>,
     /// Requests by attribute, in order of its number.
     pub by_attribute: Vec<AttributeCount>,
+    /// Routing engines that were given up before the one whose routes are planned.
+    pub engines_given_up: u32,
+    /// Lanes that destinations are spread over; 0 without routes.
+    pub lanes: u8,
 }
 
 /// Counters since the start.
@@ -104,6 +109,9 @@ impl Manager {
                     gets: *gets,
                     sets: *sets,
                 });
+        let routed = self.plan.routed.as_ref();
+        let fallback = |note: &&Note| matches!(note, Note::Fallback { .. });
+        let given_up = routed.map(|routed| routed.notes().iter().filter(fallback).count());
         Status {
             role: self.standing.role(),
             master: self.master_guid(),
@@ -121,6 +129,8 @@ impl Manager {
             faults: totals.faults,
             round_trip_ns: self.transactions.overall().smoothed_ns(),
             by_attribute: by_attribute.collect(),
+            engines_given_up: given_up.unwrap_or(0) as u32,
+            lanes: routed.map_or(0, |routed| routed.lanes().count()),
         }
     }
 }

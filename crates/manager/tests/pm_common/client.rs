@@ -98,8 +98,10 @@ pub(crate) fn ask(pm: &mut Pm, now: Tick, method: u8, attribute: u16, data: &[u8
         let rmpp = RmppHeader::decode(&answer.mad[RMPP_AT..]).unwrap();
         let stride = stride(&answer.mad);
         if rmpp.rmpp_type == kind::NONE {
+            // The vendor's clients refuse one record that has a distance to the next.
+            assert_eq!(stride, 0);
             let data = answer.mad[DATA_AT..].to_vec();
-            return finish(header.status, data, stride, segments);
+            return finish(header.status, data.clone(), data.len(), segments);
         }
         let step = receiver.push(&answer.mad).unwrap();
         let (segment, window) = match step {

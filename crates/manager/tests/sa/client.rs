@@ -183,6 +183,23 @@ impl Served {
         }
     }
 
+    /// Asks, and says whether nothing comes back.
+    pub(crate) fn is_silent(&mut self, ask: &Ask) -> bool {
+        self.transaction += 1;
+        let mut ask = ask.clone();
+        if ask.lid == Lid(0) {
+            ask.lid = self.snapshot.sms[0].lid;
+        }
+        let packet = ask.packet(self.transaction);
+        self.sa.handle(self.now, SaInput::Received(packet));
+        let sent: Vec<SaOutput> = std::iter::from_fn(|| self.sa.poll()).collect();
+        let answers = |output: &SaOutput| match output {
+            SaOutput::Send(packet) => is_answer(packet, self.transaction),
+            SaOutput::Multicast(_) => false,
+        };
+        !sent.iter().any(answers)
+    }
+
     fn acknowledge(&mut self, ask: &Ask, mad: &[u8], segment: u32, window: u32) {
         let envelope = Envelope {
             mad: MadHeader::decode(mad).unwrap(),

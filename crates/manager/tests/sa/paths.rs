@@ -1,6 +1,8 @@
 //! Paths.
 
-use weft_fabric::{Guid, Lid};
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Lid, PortNum, PortRef, PortTable};
 use weft_manager::SaSettings;
 use weft_manager::sa::PathSelection;
 use weft_wire::enums::Mtu;
@@ -396,4 +398,50 @@ fn what_makes_no_sense_is_refused() {
         ..Ask::new(method::GET, attribute::PATH_RECORD).with(SGID | DGID, &record)
     };
     assert_eq!(served.ask(&stranger).status, status::REQ_INVALID);
+}
+
+/// On a torus destinations are spread over lanes: the level of a path leads to the virtual lane of
+/// its destination at every port, and so does the level of what goes to the manager.
+#[test]
+fn the_level_of_a_path_leads_to_the_lane_of_its_destination() {
+    let mut served = Served::new("torus:5x5", 0, SaSettings::default());
+    let ends = ends(&served);
+    let snapshot = Arc::clone(&served.snapshot);
+    let lanes = snapshot.linear.lanes();
+    assert!(lanes.count() > 1, "{}", lanes.count());
+    let entry = |at: PortRef, kind: PortTable, index: u8| {
+        let table = snapshot.port_tables.table(at, kind).unwrap();
+        table[usize::from(index)] & 0x1F
+    };
+    let (source, host) = snapshot.topology.hfis().next().unwrap();
+    let source = PortRef {
+        node: source,
+        port: PortNum(1),
+    };
+    let all: Vec<PortRef> = snapshot
+        .topology
+        .links()
+        .flat_map(|(a, b)| [a, b])
+        .collect();
+    let mut used = std::collections::BTreeSet::new();
+    for to in 1..ends.guids.len() {
+        let reply = ask(
+            &mut served,
+            method::GET,
+            SGID | DGID,
+            &between(&ends, 0, to),
+        );
+        let path: PathRecord = reply.records()[0];
+        let sc = entry(source, PortTable::SlToSc, path.sl.0);
+        for at in &all {
+            let vl = entry(*at, PortTable::ScToVlt, sc);
+            assert_eq!(vl, lanes.of(ends.lids[to]), "{at:?}");
+        }
+        used.insert(path.sl);
+    }
+    assert_eq!(used.len(), usize::from(lanes.count()));
+    let info = host.port(PortNum(1)).unwrap().info;
+    let sc = entry(source, PortTable::SlToSc, info.master_sm_sl.0);
+    let vl = entry(source, PortTable::ScToVlt, sc);
+    assert_eq!(vl, lanes.of(info.master_sm_lid));
 }

@@ -1,11 +1,14 @@
 //! Records read from the fabric.
 
 use weft_fabric::Lid;
+use weft_fabric::enums::{NodeType, PortState};
 use weft_manager::SaSettings;
+use weft_wire::enums::Mtu;
 use weft_wire::header::{method, status as mad_status};
 use weft_wire::id::PKey;
 use weft_wire::sa::{
-    LinkRecord, NodeRecord, PortInfoRecord, SmInfoRecord, SwitchInfoRecord, attribute, status,
+    IbNodeRecord, IbPortInfoRecord, LinkRecord, NodeRecord, PortInfoRecord, SmInfoRecord,
+    SwitchInfoRecord, attribute, status,
 };
 
 use crate::client::{Ask, Served};
@@ -148,32 +151,49 @@ fn the_master_is_told_without_its_key() {
 }
 
 #[test]
-fn who_may_not_ask_is_refused() {
+fn who_may_not_ask_gets_no_answer() {
     let mut served = served();
-    let refused = status::REQ_INVALID;
-    for (attribute, pkey, sm_key, expected) in [
-        (attribute::PORT_INFO_RECORD, PKey::MGMT_LIMITED, 0, refused),
+    for (attribute, pkey, sm_key, ib, silent) in [
         (
-            attribute::NODE_RECORD,
+            attribute::PORT_INFO_RECORD,
             PKey::MGMT_LIMITED,
             0,
-            mad_status::OK,
+            false,
+            true,
         ),
-        (attribute::NODE_RECORD, PKey::MGMT_FULL, 7, refused),
         (
-            0x7777,
-            PKey::MGMT_FULL,
+            attribute::PORT_INFO_RECORD,
+            PKey::MGMT_LIMITED,
             0,
-            mad_status::UNSUPPORTED_METHOD_ATTRIB,
+            true,
+            false,
         ),
+        (attribute::LINK_RECORD, PKey::MGMT_LIMITED, 0, true, true),
+        (attribute::NODE_RECORD, PKey::MGMT_LIMITED, 0, false, false),
+        (attribute::NODE_RECORD, PKey::MGMT_LIMITED, 0, true, false),
+        (attribute::NODE_RECORD, PKey::MGMT_FULL, 7, false, true),
+        (0x7777, PKey::MGMT_LIMITED, 0, false, true),
+        (0x7777, PKey::MGMT_FULL, 0, false, false),
     ] {
         let ask = Ask {
             pkey,
             sm_key,
+            ib,
             ..Ask::new(method::GET_TABLE, attribute)
         };
-        assert_eq!(served.ask(&ask).status, expected, "{attribute:#x} {pkey}");
+        assert_eq!(served.is_silent(&ask), silent, "{attribute:#x} {pkey} {ib}");
     }
+    assert_eq!(served.sa.counters().dropped, 4);
+}
+
+#[test]
+fn what_is_not_served_is_refused() {
+    let mut served = served();
+    let unknown = Ask::new(method::GET_TABLE, 0x7777);
+    assert_eq!(
+        served.ask(&unknown).status,
+        mad_status::UNSUPPORTED_METHOD_ATTRIB
+    );
     let set = Ask::new(method::SET, attribute::NODE_RECORD);
     assert_eq!(
         served.ask(&set).status,
@@ -244,7 +264,7 @@ fn a_trace_goes_from_end_to_end() {
     let steps: Vec<TraceRecord> = served.ask(&ask).records();
     assert_eq!(steps.len(), 5, "two hosts and three switches");
     let first = topology.hfis().next().unwrap().1.guid();
-    assert_eq!(steps[0].node_id.0 ^ 0x5555_5555, first.0);
+    assert_eq!(steps[0].node_id.0.swap_bytes() ^ 0x5555_5555, first.0);
 }
 
 #[test]
@@ -273,4 +293,60 @@ fn paths_between_many_ports_come_at_once() {
     }
     let paths: Vec<PathRecord> = served.ask(&ask).records();
     assert_eq!(paths.len(), 6);
+}
+
+#[test]
+fn kernels_ask_for_nodes_and_ports_in_infinibands_form() {
+    let mut served = served();
+    let last = served.snapshot.topology.hfis().last().unwrap().1.clone();
+    let port = last.ports().next().unwrap().1.info;
+    let by_lid = |attribute: u16| Ask {
+        ib: true,
+        pkey: PKey::MGMT_LIMITED,
+        mask: 1,
+        data: (port.lid.0 as u16).to_be_bytes().to_vec(),
+        ..Ask::new(method::GET, attribute)
+    };
+    let node: IbNodeRecord = served.ask(&by_lid(attribute::NODE_RECORD)).records()[0];
+    assert_eq!(node.node_guid, last.guid());
+    assert_eq!(node.port_guid, last.info.port_guid);
+    assert_eq!((node.base_version, node.node_type), (1, NodeType::HFI));
+    assert_eq!(node.node_desc, last.description);
+    let told: IbPortInfoRecord = served.ask(&by_lid(attribute::PORT_INFO_RECORD)).records()[0];
+    assert_eq!(u32::from(told.lid), port.lid.0);
+    assert_eq!(told.port_state, PortState::ACTIVE);
+    assert_eq!((told.neighbor_mtu, told.mtu_cap), (Mtu(4), Mtu(4)));
+    let all = Ask {
+        ib: true,
+        ..Ask::new(method::GET_TABLE, attribute::NODE_RECORD)
+    };
+    let nodes: Vec<IbNodeRecord> = served.ask(&all).records();
+    assert_eq!(nodes.len(), served.snapshot.topology.len());
+}
+
+#[test]
+fn a_client_sees_the_nodes_that_it_shares_a_partition_with() {
+    let hosts = |settings: SaSettings, pkey: PKey, ib: bool| {
+        let mut served = Served::new(FABRIC, 0, settings);
+        let last = served.snapshot.topology.hfis().last().unwrap().1;
+        let lid = last.ports().next().unwrap().1.info.lid;
+        let ask = Ask {
+            pkey,
+            lid,
+            ib,
+            ..Ask::new(method::GET_TABLE, attribute::NODE_RECORD)
+        };
+        let reply = served.ask(&ask);
+        reply.data.len() / reply.stride
+    };
+    let alone = SaSettings {
+        fabrics: Vec::new(),
+        ..SaSettings::default()
+    };
+    for ib in [false, true] {
+        assert_eq!(hosts(alone.clone(), PKey::MGMT_LIMITED, ib), 1);
+        let all = hosts(alone.clone(), PKey::MGMT_FULL, ib);
+        assert!(all > 1);
+        assert!(hosts(SaSettings::default(), PKey::MGMT_LIMITED, ib) > 1);
+    }
 }

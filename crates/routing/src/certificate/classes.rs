@@ -69,7 +69,9 @@ pub(super) fn fine(view: &View, classes: &[Class]) -> Vec<Class> {
     for class in classes {
         for end in class.first_end..class.last_end {
             let data = view.ends[end as usize];
-            single.extend((data.lid..data.lid + data.lids).map(|lid| Class {
+            let own = data.lid..data.lid + data.lids;
+            let lids = class.lid.map_or(own, |lid| lid..lid + 1);
+            single.extend(lids.map(|lid| Class {
                 first_end: end,
                 last_end: end + 1,
                 lid: Some(lid),

@@ -10,7 +10,7 @@ use super::Tables;
 use super::classes::Class;
 use super::dependency::Dependencies;
 use super::finding::{Channel, Drop, Finding, Hop};
-use super::follow::Followed;
+use super::follow::{Followed, Lane};
 use super::view::{Link, View};
 
 /// Reads tables LID by LID.
@@ -32,7 +32,9 @@ impl Diagnosis<'_> {
         let drops = drops.filter_map(|(switch, class)| self.drop_of(*switch, class));
         findings.extend(drops.take(limit - findings.len()));
         if findings.len() < limit {
-            findings.extend(self.cycle_of(&followed.graph, &followed.cyclic));
+            let lanes = followed.lanes.iter().zip(0..);
+            let cycles = lanes.filter_map(|(lane, number)| self.cycle_of(lane, number));
+            findings.extend(cycles.take(limit - findings.len()));
         }
         findings
     }
@@ -139,8 +141,8 @@ impl Diagnosis<'_> {
         Some(end.map_or(dead, Drop::WrongEndPort))
     }
 
-    /// The shortest cycle of dependencies through the first link that is on one.
-    fn cycle_of(&self, graph: &Dependencies, cyclic: &[usize]) -> Option<Finding> {
+    /// The shortest cycle of dependencies in a lane through the first link that is on one.
+    fn cycle_of(&self, Lane { graph, cyclic }: &Lane, number: u8) -> Option<Finding> {
         let circle = circles(self.view, graph, cyclic).into_iter().next()?;
         let cycle = shortest_cycle(&circle, |link| graph.successors(self.view, link).collect())?;
         let channels = cycle.iter().enumerate().map(|(index, link)| {
@@ -155,7 +157,7 @@ impl Diagnosis<'_> {
             Channel {
                 from: self.port_ref(from, port),
                 to: self.port_ref(to, far_port),
-                lid: Lid(self.lid_over(*link, next).unwrap_or(0)),
+                lid: Lid(self.lid_over(*link, next, number).unwrap_or(0)),
             }
         });
         Some(Finding::CreditCycle {
@@ -170,14 +172,19 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// A LID of an HFI that goes over one link and then over the next one.
-    fn lid_over(&self, link: usize, next: usize) -> Option<u32> {
+    /// A LID of an HFI that goes in a lane over one link and then over the next one.
+    fn lid_over(&self, link: usize, next: usize, lane: u8) -> Option<u32> {
         let Link { from, port, to, .. } = self.view.links[link];
         let onward = self.view.links[next].port;
         let hfis = self.view.ends.iter().filter(|end| end.is_hfi());
         let mut lids = hfis.flat_map(|end| end.lid..end.lid + end.lids);
+        let is_in = |lid: u32| {
+            let mut tables = self.layers.iter();
+            tables.any(|tables| tables.linear.lanes().of(Lid(lid)) == lane)
+        };
         lids.find(|lid| {
-            self.ports(from as usize, *lid).contains(&port)
+            is_in(*lid)
+                && self.ports(from as usize, *lid).contains(&port)
                 && self.ports(to as usize, *lid).contains(&onward)
         })
     }

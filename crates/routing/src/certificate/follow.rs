@@ -2,6 +2,7 @@
 //! on how the tiles are shared out.
 
 use rayon::prelude::*;
+use weft_fabric::Lid;
 
 use super::Tables;
 use super::classes::{Class, TILE, coarse, fine};
@@ -15,31 +16,79 @@ pub(super) struct Followed {
     pub(super) dropped: Vec<(u32, Class)>,
     /// Single LIDs whose steps run in a circle, in order.
     pub(super) looping: Vec<Class>,
+    /// At least one.
+    pub(super) lanes: Vec<Lane>,
+}
+
+/// The waiting in one lane.
+pub(super) struct Lane {
     /// The dependencies of all that does not run in a circle.
     pub(super) graph: Dependencies,
     /// Links on a cycle of dependencies or leading to one; none when there is no cycle.
     pub(super) cyclic: Vec<usize>,
 }
 
-/// Follows all destinations: quickly first, LID by LID where that objects.
+impl Followed {
+    /// Whether a lane has a cycle.
+    pub(super) fn is_cyclic(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.cyclic.is_empty())
+    }
+}
+
+/// Follows all destinations, lane by lane.
 pub(super) fn follow(view: &View, layers: &[Tables<'_>]) -> Followed {
-    let classes = coarse(view);
-    let (shown, graph) = run(view, layers, &classes);
-    let mixed = shown.looping;
-    let (single, extra) = run(view, layers, &fine(view, &mixed));
-    let graph = graph.merge(&extra);
+    let count = layers
+        .iter()
+        .map(|tables| tables.linear.lanes().count())
+        .max();
+    let all = coarse(view);
     let mut followed = Followed {
-        cyclic: graph.cyclic(view),
-        dropped: shown.dropped,
-        looping: single.looping,
-        graph,
+        dropped: Vec::new(),
+        looping: Vec::new(),
+        lanes: Vec::new(),
     };
-    if !followed.cyclic.is_empty() {
-        let (_, exact) = run(view, layers, &fine(view, &classes));
-        followed.cyclic = exact.cyclic(view);
-        followed.graph = exact;
+    for lane in 0..count.unwrap_or(1) {
+        let classes = match count {
+            Some(0 | 1) | None => all.clone(),
+            _ => in_lane(layers, lane, &fine(view, &all)),
+        };
+        let shown = follow_lane(view, layers, &classes, &mut followed.lanes);
+        followed.dropped.extend(shown.dropped);
+        followed.looping.extend(shown.looping);
     }
     followed
+}
+
+/// The single LIDs that are in a lane in any of the tables; what is no data counts for the first.
+pub(super) fn in_lane(layers: &[Tables<'_>], lane: u8, classes: &[Class]) -> Vec<Class> {
+    let is_in = |class: &&Class| match class.lid.filter(|_| class.is_data) {
+        Some(lid) => layers
+            .iter()
+            .any(|tables| tables.linear.lanes().of(Lid(lid)) == lane),
+        None => lane == 0,
+    };
+    classes.iter().filter(is_in).copied().collect()
+}
+
+/// Follows some classes: quickly first, LID by LID where that objects.
+fn follow_lane(
+    view: &View,
+    layers: &[Tables<'_>],
+    classes: &[Class],
+    lanes: &mut Vec<Lane>,
+) -> Shown {
+    let (mut shown, graph) = run(view, layers, classes);
+    let mixed = std::mem::take(&mut shown.looping);
+    let (single, extra) = run(view, layers, &fine(view, &mixed));
+    shown.looping = single.looping;
+    let mut graph = graph.merge(&extra);
+    let mut cyclic = graph.cyclic(view);
+    if !cyclic.is_empty() {
+        (_, graph) = run(view, layers, &fine(view, classes));
+        cyclic = graph.cyclic(view);
+    }
+    lanes.push(Lane { graph, cyclic });
+    shown
 }
 
 /// Follows some classes. Tiles are dealt out to the threads one by one, as neighbours take alike

@@ -2,10 +2,11 @@
 //!
 //! - Every switch, so every HFI on it too, reaches every LID to which cables lead.
 //! - No route runs in a circle.
-//! - The links that data traffic holds while it waits for the next one form no cycle. A virtual
-//!   lane's waiting is part of that of all lanes together, and no engine here changes lanes on the
-//!   way, so one graph without a cycle proves it for every lane. Management traffic to switches
-//!   has its own lane, whose packets are dropped and not held, and is not in the graph.
+//! - The links that data traffic holds while it waits for the next one form no cycle, in each of
+//!   the lanes that the destinations are spread over: no engine here changes lanes on the way.
+//!   Virtual lanes beyond that (several levels of traffic) each hold a part of such a lane.
+//!   Management traffic to switches has its own lane, whose packets are dropped and not held, and
+//!   is in no graph.
 //! - All of this for every port of every adaptive group, and, by [`certify_transition`], for every
 //!   mixture of old and new entries while tables are written.
 //!
@@ -35,7 +36,7 @@ use self::view::View;
 /// Linear tables and the adaptive groups that go with them.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
-    /// Linear forwarding tables.
+    /// Linear forwarding tables, with the lane of each LID.
     pub linear: &'a LinearTables,
     /// Adaptive groups, empty where adaptive routing is off.
     pub groups: &'a PortGroupTables,
@@ -52,6 +53,7 @@ pub struct Certificate {
     parts: Vec<Vec<NodeId>>,
     channels: u64,
     dependencies: u64,
+    lanes: u8,
 }
 
 impl Certificate {
@@ -81,9 +83,14 @@ impl Certificate {
         self.channels
     }
 
-    /// Pairs of successive links that data traffic uses; they close no cycle.
+    /// Pairs of successive links that data traffic uses, lane by lane; they close no cycle.
     pub fn dependencies(&self) -> u64 {
         self.dependencies
+    }
+
+    /// Lanes that the destinations are spread over.
+    pub fn lanes(&self) -> u8 {
+        self.lanes
     }
 }
 
@@ -99,8 +106,8 @@ pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, R
 struct Judged {
     certificate: Certificate,
     view: View,
-    /// Their dependencies, or more; without a cycle.
-    graph: Dependencies,
+    /// Their dependencies by lane, or more; without a cycle.
+    graphs: Vec<Dependencies>,
 }
 
 fn judge(topology: &Topology, tables: Tables<'_>) -> Result<Judged, Refusal> {
@@ -112,7 +119,7 @@ fn judge(topology: &Topology, tables: Tables<'_>) -> Result<Judged, Refusal> {
     let layers = [tables];
     let followed = follow::follow(&view, &layers);
     let clean = followed.looping.is_empty() && followed.dropped.is_empty();
-    if !clean || !followed.cyclic.is_empty() {
+    if !clean || followed.is_cyclic() {
         let diagnosis = Diagnosis {
             topology,
             view: &view,
@@ -120,14 +127,15 @@ fn judge(topology: &Topology, tables: Tables<'_>) -> Result<Judged, Refusal> {
         };
         return Err(Refusal::new(diagnosis.findings(&followed, Refusal::LIMIT)));
     }
+    let graphs: Vec<Dependencies> = followed.lanes.into_iter().map(|lane| lane.graph).collect();
     Ok(Judged {
-        certificate: summary(&view, followed.graph.count()),
+        certificate: summary(&view, &graphs),
         view,
-        graph: followed.graph,
+        graphs,
     })
 }
 
-fn summary(view: &View, dependencies: u64) -> Certificate {
+fn summary(view: &View, graphs: &[Dependencies]) -> Certificate {
     let mut members = vec![0u64; view.parts as usize];
     for part in &view.part {
         members[*part as usize] += 1;
@@ -143,6 +151,7 @@ fn summary(view: &View, dependencies: u64) -> Certificate {
         disconnected: all - routes,
         parts: view.part_lists(),
         channels: view.links.len() as u64,
-        dependencies,
+        dependencies: graphs.iter().map(Dependencies::count).sum(),
+        lanes: graphs.len() as u8,
     }
 }

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
+use weft_fabric::{Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
 
 use super::classes::{Class, TILE, coarse, fine};
 use super::dependency::Dependencies;
 use super::diagnosis::circles;
 use super::finding::Refusal;
-use super::follow::{follow, run};
+use super::follow::{follow, in_lane, run};
 use super::tile::{Shown, Tile};
 use super::view::View;
 use super::{Certificate, Judged, Tables, judge};
@@ -29,6 +29,9 @@ pub struct Transition {
 
 /// Certifies new tables and every mixture with the old ones on the way to them.
 ///
+/// A destination that changes its lane is drained. Senders that go on using its old service level
+/// afterwards, because they have not asked for a path record again, are not covered.
+///
 /// Adaptive routing is taken to be paused while tables change ([`WritePlan::pause_adaptive`]), so
 /// only linear entries mix. Old tables need not be good: where they are not, their entries are
 /// drained.
@@ -41,7 +44,7 @@ pub fn certify_transition(
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
     let judged = judge(topology, new)?;
-    let drained = to_drain(&judged, old.linear, new.linear);
+    let drained = to_drain(&judged, old, new);
     let (middle, entries) = without(old.linear, new.linear, &drained);
     let mut phases = Vec::new();
     if entries > 0 {
@@ -61,31 +64,47 @@ pub fn certify_transition(
     })
 }
 
-/// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones.
-fn to_drain(judged: &Judged, old: &LinearTables, new: &LinearTables) -> BTreeSet<u32> {
+/// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and
+/// those that change their lane: what is under way in the old lane must not take new entries.
+fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> BTreeSet<u32> {
     let view = &judged.view;
     let groups = PortGroupTables::default();
-    let tables = |linear| Tables {
+    let bare = |linear| Tables {
         linear,
         groups: &groups,
     };
-    let both = [tables(old), tables(new)];
+    let (lanes, before) = (new.linear.lanes(), old.linear.lanes());
+    let moved = old.linear.clone().with_lanes(Arc::clone(lanes));
+    let both = [bare(&moved), bare(new.linear)];
     let followed = follow(view, &both);
     let looping = followed.looping.iter().filter_map(|class| class.lid);
     let mut drained: BTreeSet<u32> = looping.collect();
-    // Drained LIDs take new entries only.
-    let mixed = followed.graph.merge(&judged.graph);
-    if followed.cyclic.is_empty() && mixed.cyclic(view).is_empty() {
-        return drained;
+    let moves = |lid: &u32| before.of(Lid(*lid)) != lanes.of(Lid(*lid));
+    if before != lanes {
+        let ends = view.ends.iter().filter(|end| end.is_hfi());
+        let lids = ends.flat_map(|end| end.lid..end.lid + end.lids);
+        drained.extend(lids.filter(moves));
     }
-    let classes = fine(view, &coarse(view));
-    let kept = |class: &&Class| class.lid.is_none_or(|lid| !drained.contains(&lid));
-    let mixed: Vec<Class> = classes.iter().filter(kept).copied().collect();
-    let (_, after) = run(view, &[tables(new)], &classes);
-    let (_, all) = run(view, &both, &mixed);
-    let all = all.merge(&after);
-    let bad = closing(view, &all, &after);
-    drained.extend(users(view, &both, &mixed, &bad));
+    let [_, new] = both;
+    let none = Dependencies::new(view);
+    for (lane, followed) in followed.lanes.into_iter().enumerate() {
+        // Drained LIDs take new entries only.
+        let certified = judged.graphs.get(lane).unwrap_or(&none);
+        let mixed = followed.graph.merge(certified);
+        if followed.cyclic.is_empty() && mixed.cyclic(view).is_empty() {
+            continue;
+        }
+        let all = fine(view, &coarse(view));
+        let lane = lane as u8;
+        let kept = |class: &Class| class.lid.is_none_or(|lid| !drained.contains(&lid));
+        let mut mixed = in_lane(&both, lane, &all);
+        mixed.retain(kept);
+        let (_, after) = run(view, &[new], &in_lane(&[new], lane, &all));
+        let (_, all) = run(view, &both, &mixed);
+        let all = all.merge(&after);
+        let bad = closing(view, &all, &after);
+        drained.extend(users(view, &both, &mixed, &bad));
+    }
     drained
 }
 
@@ -151,5 +170,6 @@ fn without(old: &LinearTables, new: &LinearTables, lids: &BTreeSet<u32>) -> (Lin
             }
             row
         });
-    (LinearTables::new(rows.collect()), entries)
+    let middle = LinearTables::new(rows.collect());
+    (middle.with_lanes(Arc::clone(new.lanes())), entries)
 }

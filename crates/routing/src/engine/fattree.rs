@@ -3,6 +3,7 @@
 
 use weft_fabric::{LinearTables, Topology};
 
+use super::levels::rank;
 use super::rows::{consecutive, deliver, rows, take_turns};
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
@@ -32,7 +33,7 @@ impl Engine for FatTree<'_> {
         let edges = edges(network, &tiers);
         let column = columns(network.len(), &edges, &tiers);
         let paths = if self.up_down {
-            Paths::up_down(network, column, tiers.rank())
+            Paths::up_down(network, column, rank(&tiers.tier))
         } else {
             Paths::shortest(network, column)
         };
@@ -41,11 +42,7 @@ impl Engine for FatTree<'_> {
             tier: tiers.tier.clone(),
         };
         let linear = self.tables(network, &tiers, &edges, &paths, &pruning);
-        Ok(Plan {
-            linear,
-            paths,
-            pruning,
-        })
+        Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
 
@@ -121,7 +118,7 @@ struct Edge {
 }
 
 /// Links sorted by the neighbour's system, then by the neighbour, then by port.
-fn by_neighbour(network: &Network, switch: usize) -> Vec<u16> {
+pub(super) fn by_neighbour(network: &Network, switch: usize) -> Vec<u16> {
     let egress = network.egress(switch);
     let mut order: Vec<u16> = (0..egress.len() as u16).collect();
     order.sort_by_key(|link| {

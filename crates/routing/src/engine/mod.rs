@@ -1,23 +1,36 @@
 //! Routing engines: one file each, behind one small trait.
 
+mod dgshortestpath;
+mod dmodc;
+mod dor;
 mod fattree;
+mod hypercube;
+mod lanes;
+mod layered;
+mod levels;
 mod rows;
 mod shortestpath;
 mod tiers;
 mod updown;
 
+pub(crate) use dgshortestpath::DgShortestPath;
+pub(crate) use dmodc::Dmodc;
+pub(crate) use dor::Dor;
 pub(crate) use fattree::FatTree;
+pub(crate) use hypercube::Hypercube;
+pub(crate) use layered::Layered;
+pub(crate) use levels::is_tree;
 pub(crate) use shortestpath::ShortestPath;
 pub(crate) use updown::UpDown;
 use weft_fabric::LinearTables;
 
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
-use crate::routed::EngineUsed;
+use crate::routed::{EngineUsed, Note};
 
 /// An engine: from the network to tables. What it makes is judged by the certificate afterwards,
 /// so an engine need not prove anything.
-pub(crate) trait Engine {
+pub trait Engine {
     /// Its name in notes and reports.
     fn name(&self) -> EngineUsed;
 
@@ -29,13 +42,58 @@ pub(crate) trait Engine {
 }
 
 /// What an engine makes.
-pub(crate) struct Plan {
-    /// Linear tables of all switches.
+#[derive(Debug)]
+pub struct Plan {
+    /// Linear tables of all switches, with the lane of each LID.
     pub(crate) linear: LinearTables,
-    /// The legal next hops, of which adaptive groups are made.
-    pub(crate) paths: Paths,
-    /// How candidates are pruned.
-    pub(crate) pruning: Pruning,
+    /// What adaptive groups are made of.
+    pub(crate) choices: Choices,
+    /// What the administrator should know.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// The ports among which a switch may choose.
+#[derive(Debug)]
+pub(crate) enum Choices {
+    /// The engine has chosen one port for each LID.
+    None,
+    /// All legal next hops.
+    Paths {
+        /// The legal next hops.
+        paths: Box<Paths>,
+        /// How they are pruned.
+        pruning: Pruning,
+    },
+}
+
+impl Plan {
+    /// Tables without adaptive groups. Each row holds for each LID the egress port,
+    /// [`weft_fabric::UNREACHABLE`] where there is none.
+    pub fn new(linear: LinearTables) -> Self {
+        Self {
+            linear,
+            choices: Choices::None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same with something that the administrator should know.
+    pub fn with_note(mut self, note: Note) -> Self {
+        self.notes.push(note);
+        self
+    }
+
+    /// In one lane, on paths.
+    fn on_paths(linear: LinearTables, paths: Paths, pruning: Pruning) -> Self {
+        Self {
+            linear,
+            choices: Choices::Paths {
+                paths: Box::new(paths),
+                pruning,
+            },
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// Which of the legal next hops are candidates.

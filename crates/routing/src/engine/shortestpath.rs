@@ -27,11 +27,7 @@ impl Engine for ShortestPath {
             tier: Vec::new(),
         };
         let linear = balanced(network, &destinations, &paths, &pruning);
-        Ok(Plan {
-            linear,
-            paths,
-            pruning,
-        })
+        Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
 
@@ -53,7 +49,8 @@ struct Stretch {
     first_lid: Option<usize>,
 }
 
-/// All end ports by LID, and the switches in the order in which their LIDs first appear.
+/// All end ports in the order in which they are placed, and the switches in the order in which they
+/// first appear.
 pub(crate) struct Destinations {
     by_lid: Vec<Destination>,
     /// The same, cut where the switch changes or LIDs do not follow each other.
@@ -65,8 +62,13 @@ pub(crate) struct Destinations {
 }
 
 impl Destinations {
-    /// Sorts them.
+    /// Sorts them by LID.
     pub(crate) fn new(network: &Network) -> Self {
+        Self::in_order(network, |_| ())
+    }
+
+    /// Sorts them by `turn`, then by LID.
+    pub(crate) fn in_order<T: Ord>(network: &Network, turn: impl Fn(&EndPort) -> T) -> Self {
         let mut by_lid = Vec::new();
         let mut attached = Vec::with_capacity(network.len());
         for switch in 0..network.len() {
@@ -80,7 +82,7 @@ impl Destinations {
             let lids = |end: &EndPort| u64::from(end.lmc.lids());
             attached.push(network.hfis(switch).iter().map(lids).sum::<u64>());
         }
-        by_lid.sort_unstable_by_key(|destination| destination.end.lid);
+        by_lid.sort_by_cached_key(|destination| (turn(&destination.end), destination.end.lid));
         let total: u64 = attached.iter().sum();
         Self {
             column: columns(network.len(), &by_lid),

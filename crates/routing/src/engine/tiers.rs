@@ -77,17 +77,6 @@ impl Tiers {
             members,
         })
     }
-
-    /// An order of all switches that grows upwards, no two alike, for up*/down* paths.
-    pub(crate) fn rank(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.tier.len() as u32).collect();
-        order.sort_by_key(|switch| (self.tier[*switch as usize], *switch));
-        let mut rank = vec![0; order.len()];
-        for (place, switch) in order.iter().enumerate() {
-            rank[*switch as usize] = place as u32;
-        }
-        rank
-    }
 }
 
 /// The switches from which tiers are counted: those with HFIs, or the configured core switches.

@@ -26,17 +26,13 @@ impl Engine for UpDown {
             tier: Vec::new(),
         };
         let linear = balanced(network, &destinations, &paths, &pruning);
-        Ok(Plan {
-            linear,
-            paths,
-            pruning,
-        })
+        Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
 
 /// Grows towards the roots, one root for each part of the fabric: the switch with the most links
 /// to others, the first of them.
-fn rank(network: &Network) -> Vec<u32> {
+pub(super) fn rank(network: &Network) -> Vec<u32> {
     let mut by_links: Vec<usize> = (0..network.len()).collect();
     by_links.sort_by_key(|switch| (usize::MAX - network.egress(*switch).len(), *switch));
     let mut rank = vec![u32::MAX; network.len()];

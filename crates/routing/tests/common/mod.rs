@@ -4,11 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use weft_fabric::cabling::Cabling;
+use weft_fabric::enums::LinkWidth;
 use weft_fabric::{
     FabricSpec, Lid, LinearTables, Lmc, NodeId, PortGroupTables, PortNum, PortRef, SwitchIndex,
     Topology,
 };
-use weft_routing::{EngineKind, FatTreeSettings, Routed, Settings, route};
+use weft_routing::{
+    Dimension, DorSettings, EngineKind, FatTreeSettings, Lanes, Routed, Settings, route,
+};
 
 /// A described fabric with LIDs.
 pub fn fabric(spec: &str, lmc: u8) -> Topology {
@@ -125,12 +129,23 @@ pub fn home(topology: &Topology, end: PortRef) -> Option<NodeId> {
 /// Judges linear tables: everything reachable, optionally over the fewest hops, and no cycle of
 /// waiting links among the routes between HFIs.
 pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Result<(), String> {
+    judge_lanes(topology, tables, Lanes::SINGLE, minimal)
+}
+
+/// The same, in each lane for itself.
+pub fn judge_lanes(
+    topology: &Topology,
+    tables: &LinearTables,
+    lanes: &Lanes,
+    minimal: bool,
+) -> Result<(), String> {
     let hops = hops(topology);
-    let mut waits = Waits::new();
+    let mut waits = vec![Waits::new(); usize::from(lanes.count())];
     for (lid, owner) in lids(topology) {
         let Some(home) = home(topology, owner) else {
             continue;
         };
+        let waits = &mut waits[usize::from(lanes.of(lid))];
         for &from in topology.switches() {
             let Some(far) = hops.get(&(from, home)) else {
                 continue;
@@ -154,10 +169,10 @@ pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Resul
             }
         }
     }
-    if has_cycle(&waits) {
-        return Err("credit cycle".into());
+    match waits.iter().position(has_cycle) {
+        Some(lane) => Err(format!("credit cycle in lane {lane}")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Adds what waits for what when each switch may have either table's entry for a LID.
@@ -240,4 +255,78 @@ pub fn clockwise(topology: &Topology) -> LinearTables {
         Arc::from(row)
     });
     LinearTables::new(rows.collect())
+}
+
+/// Pulls some of the cables between switches.
+pub fn degrade(topology: &mut Topology, seed: u64, per_mille: u64) {
+    let links: Vec<(PortRef, PortRef)> = topology.links().collect();
+    let mut state = seed;
+    for (a, b) in links {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let both =
+            topology.switch_index(a.node).is_some() && topology.switch_index(b.node).is_some();
+        if both && (state >> 33) % 1000 < per_mille {
+            topology.disconnect(a);
+        }
+    }
+}
+
+/// Switches joined at random, some with hosts.
+pub fn irregular(switches: usize, links: &[(usize, usize)], hosts: &[usize]) -> Topology {
+    let mut cabling = Cabling::with_capacity(hosts.len());
+    let hfis: Vec<_> = hosts.iter().map(|_| cabling.add_hfi().unwrap()).collect();
+    let nodes: Vec<_> = (0..switches)
+        .map(|index| {
+            cabling
+                .add_switch(&format!("sw{index}"), 100, None)
+                .unwrap()
+        })
+        .collect();
+    let mut used = vec![0u8; switches];
+    let mut port = |at: usize| {
+        used[at] += 1;
+        (nodes[at], used[at])
+    };
+    for (hfi, at) in hfis.into_iter().zip(hosts) {
+        let end = port(at % switches);
+        cabling.connect((hfi, 1), end, LinkWidth::X4).unwrap();
+    }
+    for (a, b) in links {
+        let (a, b) = (a % switches, b % switches);
+        if a != b {
+            let (a, b) = (port(a), port(b));
+            cabling.connect(a, b, LinkWidth::X4).unwrap();
+        }
+    }
+    let mut topology = cabling.build().unwrap();
+    give_lids(&mut topology, Lmc(0));
+    topology
+}
+
+/// Settings for the grids that the generator makes with one host a switch: sizes of dimensions and
+/// links between neighbours.
+pub fn dor(sizes: &[u8], links: u8, toroidal: bool, lanes: u8) -> Settings {
+    let mut port = 2;
+    let dimensions = sizes.iter().map(|&length| {
+        let sets = if length > 2 { 2 } else { 1 };
+        let back = port + if sets == 2 { links } else { 0 };
+        let pairs = (0..links).map(|link| (port + link, back + link)).collect();
+        port += links * sets;
+        Dimension {
+            toroidal: toroidal && length > 2,
+            length,
+            pairs,
+        }
+    });
+    let dimensions = dimensions.collect();
+    Settings {
+        lanes,
+        dor: DorSettings {
+            dimensions,
+            ..DorSettings::default()
+        },
+        ..settings(EngineKind::Dor, 1)
+    }
 }

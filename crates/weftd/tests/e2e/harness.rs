@@ -31,7 +31,14 @@ pub(crate) fn weft() -> &'static Path {
         let directory = daemon.parent().unwrap();
         let release = directory.ends_with("release");
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "-p", "weft", "--target-dir"]);
+        build.args([
+            "build",
+            "--quiet",
+            "--workspace",
+            "--bin",
+            "weft",
+            "--target-dir",
+        ]);
         build
             .arg(directory.parent().unwrap())
             .args(release.then_some("--release"));

@@ -73,6 +73,11 @@ impl Sender {
         self.window_last.min(self.segments())
     }
 
+    /// Segments that were sent, since it last started again, and that no ACK has covered.
+    pub fn in_flight(&self) -> u32 {
+        self.next.saturating_sub(self.acknowledged + 1)
+    }
+
     /// Starts again after the last acknowledged segment: the receiver said that it lacks the next
     /// one. Costs no retry.
     pub fn rewind(&mut self) {

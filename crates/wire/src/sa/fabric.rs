@@ -72,7 +72,7 @@ layout! {
         routing_sls: u8 = u8 @ 103, "routingSLs";
         /// Rank of preemption.
         preemption_rank: u8 = u8 @ 104 [6:0], "preemptionRank";
-        /// Head-of-queue lifetime: 8 ns × 2^value.
+        /// Head-of-queue lifetime: 4.096 µs × 2^value.
         hoq_life: u8 = u8 @ 105 [4:0], "hoqLife";
         /// `sl_response` is set.
         sl_response_specified: bool = u8 @ 106 [7:7], "slResponseSpecified";

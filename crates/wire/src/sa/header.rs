@@ -118,6 +118,8 @@ pub mod status {
 
 /// Capabilities of the administration (`STL_SA_CAPABILITY_*`) in its ClassPortInfo.
 pub mod capability {
+    /// `cap_mask`: `cap_mask2` has a meaning.
+    pub const CAP_MASK2: u16 = 0x0004;
     /// `cap_mask`: multicast groups.
     pub const MULTICAST: u16 = 0x0200;
     /// `cap_mask`: paths between many ports.

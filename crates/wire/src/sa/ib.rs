@@ -1,10 +1,74 @@
 //! Records in InfiniBand's form, for clients in kernels: LIDs of 16 bits, and what OPA's form added is
 //! not there.
 
-use crate::enums::Mtu;
-use crate::id::{Gid, PKey, Sl};
+use crate::enums::{Mtu, NodeType, PhysState, PortState};
+use crate::id::{Gid, Guid, Lmc, PKey, PortNum, Sl};
 use crate::layout::layout;
+use crate::sm::NodeDescription;
 use crate::text::Text;
+
+layout! {
+    /// A port of a node (`IB_NODE_RECORD`).
+    pub struct IbNodeRecord: 108, "IB_NODE_RECORD" {
+        /// LID of the port, 16 bits.
+        lid: u16 = u32 @ 0 [31:16], "RID.s.LID";
+        /// Version of the datagrams' base.
+        base_version: u8 = u8 @ 4, "NodeInfoData.BaseVersion";
+        /// Version of the class.
+        class_version: u8 = u8 @ 5, "NodeInfoData.ClassVersion";
+        /// HFI or switch.
+        node_type: NodeType = u8 @ 6, "NodeInfoData.NodeType";
+        /// Ports, port 0 not counted.
+        num_ports: u8 = u8 @ 7, "NodeInfoData.NumPorts";
+        /// The system that it is in.
+        system_image_guid: Guid = u64 @ 8, "NodeInfoData.SystemImageGUID";
+        /// The node.
+        node_guid: Guid = u64 @ 16, "NodeInfoData.NodeGUID";
+        /// The port.
+        port_guid: Guid = u64 @ 24, "NodeInfoData.PortGUID";
+        /// Partition keys that a port can hold.
+        partition_cap: u16 = u16 @ 32, "NodeInfoData.PartitionCap";
+        /// The vendor's number of the device.
+        device_id: u16 = u16 @ 34, "NodeInfoData.DeviceID";
+        /// The vendor's number of its revision.
+        revision: u32 = u32 @ 36, "NodeInfoData.Revision";
+        /// Number of the port.
+        local_port_num: PortNum = u32 @ 40 [31:24], "NodeInfoData.u1.s.LocalPortNum";
+        /// The vendor.
+        vendor_id: u32 = u32 @ 40 [23:0], "NodeInfoData.u1.s.VendorID";
+        /// What people call it.
+        node_desc: NodeDescription = block @ 44, "NodeDescData";
+    }
+}
+
+layout! {
+    /// A port, as far as others may know it (`IB_PORTINFO_RECORD`): the rest of the structure is 0.
+    pub struct IbPortInfoRecord: 68, "IB_PORTINFO_RECORD" {
+        /// LID of the node's port, 16 bits.
+        end_port_lid: u16 = u32 @ 0 [31:16], "RID.s.EndPortLID";
+        /// The port of a switch.
+        port_num: PortNum = u32 @ 0 [15:8], "RID.s.PortNum";
+        /// Prefix of its GIDs.
+        subnet_prefix: u64 = u64 @ 12, "PortInfoData.SubnetPrefix";
+        /// Its first LID, 16 bits.
+        lid: u16 = u16 @ 20, "PortInfoData.LID";
+        /// What it can, `IB_CAPABILITY_MASK`.
+        capability_mask: u32 = u32 @ 24, "PortInfoData.CapabilityMask";
+        /// Number of the port.
+        local_port_num: PortNum = u8 @ 32, "PortInfoData.LocalPortNum";
+        /// Whether it carries data.
+        port_state: PortState = u8 @ 36 [3:0], "PortInfoData.Link.PortState";
+        /// Whether the link is up.
+        phys_state: PhysState = u8 @ 37 [7:4],
+            "PortInfoData.Link.PortPhysicalState";
+        /// LMC.
+        lmc: Lmc = u8 @ 38 [2:0], "PortInfoData.s1.LMC";
+        /// Largest packet towards the neighbour.
+        neighbor_mtu: Mtu = u8 @ 40 [7:4], "PortInfoData.s2.NeighborMTU";
+        /// Largest packet that it can.
+        mtu_cap: Mtu = u8 @ 45 [3:0], "PortInfoData.MTU.Cap";
+    }
+}
 
 layout! {
     /// A service (`IB_SERVICE_RECORD`).

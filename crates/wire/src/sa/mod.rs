@@ -14,7 +14,9 @@ pub use fabric::{
     SwitchCost, SwitchCostRecord, VfInfoRecord,
 };
 pub use header::{SaHeader, attribute, capability, status};
-pub use ib::{IbInformInfo, IbMcMemberRecord, IbNotice, IbServiceRecord};
+pub use ib::{
+    IbInformInfo, IbMcMemberRecord, IbNodeRecord, IbNotice, IbPortInfoRecord, IbServiceRecord,
+};
 pub use node::{
     ExpectedNodeInfo, LinkDownEvent, LinkRecord, NodeRecord, PortInfoRecord, QuarantinedNodeRecord,
     SmInfoRecord, SwitchInfoRecord,

@@ -16,7 +16,7 @@ layout! {
     pub struct XmitQ: 1, "STL_PORT_INFO.XmitQ[0]" {
         /// Packets dropped in a row before the VL is stalled.
         vl_stall_count: u8 = u8 @ 0 [7:5], "VLStallCount";
-        /// Head-of-queue lifetime: 8 ns × 2^value, from 20 for ever.
+        /// Head-of-queue lifetime: 4.096 µs × 2^value, from 20 for ever.
         hoq_life: u8 = u8 @ 0 [4:0], "HOQLife";
     }
 }

@@ -23,7 +23,7 @@ layout! {
         ip_addr_ipv6: [u8; 16] = block @ 32, "IPAddrIPV6.addr";
         /// IPv4 address.
         ip_addr_ipv4: [u8; 4] = block @ 48, "IPAddrIPV4.addr";
-        /// How long a packet may stay in the switch: 8 ns × 2^value, from 20 for ever.
+        /// How long a packet may stay in the switch: 4.096 µs × 2^value, from 20 for ever.
         life_time_value: u8 = u8 @ 67 [7:3], "u1.s.LifeTimeValue";
         /// A port changed its state; written as one to clear it.
         port_state_change: bool = u8 @ 67 [2:2], "u1.s.PortStateChange";

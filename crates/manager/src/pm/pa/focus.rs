@@ -222,8 +222,9 @@ impl Pm {
         let set = Set::group(&image, &ask.group_name)?;
         let scene = Scene::new(&image);
         let matching = set.ports(&image).filter_map(|(place, port)| {
+            // This query is about links, of which a switch's port 0 is no end.
             let item = item(&image, place);
-            if !is_listed_here(&image, set, &item) {
+            if port.number == PortNum(0) || !is_listed_here(&image, set, &item) {
                 return None;
             }
             let own = conditions.values(&scene, place);

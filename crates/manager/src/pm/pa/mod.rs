@@ -86,7 +86,7 @@ impl Pm {
         let answer = match self.perform(now, &request) {
             Ok(records) => Answer {
                 status: status::OK,
-                class: class_header(&request, records.stride),
+                class: class_header(&request, told_stride(&request, &records)),
                 data: records.data.into(),
             },
             Err(refusal) => Answer::refusal(refusal, class_header(&request, 0)),
@@ -145,6 +145,15 @@ impl Pm {
             attribute::VF_FOCUS_PORTS => self.fabric_focus_ports(now, &read(data)),
             _ => Err(sa_status::REQ_INVALID),
         }
+    }
+}
+
+/// The distance between records that an answer tells. The vendor's clients take a distance in an
+/// answer of one record for a table that they have not asked for.
+fn told_stride(request: &Request, records: &Records) -> usize {
+    match request.wants_table() {
+        true => records.stride,
+        false => 0,
     }
 }
 

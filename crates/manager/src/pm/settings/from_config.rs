@@ -56,7 +56,7 @@ impl PmSettings {
             failure_messages: pm.sweep_errors_log_threshold,
             groups: port_groups(instance, &groups),
             sl: management_level(&fabrics).unwrap_or(defaults.sl),
-            fabrics: virtual_fabrics(&fabrics, &groups, &Qos::new(&sm)),
+            fabrics: virtual_fabrics(&fabrics, &groups, &Qos::new(&sm, 1)),
         })
     }
 }

@@ -12,7 +12,7 @@ mod join;
 mod mlids;
 mod tell;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use weft_fabric::Tick;
@@ -33,6 +33,9 @@ const COLLECT: Duration = Duration::from_millis(20);
 /// MTU of a group that is created without one anywhere (`IB_MTU_2048`).
 const MTU_BY_DEFAULT: Mtu = Mtu(4);
 
+/// Hop limit of the groups of the configuration: none.
+const HOP_LIMIT: u8 = 0xFF;
+
 /// All groups, in order of their GIDs.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
@@ -48,7 +51,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// A group has changed.
-    fn touch(&mut self, now: Tick) {
+    pub(crate) fn touch(&mut self, now: Tick) {
         self.due.get_or_insert(now + COLLECT);
     }
 
@@ -70,23 +73,27 @@ impl Groups {
     }
 }
 
+fn gid_of(mgid: weft_config::Mgid) -> Gid {
+    Gid {
+        prefix: mgid.upper(),
+        interface: weft_fabric::Guid(mgid.lower()),
+    }
+}
+
 impl Sa {
     /// Creates the groups that the virtual fabrics have from the start.
     pub(crate) fn create_configured_groups(&mut self) {
         let fabrics = self.settings.fabrics.clone();
         for fabric in fabrics.iter().filter(|fabric| !fabric.standby) {
             for configured in &fabric.multicast_groups {
-                for mgid in &configured.mgids {
-                    let gid = Gid {
-                        prefix: mgid.upper(),
-                        interface: weft_fabric::Guid(mgid.lower()),
-                    };
+                // In order of the GIDs, as the vendor's manager gives out their LIDs.
+                let mgids: BTreeSet<_> = configured.mgids.iter().copied().map(gid_of).collect();
+                for gid in mgids {
                     let group = self.configured_group(fabric, configured, gid);
                     self.add_configured(group);
                 }
             }
         }
-        self.groups.touch(self.now);
     }
 
     fn configured_group(
@@ -103,6 +110,7 @@ impl Sa {
             sl: configured.sl,
             t_class: configured.tclass as u8,
             flow_label: configured.flow_label,
+            hop_limit: HOP_LIMIT,
             permanent: true,
             ..Group::new(mgid, PKey(fabric.pkey.0 | 0x8000))
         }

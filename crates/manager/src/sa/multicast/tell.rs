@@ -58,7 +58,11 @@ fn tell_group(
     push: &mut impl FnMut(&McMemberRecord) -> bool,
 ) {
     if group.members.is_empty() {
-        push(&group.record(None));
+        // As with the vendor's manager, what keeps a configured group is a member without a port.
+        push(&McMemberRecord {
+            join_full_member: group.permanent,
+            ..group.record(None)
+        });
         return;
     }
     for (gid, member) in &group.members {

@@ -219,7 +219,6 @@ impl Paths<'_> {
             sgid: self.gid(source.guid),
             reversible: true,
             p_key: p_key.unwrap_or(terms.pkey),
-            sl: terms.sl,
             mtu_selector: EQUAL,
             mtu: terms.mtu,
             rate_selector: EQUAL,
@@ -228,11 +227,17 @@ impl Paths<'_> {
             pkt_life_time: terms.life,
             ..PathRecord::default()
         };
+        let lanes = self.view.snapshot.linear.lanes();
+        let levels = self.settings.lane_levels();
         for (slid, dlid) in pairs {
             if found.is_full() {
                 return;
             }
-            found.push(&self.with_lids(template, slid, dlid));
+            let record = PathRecord {
+                sl: levels.in_lane(terms.sl, lanes.of(dlid)),
+                ..template
+            };
+            found.push(&self.with_lids(record, slid, dlid));
         }
     }
 

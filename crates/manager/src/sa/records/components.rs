@@ -3,12 +3,12 @@
 use weft_wire::sa::{
     BufferControlRecord, CableInfoRecord, CongestionInfoRecord, DeviceGroupMemberRecord,
     DeviceGroupNameRecord, DeviceTreeMemberRecord, FabricInfoRecord, HfiCongestionControlRecord,
-    HfiCongestionRecord, IbMcMemberRecord, IbServiceRecord, InformInfoRecord, LinearFdbRecord,
-    LinkRecord, McMemberRecord, MulticastFdbRecord, NodeRecord, PKeyTableRecord,
-    PortGroupFdbRecord, PortGroupTableRecord, PortInfoRecord, QuarantinedNodeRecord, ScScRecord,
-    ScSlRecord, ScVlRecord, ServiceRecord, SlScRecord, SmInfoRecord, SwitchCongestionRecord,
-    SwitchCostRecord, SwitchInfoRecord, SwitchPortCongestionRecord, TraceRecord, VfInfoRecord,
-    VlArbRecord,
+    HfiCongestionRecord, IbMcMemberRecord, IbNodeRecord, IbPortInfoRecord, IbServiceRecord,
+    InformInfoRecord, LinearFdbRecord, LinkRecord, McMemberRecord, MulticastFdbRecord, NodeRecord,
+    PKeyTableRecord, PortGroupFdbRecord, PortGroupTableRecord, PortInfoRecord,
+    QuarantinedNodeRecord, ScScRecord, ScSlRecord, ScVlRecord, ServiceRecord, SlScRecord,
+    SmInfoRecord, SwitchCongestionRecord, SwitchCostRecord, SwitchInfoRecord,
+    SwitchPortCongestionRecord, TraceRecord, VfInfoRecord, VlArbRecord,
 };
 
 use crate::sa::query::Record;
@@ -87,6 +87,17 @@ components! {
     IbMcMemberRecord {
         0 => "mgid", 1 => "port_gid", 2 => "q_key", 3 => "mlid", 6 => "t_class", 7 => "p_key",
         12 => "sl", 13 => "flow_label", 14 => "hop_limit", 15 => "scope", 17 => "proxy_join",
+    }
+    IbNodeRecord {
+        0 => "lid", 2 => "base_version", 3 => "class_version", 4 => "node_type",
+        5 => "num_ports", 6 => "system_image_guid", 7 => "node_guid", 8 => "port_guid",
+        9 => "partition_cap", 10 => "device_id", 11 => "revision", 12 => "local_port_num",
+        13 => "vendor_id", 14 => "node_desc",
+    }
+    IbPortInfoRecord {
+        0 => "end_port_lid", 1 => "port_num", 4 => "subnet_prefix", 5 => "lid",
+        7 => "capability_mask", 10 => "local_port_num", 15 => "port_state",
+        16 => "phys_state", 20 => "lmc", 23 => "neighbor_mtu",
     }
     IbServiceRecord {
         0 => "service_id", 1 => "service_gid", 2 => "service_p_key", 4 => "service_lease",

@@ -7,9 +7,9 @@ use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_fabric::{NodeId, Port, PortNum, PortRef, SwitchIndex, Topology};
 use weft_wire::pm::PortMask;
 use weft_wire::sa::{
-    CableInfoRecord, CongestionInfoRecord, DeviceTreeMemberRecord, FabricInfoRecord,
-    HfiCongestionControlRecord, HfiCongestionRecord, QuarantinedNodeRecord, ScScRecord,
-    SwitchCongestionRecord, SwitchCost, SwitchCostRecord, SwitchPortCongestionRecord,
+    CongestionInfoRecord, DeviceTreeMemberRecord, FabricInfoRecord, HfiCongestionControlRecord,
+    HfiCongestionRecord, QuarantinedNodeRecord, ScScRecord, SwitchCongestionRecord, SwitchCost,
+    SwitchCostRecord, SwitchPortCongestionRecord,
 };
 use weft_wire::sm::ScScMap;
 
@@ -152,13 +152,13 @@ pub(crate) fn switch_costs(view: &View, query: &Query<'_>) -> Answered {
             .filter(|(other, _)| only.is_some() || other < lid)
             .filter_map(|(other, index)| {
                 let value = *costs.get(index)?;
-                Some(SwitchCost {
-                    dlid: *other,
-                    value,
-                })
+                Some(little_endian(*other, value))
             })
             .collect();
-        for part in row.chunks(64) {
+        // As with the vendor's manager, the last record of a switch is one that is not full.
+        let full = row.chunks_exact(64);
+        let rest = full.remainder();
+        for part in full.chain([rest]) {
             let mut record = SwitchCostRecord {
                 slid: *lid,
                 ..SwitchCostRecord::default()
@@ -172,6 +172,14 @@ pub(crate) fn switch_costs(view: &View, query: &Query<'_>) -> Answered {
         }
     }
     records.finish()
+}
+
+/// A cost as the vendor's manager and clients have it on the wire: little-endian, unlike all else.
+fn little_endian(dlid: weft_fabric::Lid, value: u16) -> SwitchCost {
+    SwitchCost {
+        dlid: weft_fabric::Lid(dlid.0.swap_bytes()),
+        value: value.swap_bytes(),
+    }
 }
 
 /// Least costs from a switch to all that it reaches. A link costs 12, more when it lacks lanes.
@@ -205,22 +213,6 @@ const LANES_COST: u16 = 48;
 /// No node is in quarantine: this manager keeps links that it does not trust in Init.
 pub(crate) fn quarantined(_: &View, query: &Query<'_>) -> Answered {
     Records::new::<QuarantinedNodeRecord>(query).finish()
-}
-
-/// Bytes of a cable's memory that can be asked for: the upper page.
-const CABLE_ADDRESSES: std::ops::RangeInclusive<u16> = 128..=255;
-
-/// The memory of cables is not read; a query is checked all the same.
-pub(crate) fn cables(_: &View, query: &Query<'_>) -> Answered {
-    let record: CableInfoRecord = query.record()?;
-    if !(query.has(2) && query.has(4)) {
-        return Err(Refusal::TOO_LITTLE);
-    }
-    let last = record.address.saturating_add(record.length.into());
-    if !CABLE_ADDRESSES.contains(&record.address) || !CABLE_ADDRESSES.contains(&last) {
-        return Err(Refusal::INVALID);
-    }
-    Records::new::<CableInfoRecord>(query).finish()
 }
 
 // Congestion control is neither set nor read by this manager: there is nothing to tell.

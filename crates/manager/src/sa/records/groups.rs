@@ -1,6 +1,7 @@
 //! Device groups and who is in them.
 
-use weft_fabric::{NodeId, PortRef};
+use weft_fabric::enums::PortState;
+use weft_fabric::{Node, PortRef};
 use weft_wire::sa::{DeviceGroupMemberRecord, DeviceGroupNameRecord};
 use weft_wire::text::Text;
 
@@ -19,44 +20,46 @@ pub(crate) fn names(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal> {
     records.finish()
 }
 
-/// Every port with a link, once for each group that it is in.
+/// Every port with a link, once for each group that it is in, group by group: clients count on it.
 pub(crate) fn members(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal> {
     let mut records = records_by_lid::<DeviceGroupMemberRecord>(&sa.view, query);
-    for (id, node) in nodes_of(&sa.view, query) {
-        let ports: Vec<PortRef> = node
-            .ports()
-            .map(|(port, _)| PortRef { node: id, port })
-            .collect();
-        for at in ports {
-            add(sa, id, at, &mut records);
+    let ports: Vec<(DeviceGroupMemberRecord, Vec<bool>)> = nodes_of(&sa.view, query)
+        .flat_map(|(id, node)| {
+            let ports = node.ports();
+            ports.filter_map(move |(port, _)| membership(sa, node, PortRef { node: id, port }))
+        })
+        .collect();
+    for (place, group) in sa.settings.groups.list.iter().enumerate() {
+        let device_group_name = Text::new(&group.name);
+        let is_member = |member: &[bool]| member.get(place).copied().unwrap_or(false);
+        for (record, _) in ports.iter().filter(|(_, member)| is_member(member)) {
+            records.push(&DeviceGroupMemberRecord {
+                device_group_name,
+                ..*record
+            });
         }
     }
     records.finish()
 }
 
-fn add(sa: &Sa, id: NodeId, at: PortRef, records: &mut Records) {
+/// A port with a link as a member, and of which groups; its record names none yet.
+fn membership(sa: &Sa, node: &Node, at: PortRef) -> Option<(DeviceGroupMemberRecord, Vec<bool>)> {
     let topology = &sa.view.snapshot.topology;
-    let (Some(node), Some(port)) = (topology.node(id), topology.port(at)) else {
-        return;
-    };
-    let linked = port.info.port_state > weft_fabric::enums::PortState::DOWN;
-    let Some(lid) = sa.view.lid_of(at).filter(|_| linked) else {
-        return;
-    };
+    let port = topology.port(at)?;
+    let linked = port.info.port_state > PortState::DOWN;
+    let lid = sa.view.lid_of(at).filter(|_| linked)?;
     let description = node.name();
     let candidate = candidate(topology, at, node);
     let member = sa
         .settings
         .groups
         .membership(&candidate.facts(&description));
-    let groups = sa.settings.groups.list.iter().zip(member);
-    for (group, _) in groups.filter(|(_, member)| *member) {
-        records.push(&DeviceGroupMemberRecord {
-            lid,
-            port: at.port,
-            device_group_name: Text::new(&group.name),
-            guid: node.port_guid(at.port).unwrap_or(node.info.port_guid),
-            node_description: node.description,
-        });
-    }
+    let record = DeviceGroupMemberRecord {
+        lid,
+        port: at.port,
+        guid: node.port_guid(at.port).unwrap_or(node.info.port_guid),
+        node_description: node.description,
+        ..DeviceGroupMemberRecord::default()
+    };
+    Some((record, member))
 }

@@ -1,9 +1,11 @@
 //! Nodes, ports, switches, links and subnet managers.
 
-use weft_fabric::{Node, NodeId, PortNum, PortRef, SmRecord};
+use weft_fabric::enums::PortState;
+use weft_fabric::{Node, NodeId, Port, PortNum, PortRef, SmRecord};
 use weft_wire::sa::{LinkRecord, NodeRecord, PortInfoRecord, SmInfoRecord, SwitchInfoRecord};
 use weft_wire::sm::{NodeInfo, SmInfo};
 
+use crate::sa::dispatch::is_full;
 use crate::sa::query::{Found, Query, Record, Records, Refusal};
 use crate::sa::view::{EndPort, View};
 
@@ -49,6 +51,26 @@ pub(crate) fn ends_of<'v>(view: &'v View, query: &Query<'_>) -> &'v [EndPort] {
     }
 }
 
+/// Those of `ends` that the requester may know of: all for a full member of the management
+/// partition, otherwise those of nodes with which it shares a partition. It must be in the fabric.
+pub(crate) fn visible_ends<'v>(
+    view: &'v View,
+    query: &Query<'_>,
+    ends: &'v [EndPort],
+) -> Result<impl Iterator<Item = &'v EndPort> + use<'v>, Refusal> {
+    let requester = view.by_lid(query.request.from.lid);
+    let requester = requester.ok_or(Refusal::INVALID)?;
+    let trusted = is_full(query.request.from.pkey);
+    let shares = move |end: &&EndPort| {
+        let own = view
+            .end(requester)
+            .is_some_and(|own| own.at.node == end.at.node);
+        let mut of_node = view.ends_of(end.at.node);
+        trusted || own || of_node.any(|other| view.share_key(requester, other))
+    };
+    Ok(ends.iter().filter(shares))
+}
+
 /// NodeInfo as one of the node's end ports gives it.
 pub(crate) fn node_info(node: &Node, end: &EndPort) -> NodeInfo {
     NodeInfo {
@@ -60,7 +82,7 @@ pub(crate) fn node_info(node: &Node, end: &EndPort) -> NodeInfo {
 
 pub(crate) fn node_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<NodeRecord>(view, query);
-    for end in ends_of(view, query) {
+    for end in visible_ends(view, query, ends_of(view, query))? {
         if let Some(node) = view.node(end.at.node) {
             records.push(&NodeRecord {
                 lid: end.lid,
@@ -75,7 +97,9 @@ pub(crate) fn node_records(view: &View, query: &Query<'_>) -> Answered {
 pub(crate) fn port_info_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<PortInfoRecord>(view, query);
     for (id, node) in nodes_of(view, query) {
-        for (port, held) in node.ports() {
+        // A port without a link is no part of the fabric; who wants it asks its switch.
+        let up = |held: &Port| held.info.port_state > PortState::DOWN;
+        for (port, held) in node.ports().filter(|(_, held)| up(held)) {
             let Some(lid) = view.lid_of(PortRef { node: id, port }) else {
                 continue;
             };

@@ -145,7 +145,8 @@ fn record(node: &Node, step: Step) -> TraceRecord {
         node_type: node.info.node_type,
         entry_port,
         exit_port,
-        node_id: veiled(node.guid()),
+        // The vendor's manager and clients have this one in the order of their processors.
+        node_id: Guid(veiled(node.guid()).0.swap_bytes()),
         chassis_id: veiled(node.info.system_image_guid),
         entry_port_id: veiled(entry_guid),
         exit_port_id: veiled(Guid(0)),

@@ -27,7 +27,7 @@ const OPTION_QOS: u8 = 2;
 const OPTION_FLOW_CONTROL_OFF: u8 = 4;
 /// What is said where there is no limit.
 const MTU_MAX: Mtu = Mtu(7);
-const RATE_MAX: u8 = 16;
+const RATE_MAX: u8 = 18;
 
 /// The virtual fabrics that carry traffic, as far as the requester may know of them: full members of
 /// the management partition all, others their own.

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use thiserror::Error;
 use weft_config::sm::{
-    LidStrategy, RootSelection, RoutingAlgorithm, SpeedRequirement, WidthRequirement,
+    LidStrategy, PortData, RootSelection, RoutingAlgorithm, SpeedRequirement, WidthRequirement,
 };
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics, ResolvedVirtualFabric, VfError};
-use weft_fabric::Lid;
+use weft_fabric::{Lid, PortNum};
 use weft_routing::{
-    AdaptiveAlgorithm, AdaptiveSettings, EngineKind, MulticastSettings, RootChoice,
+    AdaptiveAlgorithm, AdaptiveSettings, Dimension, EngineKind, HypercubeSettings,
+    MulticastSettings, PortCost, RootChoice,
 };
 use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
-    Election, FatTree, Least, Level, LidSettings, LinkPolicy, Members, Partition, RequestSettings,
-    RoutingSettings, Selector, Settings, SweepSettings, TrafficSettings,
+    Election, FatTree, Hypercube, HypercubePorts, Least, Level, LidSettings, LinkPolicy, Members,
+    Mesh, OrderedGroup, Partition, RequestSettings, RoutingSettings, Selector, Settings,
+    SweepSettings, TrafficSettings,
 };
 
 /// A configuration that this manager cannot carry out.
@@ -72,7 +74,7 @@ impl Settings {
                 ping_max_fail: sm.master_ping_max_fail,
             },
             lids: lids(instance)?,
-            routing: routing(instance, &groups)?,
+            routing: routing(instance, &groups),
             multicast: multicast(instance),
             traffic: traffic(instance),
             sweeps: SweepSettings {
@@ -107,27 +109,13 @@ fn lids(instance: &Instance) -> Result<LidSettings, SettingsError> {
     }
 }
 
-fn routing(
-    instance: &Instance,
-    groups: &Arc<DeviceGroups>,
-) -> Result<RoutingSettings, SettingsError> {
+fn routing(instance: &Instance, groups: &Arc<DeviceGroups>) -> RoutingSettings {
     let sm = &instance.sm;
-    let engine = match sm.routing_algorithm {
-        RoutingAlgorithm::ShortestPath => EngineKind::ShortestPath,
-        RoutingAlgorithm::FatTree => EngineKind::FatTree,
-        other => {
-            return Err(SettingsError::Unsupported {
-                element: "RoutingAlgorithm",
-                value: format!("{other:?}"),
-                allowed: "shortestpath, fattree",
-            });
-        }
-    };
     let members = |name: &Option<String>| Members::of(name.iter().map(|name| group(groups, name)));
     let tree = &sm.fat_tree;
     let adaptive = &sm.adaptive_routing;
-    Ok(RoutingSettings {
-        engine,
+    RoutingSettings {
+        engine: engine(sm.routing_algorithm),
         spine_first: sm.spine_first_routing,
         fat_tree: FatTree {
             tier_count: tree.tier_count,
@@ -137,6 +125,9 @@ fn routing(
             pass_through: tree.pass_through,
             converge: tree.converge,
         },
+        order: order(instance, groups),
+        hypercube: hypercube(instance, groups),
+        mesh: mesh(instance, groups),
         adaptive: adaptive.enable.then(|| AdaptiveSettings {
             lost_route_only: adaptive.lost_route_only,
             algorithm: match adaptive.algorithm.code() {
@@ -147,7 +138,75 @@ fn routing(
             frequency: adaptive.frequency,
             threshold: adaptive.threshold,
         }),
-    })
+    }
+}
+
+fn engine(algorithm: RoutingAlgorithm) -> EngineKind {
+    match algorithm {
+        RoutingAlgorithm::Auto => EngineKind::Automatic,
+        RoutingAlgorithm::Dmodc => EngineKind::Dmodc,
+        RoutingAlgorithm::Layered => EngineKind::Layered,
+        RoutingAlgorithm::ShortestPath => EngineKind::ShortestPath,
+        RoutingAlgorithm::FatTree => EngineKind::FatTree,
+        RoutingAlgorithm::DgShortestPath => EngineKind::DgShortestPath,
+        RoutingAlgorithm::Dor => EngineKind::Dor,
+        RoutingAlgorithm::Hypercube => EngineKind::Hypercube,
+    }
+}
+
+fn order(instance: &Instance, groups: &Arc<DeviceGroups>) -> Vec<OrderedGroup> {
+    /// The group of all ports, which stands for those that no other group names.
+    const ALL: &str = "All";
+    let names = &instance.sm.dg_shortest_path.routing_order.device_groups;
+    let ordered = names.iter().map(|name| match name.as_str() {
+        ALL => OrderedGroup::Others,
+        _ => OrderedGroup::Of(Members::of([group(groups, name)])),
+    });
+    ordered.collect()
+}
+
+fn hypercube(instance: &Instance, groups: &Arc<DeviceGroups>) -> Hypercube {
+    let cube = &instance.sm.hypercube;
+    let members = |name: &String| Members::of([group(groups, name)]);
+    let port = |data: &PortData| {
+        let order = match data.virtual_port {
+            0 => data.physical_port,
+            port => port,
+        };
+        let cost = match data.cost {
+            0 => HypercubeSettings::COST,
+            cost => cost,
+        };
+        (PortNum(data.physical_port), PortCost { order, cost })
+    };
+    let controls = cube.enhanced_routing_ctrl.iter();
+    let ports = controls.map(|control| HypercubePorts {
+        switches: control.switches.as_ref().map(members),
+        ports: control.port_data.iter().map(port).collect(),
+    });
+    Hypercube {
+        route_last: cube.route_last.as_ref().map(members).unwrap_or_default(),
+        ports: ports.collect(),
+    }
+}
+
+fn mesh(instance: &Instance, groups: &Arc<DeviceGroups>) -> Mesh {
+    let Some(mesh) = &instance.sm.mesh_torus else {
+        return Mesh::default();
+    };
+    let dimensions = mesh.dimensions.iter().map(|dimension| {
+        let pairs = dimension.port_pairs.iter();
+        Dimension {
+            toroidal: dimension.toroidal,
+            length: dimension.length,
+            pairs: pairs.map(|pair| (pair.first, pair.second)).collect(),
+        }
+    });
+    let members = |name: &String| Members::of([group(groups, name)]);
+    Mesh {
+        dimensions: dimensions.collect(),
+        route_last: mesh.route_last.as_ref().map(members).unwrap_or_default(),
+    }
 }
 
 fn multicast(instance: &Instance) -> MulticastSettings {
@@ -372,8 +431,59 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_refused() {
-        let sm = "<RoutingAlgorithm>hypercube</RoutingAlgorithm>";
-        let error = Settings::from_config(&instance(sm)).unwrap_err();
-        assert!(error.to_string().contains("RoutingAlgorithm"), "{error}");
+        let mut instance = instance("");
+        instance.sm.lid_strategy = LidStrategy::Topology;
+        let error = Settings::from_config(&instance).unwrap_err();
+        assert!(error.to_string().contains("LidStrategy"), "{error}");
+    }
+
+    #[test]
+    fn every_routing_algorithm_has_its_engine() {
+        let mesh = "<MeshTorusTopology><Dimension><Toroidal>1</Toroidal><Length>4</Length>\
+            <PortPair>1,2</PortPair><PortPair>3,4</PortPair></Dimension></MeshTorusTopology>";
+        for (algorithm, engine) in [
+            ("auto", EngineKind::Automatic),
+            ("dmodc", EngineKind::Dmodc),
+            ("layered", EngineKind::Layered),
+            ("shortestpath", EngineKind::ShortestPath),
+            ("dgshortestpath", EngineKind::DgShortestPath),
+            ("hypercube", EngineKind::Hypercube),
+            ("dor", EngineKind::Dor),
+        ] {
+            let sm = format!("<RoutingAlgorithm>{algorithm}</RoutingAlgorithm>{mesh}");
+            let settings = Settings::from_config(&instance(&sm)).unwrap();
+            assert_eq!(settings.routing.engine, engine);
+            let expected = Dimension {
+                toroidal: true,
+                length: 4,
+                pairs: vec![(1, 2), (3, 4)],
+            };
+            assert_eq!(settings.routing.mesh.dimensions, [expected]);
+        }
+        let silent = Settings::from_config(&instance("")).unwrap();
+        assert_eq!(silent.routing.engine, EngineKind::Automatic);
+    }
+
+    #[test]
+    fn orders_and_costs_become_settings() {
+        let sm = "<DGShortestPathTopology><RoutingOrder><DeviceGroup>AllSWE0s</DeviceGroup>\
+            <DeviceGroup>All</DeviceGroup></RoutingOrder></DGShortestPathTopology>\
+            <HypercubeTopology><RouteLast>AllMgmtAllowed</RouteLast><EnhancedRoutingCtrl>\
+            <Switches>AllSWE0s</Switches><PortData><pPort>3</pPort><vPort>1</vPort><Cost>7</Cost>\
+            </PortData><PortData><pPort>4</pPort></PortData></EnhancedRoutingCtrl>\
+            </HypercubeTopology>";
+        let routing = Settings::from_config(&instance(sm)).unwrap().routing;
+        assert!(matches!(
+            routing.order[..],
+            [OrderedGroup::Of(_), OrderedGroup::Others]
+        ));
+        assert!(!routing.hypercube.route_last.is_empty());
+        let [control] = &routing.hypercube.ports[..] else {
+            panic!("{:?}", routing.hypercube);
+        };
+        assert!(control.switches.is_some());
+        let cost = |order, cost| PortCost { order, cost };
+        let expected = [(PortNum(3), cost(1, 7)), (PortNum(4), cost(4, 10))];
+        assert_eq!(control.ports, expected);
     }
 }

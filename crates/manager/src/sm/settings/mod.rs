@@ -5,8 +5,8 @@ pub mod members;
 
 use std::time::Duration;
 
-use weft_fabric::{Lid, Lmc, Sl};
-use weft_routing::{AdaptiveSettings, EngineKind, MulticastSettings};
+use weft_fabric::{Lid, Lmc, PortNum, Sl};
+use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, PortCost};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use from_config::SettingsError;
@@ -87,6 +87,12 @@ pub struct RoutingSettings {
     pub spine_first: bool,
     /// `<FatTreeTopology>`.
     pub fat_tree: FatTree,
+    /// `<RoutingOrder>` of `dgshortestpath`.
+    pub order: Vec<OrderedGroup>,
+    /// `<HypercubeTopology>`.
+    pub hypercube: Hypercube,
+    /// `<MeshTorusTopology>` of `dor`.
+    pub mesh: Mesh,
     /// `<AdaptiveRouting>`, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
 }
@@ -108,12 +114,48 @@ pub struct FatTree {
     pub converge: bool,
 }
 
+/// A group of destinations in `<RoutingOrder>`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OrderedGroup {
+    /// These ports.
+    Of(Members),
+    /// All that no other group names: the group `All`.
+    Others,
+}
+
+/// The section `<HypercubeTopology>`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hypercube {
+    /// HFIs that are placed after all others.
+    pub route_last: Members,
+    /// `<EnhancedRoutingCtrl>`.
+    pub ports: Vec<HypercubePorts>,
+}
+
+/// The section `<EnhancedRoutingCtrl>`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HypercubePorts {
+    /// Switches, none for all that no other section names.
+    pub switches: Option<Members>,
+    /// Their ports.
+    pub ports: Vec<(PortNum, PortCost)>,
+}
+
+/// The section `<MeshTorusTopology>`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mesh {
+    /// The dimensions, in the order in which routes take them.
+    pub dimensions: Vec<Dimension>,
+    /// HFIs whose switches are placed after all others.
+    pub route_last: Members,
+}
+
 /// Queues and timers of the data path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficSettings {
-    /// How long a packet may stay in a switch: 8 ns · 2^value on the wire (`<SwitchLifetime>`).
+    /// How long a packet may stay in a switch: 4.096 µs · 2^value on the wire (`<SwitchLifetime>`).
     pub switch_lifetime: u8,
-    /// How long a packet may stay at the head of a queue: 8 ns · 2^value on the wire
+    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value on the wire
     /// (`<HoqLife>`).
     pub hoq_life: u8,
     /// Packets dropped in a row that stall a VL, 0 to 7 (`<VLStallCount>`).

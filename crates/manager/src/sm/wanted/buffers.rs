@@ -126,7 +126,7 @@ mod tests {
         let bytes = table(
             &port(9),
             &neighbour,
-            &Qos::new(&settings),
+            &Qos::new(&settings, 1),
             &settings.traffic,
         )?;
         Some(BufferControlTable::decode(&bytes).unwrap())

@@ -5,7 +5,7 @@ use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, Mtu, PhysState, Por
 use weft_wire::sm::{PortErrorAction, PortInfo, XmitQ};
 
 use super::qos::Qos;
-use crate::sm::settings::{LinkPolicy, Settings};
+use crate::sm::settings::{LinkPolicy, Settings, TrafficSettings};
 
 /// Least time between two traps of one agent: 4.096 µs · 2^17, about half a second.
 const SUBNET_TIMEOUT: u8 = 17;
@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     pub qos: &'a Qos,
     /// LID of the manager.
     pub sm_lid: Lid,
+    /// Service level of what goes there.
+    pub sm_sl: Sl,
     pub place: Place,
     /// Own LID and LMC of an end port; of an external port those of the HFI that it faces, zeros
     /// towards a switch.
@@ -54,6 +56,12 @@ pub(crate) fn wanted(held: &PortInfo, context: &Context<'_>) -> PortInfo {
     } else {
         set_end_port(&mut info, context);
     }
+    if context.place == Place::Management {
+        // Its neighbour is the switch itself.
+        set_mtus(&mut info, held.mtu_cap, context.qos);
+        info.link_width_downgrade_enabled =
+            downgrade_widths(&info, context.policy.max_dropped_lanes);
+    }
     if let Some(neighbour) = context.neighbour {
         set_link(&mut info, neighbour, context);
     }
@@ -63,7 +71,7 @@ pub(crate) fn wanted(held: &PortInfo, context: &Context<'_>) -> PortInfo {
 fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
     let settings = context.settings;
     info.master_sm_lid = context.sm_lid;
-    info.master_sm_sl = Sl(0);
+    info.master_sm_sl = context.sm_sl;
     info.subnet_prefix = settings.subnet_prefix;
     info.m_key = settings.m_key;
     info.m_key_protect_bits = u8::from(settings.m_key != 0);
@@ -76,24 +84,11 @@ fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
 
 fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
     let (settings, qos) = (context.settings, context.qos);
-    let cap = info.mtu_cap.min(neighbour.mtu_cap);
-    for lane in (0..32).map(Vl) {
-        let mtu = match lane {
-            MANAGEMENT_LANE => Mtu::B2048,
-            lane => qos.mtu(lane, cap),
-        };
-        info.neighbor_mtu.set(lane, mtu);
-    }
-    info.xmit_q = [XmitQ {
-        vl_stall_count: settings.traffic.vl_stall_count.min(7),
-        hoq_life: settings.traffic.hoq_life.min(31),
-    }; 32];
-    for (lane, level) in qos.by_lane() {
-        if let Some(life) = level.hoq_life {
-            info.xmit_q[usize::from(lane.0)].hoq_life = life.min(31);
-        }
-    }
+    set_mtus(info, neighbour.mtu_cap, qos);
     info.operational_vl = info.vl_cap.min(neighbour.vl_cap);
+    if context.place == Place::External {
+        info.xmit_q = queues(info.operational_vl, qos, &settings.traffic);
+    }
     info.flow_control_mask = qos.flow_control_mask();
     info.port_error_action = PortErrorAction::from_bits(settings.port_error_action);
     info.link_init_reason = LinkInitReason::LINKUP;
@@ -102,6 +97,38 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
         false => 0,
     };
     info.link_width_downgrade_enabled = downgrade_widths(info, context.policy.max_dropped_lanes);
+}
+
+/// How long packets may wait at the heads of a switch port's queues: lanes that no packet takes have
+/// no time, and only those that the link has count stalls.
+fn queues(operational: u8, qos: &Qos, traffic: &TrafficSettings) -> [XmitQ; 32] {
+    let mut queues = [XmitQ::default(); 32];
+    let stalls = traffic.vl_stall_count.min(7);
+    for queue in queues.iter_mut().take(usize::from(operational)) {
+        queue.vl_stall_count = stalls;
+    }
+    let life = traffic.hoq_life.min(31);
+    for (lane, level) in qos.by_lane() {
+        let life = level.hoq_life.map_or(life, |own| own.min(31));
+        queues[usize::from(lane.0)].hoq_life = life;
+    }
+    queues[usize::from(MANAGEMENT_LANE.0)] = XmitQ {
+        vl_stall_count: stalls,
+        hoq_life: life,
+    };
+    queues
+}
+
+/// Sets what packets may be sent on each lane to a neighbour that can do `far`.
+fn set_mtus(info: &mut PortInfo, far: Mtu, qos: &Qos) {
+    let cap = info.mtu_cap.min(far);
+    for lane in (0..32).map(Vl) {
+        let mtu = match lane {
+            MANAGEMENT_LANE => Mtu::B2048,
+            lane => qos.mtu(lane, cap),
+        };
+        info.neighbor_mtu.set(lane, mtu);
+    }
 }
 
 /// The widths to which a link may fall back, `dropped` lanes below the width it came up with at

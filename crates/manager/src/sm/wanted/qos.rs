@@ -8,6 +8,7 @@ use weft_wire::Layout;
 use weft_wire::enums::Mtu;
 use weft_wire::sm::{PortInfo, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbTable};
 
+use crate::lanes::LaneLevels;
 use crate::sm::settings::{Level, Settings};
 
 /// The channel and the lane of management, where data packets are dropped.
@@ -25,9 +26,10 @@ pub(crate) struct Qos {
 }
 
 impl Qos {
-    /// The levels in order of their numbers; of two with one number the first counts. Those beyond
-    /// the eighth share its lane.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    /// The levels in order of their numbers; of two with one number the first counts. Where
+    /// destinations are spread over several lanes, what stands for each level in these follows and
+    /// shares its bandwidth. Those beyond the eighth share its virtual lane.
+    pub(crate) fn new(settings: &Settings, lanes: u8) -> Self {
         let mut levels: Vec<Level> = Vec::new();
         for level in &settings.levels {
             if levels.iter().all(|known| known.sl != level.sl) {
@@ -38,7 +40,17 @@ impl Qos {
         if levels.is_empty() {
             levels.push(Level::default());
         }
-        Self { levels }
+        let names = LaneLevels::of(&levels);
+        let in_lane = |level: &Level, lane| Level {
+            sl: names.in_lane(level.sl, lane),
+            bandwidth: level.bandwidth / lanes.max(1),
+            ..*level
+        };
+        let lanes = 0..lanes.max(1);
+        let all = lanes.flat_map(|lane| levels.iter().map(move |level| (level, lane)));
+        Self {
+            levels: all.map(|(level, lane)| in_lane(level, lane)).collect(),
+        }
     }
 
     /// Data lanes in use.
@@ -89,15 +101,13 @@ impl Qos {
         })
     }
 
-    /// Largest packet on a lane between two ports that can do `cap`.
+    /// Largest packet on a lane between two ports that can do `cap`: none on a lane that is not in
+    /// use.
     pub(crate) fn mtu(&self, lane: Vl, cap: Mtu) -> Mtu {
-        let level = self
-            .by_lane()
-            .find(|(vl, _)| *vl == lane)
-            .map(|(_, level)| level);
-        level
-            .and_then(|level| level.max_mtu)
-            .map_or(cap, |most| most.min(cap))
+        let level = self.by_lane().find(|(vl, _)| *vl == lane);
+        level.map_or(Mtu(0), |(_, level)| {
+            level.max_mtu.map_or(cap, |most| most.min(cap))
+        })
     }
 
     /// Turns of the lanes without priority: each lane gets its share of bandwidth as weight, but
@@ -163,15 +173,16 @@ mod tests {
             sl: Sl(*sl),
             ..Level::default()
         });
-        Qos::new(&Settings {
+        let settings = Settings {
             levels: levels.collect(),
             ..Settings::default()
-        })
+        };
+        Qos::new(&settings, 1)
     }
 
     #[test]
     fn the_stock_levels_share_one_lane() {
-        let qos = Qos::new(&Settings::default());
+        let qos = Qos::new(&Settings::default(), 1);
         assert_eq!(qos.lanes(), 1);
         assert_eq!(qos.sl_to_sc().get(Sl(0)), Sc(0));
         assert_eq!(qos.sl_to_sc().get(Sl(1)), Sc(15));
@@ -188,6 +199,18 @@ mod tests {
             assert_eq!(qos.sc_to_sl().get(sc), sl);
             assert!(qos.sc_to_vl().get(sc).0 < 3);
         }
+    }
+
+    #[test]
+    fn every_lane_of_a_level_has_its_own_channel_and_virtual_lane() {
+        let qos = Qos::new(&Settings::default(), 4);
+        assert_eq!(qos.lanes(), 4);
+        let levels = LaneLevels::of(&[Level::default()]);
+        for lane in 0..4 {
+            let sc = qos.sl_to_sc().get(levels.in_lane(Sl(0), lane));
+            assert_eq!(qos.sc_to_vl().get(sc), Vl(lane));
+        }
+        assert!(qos.by_lane().all(|(_, level)| level.bandwidth == 25));
     }
 
     #[test]

@@ -1,0 +1,203 @@
+//! Events in order of time; those of the same moment in the order in which they were put in.
+//!
+//! A calendar queue: a wheel of slots of about a nanosecond each for what is near, a heap for what
+//! is far. Putting in and taking out take constant time for near events.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Picos;
+
+/// A slot covers 2^10 ps.
+const SLOT_BITS: u32 = 10;
+/// Slots of the wheel: 4.2 µs, several packets of the largest size.
+const SLOTS: usize = 4_096;
+const WORDS: usize = SLOTS / 64;
+
+/// Something that will happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at: Picos,
+    /// What, in the words of whoever put it in.
+    pub code: u64,
+}
+
+/// Events to come.
+#[derive(Debug, Clone)]
+pub struct Calendar {
+    /// Events of the slot at hand, in order from `next`.
+    current: Vec<Event>,
+    next: usize,
+    /// Number of the slot at hand, counted from time 0.
+    slot: u64,
+    wheel: Vec<Vec<Event>>,
+    /// One bit for each slot of the wheel that has events.
+    occupied: [u64; WORDS],
+    far: BinaryHeap<Reverse<(Picos, u64, u64)>>,
+    /// Orders far events of the same moment.
+    sequence: u64,
+    len: usize,
+}
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            current: Vec::new(),
+            next: 0,
+            slot: 0,
+            wheel: vec![Vec::new(); SLOTS],
+            occupied: [0; WORDS],
+            far: BinaryHeap::new(),
+            sequence: 0,
+            len: 0,
+        }
+    }
+}
+
+impl Calendar {
+    /// Number of events to come.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing is to come.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Puts an event in. One that lies before the last one taken out happens next.
+    #[inline]
+    pub fn push(&mut self, at: Picos, code: u64) {
+        self.len += 1;
+        let slot = at >> SLOT_BITS;
+        let event = Event { at, code };
+        if slot <= self.slot {
+            self.insert(event);
+        } else if slot - self.slot < SLOTS as u64 {
+            self.put(slot, event);
+        } else {
+            self.sequence += 1;
+            self.far.push(Reverse((at, self.sequence, code)));
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, slot: u64, event: Event) {
+        let place = slot as usize % SLOTS;
+        self.wheel[place].push(event);
+        self.occupied[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Into what is left of the slot at hand.
+    fn insert(&mut self, event: Event) {
+        let rest = &self.current[self.next..];
+        let place = self.next + rest.partition_point(|other| other.at <= event.at);
+        self.current.insert(place, event);
+    }
+
+    /// When the next event is.
+    #[inline]
+    pub fn peek(&mut self) -> Option<Picos> {
+        if self.next == self.current.len() && !self.turn() {
+            return None;
+        }
+        self.current.get(self.next).map(|event| event.at)
+    }
+
+    /// The next event, if it is not after `until`.
+    #[inline]
+    pub fn pop(&mut self, until: Picos) -> Option<Event> {
+        if self.peek()? > until {
+            return None;
+        }
+        let event = self.current[self.next];
+        self.next += 1;
+        self.len -= 1;
+        Some(event)
+    }
+
+    /// Goes on to the next slot that has events; says whether there is one.
+    fn turn(&mut self) -> bool {
+        self.current.clear();
+        self.next = 0;
+        if self.len == 0 {
+            return false;
+        }
+        let near = self.next_occupied();
+        let far = self.far.peek().map(|Reverse((at, ..))| at >> SLOT_BITS);
+        self.slot = match (near, far) {
+            (Some(near), Some(far)) => near.min(far),
+            (near, far) => near.or(far).unwrap_or(self.slot),
+        };
+        self.bring_near();
+        let place = self.slot as usize % SLOTS;
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        std::mem::swap(&mut self.current, &mut self.wheel[place]);
+        self.current.sort_by_key(|event| event.at);
+        true
+    }
+
+    /// Moves far events that are now near to the wheel.
+    fn bring_near(&mut self) {
+        while let Some(Reverse((at, _, code))) = self.far.peek().copied() {
+            let slot = at >> SLOT_BITS;
+            if slot - self.slot >= SLOTS as u64 {
+                return;
+            }
+            self.far.pop();
+            self.put(slot, Event { at, code });
+        }
+    }
+
+    /// The first slot after the one at hand that has events in the wheel.
+    fn next_occupied(&self) -> Option<u64> {
+        let start = (self.slot as usize + 1) % SLOTS;
+        let first = self.occupied[start / 64] & !0 << (start % 64);
+        let word = |step: usize| match step {
+            0 => first,
+            _ => self.occupied[(start / 64 + step) % WORDS],
+        };
+        let step = (0..=WORDS).find(|step| word(*step) != 0)?;
+        let place = (start / 64 + step) % WORDS * 64 + word(step).trailing_zeros() as usize;
+        let ahead = (place + SLOTS - start) % SLOTS;
+        Some(self.slot + 1 + ahead as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::packets::Random;
+
+    /// Random events, some put in while others are taken out, against a sorted list.
+    #[test]
+    fn events_come_out_in_order_of_time_and_then_of_entry() {
+        for seed in 0..20 {
+            let mut random = Random::new(seed);
+            let mut calendar = Calendar::default();
+            let mut model: Vec<(Picos, u64)> = Vec::new();
+            let mut now = 0;
+            for code in 0..5_000 {
+                let reach = [2_000, 100_000, 5_000_000, 3_000_000_000][random.below(4) as usize];
+                let at = now + u64::from(random.below(reach)) / 100 * 100;
+                calendar.push(at, code);
+                model.push((at, code));
+                if random.below(3) == 0 {
+                    model.sort_by_key(|(at, _)| *at);
+                    let (at, code) = model.remove(0);
+                    assert_eq!(calendar.pop(at - 1), None);
+                    assert_eq!(calendar.pop(at), Some(Event { at, code }));
+                    now = at;
+                }
+            }
+            model.sort_by_key(|(at, _)| *at);
+            for (at, code) in model {
+                assert_eq!(calendar.pop(Picos::MAX), Some(Event { at, code }));
+            }
+            assert!(calendar.is_empty());
+            assert_eq!(calendar.peek(), None);
+        }
+    }
+}

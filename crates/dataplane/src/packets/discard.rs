@@ -1,0 +1,132 @@
+//! Packets that are dropped: lifetimes, stalled lanes, lost links.
+
+use weft_fabric::Vl;
+
+use super::simulation::{Notice, Simulation, code, kind};
+use super::store::Loss;
+use super::{Picos, lane::Queue};
+use crate::constants::STALL_LIFETIMES;
+use crate::network::{NONE, PortIndex};
+
+impl Simulation {
+    /// Drops a packet at the egress lane `at` and counts it.
+    pub(super) fn discard(&mut self, id: u32, at: usize, by_congestion: bool) {
+        self.rare[at].discards += 1;
+        self.rare[at].congestion += u64::from(by_congestion);
+        let port = at / self.width;
+        self.drop_packet(id, port as u32, Self::vl(at, self.width).0);
+    }
+
+    /// Drops a packet that has been counted.
+    pub(super) fn drop_packet(&mut self, id: u32, at: u32, lane: u8) {
+        let packet = self.store.remove(id);
+        self.release(&packet, self.now.max(packet.tail));
+        self.tell_lost(packet.tag, at, lane);
+    }
+
+    fn tell_lost(&mut self, tag: u64, at: u32, lane: u8) {
+        self.totals.lost += 1;
+        self.notices.push(Notice::Lost(Loss {
+            at: PortIndex(at),
+            vl: Vl(lane),
+            tag,
+        }));
+    }
+
+    /// A packet was on a link that has gone down: its sender counts it.
+    pub(super) fn lose_on_link(&mut self, id: u32, upstream: usize) {
+        let packet = self.store.remove(id);
+        let at = upstream * self.width + usize::from(packet.lane);
+        self.rare[at].lost += 1;
+        self.rare[at].discards += 1;
+        self.tell_lost(packet.tag, upstream as u32, packet.lane);
+    }
+
+    /// The link of a port has gone down: what waits for it is dropped, its credits are all back.
+    pub(super) fn lose_link(&mut self, index: usize) {
+        self.ports[index].epoch = self.ports[index].epoch.wrapping_add(1);
+        self.ports[index].up = false;
+        for at in index * self.width..(index + 1) * self.width {
+            self.flush(at, false);
+            self.lanes[at].used = 0;
+        }
+        let port = &mut self.ports[index];
+        port.shared_used = 0;
+        port.free_at = self.now;
+        port.idle_since = Picos::MAX;
+    }
+
+    /// Drops all that waits in a lane.
+    fn flush(&mut self, at: usize, by_congestion: bool) {
+        while let Some(id) = self.take_head(at) {
+            self.discard(id, at, by_congestion);
+        }
+        self.lanes[at].queue = Queue::default();
+    }
+
+    /// Whether a packet has been in its switch for longer than it may.
+    #[inline]
+    pub(super) fn is_too_old(&self, id: u32, index: usize) -> bool {
+        let switch = self.ports[index].switch;
+        switch != NONE
+            && self.now - self.store.get(id).entered.min(self.now)
+                > self.switches[switch as usize].lifetime
+    }
+
+    /// Sets the lifetime timer of a lane whose queue has just got its head.
+    #[inline]
+    pub(super) fn watch(&mut self, at: usize) {
+        if !self.lanes[at].timed
+            && let Some(end) = self.lifetime_end(at)
+        {
+            self.lanes[at].timed = true;
+            self.calendar.push(end, code(kind::LIFETIME, at as u64));
+        }
+    }
+
+    /// When the lifetime of a lane's first packet is over.
+    fn lifetime_end(&self, at: usize) -> Option<Picos> {
+        let switch = self.ports[at / self.width].switch;
+        let head = self.lanes[at].queue.head;
+        if switch == NONE || head == NONE {
+            return None;
+        }
+        let at_head = self.lanes[at].since.saturating_add(self.hoq[at]);
+        let life = self.switches[switch as usize].lifetime;
+        let in_switch = self.store.get(head).entered.saturating_add(life);
+        let end = at_head.min(in_switch);
+        (end != Picos::MAX).then_some(end)
+    }
+
+    /// A lifetime may be over: drops what is too old, and the whole lane after too many in a row.
+    pub(super) fn check_lifetime(&mut self, at: usize) {
+        self.lanes[at].timed = false;
+        while self.lifetime_end(at).is_some_and(|end| end <= self.now) {
+            let Some(id) = self.take_head(at) else { break };
+            let stalls = self.count_in_row(at);
+            self.lanes[at].since = self.now;
+            self.discard(id, at, true);
+            if stalls {
+                self.stall(at);
+            }
+        }
+        self.watch(at);
+        self.try_send((at / self.width) as u32);
+    }
+
+    /// Counts a discard at the head; says whether they are as many in a row as stall the lane.
+    fn count_in_row(&mut self, at: usize) -> bool {
+        let lane = &mut self.lanes[at];
+        lane.discards = lane.discards.saturating_add(1);
+        let most = self.stall_count[at];
+        most != 0 && lane.discards >= most
+    }
+
+    /// The lane drops all that it has, and all that comes for a while.
+    fn stall(&mut self, at: usize) {
+        self.lanes[at].discards = 0;
+        let span = self.hoq[at].saturating_mul(STALL_LIFETIMES);
+        self.rare[at].stalled_until = self.now.saturating_add(span);
+        self.flush(at, true);
+    }
+}

@@ -1,0 +1,183 @@
+//! What was counted goes into the registers that agents read.
+
+use weft_fabric::Vl;
+
+use super::lane::{Errors, Rare, Received};
+use super::simulation::Simulation;
+use crate::counters::{Counter, VlCounter};
+use crate::network::{NONE, Network, PortIndex};
+
+/// What has gone into the registers already.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settled {
+    lanes: Vec<Counts>,
+    ports: Vec<(u64, Errors)>,
+}
+
+/// All that is counted for one lane, in the registers' units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts([u64; 8]);
+
+const LANE_COUNTERS: [VlCounter; 8] = [
+    VlCounter::XmitData,
+    VlCounter::RcvData,
+    VlCounter::XmitPkts,
+    VlCounter::RcvPkts,
+    VlCounter::XmitWait,
+    VlCounter::SwPortCongestion,
+    VlCounter::XmitWaitData,
+    VlCounter::XmitDiscards,
+];
+
+/// What one lane of a link has carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkBalance {
+    /// The sending port.
+    pub port: PortIndex,
+    /// The lane.
+    pub vl: Vl,
+    /// Packets that it sent.
+    pub sent: u64,
+    /// Packets that the other end received.
+    pub received: u64,
+    /// Packets that were lost with the link.
+    pub lost: u64,
+    /// Packets that wait to be sent.
+    pub waiting: u64,
+    /// Packets behind the head of the other end's input queue, see
+    /// [`Queueing::Fifo`](super::Queueing::Fifo).
+    pub behind: u64,
+    /// Units of the other end's buffer taken up.
+    pub used: u32,
+    /// Units that may be.
+    pub limit: u32,
+}
+
+impl Simulation {
+    /// Adds what was counted since the last call to the registers.
+    pub fn settle(&mut self, network: &mut Network) {
+        self.settled
+            .lanes
+            .resize(self.lanes.len(), Counts::default());
+        self.settled
+            .ports
+            .resize(self.ports.len(), (0, Errors::default()));
+        for at in 0..self.lanes.len() {
+            let counts = self.counts(at);
+            let before = std::mem::replace(&mut self.settled.lanes[at], counts);
+            if counts != before {
+                let port = PortIndex((at / self.width) as u32);
+                write(network, port, Self::vl(at, self.width), counts, before);
+            }
+        }
+        for index in 0..self.ports.len() {
+            self.settle_port(network, index);
+        }
+    }
+
+    fn settle_port(&mut self, network: &mut Network, index: usize) {
+        let (wait, errors) = (self.wait_of(index), self.errors[index]);
+        let (wait_before, before) =
+            std::mem::replace(&mut self.settled.ports[index], (wait, errors));
+        let amounts = [
+            (Counter::XmitWait, wait - wait_before),
+            (Counter::RcvSwitchRelayErrors, errors.relay - before.relay),
+            (Counter::RcvErrors, errors.receive - before.receive),
+            (Counter::XmitDiscards, errors.discards - before.discards),
+        ];
+        for (counter, amount) in amounts.into_iter().filter(|(_, amount)| *amount > 0) {
+            network
+                .counters(PortIndex(index as u32))
+                .add(counter, amount);
+        }
+    }
+
+    fn wait_of(&self, index: usize) -> u64 {
+        let port = &self.ports[index];
+        let now = self.now.saturating_sub(port.idle_since);
+        (port.wait + now) / u64::from(port.flit.max(1))
+    }
+
+    fn counts(&self, at: usize) -> Counts {
+        let (lane, rare, received) = (&self.lanes[at], &self.rare[at], &self.received[at]);
+        let flit = u64::from(self.ports[at / self.width].flit.max(1));
+        let Rare {
+            discards,
+            congestion,
+            bubbles,
+            ..
+        } = *rare;
+        let Received { data, packets } = *received;
+        Counts([
+            lane.data,
+            data,
+            lane.packets,
+            packets,
+            lane.wait / flit,
+            congestion,
+            bubbles,
+            discards,
+        ])
+    }
+
+    /// What each lane of each link has carried, of those that carried something.
+    pub fn balances(&self) -> Vec<LinkBalance> {
+        let lanes = (0..self.lanes.len()).map(|at| self.balance(at));
+        lanes
+            .filter(|lane| lane.sent + lane.waiting + u64::from(lane.used) > 0)
+            .collect()
+    }
+
+    fn balance(&self, at: usize) -> LinkBalance {
+        let (index, vl) = (at / self.width, at % self.width);
+        let lane = &self.lanes[at];
+        let peer = self.ports[index].peer as usize;
+        let input = peer.saturating_mul(self.width) + vl;
+        let received = self.received.get(input);
+        let behind = self
+            .inputs
+            .get(input)
+            .map_or(NONE, |input| input.behind.head);
+        LinkBalance {
+            port: PortIndex(index as u32),
+            vl: Vl(vl as u8),
+            sent: lane.packets,
+            received: received.map_or(0, |received| received.packets),
+            lost: self.rare[at].lost,
+            waiting: self.count(lane.queue.head),
+            behind: self.count(behind),
+            used: lane.used,
+            limit: u32::from(lane.dedicated) + u32::from(lane.shared),
+        }
+    }
+
+    /// Packets of a queue from one on.
+    fn count(&self, head: u32) -> u64 {
+        let next = |id: &u32| Some(self.store.get(*id).next).filter(|next| *next != NONE);
+        std::iter::successors(Some(head).filter(|head| *head != NONE), next).count() as u64
+    }
+
+    /// Flits that a port has sent on all its lanes.
+    pub fn flits_sent(&self, at: PortIndex) -> u64 {
+        let lanes = &self.lanes[at.0 as usize * self.width..][..self.width];
+        lanes.iter().map(|lane| lane.data).sum()
+    }
+
+    /// Time of a flit on a port's link, 0 while it never carried data.
+    pub fn flit_time(&self, at: PortIndex) -> super::Picos {
+        super::Picos::from(self.ports[at.0 as usize].flit)
+    }
+}
+
+fn write(network: &mut Network, port: PortIndex, vl: Vl, counts: Counts, before: Counts) {
+    let registers = network.counters(port);
+    let values = counts.0.into_iter().zip(before.0);
+    for (counter, (now, before)) in LANE_COUNTERS.into_iter().zip(values) {
+        match (counter, now - before) {
+            (_, 0) => {}
+            // The port counts the time in which no lane could send; its lanes may wait together.
+            (VlCounter::XmitWait, amount) => registers.add_lane_only(vl, counter, amount),
+            (_, amount) => registers.add_lane(vl, counter, amount),
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! The simulation: its state, its events, and who sends.
+
+use weft_fabric::Vl;
+
+use super::arbiter::Arbiter;
+use super::calendar::{Calendar, Event};
+use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
+use super::store::Store;
+use super::{Delivery, Loss, Parcel, Picos, Random, adaptive};
+use crate::constants;
+use crate::network::{Network, PortIndex};
+
+/// How packets wait in a switch's input buffers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Queueing {
+    /// In virtual output queues: one that waits for its egress port holds up no other. At an egress
+    /// port the oldest goes first.
+    #[default]
+    VirtualOutput,
+    /// In one queue for each input port and lane: the head holds up all behind it.
+    Fifo,
+}
+
+/// What a simulation depends on beside the registers.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Seed of all that is random in switches.
+    pub seed: u64,
+    /// How packets wait in switches.
+    pub queueing: Queueing,
+    /// Switch, head to head, between blocks of ports.
+    pub switch_latency: Picos,
+    /// The same inside a block of ports.
+    pub block_latency: Picos,
+    /// Along every cable.
+    pub cable: Picos,
+    /// From the tail's arrival at an HFI to its delivery; its buffer is free then.
+    pub receive: Picos,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            queueing: Queueing::default(),
+            switch_latency: constants::SWITCH_LATENCY,
+            block_latency: constants::BLOCK_LATENCY,
+            cable: constants::CABLE,
+            receive: 0,
+        }
+    }
+}
+
+/// What a [`Traffic`] is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// A packet has arrived.
+    Delivered(Delivery),
+    /// A packet was dropped.
+    Lost(Loss),
+    /// The last packet that waited at an HFI's port has begun to leave: there is room for the next.
+    Room(PortIndex),
+    /// A timer that was set has run out.
+    Timer(u64),
+}
+
+/// Who sends. Is told what happens, and may call [`Simulation::send`] and
+/// [`Simulation::set_timer`] then.
+pub trait Traffic {
+    /// Something has happened at [`Simulation::now`].
+    fn handle(&mut self, simulation: &mut Simulation, notice: Notice);
+}
+
+/// Packets since the beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Handed over for sending.
+    pub sent: u64,
+    /// Arrived.
+    pub delivered: u64,
+    /// Dropped.
+    pub lost: u64,
+    /// Links crossed by packets of this simulation.
+    pub hops: u64,
+    /// Events handled.
+    pub events: u64,
+}
+
+/// Packets in a fabric, in virtual time.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    pub(super) options: Options,
+    pub(super) now: Picos,
+    pub(super) calendar: Calendar,
+    pub(super) random: Random,
+    pub(super) store: Store,
+    pub(super) ports: Vec<Port>,
+    /// By port and lane; there are `width` lanes for each port.
+    pub(super) lanes: Vec<Lane>,
+    pub(super) rare: Vec<Rare>,
+    pub(super) received: Vec<Received>,
+    /// With [`Queueing::Fifo`]: what waits behind the head, by input port and lane.
+    pub(super) inputs: Vec<Input>,
+    pub(super) width: usize,
+    pub(super) arbiters: Vec<Arbiter>,
+    pub(super) lane_maps: Vec<[u8; 32]>,
+    pub(super) switches: Vec<Switch>,
+    pub(super) adaptive: adaptive::State,
+    /// Lifetimes at the head of a lane's queue, by port and lane; [`Picos::MAX`] is for ever.
+    pub(super) hoq: Vec<Picos>,
+    pub(super) stall_count: Vec<u8>,
+    /// LIDs of end ports, base and LMC; 0 where there is none.
+    pub(super) lids: Vec<(u32, u8)>,
+    /// Service level to service channel of end ports, among `lane_maps`.
+    pub(super) sl_maps: Vec<u16>,
+    pub(super) errors: Vec<Errors>,
+    pub(super) settled: super::settle::Settled,
+    pub(super) notices: Vec<Notice>,
+    pub(super) totals: Totals,
+}
+
+/// A switch's tables.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Switch {
+    /// Egress port by LID, as programmed and then moved by adaptive routing.
+    pub(super) routes: Vec<u8>,
+    /// The same as programmed.
+    pub(super) programmed: Vec<u8>,
+    /// Service channel to service channel by ingress and egress port, where that changes any.
+    pub(super) channels: Option<Vec<[u8; 32]>>,
+    /// How long a packet may stay.
+    pub(super) lifetime: Picos,
+    pub(super) base: u32,
+    pub(super) ports: u8,
+}
+
+/// Packets behind the head of an input queue.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Input {
+    pub(super) behind: Queue,
+    /// The head waits for its egress port or leaves.
+    pub(super) busy: bool,
+}
+
+/// Events of the calendar: a kind in the highest four bits, the rest by kind.
+pub(super) mod kind {
+    /// A packet's head is ready in a switch.
+    pub(crate) const ARRIVE: u64 = 0;
+    /// A packet has come to an HFI whole.
+    pub(crate) const DELIVER: u64 = 1;
+    /// Credits come back to a port.
+    pub(crate) const CREDIT: u64 = 2;
+    /// A port has sent its packet.
+    pub(crate) const FREE: u64 = 3;
+    /// An input queue's head has left.
+    pub(crate) const ADVANCE: u64 = 4;
+    /// A lifetime may be over.
+    pub(crate) const LIFETIME: u64 = 5;
+    /// A switch looks at its ports.
+    pub(crate) const ADAPT: u64 = 6;
+    /// A timer of the traffic.
+    pub(crate) const TIMER: u64 = 7;
+}
+
+/// Bits of a traffic's timer.
+const TIMER_BITS: u32 = 60;
+
+#[inline]
+pub(super) fn code(kind: u64, rest: u64) -> u64 {
+    kind << TIMER_BITS | rest
+}
+
+/// Credits that come back, packed into an event.
+#[inline]
+pub(super) fn credit(port: u32, lane: u8, epoch: u8, units: u32) -> u64 {
+    let low = u64::from(lane) << 24 | u64::from(epoch) << 16 | u64::from(units);
+    code(kind::CREDIT, u64::from(port) << 29 | low)
+}
+
+impl Simulation {
+    /// A simulation of a fabric whose registers are as they are now.
+    pub fn new(network: &Network, options: Options) -> Self {
+        let mut simulation = Self {
+            random: Random::new(options.seed),
+            options,
+            now: 0,
+            calendar: Calendar::default(),
+            store: Store::new(),
+            ports: Vec::new(),
+            lanes: Vec::new(),
+            rare: Vec::new(),
+            received: Vec::new(),
+            inputs: Vec::new(),
+            width: 0,
+            arbiters: Vec::new(),
+            lane_maps: Vec::new(),
+            switches: Vec::new(),
+            adaptive: adaptive::State::default(),
+            hoq: Vec::new(),
+            stall_count: Vec::new(),
+            lids: Vec::new(),
+            sl_maps: Vec::new(),
+            errors: Vec::new(),
+            settled: super::settle::Settled::default(),
+            notices: Vec::new(),
+            totals: Totals::default(),
+        };
+        simulation.configure(network);
+        simulation
+    }
+
+    /// The time.
+    pub fn now(&self) -> Picos {
+        self.now
+    }
+
+    /// Packets since the beginning.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Packets handed over that have neither arrived nor been dropped.
+    pub fn in_flight(&self) -> usize {
+        self.store.len()
+    }
+
+    /// When the next event is.
+    pub fn deadline(&mut self) -> Option<Picos> {
+        self.calendar.peek()
+    }
+
+    /// Has [`Notice::Timer`] given at a time with `tag`, of which the lower 60 bits count.
+    pub fn set_timer(&mut self, at: Picos, tag: u64) {
+        let tag = tag & ((1 << TIMER_BITS) - 1);
+        self.calendar.push(at.max(self.now), code(kind::TIMER, tag));
+    }
+
+    /// Lets everything happen up to and at `until`.
+    pub fn run(&mut self, traffic: &mut impl Traffic, until: Picos) {
+        self.tell(traffic);
+        while let Some(event) = self.calendar.pop(until) {
+            self.now = event.at.max(self.now);
+            self.totals.events += 1;
+            self.handle(event);
+            if !self.notices.is_empty() {
+                self.tell(traffic);
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// Lets everything happen until no packet is on its way, at most up to `until`; says whether
+    /// none is.
+    pub fn drain(&mut self, traffic: &mut impl Traffic, until: Picos) -> bool {
+        self.tell(traffic);
+        while self.in_flight() > 0 {
+            let Some(event) = self.calendar.pop(until) else {
+                return false;
+            };
+            self.now = event.at.max(self.now);
+            self.totals.events += 1;
+            self.handle(event);
+            self.tell(traffic);
+        }
+        true
+    }
+
+    fn tell(&mut self, traffic: &mut impl Traffic) {
+        let mut notices = std::mem::take(&mut self.notices);
+        while !notices.is_empty() {
+            for notice in notices.drain(..) {
+                traffic.handle(self, notice);
+            }
+            std::mem::swap(&mut notices, &mut self.notices);
+        }
+        self.notices = notices;
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        let rest = event.code & ((1 << TIMER_BITS) - 1);
+        match event.code >> TIMER_BITS {
+            kind::ARRIVE => self.arrive(rest as u32),
+            kind::DELIVER => self.deliver(rest as u32),
+            kind::CREDIT => self.take_credits(rest),
+            kind::FREE => {
+                self.ports[rest as usize].wakes = false;
+                self.try_send(rest as u32);
+            }
+            kind::ADVANCE => self.advance(rest as usize),
+            kind::LIFETIME => self.check_lifetime(rest as usize),
+            kind::ADAPT => self.adapt(rest as usize),
+            _ => self.notices.push(Notice::Timer(rest)),
+        }
+    }
+
+    /// Credits come back; those of a link that has gone down since mean nothing.
+    #[inline]
+    fn take_credits(&mut self, rest: u64) {
+        let (port, lane) = ((rest >> 29) as u32, (rest >> 24 & 31) as usize);
+        let (epoch, units) = ((rest >> 16) as u8, (rest & 0xFFFF) as u32);
+        let end = &mut self.ports[port as usize];
+        if end.epoch != epoch {
+            return;
+        }
+        let at = port as usize * self.width + lane;
+        let lane = &mut self.lanes[at];
+        let before = lane.shared_used();
+        lane.used -= units;
+        end.shared_used -= before - lane.shared_used();
+        if end.waiting != 0 && end.free_at <= self.now {
+            self.try_send(port);
+        }
+    }
+
+    /// Hands a packet over for sending; says whether its port and service level can carry it.
+    pub fn send(&mut self, parcel: Parcel) -> bool {
+        self.totals.sent += 1;
+        self.inject(&parcel)
+    }
+
+    pub(super) fn vl(at: usize, width: usize) -> Vl {
+        Vl((at % width) as u8)
+    }
+
+    /// Bytes that ports, lanes and their tables take, and bytes that packets take.
+    pub fn memory(&self) -> (usize, usize) {
+        let lane = size_of::<Lane>()
+            + size_of::<Rare>()
+            + size_of::<Received>()
+            + size_of::<Input>()
+            + size_of::<Picos>()
+            + 1;
+        let ports = self.ports.len() * (size_of::<Port>() + size_of::<Arbiter>());
+        let routes = self.switches.iter().map(|switch| 2 * switch.routes.len());
+        let fabric = ports + self.lanes.len() * lane + routes.sum::<usize>();
+        (fabric, self.store.memory())
+    }
+}

@@ -1,0 +1,231 @@
+//! A packet leaves a port.
+
+use super::Picos;
+use super::lane::{Lane, Port};
+use super::simulation::{Notice, Queueing, Simulation, code, credit, kind};
+use super::store::{Packet, Parcel};
+use crate::constants;
+use crate::network::{NONE, PortIndex};
+
+impl Simulation {
+    /// Puts a new packet into its HFI's queue; says whether it can leave there.
+    pub(super) fn inject(&mut self, parcel: &Parcel) -> bool {
+        let from = parcel.from.0;
+        let map = |map: u16, key: u8| self.lane_maps[usize::from(map)][usize::from(key & 31)];
+        let sc = map(self.sl_maps[from as usize], parcel.sl.0);
+        let packet = Packet {
+            tag: parcel.tag,
+            born: self.now,
+            entered: self.now,
+            ready: self.now,
+            tail: self.now,
+            next: NONE,
+            ingress: NONE,
+            dlid: parcel.dlid.0,
+            flits: parcel.bytes.div_ceil(8).clamp(1, u32::from(u16::MAX)) as u16,
+            sc,
+            lane: 0,
+            hops: 0,
+            epoch: 0,
+        };
+        let lane = map(self.ports[from as usize].lane_map, sc);
+        let id = self.store.add(packet);
+        self.enqueue(id, from, lane)
+    }
+
+    /// Puts a packet into the queue of its egress lane; says whether it can leave there.
+    pub(super) fn enqueue(&mut self, id: u32, egress: u32, lane: u8) -> bool {
+        if usize::from(lane) >= self.width || !self.ports[egress as usize].up {
+            self.errors[egress as usize].discards += 1;
+            self.drop_packet(id, egress, lane);
+            return false;
+        }
+        let at = egress as usize * self.width + usize::from(lane);
+        let flits = self.store.get(id).flits;
+        if flits > self.lanes[at].largest {
+            self.discard(id, at, false);
+            return false;
+        }
+        if self.rare[at].stalled_until > self.now {
+            self.discard(id, at, true);
+            return false;
+        }
+        let units = units(flits, &self.ports[egress as usize]);
+        let state = &mut self.lanes[at];
+        state.waiting += units;
+        if state.queue.is_empty() {
+            state.since = self.now;
+            self.ports[egress as usize].waiting |= 1 << lane;
+            state.queue.push(&mut self.store, id);
+            self.watch(at);
+        } else {
+            state.queue.push(&mut self.store, id);
+        }
+        self.try_send(egress);
+        true
+    }
+
+    /// Sends what a port can send now.
+    pub(super) fn try_send(&mut self, egress: u32) {
+        let index = egress as usize;
+        loop {
+            let port = &mut self.ports[index];
+            if port.waiting == 0 || !port.up {
+                return;
+            }
+            if port.free_at > self.now {
+                if !port.wakes {
+                    port.wakes = true;
+                    self.calendar
+                        .push(port.free_at, code(kind::FREE, u64::from(egress)));
+                }
+                return;
+            }
+            let Some(lane) = self.choose(index) else {
+                let port = &mut self.ports[index];
+                port.idle_since = port.idle_since.min(self.now);
+                return;
+            };
+            let at = index * self.width + usize::from(lane);
+            let Some(id) = self.take_head(at) else {
+                return;
+            };
+            if self.is_too_old(id, index) {
+                self.discard(id, at, true);
+            } else {
+                self.start(id, index, lane);
+            }
+        }
+    }
+
+    /// The lane that sends next, none when no lane has the credits for its first packet.
+    #[inline]
+    fn choose(&mut self, index: usize) -> Option<u8> {
+        let port = &self.ports[index];
+        let first = port.waiting.trailing_zeros() as usize;
+        if port.waiting.is_power_of_two() {
+            return self.has_credits(port, index, first).then_some(first as u8);
+        }
+        let mut can = 0;
+        let mut left = port.waiting;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            can |= u32::from(self.has_credits(port, index, lane)) << lane;
+        }
+        (can != 0).then(|| self.arbiters[index].choose(can))
+    }
+
+    #[inline]
+    pub(super) fn has_credits(&self, port: &Port, index: usize, lane: usize) -> bool {
+        let lane = &self.lanes[index * self.width + lane];
+        let flits = self.store.get(lane.queue.head).flits;
+        let after = shared_after(lane, units(flits, port));
+        let more = after - lane.shared_used();
+        after <= u32::from(lane.shared)
+            && (more == 0 || port.shared_used + more <= u32::from(port.shared_limit))
+    }
+
+    /// Takes the first packet out of a lane's queue.
+    pub(super) fn take_head(&mut self, at: usize) -> Option<u32> {
+        let state = &mut self.lanes[at];
+        let id = state.queue.pop(&self.store)?;
+        let port = &mut self.ports[at / self.width];
+        state.waiting -= units(self.store.get(id).flits, port);
+        if state.queue.is_empty() {
+            port.waiting &= !(1 << (at % self.width));
+        }
+        Some(id)
+    }
+
+    /// The first flit goes.
+    fn start(&mut self, id: u32, index: usize, lane: u8) {
+        let at = index * self.width + usize::from(lane);
+        let packet = *self.store.get(id);
+        let port = &mut self.ports[index];
+        let state = &mut self.lanes[at];
+        let units = units(packet.flits, port);
+        let before = state.shared_used();
+        state.used += units;
+        port.shared_used += state.shared_used() - before;
+        state.data += u64::from(packet.flits);
+        state.packets += 1;
+        state.discards = 0;
+        state.wait += self.now - state.since.max(port.free_at).min(self.now);
+        state.since = self.now;
+        port.wait += self.now - port.idle_since.min(self.now);
+        port.idle_since = Picos::MAX;
+        let begin = self.now.max(packet.ready);
+        let full = begin + Picos::from(packet.flits) * Picos::from(port.flit);
+        let end = full.max(packet.tail);
+        if end > full {
+            self.rare[at].bubbles += (end - full) / Picos::from(port.flit);
+        }
+        port.free_at = end;
+        let (peer, epoch, of_hfi) = (port.peer, port.epoch, port.switch == NONE);
+        if port.waiting != 0 {
+            self.arbiters[index].sent(lane, u32::from(packet.flits) * 8);
+        } else if of_hfi {
+            self.notices.push(Notice::Room(PortIndex(index as u32)));
+        }
+        self.release(&packet, end);
+        self.totals.hops += 1;
+        self.fly(id, peer, lane, epoch, (begin, end));
+    }
+
+    /// On the cable.
+    #[inline]
+    fn fly(&mut self, id: u32, peer: u32, lane: u8, epoch: u8, (begin, end): (Picos, Picos)) {
+        let cable = self.options.cable;
+        let block = self.options.block_latency;
+        let to_hfi = self.ports[peer as usize].switch == NONE;
+        let packet = self.store.get_mut(id);
+        packet.ingress = peer;
+        packet.lane = lane;
+        packet.epoch = epoch;
+        packet.hops = packet.hops.saturating_add(1);
+        packet.entered = begin + cable;
+        packet.tail = end + cable;
+        if to_hfi {
+            let at = packet.tail + self.options.receive;
+            self.calendar.push(at, code(kind::DELIVER, u64::from(id)));
+        } else {
+            let at = packet.entered + block;
+            self.calendar.push(at, code(kind::ARRIVE, u64::from(id)));
+        }
+    }
+
+    /// The tail leaves the buffer where the packet was, at `end`: credits go back, the next one of
+    /// an input queue comes to its head.
+    #[inline]
+    pub(super) fn release(&mut self, packet: &Packet, end: Picos) {
+        if packet.ingress == NONE {
+            return;
+        }
+        let upstream = self.ports[packet.ingress as usize].peer;
+        let units = units(packet.flits, &self.ports[upstream as usize]);
+        let event = credit(upstream, packet.lane, packet.epoch, units);
+        self.calendar.push(end + self.options.cable, event);
+        let in_switch = self.ports[packet.ingress as usize].switch != NONE;
+        if in_switch && self.options.queueing == Queueing::Fifo {
+            let input = packet.ingress as usize * self.width + usize::from(packet.lane);
+            self.calendar.push(end, code(kind::ADVANCE, input as u64));
+        }
+    }
+
+    /// Time that a packet of `bytes` takes on a link of full width and speed.
+    pub fn wire_time(bytes: u32) -> Picos {
+        Picos::from(bytes.div_ceil(8)) * constants::FLIT_ONE_LANE / 4
+    }
+}
+
+/// Units of the neighbour's buffer that a packet takes up.
+#[inline]
+pub(super) fn units(flits: u16, port: &Port) -> u32 {
+    (u32::from(flits) + (1 << port.unit_bits) - 1) >> port.unit_bits
+}
+
+#[inline]
+fn shared_after(lane: &Lane, units: u32) -> u32 {
+    (lane.used + units).saturating_sub(u32::from(lane.dedicated))
+}

@@ -1,0 +1,86 @@
+//! The HFIs that take part in traffic.
+
+use weft_fabric::{Lid, PortNum};
+
+use crate::network::{Network, PortIndex};
+
+/// An HFI's port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Host {
+    /// The port.
+    pub port: PortIndex,
+    /// Its first LID.
+    pub lid: Lid,
+    /// It answers to this many LIDs from there.
+    pub lids: u32,
+}
+
+/// Hosts by number, and back.
+#[derive(Debug, Clone, Default)]
+pub struct Hosts {
+    hosts: Vec<Host>,
+    /// Number by port, `u32::MAX` where there is none.
+    numbers: Vec<u32>,
+}
+
+impl Hosts {
+    /// All HFIs with a LID, in order of nodes.
+    pub fn all(network: &Network) -> Self {
+        let hfis = network.topology().hfis();
+        let ports = hfis.filter_map(|(id, _)| network.device(id)?.port(PortNum(1)));
+        Self::new(network, ports)
+    }
+
+    /// These ports, in this order, without those that have no LID.
+    pub fn new(network: &Network, ports: impl IntoIterator<Item = PortIndex>) -> Self {
+        let mut hosts = Self::default();
+        for port in ports {
+            let info = network.port(port).info();
+            if info.lid != Lid(0) {
+                hosts.add(Host {
+                    port,
+                    lid: info.lid,
+                    lids: info.lmc.lids(),
+                });
+            }
+        }
+        hosts
+    }
+
+    fn add(&mut self, host: Host) {
+        let place = host.port.0 as usize;
+        if self.numbers.len() <= place {
+            self.numbers.resize(place + 1, u32::MAX);
+        }
+        self.numbers[place] = self.hosts.len() as u32;
+        self.hosts.push(host);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// A host by its number.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&Host> {
+        self.hosts.get(number as usize)
+    }
+
+    /// A port's number.
+    #[inline]
+    pub fn number(&self, port: PortIndex) -> Option<u32> {
+        let number = self.numbers.get(port.0 as usize).copied();
+        number.filter(|number| *number != u32::MAX)
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Host> {
+        self.hosts.iter()
+    }
+}

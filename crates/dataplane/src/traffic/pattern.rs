@@ -1,0 +1,90 @@
+//! Who sends to whom.
+
+use crate::packets::Random;
+
+/// A pattern of traffic among hosts 0 to `hosts` - 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pattern {
+    /// Each packet to a random other host.
+    Uniform,
+    /// Each host to one other, each from one other.
+    Permutation(Vec<u32>),
+    /// Each host to the one so many further on.
+    Shift(u32),
+    /// Each packet to one host with a probability in percent, else to a random other one.
+    Hotspot {
+        /// The host that all want.
+        to: u32,
+        /// Percent of the packets.
+        percent: u32,
+    },
+}
+
+impl Pattern {
+    /// A random permutation in which nobody sends to itself: one circle through all hosts.
+    pub fn random_permutation(hosts: u32, random: &mut Random) -> Self {
+        let mut order: Vec<u32> = (0..hosts).collect();
+        random.shuffle(&mut order);
+        let mut to = vec![0; hosts as usize];
+        for (place, from) in order.iter().enumerate() {
+            to[*from as usize] = order[(place + 1) % order.len()];
+        }
+        Self::Permutation(to)
+    }
+
+    /// Where the next packet of a host goes, none when it does not send.
+    #[inline]
+    pub fn next(&self, from: u32, hosts: u32, random: &mut Random) -> Option<u32> {
+        let to = match self {
+            Self::Uniform => other(from, hosts, random),
+            Self::Permutation(to) => to.get(from as usize).copied()?,
+            Self::Shift(by) => (from + by) % hosts.max(1),
+            Self::Hotspot { to, percent } if random.below(100) < *percent => *to,
+            Self::Hotspot { .. } => other(from, hosts, random),
+        };
+        (to != from && to < hosts).then_some(to)
+    }
+}
+
+/// A random host that is not `from`.
+#[inline]
+fn other(from: u32, hosts: u32, random: &mut Random) -> u32 {
+    let to = random.below(hosts.saturating_sub(1));
+    to + u32::from(to >= from)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn nobody_sends_to_itself_and_a_permutation_reaches_all() {
+        let mut random = Random::new(5);
+        for hosts in [2, 3, 17, 128] {
+            let permutation = Pattern::random_permutation(hosts, &mut random);
+            let patterns = [Pattern::Uniform, Pattern::Shift(1), permutation.clone()];
+            for pattern in patterns {
+                for from in 0..hosts {
+                    let to = pattern.next(from, hosts, &mut random).unwrap();
+                    assert!(to != from && to < hosts, "{pattern:?}: {from} to {to}");
+                }
+            }
+            let mut reached: Vec<u32> = (0..hosts)
+                .map(|from| permutation.next(from, hosts, &mut random).unwrap())
+                .collect();
+            reached.sort_unstable();
+            assert_eq!(reached, (0..hosts).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_hotspot_gets_its_share() {
+        let mut random = Random::new(1);
+        let pattern = Pattern::Hotspot { to: 3, percent: 40 };
+        let hits = (0..10_000).filter(|_| pattern.next(0, 10, &mut random) == Some(3));
+        let hits = hits.count();
+        // 40 % of the packets, and a ninth of the others.
+        assert!(hits.abs_diff(4_667) < 200, "{hits}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Packets at a rate, or as many as fit.
+
+use weft_fabric::Sl;
+
+use super::{Hosts, Pattern};
+use crate::network::PortIndex;
+use crate::packets::{Delivery, Notice, Parcel, Picos, Random, Simulation, Traffic};
+
+/// How packets are sent.
+#[derive(Debug, Clone)]
+pub struct StreamsOptions {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// Bytes of each packet on the link.
+    pub bytes: u32,
+    /// Service levels, drawn for each packet; none is SL 0.
+    pub levels: Vec<Sl>,
+    /// Share of the rate of a full link, at random moments; none for as many as fit.
+    pub load: Option<f64>,
+    /// Seed of all that is random.
+    pub seed: u64,
+}
+
+/// What a host received.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Packets.
+    pub packets: u64,
+    /// Flits of 8 bytes.
+    pub flits: u64,
+    /// Time from handing over to delivery, summed.
+    pub latency: Picos,
+    /// The longest of them.
+    pub latency_max: Picos,
+}
+
+/// Hosts that send by a pattern.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    hosts: Hosts,
+    options: StreamsOptions,
+    random: Random,
+    received: Vec<Received>,
+    lost: u64,
+    /// Mean time between two packets of a host, 0 for as many as fit.
+    interval: f64,
+}
+
+impl Streams {
+    /// Traffic among `hosts` that has not begun.
+    pub fn new(hosts: Hosts, options: StreamsOptions) -> Self {
+        let time = Simulation::wire_time(options.bytes) as f64;
+        Self {
+            received: vec![Received::default(); hosts.len()],
+            random: Random::new(options.seed),
+            interval: options.load.map_or(0.0, |load| time / load.max(1e-9)),
+            lost: 0,
+            hosts,
+            options,
+        }
+    }
+
+    /// Lets all hosts begin.
+    pub fn start(&mut self, simulation: &mut Simulation) {
+        for from in 0..self.hosts.len() as u32 {
+            if self.interval > 0.0 {
+                self.wait(simulation, from);
+            } else {
+                self.send(simulation, from);
+            }
+        }
+    }
+
+    /// What each host has received since the beginning or the last [`Self::forget`].
+    pub fn received(&self) -> &[Received] {
+        &self.received
+    }
+
+    /// All of it together.
+    pub fn total(&self) -> Received {
+        let add = |sum: Received, one: &Received| Received {
+            packets: sum.packets + one.packets,
+            flits: sum.flits + one.flits,
+            latency: sum.latency + one.latency,
+            latency_max: sum.latency_max.max(one.latency_max),
+        };
+        self.received.iter().fold(Received::default(), add)
+    }
+
+    /// Packets that were dropped.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Sets what was received to zero: the warm-up is over.
+    pub fn forget(&mut self) {
+        self.received.fill(Received::default());
+    }
+
+    fn wait(&mut self, simulation: &mut Simulation, from: u32) {
+        let at = simulation.now() + self.random.exponential(self.interval);
+        simulation.set_timer(at, u64::from(from));
+    }
+
+    #[inline]
+    fn send(&mut self, simulation: &mut Simulation, from: u32) {
+        let count = self.hosts.len() as u32;
+        let Some(to) = self.options.pattern.next(from, count, &mut self.random) else {
+            return;
+        };
+        let (Some(host), Some(other)) = (self.hosts.get(from), self.hosts.get(to)) else {
+            return;
+        };
+        let levels = &self.options.levels;
+        let level = levels.get(self.random.below(levels.len() as u32) as usize);
+        simulation.send(Parcel {
+            from: host.port,
+            dlid: other.lid,
+            sl: level.copied().unwrap_or(Sl(0)),
+            bytes: self.options.bytes,
+            tag: u64::from(from),
+        });
+    }
+
+    fn room(&mut self, simulation: &mut Simulation, at: PortIndex) {
+        if self.interval > 0.0 {
+            return;
+        }
+        if let Some(from) = self.hosts.number(at) {
+            self.send(simulation, from);
+        }
+    }
+
+    fn take(&mut self, now: Picos, delivery: &Delivery) {
+        let number = self.hosts.number(delivery.at);
+        let Some(received) = number.and_then(|number| self.received.get_mut(number as usize))
+        else {
+            return;
+        };
+        let latency = now - delivery.born;
+        received.packets += 1;
+        received.flits += u64::from(delivery.flits);
+        received.latency += latency;
+        received.latency_max = received.latency_max.max(latency);
+    }
+}
+
+impl Traffic for Streams {
+    fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
+        match notice {
+            Notice::Delivered(delivery) => self.take(simulation.now(), &delivery),
+            Notice::Room(at) => self.room(simulation, at),
+            Notice::Lost(_) => self.lost += 1,
+            Notice::Timer(from) => {
+                self.send(simulation, from as u32);
+                self.wait(simulation, from as u32);
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Messages and the benchmarks made of them, where theory gives the result.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Program, network};
+use weft_dataplane::packets::{MILLI, NANO, Options, Picos, Simulation};
+use weft_dataplane::traffic::Hosts;
+use weft_dataplane::traffic::mpi::{
+    AllToAll, Bandwidth, BandwidthOptions, Job, Mpi, PingPong, Stack,
+};
+use weft_fabric::Sl;
+
+const FLIT: Picos = 640;
+
+/// Ranks 0 to `ranks` - 1 on the hosts of one switch, in turn.
+fn job<P>(hosts: u32, ranks: u32, program: P) -> (Job<P>, Simulation) {
+    let network = network(&format!("one-switch:{hosts},radix=48"), Program::default());
+    let all = Hosts::all(&network);
+    let places = (0..ranks).map(|rank| rank % hosts).collect();
+    let mpi = Mpi::new(all, places, Stack::PSM2, Sl(0));
+    let simulation = Simulation::new(&network, Options::default());
+    (Job { mpi, program }, simulation)
+}
+
+#[test]
+fn a_small_message_takes_endpoints_cables_switch_and_its_length() {
+    for (to, switch) in [(1, 100), (4, 110)] {
+        let program = PingPong::new(vec![(0, to)], 8, 2, 10);
+        let (mut job, mut simulation) = job(8, 8, program);
+        assert!(job.run(&mut simulation, MILLI));
+        let wanted = (400 + 10 + switch + 10 + 400) * NANO + 9 * FLIT;
+        assert_eq!(job.program.latencies().unwrap(), [wanted]);
+    }
+}
+
+#[test]
+fn a_rendezvous_takes_two_more_one_way_trips() {
+    let bytes = 65_536;
+    let program = PingPong::new(vec![(0, 1)], bytes, 1, 4);
+    let (mut job, mut simulation) = job(2, 2, program);
+    assert!(job.run(&mut simulation, 10 * MILLI));
+    let way = 120 * NANO;
+    let control = 8 * FLIT + way + 400 * NANO;
+    let data = 8 * 1_032 * FLIT + way;
+    let wanted = 400 * NANO + 2 * control + data + 400 * NANO;
+    assert_eq!(job.program.latencies().unwrap(), [wanted]);
+}
+
+/// Large messages fill the link but for the headers; both ways at once, each way does.
+#[test]
+fn large_messages_fill_the_link_but_for_their_headers() {
+    for (both_ways, times) in [(false, 1.0), (true, 2.0)] {
+        let program = Bandwidth::new(BandwidthOptions {
+            pairs: vec![(0, 1)],
+            bytes: 1 << 20,
+            window: 16,
+            skip: 1,
+            iterations: 4,
+            both_ways,
+        });
+        let (mut job, mut simulation) = job(2, 2, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let measured = job.program.bytes_per_second().unwrap();
+        let most = times * 12.5e9 * 8_192.0 / 8_256.0;
+        assert!(
+            measured <= most && measured > 0.985 * most,
+            "{measured} of {most}"
+        );
+    }
+}
+
+#[test]
+fn two_receivers_of_one_sender_get_half_each() {
+    let program = Bandwidth::new(BandwidthOptions {
+        pairs: vec![(0, 1), (3, 2)],
+        bytes: 1 << 20,
+        window: 8,
+        skip: 1,
+        iterations: 2,
+        both_ways: false,
+    });
+    // Ranks 0 and 3 are on host 0.
+    let (mut job, mut simulation) = job(3, 4, program);
+    assert!(job.run(&mut simulation, 100 * MILLI));
+    let measured = job.program.bytes_per_second().unwrap();
+    assert!((measured / 12.4e9 - 1.0).abs() < 0.02, "{measured}");
+}
+
+/// On one switch the steps do not disturb each other: each takes what one large message takes.
+#[test]
+fn an_exchange_on_one_switch_takes_its_steps() {
+    let (ranks, bytes) = (6, 1 << 20);
+    let (mut job, mut simulation) = job(ranks, ranks, AllToAll::new(ranks, bytes));
+    assert!(job.run(&mut simulation, 100 * MILLI));
+    let time = job.program.time().unwrap() as f64;
+    let least = 5.0 * 128.0 * 1_032.0 * FLIT as f64;
+    assert!(time > least && time < 1.05 * least, "{time} of {least}");
+}

@@ -1,0 +1,38 @@
+//! Lanes: which of several sets of virtual lanes the traffic to a LID takes.
+//!
+//! A packet keeps its lane all the way, so that links wait for each other in one lane at a time.
+//! Routes that would close a credit cycle together do not when they are in different lanes. The
+//! lane of a destination is the service level that its path records carry.
+
+use weft_wire::id::Lid;
+
+/// The lane of every LID.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lanes {
+    /// By LID; LIDs beyond the end are in lane 0.
+    of_lid: Vec<u8>,
+}
+
+impl Lanes {
+    /// All traffic in one lane.
+    pub const SINGLE: &'static Self = &Self { of_lid: Vec::new() };
+
+    /// Lanes by LID, each below 255; LIDs beyond the end are in lane 0.
+    pub fn new(of_lid: Vec<u8>) -> Self {
+        if of_lid.iter().all(|lane| *lane == 0) {
+            return Self::default();
+        }
+        Self { of_lid }
+    }
+
+    /// The lane of traffic to a LID.
+    pub fn of(&self, lid: Lid) -> u8 {
+        self.of_lid.get(lid.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// How many lanes there are, at least 1.
+    pub fn count(&self) -> u8 {
+        let highest = self.of_lid.iter().max().copied().unwrap_or(0);
+        highest.saturating_add(1)
+    }
+}

@@ -1,0 +1,99 @@
+//! Which ranks talk to each other.
+
+use std::collections::BTreeMap;
+
+use weft_dataplane::packets::Random;
+use weft_dataplane::traffic::{Host, Hosts};
+use weft_dataplane::{Network, PortIndex};
+use weft_fabric::{NodeId, PortNum};
+
+use super::perform::ExperimentError;
+use super::scenario::{Case, Pairs};
+
+/// The hosts of a case.
+pub fn hosts(network: &Network, case: &Case, seed: u64) -> Hosts {
+    let all = Hosts::all(network);
+    let most = case.hosts.map_or(all.len(), |most| most as usize);
+    let mut chosen: Vec<usize> = (0..all.len()).collect();
+    if case.scattered {
+        Random::new(seed).shuffle(&mut chosen);
+    }
+    chosen.truncate(most);
+    chosen.sort_unstable();
+    let ports = chosen.iter().filter_map(|number| all.get(*number as u32));
+    Hosts::new(network, ports.map(|host| host.port))
+}
+
+/// The pairs of ranks that a scenario means.
+///
+/// # Errors
+/// [`ExperimentError::Pairs`] when there are no such pairs.
+pub fn pairs(
+    network: &Network,
+    hosts: &Hosts,
+    ranks: u32,
+    pairs: &Pairs,
+) -> Result<Vec<(u32, u32)>, ExperimentError> {
+    let all = hosts.len() as u32 * ranks;
+    match pairs {
+        Pairs::Halves => Ok((0..all / 2).map(|from| (from, from + all / 2)).collect()),
+        Pairs::SharedUplink(count) => {
+            let pairs = shared_uplink(network, hosts, *count)?;
+            let first = |(a, b): (u32, u32)| (a * ranks, b * ranks);
+            Ok(pairs.into_iter().map(first).collect())
+        }
+        Pairs::List(list) => {
+            let wrong = list.iter().find(|(a, b)| *a >= all || *b >= all || a == b);
+            match wrong {
+                None => Ok(list.clone()),
+                Some((a, b)) => Err(ExperimentError::Pairs {
+                    what: format!("{a}>{b} is no pair of two ranks below {all}"),
+                }),
+            }
+        }
+    }
+}
+
+/// The switch that a host is on.
+fn edge(network: &Network, host: &Host) -> Option<(NodeId, PortIndex)> {
+    let uplink = network.peer(host.port)?;
+    Some((network.node_of(uplink), uplink))
+}
+
+/// Pairs of hosts from the first edge switch with hosts to another one, whose routes leave the first by the
+/// same port: what the route query would show.
+fn shared_uplink(
+    network: &Network,
+    hosts: &Hosts,
+    count: u32,
+) -> Result<Vec<(u32, u32)>, ExperimentError> {
+    let edges: Vec<Option<NodeId>> = hosts
+        .iter()
+        .map(|host| edge(network, host).map(|(id, _)| id))
+        .collect();
+    let numbers = 0..hosts.len() as u32;
+    let first = edges.first().copied().flatten();
+    let here = numbers.clone().filter(|n| edges[*n as usize] == first);
+    let mut by_uplink: BTreeMap<(NodeId, PortNum), Vec<u32>> = BTreeMap::new();
+    for to in numbers.filter(|n| edges[*n as usize] != first) {
+        let switch = first.and_then(|id| network.switch(id));
+        let lid = hosts.get(to).map(|host| host.lid);
+        let egress = switch.zip(lid).and_then(|(switch, lid)| switch.egress(lid));
+        if let (Some(egress), Some(there)) = (egress, edges[to as usize]) {
+            by_uplink.entry((there, egress)).or_default().push(to);
+        }
+    }
+    let enough = by_uplink
+        .into_values()
+        .find(|to| to.len() >= count as usize);
+    let pairs: Vec<(u32, u32)> = here
+        .zip(enough.unwrap_or_default())
+        .take(count as usize)
+        .collect();
+    if pairs.len() < count as usize {
+        return Err(ExperimentError::Pairs {
+            what: format!("no {count} pairs between two edge switches share an uplink"),
+        });
+    }
+    Ok(pairs)
+}

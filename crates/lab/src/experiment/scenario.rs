@@ -1,0 +1,166 @@
+//! What an experiment is: cases that differ in a few things.
+
+use std::time::Duration;
+
+use weft_fabric::FabricSpec;
+use weft_routing::{AdaptiveSettings, EngineKind};
+
+/// An experiment.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// What it is about.
+    pub title: String,
+    /// Its cases in order.
+    pub cases: Vec<Case>,
+}
+
+/// One run of an experiment.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// The fabric.
+    pub fabric: FabricSpec,
+    /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
+    pub uplinks: Option<u32>,
+    /// What the manager is told.
+    pub manager: Manager,
+    /// Hosts that take part; none for all.
+    pub hosts: Option<u32>,
+    /// They are drawn from all by the seed, in the fabric's order; else they are the first.
+    pub scattered: bool,
+    /// Ranks on each host: the first so many ranks are on the first host, and so on.
+    pub ranks: u32,
+    /// Who talks to whom.
+    pub pairs: Pairs,
+    /// What they do.
+    pub traffic: Traffic,
+    /// Virtual time after which the run is given up.
+    pub limit: Duration,
+    /// Print the links that carried most.
+    pub links: bool,
+    /// The case that its time is compared with, one before it.
+    pub baseline: Option<String>,
+    /// What was published about it.
+    pub published: Vec<Published>,
+}
+
+/// The part of the manager's configuration that experiments vary.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Manager {
+    /// `RoutingAlgorithm`.
+    pub engine: EngineKind,
+    /// `Lmc`.
+    pub lmc: u8,
+    /// Service levels, each with its own lane.
+    pub lanes: u8,
+    /// `AdaptiveRouting`, none when it is off.
+    pub adaptive: Option<AdaptiveSettings>,
+    /// `HoqLife` as a register: 4.096 µs × 2^value; none for the manager's default.
+    pub hoq_life: Option<u8>,
+    /// `SwitchLifetime` likewise.
+    pub switch_lifetime: Option<u8>,
+    /// `VLStallCount`.
+    pub stall_count: Option<u8>,
+}
+
+impl Default for Manager {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::default(),
+            lmc: 0,
+            lanes: 1,
+            adaptive: None,
+            hoq_life: None,
+            switch_lifetime: None,
+            stall_count: None,
+        }
+    }
+}
+
+/// Who talks to whom, as numbers of ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pairs {
+    /// The first half of the ranks with the second, in order.
+    Halves,
+    /// So many pairs across two edge switches whose routes share the first uplink.
+    SharedUplink(u32),
+    /// These.
+    List(Vec<(u32, u32)>),
+}
+
+/// What ranks do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Traffic {
+    /// osu_bw, osu_mbw_mr and osu_bibw.
+    Bandwidth {
+        /// Bytes of a message.
+        bytes: u64,
+        /// Messages before the receiver answers.
+        window: u32,
+        /// Windows before time is taken, and while it is.
+        skip: u32,
+        /// Windows while time is taken.
+        iterations: u32,
+        /// Both of a pair send.
+        both_ways: bool,
+        /// IP over the fabric instead of PSM2.
+        ip: bool,
+    },
+    /// osu_latency and osu_multi_lat.
+    Latency {
+        /// Bytes of a message.
+        bytes: u64,
+        /// Round trips while time is taken.
+        iterations: u32,
+    },
+    /// mpi_nxnlatbw's latency: each rank with each other, in rounds of pairs.
+    AllPairs {
+        /// Bytes of a message.
+        bytes: u64,
+        /// Round trips while time is taken.
+        iterations: u32,
+        /// Pairs that are active at a time; 0 for as many as there can be.
+        sessions: u32,
+    },
+    /// IMB Alltoall by pairwise exchange.
+    AllToAll {
+        /// Bytes from each rank to each.
+        bytes: u64,
+    },
+    /// Packets by a pattern, as many as fit or at a load.
+    Stream {
+        /// The pattern.
+        pattern: StreamPattern,
+        /// Bytes of a packet on the link.
+        bytes: u32,
+        /// Share of the rate of a link, none for as many as fit.
+        load: Option<f64>,
+        /// Virtual time before and while it is measured.
+        span: Duration,
+    },
+}
+
+/// A pattern of packets; see [`weft_dataplane::traffic::Pattern`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamPattern {
+    /// To random hosts.
+    Uniform,
+    /// A random permutation.
+    Permutation,
+    /// To the host so many further on.
+    Shift(u32),
+    /// So many percent to host 0.
+    Hotspot(u32),
+}
+
+/// A figure that was published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Of which measurement.
+    pub metric: String,
+    /// In that measurement's unit.
+    pub value: f64,
+    /// Percent by which ours may differ.
+    pub within: f64,
+}

@@ -1,0 +1,94 @@
+//! The fabric of a case, brought up by the manager.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_dataplane::Network;
+use weft_emulator::{Options, io::Control};
+use weft_fabric::{Guid, Lmc, NodeId, PortNum, Sl, Topology};
+use weft_manager::sm::Settings;
+use weft_manager::sm::settings::Level;
+
+use super::perform::ExperimentError;
+use super::scenario::{Case, Manager};
+use crate::world::{NoTap, World};
+
+/// Virtual time in which the manager must have brought a fabric up.
+const BRING_UP_MAX: Duration = Duration::from_secs(600);
+
+/// Brings a case's fabric up and hands out its devices.
+///
+/// # Errors
+/// [`ExperimentError`] when the fabric cannot be made or does not come up.
+pub fn set(case: &Case) -> Result<Network, ExperimentError> {
+    let topology = case.fabric.generate()?;
+    let cuts = superfluous_uplinks(&topology, case.uplinks);
+    let settings = settings(&case.manager);
+    let mut world = World::new(Arc::new(topology), Options::default(), settings, NoTap)?;
+    for (node, port) in cuts {
+        world.control(Control::LinkDown { node, port })?;
+    }
+    if !world.bring_up(BRING_UP_MAX)? {
+        return Err(ExperimentError::NotUp {
+            seconds: BRING_UP_MAX.as_secs(),
+        });
+    }
+    Ok(world.emulator.network().clone())
+}
+
+fn settings(manager: &Manager) -> Settings {
+    let mut settings = Settings::default();
+    settings.routing.engine = manager.engine;
+    settings.routing.adaptive = manager.adaptive;
+    settings.lids.lmc = Lmc(manager.lmc);
+    settings.levels = (0..manager.lanes)
+        .map(|sl| Level {
+            sl: Sl(sl),
+            bandwidth: 100 / manager.lanes,
+            ..Level::default()
+        })
+        .collect();
+    let traffic = &mut settings.traffic;
+    traffic.hoq_life = manager.hoq_life.unwrap_or(traffic.hoq_life);
+    traffic.switch_lifetime = manager.switch_lifetime.unwrap_or(traffic.switch_lifetime);
+    traffic.vl_stall_count = manager.stall_count.unwrap_or(traffic.vl_stall_count);
+    settings
+}
+
+/// The links of edge switches to others beyond the number that each keeps; those that it keeps are
+/// spread over the switches above.
+fn superfluous_uplinks(topology: &Topology, keep: Option<u32>) -> Vec<(Guid, PortNum)> {
+    let Some(keep) = keep else { return Vec::new() };
+    let edges = topology.switches().iter();
+    edges
+        .filter(|id| is_edge(topology, **id))
+        .flat_map(|id| beyond(topology, *id, keep as usize))
+        .collect()
+}
+
+fn is_edge(topology: &Topology, id: NodeId) -> bool {
+    let node = topology.node(id);
+    let mut peers = node.into_iter().flat_map(|node| {
+        let ports = node.external_ports();
+        ports.filter_map(|(_, port)| port.peer)
+    });
+    peers.any(|peer| topology.switch_index(peer.node).is_none())
+}
+
+fn beyond(topology: &Topology, id: NodeId, keep: usize) -> Vec<(Guid, PortNum)> {
+    let Some(node) = topology.node(id) else {
+        return Vec::new();
+    };
+    // Uplinks by how many to the same switch stand before them, then by that switch.
+    let mut uplinks: Vec<(usize, NodeId, PortNum)> = Vec::new();
+    for (number, port) in node.external_ports() {
+        let above = port.peer.map(|peer| peer.node);
+        if let Some(above) = above.filter(|above| topology.switch_index(*above).is_some()) {
+            let before = uplinks.iter().filter(|(_, other, _)| *other == above);
+            uplinks.push((before.count(), above, number));
+        }
+    }
+    uplinks.sort_unstable();
+    let rest = uplinks.into_iter().skip(keep);
+    rest.map(|(_, _, port)| (node.guid(), port)).collect()
+}

@@ -1,0 +1,154 @@
+//! Scenarios: what they say, what they refuse, and what comes out.
+#![allow(clippy::unwrap_used)]
+
+use weft_lab::experiment::scenario::{Pairs, Traffic};
+use weft_lab::experiment::{Outcome, Scenario, perform, perform_all, report};
+
+const E1: &str = include_str!("../../../examples/e1-adaptive-routing.scenario");
+const E2: &str = include_str!("../../../examples/e2-dispersive-routing.scenario");
+const E3: &str = include_str!("../../../examples/e3-one-switch.scenario");
+
+#[test]
+fn cases_inherit_what_stands_before_the_first() {
+    let scenario: Scenario = E1.parse().unwrap();
+    let [alone, fixed, adaptive] = &scenario.cases[..] else {
+        panic!("{} cases", scenario.cases.len());
+    };
+    assert_eq!(alone.pairs, Pairs::SharedUplink(1));
+    assert_eq!(fixed.pairs, Pairs::SharedUplink(2));
+    assert_eq!(
+        (alone.manager.adaptive, fixed.manager.adaptive),
+        (None, None)
+    );
+    assert_eq!(adaptive.manager.adaptive.unwrap().threshold, 7);
+    for case in &scenario.cases {
+        let Traffic::Bandwidth { bytes, window, .. } = case.traffic else {
+            panic!("{:?}", case.traffic);
+        };
+        assert_eq!((bytes, window), (4 << 20, 64));
+    }
+    for text in [E2, E3] {
+        text.parse::<Scenario>().unwrap();
+    }
+}
+
+#[test]
+fn errors_name_the_line_and_what_is_allowed() {
+    for (text, line, what) in [
+        (
+            "fabric one-switch:2\nspeed 9\ntraffic osu_bw",
+            2,
+            "unknown setting \"speed\"",
+        ),
+        ("fabric nothing", 1, "allowed: one-switch"),
+        ("\n\n lmc 8", 3, "0 to 7"),
+        (
+            "# a\ntraffic osu_bw size=4M",
+            2,
+            "allowed: bytes, window, skip, iterations",
+        ),
+        (
+            "traffic osu_bw bytes=4G",
+            1,
+            "bytes: \"4G\" is no whole number",
+        ),
+        ("traffic dance", 1, "osu_latency"),
+        ("adaptive maybe", 1, "allowed: on, off"),
+        ("pairs 1-2", 1, "FROM>TO"),
+        ("limit 5", 1, "units: us, ms, s"),
+        ("limit 9999s", 1, "from 0 to 3600"),
+        ("published latency 1 2", 1, "percentage"),
+        ("case a\nbaseline b", 2, "no case \"b\""),
+        ("case", 1, "needs a name"),
+        ("fabric one-switch:2", 1, "has no traffic"),
+    ] {
+        let error = text.parse::<Scenario>().unwrap_err();
+        assert_eq!(error.line, line, "{text:?}: {error}");
+        assert!(error.what.contains(what), "{text:?}: {error}");
+    }
+}
+
+fn run(text: &str) -> Vec<Outcome> {
+    let scenario: Scenario = text.parse().unwrap();
+    perform_all(&scenario, 0, |_, _| {}).unwrap()
+}
+
+fn value(outcome: &Outcome, metric: &str) -> f64 {
+    outcome.get(metric).unwrap().value
+}
+
+/// The published experiment with fewer windows: one pair fills a core switch's link, two pairs
+/// share it, and adaptive routing moves one route to the other core switch.
+#[test]
+fn adaptive_routing_doubles_what_two_pairs_get() {
+    let short = E1.replace("skip=2 iterations=10", "skip=2 iterations=3");
+    let outcomes = run(&short);
+    let bandwidth: Vec<f64> = outcomes.iter().map(|one| value(one, "bandwidth")).collect();
+    assert!((bandwidth[0] / 12.38 - 1.0).abs() < 0.01, "{bandwidth:?}");
+    assert!(
+        (bandwidth[1] / bandwidth[0] - 1.0).abs() < 0.05,
+        "{bandwidth:?}"
+    );
+    assert!((bandwidth[2] / 24.7 - 1.0).abs() < 0.02, "{bandwidth:?}");
+    let moved: Vec<u64> = outcomes.iter().map(|one| one.moved).collect();
+    assert_eq!(moved, [0, 0, 1]);
+    let shares = |outcome: &Outcome| -> Vec<f64> {
+        outcome
+            .links
+            .iter()
+            .map(|link| link.percent.round())
+            .collect()
+    };
+    // One core switch's two links are full, the hosts' four are half full.
+    assert_eq!(shares(&outcomes[1]), [100.0, 100.0, 50.0, 50.0, 50.0, 50.0]);
+    let scenario: Scenario = short.parse().unwrap();
+    assert!(report::holds(&scenario, &outcomes));
+    let table = report::table(&scenario, &outcomes);
+    assert!(table.contains("| 12.38 GB/s ± 1 % |"), "{table}");
+    let csv = report::csv(&scenario, &outcomes);
+    assert_eq!(csv.lines().count(), 1 + 3 * 3);
+    assert!(csv.contains("\"two pairs, static\",bandwidth,"), "{csv}");
+}
+
+#[test]
+fn blocks_of_ports_show_in_the_latencies() {
+    let outcomes = run("fabric one-switch:16,radix=48\n\
+         traffic mpi_nxnlatbw bytes=1 iterations=2 sessions=1");
+    let (near, far) = (
+        value(&outcomes[0], "same_block"),
+        value(&outcomes[0], "other_block"),
+    );
+    assert!((far - near - 0.010).abs() < 1e-6, "{near} and {far}");
+    assert!((far / 0.93 - 1.0).abs() < 0.02, "{far}");
+    assert!(value(&outcomes[0], "asymmetry") < 0.68);
+}
+
+/// Fewer uplinks take longer, and a case can be compared with one before it.
+#[test]
+fn uplinks_can_be_taken_away_evenly() {
+    let outcomes = run(
+        "fabric pgft:2;4,2;1,2;1,2\nengine fattree\ntraffic alltoall bytes=64K\n\
+         case all\ncase half\nuplinks 2\nbaseline all\ncase one\nuplinks 1\nbaseline all",
+    );
+    let times: Vec<f64> = outcomes.iter().map(|one| value(one, "time")).collect();
+    assert!(times[0] < times[1] && times[1] < times[2], "{times:?}");
+    let shorter = value(&outcomes[2], "shorter");
+    assert!((shorter - 100.0 * (1.0 - times[2] / times[0])).abs() < 1e-9);
+}
+
+#[test]
+fn a_seed_gives_the_same_result_again() {
+    let text = "fabric fattree:32,radix=8\nlanes 4\ntraffic uniform bytes=2112 span=50us";
+    let scenario: Scenario = text.parse().unwrap();
+    let of = |seed| perform(&scenario.cases[0], seed).unwrap();
+    assert_eq!(of(1).measurements, of(1).measurements);
+    assert_ne!(of(1).measurements, of(2).measurements);
+}
+
+#[test]
+fn what_does_not_end_says_why() {
+    let text = "fabric one-switch:2\ntraffic osu_bw\nlimit 1ms";
+    let scenario: Scenario = text.parse().unwrap();
+    let error = perform(&scenario.cases[0], 0).unwrap_err().to_string();
+    assert!(error.contains("not ended after 1 ms"), "{error}");
+}

@@ -1,0 +1,280 @@
+//! What cables say of themselves: their memories are read after a sweep has published the fabric, at
+//! its own pace, so that no sweep and no port waits for it.
+//!
+//! A memory is read once for as long as its link lasts from one published snapshot to the next.
+
+mod io;
+mod links;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_fabric::{Lid, Sl, Snapshot, Tick};
+use weft_wire::header::status;
+use weft_wire::id::PKey;
+use weft_wire::packet::Packet;
+use weft_wire::sm::{AttributeId, CableInfo, CableInfoModifier};
+use weft_wire::smp::{Smp, SmpView};
+
+pub use io::{CablesInput, CablesOutput, CablesSettings};
+pub use links::{CABLE_MEMORY, CableMemories, CableMemory};
+pub use weft_config::sm::CableInfoPolicy;
+
+use crate::sm::rtt::RoundTrip;
+use crate::sm::transactions::{Budget, Expired, Target, Transactions};
+use links::{End, Links};
+
+/// Requests under way: cables are in no hurry, and their memories are slow.
+const WINDOW: usize = 4;
+/// Timeouts: a memory behind a module's bus answers late.
+const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
+const FLOOR: Duration = Duration::from_millis(100);
+const CEILING: Duration = Duration::from_secs(2);
+const ATTEMPTS: u32 = 3;
+/// How much longer reading goes on at most before those who ask get what has come.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// A part of a memory that is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    end: End,
+    lid: Lid,
+    /// The half of the memory: 0 or 1.
+    half: u8,
+    /// Which snapshot it was wanted for.
+    round: u64,
+}
+
+/// Reads the memories of a fabric's cables.
+///
+/// Call [`Cables::handle`] with each input, then [`Cables::poll`] until it gives nothing more; call
+/// [`Cables::handle`] with [`CablesInput::Tick`] when [`Cables::deadline`] has come.
+#[derive(Debug)]
+pub struct Cables {
+    settings: CablesSettings,
+    transactions: Transactions<Part>,
+    round_trip: RoundTrip,
+    own_lid: Lid,
+    links: Links,
+    queue: VecDeque<Part>,
+    round: u64,
+    /// Halves that came before the others.
+    halves: BTreeMap<End, [Option<[u8; 64]>; 2]>,
+    /// When what has been read is told at the latest.
+    tell_at: Option<Tick>,
+    outputs: VecDeque<CablesOutput>,
+}
+
+impl Cables {
+    /// Reads nothing before the first snapshot comes.
+    pub fn new(settings: CablesSettings) -> Self {
+        Self {
+            settings,
+            transactions: Transactions::new(budget()),
+            round_trip: RoundTrip::default(),
+            own_lid: Lid(0),
+            links: Links::default(),
+            queue: VecDeque::new(),
+            round: 0,
+            halves: BTreeMap::new(),
+            tell_at: None,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Takes an input. `now` never goes back.
+    pub fn handle(&mut self, now: Tick, input: CablesInput) {
+        match input {
+            CablesInput::Tick => {}
+            CablesInput::Received(packet) => self.received(now, &packet),
+            CablesInput::Published(snapshot) => self.published(now, &snapshot),
+            CablesInput::StandBy => self.stand_by(),
+        }
+        self.expire(now);
+        self.send(now);
+        self.transactions.settle();
+        self.tell(now);
+    }
+
+    /// The next thing that is to be done, none when there is nothing more.
+    pub fn poll(&mut self) -> Option<CablesOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`CablesInput::Tick`] is due at the latest, none when only another input matters.
+    pub fn deadline(&self) -> Option<Tick> {
+        let due = [self.transactions.deadline(), self.tell_at];
+        due.into_iter().flatten().min()
+    }
+
+    /// Changes the settings; they hold from the next snapshot on.
+    pub fn reconfigure(&mut self, settings: CablesSettings) {
+        self.settings = settings;
+    }
+
+    fn stand_by(&mut self) {
+        self.queue.clear();
+        self.round += 1;
+    }
+
+    /// Drops what is known of links that are gone, and asks for what is new.
+    fn published(&mut self, now: Tick, snapshot: &Snapshot) {
+        let Some(own) = snapshot.sms.first() else {
+            return;
+        };
+        self.own_lid = own.lid;
+        self.round += 1;
+        self.queue.clear();
+        let before = self.links.memories.len();
+        let wanted = self.links.renew(snapshot, self.settings.policy);
+        if self.links.memories.len() != before {
+            self.tell_at.get_or_insert(now);
+        }
+        self.halves.clear();
+        for (end, lid) in wanted {
+            let round = self.round;
+            let part = |half| Part {
+                end,
+                lid,
+                half,
+                round,
+            };
+            self.queue.extend([part(0), part(1)]);
+        }
+    }
+
+    fn send(&mut self, now: Tick) {
+        while self.transactions.has_room() {
+            let Some(part) = self.queue.pop_front() else {
+                return;
+            };
+            let smp = Smp::get(
+                AttributeId::CABLE_INFO,
+                modifier(&part),
+                0,
+                self.settings.m_key,
+            );
+            let mut mad = Vec::new();
+            smp.write_lid_routed(&[], &mut mad);
+            let target = Target {
+                node: 0,
+                round_trip: self.round_trip,
+                silent: false,
+            };
+            self.transactions.begin(now, target, part, &mut mad);
+            self.output(&part, mad);
+        }
+    }
+
+    fn output(&mut self, part: &Part, mad: Vec<u8>) {
+        self.outputs.push_back(CablesOutput::Send(Packet {
+            slid: self.own_lid,
+            dlid: part.lid,
+            sl: Sl(0),
+            pkey: PKey::MGMT_FULL,
+            dest_qp: 0,
+            src_qp: 0,
+            mad,
+        }));
+    }
+
+    /// Takes an answer; what answers nothing that was asked is dropped.
+    fn received(&mut self, now: Tick, packet: &Packet) {
+        let Ok(answer) = SmpView::parse(&packet.mad) else {
+            return;
+        };
+        if answer.directed.is_some() || !answer.is_response() {
+            return;
+        }
+        let fits = |_: u32, request: &[u8]| {
+            SmpView::parse(request).is_ok_and(|asked| {
+                asked.attribute() == answer.attribute()
+                    && asked.header.attribute_modifier == answer.header.attribute_modifier
+            })
+        };
+        let id = answer.header.transaction_id;
+        let Some(found) = self.transactions.take(now, id, fits) else {
+            return;
+        };
+        let part = found.tag;
+        let measured = found.round_trip_ns.into_iter();
+        measured.for_each(|ns| self.round_trip.sample(ns));
+        if part.round != self.round || packet.slid != part.lid {
+            return;
+        }
+        match answer.payload.first_chunk::<64>() {
+            Some(bytes) if answer.status() == status::OK => self.learn(now, &part, *bytes),
+            _ => self.give_up(part.end),
+        }
+    }
+
+    fn learn(&mut self, now: Tick, part: &Part, bytes: [u8; 64]) {
+        if self.links.is_refused(&part.end) {
+            return;
+        }
+        let halves = self.halves.entry(part.end).or_default();
+        halves[usize::from(part.half & 1)] = Some(bytes);
+        let [Some(lower), Some(upper)] = *halves else {
+            return;
+        };
+        self.halves.remove(&part.end);
+        let mut memory = [0; 128];
+        memory[..64].copy_from_slice(&lower);
+        memory[64..].copy_from_slice(&upper);
+        self.links.learn(part.end, memory, self.settings.policy);
+        self.tell_at.get_or_insert(now + TELL_EVERY);
+    }
+
+    /// A port without a memory, or one that does not answer.
+    fn give_up(&mut self, end: End) {
+        self.halves.remove(&end);
+        self.links.refuse(end);
+    }
+
+    fn expire(&mut self, now: Tick) {
+        while let Some(expired) = self.transactions.expire(now) {
+            match expired {
+                Expired::Again { tag, mad, .. } if tag.round == self.round => {
+                    self.output(&tag, mad);
+                }
+                Expired::GivenUp { tag, .. } if tag.round == self.round => self.give_up(tag.end),
+                _ => {}
+            }
+        }
+    }
+
+    /// Tells what has been read, at the end or from time to time.
+    fn tell(&mut self, now: Tick) {
+        let done = self.queue.is_empty() && self.transactions.outstanding() == 0;
+        if self.tell_at.is_some_and(|at| done || at <= now) {
+            self.tell_at = None;
+            let memories = self.links.memories.clone();
+            let told = CablesOutput::Memories(Arc::new(memories));
+            self.outputs.push_back(told);
+        }
+    }
+}
+
+fn modifier(part: &Part) -> u32 {
+    let len = u16::from(CableInfo::MAX_LEN);
+    CableInfoModifier {
+        address: CableInfo::PAGE_LEN + u16::from(part.half) * len,
+        len_less_one: CableInfo::MAX_LEN - 1,
+        port: part.end.1,
+    }
+    .bits()
+}
+
+fn budget() -> Budget {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Budget {
+        total: WINDOW,
+        per_target: WINDOW as u8,
+        first_timeout_ns: nanos(FIRST_TIMEOUT),
+        floor_ns: nanos(FLOOR),
+        ceiling_ns: nanos(CEILING),
+        attempts: ATTEMPTS,
+        patience_ns: nanos(CEILING * ATTEMPTS),
+    }
+}

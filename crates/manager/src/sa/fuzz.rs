@@ -1,0 +1,171 @@
+//! An entry for fuzzers: clients of subnet administration that send anything at all.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use weft_fabric::{Lid, Sl, Snapshot, Tick};
+use weft_wire::Layout;
+use weft_wire::header::MadHeader;
+use weft_wire::id::PKey;
+use weft_wire::packet::Packet;
+use weft_wire::rmpp::{CLASS_LEN, Envelope, RMPP_AT, RmppHeader, kind};
+
+use super::{Sa, SaInput, SaOutput, SaSettings};
+
+/// Outputs to one input: more than there can be on so small a fabric.
+const OUTPUTS_MAX: usize = 10_000;
+/// Registrations of each kind that the administration takes here.
+const REGISTERED_MAX: usize = 8;
+
+/// What a step does; the rest of the first byte chooses who asks.
+mod step {
+    pub(super) const MASK: u8 = 0x07;
+    pub(super) const NOTICE: u8 = 1;
+    pub(super) const WAIT: u8 = 2;
+    pub(super) const ACKNOWLEDGE: u8 = 3;
+    pub(super) const SWEEP: u8 = 4;
+    pub(super) const RECONFIGURE: u8 = 5;
+    /// Who asks is a full member of the management partition.
+    pub(super) const FULL: u8 = 0x08;
+    pub(super) const CLIENT_SHIFT: u8 = 4;
+}
+
+/// A fabric of three hosts, and a client's view of its administration.
+struct Served {
+    sa: Sa,
+    now: Tick,
+    /// The segment of a table that came last.
+    segment: Option<Packet>,
+}
+
+/// Lets clients of a small fabric do what the bytes say, step after step: one byte that says what, a
+/// length of two bytes, and so many bytes. Datagrams of any content, notices, time that passes, ACKs
+/// with any window, other snapshots and settings.
+///
+/// # Panics
+/// When the administration does not come to an end, sends what is no datagram, or keeps more than it
+/// may.
+pub fn fuzz_sa(mut bytes: &[u8]) {
+    let mut served = Served::new();
+    while let Some(([what, high, low], after)) = bytes.split_first_chunk::<3>() {
+        let len = usize::from(u16::from_be_bytes([*high, *low])).min(after.len());
+        let (content, after) = after.split_at(len);
+        bytes = after;
+        served.step(*what, content);
+        served.drain();
+        served.check();
+    }
+}
+
+fn settings() -> SaSettings {
+    SaSettings {
+        services_max: REGISTERED_MAX,
+        subscriptions_max: REGISTERED_MAX,
+        ..SaSettings::default()
+    }
+}
+
+fn snapshot() -> Arc<Snapshot> {
+    static SNAPSHOT: OnceLock<Arc<Snapshot>> = OnceLock::new();
+    Arc::clone(SNAPSHOT.get_or_init(|| Arc::new(crate::pm::fuzz::snapshot())))
+}
+
+impl Served {
+    fn new() -> Self {
+        let mut served = Self {
+            sa: Sa::new(settings()),
+            now: Tick(0),
+            segment: None,
+        };
+        served.input(SaInput::Published(snapshot()));
+        served.drain();
+        served
+    }
+
+    fn input(&mut self, input: SaInput) {
+        self.now = self.now + Duration::from_millis(1);
+        self.sa.handle(self.now, input);
+    }
+
+    fn step(&mut self, what: u8, content: &[u8]) {
+        match what & step::MASK {
+            step::NOTICE => self.input(SaInput::Notice(content.to_vec())),
+            step::WAIT => {
+                let seconds = content.first().copied().unwrap_or(1);
+                self.now = self.now + Duration::from_secs(seconds.into());
+                self.input(SaInput::Tick);
+            }
+            step::ACKNOWLEDGE => self.acknowledge(content),
+            step::SWEEP => self.input(SaInput::Published(snapshot())),
+            step::RECONFIGURE => self.sa.reconfigure(settings()),
+            _ => self.input(SaInput::Received(packet(what, content.to_vec()))),
+        }
+    }
+
+    /// Acknowledges what came last, up to a window that the bytes give.
+    fn acknowledge(&mut self, content: &[u8]) {
+        let Some(segment) = self.segment.clone() else {
+            return;
+        };
+        let number = RmppHeader::decode(segment.mad.get(RMPP_AT..).unwrap_or_default());
+        let (Ok(mad), Ok(number)) = (MadHeader::decode(&segment.mad), number) else {
+            return;
+        };
+        let envelope = Envelope {
+            mad,
+            class: [0; CLASS_LEN],
+        };
+        let window = content.first().copied().unwrap_or(8);
+        let mut ack = Packet {
+            slid: segment.dlid,
+            dlid: segment.slid,
+            ..segment
+        };
+        let segment = number.segment_num;
+        envelope.write_ack(segment, segment.saturating_add(window.into()), &mut ack.mad);
+        self.input(SaInput::Received(ack));
+    }
+
+    fn drain(&mut self) {
+        let mut outputs = 0;
+        while let Some(output) = self.sa.poll() {
+            outputs += 1;
+            assert!(outputs < OUTPUTS_MAX, "it does not come to an end");
+            if let SaOutput::Send(packet) = output {
+                self.note(packet);
+            }
+        }
+    }
+
+    fn note(&mut self, packet: Packet) {
+        assert!(packet.mad.len() <= Packet::MAD_LEN_MAX);
+        let rmpp = RmppHeader::decode(packet.mad.get(RMPP_AT..).unwrap_or_default());
+        if rmpp.is_ok_and(|rmpp| rmpp.rmpp_type == kind::DATA) {
+            self.segment = Some(packet);
+        }
+    }
+
+    fn check(&self) {
+        let own = self.sa.settings.own_services.len();
+        assert!(self.sa.services.len() <= REGISTERED_MAX + own);
+        assert!(self.sa.subscriptions.len() <= REGISTERED_MAX);
+        assert!(self.sa.server.transfers() <= self.sa.settings.limits.transfers);
+    }
+}
+
+/// A datagram from one of the hosts, the switch, or a LID that nobody has.
+fn packet(what: u8, mad: Vec<u8>) -> Packet {
+    let full = what & step::FULL != 0;
+    Packet {
+        slid: Lid(u32::from(what >> step::CLIENT_SHIFT)),
+        dlid: Lid(1),
+        sl: Sl(0),
+        pkey: match full {
+            true => PKey::MGMT_FULL,
+            false => PKey::MGMT_LIMITED,
+        },
+        dest_qp: 1,
+        src_qp: 1,
+        mad,
+    }
+}

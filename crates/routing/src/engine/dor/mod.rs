@@ -1,0 +1,210 @@
+//! `dor`: dimension by dimension through a mesh or torus.
+//!
+//! A route corrects its first differing coordinate first. In a ring it goes the shorter way, the
+//! long way where that is broken. Rings close credit cycles; they do not in a lane whose
+//! destinations lie in one half of each ring, because then some place of every ring is crossed in
+//! no direction. So destinations are dealt out to lanes half by half, at most 2^rings of them, and
+//! fewer where rings are short. Destinations that dimension order does not reach from everywhere
+//! go over detours in the last lane.
+
+mod grid;
+
+use self::grid::{Grid, Way};
+use super::lanes::{Placing, Ways};
+use super::layered::Detours;
+use super::{Choices, Engine, Plan};
+use crate::network::Network;
+use crate::routed::{EngineUsed, Note};
+use crate::settings::DorSettings;
+
+/// Not reached.
+const FAR: u32 = u32::MAX;
+
+/// The engine.
+pub(crate) struct Dor<'a> {
+    pub(crate) settings: &'a DorSettings,
+    /// Lanes that it may use.
+    pub(crate) lanes: u8,
+}
+
+impl Engine for Dor<'_> {
+    fn name(&self) -> EngineUsed {
+        EngineUsed::Dor
+    }
+
+    fn plan(&self, network: &Network) -> Result<Plan, String> {
+        if self.settings.dimensions.is_empty() {
+            return Err("no dimension is configured".to_owned());
+        }
+        let grid = Grid::find(network, self.settings)?;
+        let (first, later) = self.targets(network, &grid);
+        let ways: Vec<(usize, Option<Ways>)> = first
+            .into_iter()
+            .chain(later)
+            .map(|target| (target, grid.ways(network, target)))
+            .collect();
+        let is_broken = ways.iter().any(|(_, ways)| ways.is_none());
+        let lanes = usize::from(self.lanes.max(1));
+        let own = if is_broken { lanes - 1 } else { lanes };
+        self.place(network, &grid, &ways, own)
+    }
+}
+
+impl Dor<'_> {
+    /// Switches half by half of the rings; those with HFIs that are routed last come later.
+    fn targets(&self, network: &Network, grid: &Grid<'_>) -> (Vec<usize>, Vec<usize>) {
+        let is_late = |switch: &usize| {
+            let mut hfis = network.hfis(*switch).iter();
+            hfis.any(|end| self.settings.route_last.contains(&end.at))
+        };
+        let mut all: Vec<usize> = (0..network.len()).collect();
+        all.sort_by_key(|switch| (grid.half(*switch), *switch));
+        all.into_iter().partition(|switch| !is_late(switch))
+    }
+
+    fn place(
+        &self,
+        network: &Network,
+        grid: &Grid<'_>,
+        ways: &[(usize, Option<Ways>)],
+        own: usize,
+    ) -> Result<Plan, String> {
+        let lanes = usize::from(self.lanes.max(1));
+        let mut placing = Placing::new(network, lanes);
+        let mut detours = Detours::new(network, lanes - 1);
+        for (target, ways) in ways {
+            let Some(ways) = ways else {
+                detours.all(&mut placing, *target);
+                continue;
+            };
+            if !detours.try_switch(&mut placing, ways, *target, own) {
+                return Err(format!(
+                    "{lanes} lane(s) are too few for {} rings: each needs twice as many, and \
+                     broken dimensions one more",
+                    grid.rings()
+                ));
+            }
+        }
+        let mut notes = detours.notes();
+        notes.extend((grid.ignored_count > 0).then(|| Note::LinksIgnored {
+            links: grid.ignored_count,
+            first: grid.ignored.join(", "),
+        }));
+        let linear = placing.finish();
+        Ok(Plan {
+            linear,
+            choices: Choices::None,
+            notes,
+        })
+    }
+}
+
+impl Grid<'_> {
+    /// One bit a ring: in which half of it a switch lies.
+    fn half(&self, switch: usize) -> u32 {
+        let data = self.settings.dimensions.iter().zip(&self.place[switch].1);
+        let rings = data.filter(|(data, _)| data.toroidal);
+        rings.fold(0, |bits, (data, at)| {
+            bits << 1 | u32::from(2 * *at >= i32::from(data.length))
+        })
+    }
+
+    fn rings(&self) -> usize {
+        let dimensions = self.settings.dimensions.iter();
+        dimensions.filter(|data| data.toroidal).count()
+    }
+
+    /// The ways to a switch, none when dimension order does not lead there from everywhere.
+    fn ways(&self, network: &Network, target: usize) -> Option<Ways> {
+        let mut distance = vec![FAR; network.len()];
+        distance[target] = 0;
+        let mut steps: Vec<Vec<(usize, Way)>> = vec![Vec::new(); network.len()];
+        for from in (0..network.len()).filter(|at| self.place[*at].0 == self.place[target].0) {
+            if from != target {
+                (distance[from], steps[from]) = self.steps_to(network, from, target)?;
+            }
+        }
+        let is_way = |from: usize, port: u8| {
+            let mut ways = steps[from].iter();
+            let links = network.egress(from);
+            ways.any(|(dimension, way)| {
+                let step = self.step(from, *dimension, *way).iter();
+                step.into_iter()
+                    .any(|link| links[usize::from(*link)].port == port)
+            })
+        };
+        Some(Ways::new(network, &distance, |from, link| {
+            is_way(from, link.port)
+        }))
+    }
+
+    /// How many steps lead to a switch, and the first ones that may be taken.
+    fn steps_to(
+        &self,
+        network: &Network,
+        from: usize,
+        target: usize,
+    ) -> Option<(u32, Vec<(usize, Way)>)> {
+        let mut at = from;
+        let mut count = 0;
+        let mut first = Vec::new();
+        while at != target {
+            let (dimension, ways) = self.next(network, at, target)?;
+            if at == from {
+                first = ways.iter().map(|(way, _)| (dimension, *way)).collect();
+            }
+            let (way, steps) = *ways.first()?;
+            for _ in 0..steps {
+                at = self.beyond(network, at, dimension, way)?;
+            }
+            count += steps;
+        }
+        Some((count, first))
+    }
+
+    /// The first dimension that differs and the ways to go there, with the number of steps; two
+    /// where they are equally short.
+    fn next(
+        &self,
+        network: &Network,
+        at: usize,
+        target: usize,
+    ) -> Option<(usize, Vec<(Way, u32)>)> {
+        let (here, there) = (&self.place[at].1, &self.place[target].1);
+        let dimension = (0..here.len()).find(|dimension| here[*dimension] != there[*dimension])?;
+        let data = &self.settings.dimensions[dimension];
+        let gap = there[dimension] - here[dimension];
+        let length = i32::from(data.length);
+        let mut ways = match data.toroidal {
+            true => vec![
+                (Way::Up, gap.rem_euclid(length) as u32),
+                (Way::Down, (-gap).rem_euclid(length) as u32),
+            ],
+            false if gap > 0 => vec![(Way::Up, gap as u32)],
+            false => vec![(Way::Down, -gap as u32)],
+        };
+        ways.retain(|(way, steps)| self.leads(network, at, (dimension, *way), *steps));
+        let least = ways.iter().map(|(_, steps)| *steps).min()?;
+        ways.retain(|(_, steps)| *steps == least);
+        Some((dimension, ways))
+    }
+
+    fn leads(
+        &self,
+        network: &Network,
+        from: usize,
+        (dimension, way): (usize, Way),
+        steps: u32,
+    ) -> bool {
+        let mut at = Some(from);
+        for _ in 0..steps {
+            at = at.and_then(|at| self.beyond(network, at, dimension, way));
+        }
+        at.is_some()
+    }
+
+    fn beyond(&self, network: &Network, at: usize, dimension: usize, way: Way) -> Option<usize> {
+        let link = self.step(at, dimension, way).first()?;
+        Some(network.egress(at)[usize::from(*link)].to as usize)
+    }
+}

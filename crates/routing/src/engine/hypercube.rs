@@ -1,0 +1,156 @@
+//! `hypercube`: one neighbour for each destination switch, by the cost and the order that the
+//! configuration gives to the ports of each switch; links to it in turn.
+//!
+//! Where all ports cost the same and are numbered by dimension, that is e-cube routing, which
+//! closes no credit cycle.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use weft_fabric::tables::LFT_BLOCK;
+use weft_fabric::{LinearTables, PortNum, UNREACHABLE};
+
+use super::rows::deliver;
+use super::{Choices, Engine, Plan};
+use crate::network::{EndPort, Network};
+use crate::routed::EngineUsed;
+use crate::settings::{HypercubeSettings, PortCost};
+
+const FAR: u32 = u32::MAX;
+
+/// The engine.
+pub(crate) struct Hypercube<'a> {
+    pub(crate) settings: &'a HypercubeSettings,
+}
+
+impl Engine for Hypercube<'_> {
+    fn name(&self) -> EngineUsed {
+        EngineUsed::Hypercube
+    }
+
+    fn plan(&self, network: &Network) -> Result<Plan, String> {
+        let costs = Costs::new(network, self.settings);
+        let targets: Vec<Vec<u32>> = (0..network.len())
+            .into_par_iter()
+            .map(|target| costs.distances(network, target))
+            .collect();
+        let rows = (0..network.len())
+            .into_par_iter()
+            .map(|switch| self.row(network, &costs, &targets, switch));
+        Ok(Plan {
+            linear: LinearTables::new(rows.collect()),
+            choices: Choices::None,
+            notes: Vec::new(),
+        })
+    }
+}
+
+impl Hypercube<'_> {
+    /// The table of one switch: all that is not routed last, then the rest, by switch and port.
+    fn row(
+        &self,
+        network: &Network,
+        costs: &Costs,
+        targets: &[Vec<u32>],
+        switch: usize,
+    ) -> Arc<[u8]> {
+        let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
+        let mut row = vec![UNREACHABLE; len];
+        let mut turns = vec![0usize; network.len()];
+        for last in [false, true] {
+            for (target, distance) in targets.iter().enumerate() {
+                let links = costs.links(network, distance, switch);
+                let hfis = network.hfis(target).iter();
+                let wanted = |end: &&EndPort| self.settings.route_last.contains(&end.at) == last;
+                let own = network.management(target).filter(|_| !last);
+                for end in hfis.filter(wanted).chain(own) {
+                    if target == switch {
+                        deliver(&mut row, end);
+                    } else if let Some((to, ports)) = &links {
+                        // Each neighbour's links take turns, whatever the destination.
+                        let turn = &mut turns[*to as usize];
+                        for lid in 0..end.lmc.lids() as usize {
+                            row[end.lid.0 as usize + lid] = ports[*turn % ports.len()];
+                            *turn += 1;
+                        }
+                    }
+                }
+            }
+        }
+        Arc::from(row)
+    }
+}
+
+/// What leaving each switch through each port costs, and in which order ports come.
+struct Costs {
+    /// By switch, like [`Network::egress`].
+    ports: Vec<Vec<PortCost>>,
+    /// For each switch its neighbours with the number of their link to it.
+    back: Vec<Vec<(u32, u32)>>,
+}
+
+impl Costs {
+    fn new(network: &Network, settings: &HypercubeSettings) -> Self {
+        let cost = |switch: usize, port: u8| {
+            let at = (network.switches[switch].node, PortNum(port));
+            let plain = PortCost {
+                order: port,
+                cost: HypercubeSettings::COST,
+            };
+            settings.ports.get(&at).copied().unwrap_or(plain)
+        };
+        let mut back = vec![Vec::new(); network.len()];
+        let ports = (0..network.len()).map(|switch| {
+            let links = network.egress(switch).iter();
+            let links = links.zip(0..).map(|(link, index)| {
+                back[link.to as usize].push((switch as u32, index));
+                cost(switch, link.port)
+            });
+            links.collect()
+        });
+        let ports = ports.collect();
+        Self { ports, back }
+    }
+
+    /// Least costs from everywhere to a switch; no step is free.
+    fn distances(&self, network: &Network, target: usize) -> Vec<u32> {
+        let mut distance = vec![FAR; network.len()];
+        distance[target] = 0;
+        let mut queue = BinaryHeap::from([Reverse((0u32, target))]);
+        while let Some(Reverse((far, at))) = queue.pop() {
+            if far > distance[at] {
+                continue;
+            }
+            for &(from, link) in &self.back[at] {
+                let from = from as usize;
+                let step = self.ports[from][link as usize].cost.max(1);
+                let total = far.saturating_add(u32::from(step));
+                if total < distance[from] {
+                    distance[from] = total;
+                    queue.push(Reverse((total, from)));
+                }
+            }
+        }
+        distance
+    }
+
+    /// The neighbour on the way, the one whose port comes first, and the ports to it.
+    fn links(&self, network: &Network, distance: &[u32], switch: usize) -> Option<(u32, Vec<u8>)> {
+        let egress = network.egress(switch);
+        let costs = &self.ports[switch];
+        let on_way = |index: &usize| {
+            let far = distance[egress[*index].to as usize];
+            far != FAR
+                && far.saturating_add(u32::from(costs[*index].cost.max(1))) == distance[switch]
+        };
+        let mut ways: Vec<usize> = (0..egress.len()).filter(on_way).collect();
+        ways.sort_by_key(|index| (costs[*index].order, egress[*index].port));
+        let to = egress[*ways.first()?].to;
+        let to_it = ways.iter().filter(|index| egress[**index].to == to);
+        let best = to_it.clone().map(|index| egress[*index].rate).max();
+        let fast = to_it.filter(|index| Some(egress[**index].rate) == best);
+        Some((to, fast.map(|index| egress[*index].port).collect()))
+    }
+}

@@ -1,0 +1,155 @@
+//! Any fabric over least-cost paths, as far as the lanes go.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{fabric, judge_lanes, settings};
+use proptest::prelude::*;
+use weft_fabric::{Lid, Topology};
+use weft_routing::{
+    EngineKind, EngineUsed, Finding, Lanes, Note, Routed, Settings, Tables, certify,
+    certify_transition, route,
+};
+
+fn routed(topology: &Topology, lanes: u8) -> Routed {
+    let settings = Settings {
+        lanes,
+        ..settings(EngineKind::Layered, 1)
+    };
+    let routed = route(topology, &settings).unwrap();
+    assert_eq!(routed.engine(), EngineUsed::Layered, "{:?}", routed.notes());
+    routed
+}
+
+fn tables(routed: &Routed) -> Tables<'_> {
+    Tables {
+        linear: routed.linear(),
+        groups: routed.groups(),
+    }
+}
+
+#[test]
+fn tori_are_routed_over_the_fewest_hops_where_lanes_suffice() {
+    for (spec, lanes, lmcs) in [
+        ("torus:5", 3, 0..3),
+        ("torus:4x4", 6, 0..3),
+        ("torus:5x5", 6, 0..2),
+        ("torus:4x4x4", 8, 0..1),
+        ("hypercube:4", 5, 0..2),
+        ("mesh:4x4", 5, 0..2),
+    ] {
+        for lmc in lmcs {
+            let topology = fabric(spec, lmc);
+            let routed = routed(&topology, lanes);
+            let what = format!("{spec}, LMC {lmc}: {:?}", routed.notes());
+            assert_eq!(routed.notes(), [], "{what}");
+            assert!(routed.certificate().lanes() <= lanes, "{what}");
+            judge_lanes(&topology, routed.linear(), routed.lanes(), true).expect(&what);
+        }
+    }
+}
+
+#[test]
+fn too_few_lanes_make_detours_and_say_so() {
+    let topology = fabric("torus:5x5", 0);
+    for lanes in [1, 2] {
+        let routed = routed(&topology, lanes);
+        let [Note::Detours { lids, of: 25, .. }] = routed.notes() else {
+            panic!("{:?}", routed.notes());
+        };
+        assert!(*lids > 0 && (lanes > 1 || *lids == 25), "{lids}");
+        judge_lanes(&topology, routed.linear(), routed.lanes(), false).unwrap();
+    }
+}
+
+#[test]
+fn a_fabric_that_shortest_paths_do_not_fit_gets_lanes_where_there_are_some() {
+    let topology = fabric("torus:5x5", 0);
+    let settings = Settings {
+        lanes: 8,
+        ..settings(EngineKind::ShortestPath, 1)
+    };
+    let routed = route(&topology, &settings).unwrap();
+    assert_eq!(routed.engine(), EngineUsed::Layered);
+    assert!(matches!(routed.notes(), [Note::Fallback { .. }]));
+}
+
+#[test]
+fn the_certificate_refuses_the_same_routes_in_one_lane() {
+    let topology = fabric("torus:5x5", 0);
+    let routed = routed(&topology, 8);
+    let good = tables(&routed);
+    assert_eq!(
+        certify(&topology, good).unwrap().lanes(),
+        routed.lanes().count()
+    );
+    let merged = routed.linear().as_ref().clone();
+    let merged = merged.with_lanes(Arc::default());
+    let merged = Tables {
+        linear: &merged,
+        ..good
+    };
+    let findings = certify(&topology, merged).unwrap_err().findings;
+    assert!(
+        matches!(findings[..], [Finding::CreditCycle { .. }]),
+        "{findings:?}"
+    );
+}
+
+/// From routes in many lanes to routes in one and back: LIDs that change their lane are drained.
+#[test]
+fn a_change_of_lanes_is_certified_on_the_way() {
+    let topology = fabric("torus:5x5", 0);
+    let (many, one) = (routed(&topology, 8), routed(&topology, 1));
+    for (old, new) in [(&many, &one), (&one, &many), (&many, &many)] {
+        let way = certify_transition(&topology, tables(old), tables(new)).unwrap();
+        let middle = way.middle.as_ref().unwrap_or(&**old.linear());
+        let changes = old.linear() != new.linear();
+        assert_eq!(way.plan.phases.is_empty(), !changes);
+        // The oracle: in every lane, what is left of the old routes and the new ones together.
+        for lane in 0..8 {
+            let mut waits = common::Waits::new();
+            for (lid, end) in common::lids(&topology) {
+                let moves = old.lanes().of(lid) != new.lanes().of(lid);
+                for switch in (0..25).map(weft_fabric::SwitchIndex).filter(|_| moves) {
+                    let left = middle.egress(switch, lid);
+                    let entry = new.linear().egress(switch, lid);
+                    assert!(left.is_none() || left == entry || end.port.0 == 0);
+                }
+                if end.port.0 != 0 && new.lanes().of(lid) == lane {
+                    let both = [middle, &**new.linear()];
+                    common::mixed_waits(&topology, both, lid, end, &mut waits);
+                }
+            }
+            assert!(!common::has_cycle(&waits), "lane {lane}");
+        }
+    }
+}
+
+#[test]
+fn lanes_beyond_the_table_are_the_first() {
+    let lanes = Lanes::new(vec![0, 0, 2]);
+    assert_eq!((lanes.of(Lid(2)), lanes.of(Lid(900))), (2, 0));
+    assert_eq!((lanes.count(), Lanes::SINGLE.count()), (3, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_number_of_lanes_does(
+        switches in 1usize..14,
+        links in prop::collection::vec((0usize..14, 0usize..14), 0..50),
+        hosts in prop::collection::vec(0usize..14, 1..20),
+        lanes in 1u8..9,
+    ) {
+        let topology = common::irregular(switches, &links, &hosts);
+        let routed = routed(&topology, lanes);
+        let detours = routed.notes().iter().any(|note| matches!(note, Note::Detours { .. }));
+        let judged = judge_lanes(&topology, routed.linear(), routed.lanes(), !detours);
+        prop_assert!(judged.is_ok(), "{judged:?}");
+        prop_assert!(routed.lanes().count() <= lanes);
+    }
+}

@@ -1,0 +1,42 @@
+//! What the fuzz targets in `tests/fuzz` run, one module each. It is here so that an ordinary test can
+//! replay the corpora in `seeds`, without a fuzzer.
+
+pub mod agents;
+pub mod aggregate;
+pub mod config;
+pub mod conversation;
+pub mod datagram;
+pub mod directed_route;
+pub mod fabric_import;
+pub mod fabric_spec;
+pub mod frames;
+pub mod manager;
+pub mod performance;
+pub mod point;
+pub mod preload;
+pub mod rmpp;
+pub mod structures;
+pub mod subnet_administration;
+
+/// What a target is called, as its corpus is, and what it runs.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    ("agents", agents::run),
+    ("aggregate", aggregate::run),
+    ("config", config::run),
+    ("conversation", conversation::run),
+    ("datagram", datagram::run),
+    ("directed_route", directed_route::run),
+    ("fabric_spec", fabric_spec::run),
+    ("frames", frames::run),
+    ("import", fabric_import::run),
+    ("manager", manager::run),
+    ("performance", performance::run),
+    ("point", point::run),
+    ("preload", preload::run),
+    ("rmpp", rmpp::run),
+    ("structures", structures::run),
+    ("subnet_administration", subnet_administration::run),
+];
