@@ -9,9 +9,6 @@ use super::measure::{Counts, Measured};
 use super::programs::Kind;
 use crate::table::Table;
 
-/// Gets and Sets of each attribute, in the order of [`AttributeId::ALL`].
-type Counts = Vec<(u64, u64)>;
-
 /// What each manager did last on each fabric: in the first sweep, the re-sweep, and for a lost link.
 #[derive(Debug, Default)]
 pub(super) struct Attributes(Vec<(Case, Kind, [Counts; 3])>);
