@@ -252,7 +252,8 @@ fn requests(instance: &Instance) -> RequestSettings {
         attempts: sm.max_attempts.max(1),
         timeout: sm.resp_timeout,
         first_timeout: first,
-        floor: defaults.floor.min(first).max(Duration::from_millis(1)),
+        // Processes that share a machine are late by more than round trips take.
+        floor: first.max(Duration::from_millis(1)),
         outstanding_per_node: sm.sma_batch_size.clamp(1, 16) as u8,
         table_blocks: sm.lft_multiblock.clamp(1, 29) as u8,
         aggregates: sm.use_aggregate_mads,
