@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_fabric::{Lid, Sl, Snapshot, Tick};
+use weft_manager::sm::Settings;
 use weft_manager::{Sa, SaInput, SaOutput, SaSettings};
+use weft_routing::EngineKind;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, version};
 use weft_wire::id::PKey;
@@ -123,6 +125,11 @@ pub(crate) struct Served {
 pub(crate) fn snapshot(spec: &str, lmc: u8) -> Arc<Snapshot> {
     let mut manager = settings();
     manager.lids.lmc = weft_fabric::Lmc(lmc);
+    swept(spec, manager)
+}
+
+/// A fabric that a manager with these settings has swept.
+fn swept(spec: &str, manager: Settings) -> Arc<Snapshot> {
     let mut world = World::new(spec, manager);
     world.sweep();
     world.manager.snapshot()
@@ -130,7 +137,17 @@ pub(crate) fn snapshot(spec: &str, lmc: u8) -> Arc<Snapshot> {
 
 impl Served {
     pub(crate) fn new(spec: &str, lmc: u8, settings: SaSettings) -> Self {
-        let snapshot = snapshot(spec, lmc);
+        Self::of(snapshot(spec, lmc), settings)
+    }
+
+    /// On a fabric that is routed in lanes.
+    pub(crate) fn layered(spec: &str) -> Self {
+        let mut manager = settings();
+        manager.routing.engine = EngineKind::Layered;
+        Self::of(swept(spec, manager), SaSettings::default())
+    }
+
+    fn of(snapshot: Arc<Snapshot>, settings: SaSettings) -> Self {
         let mut sa = Sa::new(settings);
         sa.handle(Tick(0), SaInput::Published(Arc::clone(&snapshot)));
         Self {

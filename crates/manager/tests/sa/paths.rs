@@ -400,11 +400,11 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(served.ask(&stranger).status, status::REQ_INVALID);
 }
 
-/// On a torus destinations are spread over lanes: the level of a path leads to the virtual lane of
+/// Where destinations are spread over lanes the level of a path leads to the virtual lane of
 /// its destination at every port, and so does the level of what goes to the manager.
 #[test]
 fn the_level_of_a_path_leads_to_the_lane_of_its_destination() {
-    let mut served = Served::new("torus:5x5", 0, SaSettings::default());
+    let mut served = Served::layered("torus:5x5");
     let ends = ends(&served);
     let snapshot = Arc::clone(&served.snapshot);
     let lanes = snapshot.linear.lanes();
