@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use weft_interop::peers::{VENDOR_SM, program};
+use weft_interop::routes::inactive;
 use weft_interop::vendor_sm::{SmSettings, Turn, VendorSm, turn};
 use weft_interop::{Fabric, Ran, Weftd};
 
@@ -54,6 +55,16 @@ impl Pair {
     /// Runs a tool on both.
     pub(crate) fn run(&self, line: &str) -> [Ran; 2] {
         [&self.weft, &self.vendor].map(|fabric| fabric.run(HOST, line))
+    }
+
+    /// Waits until all ports of both that have a link are active.
+    pub(crate) fn wait_until_active(&self) {
+        let until = Instant::now() + PATIENCE;
+        let waiting = |fabric: &&Fabric| inactive(&fabric.view()) > 0;
+        while [&self.weft, &self.vendor].iter().any(waiting) {
+            assert!(Instant::now() < until, "{}", self.weftd.log());
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Runs a tool again and again until it ends well on both and prints all of `texts`.
