@@ -64,7 +64,9 @@ pub struct Sweep {
 
 /// The right to run the vendor's manager on this machine.
 #[derive(Debug)]
-pub struct Turn(#[allow(dead_code, reason = "held for its lock")] File);
+pub struct Turn {
+    _lock: File,
+}
 
 /// Waits for the right to run the vendor's manager.
 ///
@@ -74,7 +76,7 @@ pub fn turn() -> Turn {
     let mut options = File::options();
     let file = options.create(true).append(true).open(LOCK).unwrap();
     file.lock().unwrap();
-    Turn(file)
+    Turn { _lock: file }
 }
 
 /// A running manager; it is killed when this is dropped.

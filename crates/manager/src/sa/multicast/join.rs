@@ -7,7 +7,7 @@ use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 
 use super::group::{Group, Joined, Member};
-use super::{Sa, tell};
+use super::{Sa, form};
 use crate::gsi::Form;
 use crate::sa::dispatch::is_full;
 use crate::sa::path::is_multicast;
@@ -50,32 +50,7 @@ fn asked(query: &Query<'_>) -> Result<(McMemberRecord, u32), Refusal> {
         Form::Opa => query.record().map(|record| (record, 0)),
         Form::Ib => query
             .record()
-            .map(|record: IbMcMemberRecord| (widened(&record), record.flow_label)),
-    }
-}
-
-fn widened(record: &IbMcMemberRecord) -> McMemberRecord {
-    McMemberRecord {
-        mgid: record.mgid,
-        port_gid: record.port_gid,
-        q_key: record.q_key,
-        mtu_selector: record.mtu_selector,
-        mtu: record.mtu,
-        t_class: record.t_class,
-        p_key: record.p_key,
-        rate_selector: record.rate_selector,
-        rate: record.rate,
-        pkt_life_time_selector: record.pkt_life_time_selector,
-        pkt_life_time: record.pkt_life_time,
-        sl: record.sl,
-        hop_limit: record.hop_limit,
-        scope: record.scope,
-        join_send_only_full_member: record.join_send_only_full_member,
-        join_send_only_non_member: record.join_send_only_non_member,
-        join_non_member: record.join_non_member,
-        join_full_member: record.join_full_member,
-        proxy_join: record.proxy_join,
-        ..McMemberRecord::default()
+            .map(|record: IbMcMemberRecord| (form::widened(&record), record.flow_label)),
     }
 }
 
@@ -84,7 +59,7 @@ fn answer(query: &Query<'_>, group: &Group, record: &McMemberRecord) -> Found {
         Form::Opa => Found::one(record),
         Form::Ib => Found::one(&IbMcMemberRecord {
             flow_label: group.flow_label,
-            ..tell::narrowed(record)
+            ..form::narrowed(record)
         }),
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! | module | what it is about |
 //! |---|---|
+//! | `form` | records in both forms |
 //! | `group` | a group and its members |
 //! | `mlids` | LIDs, shared where the configuration says so |
 //! | `join` | joining, creating and leaving |
 //! | `tell` | records, and what the subnet manager is told |
 
+mod form;
 mod group;
 mod join;
 mod mlids;

@@ -7,7 +7,7 @@ use weft_wire::id::Gid;
 use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 
 use super::group::{Group, Joined, Member};
-use super::{Groups, Sa};
+use super::{Groups, Sa, form};
 use crate::gsi::Form;
 use crate::multicast::MulticastLid;
 use crate::sa::dispatch::is_full;
@@ -20,8 +20,6 @@ const MGID: u32 = 0;
 const NOT_COMPARED: u64 = 0x3 << 4 | 0x3 << 8 | 0x3 << 10 | 1 << 17;
 /// The same in InfiniBand's form, where the numbers after the lifetime are one lower.
 const NOT_COMPARED_IB: u64 = 0x3 << 4 | 0x3 << 8 | 0x3 << 10 | 1 << 16;
-/// First multicast LID of 16 bits.
-const FIRST_MLID_16: u16 = 0xC000;
 
 /// Groups and members: one record a group, unless the query names the group. Only full members of
 /// the management partition see who the members are; others see groups of their partitions.
@@ -37,7 +35,7 @@ pub(crate) fn member_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusa
         let before = records.count();
         match query.form() {
             Form::Opa => records.push(record),
-            Form::Ib => records.push(&narrowed(record)),
+            Form::Ib => records.push(&form::narrowed(record)),
         }
         records.count() > before
     };
@@ -80,33 +78,6 @@ fn tell_group(
         if matched && !all {
             return;
         }
-    }
-}
-
-/// A record in InfiniBand's form.
-pub(super) fn narrowed(record: &McMemberRecord) -> IbMcMemberRecord {
-    IbMcMemberRecord {
-        mgid: record.mgid,
-        port_gid: record.port_gid,
-        q_key: record.q_key,
-        mlid: (record.mlid.0 & 0x3FFF) as u16 | FIRST_MLID_16,
-        mtu_selector: record.mtu_selector,
-        mtu: record.mtu,
-        t_class: record.t_class,
-        p_key: record.p_key,
-        rate_selector: record.rate_selector,
-        rate: record.rate,
-        pkt_life_time_selector: record.pkt_life_time_selector,
-        pkt_life_time: record.pkt_life_time,
-        sl: record.sl,
-        hop_limit: record.hop_limit,
-        scope: record.scope,
-        join_send_only_full_member: record.join_send_only_full_member,
-        join_send_only_non_member: record.join_send_only_non_member,
-        join_non_member: record.join_non_member,
-        join_full_member: record.join_full_member,
-        proxy_join: record.proxy_join,
-        ..IbMcMemberRecord::default()
     }
 }
 
