@@ -6,12 +6,14 @@
 //! Only tests use this crate: what goes wrong here is a failed test, and panics.
 #![allow(clippy::unwrap_used)]
 
+pub mod build;
 pub mod fabric;
 pub mod peers;
 pub mod routes;
 pub mod vendor_sm;
 pub mod weftd;
 
+pub use build::built;
 pub use fabric::{Fabric, Ran};
 pub use peers::{peers_required, program};
 pub use vendor_sm::{SmSettings, Sweep, VendorSm};

@@ -3,10 +3,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::build::built;
 use crate::fabric::{Fabric, library};
 use crate::vendor_sm::{SmSettings, write_config};
 
@@ -123,32 +124,5 @@ impl Drop for Weftd {
 /// When it cannot be built.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let beside = library();
-        let mut places = beside.ancestors().skip(1);
-        let directory = places.find(|place| !place.ends_with("deps")).unwrap();
-        let release = directory.ends_with("release");
-        let mut build = Command::new(env!("CARGO"));
-        build
-            .args([
-                "build",
-                "--quiet",
-                "--workspace",
-                "--bin",
-                "weftd",
-                "--target-dir",
-            ])
-            .arg(directory.parent().unwrap())
-            .args(release.then_some("--release"))
-            .arg("--manifest-path")
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        // What Cargo tells this test about its own package would make dependencies look changed.
-        let own = std::env::vars_os().map(|(name, _)| name);
-        for name in own.filter(|name| name.to_string_lossy().starts_with("CARGO_PKG_")) {
-            build.env_remove(name);
-        }
-        build.env_remove("CARGO_MANIFEST_DIR");
-        assert!(build.status().unwrap().success(), "weftd cannot be built");
-        directory.join("weftd")
-    })
+    PROGRAM.get_or_init(|| built("weftd", &library()))
 }

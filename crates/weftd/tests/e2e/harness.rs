@@ -26,28 +26,7 @@ pub(crate) fn data(name: &str) -> PathBuf {
 /// The client's program, built if need be: it is another package's.
 pub(crate) fn weft() -> &'static Path {
     static WEFT: OnceLock<PathBuf> = OnceLock::new();
-    WEFT.get_or_init(|| {
-        let daemon = Path::new(env!("CARGO_BIN_EXE_weftd"));
-        let directory = daemon.parent().unwrap();
-        let release = directory.ends_with("release");
-        let mut build = Command::new(env!("CARGO"));
-        build.args([
-            "build",
-            "--quiet",
-            "--workspace",
-            "--bin",
-            "weft",
-            "--target-dir",
-        ]);
-        build
-            .arg(directory.parent().unwrap())
-            .args(release.then_some("--release"));
-        build
-            .arg("--manifest-path")
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        assert!(build.status().unwrap().success(), "weft cannot be built");
-        directory.join("weft")
-    })
+    WEFT.get_or_init(|| weft_interop::built("weft", Path::new(env!("CARGO_BIN_EXE_weftd"))))
 }
 
 /// A daemon, killed when dropped.
