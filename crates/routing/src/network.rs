@@ -1,5 +1,6 @@
 //! The topology as the engines see it: dense indices, links between switches in flat arrays.
 
+use rayon::prelude::*;
 use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_fabric::{Guid, Lid, Lmc, NodeId, Port, PortNum, PortRef, Topology};
 
@@ -79,8 +80,12 @@ impl Network {
             has_internal_links: false,
             costs_alike: false,
         };
-        for &node in topology.switches() {
-            network.add_switch(topology, node);
+        let nodes = topology.switches().par_iter();
+        let read: Vec<Site> = nodes
+            .filter_map(|node| Site::read(topology, *node))
+            .collect();
+        for site in read {
+            network.add(site);
         }
         network.reduce_costs();
         network.has_internal_links = network.find_internal_links();
@@ -88,38 +93,11 @@ impl Network {
         Ok(network)
     }
 
-    fn add_switch(&mut self, topology: &Topology, node: NodeId) {
-        let Some(data) = topology.node(node) else {
-            return;
-        };
-        self.switches.push(Switch {
-            node,
-            guid: data.guid(),
-            system: data.info.system_image_guid,
-        });
-        let own = data.port(PortNum(0));
-        let at = PortRef {
-            node,
-            port: PortNum(0),
-        };
-        self.management
-            .push(own.and_then(|port| end_port(0, at, port)));
-        for (number, port) in data.external_ports() {
-            let Some((peer, far)) = working_peer(topology, port) else {
-                continue;
-            };
-            match topology.switch_index(peer.node) {
-                Some(to) if peer.node != node => self.egress.push(Egress {
-                    port: number.0,
-                    far_port: peer.port.0,
-                    rate: rate(port, far),
-                    cost: cost(port, far),
-                    to: to.0,
-                }),
-                Some(_) => {}
-                None => self.hfis.extend(end_port(number.0, peer, far)),
-            }
-        }
+    fn add(&mut self, site: Site) {
+        self.switches.push(site.switch);
+        self.management.push(site.management);
+        self.egress.extend(site.egress);
+        self.hfis.extend(site.hfis);
         self.egress_start.push(self.egress.len() as u32);
         self.hfis_start.push(self.hfis.len() as u32);
     }
@@ -243,6 +221,52 @@ impl Network {
     pub fn end_ports(&self) -> impl Iterator<Item = EndPort> + '_ {
         let own = self.management.iter().flatten();
         self.hfis.iter().chain(own).copied()
+    }
+}
+
+/// A switch with what is attached to it.
+struct Site {
+    switch: Switch,
+    management: Option<EndPort>,
+    egress: Vec<Egress>,
+    hfis: Vec<EndPort>,
+}
+
+impl Site {
+    fn read(topology: &Topology, node: NodeId) -> Option<Self> {
+        let data = topology.node(node)?;
+        let at = PortRef {
+            node,
+            port: PortNum(0),
+        };
+        let own = data.port(PortNum(0));
+        let mut site = Self {
+            switch: Switch {
+                node,
+                guid: data.guid(),
+                system: data.info.system_image_guid,
+            },
+            management: own.and_then(|port| end_port(0, at, port)),
+            egress: Vec::with_capacity(data.external_ports().len()),
+            hfis: Vec::new(),
+        };
+        for (number, port) in data.external_ports() {
+            let Some((peer, far)) = working_peer(topology, port) else {
+                continue;
+            };
+            match topology.switch_index(peer.node) {
+                Some(to) if peer.node != node => site.egress.push(Egress {
+                    port: number.0,
+                    far_port: peer.port.0,
+                    rate: rate(port, far),
+                    cost: cost(port, far),
+                    to: to.0,
+                }),
+                Some(_) => {}
+                None => site.hfis.extend(end_port(number.0, peer, far)),
+            }
+        }
+        Some(site)
     }
 }
 

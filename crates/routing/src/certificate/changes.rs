@@ -21,6 +21,13 @@ impl Lids {
         }
     }
 
+    fn count(&self) -> usize {
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
     fn add(&mut self, lid: usize) {
         if let Some(word) = self.words.get_mut(lid / 64) {
             *word |= 1 << (lid % 64);
@@ -37,9 +44,52 @@ impl Lids {
         lids.any(|lid| self.has(lid))
     }
 
-    fn merge(mut self, other: Self) -> Self {
-        let pairs = self.words.iter_mut().zip(other.words);
+    fn merge(&mut self, other: &Self) {
+        let pairs = self.words.iter_mut().zip(&other.words);
         pairs.for_each(|(word, other)| *word |= other);
+    }
+}
+
+/// Most switches that one thread tells apart from the others.
+const APART: usize = 4;
+
+/// The LIDs whose routes may have changed.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// All of them.
+    pub(super) anywhere: Lids,
+    /// Those that have changed at some switch other than these few.
+    pub(super) elsewhere: Lids,
+    /// Switches where many have, in order.
+    pub(super) apart: Vec<u32>,
+}
+
+impl Changes {
+    fn with_room(lids: usize) -> Self {
+        Self {
+            anywhere: Lids::with_room(lids),
+            elsewhere: Lids::with_room(lids),
+            apart: Vec::new(),
+        }
+    }
+
+    /// Adds those at one switch.
+    fn add(&mut self, switch: u32, lids: &Lids) {
+        let count = lids.count();
+        if count * 8 > lids.words.len() * 64 && self.apart.len() < APART {
+            self.apart.push(switch);
+        } else if count > 0 {
+            self.elsewhere.merge(lids);
+        }
+        if count > 0 {
+            self.anywhere.merge(lids);
+        }
+    }
+
+    fn merge(mut self, other: Self) -> Self {
+        self.anywhere.merge(&other.anywhere);
+        self.elsewhere.merge(&other.elsewhere);
+        self.apart.extend(other.apart);
         self
     }
 }
@@ -49,7 +99,7 @@ impl Lids {
 pub(super) fn changed_lids(
     (old_view, old): (&View, Tables<'_>),
     (view, new): (&View, Tables<'_>),
-) -> Lids {
+) -> Changes {
     over_switches(view, new, |switch, lids| {
         entries(switch, (old, new), lids);
         groups(switch, (old, new), lids);
@@ -62,10 +112,10 @@ pub(super) fn changed_lids(
 
 /// The LIDs for which some switch has another linear entry.
 pub(super) fn moving_lids(view: &View, old: Tables<'_>, new: Tables<'_>) -> Lids {
-    over_switches(view, new, |switch, lids| entries(switch, (old, new), lids))
+    over_switches(view, new, |switch, lids| entries(switch, (old, new), lids)).anywhere
 }
 
-fn over_switches(view: &View, new: Tables<'_>, add: impl Fn(u32, &mut Lids) + Sync) -> Lids {
+fn over_switches(view: &View, new: Tables<'_>, add: impl Fn(u32, &mut Lids) + Sync) -> Changes {
     let lids = view.ends.iter().map(|end| end.lid + end.lids).max();
     let rows = (0..view.len() as u32).map(|switch| new.linear.row(SwitchIndex(switch)).len());
     let room = rows.max().unwrap_or(0).max(lids.unwrap_or(0) as usize);
@@ -73,13 +123,16 @@ fn over_switches(view: &View, new: Tables<'_>, add: impl Fn(u32, &mut Lids) + Sy
         .into_par_iter()
         .with_min_len(64)
         .fold(
-            || Lids::with_room(room),
-            |mut lids, switch| {
+            || (Changes::with_room(room), Lids::with_room(room)),
+            |(mut changes, mut lids), switch| {
+                lids.words.fill(0);
                 add(switch, &mut lids);
-                lids
+                changes.add(switch, &lids);
+                (changes, lids)
             },
         )
-        .reduce(|| Lids::with_room(room), Lids::merge)
+        .map(|(changes, _)| changes)
+        .reduce(|| Changes::with_room(room), Changes::merge)
 }
 
 /// Entries that differ; those beyond the end of a row drop.

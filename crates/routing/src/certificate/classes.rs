@@ -155,6 +155,8 @@ impl Spans {
             let elsewhere = u64::from(target as usize != switch).wrapping_neg();
             by_port[usize::from(port)] |= bit & elsewhere;
         }
+        // Neighbouring spans often have the same entries.
+        let mut last: (&[u8], u64) = (&[], 0);
         for span in self
             .long
             .iter()
@@ -162,13 +164,31 @@ impl Spans {
         {
             let end = (span.end as usize).min(row.len());
             let start = (span.start as usize).min(end);
-            for port in &row[start..end] {
-                by_port[usize::from(*port)] |= span.bit;
+            let entries = &row[start..end];
+            if entries.first() == last.0.first() && entries == last.0 {
+                last.1 |= span.bit;
+            } else {
+                mark(last, by_port);
+                last = (entries, span.bit);
             }
             if end < span.end as usize {
                 by_port[usize::from(UNREACHABLE)] |= span.bit;
             }
         }
+        mark(last, by_port);
+    }
+}
+
+/// Marks the ports of some entries; often all are the same.
+#[inline]
+fn mark((entries, bits): (&[u8], u64), by_port: &mut [u64; 256]) {
+    let Some((&first, rest)) = entries.split_first() else {
+        return;
+    };
+    by_port[usize::from(first)] |= bits;
+    if *rest != entries[..rest.len()] {
+        rest.iter()
+            .for_each(|port| by_port[usize::from(*port)] |= bits);
     }
 }
 

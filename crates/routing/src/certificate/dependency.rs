@@ -15,7 +15,7 @@ const SHARE: usize = 1 << 13;
 #[derive(Debug, Clone)]
 pub(super) struct Dependencies {
     words: Vec<u64>,
-    row_start: Vec<u32>,
+    row_start: Arc<[u32]>,
 }
 
 impl Dependencies {
@@ -30,7 +30,15 @@ impl Dependencies {
         row_start.push(total);
         Self {
             words: vec![0; total as usize],
-            row_start,
+            row_start: row_start.into(),
+        }
+    }
+
+    /// None yet, of the same links.
+    pub(super) fn empty(&self) -> Self {
+        Self {
+            words: vec![0; self.words.len()],
+            row_start: Arc::clone(&self.row_start),
         }
     }
 
@@ -49,9 +57,9 @@ impl Dependencies {
         self.words.len()
     }
 
-    /// All of all.
-    pub(super) fn union(view: &View, all: &[Arc<Self>]) -> Self {
-        let mut union = Self::new(view);
+    /// All of all, none of them this one's own.
+    pub(super) fn union(&self, all: &[Arc<Self>]) -> Self {
+        let mut union = self.empty();
         let parts = union.words.par_chunks_mut(SHARE).enumerate();
         parts.for_each(|(part, words)| {
             for one in all {
@@ -63,13 +71,10 @@ impl Dependencies {
         union
     }
 
-    /// The same dependencies where links have other numbers; those of links that are gone are left
-    /// out.
-    pub(super) fn moved(&self, old: &View, new: &View) -> Self {
-        let mut moved = Self::new(new);
-        let changed: Vec<bool> = (0..new.len())
-            .map(|switch| new.is_changed(old, switch))
-            .collect();
+    /// The same dependencies in a graph of the links of `new`, which has none yet; those of links
+    /// that are gone are left out. `changed` says which switches have other links.
+    pub(super) fn moved(&self, (old, new): (&View, &View), empty: &Self, changed: &[bool]) -> Self {
+        let mut moved = empty.empty();
         for (index, link) in new.links.iter().enumerate() {
             let Some(before) = old.link_at(link.from as usize, link.port) else {
                 continue;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use weft_fabric::{LinearTables, PortGroupTables, Topology};
+use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology};
 
-use super::changes::changed_lids;
+use super::changes::{Changes, changed_lids};
 use super::classes::{Class, TILE, coarse};
 use super::dependency::Dependencies;
 use super::follow::run;
@@ -69,51 +69,55 @@ impl Proof {
             return None;
         }
         let (new, old) = (Tables { linear, groups }, self.tables());
-        let changed = changed_lids((&self.judged.view, old), (&view, new));
+        let changes = changed_lids((&self.judged.view, old), (&view, new));
         let classes = coarse(&view);
-        let moved = |class: &Class| changed.any(class.lids(&view));
-        let split = classes.partition_point(|class| class.is_data);
-        let (data, management) = classes.split_at(split);
-        let due: Vec<bool> = data
-            .par_chunks(TILE)
-            .map(|tile| tile.iter().any(moved))
-            .collect();
-        let layers = [new];
-        let due_tiles: Vec<&[Class]> = data
-            .chunks(TILE)
-            .zip(&due)
-            .filter(|(_, due)| **due)
-            .map(|(tile, _)| tile)
-            .collect();
-        let mut fresh = follow_tiles(&view, &layers, &due_tiles)?.into_iter();
-        let due_management: Vec<Class> = management
-            .iter()
-            .filter(|class| moved(class))
-            .copied()
-            .collect();
-        if !is_clean(&run(&view, &layers, &due_management).0) {
+        let (data, management) = split(&classes);
+        let is_due = |class: &Class| changes.anywhere.any(class.lids(&view));
+        let chunks = data.par_chunks(TILE);
+        let due: Vec<bool> = chunks.map(|tile| tile.iter().any(is_due)).collect();
+        if !management_arrives(&view, new, management, &changes) {
             return None;
         }
-        let stays = view.has_same_links(&self.judged.view);
-        let old_tiles = tiles.par_iter().zip(&due);
-        let kept: Vec<Option<Arc<Dependencies>>> = old_tiles
-            .map(|(tile, due)| match (due, stays) {
-                (true, _) => None,
-                (false, true) => Some(Arc::clone(tile)),
-                (false, false) => Some(Arc::new(tile.moved(&self.judged.view, &view))),
-            })
-            .collect();
-        let tiles: Option<Vec<_>> = kept
-            .into_iter()
-            .map(|tile| tile.or_else(|| fresh.next()))
-            .collect();
-        let (judged, tiles) = finish(view, tiles?)?;
+        let tiles = self.renew(tiles, (&view, new), data, &due)?;
+        let (judged, tiles) = finish(view, tiles)?;
         Some(Self {
             judged,
             linear: Arc::clone(linear),
             groups: Arc::clone(groups),
             tiles: Some(tiles),
         })
+    }
+
+    /// The dependencies of all tiles, followed anew where that is due.
+    fn renew(
+        &self,
+        tiles: &[Arc<Dependencies>],
+        (view, tables): (&View, Tables<'_>),
+        data: &[Class],
+        due: &[bool],
+    ) -> Option<Vec<Arc<Dependencies>>> {
+        let old = &self.judged.view;
+        let again = data.chunks(TILE).zip(due).filter(|(_, due)| **due);
+        let again: Vec<&[Class]> = again.map(|(tile, _)| tile).collect();
+        let layers = [tables];
+        let empty = Dependencies::new(view);
+        let mut fresh = follow_tiles(view, &layers, &again, &empty)?.into_iter();
+        let stays = view.has_same_links(old);
+        let changed: Vec<bool> = (0..view.len())
+            .map(|switch| view.is_changed(old, switch))
+            .collect();
+        let kept: Vec<Option<Arc<Dependencies>>> = tiles
+            .par_iter()
+            .zip(due)
+            .map(|(tile, due)| match (due, stays) {
+                (true, _) => None,
+                (false, true) => Some(Arc::clone(tile)),
+                (false, false) => Some(Arc::new(tile.moved((old, view), &empty, &changed))),
+            })
+            .collect();
+        kept.into_iter()
+            .map(|tile| tile.or_else(|| fresh.next()))
+            .collect()
     }
 
     /// The certificate.
@@ -129,6 +133,61 @@ impl Proof {
     }
 }
 
+/// The classes of data and those of management.
+fn split(classes: &[Class]) -> (&[Class], &[Class]) {
+    classes.split_at(classes.partition_point(|class| class.is_data))
+}
+
+/// Whether management still arrives everywhere.
+///
+/// Where the entries for a LID have changed at a few switches only, its routes lead to one of these
+/// or over entries that are proved; so it is enough to walk from each of these.
+fn management_arrives(
+    view: &View,
+    tables: Tables<'_>,
+    classes: &[Class],
+    changes: &Changes,
+) -> bool {
+    let adaptive = !tables.groups.switches.is_empty();
+    let due = |class: &&Class| match adaptive {
+        true => changes.anywhere.any(class.lids(view)),
+        false => changes.elsewhere.any(class.lids(view)),
+    };
+    let all: Vec<Class> = classes.iter().filter(due).copied().collect();
+    if !is_clean(&run(view, &[tables], &all).0) {
+        return false;
+    }
+    let others = classes.par_iter().filter(|class| !adaptive && !due(class));
+    others.all(|class| {
+        let mut lids = class
+            .lids(view)
+            .filter(|lid| changes.anywhere.any([*lid].into_iter()));
+        lids.all(|lid| {
+            let mut starts = changes.apart.iter();
+            starts.all(|from| arrives(view, tables, *from, (class.target, lid)))
+        })
+    })
+}
+
+/// Whether the linear entries lead a switch's own LID from another switch to its port 0.
+fn arrives(view: &View, tables: Tables<'_>, from: u32, (target, lid): (u32, u32)) -> bool {
+    let mut at = from;
+    for _ in 0..=view.len() {
+        let row = tables.linear.row(SwitchIndex(at));
+        let Some(port) = row.get(lid as usize) else {
+            return false;
+        };
+        if at == target {
+            return *port == 0;
+        }
+        let Some(link) = view.link_at(at as usize, *port) else {
+            return false;
+        };
+        at = view.links[link].to;
+    }
+    false
+}
+
 type Whole = (Judged, Vec<Arc<Dependencies>>);
 
 /// Follows everything, class by class, tile by tile; none where that does not suffice.
@@ -138,13 +197,14 @@ fn whole(topology: &Topology, tables: Tables<'_>) -> Option<Whole> {
     }
     let view = View::new(topology);
     let classes = coarse(&view);
-    let (data, management) = classes.split_at(classes.partition_point(|class| class.is_data));
-    if data.len().div_ceil(TILE) * Dependencies::new(&view).words() > KEPT_LIMIT {
+    let (data, management) = split(&classes);
+    let empty = Dependencies::new(&view);
+    if data.len().div_ceil(TILE) * empty.words() > KEPT_LIMIT {
         return None;
     }
     let layers = [tables];
     let all: Vec<&[Class]> = data.chunks(TILE).collect();
-    let tiles = follow_tiles(&view, &layers, &all)?;
+    let tiles = follow_tiles(&view, &layers, &all, &empty)?;
     if !is_clean(&run(&view, &layers, management).0) {
         return None;
     }
@@ -153,7 +213,7 @@ fn whole(topology: &Topology, tables: Tables<'_>) -> Option<Whole> {
 
 /// Puts what the tiles have shown together; none where it closes a cycle.
 fn finish(view: View, tiles: Vec<Arc<Dependencies>>) -> Option<Whole> {
-    let graph = Dependencies::union(&view, &tiles);
+    let graph = Dependencies::new(&view).union(&tiles);
     if !graph.cyclic(&view).is_empty() {
         return None;
     }
@@ -171,11 +231,12 @@ fn follow_tiles(
     view: &View,
     layers: &[Tables<'_>],
     tiles: &[&[Class]],
+    empty: &Dependencies,
 ) -> Option<Vec<Arc<Dependencies>>> {
     let followed = tiles.par_iter().map_init(
         || Tile::new(view, layers),
         |tile, classes| {
-            let mut graph = Dependencies::new(view);
+            let mut graph = empty.empty();
             let mut shown = Shown::default();
             tile.follow(classes, &mut graph, &mut shown);
             is_clean(&shown).then(|| Arc::new(graph))
@@ -193,7 +254,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use weft_fabric::generate::FabricSpec;
-    use weft_fabric::{Lid, PortNum, PortRef, SwitchIndex, SwitchPortGroups};
+    use weft_fabric::{Lid, PortNum, PortRef, SwitchPortGroups};
 
     use super::*;
     use crate::{EngineKind, Settings, certify, route};

@@ -1,6 +1,7 @@
 //! The certificate's own reading of the topology: links between switches numbered one by one,
 //! which cables join what, and who answers to which LID.
 
+use rayon::prelude::*;
 use weft_fabric::enums::PortState;
 use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Topology};
 
@@ -82,8 +83,12 @@ impl View {
             parts: 0,
             nodes,
         };
-        for switch in 0..view.nodes.len() {
-            view.read_links(topology, switch);
+        let nodes = view.nodes.par_iter().enumerate();
+        let read: Vec<Vec<Link>> = nodes
+            .map(|(switch, node)| links(topology, switch as u32, *node))
+            .collect();
+        for (switch, links) in read.into_iter().enumerate() {
+            view.add_links(switch, &links);
         }
         view.first.push(view.links.len() as u32);
         for index in 0..view.links.len() {
@@ -95,29 +100,12 @@ impl View {
         view
     }
 
-    fn read_links(&mut self, topology: &Topology, switch: usize) {
+    fn add_links(&mut self, switch: usize, links: &[Link]) {
         self.first.push(self.links.len() as u32);
-        let node = self.nodes[switch];
-        let ports = topology
-            .node(node)
-            .into_iter()
-            .flat_map(|node| node.external_ports());
-        for (port, _) in ports {
-            let Some(far) = far_end(topology, PortRef { node, port }) else {
-                continue;
-            };
-            let Some(to) = topology.switch_index(far.node) else {
-                continue;
-            };
-            self.link_at[switch * 256 + usize::from(port.0)] = self.links.len() as u32;
-            self.links.push(Link {
-                port: port.0,
-                far_port: far.port.0,
-                from: switch as u32,
-                to: to.0,
-                back: Self::NO_LINK,
-            });
+        for (link, index) in links.iter().zip(self.links.len() as u32..) {
+            self.link_at[switch * 256 + usize::from(link.port)] = index;
         }
+        self.links.extend_from_slice(links);
     }
 
     fn read_ends(&mut self, topology: &Topology) {
@@ -244,6 +232,24 @@ impl View {
         }
         findings
     }
+}
+
+/// The links that leave a switch, by port; the way back is not known yet.
+fn links(topology: &Topology, switch: u32, node: NodeId) -> Vec<Link> {
+    let ports = topology.node(node).into_iter();
+    let ports = ports.flat_map(|node| node.external_ports());
+    let link = |port: PortNum| {
+        let far = far_end(topology, PortRef { node, port })?;
+        let to = topology.switch_index(far.node)?;
+        Some(Link {
+            port: port.0,
+            far_port: far.port.0,
+            from: switch,
+            to: to.0,
+            back: View::NO_LINK,
+        })
+    };
+    ports.filter_map(|(port, _)| link(port)).collect()
 }
 
 /// The far end of a cable that is up at both ends.
