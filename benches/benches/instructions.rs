@@ -9,8 +9,8 @@ use std::hint::black_box;
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
 use weft_benches::fabrics;
-use weft_fabric::{Lmc, Topology};
-use weft_routing::{EngineKind, Routed, Settings, Tables, certify, changed_blocks, route};
+use weft_fabric::{Lmc, PortRef, Topology};
+use weft_routing::{EngineKind, Routed, Settings, Tables, certify, changed_blocks, reroute, route};
 use weft_wire::Layout;
 use weft_wire::sm::{LinearFdb, PortInfo};
 
@@ -51,6 +51,18 @@ fn routed() -> (Topology, Option<Routed>) {
     (topology, routed)
 }
 
+/// A routed tree, and the same without the first cable between switches.
+fn lost_link() -> (Option<Routed>, Topology, Settings) {
+    let (mut topology, settings) = tree(EngineKind::Dmodc);
+    let before = route(&topology, &settings).ok();
+    let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
+    let cable = topology.links().find(|(a, b)| is_switch(a) && is_switch(b));
+    if let Some((end, _)) = cable {
+        topology.disconnect(end);
+    }
+    (before, topology, settings)
+}
+
 fn port_info() -> Vec<u8> {
     let info = PortInfo {
         lid: weft_fabric::Lid(7),
@@ -87,13 +99,21 @@ fn lft_block(bytes: [u8; 64]) -> bool {
 }
 
 #[library_benchmark]
-#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(14_000_000))]
+#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(12_400_000))]
+#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(12_000_000))]
 #[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(17_400_000))]
 fn routing((topology, settings): (Topology, Settings)) -> bool {
     black_box(route(black_box(&topology), &settings)).is_ok()
 }
 
-#[library_benchmark(config = limit(6_050_000))]
+#[library_benchmark(config = limit(11_800_000))]
+#[bench::lost_link(lost_link())]
+fn routing_again((before, topology, settings): (Option<Routed>, Topology, Settings)) -> bool {
+    let again = |before: &Routed| reroute(before, black_box(&topology), &settings).is_ok();
+    before.as_ref().is_some_and(again)
+}
+
+#[library_benchmark(config = limit(5_750_000))]
 #[bench::fattree(routed())]
 fn certificate((topology, routed): (Topology, Option<Routed>)) -> bool {
     let judge = |routed: &Routed| {
@@ -122,6 +142,6 @@ library_benchmark_group!(
 );
 library_benchmark_group!(
     name = tables;
-    benchmarks = routing, certificate, diff
+    benchmarks = routing, routing_again, certificate, diff
 );
 main!(library_benchmark_groups = codec, tables);

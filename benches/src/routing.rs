@@ -1,4 +1,5 @@
-//! Routing and certificate beside writing the same tables with memset.
+//! Routing and certificate beside writing the same tables with memset, and routing again after a
+//! lost link.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -6,8 +7,10 @@ use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
-use weft_fabric::{LinearTables, Lmc, Topology};
-use weft_routing::{EngineKind, RouteError, Routed, Settings, Tables, certify, route};
+use weft_fabric::{LinearTables, Lmc, PortRef, Topology};
+use weft_routing::{
+    EngineKind, RouteError, Routed, Settings, Tables, certify, changed_blocks, reroute, route,
+};
 
 use crate::Failure;
 use crate::fabrics::{TREES, tree};
@@ -49,9 +52,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "of it certificate ms",
         "memset ms",
         "times memset",
+        "times memset without certificate",
         "OpenSM ftree ms",
         "times faster",
     ]);
+    let mut lost = Table::new(["hosts", "lost link", "again ms", "anew ms", "blocks"]);
     let wanted = |(hosts, _): &(u64, u8)| options.hosts.is_none_or(|only| only == *hosts);
     for (hosts, radix) in TREES.into_iter().filter(wanted) {
         let topology = tree(hosts, radix, Lmc(options.lmc))?;
@@ -71,13 +76,82 @@ pub fn run(options: &Options) -> Result<(), Failure> {
                 millis(times.certificate),
                 millis(times.memset),
                 format!("{:.1}", times.total / times.memset),
+                format!("{:.1}", (times.total - times.certificate) / times.memset),
                 peer.map_or("-".to_owned(), millis),
                 faster.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
+        for (name, cable) in cables(&topology) {
+            let times = measure_lost(&topology, cable, options.runs)?;
+            lost.row([
+                hosts.to_string(),
+                name.to_owned(),
+                millis(times.again),
+                millis(times.anew),
+                times.blocks.to_string(),
+            ]);
+        }
     }
-    print!("{table}");
+    println!("{table}");
+    print!("{lost}");
     Ok(())
+}
+
+/// Cables between switches that are taken away: the first and the last in order of nodes, which in
+/// a tree is one from an edge switch and one from a top switch.
+fn cables(topology: &Topology) -> Vec<(&'static str, PortRef)> {
+    let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
+    let cables = topology.links();
+    let mut cables = cables.filter(|(a, b)| is_switch(a) && is_switch(b));
+    let first = cables.next().map(|cable| ("at an edge switch", cable.0));
+    let last = cables.last().map(|cable| ("at a top switch", cable.0));
+    first.into_iter().chain(last).collect()
+}
+
+/// What a lost link takes, the least of several runs.
+#[derive(Debug, Clone, Copy)]
+pub struct LostTimes {
+    /// Seconds to route again with dmodc, certify and find the blocks that change.
+    pub again: f64,
+    /// Seconds of the same from nothing.
+    pub anew: f64,
+    /// Blocks that change.
+    pub blocks: usize,
+}
+
+/// Routes a topology again after a cable is gone, several times.
+///
+/// # Errors
+/// [`RouteError`] when it cannot be routed.
+pub fn measure_lost(
+    topology: &Topology,
+    cable: PortRef,
+    runs: u32,
+) -> Result<LostTimes, RouteError> {
+    let settings = Settings {
+        engine: EngineKind::Dmodc,
+        ..Settings::default()
+    };
+    let before = route(topology, &settings)?;
+    let mut lost = topology.clone();
+    lost.disconnect(cable);
+    let mut times = LostTimes {
+        again: f64::INFINITY,
+        anew: f64::INFINITY,
+        blocks: 0,
+    };
+    let blocks = |routed: Result<Routed, RouteError>| {
+        routed.map(|routed| changed_blocks(before.linear(), routed.linear()).len())
+    };
+    for _ in 0..runs {
+        let (seconds, changed) = timed(|| blocks(reroute(&before, &lost, &settings)));
+        times.blocks = changed?;
+        times.again = times.again.min(seconds);
+        let (seconds, changed) = timed(|| blocks(route(&lost, &settings)));
+        changed?;
+        times.anew = times.anew.min(seconds);
+    }
+    Ok(times)
 }
 
 /// Seconds that the steps took, the least of several runs.
