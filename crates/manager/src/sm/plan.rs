@@ -6,7 +6,7 @@ use weft_fabric::{
     Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, SwitchIndex, Topology,
     TopologyBuilder,
 };
-use weft_routing::{Routed, Tables, Transition, certify_transition, route};
+use weft_routing::{Routed, Tables, Transition, reroute, route};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -154,7 +154,11 @@ impl Manager {
         if same {
             return true;
         }
-        match route(&self.plan.topology, &settings) {
+        let routed = match &self.plan.routed {
+            Some(before) => reroute(before, &self.plan.topology, &settings),
+            None => route(&self.plan.topology, &settings),
+        };
+        match routed {
             Ok(routed) => {
                 let notes = routed.notes().iter().map(|note| format!("; {note}"));
                 self.sweep.report.routing =
@@ -194,7 +198,6 @@ impl Manager {
             return;
         };
         let new = Arc::clone(routed.linear());
-        let groups = Arc::clone(routed.groups());
         if self.holds_tables() && self.differs(&new) {
             let lanes = Arc::clone(self.snapshot.linear.lanes());
             let old = self.confirmed_tables().with_lanes(lanes);
@@ -202,21 +205,9 @@ impl Manager {
                 linear: &old,
                 groups: &self.confirmed_groups(),
             };
-            let wanted = Tables {
-                linear: &new,
-                groups: &groups,
-            };
-            match certify_transition(&self.plan.topology, held, wanted) {
-                Ok(Transition { plan, middle, .. }) => {
-                    self.plan.pause = plan.pause_adaptive;
-                    self.plan.steps.extend(middle.map(Arc::new));
-                }
-                Err(refusal) => {
-                    self.sweep.report.routing = refusal.to_string();
-                    self.sweep.unfinished(refusal.to_string());
-                    return;
-                }
-            }
+            let Transition { plan, middle, .. } = routed.transition(held);
+            self.plan.pause = plan.pause_adaptive;
+            self.plan.steps.extend(middle.map(Arc::new));
         }
         self.plan.steps.push(new);
     }
