@@ -226,12 +226,13 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         methods: &[SET],
         handler: Handler::Write(super::inform::inform_info),
     },
-    read(
-        attribute::INFORM_INFO_RECORD,
-        true,
-        READ,
-        super::inform::inform_info_records,
-    ),
+    Attribute {
+        id: attribute::INFORM_INFO_RECORD,
+        forms: BOTH,
+        open: true,
+        methods: READ,
+        handler: Handler::Read(super::inform::inform_info_records),
+    },
     Attribute {
         id: attribute::SERVICE_RECORD,
         forms: BOTH,
