@@ -226,6 +226,12 @@ impl Manager {
         })
     }
 
+    /// Whether a switch holds its rows, and has them in use.
+    fn has_multicast(&self, node: u32) -> bool {
+        let in_use = |held: SwitchInfo| self.multicast_top(node, &held) == held.multicast_fdb_top;
+        self.has_multicast_rows(node) && self.held_switch(node).is_none_or(in_use)
+    }
+
     /// MulticastFDBTop of a switch as it should be at present. Rows come into use when they are
     /// confirmed, or while the switch forwards nothing at all; none goes out of use, as it is
     /// emptied instead.
@@ -425,7 +431,7 @@ impl Manager {
         for node in 0..self.nodes.len() as u32 {
             let state = &self.nodes[node as usize];
             let able = state.is_switch() && !state.failed && state.answered == self.sweep.number;
-            if able && !self.has_multicast_rows(node) {
+            if able && !self.has_multicast(node) {
                 self.nodes[node as usize].enter(Stage::WriteMulticast);
                 self.make_ready(node);
             }
@@ -439,7 +445,7 @@ impl Manager {
         };
         self.publish();
         let switches = self.plan.topology.switches();
-        let left = switches.iter().any(|node| !self.has_multicast_rows(node.0));
+        let left = switches.iter().any(|node| !self.has_multicast(node.0));
         if left {
             self.request_sweep(now, SweepReason::Unfinished);
         }
