@@ -2,6 +2,7 @@
 
 mod args;
 mod config;
+mod counted;
 mod engine;
 mod error;
 mod fabric;

@@ -9,7 +9,7 @@ use tokio::time;
 use weft_fabric::{Snapshot, Tick};
 use weft_manager::MulticastLid;
 use weft_manager::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
-use weft_manager::pm::{Pm, PmInput, PmOutput, PmSettings};
+use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
@@ -46,11 +46,14 @@ pub(crate) struct Feeds {
     pub(crate) settings: watch::Receiver<QuerySettings>,
     /// Who is in which multicast group.
     pub(crate) multicast: watch::Sender<Option<Vec<MulticastLid>>>,
+    /// What ports counted; left out where nobody keeps up.
+    pub(crate) images: mpsc::Sender<Arc<Image>>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
 pub(crate) fn feeds(
     settings: watch::Receiver<QuerySettings>,
+    images: mpsc::Sender<Arc<Image>>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
@@ -62,6 +65,7 @@ pub(crate) fn feeds(
         lines,
         settings,
         multicast,
+        images,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
@@ -248,7 +252,8 @@ impl Queries {
         while let Some(output) = pm.poll() {
             match output {
                 PmOutput::Send(packet) => self.to_send.push(packet),
-                PmOutput::Image(_) => {}
+                // Metrics lack what an image has that they had no time for.
+                PmOutput::Image(image) => drop(self.feeds.images.try_send(image)),
                 PmOutput::Event(event) => narrate_pm(&event),
             }
         }
