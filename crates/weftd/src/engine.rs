@@ -33,6 +33,11 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_millis(250);
 /// Longest pause between two attempts to reach a fabric that has gone.
 const REATTACH_PAUSE_MAX: Duration = Duration::from_secs(5);
 
+/// How long answers that may be on their way are waited for before a request counts as unanswered.
+const LATE: Duration = Duration::from_millis(1);
+/// Batches of them that are taken in at most.
+const LATE_MAX: usize = 64;
+
 /// What others ask of the manager.
 pub(crate) enum Request {
     /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
@@ -181,7 +186,7 @@ impl Engine {
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
                 () = time::sleep(pause) => {
-                    self.receive_all(&mut receiver);
+                    self.receive_late(&mut receiver).await;
                     self.handle(Input::Tick);
                 }
                 _ = heartbeat.tick() => self.report(),
@@ -232,13 +237,16 @@ impl Engine {
         self.drain();
     }
 
-    /// Takes what has arrived: this thread may have been busy for so long that the answers to its
-    /// requests wait.
-    fn receive_all(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
-        for _ in 0..receiver.len() {
-            match receiver.try_recv() {
-                Ok(batch) => self.receive(batch),
-                Err(_) => return,
+    /// Takes what has arrived and what comes at once: this thread may have been busy for so long that
+    /// the answers to its requests wait, some of them still in the socket.
+    async fn receive_late(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
+        for _ in 0..LATE_MAX {
+            if !self.pause().is_zero() {
+                return;
+            }
+            match time::timeout(LATE, receiver.recv()).await {
+                Ok(Some(batch)) => self.receive(batch),
+                Ok(None) | Err(_) => return,
             }
         }
     }
