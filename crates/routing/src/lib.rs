@@ -14,6 +14,7 @@ pub mod multicast;
 mod network;
 mod paths;
 mod planes;
+pub mod quality;
 pub mod routed;
 pub mod settings;
 
