@@ -13,38 +13,63 @@ use crate::paths::{Candidates, Paths};
 use crate::routed::Note;
 
 /// What a switch can hold.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Capacity {
     groups: usize,
     entries: usize,
 }
 
-/// Makes the groups of all switches; those that cannot route adaptively get none. A note says how
-/// many destinations had to share or go without.
-pub(crate) fn groups(
-    topology: &Topology,
-    network: &Network,
-    (paths, pruning): (&Paths, &Pruning),
-    notes: &mut Vec<Note>,
-) -> PortGroupTables {
-    let made: Vec<(SwitchPortGroups, u64)> = (0..network.len())
-        .into_par_iter()
-        .map_init(Candidates::default, |candidates, switch| {
-            let Some(capacity) = capacity(topology, network, switch) else {
-                return Default::default();
-            };
-            Wanted::find(network, (paths, pruning), candidates, switch).fit(network, capacity)
-        })
-        .collect();
-    let limited = made.iter().filter(|(_, without)| *without > 0);
-    let switches = limited.clone().count();
-    if switches > 0 {
-        let pairs = limited.map(|(_, without)| without).sum();
-        notes.push(Note::GroupsLimited { switches, pairs });
+/// The groups of all switches, with what they follow from.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    pub(crate) tables: PortGroupTables,
+    /// By switch, what it can hold and how many destinations had to share or go without.
+    limits: Vec<(Option<Capacity>, u64)>,
+}
+
+impl Groups {
+    /// Makes the groups of all switches; those that cannot route adaptively get none. Switches
+    /// that have the same choices as before (`untouched`, by switch) keep theirs.
+    pub(crate) fn new(
+        topology: &Topology,
+        network: &Network,
+        choices: (&Paths, &Pruning),
+        before: Option<(&Self, &[bool])>,
+    ) -> Self {
+        let kept = |switch: usize, capacity: Option<Capacity>| {
+            let (before, untouched) = before?;
+            let limit = before
+                .limits
+                .get(switch)
+                .filter(|limit| limit.0 == capacity)?;
+            let groups = before.tables.switches.get(switch)?;
+            let same = untouched.get(switch).copied().unwrap_or(false);
+            same.then(|| (Arc::clone(groups), *limit))
+        };
+        let switches = (0..network.len()).into_par_iter();
+        let made = switches.map_init(Candidates::default, |candidates, switch| {
+            let capacity = capacity(topology, network, switch);
+            kept(switch, capacity).unwrap_or_else(|| {
+                let fit = |capacity| {
+                    Wanted::find(network, choices, candidates, switch).fit(network, capacity)
+                };
+                let (groups, limited) = capacity.map(fit).unwrap_or_default();
+                (Arc::new(groups), (capacity, limited))
+            })
+        });
+        let (switches, limits) = made.unzip();
+        Self {
+            tables: PortGroupTables { switches },
+            limits,
+        }
     }
-    let switches = made.into_iter().map(|(groups, _)| Arc::new(groups));
-    PortGroupTables {
-        switches: switches.collect(),
+
+    /// How many destinations had to share or go without, if any.
+    pub(crate) fn note(&self) -> Option<Note> {
+        let limited = self.limits.iter().filter(|(_, limited)| *limited > 0);
+        let pairs = limited.clone().map(|(_, limited)| limited).sum();
+        let switches = limited.count();
+        (switches > 0).then_some(Note::GroupsLimited { switches, pairs })
     }
 }
 
@@ -74,7 +99,7 @@ impl Wanted {
         pruning.fill(candidates, network, paths, switch, &order);
         let mut sets: BTreeMap<PortMask, Vec<u32>> = BTreeMap::new();
         for target in (0..network.len()).filter(|target| *target != switch) {
-            let links = candidates.links(candidates.run(paths.column(target)));
+            let links = candidates.links(candidates.set(paths.column(target)));
             if links.len() > 1 {
                 let ports = links
                     .iter()

@@ -2,6 +2,7 @@
 //! by code that shares nothing with the engines, and the diff orders the writes.
 //!
 //! [`route`] is the whole way; its result, [`Routed`], can be had only with a [`Certificate`].
+//! [`reroute`] is the same after a change, with what an earlier result knows already.
 //! [`route_by`] is the same with an [`Engine`] of one's own.
 //! [`route_multicast`] is the same for multicast.
 
@@ -16,6 +17,8 @@ mod paths;
 mod planes;
 pub mod quality;
 pub mod routed;
+mod search;
+mod sets;
 pub mod settings;
 
 pub use certificate::{
@@ -31,7 +34,7 @@ pub use multicast::{
     RoutedMulticast, route_multicast,
 };
 pub use network::{Egress, EndPort, Network};
-pub use routed::{EngineUsed, Note, Routed, route, route_by};
+pub use routed::{EngineUsed, Note, Routed, reroute, route, route_by};
 pub use settings::{
     AdaptiveAlgorithm, AdaptiveRegister, AdaptiveSettings, Dimension, DorSettings, EngineKind,
     FatTreeSettings, HypercubeSettings, OrderGroup, PortCost, Settings,

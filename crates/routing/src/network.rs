@@ -37,7 +37,7 @@ pub struct EndPort {
 }
 
 /// A switch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Switch {
     pub(crate) node: NodeId,
     pub(crate) guid: Guid,
@@ -58,6 +58,8 @@ pub struct Network {
     pub(crate) max_lid: u32,
     /// Some link joins two switches of one chassis.
     pub(crate) has_internal_links: bool,
+    /// All links cost the same.
+    costs_alike: bool,
 }
 
 impl Network {
@@ -75,6 +77,7 @@ impl Network {
             management: Vec::new(),
             max_lid: 0,
             has_internal_links: false,
+            costs_alike: false,
         };
         for &node in topology.switches() {
             network.add_switch(topology, node);
@@ -130,6 +133,12 @@ impl Network {
         for link in &mut self.egress {
             link.cost /= common.max(1);
         }
+        self.costs_alike = self.egress.iter().all(|link| link.cost == 1);
+    }
+
+    /// Whether all links cost the same, which is 1.
+    pub(crate) fn costs_alike(&self) -> bool {
+        self.costs_alike
     }
 
     fn find_internal_links(&self) -> bool {
@@ -183,6 +192,15 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// Whether the same switches have the same end ports as in another network; links may differ.
+    pub(crate) fn has_same_ends(&self, other: &Self) -> bool {
+        self.switches == other.switches
+            && self.hfis_start == other.hfis_start
+            && self.hfis == other.hfis
+            && self.management == other.management
+            && self.max_lid == other.max_lid
     }
 
     /// Highest LID of any end port: tables go up to it.

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use crate::network::{Egress, Network};
-use crate::planes::{Planes, Search};
+use crate::planes::{Carry, Planes};
+use crate::search::{Search, Start};
+use crate::sets::Sets;
 
 /// Which links are legal next hops.
 #[derive(Debug)]
@@ -36,9 +38,7 @@ impl Paths {
         let planes = Search {
             network,
             allowed: |_, _: &Egress| true,
-            seeds: own_column(&column),
-            last_seed: 0,
-            seeds_only: None,
+            start: Start::Columns(&column),
         }
         .run();
         Self {
@@ -52,25 +52,19 @@ impl Paths {
         let down = Search {
             network,
             allowed: |from: usize, link: &Egress| rank[link.to as usize] < rank[from],
-            seeds: own_column(&column),
-            last_seed: 0,
-            seeds_only: None,
+            start: Start::Columns(&column),
         }
         .run();
         let legal = Search {
             network,
             allowed: |from: usize, link: &Egress| rank[link.to as usize] > rank[from],
-            seeds: |cost, switch, word| down.at(cost, switch, word),
-            last_seed: down.ceiling(),
-            seeds_only: Some(&down),
+            start: Start::Known(&down),
         }
         .run();
         let rest = Search {
             network,
             allowed: |_: usize, _: &Egress| true,
-            seeds: |cost, switch, word| legal.at(cost, switch, word),
-            last_seed: legal.ceiling(),
-            seeds_only: Some(&legal),
+            start: Start::Known(&legal),
         }
         .run();
         Self {
@@ -89,6 +83,34 @@ impl Paths {
         self.column[switch] as usize
     }
 
+    /// The columns of all switches.
+    pub(crate) fn columns(&self) -> &[u32] {
+        &self.column
+    }
+
+    /// Adds the columns whose distances from a switch are not those of `other`, as bits of a row.
+    pub(crate) fn differ(&self, other: &Self, switch: usize, row: &mut [u64]) {
+        match (&self.rule, &other.rule) {
+            (Rule::Shortest(own), Rule::Shortest(other)) => own.differ(other, switch, row),
+            (
+                Rule::UpDown {
+                    down, legal, rest, ..
+                },
+                Rule::UpDown {
+                    down: other_down,
+                    legal: other_legal,
+                    rest: other_rest,
+                    ..
+                },
+            ) => {
+                down.differ(other_down, switch, row);
+                legal.differ(other_legal, switch, row);
+                rest.differ(other_rest, switch, row);
+            }
+            _ => row.fill(u64::MAX),
+        }
+    }
+
     fn distances(&self) -> &Planes {
         match &self.rule {
             Rule::Shortest(planes) => planes,
@@ -96,7 +118,8 @@ impl Paths {
         }
     }
 
-    fn words(&self) -> usize {
+    /// Words of a row of columns.
+    pub(crate) fn words(&self) -> usize {
         self.distances().words()
     }
 
@@ -110,12 +133,33 @@ impl Paths {
         self.distances().ceiling()
     }
 
-    /// The destinations that a link is a legal next hop to, as a row of words.
-    /// `carry` is scratch memory of twice its length.
-    fn legal(&self, from: usize, link: &Egress, row: &mut [u64], carry: &mut [u64]) {
+    /// The words with columns that a switch reaches only by the rest of the paths.
+    fn beyond(&self, from: usize) -> Range<usize> {
+        let Rule::UpDown { legal, rest, .. } = &self.rule else {
+            return 0..0;
+        };
+        let mut pairs = rest.reached(from).iter().zip(legal.reached(from));
+        let Some(first) = pairs.position(|(rest, legal)| rest != legal) else {
+            return 0..0;
+        };
+        let last = pairs.rposition(|(rest, legal)| rest != legal);
+        first..first + 1 + last.map_or(0, |last| last + 1)
+    }
+
+    /// The destinations that a link is a legal next hop to, as some words of a row; `beyond` is
+    /// what [`Self::beyond`] says of the switch.
+    fn legal(
+        &self,
+        (from, link): (usize, &Egress),
+        (words, beyond): (Range<usize>, &Range<usize>),
+        row: &mut [u64],
+        scratch: &mut Scratch,
+    ) {
         let to = link.to as usize;
+        let step = (from, to, link.cost);
+        let carry = &mut scratch.carry;
         match &self.rule {
-            Rule::Shortest(planes) => planes.nearer(from, to, link.cost, row, carry),
+            Rule::Shortest(planes) => planes.nearer(step, words, row, carry),
             Rule::UpDown {
                 rank,
                 down,
@@ -123,22 +167,32 @@ impl Paths {
                 rest,
             } => {
                 if rank[to] < rank[from] {
-                    down.nearer(from, to, link.cost, row, carry);
+                    down.nearer(step, words.clone(), row, carry);
                 } else {
-                    legal.nearer(from, to, link.cost, row, carry);
-                    without(row, down.reached(from));
+                    legal.nearer(step, words.clone(), row, carry);
+                    without(row, &down.reached(from)[words.clone()]);
                 }
-                if rest.reached(from) != legal.reached(from) {
-                    let (beyond, carry) = carry.split_at_mut(row.len());
-                    rest.nearer(from, to, link.cost, beyond, carry);
-                    without(beyond, legal.reached(from));
+                let both = words.start.max(beyond.start)..words.end.min(beyond.end);
+                if !both.is_empty() {
+                    scratch.beyond.clear();
+                    scratch.beyond.resize(both.len(), 0);
+                    let found = &mut scratch.beyond[..];
+                    rest.nearer(step, both.clone(), found, carry);
+                    without(found, &legal.reached(from)[both.clone()]);
+                    let row = &mut row[both.start - words.start..][..both.len()];
                     row.iter_mut()
-                        .zip(beyond)
-                        .for_each(|(word, beyond)| *word |= *beyond);
+                        .zip(found)
+                        .for_each(|(word, found)| *word |= *found);
                 }
             }
         }
     }
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    carry: Carry,
+    beyond: Vec<u64>,
 }
 
 /// Takes out what is in `taken`.
@@ -148,108 +202,88 @@ fn without(row: &mut [u64], taken: &[u64]) {
         .for_each(|(word, taken)| *word &= !taken);
 }
 
-fn own_column(column: &[u32]) -> impl Fn(u32, usize, usize) -> u64 + Sync + '_ {
-    move |cost, switch, word| {
-        let own = column[switch] as usize;
-        u64::from(cost == 0 && own / 64 == word) << (own % 64)
-    }
-}
-
-/// A switch's candidates for every destination, equal neighbours in the order of columns stored
-/// once.
+/// A switch's candidates for every destination; equal sets are stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    /// Index into `runs` by column.
-    run_of: Vec<u32>,
-    /// Range in `links` of each run.
-    runs: Vec<Range<u32>>,
+    /// Set of each column.
+    set_of: Vec<u32>,
+    sets: Sets,
+    /// Range in `links` of each set.
+    ranges: Vec<Range<u32>>,
     links: Vec<u16>,
     /// Destinations of each kept link, a row of words each.
     legal: Vec<u64>,
-    carry: Vec<u64>,
+    scratch: Scratch,
     keep: Vec<u16>,
 }
 
 impl Candidates {
-    /// Fills in the candidates of one switch. `order` lists its links (indices into
-    /// [`Network::egress`]) in the order in which candidates shall come; `refine` may take some
-    /// out of each list.
+    /// Fills in the candidates of one switch for the columns of some words; those of the others
+    /// are then without meaning. `order` lists its links (indices into [`Network::egress`]) in the
+    /// order in which candidates shall come; `refine` may take some out of each list.
     pub(crate) fn fill(
         &mut self,
         network: &Network,
         paths: &Paths,
-        switch: usize,
-        order: &[u16],
-        mut refine: impl FnMut(&mut Vec<u16>),
+        (switch, order): (usize, &[u16]),
+        words: &[Range<usize>],
+        refine: impl FnMut(&mut Vec<u16>),
     ) {
         let egress = network.egress(switch);
+        let is_cheapest = |link: &&u16| network.costs_alike() || cheapest(egress, **link);
         self.keep.clear();
-        self.keep
-            .extend(order.iter().filter(|link| cheapest(egress, **link)));
-        let (count, words) = (self.keep.len(), paths.words());
-        self.run_of.clear();
-        self.run_of.resize(network.len(), 0);
-        self.runs.clear();
+        self.keep.extend(order.iter().filter(is_cheapest));
+        self.set_of.clear();
+        self.set_of.resize(network.len(), 0);
+        self.sets.clear(self.keep.len());
+        let beyond = paths.beyond(switch);
+        for words in words {
+            self.legal.clear();
+            self.legal.resize(self.keep.len() * words.len(), 0);
+            let rows = self.legal.chunks_mut(words.len().max(1));
+            for (row, link) in rows.zip(&self.keep) {
+                let link = (switch, &egress[usize::from(*link)]);
+                paths.legal(link, (words.clone(), &beyond), row, &mut self.scratch);
+            }
+            for word in 0..words.len() {
+                let first = (words.start + word) * 64;
+                let last = (first + 64).min(network.len());
+                let rows = self.legal.get(word..).unwrap_or_default();
+                let links = rows.iter().step_by(words.len()).copied();
+                self.sets.read(links, &mut self.set_of[first..last]);
+            }
+        }
+        self.list(refine);
+    }
+
+    /// Writes the sets out as lists of links.
+    fn list(&mut self, mut refine: impl FnMut(&mut Vec<u16>)) {
+        self.ranges.clear();
         self.links.clear();
-        self.legal.resize(count * words, 0);
-        self.carry.resize(words * 2, 0);
-        for (row, link) in self.legal.chunks_mut(words.max(1)).zip(&self.keep) {
-            paths.legal(switch, &egress[usize::from(*link)], row, &mut self.carry);
-        }
-        let mut list: Vec<u16> = Vec::with_capacity(count);
-        let mut last = vec![0u64; count];
-        for word in 0..words {
-            let mut changes = u64::from(word == 0);
-            for (row, last) in self.legal.chunks(words).zip(&mut last) {
-                let now = row[word];
-                changes |= now ^ (now << 1 | *last);
-                *last = now >> 63;
-            }
-            let columns = (network.len() - word * 64).min(64);
-            self.split(word, words, columns, changes, &mut list, &mut refine);
+        let mut list = Vec::with_capacity(self.keep.len());
+        for set in self.sets.iter() {
+            list.clear();
+            list.extend(set.map(|place| self.keep[place]));
+            refine(&mut list);
+            let start = self.links.len() as u32;
+            self.links.extend_from_slice(&list);
+            self.ranges.push(start..self.links.len() as u32);
         }
     }
 
-    /// Cuts 64 columns into runs where the set of candidates changes.
-    fn split(
-        &mut self,
-        word: usize,
-        words: usize,
-        columns: usize,
-        changes: u64,
-        list: &mut Vec<u16>,
-        refine: &mut impl FnMut(&mut Vec<u16>),
-    ) {
-        let base = word * 64;
-        let mut from = 0;
-        while from < columns {
-            if changes >> from & 1 == 1 {
-                list.clear();
-                let set = self.keep.iter().zip(self.legal.chunks(words));
-                list.extend(
-                    set.filter(|(_, row)| row[word] >> from & 1 == 1)
-                        .map(|(link, _)| *link),
-                );
-                refine(list);
-                let start = self.links.len() as u32;
-                self.links.extend_from_slice(list);
-                self.runs.push(start..self.links.len() as u32);
-            }
-            let rest = changes & u64::MAX.checked_shl(from as u32 + 1).unwrap_or(0);
-            let to = (rest.trailing_zeros() as usize).min(columns);
-            self.run_of[base + from..base + to].fill(self.runs.len() as u32 - 1);
-            from = to;
-        }
+    /// The number of a column's set; columns with one number have the same candidates.
+    pub(crate) fn set(&self, column: usize) -> u32 {
+        self.set_of[column]
     }
 
-    /// The number of a column's run; columns with one number have the same candidates.
-    pub(crate) fn run(&self, column: usize) -> u32 {
-        self.run_of[column]
+    /// Number of sets.
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.len()
     }
 
-    /// The candidates of a run, as indices into the switch's links.
-    pub(crate) fn links(&self, run: u32) -> &[u16] {
-        let range = &self.runs[run as usize];
+    /// The candidates of a set, as indices into the switch's links.
+    pub(crate) fn links(&self, set: u32) -> &[u16] {
+        let range = &self.ranges[set as usize];
         &self.links[range.start as usize..range.end as usize]
     }
 }

@@ -4,9 +4,7 @@
 //! One word holds 64 destinations, so a step of the search and a comparison of distances treat 64
 //! of them at once. Memory: switches² · (bits of the longest distance + 1) / 8 bytes.
 
-use rayon::prelude::*;
-
-use crate::network::{Egress, Network};
+use std::ops::Range;
 
 /// Distances from every switch to every column, and which columns it reaches at all.
 #[derive(Debug, Clone)]
@@ -16,128 +14,36 @@ pub(crate) struct Planes {
     reached: Vec<u64>,
 }
 
-/// A search outwards from the destinations, level of cost by level of cost.
-pub(crate) struct Search<'a, A, S> {
-    pub(crate) network: &'a Network,
-    /// Whether a route may leave a switch over this link.
-    pub(crate) allowed: A,
-    /// Columns that a switch reaches at a cost without any allowed link: word by word.
-    pub(crate) seeds: S,
-    /// The highest cost at which there are seeds.
-    pub(crate) last_seed: u32,
-    /// Columns that a switch may reach by its seeds only.
-    pub(crate) seeds_only: Option<&'a Planes>,
-}
-
-impl<A, S> Search<'_, A, S>
-where
-    A: Fn(usize, &Egress) -> bool + Sync,
-    S: Fn(u32, usize, usize) -> u64 + Sync,
-{
-    /// Runs it to the end.
-    pub(crate) fn run(&self) -> Planes {
-        let count = self.network.len();
-        let words = count.div_ceil(64);
-        let mut found = Planes {
-            words,
-            planes: Vec::new(),
-            reached: vec![0; count * words],
-        };
-        let links = self.links();
-        let longest = links.iter().map(|link| link.2).max().unwrap_or(1).max(1);
-        // Levels that a link of the highest cost still looks back to.
-        let mut recent: Vec<Vec<u64>> = vec![vec![0; count * words]; usize::from(longest) + 1];
-        let mut last_new = 0;
-        for cost in 0.. {
-            let slot = cost as usize % recent.len();
-            let mut level = std::mem::take(&mut recent[slot]);
-            if self.level(cost, &links, &recent, &mut found.reached, &mut level) {
-                last_new = cost;
-                found.record(cost, &level);
-            }
-            recent[slot] = level;
-            if cost >= self.last_seed && cost >= last_new + u32::from(longest) {
-                break;
-            }
-        }
-        found
-    }
-
-    /// Allowed links, one for each pair of switches and cost: (from, to, cost), by `from`.
-    fn links(&self) -> Vec<(u32, u32, u16)> {
-        let mut links = Vec::new();
-        for from in 0..self.network.len() {
-            let start = links.len();
-            let allowed = self.network.egress(from).iter();
-            links.extend(
-                allowed
-                    .filter(|link| (self.allowed)(from, link))
-                    .map(|link| (from as u32, link.to, link.cost)),
-            );
-            links[start..].sort_unstable();
-        }
-        links.dedup();
-        links
-    }
-
-    fn level(
-        &self,
-        cost: u32,
-        links: &[(u32, u32, u16)],
-        recent: &[Vec<u64>],
-        reached: &mut [u64],
-        level: &mut [u64],
-    ) -> bool {
-        let words = self.network.len().div_ceil(64).max(1);
-        let rows = level
-            .par_chunks_mut(words)
-            .zip(reached.par_chunks_mut(words));
-        rows.enumerate()
-            .with_min_len(64)
-            .map(|(from, (row, reached))| {
-                row.fill(0);
-                let first = links.partition_point(|link| (link.0 as usize) < from);
-                let own = links[first..]
-                    .iter()
-                    .take_while(|link| link.0 as usize == from);
-                for &(_, to, weight) in own.filter(|link| u32::from(link.2) <= cost) {
-                    let before = &recent[(cost as usize - usize::from(weight)) % recent.len()];
-                    let far = &before[to as usize * words..][..words];
-                    row.iter_mut().zip(far).for_each(|(word, far)| *word |= far);
-                }
-                self.settle(cost, from, row, reached)
-            })
-            .reduce(|| false, |a, b| a | b)
-    }
-
-    /// Adds the seeds, takes out what is known already; says whether anything is left.
-    fn settle(&self, cost: u32, from: usize, row: &mut [u64], reached: &mut [u64]) -> bool {
-        let blocked = self.seeds_only.map(|planes| planes.reached(from));
-        let mut any = 0;
-        for (index, (word, reached)) in row.iter_mut().zip(reached).enumerate() {
-            let blocked = blocked.map_or(0, |blocked| blocked[index]);
-            *word = (*word & !blocked | (self.seeds)(cost, from, index)) & !*reached;
-            *reached |= *word;
-            any |= *word;
-        }
-        any != 0
-    }
-}
+/// Scratch memory of [`Planes::nearer`], one row long.
+pub(crate) type Carry = Vec<u64>;
 
 impl Planes {
-    fn record(&mut self, cost: u32, level: &[u64]) {
-        for bit in (0..u32::BITS).filter(|bit| cost >> bit & 1 == 1) {
-            while self.planes.len() <= bit as usize {
-                self.planes.push(vec![0; self.reached.len()]);
-            }
-            let plane = &mut self.planes[bit as usize];
-            plane
-                .par_chunks_mut(1 << 14)
-                .zip(level.par_chunks(1 << 14))
-                .for_each(|(plane, level)| {
-                    plane.iter_mut().zip(level).for_each(|(a, b)| *a |= b);
-                });
+    /// Nothing reached yet.
+    pub(crate) fn new(switches: usize) -> Self {
+        let words = switches.div_ceil(64);
+        Self {
+            words,
+            planes: Vec::new(),
+            reached: vec![0; switches * words],
         }
+    }
+
+    /// What each switch reaches, to add to it.
+    pub(crate) fn reached_mut(&mut self) -> &mut [u64] {
+        &mut self.reached
+    }
+
+    /// The planes that hold a distance, made where there are none yet.
+    pub(crate) fn planes_of(&mut self, distance: u32) -> impl Iterator<Item = &mut Vec<u64>> {
+        let bits = (u32::BITS - distance.leading_zeros()) as usize;
+        let len = self.reached.len();
+        while self.planes.len() < bits {
+            self.planes.push(vec![0; len]);
+        }
+        let planes = self.planes.iter_mut().enumerate();
+        planes
+            .filter(move |(bit, _)| distance.checked_shr(*bit as u32).unwrap_or(0) & 1 == 1)
+            .map(|(_, plane)| plane)
     }
 
     /// Words of one row: columns / 64, rounded up.
@@ -169,29 +75,97 @@ impl Planes {
         hits
     }
 
-    /// The columns that `to` is nearer to than `from` by exactly `cost`, as a row of words; `carry`
-    /// is scratch memory of the same length.
+    /// Adds the columns whose distance from a switch is not the same in both, as bits of a row.
+    pub(crate) fn differ(&self, other: &Self, switch: usize, row: &mut [u64]) {
+        let own = switch * self.words..(switch + 1) * self.words;
+        let add = |row: &mut [u64], a: &[u64], b: &[u64]| {
+            let pairs = a[own.clone()].iter().zip(&b[own.clone()]);
+            row.iter_mut()
+                .zip(pairs)
+                .for_each(|(row, (a, b))| *row |= a ^ b);
+        };
+        add(row, &self.reached, &other.reached);
+        let (fewer, more) = match self.planes.len() < other.planes.len() {
+            true => (self, other),
+            false => (other, self),
+        };
+        for (a, b) in fewer.planes.iter().zip(&more.planes) {
+            add(row, a, b);
+        }
+        for plane in &more.planes[fewer.planes.len()..] {
+            let own = &plane[own.clone()];
+            row.iter_mut().zip(own).for_each(|(row, word)| *row |= word);
+        }
+    }
+
+    /// The columns that `to` is nearer to than `from` by exactly `cost`, as words of a row.
     pub(crate) fn nearer(
         &self,
-        from: usize,
-        to: usize,
-        cost: u16,
+        (from, to, cost): (usize, usize, u16),
+        words: Range<usize>,
         row: &mut [u64],
-        carry: &mut [u64],
+        carry: &mut Carry,
     ) {
         if u32::from(cost) > self.ceiling() {
             return row.fill(0);
         }
-        let both = self.reached(from).iter().zip(self.reached(to));
+        match self.planes.len() {
+            1 => self.nearer_of::<1>((from, to, cost), words, row),
+            2 => self.nearer_of::<2>((from, to, cost), words, row),
+            3 => self.nearer_of::<3>((from, to, cost), words, row),
+            4 => self.nearer_of::<4>((from, to, cost), words, row),
+            _ => self.nearer_of_many((from, to, cost), words, row, carry),
+        }
+    }
+
+    /// All planes of a word at once: what few planes allow.
+    fn nearer_of<const N: usize>(
+        &self,
+        (from, to, cost): (usize, usize, u16),
+        words: Range<usize>,
+        row: &mut [u64],
+    ) {
+        let len = words.len();
+        let slice = |plane: usize, switch: usize| {
+            &self.planes[plane][switch * self.words + words.start..][..len]
+        };
+        let here: [&[u64]; N] = std::array::from_fn(|plane| slice(plane, from));
+        let far: [&[u64]; N] = std::array::from_fn(|plane| slice(plane, to));
+        let add: [u64; N] = std::array::from_fn(|bit| u64::from(cost >> bit & 1).wrapping_neg());
+        let from_reached = &self.reached(from)[words.clone()][..len];
+        let to_reached = &self.reached(to)[words.clone()][..len];
+        for (index, word) in row[..len].iter_mut().enumerate() {
+            let (mut same, mut carry) = (from_reached[index] & to_reached[index], 0);
+            for bit in 0..N {
+                let (near, far) = (here[bit][index], far[bit][index]);
+                let half = far ^ add[bit];
+                same &= !(half ^ carry ^ near);
+                carry = far & add[bit] | carry & half;
+            }
+            *word = same & !carry;
+        }
+    }
+
+    /// Plane by plane.
+    fn nearer_of_many(
+        &self,
+        (from, to, cost): (usize, usize, u16),
+        words: Range<usize>,
+        row: &mut [u64],
+        carry: &mut Carry,
+    ) {
+        let both = self.reached(from)[words.clone()].iter();
+        let both = both.zip(&self.reached(to)[words.clone()]);
         row.iter_mut()
             .zip(both)
             .for_each(|(row, (a, b))| *row = a & b);
-        carry.fill(0);
+        carry.clear();
+        carry.resize(row.len(), 0);
         // distance(to) + cost == distance(from), added bit by bit with a carry.
         for (bit, plane) in self.planes.iter().enumerate() {
-            let here = &plane[from * self.words..][..self.words];
-            let there = &plane[to * self.words..][..self.words];
-            let add = u64::from(cost >> bit & 1).wrapping_neg();
+            let here = &plane[from * self.words..][words.clone()];
+            let there = &plane[to * self.words..][words.clone()];
+            let add = u64::from(cost.checked_shr(bit as u32).unwrap_or(0) & 1).wrapping_neg();
             let state = row.iter_mut().zip(carry.iter_mut());
             for ((row, carry), (here, far)) in state.zip(here.iter().zip(there)) {
                 let half = far ^ add;

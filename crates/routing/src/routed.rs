@@ -7,11 +7,11 @@ use std::sync::Arc;
 use thiserror::Error;
 use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 
-use crate::adaptive;
-use crate::certificate::{Certificate, Refusal, Tables, certify};
+use crate::adaptive::Groups;
+use crate::certificate::{Certificate, Proof, Refusal, Tables, Transition, transition};
 use crate::engine::{
-    Choices, DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, ShortestPath, UpDown,
-    is_tree,
+    Choices, DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, Plan, ShortestPath,
+    UpDown, is_tree,
 };
 use crate::error::RouteError;
 use crate::network::Network;
@@ -137,7 +137,16 @@ pub struct Routed {
     groups: Arc<PortGroupTables>,
     engine: EngineUsed,
     notes: Vec<Note>,
-    certificate: Certificate,
+    basis: Arc<Basis>,
+}
+
+/// What routing again begins with.
+#[derive(Debug)]
+struct Basis {
+    engine: EngineUsed,
+    plan: Plan,
+    groups: Option<Groups>,
+    proof: Proof,
 }
 
 impl Routed {
@@ -168,7 +177,13 @@ impl Routed {
 
     /// The proof.
     pub fn certificate(&self) -> &Certificate {
-        &self.certificate
+        self.basis.proof.certificate()
+    }
+
+    /// How to get here from old tables: what [`certify_transition`](crate::certify_transition)
+    /// gives, without judging these tables again.
+    pub fn transition(&self, old: Tables<'_>) -> Transition {
+        transition(&self.basis.proof, old)
     }
 }
 
@@ -180,7 +195,25 @@ impl Routed {
 pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteError> {
     let network = Network::new(topology)?;
     let engines = engines(topology, &network, settings);
-    attempt_each(topology, &network, settings, &engines)
+    attempt_each((topology, &network), settings, &engines, None)
+}
+
+/// Routes again after a change, with the same result as [`route`] and less work: `before` is an
+/// earlier result for what the fabric was then. After a lost or a returned link `dmodc` works out
+/// only the entries that can have changed, and the certificate follows only destinations whose
+/// entries have; what it cannot show in that way it shows in the usual one.
+///
+/// # Errors
+/// As [`route`].
+pub fn reroute(
+    before: &Routed,
+    topology: &Topology,
+    settings: &Settings,
+) -> Result<Routed, RouteError> {
+    let network = Network::new(topology)?;
+    let engines = engines(topology, &network, settings);
+    let basis = Some(&*before.basis);
+    attempt_each((topology, &network), settings, &engines, basis)
 }
 
 /// The same by an engine of one's own; where its tables do not pass, by those that fit any fabric.
@@ -196,14 +229,14 @@ pub fn route_by(
     let general = general(settings);
     let mut engines = vec![engine];
     engines.extend(general.iter().map(|engine| &**engine));
-    attempt_each(topology, &network, settings, &engines)
+    attempt_each((topology, &network), settings, &engines, None)
 }
 
 fn attempt_each<E>(
-    topology: &Topology,
-    network: &Network,
+    fabric: (&Topology, &Network),
     settings: &Settings,
     engines: &[E],
+    before: Option<&Basis>,
 ) -> Result<Routed, RouteError>
 where
     E: Deref,
@@ -213,10 +246,11 @@ where
     for (index, engine) in engines.iter().enumerate() {
         let next = engines.get(index + 1).map(|next| next.name());
         let from = engine.name();
-        match (attempt(topology, network, settings, &**engine), next) {
-            (Ok(routed), _) => {
-                notes.extend(routed.notes);
-                return Ok(Routed { notes, ..routed });
+        match (attempt(fabric, settings, &**engine, before), next) {
+            (Ok(mut routed), _) => {
+                notes.append(&mut routed.notes);
+                routed.notes = notes;
+                return Ok(routed);
             }
             (Err(why), Some(to)) => notes.push(Note::Fallback {
                 from,
@@ -300,42 +334,61 @@ enum Failure {
 }
 
 fn attempt<E: Engine + ?Sized>(
-    topology: &Topology,
-    network: &Network,
+    (topology, network): (&Topology, &Network),
     settings: &Settings,
     engine: &E,
+    before: Option<&Basis>,
 ) -> Result<Routed, Failure> {
-    let plan = engine.plan(network).map_err(Failure::Unfit)?;
-    let mut notes = plan.notes;
-    let mut groups = PortGroupTables::default();
-    if settings.adaptive.is_some() {
-        match &plan.choices {
-            Choices::Paths { paths, pruning } => {
-                groups = adaptive::groups(topology, network, (paths, pruning), &mut notes);
-            }
-            Choices::None => notes.push(Note::GroupsNotMade),
-        }
+    let own = before.filter(|before| before.engine == engine.name());
+    let mut plan = match own {
+        Some(before) => engine.replan(network, &before.plan),
+        None => engine.plan(network),
     }
-    let judge = |groups: &PortGroupTables| {
-        let linear = &plan.linear;
-        certify(topology, Tables { linear, groups })
+    .map_err(Failure::Unfit)?;
+    let mut notes = std::mem::take(&mut plan.notes);
+    let made = match &plan.choices {
+        _ if settings.adaptive.is_none() => None,
+        Choices::Paths { paths, pruning } => {
+            let made = own.and_then(|before| before.groups.as_ref());
+            let made = made.map(|made| (made, &plan.untouched[..]));
+            Some(Groups::new(topology, network, (paths, pruning), made))
+        }
+        Choices::None => {
+            notes.push(Note::GroupsNotMade);
+            None
+        }
     };
-    let certificate = match judge(&groups) {
+    notes.extend(made.as_ref().and_then(Groups::note));
+    let mut groups = Arc::new(
+        made.as_ref()
+            .map(|made| made.tables.clone())
+            .unwrap_or_default(),
+    );
+    let judge = |groups: &Arc<PortGroupTables>| {
+        let known = before.and_then(|before| before.proof.advance(topology, &plan.linear, groups));
+        known.map_or_else(|| Proof::new(topology, &plan.linear, groups), Ok)
+    };
+    let proof = match judge(&groups) {
         Err(refusal) if !groups.switches.is_empty() => {
             // The groups may be what is wrong.
-            groups = PortGroupTables::default();
-            let certificate = judge(&groups).map_err(Failure::Refused)?;
+            groups = Arc::default();
+            let proof = judge(&groups).map_err(Failure::Refused)?;
             let why = refusal.to_string();
             notes.push(Note::GroupsRefused { why });
-            certificate
+            proof
         }
         judged => judged.map_err(Failure::Refused)?,
     };
     Ok(Routed {
-        linear: Arc::new(plan.linear),
-        groups: Arc::new(groups),
+        linear: Arc::clone(&plan.linear),
+        groups,
         engine: engine.name(),
         notes,
-        certificate,
+        basis: Arc::new(Basis {
+            engine: engine.name(),
+            plan,
+            groups: made,
+            proof,
+        }),
     })
 }

@@ -1,7 +1,14 @@
 //! Which link waits for which: for each link into a switch, the links out of it that its packets
 //! go on to.
 
-use super::view::View;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::view::{Link, View};
+
+/// Words that are worth a thread of their own.
+const SHARE: usize = 1 << 13;
 
 /// The channel-dependency graph as bits: row = a link, column = the place of the next link among
 /// those of the switch in between.
@@ -35,6 +42,61 @@ impl Dependencies {
     /// The row of a link, to add to it.
     pub(super) fn row_mut(&mut self, link: usize) -> &mut [u64] {
         &mut self.words[self.row_start[link] as usize..self.row_start[link + 1] as usize]
+    }
+
+    /// Words that it takes.
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// All of all.
+    pub(super) fn union(view: &View, all: &[Arc<Self>]) -> Self {
+        let mut union = Self::new(view);
+        let parts = union.words.par_chunks_mut(SHARE).enumerate();
+        parts.for_each(|(part, words)| {
+            for one in all {
+                let own = &one.words[part * SHARE..][..words.len()];
+                let pairs = words.iter_mut().zip(own);
+                pairs.for_each(|(word, own)| *word |= own);
+            }
+        });
+        union
+    }
+
+    /// The same dependencies where links have other numbers; those of links that are gone are left
+    /// out.
+    pub(super) fn moved(&self, old: &View, new: &View) -> Self {
+        let mut moved = Self::new(new);
+        let changed: Vec<bool> = (0..new.len())
+            .map(|switch| new.is_changed(old, switch))
+            .collect();
+        for (index, link) in new.links.iter().enumerate() {
+            let Some(before) = old.link_at(link.from as usize, link.port) else {
+                continue;
+            };
+            let same = |a: &Link, b: &Link| (a.to, a.far_port) == (b.to, b.far_port);
+            if !same(&old.links[before], link) {
+                continue;
+            }
+            let to = link.to as usize;
+            let row = moved.row_mut(index);
+            if !changed[to] {
+                row.copy_from_slice(self.row(before));
+                continue;
+            }
+            let first = new.links_of(to).start;
+            for next in self.successors(old, before) {
+                let onward = &old.links[next];
+                let Some(next) = new.link_at(to, onward.port) else {
+                    continue;
+                };
+                if same(onward, &new.links[next]) {
+                    let place = next - first;
+                    row[place / 64] |= 1 << (place % 64);
+                }
+            }
+        }
+        moved
     }
 
     /// All of both.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use weft_fabric::Lid;
 
 use super::Tables;
-use super::classes::{Class, TILE, coarse, fine};
+use super::classes::{Class, TILE, fine};
 use super::dependency::Dependencies;
 use super::tile::{Shown, Tile};
 use super::view::View;
@@ -35,13 +35,12 @@ impl Followed {
     }
 }
 
-/// Follows all destinations, lane by lane.
-pub(super) fn follow(view: &View, layers: &[Tables<'_>]) -> Followed {
+/// Follows destinations, lane by lane.
+pub(super) fn follow(view: &View, layers: &[Tables<'_>], all: &[Class]) -> Followed {
     let count = layers
         .iter()
         .map(|tables| tables.linear.lanes().count())
         .max();
-    let all = coarse(view);
     let mut followed = Followed {
         dropped: Vec::new(),
         looping: Vec::new(),
@@ -49,8 +48,8 @@ pub(super) fn follow(view: &View, layers: &[Tables<'_>]) -> Followed {
     };
     for lane in 0..count.unwrap_or(1) {
         let classes = match count {
-            Some(0 | 1) | None => all.clone(),
-            _ => in_lane(layers, lane, &fine(view, &all)),
+            Some(0 | 1) | None => all.to_vec(),
+            _ => in_lane(layers, lane, &fine(view, all)),
         };
         let shown = follow_lane(view, layers, &classes, &mut followed.lanes);
         followed.dropped.extend(shown.dropped);

@@ -12,12 +12,14 @@
 //!
 //! It reads the topology by itself and shares no code with the engines.
 
+mod changes;
 mod classes;
 mod dependency;
 mod diagnosis;
 mod finding;
 mod follow;
 mod multicast;
+mod proof;
 mod tile;
 mod transition;
 mod view;
@@ -30,6 +32,8 @@ pub use self::finding::{Channel, Drop, Finding, Hop, Refusal};
 pub use self::multicast::{
     MulticastCertificate, MulticastFinding, MulticastRefusal, certify_multicast, multicast_step,
 };
+pub(crate) use self::proof::Proof;
+pub(crate) use self::transition::transition;
 pub use self::transition::{Transition, certify_transition};
 use self::view::View;
 
@@ -103,6 +107,7 @@ pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, R
 }
 
 /// What judging good tables has shown.
+#[derive(Debug)]
 struct Judged {
     certificate: Certificate,
     view: View,
@@ -117,7 +122,7 @@ fn judge(topology: &Topology, tables: Tables<'_>) -> Result<Judged, Refusal> {
     }
     let view = View::new(topology);
     let layers = [tables];
-    let followed = follow::follow(&view, &layers);
+    let followed = follow::follow(&view, &layers, &classes::coarse(&view));
     let clean = followed.looping.is_empty() && followed.dropped.is_empty();
     if !clean || followed.is_cyclic() {
         let diagnosis = Diagnosis {

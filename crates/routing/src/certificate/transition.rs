@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use weft_fabric::{Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
 
+use super::changes::moving_lids;
 use super::classes::{Class, TILE, coarse, fine};
 use super::dependency::Dependencies;
 use super::diagnosis::circles;
 use super::finding::Refusal;
 use super::follow::{follow, in_lane, run};
+use super::proof::Proof;
 use super::tile::{Shown, Tile};
 use super::view::View;
 use super::{Certificate, Judged, Tables, judge};
@@ -43,8 +45,16 @@ pub fn certify_transition(
     old: Tables<'_>,
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
-    let judged = judge(topology, new)?;
-    let drained = to_drain(&judged, old, new);
+    Ok(between(&judge(topology, new)?, old, new))
+}
+
+/// The same to tables that are proved already.
+pub(crate) fn transition(proof: &Proof, old: Tables<'_>) -> Transition {
+    between(&proof.judged, old, proof.tables())
+}
+
+fn between(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Transition {
+    let drained = to_drain(judged, old, new);
     let (middle, entries) = without(old.linear, new.linear, &drained);
     let mut phases = Vec::new();
     if entries > 0 {
@@ -57,11 +67,11 @@ pub fn certify_transition(
         drained: entries,
         pause_adaptive: old.groups != new.groups,
     };
-    Ok(Transition {
-        certificate: judged.certificate,
+    Transition {
+        certificate: judged.certificate.clone(),
         plan,
         middle: (entries > 0).then_some(middle),
-    })
+    }
 }
 
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and
@@ -76,7 +86,11 @@ fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> BTreeSet<u32> 
     let (lanes, before) = (new.linear.lanes(), old.linear.lanes());
     let moved = old.linear.clone().with_lanes(Arc::clone(lanes));
     let both = [bare(&moved), bare(new.linear)];
-    let followed = follow(view, &both);
+    // What keeps all its entries is covered by the proof of the new tables.
+    let moving = moving_lids(view, old, new);
+    let mut classes = coarse(view);
+    classes.retain(|class| moving.any(class.lids(view)));
+    let followed = follow(view, &both, &classes);
     let looping = followed.looping.iter().filter_map(|class| class.lid);
     let mut drained: BTreeSet<u32> = looping.collect();
     let moves = |lid: &u32| before.of(Lid(*lid)) != lanes.of(Lid(*lid));

@@ -2,12 +2,12 @@
 //! which cables join what, and who answers to which LID.
 
 use weft_fabric::enums::PortState;
-use weft_fabric::{NodeId, PortNum, PortRef, Topology};
+use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Topology};
 
 use super::finding::Finding;
 
 /// A directed link between two switches.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     /// The sending port.
     pub(super) port: u8,
@@ -22,7 +22,7 @@ pub(super) struct Link {
 }
 
 /// Who answers to some LIDs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     /// The switch that it is on.
     pub(super) switch: u32,
@@ -181,6 +181,42 @@ impl View {
     pub(super) fn link_at(&self, switch: usize, port: u8) -> Option<usize> {
         let link = self.link_at[switch * 256 + usize::from(port)];
         (link != Self::NO_LINK).then_some(link as usize)
+    }
+
+    /// Whether the same switches have the same ends, in the same parts of the fabric.
+    pub(super) fn has_same_ends(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+            && self.ends == other.ends
+            && self.detached == other.detached
+            && self.sends == other.sends
+            && self.part == other.part
+    }
+
+    /// Whether all links are the same.
+    pub(super) fn has_same_links(&self, other: &Self) -> bool {
+        self.links == other.links
+    }
+
+    /// Whether a switch has other links than in `old`.
+    pub(super) fn is_changed(&self, old: &Self, switch: usize) -> bool {
+        let key = |link: &Link| (link.port, link.far_port, link.to);
+        let links = self.links[self.links_of(switch)].iter().map(key);
+        !links.eq(old.links[old.links_of(switch)].iter().map(key))
+    }
+
+    /// The ports of a switch that had no link in `old`, have none any more, or have another one.
+    pub(super) fn changed_ports(&self, old: &Self, switch: usize) -> PortMask {
+        let key = |link: &Link| (link.port, link.far_port, link.to);
+        let links = |view: &'_ Self| -> Vec<(u8, u8, u32)> {
+            view.links[view.links_of(switch)].iter().map(key).collect()
+        };
+        if !self.is_changed(old, switch) {
+            return PortMask::EMPTY;
+        }
+        let (before, after) = (links(old), links(self));
+        let gone = before.iter().filter(|link| !after.contains(link));
+        let come = after.iter().filter(|link| !before.contains(link));
+        gone.chain(come).map(|link| PortNum(link.0)).collect()
     }
 
     /// The switches of each part.

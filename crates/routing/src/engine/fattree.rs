@@ -3,7 +3,8 @@
 
 use weft_fabric::{LinearTables, Topology};
 
-use super::levels::rank;
+use super::divisor::Divisor;
+use super::levels::{kin, rank};
 use super::rows::{consecutive, deliver, rows, take_turns};
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
@@ -31,7 +32,7 @@ impl Engine for FatTree<'_> {
     fn plan(&self, network: &Network) -> Result<Plan, String> {
         let tiers = Tiers::find(self.topology, network, self.settings)?;
         let edges = edges(network, &tiers);
-        let column = columns(network.len(), &edges, &tiers);
+        let column = columns(network, &edges, &tiers);
         let paths = if self.up_down {
             Paths::up_down(network, column, rank(&tiers.tier))
         } else {
@@ -57,32 +58,34 @@ fn edges(network: &Network, tiers: &Tiers) -> Vec<u32> {
         .collect()
 }
 
-fn columns(switches: usize, edges: &[u32], tiers: &Tiers) -> Vec<u32> {
-    let mut column = vec![u32::MAX; switches];
-    let members = tiers.members.iter().flatten();
-    let all = edges.iter().chain(members).copied();
-    let mut next = 0;
-    for switch in all.chain(0..switches as u32) {
-        let slot = &mut column[switch as usize];
-        if *slot == u32::MAX {
-            *slot = next;
-            next += 1;
-        }
+fn columns(network: &Network, edges: &[u32], tiers: &Tiers) -> Vec<u32> {
+    let others = kin(network, &tiers.tier, edges);
+    let mut column = vec![0; network.len()];
+    for (place, switch) in edges.iter().chain(&others).enumerate() {
+        column[*switch as usize] = place as u32;
     }
     column
 }
 
 impl FatTree<'_> {
-    fn edge(&self, network: &Network, switch: u32) -> Edge {
-        let switch = switch as usize;
-        let hfis = network.hfis(switch);
+    fn edges(&self, network: &Network, edges: &[u32]) -> Vec<Edge> {
         let late = &self.settings.route_last;
-        let has_late = hfis.iter().any(|end| late.contains(&end.at));
-        Edge {
-            switch,
-            first_lid: consecutive(hfis).filter(|_| !has_late),
-            has_late,
-        }
+        let mut next_lid = None;
+        let edge = |switch: &u32| {
+            let switch = *switch as usize;
+            let hfis = network.hfis(switch);
+            let has_late = hfis.iter().any(|end| late.contains(&end.at));
+            let first_lid = consecutive(hfis).filter(|_| !has_late);
+            let follows = first_lid.is_some() && first_lid == next_lid;
+            next_lid = first_lid.map(|lid| lid + hfis.len());
+            Edge {
+                switch,
+                first_lid,
+                follows,
+                has_late,
+            }
+        };
+        edges.iter().map(edge).collect()
     }
 
     fn tables(
@@ -93,15 +96,15 @@ impl FatTree<'_> {
         paths: &Paths,
         pruning: &Pruning,
     ) -> LinearTables {
-        let edges: Vec<Edge> = edges.iter().map(|edge| self.edge(network, *edge)).collect();
+        let edges = self.edges(network, edges);
+        let has_late = edges.iter().any(|edge| edge.has_late);
         rows(network, |switch, candidates, row| {
             let order = by_neighbour(network, switch);
             pruning.fill(candidates, network, paths, switch, &order);
             let mut place = Place::new(self.settings, network, tiers, candidates, switch);
-            for last in [false, true] {
-                for edge in &edges {
-                    place.edge_switch(row, paths.column(edge.switch), edge, last);
-                }
+            place.edge_switches(row, paths, &edges, false);
+            if has_late {
+                place.edge_switches(row, paths, &edges, true);
             }
             place.management(row, paths);
         })
@@ -113,6 +116,8 @@ struct Edge {
     switch: usize,
     /// Its HFIs' first LID when they have one each, one after the other, and none is routed last.
     first_lid: Option<usize>,
+    /// The LIDs go on from the edge switch before.
+    follows: bool,
     /// Whether any of them is routed last.
     has_late: bool,
 }
@@ -143,10 +148,23 @@ struct Place<'a> {
     /// Routes placed upwards and downwards.
     up: usize,
     down: usize,
-    run: u32,
+    /// Ports of all sets of candidates.
     ports: Vec<u8>,
-    /// First candidate of each neighbour, and the end.
+    /// For all sets, first candidate of each neighbour, and the end.
     groups: Vec<usize>,
+    sets: Vec<Set>,
+    /// The set in use.
+    set: usize,
+}
+
+/// The candidates of some destinations.
+struct Set {
+    first_port: usize,
+    first_group: usize,
+    groups: usize,
+    /// Number of ports; none count as 1.
+    count: Divisor,
+    is_empty: bool,
     going_up: bool,
 }
 
@@ -158,7 +176,7 @@ impl<'a> Place<'a> {
         candidates: &'a Candidates,
         switch: usize,
     ) -> Self {
-        Self {
+        let mut place = Self {
             settings,
             network,
             tiers,
@@ -169,24 +187,20 @@ impl<'a> Place<'a> {
             trunk: trunk(network, tiers, switch),
             up: 0,
             down: 0,
-            run: u32::MAX,
             ports: Vec::new(),
             groups: Vec::new(),
-            going_up: false,
-        }
+            sets: Vec::with_capacity(candidates.len()),
+            set: 0,
+        };
+        (0..candidates.len() as u32).for_each(|set| place.add(set));
+        place
     }
 
-    /// Loads the candidates for a column.
-    fn enter(&mut self, column: usize) {
-        let run = self.candidates.run(column);
-        if run == self.run {
-            return;
-        }
-        self.run = run;
+    /// Lists the ports of a set.
+    fn add(&mut self, set: u32) {
         let egress = self.network.egress(self.switch);
-        let links = self.candidates.links(run);
-        self.ports.clear();
-        self.groups.clear();
+        let links = self.candidates.links(set);
+        let (first_port, first_group) = (self.ports.len(), self.groups.len());
         let mut before = None;
         for (place, link) in links.iter().enumerate() {
             let link = &egress[usize::from(*link)];
@@ -195,14 +209,74 @@ impl<'a> Place<'a> {
                 self.groups.push(place);
             }
         }
-        self.groups.push(links.len());
         let first = links.first().map(|link| egress[usize::from(*link)].to);
-        self.going_up = first.is_some_and(|to| self.tiers.tier[to as usize] > self.tier);
+        self.sets.push(Set {
+            first_port,
+            first_group,
+            groups: self.groups.len() - first_group,
+            count: Divisor::new(links.len() as u32),
+            is_empty: links.is_empty(),
+            going_up: first.is_some_and(|to| self.tiers.tier[to as usize] > self.tier),
+        });
+        self.groups.push(links.len());
     }
 
-    /// Routes to the HFIs of one edge switch; `last` takes the ports that are routed last, and
+    fn set(&self) -> &Set {
+        &self.sets[self.set]
+    }
+
+    /// Goes to the candidates for a column; says whether there are any.
+    fn enter(&mut self, column: usize) -> bool {
+        self.set = self.candidates.set(column) as usize;
+        !self.set().is_empty
+    }
+
+    fn ports(&self) -> &[u8] {
+        let set = self.set();
+        &self.ports[set.first_port..][..set.count.by() as usize]
+    }
+
+    /// Routes to the HFIs of all edge switches; `last` takes the ports that are routed last, and
     /// only those.
-    fn edge_switch(&mut self, row: &mut [u8], column: usize, edge: &Edge, last: bool) {
+    fn edge_switches(&mut self, row: &mut [u8], paths: &Paths, edges: &[Edge], last: bool) {
+        let mut rest = edges;
+        while let Some((edge, others)) = rest.split_first() {
+            let column = paths.column(edge.switch);
+            let more = match last || edge.switch == self.switch {
+                true => 0,
+                false => self.alike(paths, column, others),
+            };
+            self.edge_switch(row, column, (edge, &others[..more]), last);
+            rest = &others[more..];
+        }
+    }
+
+    /// How many of the next edge switches have LIDs that follow, and the same candidates.
+    fn alike(&self, paths: &Paths, column: usize, others: &[Edge]) -> usize {
+        let set = self.candidates.set(column);
+        let alike = |edge: &&Edge| {
+            let same = || self.candidates.set(paths.column(edge.switch)) == set;
+            edge.follows && edge.switch != self.switch && same()
+        };
+        match self.is_fixed() {
+            true => 0,
+            false => others.iter().take_while(alike).count(),
+        }
+    }
+
+    /// Whether routes may be placed by their destination.
+    fn is_fixed(&self) -> bool {
+        self.settings.converge || self.settings.pass_through
+    }
+
+    /// Routes to the HFIs of one edge switch and of some that follow and have the same candidates.
+    fn edge_switch(
+        &mut self,
+        row: &mut [u8],
+        column: usize,
+        (edge, more): (&Edge, &[Edge]),
+        last: bool,
+    ) {
         if last && !edge.has_late {
             return;
         }
@@ -213,15 +287,16 @@ impl<'a> Place<'a> {
                 .filter(|_| !last)
                 .for_each(|end| deliver(row, end));
         }
-        self.enter(column);
-        if self.ports.is_empty() {
+        if !self.enter(column) {
             return;
         }
         let fixed = self.fixed_start(edge.switch, last);
         match (fixed, edge.first_lid) {
             (None, Some(lid)) => {
-                let start = self.next(hfis.len());
-                take_turns(&mut row[lid..lid + hfis.len()], &self.ports, start);
+                let lids = |edge: &Edge| self.network.hfis(edge.switch).len();
+                let count = hfis.len() + more.iter().map(lids).sum::<usize>();
+                let start = self.next(count);
+                take_turns(&mut row[lid..lid + count], self.ports(), start);
             }
             (None, None) => self.counted(row, hfis, edge.has_late, last),
             (Some(fixed), _) => self.fixed(row, hfis, fixed, edge.has_late),
@@ -230,11 +305,14 @@ impl<'a> Place<'a> {
 
     /// The next candidate by count, and counts `routed` on.
     fn next(&mut self, routed: usize) -> usize {
-        let (placed, shift) = match self.going_up {
+        let Set {
+            count, going_up, ..
+        } = *self.set();
+        let (placed, shift) = match going_up {
             true => (&mut self.up, self.index * self.trunk),
             false => (&mut self.down, self.index),
         };
-        let start = (*placed + shift) % self.ports.len();
+        let start = count.rest((*placed + shift) as u32) as usize;
         *placed += routed;
         start
     }
@@ -246,7 +324,7 @@ impl<'a> Place<'a> {
         let meets = self.settings.converge && self.settings.tier_count == 3;
         if last {
             None
-        } else if meets && self.tier == 1 && self.going_up {
+        } else if meets && self.tier == 1 && self.set().going_up {
             Some((place, 0))
         } else if self.settings.pass_through {
             Some((usize::from(self.tier) * place, 1))
@@ -283,20 +361,21 @@ impl<'a> Place<'a> {
     /// Routes the LIDs of one end port, the base LID over candidate `start`.
     #[inline]
     fn lids(&self, row: &mut [u8], end: &EndPort, start: usize, spread: bool) {
-        let count = self.ports.len();
+        let (ports, count) = (self.ports(), self.set().count);
         let base = end.lid.0 as usize;
+        let start = count.rest(start as u32) as usize;
         if end.lmc.0 == 0 {
-            row[base] = self.ports[start % count];
+            row[base] = ports[start];
             return;
         }
         for (index, entry) in row[base..base + end.lmc.lids() as usize]
             .iter_mut()
             .enumerate()
         {
-            *entry = self.ports[match spread {
-                true if self.going_up => self.disjoint(start % count, index),
-                true => (start + index) % count,
-                false => start % count,
+            *entry = ports[match spread {
+                true if self.set().going_up => self.disjoint(start, index),
+                true => count.rest((start + index) as u32) as usize,
+                false => start,
             }];
         }
     }
@@ -304,11 +383,16 @@ impl<'a> Place<'a> {
     /// The candidate `index` steps on, each step to the next switch above: the LIDs of an end port
     /// reach as many of them as there are before one serves twice, then over its next link.
     fn disjoint(&self, start: usize, index: usize) -> usize {
-        let groups = self.groups.len() - 1;
-        let group = self.groups.partition_point(|first| *first <= start) - 1;
-        let link = start - self.groups[group] + index / groups;
-        let group = (group + index) % groups;
-        let (first, end) = (self.groups[group], self.groups[group + 1]);
+        let Set {
+            first_group,
+            groups: count,
+            ..
+        } = *self.set();
+        let groups = &self.groups[first_group..=first_group + count];
+        let group = groups.partition_point(|first| *first <= start) - 1;
+        let link = start - groups[group] + index / count;
+        let group = (group + index) % count;
+        let (first, end) = (groups[group], groups[group + 1]);
         first + link % (end - first)
     }
 
@@ -322,8 +406,7 @@ impl<'a> Place<'a> {
                 deliver(row, end);
                 continue;
             }
-            self.enter(paths.column(target));
-            if !self.ports.is_empty() {
+            if self.enter(paths.column(target)) {
                 self.lids(row, end, self.tiers.index[target] as usize, true);
             }
         }

@@ -13,7 +13,7 @@ use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{LinearTables, PortNum, UNREACHABLE};
 
 use super::rows::deliver;
-use super::{Choices, Engine, Plan};
+use super::{Engine, Plan};
 use crate::network::{EndPort, Network};
 use crate::routed::EngineUsed;
 use crate::settings::{HypercubeSettings, PortCost};
@@ -39,11 +39,7 @@ impl Engine for Hypercube<'_> {
         let rows = (0..network.len())
             .into_par_iter()
             .map(|switch| self.row(network, &costs, &targets, switch));
-        Ok(Plan {
-            linear: LinearTables::new(rows.collect()),
-            choices: Choices::None,
-            notes: Vec::new(),
-        })
+        Ok(Plan::new(LinearTables::new(rows.collect())))
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::lanes::{Placing, Ways};
 use super::updown::rank;
-use super::{Choices, Engine, Plan};
+use super::{Engine, Plan};
 use crate::network::Network;
 use crate::routed::{EngineUsed, Note};
 
@@ -33,9 +33,8 @@ impl Engine for Layered {
         let notes = detours.notes();
         let linear = placing.finish();
         Ok(Plan {
-            linear,
-            choices: Choices::None,
             notes,
+            ..Plan::new(linear)
         })
     }
 }

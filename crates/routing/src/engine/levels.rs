@@ -57,6 +57,24 @@ pub(crate) fn is_mostly_tree(network: &Network, level: &[u8]) -> bool {
     flat * 2 <= all
 }
 
+/// The other switches than those that come first, from below; on a level, those with the same
+/// neighbours above one after the other, as most switches have the same candidates for them.
+pub(crate) fn kin(network: &Network, level: &[u8], first: &[u32]) -> Vec<u32> {
+    let mut is_first = vec![false; network.len()];
+    first
+        .iter()
+        .for_each(|switch| is_first[*switch as usize] = true);
+    let eldest = |switch: u32| {
+        let above = |to: &u32| level[*to as usize] > level[switch as usize];
+        let all = network.egress(switch as usize).iter().map(|link| link.to);
+        (all.clone().filter(above).min(), all.min())
+    };
+    let all = 0..network.len() as u32;
+    let mut others: Vec<u32> = all.filter(|switch| !is_first[*switch as usize]).collect();
+    others.sort_by_cached_key(|switch| (level[*switch as usize], eldest(*switch), *switch));
+    others
+}
+
 /// An order of all switches that grows upwards, no two alike, for up*/down* paths.
 pub(crate) fn rank(level: &[u8]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..level.len() as u32).collect();

@@ -1,6 +1,7 @@
 //! Routing engines: one file each, behind one small trait.
 
 mod dgshortestpath;
+mod divisor;
 mod dmodc;
 mod dor;
 mod fattree;
@@ -21,7 +22,10 @@ pub(crate) use hypercube::Hypercube;
 pub(crate) use layered::Layered;
 pub(crate) use levels::is_tree;
 pub(crate) use shortestpath::ShortestPath;
+use std::ops::Range;
+use std::sync::Arc;
 pub(crate) use updown::UpDown;
+
 use weft_fabric::LinearTables;
 
 use crate::network::Network;
@@ -39,17 +43,31 @@ pub trait Engine {
     /// # Errors
     /// Why the network does not fit the engine; the next engine is then tried.
     fn plan(&self, network: &Network) -> Result<Plan, String>;
+
+    /// Makes the tables after something has changed; `_before` is what this engine has made last.
+    /// The result must be that of [`Engine::plan`], which is also how it is made unless an engine
+    /// has a quicker way.
+    ///
+    /// # Errors
+    /// As [`Engine::plan`].
+    fn replan(&self, network: &Network, _before: &Plan) -> Result<Plan, String> {
+        self.plan(network)
+    }
 }
 
 /// What an engine makes.
 #[derive(Debug)]
 pub struct Plan {
     /// Linear tables of all switches, with the lane of each LID.
-    pub(crate) linear: LinearTables,
+    pub(crate) linear: Arc<LinearTables>,
     /// What adaptive groups are made of.
     pub(crate) choices: Choices,
     /// What the administrator should know.
     pub(crate) notes: Vec<Note>,
+    /// What makes the next plan quicker.
+    pub(crate) kept: Option<Box<dmodc::Kept>>,
+    /// By switch, whether its choices are those of the plan before; empty where they need not be.
+    pub(crate) untouched: Vec<bool>,
 }
 
 /// The ports among which a switch may choose.
@@ -71,9 +89,11 @@ impl Plan {
     /// [`weft_fabric::UNREACHABLE`] where there is none.
     pub fn new(linear: LinearTables) -> Self {
         Self {
-            linear,
+            linear: Arc::new(linear),
             choices: Choices::None,
             notes: Vec::new(),
+            kept: None,
+            untouched: Vec::new(),
         }
     }
 
@@ -86,12 +106,11 @@ impl Plan {
     /// In one lane, on paths.
     fn on_paths(linear: LinearTables, paths: Paths, pruning: Pruning) -> Self {
         Self {
-            linear,
             choices: Choices::Paths {
                 paths: Box::new(paths),
                 pruning,
             },
-            notes: Vec::new(),
+            ..Self::new(linear)
         }
     }
 }
@@ -115,9 +134,21 @@ impl Pruning {
         switch: usize,
         order: &[u16],
     ) {
+        let all = 0..paths.words();
+        self.fill_words(candidates, (network, paths), (switch, order), &[all]);
+    }
+
+    /// The same for the columns of some words only.
+    fn fill_words(
+        &self,
+        candidates: &mut Candidates,
+        (network, paths): (&Network, &Paths),
+        (switch, order): (usize, &[u16]),
+        words: &[Range<usize>],
+    ) {
         let egress = network.egress(switch);
         let spine = self.spines(network, switch);
-        candidates.fill(network, paths, switch, order, |list| {
+        candidates.fill(network, paths, (switch, order), words, |list| {
             if list.iter().any(|link| spine[usize::from(*link)]) {
                 list.retain(|link| spine[usize::from(*link)]);
             }

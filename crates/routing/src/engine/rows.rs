@@ -15,18 +15,21 @@ pub(crate) fn rows<F>(network: &Network, write: F) -> LinearTables
 where
     F: Fn(usize, &mut Candidates, &mut [u8]) + Sync,
 {
-    let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
-    let rows =
-        (0..network.len())
-            .into_par_iter()
-            .map_init(Candidates::default, |candidates, switch| {
-                let mut row: Arc<[u8]> = std::iter::repeat_n(UNREACHABLE, len).collect();
-                if let Some(entries) = Arc::get_mut(&mut row) {
-                    write(switch, candidates, entries);
-                }
-                row
-            });
+    let rows = (0..network.len()).into_par_iter();
+    let rows = rows.map_init(Candidates::default, |candidates, switch| {
+        new_row(network, |row| write(switch, candidates, row))
+    });
     LinearTables::new(rows.collect())
+}
+
+/// One row; `write` gets it with everything dropped.
+pub(crate) fn new_row(network: &Network, write: impl FnOnce(&mut [u8])) -> Arc<[u8]> {
+    let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
+    let mut row: Arc<[u8]> = std::iter::repeat_n(UNREACHABLE, len).collect();
+    if let Some(entries) = Arc::get_mut(&mut row) {
+        write(entries);
+    }
+    row
 }
 
 /// Points all LIDs of an end port at the port that it is attached to.
@@ -42,8 +45,15 @@ pub(crate) fn take_turns(entries: &mut [u8], ports: &[u8], start: usize) {
     if let [port] = ports {
         return rest.fill(*port);
     }
-    for entries in rest.chunks_mut(ports.len()) {
-        entries.copy_from_slice(&ports[..entries.len()]);
+    let once = rest.len().min(ports.len());
+    rest[..once].copy_from_slice(&ports[..once]);
+    // What is written is copied on, twice as much each time.
+    let mut written = once;
+    while written < rest.len() {
+        let (done, open) = rest.split_at_mut(written);
+        let now = open.len().min(done.len());
+        open[..now].copy_from_slice(&done[..now]);
+        written += now;
     }
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn balanced(
                 ends.iter().for_each(|to| deliver(row, &to.end));
                 continue;
             }
-            let run = candidates.run(paths.column(stretch.switch));
+            let run = candidates.set(paths.column(stretch.switch));
             match stretch.first_lid {
                 Some(lid) => balance.place_all(run, &mut row[lid..lid + ends.len()]),
                 None => ends.iter().for_each(|to| balance.place(run, row, to)),

@@ -12,7 +12,7 @@ mod grid;
 use self::grid::{Grid, Way};
 use super::lanes::{Placing, Ways};
 use super::layered::Detours;
-use super::{Choices, Engine, Plan};
+use super::{Engine, Plan};
 use crate::network::Network;
 use crate::routed::{EngineUsed, Note};
 use crate::settings::DorSettings;
@@ -92,9 +92,8 @@ impl Dor<'_> {
         }));
         let linear = placing.finish();
         Ok(Plan {
-            linear,
-            choices: Choices::None,
             notes,
+            ..Plan::new(linear)
         })
     }
 }
