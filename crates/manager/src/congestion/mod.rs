@@ -4,6 +4,7 @@
 //! A device is asked for what it holds once for as long as it stays in the fabric, and is written to
 //! where that differs.
 
+pub(crate) mod fuzz;
 mod io;
 mod wanted;
 
@@ -18,6 +19,7 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::{Smp, SmpView};
 
+pub use fuzz::fuzz_answers;
 pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 
 use crate::sm::rtt::RoundTrip;
