@@ -93,6 +93,16 @@ impl Source {
         })
     }
 
+    /// Checks a text in place of the file.
+    pub(crate) fn check(&self, text: String) -> Loaded {
+        let checked = check(text, "text");
+        let usable = self.usable(&checked);
+        Loaded {
+            findings: checked.findings,
+            usable,
+        }
+    }
+
     /// Reads it at start: warnings are logged, errors end the daemon.
     pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
         let loaded = self.load()?;

@@ -12,6 +12,8 @@ use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 use weft_manager::sm::Settings;
+use weft_manager::sm::drains::Drains;
+use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{
     Command, CommandError, Event, Input, Manager, MulticastLid, Output, PortAction, Reply,
     SweepPhase,
@@ -51,6 +53,27 @@ pub(crate) enum Request {
     },
     /// Go on with other settings.
     Reconfigure(Box<Settings>),
+    /// What a plan of a change depends on.
+    Basis {
+        change: Change,
+        done: oneshot::Sender<Result<Box<Basis>, RerouteError>>,
+    },
+    /// Put an arrangement in force.
+    Adopt {
+        condition: Condition,
+        wanted: Box<Arrangement>,
+        done: oneshot::Sender<Result<Adopted, RerouteError>>,
+    },
+    /// What is drained.
+    Drains(oneshot::Sender<Drains>),
+}
+
+/// An arrangement that has been put in force.
+pub(crate) struct Adopted {
+    /// The one that was in force.
+    pub(crate) before: Arrangement,
+    /// Number of the sweep that will have brought the fabric in line.
+    pub(crate) sweep: u64,
 }
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -274,6 +297,23 @@ impl Engine {
             Request::Reconfigure(settings) => {
                 self.manager.reconfigure(self.now(), *settings);
                 self.drain();
+            }
+            Request::Basis { change, done } => {
+                let basis = self.manager.basis(change).map(Box::new);
+                let _ = done.send(basis);
+            }
+            Request::Adopt {
+                condition,
+                wanted,
+                done,
+            } => {
+                let adopted = self.manager.adopt(self.now(), &condition, *wanted);
+                let adopted = adopted.map(|(before, sweep)| Adopted { before, sweep });
+                let _ = done.send(adopted);
+                self.drain();
+            }
+            Request::Drains(told) => {
+                let _ = told.send(self.manager.arrangement().drains);
             }
         }
     }

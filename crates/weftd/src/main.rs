@@ -13,6 +13,7 @@ mod metrics;
 mod narrate;
 mod notify;
 mod once;
+mod plans;
 mod queries;
 mod reload;
 mod run;

@@ -25,6 +25,7 @@ use crate::hub::Hub;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once;
+use crate::plans::Plans;
 use crate::queries::{self, Queries};
 use crate::reload::Reloader;
 use crate::stopping::Stopping;
@@ -92,7 +93,8 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     tasks.spawn(counted::keep(counted, swept));
     let services = Services {
         hub: hub.clone(),
-        engine: engine_requests,
+        engine: engine_requests.clone(),
+        plans: Arc::new(Plans::new(engine_requests, reloader.clone())),
         reloader: reloader.clone(),
         connected_to: connected_to.into(),
         stopping: stopping.clone(),

@@ -18,6 +18,7 @@ use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
 
 use super::Manager;
 use super::batch::Reply;
+use super::drains;
 use super::mft::{self, BLOCK, BLOCK_LEN, words_of};
 use super::node::Stage;
 use crate::io::SweepReason;
@@ -89,7 +90,14 @@ impl Manager {
     }
 
     fn route_groups(&mut self, settings: MulticastSettings, same_links: bool) {
-        let topology = Arc::clone(&self.plan.topology);
+        let topology = match self.plan.around {
+            // Groups have no members on a drained switch.
+            true => {
+                let (topology, drains) = (&self.plan.topology, &self.plan.drains);
+                Arc::new(drains::without(topology, drains, false))
+            }
+            false => Arc::clone(&self.plan.topology),
+        };
         let groups = self.groups();
         let before = self.plan.multicast.routed.take();
         let request = MulticastRequest {
