@@ -68,7 +68,11 @@ fn errors_name_the_line_and_what_is_allowed() {
         ("stack tcp", 1, "allowed: psm2, opx"),
         ("background noise", 1, "allowed: off, bulk, rdma-read"),
         ("gone 101%", 1, "from 0 to 100"),
-        ("plot bandwidth", 1, "METRIC [log] TITLE"),
+        (
+            "plot bandwidth over bytes",
+            1,
+            "METRIC [over WORD] [log] TITLE",
+        ),
         (
             "fabric one-switch:2\ntraffic bisection\nsweep bytes 1 2",
             3,
@@ -171,7 +175,7 @@ fn what_does_not_end_says_why() {
 #[test]
 fn methods_of_sending_show_as_steps() {
     let text = "fabric one-switch:2\ntraffic osu_mbw_mr window=64 skip=1 iterations=4\n\
-        plot messages log Rates\n\
+        plot messages over bytes log Rates\n\
         case psm2\nsweep bytes 8 9 8K 8193 16K 16385 64000 64001\n\
         case opx\nstack opx\nbaseline psm2\nsweep bytes 16 17 8K 8193 16K 16385";
     let scenario: Scenario = text.parse().unwrap();
@@ -205,9 +209,9 @@ fn methods_of_sending_show_as_steps() {
         ]
     );
     let bandwidth: Vec<f64> = outcomes.iter().map(|one| value(one, "bandwidth")).collect();
-    // A second packet costs more than it brings, a system call costs a dip, rendezvous pays.
-    assert!(bandwidth[3] < 0.8 * bandwidth[2], "{bandwidth:?}");
-    assert!(bandwidth[5] < 0.8 * bandwidth[4], "{bandwidth:?}");
+    // A second packet costs more than it brings, a third one a dip, rendezvous pays.
+    assert!(bandwidth[3] < 0.85 * bandwidth[2], "{bandwidth:?}");
+    assert!(bandwidth[5] < 0.92 * bandwidth[4], "{bandwidth:?}");
     assert!(bandwidth[7] > 1.5 * bandwidth[6], "{bandwidth:?}");
     assert!(bandwidth[13] > 1.3 * bandwidth[12], "{bandwidth:?}");
     // Each size of the second curve is compared with the same size of the first.
@@ -242,17 +246,17 @@ fn other_traffic_takes_its_share_and_lifetimes_discard() {
     assert!(discards[2] > 100.0, "{discards:?}");
 }
 
-/// The exact fluid results of two-level trees of 128 hosts under destination routing, with one and
-/// with seven paths, and what lost links and adaptive routes change.
+/// About what fair shares give on any two-level tree of 128 hosts under destination routing, 86 %
+/// with one path and nearly all with eight, and what adaptive routes and lost links change.
 #[test]
 fn bisection_bandwidth_is_that_of_fair_shares() {
     let outcomes = run(
-        "fabric fattree:128,radix=16\nengine fattree\ntraffic bisection matchings=100\n\
+        "fabric fattree:128,radix=16\nengine dmodc\ntraffic bisection matchings=100\n\
          case one\ncase seven\nlmc 3\ncase adaptive\nadaptive on algorithm=2 threshold=7\n\
          case gone\ngone 20%",
     );
     let bisection: Vec<f64> = outcomes.iter().map(|one| value(one, "bisection")).collect();
-    assert!((bisection[0] - 85.8).abs() < 2.5, "{bisection:?}");
+    assert!((bisection[0] - 85.8).abs() < 3.0, "{bisection:?}");
     assert!(bisection[1] > 96.0, "{bisection:?}");
     assert!(bisection[2] > bisection[0] + 2.0, "{bisection:?}");
     assert!(bisection[3] < bisection[0] - 5.0, "{bisection:?}");

@@ -7,10 +7,10 @@ use super::scale::Scale;
 use super::scenario::{Case, Plot, Scenario};
 
 /// Size of a chart, and what stands around its area, pixels.
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 780.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 80.0;
-const RIGHT: f64 = 200.0;
+const RIGHT: f64 = 250.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 56.0;
 /// Height of a bar with its gap, and width of its name.
@@ -32,7 +32,9 @@ struct Mark<'a> {
 
 /// A plot of a scenario as an SVG document, none when nothing of it was measured.
 pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<String> {
+    let axis = |case: &Case| case.point.as_ref().map(|point| point.axis.clone());
     let cases = scenario.cases.iter().zip(outcomes);
+    let cases = cases.filter(|(case, _)| axis(case) == plot.over);
     let marks = cases.filter_map(|(case, outcome)| {
         let one = outcome.get(&plot.metric)?;
         let mut figures = case.published.iter();
@@ -91,6 +93,8 @@ fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &s
 
 const GRID: &str = "stroke=\"#dddddd\"";
 const AXIS: &str = "stroke=\"#444444\"";
+/// Curves beyond the number of colours.
+const DASHED: &str = "stroke-dasharray=\"6 4\"";
 const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=\"3 2\"";
 
 fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
@@ -129,12 +133,14 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
     label(&mut text, (LEFT, TOP - 6.0), "end", unit);
     for (place, name) in curves.iter().enumerate() {
         let colour = COLOURS[place % COLOURS.len()];
+        let dashes = if place < COLOURS.len() { "" } else { DASHED };
+        let stroke = format!("stroke=\"{colour}\" {dashes}");
         let of_curve = points.iter().filter(|(point, _)| point.series == *name);
         let places: Vec<(f64, f64)> = of_curve
             .clone()
             .map(|(point, mark)| (across.place(point.value), up.place(mark.value)))
             .collect();
-        curve(&mut text, &places, colour);
+        curve(&mut text, &places, colour, &stroke);
         for (point, mark) in of_curve {
             if let Some(value) = mark.published {
                 let (x, y) = (across.place(point.value), up.place(value));
@@ -143,7 +149,7 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
         }
         let y = TOP + 16.0 * place as f64 + 4.0;
         let x = WIDTH - RIGHT + 12.0;
-        let style = format!("stroke=\"{colour}\" stroke-width=\"3\"");
+        let style = format!("{stroke} stroke-width=\"3\"");
         rule(&mut text, (x, y), (x + 18.0, y), &style);
         label(&mut text, (x + 24.0, y + 4.0), "start", name);
     }
@@ -151,14 +157,14 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
     text
 }
 
-fn curve(text: &mut String, places: &[(f64, f64)], colour: &str) {
+fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {
     let points: Vec<String> = places
         .iter()
         .map(|(x, y)| format!("{x:.1},{y:.1}"))
         .collect();
     let _ = writeln!(
         text,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+        "<polyline points=\"{}\" fill=\"none\" {stroke} stroke-width=\"2\"/>",
         points.join(" ")
     );
     for (x, y) in places {

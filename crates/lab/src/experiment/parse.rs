@@ -368,17 +368,22 @@ fn sweep(text: &str) -> Checked<(String, Vec<String>)> {
     Ok((word, values))
 }
 
-/// METRIC [log] TITLE.
+/// METRIC [over WORD] [log] TITLE.
 fn plot(text: &str) -> Checked<Plot> {
-    let (metric, title) = text
-        .split_once(char::is_whitespace)
-        .ok_or_else(|| format!("{text:?} is not of the form METRIC [log] TITLE"))?;
-    let title = title.trim_start();
-    let short = title.strip_prefix("log ");
+    let mut words = text.split_whitespace().peekable();
+    let metric = words.next().unwrap_or_default().to_owned();
+    let over = words.next_if_eq(&"over").and_then(|_| words.next());
+    let logarithmic = words.next_if_eq(&"log").is_some();
+    let title: Vec<&str> = words.collect();
+    if title.is_empty() {
+        let form = "METRIC [over WORD] [log] TITLE";
+        return Err(format!("{text:?} is not of the form {form}"));
+    }
     Ok(Plot {
-        metric: metric.to_owned(),
-        logarithmic: short.is_some(),
-        title: short.unwrap_or(title).to_owned(),
+        metric,
+        over: over.map(str::to_owned),
+        logarithmic,
+        title: title.join(" "),
     })
 }
 

@@ -17,11 +17,13 @@ pub struct Scenario {
     pub plots: Vec<Plot>,
 }
 
-/// A chart of one metric: lines over what is swept, or bars for each case.
+/// A chart of one metric: lines over what is swept, or bars for the cases that sweep nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plot {
     /// The metric.
     pub metric: String,
+    /// Over what it is drawn; none for bars.
+    pub over: Option<String>,
     /// Its axis in decades.
     pub logarithmic: bool,
     /// What stands above it.
