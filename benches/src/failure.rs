@@ -35,6 +35,14 @@ pub enum Failure {
         /// What is missing.
         why: String,
     },
+    /// OpenSM's files cannot be used.
+    #[error("opensm {engine}: {why}")]
+    OpenSm {
+        /// The engine that was asked for.
+        engine: String,
+        /// Why.
+        why: String,
+    },
     /// OpenSM did not say what was looked for.
     #[error("{}: no line with {wanted:?} within {seconds} s; its end: {end}", log.display())]
     Silent {

@@ -8,6 +8,7 @@ pub mod failure;
 pub mod managers;
 mod memory;
 pub mod opensm;
+pub mod quality;
 pub mod routing;
 pub mod sa;
 pub mod table;

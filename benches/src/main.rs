@@ -1,7 +1,7 @@
 //! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
-use weft_benches::{Failure, bringup, config, dataplane, managers, routing, sa};
+use weft_benches::{Failure, bringup, config, dataplane, managers, quality, routing, sa};
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
 #[derive(Debug, Parser)]
@@ -15,6 +15,8 @@ struct Cli {
 enum Subject {
     /// Routing and certificate, beside OpenSM's ftree and beside memset of the same tables.
     Routing(routing::Options),
+    /// Congestion of the tables of each engine and of OpenSM's.
+    Quality(quality::Options),
     /// Bring-up and re-sweep of whole fabrics in this process.
     Bringup(bringup::Options),
     /// The vendor's manager and weftd on the same emulated fabric.
@@ -30,6 +32,7 @@ enum Subject {
 fn main() -> Result<(), Failure> {
     match Cli::parse().subject {
         Subject::Routing(options) => routing::run(&options),
+        Subject::Quality(options) => quality::run(&options),
         Subject::Bringup(options) => bringup::run(&options),
         Subject::Managers(options) => managers::run(&options),
         Subject::Dataplane(options) => dataplane::run(&options),

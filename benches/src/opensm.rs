@@ -15,6 +15,8 @@ use weft_fabric::Topology;
 use crate::Failure;
 
 const PRELOAD: &str = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
+/// Its log.
+pub(crate) const LOG: &str = "opensm.log";
 const BEGINS: &str = "building routing with 'ftree'";
 const DONE: &str = "FatTree routing is done";
 /// Errors, information and verbose messages.
@@ -32,24 +34,11 @@ const PATIENCE: Duration = Duration::from_secs(900);
 /// [`Failure::Io`] when a program cannot be run, [`Failure::Silent`] when OpenSM does not finish.
 pub fn ftree(topology: &Topology) -> Result<f64, Failure> {
     let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
-    let net = dir.path().join("net");
-    write_net(topology, &net).map_err(Failure::io(net.display().to_string()))?;
-    let socket = format!("weft-bench-{}", std::process::id());
-    let hosts = topology.hfis().count() as u64;
-    let _fabric = Simulator::start(topology, &net, &socket)?;
-    sleep(Duration::from_millis(500 + hosts * LOADING_MS_PER_HOST));
-    let log = dir.path().join("opensm.log");
-    let mut opensm = Command::new("opensm")
-        .args(["-R", "ftree", "-o", "-D", LOG_LEVEL, "-n", SMPS, "-f"])
-        .arg(&log)
-        .current_dir(dir.path())
-        .env("LD_PRELOAD", PRELOAD)
-        .env("SIM_HOST", name(topology, first_host(topology)))
-        .env("IBSIM_SOCKNAME", &socket)
-        .env("OSM_TMP_DIR", dir.path())
-        .env("OSM_CACHE_DIR", dir.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+    let socket = socket();
+    let _fabric = Simulator::start(topology, dir.path(), &socket)?;
+    let log = dir.path().join(LOG);
+    let mut opensm = command(topology, dir.path(), &socket)
+        .args(["-R", "ftree", "-D", LOG_LEVEL])
         .spawn()
         .map_err(Failure::io("opensm"))?;
     let seconds = wait(&log, opensm.id());
@@ -59,15 +48,39 @@ pub fn ftree(topology: &Topology) -> Result<f64, Failure> {
     seconds
 }
 
+/// A name for the simulator's sockets that no other run has.
+pub(crate) fn socket() -> String {
+    format!("weft-bench-{}", std::process::id())
+}
+
+/// One sweep of OpenSM, all of its files in `dir`.
+pub(crate) fn command(topology: &Topology, dir: &Path, socket: &str) -> Command {
+    let mut command = Command::new("opensm");
+    command
+        .args(["-o", "-n", SMPS, "-f", LOG])
+        .current_dir(dir)
+        .env("LD_PRELOAD", PRELOAD)
+        .env("SIM_HOST", name(topology, first_host(topology)))
+        .env("IBSIM_SOCKNAME", socket)
+        .env("OSM_TMP_DIR", dir)
+        .env("OSM_CACHE_DIR", dir)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
 /// ibsim, stopped when dropped.
-struct Simulator {
+pub(crate) struct Simulator {
     process: Child,
     /// Its console: it ends when this does.
     _console: Option<ChildStdin>,
 }
 
 impl Simulator {
-    fn start(topology: &Topology, net: &Path, socket: &str) -> Result<Self, Failure> {
+    /// Starts it on a fabric, whose net file it writes into `dir`, and waits until it has read it.
+    pub(crate) fn start(topology: &Topology, dir: &Path, socket: &str) -> Result<Self, Failure> {
+        let net = &dir.join("net");
+        write_net(topology, net).map_err(Failure::io(net.display().to_string()))?;
         let ports: usize = topology
             .nodes()
             .map(|(_, node)| node.ports().len() + 1)
@@ -86,6 +99,8 @@ impl Simulator {
             .spawn()
             .map_err(Failure::io("ibsim"))?;
         let console = process.stdin.take();
+        let hosts = topology.hfis().count() as u64;
+        sleep(Duration::from_millis(500 + hosts * LOADING_MS_PER_HOST));
         Ok(Self {
             process,
             _console: console,
@@ -106,7 +121,8 @@ fn first_host(topology: &Topology) -> usize {
     hosts.next().map_or(0, |(node, _)| node.0 as usize)
 }
 
-fn name(topology: &Topology, node: usize) -> String {
+/// What a node is called in the net file.
+pub(crate) fn name(topology: &Topology, node: usize) -> String {
     let switch = topology.switch_index(weft_fabric::NodeId(node as u32));
     let kind = if switch.is_some() { 'S' } else { 'H' };
     format!("{kind}{node}")

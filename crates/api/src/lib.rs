@@ -8,7 +8,7 @@ pub mod client;
 mod convert;
 pub mod snapshot;
 
-pub use convert::{point_of, port_id, rule_name};
+pub use convert::{drain_message, drain_of, point_of, port_id, rule_name};
 
 /// Messages, clients and servers, generated.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::unwrap_used)]

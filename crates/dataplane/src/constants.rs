@@ -1,7 +1,7 @@
 //! What components were measured or specified to do. None is fitted to a result that the model
 //! should predict.
 
-use crate::packets::{MILLI, NANO, Picos};
+use crate::packets::{MICRO, MILLI, NANO, Picos};
 
 /// Bits of data in a flit; the 65th bit tells data from control (Omni-Path link layer).
 pub const FLIT_BITS: u64 = 64;
@@ -84,3 +84,79 @@ pub const TCP_HEADERS: u64 = 52;
 
 /// Bytes in front of an IP packet (RFC 4391, IP over InfiniBand).
 pub const IPOIB_ENCAPSULATION: u64 = 4;
+
+/// Messages up to this many bytes travel inside the header: PSM2's tiny ones (`psm_config.h`).
+pub const PSM2_TINY: u64 = 8;
+
+/// Eager messages beyond this many bytes are sent by the DMA engines (`psm_config.h`: Xeon,
+/// non-blocking).
+pub const PSM2_PIO: u64 = 16_384;
+
+/// Time of a packet at the receiving processor under PSM2. Its 3,064 instructions (slides on OPX,
+/// MPICH BOF, SC22) are what software does in [`ENDPOINT`], and no more than that.
+pub const PSM2_RECEIVE: Picos = ENDPOINT;
+
+/// The same under OPX: 1,170 instructions instead of 3,064.
+pub const OPX_RECEIVE: Picos = PSM2_RECEIVE * 1_170 / 3_064;
+
+/// After this time without an answer PSM2 sends again (`ips_proto.h`: 160 ms, then twice as long;
+/// here always the first).
+pub const PSM2_RESEND: Picos = 160 * MILLI;
+
+/// Bytes around the payload of OPX's packets: local route header 8, base transport header 12,
+/// KDETH and OPX's own 40, CRC 4 (libfabric, `opx_hfi1_packet.h`: a header is one block of 64).
+pub const OPX_HEADERS: u32 = 64;
+
+/// OPX sends so many bytes inside a packet without payload (slides on OPX).
+pub const OPX_INJECT: u64 = 16;
+
+/// OPX sends by PIO and eagerly up to this size, by rendezvous beyond (slides on OPX).
+pub const OPX_PIO: u64 = 16_384;
+
+/// Unit of the send buffer that processors write into (`hfi1`, `PIO_BLOCK_SIZE`).
+pub const PIO_BLOCK: u32 = 64;
+
+/// Blocks of an HFI's send buffer: 1 MiB. Its size is a register, not public; assumed.
+pub const PIO_BLOCKS: u32 = 16_384;
+
+/// Most blocks of one process: its window of 64 KiB (`hfi1`, `PIO_MAX_BLOCKS`).
+pub const PIO_BLOCKS_MAX: u32 = 1_024;
+
+/// Time of a block on the way from the processor to the HFI: 64 bytes and 24 around them on sixteen
+/// PCIe lanes of 8 GT/s, of which 128 of 130 bits are data (PCI Express base specification 3.0).
+pub const PIO_BLOCK_TIME: Picos = 5_586;
+
+/// Least time between two packets that an HFI sends: 160 million messages a second (32-node
+/// evaluation).
+pub const MESSAGE_TIME: Picos = 6_250;
+
+/// What the system call costs that hands a message to the DMA engines: assumed, not published.
+pub const SDMA_CALL: Picos = MICRO;
+
+/// Bytes a second that one processor copies: it reads and writes each byte, on one channel of
+/// DDR4-2133 of 17.064 GB/s (JESD79-4; processors of the experiments: E5 v4).
+pub const COPY_RATE: u64 = 8_532_000_000;
+
+/// Copies of each byte on each side of a bulk copy over sockets: between the file's pages and the
+/// program, and between the program and the socket.
+pub const BULK_COPIES: u64 = 2;
+
+/// Bytes that a TCP connection has on its way at most (Linux, third value of `tcp_wmem`).
+pub const TCP_WINDOW: u64 = 4 << 20;
+
+/// Bytes of a read by ib_read_bw, and reads that an HFI has open to another at a time (perftest:
+/// default size; `rdmavt`: 16 outstanding reads).
+pub const RDMA_READ: u64 = 65_536;
+/// Reads open at a time.
+pub const RDMA_READS: u32 = 16;
+
+/// After this time without an answer a reliable connection sends again: 4.096 µs × 2^14 (perftest's
+/// default time-out).
+pub const VERBS_RESEND: Picos = (4_096 * NANO) << 14;
+
+/// Unit of CCTI_Timer: 1.024 µs (InfiniBand, annex 10; opafm.xml's comment on CCTI_Timer).
+pub const CCTI_TIMER_UNIT: Picos = 1_024 * NANO;
+
+/// Bytes of the packet by which a receiver tells a sender of marks: a header without payload
+/// (`hfi1`, `return_cnp`: local route header 8, base transport header 12, 16 of zeros, CRC 4).
+pub const NOTIFICATION_BYTES: u32 = 40;

@@ -19,10 +19,12 @@
 //! | [`constants`] | what components were measured or specified to do, each with its source |
 //! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
 //! | [`traffic`] | who sends what |
+//! | [`fluid`] | rates of flows that share links fairly, without packets |
 
 pub mod constants;
 pub mod counters;
 pub mod device;
+pub mod fluid;
 pub mod forward;
 pub mod link;
 pub mod network;

@@ -237,10 +237,7 @@ impl SwitchRegisters {
                 multicast_rows(new.multicast_fdb_top),
                 info.multicast_fdb_cap,
             )
-            || top_beyond(
-                u32::from(new.port_group_top),
-                u32::from(info.port_group_cap),
-            )
+            || new.port_group_top > info.port_group_cap
             || routing & !info.routing_mode_supported != 0
         {
             return Err(Refused);

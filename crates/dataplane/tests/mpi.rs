@@ -4,10 +4,11 @@
 mod common;
 
 use common::{Program, network};
+use weft_dataplane::constants::SDMA_CALL;
 use weft_dataplane::packets::{MILLI, NANO, Options, Picos, Simulation};
 use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
-    AllToAll, Bandwidth, BandwidthOptions, Job, Mpi, PingPong, Stack,
+    AllToAll, Background, Bandwidth, BandwidthOptions, Job, Load, Mpi, PingPong, Stack, Together,
 };
 use weft_fabric::Sl;
 
@@ -17,8 +18,8 @@ const FLIT: Picos = 640;
 fn job<P>(hosts: u32, ranks: u32, program: P) -> (Job<P>, Simulation) {
     let network = network(&format!("one-switch:{hosts},radix=48"), Program::default());
     let all = Hosts::all(&network);
-    let places = (0..ranks).map(|rank| rank % hosts).collect();
-    let mpi = Mpi::new(all, places, Stack::PSM2, Sl(0));
+    let places: Vec<u32> = (0..ranks).map(|rank| rank % hosts).collect();
+    let mpi = Mpi::new(all, &places, Stack::PSM2, Sl(0));
     let simulation = Simulation::new(&network, Options::default());
     (Job { mpi, program }, simulation)
 }
@@ -29,7 +30,7 @@ fn a_small_message_takes_endpoints_cables_switch_and_its_length() {
         let program = PingPong::new(vec![(0, to)], 8, 2, 10);
         let (mut job, mut simulation) = job(8, 8, program);
         assert!(job.run(&mut simulation, MILLI));
-        let wanted = (400 + 10 + switch + 10 + 400) * NANO + 9 * FLIT;
+        let wanted = (400 + 10 + switch + 10 + 400) * NANO + 8 * FLIT;
         assert_eq!(job.program.latencies().unwrap(), [wanted]);
     }
 }
@@ -43,7 +44,9 @@ fn a_rendezvous_takes_two_more_one_way_trips() {
     let way = 120 * NANO;
     let control = 8 * FLIT + way + 400 * NANO;
     let data = 8 * 1_032 * FLIT + way;
-    let wanted = 400 * NANO + 2 * control + data + 400 * NANO;
+    // Reading what was asked for and handing it to the engines takes a system call.
+    let call = SDMA_CALL - 400 * NANO;
+    let wanted = 400 * NANO + 2 * control + call + data + 400 * NANO;
     assert_eq!(job.program.latencies().unwrap(), [wanted]);
 }
 
@@ -96,4 +99,96 @@ fn an_exchange_on_one_switch_takes_its_steps() {
     let time = job.program.time().unwrap() as f64;
     let least = 5.0 * 128.0 * 1_032.0 * FLIT as f64;
     assert!(time > least && time < 1.05 * least, "{time} of {least}");
+}
+
+/// Two switches, one link between them, two hosts each, in which packets soon grow too old.
+fn narrow(switch_life: u8) -> (Hosts, Simulation) {
+    let program = Program {
+        switch_life,
+        ..Program::default()
+    };
+    let network = network("mesh:2,hosts=2", program);
+    let simulation = Simulation::new(&network, Options::default());
+    (Hosts::all(&network), simulation)
+}
+
+#[test]
+fn what_is_dropped_is_sent_again_until_the_exchange_ends() {
+    for bytes in [16_384, 32_768, 262_144] {
+        let (hosts, mut simulation) = narrow(0);
+        let places: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
+        let mpi = Mpi::new(hosts, &places, Stack::PSM2, Sl(0));
+        let program = AllToAll::new(16, bytes);
+        let mut job = Job { mpi, program };
+        assert!(job.run(&mut simulation, 60_000 * MILLI), "{bytes}");
+        assert_eq!(job.mpi.lost(), simulation.totals().lost);
+        assert!(job.mpi.lost() > 0, "{bytes}");
+    }
+}
+
+/// Messages of one packet each from many ranks of a host: no more than the receiving processors,
+/// the bus or the card let through.
+#[test]
+fn message_rates_are_those_of_the_processors_until_the_card_is_full() {
+    for (stack, ranks, wanted) in [
+        (Stack::PSM2, 1, 2.5e6),
+        (Stack::OPX, 1, 6.547e6),
+        (Stack::PSM2, 16, 40e6),
+        (Stack::OPX, 48, 156.25e6),
+    ] {
+        let network = network("one-switch:2,radix=48", Program::default());
+        let places: Vec<u32> = (0..2 * ranks).map(|rank| rank / ranks).collect();
+        let mpi = Mpi::new(Hosts::all(&network), &places, stack, Sl(0));
+        let mut simulation = Simulation::new(&network, Options::default());
+        let program = Bandwidth::new(BandwidthOptions {
+            pairs: (0..ranks).map(|rank| (rank, rank + ranks)).collect(),
+            bytes: 8,
+            window: 512,
+            skip: 1,
+            iterations: 16,
+            both_ways: false,
+        });
+        let mut job = Job { mpi, program };
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let rate = job.program.bytes_per_second().unwrap() / 8.0;
+        assert!((rate / wanted - 1.0).abs() < 0.05, "{rate}, not {wanted}");
+    }
+}
+
+#[test]
+fn reads_by_the_cards_take_more_of_the_link_than_copies_over_sockets() {
+    let foreground = |load: Option<Load>| {
+        let (hosts, mut simulation) = narrow(31);
+        let mut mpi = Mpi::new(hosts, &[0, 2], Stack::PSM2, Sl(0));
+        let front = Bandwidth::new(BandwidthOptions {
+            pairs: vec![(0, 1)],
+            bytes: 1 << 20,
+            window: 8,
+            skip: 1,
+            iterations: 8,
+            both_ways: true,
+        });
+        let pairs = load.map_or(vec![], |_| vec![(2, 4), (3, 5)]);
+        let load = load.unwrap_or(Load::Bulk);
+        mpi.add(&[0, 1, 2, 3], load.stack());
+        let program = Together {
+            front,
+            back: Background::new(load, pairs),
+            first: 2,
+            delay: MILLI,
+        };
+        let mut job = Job { mpi, program };
+        assert!(job.run(&mut simulation, 1_000 * MILLI));
+        job.program.front.bytes_per_second().unwrap()
+    };
+    let (alone, bulk, read) = (
+        foreground(None),
+        foreground(Some(Load::Bulk)),
+        foreground(Some(Load::Read)),
+    );
+    assert!(alone > 24e9, "{alone}");
+    assert!(
+        bulk < 0.95 * alone && read < 0.9 * bulk,
+        "{bulk} and {read}"
+    );
 }

@@ -219,6 +219,33 @@ fn a_head_of_queue_that_waits_too_long_is_discarded_and_its_lane_stalls() {
     assert!(network.counter(egress, Counter::XmitWait) > 30_000);
 }
 
+/// The oldest goes first: one packet behind many of two other inputs waits for all of them, though
+/// it is the first of its own input and the lane never stands still.
+#[test]
+fn the_first_packet_of_an_input_waits_for_the_others_no_longer_than_its_lifetime() {
+    for (hoq_life, lost) in [(2, 0), (1, 1)] {
+        let program = Program {
+            hoq_life,
+            ..Program::default()
+        };
+        let mut network = network("one-switch:4,radix=8", program);
+        let hosts = hosts(&network);
+        let mut simulation = simulation(&network);
+        for number in 0..30 {
+            simulation.send(parcel(&hosts, 0, 3, number, 0, 8_192));
+            simulation.send(parcel(&hosts, 1, 3, number, 0, 8_192));
+        }
+        // Two buffers of ten packets are full by now: 20 times 0.66 µs.
+        simulation.run(&mut Log::default(), 19_500 * NANO);
+        simulation.send(parcel(&hosts, 2, 3, 99, 0, 64));
+        assert!(simulation.drain(&mut Log::default(), MILLI));
+        simulation.settle(&mut network);
+        let egress = network.peer(hosts[3].0).unwrap();
+        let counted = network.counter(egress, Counter::SwPortCongestion);
+        assert_eq!((simulation.totals().lost, counted), (lost, lost));
+    }
+}
+
 #[test]
 fn a_packet_that_is_too_long_in_a_switch_is_discarded() {
     let program = Program {

@@ -295,6 +295,14 @@ fn what_does_not_fit_is_refused() {
             "number of switches is 110592, allowed are 1 to 100000",
         ),
         (
+            "mesh:40x50x50,hosts=0,links=8",
+            "number of links is 2400000, allowed are 0 to 2000000",
+        ),
+        (
+            "pgft:3;1,127,254;1,127,127;1,1,1;radix=254",
+            "number of links is 8225790, allowed are 1 to 2000000",
+        ),
+        (
             "mesh:4x4,hosts=45",
             "ports that a switch needs is 49, allowed are 0 to 48",
         ),

@@ -26,6 +26,9 @@ pub struct SmSettings {
     pub lmc: u8,
     /// Whether the performance manager runs.
     pub pm: bool,
+    /// Whether adaptive routing and congestion control are on, and the virtual fabrics `Networking`
+    /// and `Compute` have shares of the bandwidth.
+    pub full: bool,
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
     /// `<MasterPingInterval>`, seconds: how often a standby asks the master whether it lives.
@@ -39,6 +42,7 @@ impl Default for SmSettings {
             tiers: 2,
             lmc: 0,
             pm: false,
+            full: false,
             priority: 0,
             ping_s: 5,
         }
@@ -241,8 +245,31 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
             format!("<MasterPingInterval>{}<", settings.ping_s),
         ),
     ];
-    edits.iter().fold(stock.to_owned(), |text, (from, to)| {
+    let edited = edits.iter().fold(stock.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "the stock configuration has no {from}");
         text.replacen(from, to, 1)
-    })
+    });
+    let sections: &[&str] = if settings.full { &OPTIONAL } else { &[] };
+    sections
+        .iter()
+        .fold(edited, |text, start| switch_on(&text, start))
+}
+
+/// What [`SmSettings::full`] switches on, by how it starts.
+const OPTIONAL: [&str; 4] = [
+    "<AdaptiveRouting>",
+    "<CongestionControl>",
+    "<Name>Networking</Name>\n      <Enable>",
+    "<Name>Compute</Name>\n      <Enable>",
+];
+
+/// The configuration with the first `<Enable>0` after `start` as 1.
+fn switch_on(text: &str, start: &str) -> String {
+    let (before, after) = text.split_once(start).unwrap();
+    let at = if start.ends_with("<Enable>") {
+        after.replacen('0', "1", 1)
+    } else {
+        after.replacen("<Enable>0", "<Enable>1", 1)
+    };
+    format!("{before}{start}{at}")
 }

@@ -1,12 +1,12 @@
 //! `weft-lab`: runs campaigns and replays their seeds; runs experiments.
 
+mod run;
+
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use weft_lab::campaign::{Outcome, bring_up, election};
-use weft_lab::experiment::{self, Case, Scenario, report as tables};
 
 /// Runs campaigns of faults against the manager, and experiments with traffic, under a virtual
 /// clock, from seeds.
@@ -27,20 +27,7 @@ enum Campaign {
     /// Several managers that die, freeze, lose their power and return.
     Election(Seeds),
     /// Scenarios from files: traffic on a fabric, measured beside what was published.
-    Run(Experiment),
-}
-
-#[derive(Debug, clap::Args)]
-struct Experiment {
-    /// The scenarios.
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
-    /// Seed of all that is random.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Print CSV instead of a table.
-    #[arg(long)]
-    csv: bool,
+    Run(run::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -75,7 +62,7 @@ fn main() -> ExitCode {
             report_election(&outcome, seeds.trace);
             Ok(outcome.breaches.is_empty())
         }),
-        Campaign::Run(arguments) => match run_all(&arguments) {
+        Campaign::Run(arguments) => match run::run(&arguments) {
             Ok(held) => ExitCode::from(u8::from(!held)),
             Err(error) => {
                 eprintln!("weft-lab: {error}");
@@ -83,37 +70,6 @@ fn main() -> ExitCode {
             }
         },
     }
-}
-
-/// Runs scenarios one after the other; says whether all published figures came out.
-fn run_all(arguments: &Experiment) -> Result<bool, String> {
-    let mut held = true;
-    for file in &arguments.files {
-        held &= run(file, arguments)?;
-    }
-    Ok(held)
-}
-
-/// Runs a scenario's cases one after the other; says whether the published figures came out.
-fn run(file: &Path, arguments: &Experiment) -> Result<bool, String> {
-    let scenario = read(file)?;
-    let count = scenario.cases.len();
-    let begin = |index: usize, case: &Case| eprintln!("{} of {count}: {}", index + 1, case.name);
-    let outcomes = experiment::perform_all(&scenario, arguments.seed, begin);
-    let outcomes = outcomes.map_err(|(case, error)| format!("case {case:?}: {error}"))?;
-    let print = if arguments.csv {
-        tables::csv
-    } else {
-        tables::table
-    };
-    println!("{}", print(&scenario, &outcomes));
-    Ok(tables::holds(&scenario, &outcomes))
-}
-
-fn read(file: &Path) -> Result<Scenario, String> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-    text.parse().map_err(|error| format!("{name}: {error}"))
 }
 
 /// Runs every seed; each says whether all rules held.

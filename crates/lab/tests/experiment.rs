@@ -2,11 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use weft_lab::experiment::scenario::{Pairs, Traffic};
-use weft_lab::experiment::{Outcome, Scenario, perform, perform_all, report};
+use weft_lab::experiment::{Outcome, Scenario, chart, perform, perform_all, report};
 
 const E1: &str = include_str!("../../../examples/e1-adaptive-routing.scenario");
 const E2: &str = include_str!("../../../examples/e2-dispersive-routing.scenario");
 const E3: &str = include_str!("../../../examples/e3-one-switch.scenario");
+const E4: &str = include_str!("../../../examples/e4-congestion-discards.scenario");
+const E5: &str = include_str!("../../../examples/e5-transfer-methods.scenario");
+const E6: &str = include_str!("../../../examples/e6-bisection.scenario");
 
 #[test]
 fn cases_inherit_what_stands_before_the_first() {
@@ -27,7 +30,7 @@ fn cases_inherit_what_stands_before_the_first() {
         };
         assert_eq!((bytes, window), (4 << 20, 64));
     }
-    for text in [E2, E3] {
+    for text in [E2, E3, E4, E5, E6] {
         text.parse::<Scenario>().unwrap();
     }
 }
@@ -60,6 +63,21 @@ fn errors_name_the_line_and_what_is_allowed() {
         ("published latency 1 2", 1, "percentage"),
         ("case a\nbaseline b", 2, "no case \"b\""),
         ("case", 1, "needs a name"),
+        ("sweep speed 1 2", 1, "allowed: bytes, hoq-life"),
+        ("sweep bytes", 1, "no values"),
+        ("stack tcp", 1, "allowed: psm2, opx"),
+        ("background noise", 1, "allowed: off, bulk, rdma-read"),
+        ("gone 101%", 1, "from 0 to 100"),
+        (
+            "plot bandwidth over bytes",
+            1,
+            "METRIC [over WORD] [log] TITLE",
+        ),
+        (
+            "fabric one-switch:2\ntraffic bisection\nsweep bytes 1 2",
+            3,
+            "no bytes to sweep",
+        ),
         ("fabric one-switch:2", 1, "has no traffic"),
     ] {
         let error = text.parse::<Scenario>().unwrap_err();
@@ -151,4 +169,95 @@ fn what_does_not_end_says_why() {
     let scenario: Scenario = text.parse().unwrap();
     let error = perform(&scenario.cases[0], 0).unwrap_err().to_string();
     assert!(error.contains("not ended after 1 ms"), "{error}");
+}
+
+/// The methods change at the published sizes, and each change shows in what a process gets.
+#[test]
+fn methods_of_sending_show_as_steps() {
+    let text = "fabric one-switch:2\ntraffic osu_mbw_mr window=64 skip=1 iterations=4\n\
+        plot messages over bytes log Rates\n\
+        case psm2\nsweep bytes 8 9 8K 8193 16K 16385 64000 64001\n\
+        case opx\nstack opx\nbaseline psm2\nsweep bytes 16 17 8K 8193 16K 16385";
+    let scenario: Scenario = text.parse().unwrap();
+    let outcomes = perform_all(&scenario, 0, |_, _| {}).unwrap();
+    let methods: Vec<&str> = outcomes
+        .iter()
+        .map(|one| one.method.as_deref().unwrap())
+        .collect();
+    assert_eq!(
+        methods[..8],
+        [
+            "inject",
+            "eager",
+            "eager",
+            "multi-packet eager",
+            "multi-packet eager",
+            "eager by SDMA",
+            "eager by SDMA",
+            "rendezvous"
+        ]
+    );
+    assert_eq!(
+        methods[8..],
+        [
+            "inject",
+            "eager",
+            "eager",
+            "multi-packet eager",
+            "multi-packet eager",
+            "rendezvous"
+        ]
+    );
+    let bandwidth: Vec<f64> = outcomes.iter().map(|one| value(one, "bandwidth")).collect();
+    // A second packet costs more than it brings, a third one a dip, rendezvous pays.
+    assert!(bandwidth[3] < 0.85 * bandwidth[2], "{bandwidth:?}");
+    assert!(bandwidth[5] < 0.92 * bandwidth[4], "{bandwidth:?}");
+    assert!(bandwidth[7] > 1.5 * bandwidth[6], "{bandwidth:?}");
+    assert!(bandwidth[13] > 1.3 * bandwidth[12], "{bandwidth:?}");
+    // Each size of the second curve is compared with the same size of the first.
+    let share = value(&outcomes[10], "of_baseline");
+    assert!((share - 100.0 * bandwidth[10] / bandwidth[2]).abs() < 1e-9);
+    let svg = chart::draw(&scenario, &outcomes, &scenario.plots[0]).unwrap();
+    assert_eq!(svg.matches("<circle").count(), 14);
+    assert_eq!(svg.matches("<polyline").count(), 2);
+    let table = report::table(&scenario, &outcomes);
+    assert!(table.contains("| 64001 | rendezvous |"), "{table}");
+}
+
+/// Beside copies over sockets a benchmark gets less, beside reads by the cards still less; a low
+/// lifetime discards packets and changes little.
+#[test]
+fn other_traffic_takes_its_share_and_lifetimes_discard() {
+    let outcomes = run(
+        "fabric mesh:2,hosts=5\npairs 0>5\nmay-not-end on\nlimit 2s\n\
+         traffic osu_bibw bytes=64K window=64 skip=1 iterations=2\n\
+         case alone\ncase bulk\nbackground bulk\ncase read\nbackground rdma-read\n\
+         case low\nbackground bulk\nswitch-lifetime 3",
+    );
+    let bandwidth: Vec<f64> = outcomes.iter().map(|one| value(one, "bandwidth")).collect();
+    assert!(bandwidth[1] < 0.5 * bandwidth[0], "{bandwidth:?}");
+    assert!(bandwidth[2] < 0.8 * bandwidth[1], "{bandwidth:?}");
+    assert!(bandwidth[3] > 0.8 * bandwidth[1], "{bandwidth:?}");
+    let discards: Vec<f64> = outcomes[1..]
+        .iter()
+        .map(|one| value(one, "discards"))
+        .collect();
+    assert_eq!(discards[..2], [0.0, 0.0]);
+    assert!(discards[2] > 100.0, "{discards:?}");
+}
+
+/// About what fair shares give on any two-level tree of 128 hosts under destination routing, 86 %
+/// with one path and nearly all with eight, and what adaptive routes and lost links change.
+#[test]
+fn bisection_bandwidth_is_that_of_fair_shares() {
+    let outcomes = run(
+        "fabric fattree:128,radix=16\nengine dmodc\ntraffic bisection matchings=100\n\
+         case one\ncase seven\nlmc 3\ncase adaptive\nadaptive on algorithm=2 threshold=7\n\
+         case gone\ngone 20%",
+    );
+    let bisection: Vec<f64> = outcomes.iter().map(|one| value(one, "bisection")).collect();
+    assert!((bisection[0] - 85.8).abs() < 3.0, "{bisection:?}");
+    assert!(bisection[1] > 96.0, "{bisection:?}");
+    assert!(bisection[2] > bisection[0] + 2.0, "{bisection:?}");
+    assert!(bisection[3] < bisection[0] - 5.0, "{bisection:?}");
 }

@@ -5,6 +5,7 @@
 //! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
 
 pub mod cables;
+pub mod congestion;
 pub mod gsi;
 pub mod io;
 mod lanes;

@@ -6,9 +6,11 @@
 mod common;
 mod pm_common;
 
+use std::sync::Arc;
+
 use pm_common::Watched;
 use pm_common::client::{FABRIC, focus, get, group, set, table, watched};
-use weft_fabric::{Lid, PortNum};
+use weft_fabric::{Lid, PortNum, Snapshot};
 use weft_manager::pm::{PmInput, PmSettings};
 use weft_wire::class_port_info::ClassPortInfo;
 use weft_wire::pa::*;
@@ -409,6 +411,34 @@ fn what_makes_no_sense_is_refused_as_the_vendor_does() {
         set(&mut watched, 0x00B3, &ImageId::default()).status,
         REQ_INVALID
     );
+}
+
+#[test]
+fn a_port_that_came_after_the_last_sweep_can_be_cleared() {
+    let mut watched = Watched::new(FABRIC, PmSettings::default());
+    let whole = Arc::clone(&watched.snapshot);
+    let (at, lid, _) = whole.topology.end_ports().last().unwrap();
+    let mut before = Snapshot::clone(&whole);
+    let node = Arc::make_mut(&mut before.topology).node_mut(at.node);
+    node.unwrap().port_mut(at.port).unwrap().info.lid = Lid(0);
+    watched.snapshot = Arc::new(before);
+    watched.publish();
+    // One sweep may have begun with the whole fabric.
+    watched.sweep();
+    watched.sweep();
+    let clear = |port_number| ClearPortCounters {
+        node_lid: lid,
+        port_number,
+        counter_select_mask: CounterSelectMask::from_bits(!0),
+    };
+    let ask = |watched: &mut Watched, port| {
+        set(watched, attribute::CLEAR_PORT_COUNTERS, &clear(port)).status
+    };
+    assert_eq!(ask(&mut watched, at.port), status::NO_PORT);
+    watched.snapshot = whole;
+    watched.publish();
+    assert_eq!(ask(&mut watched, at.port), 0);
+    assert_eq!(ask(&mut watched, PortNum(77)), status::NO_PORT);
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod multicast;
 mod network;
 mod paths;
 mod planes;
+pub mod quality;
 pub mod routed;
 mod search;
 mod sets;

@@ -316,6 +316,7 @@ pub(crate) fn cost(port: &Port, far: &Port) -> u16 {
     48 / lanes(port, far)
 }
 
-fn gcd(a: u16, b: u16) -> u16 {
+/// Greatest common divisor; that of a number and 0 is the number.
+pub(crate) fn gcd(a: u16, b: u16) -> u16 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -5,29 +5,14 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{clockwise, fabric, home, index, no_groups, owner, port_to, routed, settings, walk};
+use common::{
+    change, clockwise, fabric, home, index, no_groups, owner, port_to, routed, settings, walk,
+};
 use weft_fabric::{
     Lid, LinearTables, NodeId, PortGroupTables, PortMask, PortNum, PortRef, SwitchPortGroups,
     Topology,
 };
 use weft_routing::{Drop, EngineKind, Finding, Tables, certify};
-
-/// Changes one entry.
-fn change(
-    tables: &LinearTables,
-    topology: &Topology,
-    at: NodeId,
-    lid: Lid,
-    port: u8,
-) -> LinearTables {
-    let mut rows: Vec<Arc<[u8]>> = topology
-        .switches()
-        .iter()
-        .map(|node| Arc::clone(tables.row_shared(index(topology, *node)).unwrap()))
-        .collect();
-    Arc::make_mut(&mut rows[index(topology, at).0 as usize])[lid.0 as usize] = port;
-    LinearTables::new(rows)
-}
 
 fn findings(topology: &Topology, linear: &LinearTables, groups: &PortGroupTables) -> Vec<Finding> {
     certify(topology, Tables { linear, groups })

@@ -8,6 +8,17 @@ const AFTER: &str = "\
 Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage;
 3 no daemon answers; 4 a file cannot be read or written.";
 
+const DRAIN: &str = "\
+Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained
+switch is still managed over one of its links. What cannot do without the switch or link is not cut
+off: then the command is refused. A drain lasts until it is undone, or the daemon ends.";
+
+const PLAN: &str = "\
+Prints how many switches, blocks and routes would change, what is proved of the new routes, and how
+many flows would meet on the busiest link: when every host sends to every other, in shifts (host i to
+host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is
+refused when the fabric has changed since.";
+
 /// The command-line client of weftd, the Weft fabric manager.
 #[derive(Debug, Parser)]
 #[command(version, after_help = AFTER)]
@@ -81,6 +92,14 @@ pub(crate) enum Command {
     /// Switch ports off, or let them come up again.
     #[command(subcommand)]
     Port(PortCommand),
+    /// Plan changes of routes, carry them out and undo them.
+    #[command(subcommand)]
+    Route(RouteCommand),
+    /// Take all data off a switch or link, so that it can be pulled.
+    #[command(after_help = DRAIN)]
+    Drain(DrainArgs),
+    /// Let data go over a drained switch or link again.
+    Undrain(DrainArgs),
     /// Print what happens, as it happens.
     Watch(Watch),
     /// Check and show configurations.
@@ -203,6 +222,67 @@ pub(crate) struct PortArgs {
     /// Only say what would be done.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RouteCommand {
+    /// Say what a change would do.
+    #[command(after_help = PLAN)]
+    Plan(PlanArgs),
+    /// Carry a plan out, and wait until the fabric has it.
+    Apply {
+        /// Its number.
+        #[arg(value_name = "PLAN")]
+        plan: u64,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Undo the plan that was carried out last, and wait until the fabric has it.
+    Rollback {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what is drained, and what still leads there.
+    Drains {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("change").required(true)))]
+pub(crate) struct PlanArgs {
+    /// Another configuration, `-` for standard input.
+    #[arg(long, group = "change", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Another engine, as <RoutingAlgorithm> names it.
+    #[arg(long, group = "change", value_name = "NAME")]
+    pub(crate) engine: Option<String>,
+    /// Take data off a switch ('node:core1') or a link between switches ('node:core1:port:3').
+    #[arg(long, group = "change", value_name = "POINT")]
+    pub(crate) drain: Option<String>,
+    /// Let data go over a drained switch or link again.
+    #[arg(long, group = "change", value_name = "POINT")]
+    pub(crate) undrain: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DrainArgs {
+    /// A switch ('node:core1'), or a link between switches by either end ('node:core1:port:3').
+    #[arg(value_name = "POINT")]
+    pub(crate) point: String,
+    /// Only say what would be done.
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

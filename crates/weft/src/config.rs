@@ -130,7 +130,7 @@ async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {
     let lines = answer
         .findings
         .iter()
-        .map(|finding| reloaded_line(&file, finding));
+        .map(|finding| finding_line(&file, finding));
     let errors = answer
         .findings
         .iter()
@@ -144,7 +144,8 @@ async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(u8::from(errors)))
 }
 
-fn reloaded_line(file: &str, finding: &v1::Finding) -> String {
+/// A finding of the daemon as a line.
+pub(crate) fn finding_line(file: &str, finding: &v1::Finding) -> String {
     let severity = match finding.severity() {
         v1::Severity::Error => "error",
         _ => "warning",

@@ -59,6 +59,9 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         .iter()
         .map(|count| format!("{} {}", count.ports, state_name(count)));
     text += &format!("Ports: {}\n", ports.collect::<Vec<_>>().join(", "));
+    if let Some(routing) = &fabric.routing {
+        text += &format!("Routing: {}{}\n", routing.engine, routing_notes(routing));
+    }
     if let Some(sweep) = &fabric.last_sweep {
         text += &format!("Last sweep: {}\n", summary(sweep));
     }
@@ -66,6 +69,20 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         text += &format!("Sweep {} is under way\n", sweep.number);
     }
     text
+}
+
+/// What is worth a word besides the engine's name.
+fn routing_notes(routing: &v1::Routing) -> String {
+    let lanes = (routing.lanes > 1).then(|| format!("on {} lanes", routing.lanes));
+    let given_up = (routing.engines_given_up > 0).then(|| match routing.engines_given_up {
+        1 => "the engine before it did not fit".to_owned(),
+        count => format!("the {count} engines before it did not fit"),
+    });
+    let notes: Vec<String> = [lanes, given_up].into_iter().flatten().collect();
+    match notes.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", notes.join("; ")),
+    }
 }
 
 fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
@@ -84,6 +101,11 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "links": fabric.links,
         "ports": ports.collect::<serde_json::Map<_, _>>(),
         "last_sweep": fabric.last_sweep.as_ref().map(as_json),
+        "routing": fabric.routing.as_ref().map(|routing| json!({
+            "engine": routing.engine,
+            "engines_given_up": routing.engines_given_up,
+            "lanes": routing.lanes,
+        })),
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),
         "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),

@@ -3,11 +3,13 @@
 mod args;
 mod config;
 mod connect;
+mod drain;
 mod error;
 mod fabric;
 mod output;
 mod port;
 mod report;
+mod route;
 mod style;
 mod sweep;
 mod time;
@@ -40,6 +42,9 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Fabric(command) => fabric::run(&args.daemon, command).await,
         Command::Sweep(command) => sweep::run(&args.daemon, command).await,
         Command::Port(command) => port::run(&args.daemon, command).await,
+        Command::Route(command) => route::run(args, command).await,
+        Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,
+        Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Config(command) => config::run(args, command).await,
     }

@@ -52,22 +52,32 @@ async fn list(client: &Client, json: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Watches first and asks then, so that no event is missed.
+/// The end of a sweep, for who wants to see it.
+pub(crate) struct Waiting(Streaming<v1::WatchResponse>);
+
+impl Waiting {
+    /// Watches; to be called before a sweep is asked for, so that no event is missed.
+    pub(crate) async fn begin(client: &Client) -> Result<Self, CliError> {
+        let events = client.watch().watch(v1::WatchRequest::default()).await?;
+        Ok(Self(events.into_inner()))
+    }
+
+    /// Waits for the end of a sweep.
+    pub(crate) async fn end(mut self, number: u64) -> Result<v1::Sweep, CliError> {
+        let progress = spinner(number);
+        let sweep = ended(&mut self.0, number, &progress).await;
+        progress.finish_and_clear();
+        sweep
+    }
+}
+
 async fn wait(client: &Client, json: bool) -> Result<ExitCode, CliError> {
-    let mut events = client
-        .watch()
-        .watch(v1::WatchRequest::default())
-        .await?
-        .into_inner();
+    let waiting = Waiting::begin(client).await?;
     let response = client
         .sweeps()
         .start_sweep(v1::StartSweepRequest {})
         .await?;
-    let number = response.into_inner().number;
-    let progress = spinner(number);
-    let sweep = ended(&mut events, number, &progress).await;
-    progress.finish_and_clear();
-    let sweep = sweep?;
+    let sweep = waiting.end(response.into_inner().number).await?;
     match json {
         true => output::json(&as_json(&sweep))?,
         false => output::text(format_args!("{}\n", details(&sweep)))?,

@@ -6,6 +6,7 @@ use tracing::warn;
 use weft_config::{Checked, Finding, check};
 use weft_fabric::Guid;
 use weft_manager::cables::CablesSettings;
+use weft_manager::congestion::CongestionSettings;
 use weft_manager::pm::PmSettings;
 use weft_manager::sa::SaSettings;
 use weft_manager::sm::Settings;
@@ -92,6 +93,16 @@ impl Source {
         })
     }
 
+    /// Checks a text in place of the file.
+    pub(crate) fn check(&self, text: String) -> Loaded {
+        let checked = check(text, "text");
+        let usable = self.usable(&checked);
+        Loaded {
+            findings: checked.findings,
+            usable,
+        }
+    }
+
     /// Reads it at start: warnings are logged, errors end the daemon.
     pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
         let loaded = self.load()?;
@@ -138,6 +149,7 @@ fn queries(instance: &weft_config::Instance) -> Result<QuerySettings, String> {
     let pm = instance.pm.start.then(|| PmSettings::from_config(instance));
     Ok(QuerySettings {
         cables: CablesSettings::from_config(instance),
+        congestion: CongestionSettings::from_config(instance),
         sa: SaSettings::from_config(instance).map_err(|error| error.to_string())?,
         pm: pm.transpose().map_err(|error| error.to_string())?,
     })
@@ -164,6 +176,7 @@ fn built_in() -> Usable {
         settings: Settings::default(),
         queries: QuerySettings {
             cables: CablesSettings::default(),
+            congestion: CongestionSettings::default(),
             sa: SaSettings::default(),
             pm: Some(PmSettings::default()),
         },

@@ -12,6 +12,8 @@ use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 use weft_manager::sm::Settings;
+use weft_manager::sm::drains::Drains;
+use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{
     Command, CommandError, Event, Input, Manager, MulticastLid, Output, PortAction, Reply,
     SweepPhase,
@@ -33,6 +35,11 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_millis(250);
 /// Longest pause between two attempts to reach a fabric that has gone.
 const REATTACH_PAUSE_MAX: Duration = Duration::from_secs(5);
 
+/// How long answers that may be on their way are waited for before a request counts as unanswered.
+const LATE: Duration = Duration::from_millis(1);
+/// Batches of them that are taken in at most.
+const LATE_MAX: usize = 64;
+
 /// What others ask of the manager.
 pub(crate) enum Request {
     /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
@@ -46,6 +53,27 @@ pub(crate) enum Request {
     },
     /// Go on with other settings.
     Reconfigure(Box<Settings>),
+    /// What a plan of a change depends on.
+    Basis {
+        change: Change,
+        done: oneshot::Sender<Result<Box<Basis>, RerouteError>>,
+    },
+    /// Put an arrangement in force.
+    Adopt {
+        condition: Condition,
+        wanted: Box<Arrangement>,
+        done: oneshot::Sender<Result<Adopted, RerouteError>>,
+    },
+    /// What is drained.
+    Drains(oneshot::Sender<Drains>),
+}
+
+/// An arrangement that has been put in force.
+pub(crate) struct Adopted {
+    /// The one that was in force.
+    pub(crate) before: Arrangement,
+    /// Number of the sweep that will have brought the fabric in line.
+    pub(crate) sweep: u64,
 }
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -181,7 +209,7 @@ impl Engine {
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
                 () = time::sleep(pause) => {
-                    self.receive_all(&mut receiver);
+                    self.receive_late(&mut receiver).await;
                     self.handle(Input::Tick);
                 }
                 _ = heartbeat.tick() => self.report(),
@@ -232,13 +260,16 @@ impl Engine {
         self.drain();
     }
 
-    /// Takes what has arrived: this thread may have been busy for so long that the answers to its
-    /// requests wait.
-    fn receive_all(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
-        for _ in 0..receiver.len() {
-            match receiver.try_recv() {
-                Ok(batch) => self.receive(batch),
-                Err(_) => return,
+    /// Takes what has arrived and what comes at once: this thread may have been busy for so long that
+    /// the answers to its requests wait, some of them still in the socket.
+    async fn receive_late(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
+        for _ in 0..LATE_MAX {
+            if !self.pause().is_zero() {
+                return;
+            }
+            match time::timeout(LATE, receiver.recv()).await {
+                Ok(Some(batch)) => self.receive(batch),
+                Ok(None) | Err(_) => return,
             }
         }
     }
@@ -266,6 +297,23 @@ impl Engine {
             Request::Reconfigure(settings) => {
                 self.manager.reconfigure(self.now(), *settings);
                 self.drain();
+            }
+            Request::Basis { change, done } => {
+                let basis = self.manager.basis(change).map(Box::new);
+                let _ = done.send(basis);
+            }
+            Request::Adopt {
+                condition,
+                wanted,
+                done,
+            } => {
+                let adopted = self.manager.adopt(self.now(), &condition, *wanted);
+                let adopted = adopted.map(|(before, sweep)| Adopted { before, sweep });
+                let _ = done.send(adopted);
+                self.drain();
+            }
+            Request::Drains(told) => {
+                let _ = told.send(self.manager.arrangement().drains);
             }
         }
     }

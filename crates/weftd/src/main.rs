@@ -2,6 +2,7 @@
 
 mod args;
 mod config;
+mod counted;
 mod engine;
 mod error;
 mod fabric;
@@ -12,6 +13,7 @@ mod metrics;
 mod narrate;
 mod notify;
 mod once;
+mod plans;
 mod queries;
 mod reload;
 mod run;

@@ -24,6 +24,7 @@ use weft_fabric::enums::SmState;
 use weft_manager::SweepReport;
 use weft_manager::sm::Status;
 
+use crate::counted::Counted;
 use crate::hub::Hub;
 use crate::narrate::reason_name;
 use crate::stopping::Stopping;
@@ -50,7 +51,7 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+    pub(crate) fn new(hub: Arc<Hub>, counted: Arc<Counted>) -> Self {
         let mut registry = Registry::with_prefix("weft");
         let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
         let sweep_seconds = seconds();
@@ -75,7 +76,7 @@ impl Metrics {
             Unit::Seconds,
             phase_seconds.clone(),
         );
-        registry.register_collector(Box::new(Now(hub)));
+        registry.register_collector(Box::new(Now { hub, counted }));
         Self {
             registry,
             sweeps,
@@ -112,16 +113,20 @@ fn in_seconds(ns: u64) -> f64 {
 
 /// What is read off when somebody asks.
 #[derive(Debug)]
-struct Now(Arc<Hub>);
+struct Now {
+    hub: Arc<Hub>,
+    counted: Arc<Counted>,
+}
 
 impl Collector for Now {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let fabric = v1::GetFabricResponse::from_snapshot(&self.0.snapshot());
+        let fabric = v1::GetFabricResponse::from_snapshot(&self.hub.snapshot());
         let mut out = Out(&mut encoder);
         out.fabric(&fabric)?;
-        out.last_sweep(self.0.journal().sweeps().next().map(Arc::as_ref))?;
-        out.events(self.0.journal().sequence())?;
-        out.manager(&self.0.status())
+        out.last_sweep(self.hub.journal().sweeps().next().map(Arc::as_ref))?;
+        out.events(self.hub.journal().sequence())?;
+        out.manager(&self.hub.status())?;
+        self.counted.encode(&mut encoder)
     }
 }
 

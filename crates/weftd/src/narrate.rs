@@ -2,8 +2,10 @@
 
 use tracing::{debug, error, info, warn};
 use weft_fabric::enums::SmState;
+use weft_fabric::{Guid, PortNum};
 use weft_manager::pm::PmEvent;
 use weft_manager::{Event, SweepReason, SweepReport};
+use weft_wire::sm::AttributeId;
 
 /// Logs an event.
 pub(crate) fn narrate(event: &Event) {
@@ -54,6 +56,15 @@ pub(crate) fn narrate(event: &Event) {
             why, "the stored LIDs cannot be used; the fabric's own are learnt again"
         ),
     }
+}
+
+/// Tells that a device does not take a setting of congestion control.
+pub(crate) fn narrate_refusal(node: Guid, port: PortNum, attribute: AttributeId, status: u16) {
+    warn!(
+        event = "congestion_refused",
+        %node, %port, %attribute, status = format!("{status:#06x}"),
+        "a device does not take its congestion control"
+    );
 }
 
 /// Logs an event of performance management.

@@ -1,5 +1,6 @@
-//! The thread that answers queries: subnet administration, what cables say for it, and performance
-//! management with its administration. All read published snapshots, so that nobody who asks waits for a sweep.
+//! The thread that works on published snapshots, so that no sweep waits for it and nobody who asks
+//! waits for a sweep: subnet administration, what cables say for it, congestion control, and performance
+//! management with its administration.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,13 +10,14 @@ use tokio::time;
 use weft_fabric::{Snapshot, Tick};
 use weft_manager::MulticastLid;
 use weft_manager::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
-use weft_manager::pm::{Pm, PmInput, PmOutput, PmSettings};
+use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
+use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
 use crate::engine::{BoxFuture, ToQueries, finish};
-use crate::narrate::narrate_pm;
+use crate::narrate::{narrate_pm, narrate_refusal};
 use crate::switchboard::Line;
 
 /// Notices that wait for this thread; more are dropped, as those who get them must sweep anyway.
@@ -30,6 +32,7 @@ const TO_SEND_MAX: usize = 65_536;
 pub(crate) struct QuerySettings {
     pub(crate) sa: SaSettings,
     pub(crate) cables: CablesSettings,
+    pub(crate) congestion: CongestionSettings,
     /// None where no performance manager is to run.
     pub(crate) pm: Option<PmSettings>,
 }
@@ -46,11 +49,14 @@ pub(crate) struct Feeds {
     pub(crate) settings: watch::Receiver<QuerySettings>,
     /// Who is in which multicast group.
     pub(crate) multicast: watch::Sender<Option<Vec<MulticastLid>>>,
+    /// What ports counted; left out where nobody keeps up.
+    pub(crate) images: mpsc::Sender<Arc<Image>>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
 pub(crate) fn feeds(
     settings: watch::Receiver<QuerySettings>,
+    images: mpsc::Sender<Arc<Image>>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
@@ -62,6 +68,7 @@ pub(crate) fn feeds(
         lines,
         settings,
         multicast,
+        images,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
@@ -75,6 +82,7 @@ pub(crate) fn feeds(
 pub(crate) struct Queries {
     sa: Sa,
     cables: Cables,
+    congestion: Congestion,
     pm: Option<Pm>,
     feeds: Feeds,
     start: Instant,
@@ -85,11 +93,12 @@ pub(crate) struct Queries {
 impl Queries {
     /// With the settings of this moment.
     pub(crate) fn new(mut feeds: Feeds) -> Self {
-        let QuerySettings { sa, cables, pm } = feeds.settings.borrow_and_update().clone();
+        let settings = feeds.settings.borrow_and_update().clone();
         let mut queries = Self {
-            sa: Sa::new(sa),
-            cables: Cables::new(cables),
-            pm: pm.map(Pm::new),
+            sa: Sa::new(settings.sa),
+            cables: Cables::new(settings.cables),
+            congestion: Congestion::new(settings.congestion),
+            pm: settings.pm.map(Pm::new),
             feeds,
             start: Instant::now(),
             is_master: false,
@@ -141,6 +150,7 @@ impl Queries {
                 () = time::sleep(pause), if room => {
                     self.sa(SaInput::Tick);
                     self.cables(CablesInput::Tick);
+                    self.congestion(CongestionInput::Tick);
                     self.pm(PmInput::Tick);
                 }
             }
@@ -156,10 +166,13 @@ impl Queries {
     fn pause(&self) -> Duration {
         let now = self.now();
         let pm = self.pm.as_ref().and_then(Pm::deadline);
-        let due = [self.sa.deadline(), self.cables.deadline(), pm]
-            .into_iter()
-            .flatten()
-            .min();
+        let due = [
+            self.sa.deadline(),
+            self.cables.deadline(),
+            self.congestion.deadline(),
+            pm,
+        ];
+        let due = due.into_iter().flatten().min();
         due.map_or(CLOCK, |at| at.since(now).min(CLOCK))
     }
 
@@ -169,6 +182,10 @@ impl Queries {
 
     fn cables(&mut self, input: CablesInput) {
         self.cables.handle(self.now(), input);
+    }
+
+    fn congestion(&mut self, input: CongestionInput) {
+        self.congestion.handle(self.now(), input);
     }
 
     fn pm(&mut self, input: PmInput) {
@@ -189,11 +206,17 @@ impl Queries {
         for packet in batch {
             match packet.mad.get(1) {
                 Some(&class::SUBN_ADM) => self.sa.handle(now, SaInput::Received(packet)),
-                Some(&class::SM_LID_ROUTED) => self.cables(CablesInput::Received(packet)),
+                Some(&class::SM_LID_ROUTED) => self.settings_told(packet),
                 Some(&(class::PERF | class::PA)) => self.pm(PmInput::Received(packet)),
                 _ => {}
             }
         }
+    }
+
+    /// Gives an answer of an agent to both that ask them: who did not ask for it drops it.
+    fn settings_told(&mut self, packet: Packet) {
+        self.cables(CablesInput::Received(packet.clone()));
+        self.congestion(CongestionInput::Received(packet));
     }
 
     fn published(&mut self) {
@@ -203,20 +226,23 @@ impl Queries {
             Some(snapshot) => {
                 self.sa(SaInput::Published(Arc::clone(&snapshot)));
                 self.cables(CablesInput::Published(Arc::clone(&snapshot)));
+                self.congestion(CongestionInput::Published(Arc::clone(&snapshot)));
                 self.pm(PmInput::Published(snapshot));
             }
             None => {
                 self.cables(CablesInput::StandBy);
+                self.congestion(CongestionInput::StandBy);
                 self.pm(PmInput::StandBy);
             }
         }
     }
 
     fn reconfigure(&mut self) {
-        let QuerySettings { sa, cables, pm } = self.feeds.settings.borrow_and_update().clone();
-        self.sa.reconfigure(sa);
-        self.cables.reconfigure(cables);
-        match (&mut self.pm, pm) {
+        let settings = self.feeds.settings.borrow_and_update().clone();
+        self.sa.reconfigure(settings.sa);
+        self.cables.reconfigure(settings.cables);
+        self.congestion(CongestionInput::Settings(settings.congestion));
+        match (&mut self.pm, settings.pm) {
             (Some(running), Some(settings)) => running.reconfigure(settings),
             (running, settings) => *running = settings.map(Pm::new),
         }
@@ -236,6 +262,18 @@ impl Queries {
                 CablesOutput::Memories(memories) => self.sa(SaInput::Cables(memories)),
             }
         }
+        while let Some(output) = self.congestion.poll() {
+            match output {
+                CongestionOutput::Send(packet) => self.to_send.push(packet),
+                CongestionOutput::Held(held) => self.sa(SaInput::Congestion(held)),
+                CongestionOutput::Refused {
+                    node,
+                    port,
+                    attribute,
+                    status,
+                } => narrate_refusal(node, port, attribute, status),
+            }
+        }
         while let Some(output) = self.sa.poll() {
             match output {
                 SaOutput::Send(packet) => self.to_send.push(packet),
@@ -248,7 +286,8 @@ impl Queries {
         while let Some(output) = pm.poll() {
             match output {
                 PmOutput::Send(packet) => self.to_send.push(packet),
-                PmOutput::Image(_) => {}
+                // Metrics lack what an image has that they had no time for.
+                PmOutput::Image(image) => drop(self.feeds.images.try_send(image)),
                 PmOutput::Event(event) => narrate_pm(&event),
             }
         }

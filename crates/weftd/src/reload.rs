@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{Mutex, MutexGuard, mpsc, watch};
 use tracing::{error, info, warn};
 use weft_config::{Finding, Severity};
 
 use crate::config::{Loaded, Source};
 use crate::engine::Request;
-use crate::hub::{Happening, Hub};
+use crate::hub::{Happening, Hub, InForce};
 use crate::queries::QuerySettings;
 
 /// Reads the configuration again, one after the other.
@@ -50,6 +50,36 @@ impl Reloader {
             .map_or_else(String::new, |file| file.display().to_string())
     }
 
+    /// Keeps others from changing the configuration meanwhile.
+    pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.one_at_a_time.lock().await
+    }
+
+    /// Checks a configuration that somebody gives in place of the file.
+    ///
+    /// # Errors
+    /// In words, when the check could not be run.
+    pub(crate) async fn check(&self, text: String) -> Result<Loaded, String> {
+        let source = self.source.clone();
+        let loaded = tokio::task::spawn_blocking(move || source.check(text)).await;
+        loaded.map_err(|error| error.to_string())
+    }
+
+    /// Puts in force what a configuration says of everything but the subnet manager; gives what was.
+    pub(crate) fn put_in_force(
+        &self,
+        (queries, in_force): (QuerySettings, InForce),
+        what: String,
+    ) -> (QuerySettings, InForce) {
+        let before = self.queries.send_replace(queries);
+        let config = (*self.hub.config()).clone();
+        self.hub.set_config(in_force);
+        info!(event = "config_reloaded", applied = true, "{what}");
+        let applied = true;
+        self.hub.tell(Happening::Config { applied, what });
+        (before, config)
+    }
+
     /// Reads the file; puts it in force unless something in it is wrong, or nothing shall change.
     ///
     /// # Errors
@@ -79,14 +109,8 @@ impl Reloader {
             .send(Request::Reconfigure(Box::new(usable.settings)))
             .await;
         sent.map_err(|_| "the daemon is stopping".to_owned())?;
-        self.queries.send_replace(usable.queries);
-        self.hub.set_config(usable.in_force);
         let what = format!("{} is in force", self.file());
-        info!(event = "config_reloaded", applied = true, "{what}");
-        self.hub.tell(Happening::Config {
-            applied: true,
-            what,
-        });
+        self.put_in_force((usable.queries, usable.in_force), what);
         Ok(Outcome {
             findings,
             applied: true,

@@ -16,6 +16,7 @@ use weft_transport::Connection;
 
 use crate::args::Args;
 use crate::config;
+use crate::counted::{self, Counted};
 use crate::engine::{Engine, REQUESTS_MAX, Request};
 use crate::error::DaemonError;
 use crate::fabric::Source;
@@ -24,6 +25,7 @@ use crate::hub::Hub;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once;
+use crate::plans::Plans;
 use crate::queries::{self, Queries};
 use crate::reload::Reloader;
 use crate::stopping::Stopping;
@@ -67,13 +69,15 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     write_addresses(args, &listeners, tls.is_some())?;
 
     let hub = Arc::new(Hub::new(usable.in_force));
-    let metrics = Arc::new(Metrics::new(hub.clone()));
+    let counted = Arc::new(Counted::default());
+    let metrics = Arc::new(Metrics::new(hub.clone(), counted.clone()));
     let (stop, stopping) = Stopping::new();
     let (engine_requests, requests) = mpsc::channel(REQUESTS_MAX);
     let (persist, latest) = watch::channel(None);
     let (alive, last_alive) = watch::channel(Instant::now());
     let query_settings = watch::Sender::new(usable.queries);
-    let (feeds, to_queries, lines) = queries::feeds(query_settings.subscribe());
+    let (images, swept) = mpsc::channel(counted::IMAGES_MAX);
+    let (feeds, to_queries, lines) = queries::feeds(query_settings.subscribe(), images);
     let reloader = Reloader::new(
         config_source,
         hub.clone(),
@@ -86,9 +90,11 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     if let Some(store) = store {
         tasks.spawn(store::keep(store, latest));
     }
+    tasks.spawn(counted::keep(counted, swept));
     let services = Services {
         hub: hub.clone(),
-        engine: engine_requests,
+        engine: engine_requests.clone(),
+        plans: Arc::new(Plans::new(engine_requests, reloader.clone())),
         reloader: reloader.clone(),
         connected_to: connected_to.into(),
         stopping: stopping.clone(),

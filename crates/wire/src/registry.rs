@@ -108,6 +108,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<crate::sa::ib::IbServiceRecord>(),
     Entry::of::<crate::sa::ib::IbMcMemberRecord>(),
     Entry::of::<crate::sa::ib::IbInformInfo>(),
+    Entry::of::<crate::sa::ib::IbInformInfoRecord>(),
     Entry::of::<crate::sa::ib::IbNotice>(),
     Entry::of::<crate::sa::node::NodeRecord>(),
     Entry::of::<crate::sa::node::LinkDownEvent>(),

@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod aggregate;
+pub mod answers;
 pub mod config;
 pub mod conversation;
 pub mod datagram;
@@ -25,6 +26,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("agents", agents::run),
     ("aggregate", aggregate::run),
+    ("answers", answers::run),
     ("config", config::run),
     ("conversation", conversation::run),
     ("datagram", datagram::run),

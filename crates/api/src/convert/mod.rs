@@ -3,10 +3,12 @@
 mod config;
 mod event;
 mod fabric;
+mod plan;
 mod route;
 mod sweep;
 
 pub use config::rule_name;
+pub use plan::{drain_message, drain_of};
 
 use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, PortNum, PortRef, Snapshot, Topology};

@@ -17,7 +17,7 @@ use crate::switch::SwitchRegisters;
 use weft_wire::sm::{PortGroupFdb, PortGroupTable, SwitchInfo};
 
 /// A group's ports: bit n is port n + 1.
-type Mask = [u64; 4];
+pub(crate) type Mask = [u64; 4];
 
 /// How a new port is chosen (`AdaptiveRouting.Algorithm`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -209,13 +209,15 @@ fn read(registers: &SwitchRegisters) -> Policy {
     }
 }
 
-fn groups(registers: &SwitchRegisters, info: &SwitchInfo) -> Vec<u8> {
+/// The group of each LID.
+pub(crate) fn groups(registers: &SwitchRegisters, info: &SwitchInfo) -> Vec<u8> {
     let blocks = 0..=info.linear_fdb_top / PortGroupFdb::LIDS;
     let blocks = blocks.map_while(|block| registers.port_group_fdb_block(block).ok());
     blocks.flatten().collect()
 }
 
-fn masks(registers: &SwitchRegisters, info: &SwitchInfo) -> Vec<Mask> {
+/// The ports of each group.
+pub(crate) fn masks(registers: &SwitchRegisters, info: &SwitchInfo) -> Vec<Mask> {
     let blocks = u32::from(info.port_group_cap).div_ceil(PortGroupTable::GROUPS);
     let group = |group: u32| {
         let (block, place) = (

@@ -8,10 +8,14 @@ use weft_wire::sm::{BufferControlTable, PortInfo};
 use super::arbiter::Arbiter;
 use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
-use super::{Picos, adaptive};
+use super::{MILLI, Picos, adaptive};
 use crate::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
+
+/// A longer head-of-queue lifetime ends only in a lane that stands still: the buffers of all inputs
+/// of a switch hold less than one link carries in this time.
+const HOQ_SHORT: Picos = 2 * MILLI;
 
 /// A route to nowhere.
 pub(super) const UNREACHABLE: u8 = 0xFF;
@@ -29,7 +33,9 @@ impl Simulation {
         for index in 0..self.switches.len() {
             self.read_switch(network, index);
         }
+        self.watch_inputs();
         self.read_adaptive(network);
+        self.read_congestion(network);
         for index in 0..self.ports.len() {
             self.try_send(index as u32);
         }
@@ -133,6 +139,17 @@ impl Simulation {
             self.hoq[place] = if of_switch { life } else { Picos::MAX };
             self.stall_count[place] = queue.vl_stall_count;
         }
+    }
+
+    /// Keeps when each input's last packet left a lane, where a lifetime is so short that packets
+    /// can wait too long for other inputs while their lane moves.
+    fn watch_inputs(&mut self) {
+        if !self.left.is_empty() || self.hoq.iter().all(|life| *life > HOQ_SHORT) {
+            return;
+        }
+        let most = self.switches.iter().map(|switch| switch.ports).max();
+        self.inputs_max = usize::from(most.unwrap_or(0)) + 1;
+        self.left = vec![0; self.lanes.len() * self.inputs_max];
     }
 
     fn read_switch(&mut self, network: &Network, index: usize) {

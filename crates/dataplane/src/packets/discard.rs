@@ -1,9 +1,13 @@
 //! Packets that are dropped: lifetimes, stalled lanes, lost links.
+//!
+//! A head-of-queue lifetime is that of the first packet of each input for an egress lane: it ends
+//! where the lane stands still, and where the other inputs' packets go first for too long.
 
 use weft_fabric::Vl;
 
+use super::congestion::BECN;
 use super::simulation::{Notice, Simulation, code, kind};
-use super::store::Loss;
+use super::store::{Loss, Packet};
 use super::{Picos, lane::Queue};
 use crate::constants::STALL_LIFETIMES;
 use crate::network::{NONE, PortIndex};
@@ -21,15 +25,18 @@ impl Simulation {
     pub(super) fn drop_packet(&mut self, id: u32, at: u32, lane: u8) {
         let packet = self.store.remove(id);
         self.release(&packet, self.now.max(packet.tail));
-        self.tell_lost(packet.tag, at, lane);
+        self.tell_lost(&packet, at, lane);
     }
 
-    fn tell_lost(&mut self, tag: u64, at: u32, lane: u8) {
+    fn tell_lost(&mut self, packet: &Packet, at: u32, lane: u8) {
         self.totals.lost += 1;
+        if packet.marks & BECN != 0 {
+            return;
+        }
         self.notices.push(Notice::Lost(Loss {
             at: PortIndex(at),
             vl: Vl(lane),
-            tag,
+            tag: packet.tag,
         }));
     }
 
@@ -39,7 +46,7 @@ impl Simulation {
         let at = upstream * self.width + usize::from(packet.lane);
         self.rare[at].lost += 1;
         self.rare[at].discards += 1;
-        self.tell_lost(packet.tag, upstream as u32, packet.lane);
+        self.tell_lost(&packet, upstream as u32, packet.lane);
     }
 
     /// The link of a port has gone down: what waits for it is dropped, its credits are all back.
@@ -73,6 +80,41 @@ impl Simulation {
                 > self.switches[switch as usize].lifetime
     }
 
+    /// The place in `left` of the input that a packet came by, where that is kept.
+    #[inline]
+    pub(super) fn input_of(&self, id: u32, at: usize) -> Option<usize> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let port = &self.ports[at / self.width];
+        let ingress = self.store.get(id).ingress;
+        let from_switch = port.switch != NONE && ingress != NONE;
+        from_switch.then(|| at * self.inputs_max + (ingress - port.base) as usize)
+    }
+
+    /// Whether a lane's first packet has been first of its input for longer than it may.
+    #[inline]
+    pub(super) fn has_waited_too_long(&self, at: usize) -> bool {
+        let head = self.lanes[at].queue.head;
+        if head == NONE {
+            return false;
+        }
+        self.input_of(head, at).is_some_and(|place| {
+            let since = self.left[place].max(self.store.get(head).entered);
+            self.now.saturating_sub(since) > self.hoq[at]
+        })
+    }
+
+    /// Drops the packet that was first, and the whole lane after too many in a row.
+    pub(super) fn discard_at_head(&mut self, id: u32, at: usize) {
+        let stalls = self.count_in_row(at);
+        self.lanes[at].since = self.now;
+        self.discard(id, at, true);
+        if stalls {
+            self.stall(at);
+        }
+    }
+
     /// Sets the lifetime timer of a lane whose queue has just got its head.
     #[inline]
     pub(super) fn watch(&mut self, at: usize) {
@@ -103,12 +145,7 @@ impl Simulation {
         self.lanes[at].timed = false;
         while self.lifetime_end(at).is_some_and(|end| end <= self.now) {
             let Some(id) = self.take_head(at) else { break };
-            let stalls = self.count_in_row(at);
-            self.lanes[at].since = self.now;
-            self.discard(id, at, true);
-            if stalls {
-                self.stall(at);
-            }
+            self.discard_at_head(id, at);
         }
         self.watch(at);
         self.try_send((at / self.width) as u32);

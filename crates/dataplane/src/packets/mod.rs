@@ -21,6 +21,7 @@
 //! | `discard` | lifetimes, stalled lanes, lost links |
 //! | `adaptive` | routes that switches move |
 //! | [`deadlock`] | lanes that wait for each other |
+//! | `congestion` | marks, and senders that heed them |
 //! | `settle` | counters to registers |
 //!
 //! Chosen where nothing is public: packets wait for their egress port in virtual output queues,
@@ -31,6 +32,7 @@ mod adaptive;
 mod arbiter;
 pub mod calendar;
 mod configure;
+mod congestion;
 pub mod deadlock;
 mod discard;
 mod lane;
@@ -41,6 +43,7 @@ mod simulation;
 mod store;
 mod transmit;
 
+pub(crate) use adaptive::{Mask, groups, masks};
 pub use random::Random;
 pub use settle::LinkBalance;
 pub use simulation::{Notice, Options, Queueing, Simulation, Totals, Traffic};

@@ -97,6 +97,9 @@ impl Simulation {
         let packet = self.store.remove(id);
         self.release(&packet, self.now.max(packet.tail));
         self.totals.delivered += 1;
+        if packet.marks != 0 && self.take_marks(&packet) {
+            return;
+        }
         self.notices.push(Notice::Delivered(Delivery {
             at: PortIndex(at),
             dlid: weft_fabric::Lid(packet.dlid),

@@ -16,9 +16,9 @@ pub(super) struct Settled {
 
 /// All that is counted for one lane, in the registers' units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts([u64; 8]);
+struct Counts([u64; 11]);
 
-const LANE_COUNTERS: [VlCounter; 8] = [
+const LANE_COUNTERS: [VlCounter; 11] = [
     VlCounter::XmitData,
     VlCounter::RcvData,
     VlCounter::XmitPkts,
@@ -27,6 +27,9 @@ const LANE_COUNTERS: [VlCounter; 8] = [
     VlCounter::SwPortCongestion,
     VlCounter::XmitWaitData,
     VlCounter::XmitDiscards,
+    VlCounter::MarkFecn,
+    VlCounter::RcvFecn,
+    VlCounter::RcvBecn,
 ];
 
 /// What one lane of a link has carried.
@@ -108,6 +111,7 @@ impl Simulation {
             ..
         } = *rare;
         let Received { data, packets } = *received;
+        let marks = self.congestion.marks(at);
         Counts([
             lane.data,
             data,
@@ -117,6 +121,9 @@ impl Simulation {
             congestion,
             bubbles,
             discards,
+            marks.made,
+            marks.forward,
+            marks.backward,
         ])
     }
 

@@ -6,7 +6,7 @@ use super::arbiter::Arbiter;
 use super::calendar::{Calendar, Event};
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
 use super::store::Store;
-use super::{Delivery, Loss, Parcel, Picos, Random, adaptive};
+use super::{Delivery, Loss, Parcel, Picos, Random, adaptive, congestion};
 use crate::constants;
 use crate::network::{Network, PortIndex};
 
@@ -106,9 +106,15 @@ pub struct Simulation {
     pub(super) lane_maps: Vec<[u8; 32]>,
     pub(super) switches: Vec<Switch>,
     pub(super) adaptive: adaptive::State,
+    pub(super) congestion: congestion::State,
     /// Lifetimes at the head of a lane's queue, by port and lane; [`Picos::MAX`] is for ever.
     pub(super) hoq: Vec<Picos>,
     pub(super) stall_count: Vec<u8>,
+    /// When each input's last packet left each lane, by lane and input; empty where no lifetime is
+    /// so short that this counts.
+    pub(super) left: Vec<Picos>,
+    /// Inputs that `left` has for each lane.
+    pub(super) inputs_max: usize,
     /// LIDs of end ports, base and LMC; 0 where there is none.
     pub(super) lids: Vec<(u32, u8)>,
     /// Service level to service channel of end ports, among `lane_maps`.
@@ -160,6 +166,10 @@ pub(super) mod kind {
     pub(crate) const ADAPT: u64 = 6;
     /// A timer of the traffic.
     pub(crate) const TIMER: u64 = 7;
+    /// A sender that was told of congestion calms down.
+    pub(crate) const CALM: u64 = 8;
+    /// A lane that was held back may send.
+    pub(crate) const GATE: u64 = 9;
 }
 
 /// Bits of a traffic's timer.
@@ -196,8 +206,11 @@ impl Simulation {
             lane_maps: Vec::new(),
             switches: Vec::new(),
             adaptive: adaptive::State::default(),
+            congestion: congestion::State::default(),
             hoq: Vec::new(),
             stall_count: Vec::new(),
+            left: Vec::new(),
+            inputs_max: 0,
             lids: Vec::new(),
             sl_maps: Vec::new(),
             errors: Vec::new(),
@@ -290,6 +303,8 @@ impl Simulation {
             kind::ADVANCE => self.advance(rest as usize),
             kind::LIFETIME => self.check_lifetime(rest as usize),
             kind::ADAPT => self.adapt(rest as usize),
+            kind::CALM => self.calm(rest as usize),
+            kind::GATE => self.try_send(rest as u32),
             _ => self.notices.push(Notice::Timer(rest)),
         }
     }
@@ -333,7 +348,8 @@ impl Simulation {
             + 1;
         let ports = self.ports.len() * (size_of::<Port>() + size_of::<Arbiter>());
         let routes = self.switches.iter().map(|switch| 2 * switch.routes.len());
-        let fabric = ports + self.lanes.len() * lane + routes.sum::<usize>();
+        let left = self.left.len() * size_of::<Picos>();
+        let fabric = ports + self.lanes.len() * lane + left + routes.sum::<usize>();
         (fabric, self.store.memory())
     }
 }

@@ -65,6 +65,8 @@ pub(super) struct Packet {
     /// The port whose buffer it is in, or that it flies to; [`NONE`] at its sender.
     pub(super) ingress: u32,
     pub(super) dlid: u32,
+    /// The port that it was first sent by.
+    pub(super) from: u32,
     pub(super) flits: u16,
     pub(super) sc: u8,
     /// The lane whose buffer it takes up.
@@ -72,6 +74,8 @@ pub(super) struct Packet {
     pub(super) hops: u8,
     /// The link's epoch when it was sent.
     pub(super) epoch: u8,
+    /// Marks of congestion control.
+    pub(super) marks: u8,
 }
 
 /// All packets on their way.

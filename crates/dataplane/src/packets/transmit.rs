@@ -10,6 +10,11 @@ use crate::network::{NONE, PortIndex};
 impl Simulation {
     /// Puts a new packet into its HFI's queue; says whether it can leave there.
     pub(super) fn inject(&mut self, parcel: &Parcel) -> bool {
+        self.inject_marked(parcel, 0)
+    }
+
+    /// The same with marks of congestion control.
+    pub(super) fn inject_marked(&mut self, parcel: &Parcel, marks: u8) -> bool {
         let from = parcel.from.0;
         let map = |map: u16, key: u8| self.lane_maps[usize::from(map)][usize::from(key & 31)];
         let sc = map(self.sl_maps[from as usize], parcel.sl.0);
@@ -22,11 +27,13 @@ impl Simulation {
             next: NONE,
             ingress: NONE,
             dlid: parcel.dlid.0,
+            from,
             flits: parcel.bytes.div_ceil(8).clamp(1, u32::from(u16::MAX)) as u16,
             sc,
             lane: 0,
             hops: 0,
             epoch: 0,
+            marks,
         };
         let lane = map(self.ports[from as usize].lane_map, sc);
         let id = self.store.add(packet);
@@ -84,13 +91,17 @@ impl Simulation {
             let Some(lane) = self.choose(index) else {
                 let port = &mut self.ports[index];
                 port.idle_since = port.idle_since.min(self.now);
+                self.wake_at_gate(index);
                 return;
             };
             let at = index * self.width + usize::from(lane);
+            let waited = self.has_waited_too_long(at);
             let Some(id) = self.take_head(at) else {
                 return;
             };
-            if self.is_too_old(id, index) {
+            if waited {
+                self.discard_at_head(id, at);
+            } else if self.is_too_old(id, index) {
                 self.discard(id, at, true);
             } else {
                 self.start(id, index, lane);
@@ -104,16 +115,21 @@ impl Simulation {
         let port = &self.ports[index];
         let first = port.waiting.trailing_zeros() as usize;
         if port.waiting.is_power_of_two() {
-            return self.has_credits(port, index, first).then_some(first as u8);
+            return self.can_send(port, index, first).then_some(first as u8);
         }
         let mut can = 0;
         let mut left = port.waiting;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
             left &= left - 1;
-            can |= u32::from(self.has_credits(port, index, lane)) << lane;
+            can |= u32::from(self.can_send(port, index, lane)) << lane;
         }
         (can != 0).then(|| self.arbiters[index].choose(can))
+    }
+
+    #[inline]
+    fn can_send(&self, port: &Port, index: usize, lane: usize) -> bool {
+        self.has_credits(port, index, lane) && !self.is_held_back(index * self.width + lane)
     }
 
     #[inline]
@@ -135,6 +151,9 @@ impl Simulation {
         if state.queue.is_empty() {
             port.waiting &= !(1 << (at % self.width));
         }
+        if let Some(place) = self.input_of(id, at) {
+            self.left[place] = self.now;
+        }
         Some(id)
     }
 
@@ -151,7 +170,8 @@ impl Simulation {
         state.data += u64::from(packet.flits);
         state.packets += 1;
         state.discards = 0;
-        state.wait += self.now - state.since.max(port.free_at).min(self.now);
+        let waited = self.now - state.since.max(port.free_at).min(self.now);
+        state.wait += waited;
         state.since = self.now;
         port.wait += self.now - port.idle_since.min(self.now);
         port.idle_since = Picos::MAX;
@@ -168,6 +188,10 @@ impl Simulation {
         } else if of_hfi {
             self.notices.push(Notice::Room(PortIndex(index as u32)));
         }
+        if of_hfi {
+            self.hold_back(index, at, packet.sc, (begin, end - begin));
+        }
+        self.mark(id, at, waited > 0);
         self.release(&packet, end);
         self.totals.hops += 1;
         self.fly(id, peer, lane, epoch, (begin, end));

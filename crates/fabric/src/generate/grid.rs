@@ -2,7 +2,7 @@
 
 use weft_wire::enums::LinkWidth;
 
-use super::{GenerateError, HOSTS_MAX, SWITCHES_MAX, in_range};
+use super::{GenerateError, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX, in_range};
 use crate::cabling::Cabling;
 use crate::powered_on::SWITCH_PORTS;
 use crate::topology::{NodeId, Topology};
@@ -74,6 +74,16 @@ impl Grid {
         in_range("number of hosts", hosts, 0, HOSTS_MAX)?;
         let ports = u64::from(self.first_port(self.dimensions.len())) - 1;
         in_range("ports that a switch needs", ports, 0, SWITCH_PORTS.into())?;
+        // A link has two ends on switches, or one; where nothing wraps, some ports stay free.
+        let ends = ports
+            .saturating_sub(self.hosts.into())
+            .saturating_mul(switches);
+        in_range(
+            "number of links",
+            hosts.saturating_add(ends / 2),
+            0,
+            LINKS_MAX,
+        )?;
         Ok(switches)
     }
 

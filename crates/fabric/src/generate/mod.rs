@@ -37,6 +37,8 @@ pub use spec::SpecError;
 pub const HOSTS_MAX: u64 = 600_000;
 /// Most switches that a generated fabric may have.
 pub const SWITCHES_MAX: u64 = 100_000;
+/// Most links that a generated fabric may have.
+pub const LINKS_MAX: u64 = 2_000_000;
 /// Most ports that a switch may have: its ports are numbered 1 to 254.
 pub const RADIX_MAX: u8 = 254;
 
@@ -87,8 +89,8 @@ impl FabricSpec {
     /// The described fabric, freshly powered on: no LIDs, links up, ports in Init.
     ///
     /// # Errors
-    /// [`GenerateError::OutOfRange`] when it would be larger than [`HOSTS_MAX`] or
-    /// [`SWITCHES_MAX`] or a switch has too few ports, [`GenerateError::IsFile`] for a file.
+    /// [`GenerateError::OutOfRange`] when it would be larger than [`HOSTS_MAX`],
+    /// [`SWITCHES_MAX`] or [`LINKS_MAX`] or a switch has too few ports, [`GenerateError::IsFile`] for a file.
     pub fn generate(&self) -> Result<Topology, GenerateError> {
         match self {
             Self::OneSwitch(spec) => spec.generate(),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use weft_wire::enums::LinkWidth;
 
-use super::{GenerateError, HOSTS_MAX, RADIX_MAX, SWITCHES_MAX, in_range};
+use super::{GenerateError, HOSTS_MAX, LINKS_MAX, RADIX_MAX, SWITCHES_MAX, in_range};
 use crate::cabling::Cabling;
 use crate::topology::{NodeId, Topology};
 
@@ -98,6 +98,10 @@ impl Pgft {
             .map(|tier| self.tier_size(tier))
             .fold(0, u64::saturating_add);
         in_range("number of switches", switches, 1, SWITCHES_MAX)?;
+        let links = (1..=self.height())
+            .map(|tier| self.tier_size(tier).saturating_mul(self.down_ports(tier)))
+            .fold(0, u64::saturating_add);
+        in_range("number of links", links, 1, LINKS_MAX)?;
         Ok(hosts)
     }
 

@@ -99,6 +99,7 @@ pub(crate) const QUERIES: &[(&str, bool)] = &[
         true,
     ),
     ("opasaquery -o inform", true),
+    ("opasaquery -I -o inform", false),
     ("opasaquery -o linfdb", true),
     ("opasaquery -o mcfdb", true),
     (

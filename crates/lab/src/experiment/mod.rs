@@ -7,19 +7,30 @@
 //! | [`parse`] | its text form |
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | [`place`] | which hosts talk to each other |
-//! | [`perform`] | one case from beginning to end |
+//! | [`perform`] | cases from beginning to end, and compared with each other |
+//! | `measure` | what is measured in one run |
+//! | `bisection` | what flows get in random matchings and shifts |
 //! | [`links`] | what links carried |
 //! | [`report`] | tables and CSV |
+//! | [`chart`], `scale` | plots and their axes |
+//! | [`keep`] | outcomes as text, to go on later |
 
+mod bisection;
+pub mod chart;
+pub mod keep;
 pub mod links;
+mod measure;
 pub mod parse;
+mod parse_traffic;
 pub mod perform;
 pub mod place;
 pub mod report;
 mod rounds;
+mod scale;
 pub mod scenario;
 pub mod stage;
+mod values;
 
 pub use parse::ScenarioError;
-pub use perform::{ExperimentError, Measurement, Outcome, perform, perform_all};
+pub use perform::{ExperimentError, Measurement, Outcome, compare, perform, perform_all};
 pub use scenario::{Case, Scenario};

@@ -7,15 +7,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
+use weft_dataplane::traffic::mpi::{Load, Stack};
 use weft_fabric::FabricSpec;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
-use super::scenario::{Case, Manager, Pairs, Published, Scenario, StreamPattern, Traffic};
+use super::parse_traffic::{BYTES_MAX, traffic, with_bytes};
+use super::scenario::{Case, Manager, Pairs, Plot, Point, Published, Scenario, Traffic};
+use super::values::{Checked, Values, decimal, number, span, switch, unknown};
 
 /// Most cases of a scenario.
 pub const CASES_MAX: usize = 1_000;
-/// Most bytes of a message or packet in a scenario.
-const BYTES_MAX: u64 = 1 << 40;
 
 /// Why a text is no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -38,11 +39,20 @@ const ENGINES: [(&str, EngineKind); 8] = [
     ("dor", EngineKind::Dor),
     ("layered", EngineKind::Layered),
 ];
-const SETTINGS: &str = "experiment, fabric, uplinks, engine, lmc, lanes, adaptive, hoq-life, \
-    switch-lifetime, stall-count, hosts, ranks, pairs, traffic, limit, links, \
-    baseline, published, case";
-const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, iperf, osu_latency, osu_multi_lat, \
-    mpi_nxnlatbw, alltoall, uniform, permutation, shift, hotspot";
+const SETTINGS: &str = "experiment, plot, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
+    hoq-life, switch-lifetime, stall-count, hosts, ranks, pairs, traffic, stack, background, runs, \
+    limit, may-not-end, links, baseline, published, sweep, case";
+/// What can be swept beside `bytes`.
+const SWEPT: [&str; 8] = [
+    "hoq-life",
+    "switch-lifetime",
+    "stall-count",
+    "uplinks",
+    "gone",
+    "lmc",
+    "lanes",
+    "ranks",
+];
 
 impl FromStr for Scenario {
     type Err = ScenarioError;
@@ -78,8 +88,16 @@ struct Partial {
     ranks: Option<u32>,
     pairs: Option<Pairs>,
     traffic: Option<Traffic>,
+    opx: bool,
+    background: Option<Load>,
+    gone: f64,
+    runs: Option<u32>,
     limit: Option<Duration>,
+    may_not_end: bool,
     links: bool,
+    /// What is swept, and its values as they stand there.
+    sweep: Option<(String, Vec<String>)>,
+    point: Option<Point>,
     baseline: Option<String>,
     published: Vec<Published>,
 }
@@ -89,9 +107,8 @@ struct Draft {
     title: String,
     common: Partial,
     cases: Vec<Partial>,
+    plots: Vec<Plot>,
 }
-
-type Checked<T> = Result<T, String>;
 
 impl Draft {
     fn set(&mut self, word: &str, rest: &str) -> Checked<()> {
@@ -107,6 +124,7 @@ impl Draft {
                 return Err(format!("no case {rest:?} before this one"));
             }
             "experiment" => self.title = rest.to_owned(),
+            "plot" => self.plots.push(plot(rest)?),
             "case" => self.begin(rest)?,
             _ => {
                 let current = self.cases.last_mut().unwrap_or(&mut self.common);
@@ -135,10 +153,18 @@ impl Draft {
         if cases.is_empty() {
             cases.push(self.common);
         }
-        let cases = cases.into_iter().map(Partial::finish);
+        let mut points = Vec::new();
+        for case in cases {
+            points.append(&mut case.spread()?);
+        }
+        if points.len() > CASES_MAX {
+            return Err(format!("more than {CASES_MAX} cases"));
+        }
+        let cases = points.into_iter().map(Partial::finish);
         Ok(Scenario {
             title: self.title,
             cases: cases.collect::<Checked<_>>()?,
+            plots: self.plots,
         })
     }
 }
@@ -159,6 +185,15 @@ impl Partial {
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
             "pairs" => self.pairs = Some(pairs(rest)?),
             "traffic" => self.traffic = Some(traffic(rest)?),
+            "stack" => self.opx = stack(rest)?,
+            "background" => self.background = background(rest)?,
+            "gone" => {
+                let percent = rest.strip_suffix('%').unwrap_or(rest);
+                self.gone = decimal(percent, 100.0)?;
+            }
+            "runs" => self.runs = Some(number(rest, 1, 10_000)? as u32),
+            "may-not-end" => self.may_not_end = switch(rest)?,
+            "sweep" => self.sweep = Some(sweep(rest)?),
             "limit" => self.limit = Some(span(rest)?),
             "baseline" => self.baseline = Some(rest.to_owned()),
             "links" => self.links = switch(rest)?,
@@ -190,6 +225,38 @@ impl Partial {
         Ok(())
     }
 
+    /// The case at each value of what it sweeps.
+    fn spread(mut self) -> Checked<Vec<Self>> {
+        let Some((word, values)) = self.sweep.take() else {
+            return Ok(vec![self]);
+        };
+        let point = |text: &String| {
+            let mut case = self.clone();
+            case.name = format!("{}, {word} {text}", self.name);
+            let percent = text.strip_suffix('%').unwrap_or(text);
+            let value = match word.as_str() {
+                "bytes" => number(text, 0, BYTES_MAX)? as f64,
+                _ => decimal(percent, 1e9)?,
+            };
+            match (word.as_str(), case.traffic.take()) {
+                ("bytes", Some(traffic)) => {
+                    case.traffic = Some(with_bytes(traffic, value as u64)?);
+                }
+                (_, traffic) => {
+                    case.traffic = traffic;
+                    case.set(&word, text)?;
+                }
+            }
+            case.point = Some(Point {
+                series: self.name.clone(),
+                axis: word.clone(),
+                value,
+            });
+            Ok(case)
+        };
+        values.iter().map(point).collect()
+    }
+
     fn finish(self) -> Checked<Case> {
         let name = self.name;
         let missing = |what: &str| format!("case {name:?} has no {what}");
@@ -203,91 +270,17 @@ impl Partial {
             scattered: self.scattered,
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.unwrap_or(Pairs::Halves),
+            stack: if self.opx { Stack::OPX } else { Stack::PSM2 },
+            background: self.background,
+            gone: self.gone,
+            runs: self.runs.unwrap_or(1),
             limit: self.limit.unwrap_or(Duration::from_secs(10)),
+            may_not_end: self.may_not_end,
+            point: self.point,
             links: self.links,
             baseline: self.baseline,
             published: self.published,
         })
-    }
-}
-
-fn unknown(what: &str, text: &str, allowed: &str) -> String {
-    format!("unknown {what} {text:?}, allowed: {allowed}")
-}
-
-fn number(text: &str, least: u64, most: u64) -> Checked<u64> {
-    let (digits, factor) = match text.as_bytes().last() {
-        Some(b'K') => (&text[..text.len() - 1], 1 << 10),
-        Some(b'M') => (&text[..text.len() - 1], 1 << 20),
-        _ => (text, 1),
-    };
-    let value = digits.parse::<u64>().ok();
-    let value = value.and_then(|value| value.checked_mul(factor));
-    value
-        .filter(|value| (least..=most).contains(value))
-        .ok_or_else(|| format!("{text:?} is no whole number from {least} to {most}"))
-}
-
-fn decimal(text: &str, most: f64) -> Checked<f64> {
-    let value = text.parse::<f64>().ok();
-    value
-        .filter(|value| (0.0..=most).contains(value))
-        .ok_or_else(|| format!("{text:?} is no number from 0 to {most}"))
-}
-
-/// Longest span, seconds.
-const SPAN_MAX: f64 = 3_600.0;
-
-fn span(text: &str) -> Checked<Duration> {
-    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let unit = units.iter().find_map(|(unit, factor)| {
-        let digits = text.strip_suffix(unit)?;
-        Some((digits.trim(), *factor))
-    });
-    let (digits, factor) =
-        unit.ok_or_else(|| format!("{text:?} is no span of time such as 5ms, units: us, ms, s"))?;
-    let seconds = decimal(digits, SPAN_MAX / factor)? * factor;
-    Ok(Duration::from_secs_f64(seconds))
-}
-
-fn switch(text: &str) -> Checked<bool> {
-    match text {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(unknown("value", text, "on, off")),
-    }
-}
-
-/// Words of the form key=value.
-struct Values<'a> {
-    pairs: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Values<'a> {
-    fn read(words: impl Iterator<Item = &'a str>, allowed: &[&str]) -> Checked<Self> {
-        let pair = |word: &'a str| {
-            let (key, value) = word
-                .split_once('=')
-                .ok_or_else(|| format!("{word:?} is not of the form key=value"))?;
-            if allowed.contains(&key) {
-                Ok((key, value))
-            } else {
-                Err(unknown("key", key, &allowed.join(", ")))
-            }
-        };
-        let pairs = words.map(pair).collect::<Checked<_>>()?;
-        Ok(Self { pairs })
-    }
-
-    fn get(&self, key: &str) -> Option<&'a str> {
-        let found = self.pairs.iter().rev().find(|(name, _)| *name == key);
-        found.map(|(_, value)| *value)
-    }
-
-    fn number(&self, key: &str, default: u64, least: u64, most: u64) -> Checked<u64> {
-        let value = self.get(key);
-        let value = value.map_or(Ok(default), |text| number(text, least, most));
-        value.map_err(|what| format!("{key}: {what}"))
     }
 }
 
@@ -343,65 +336,54 @@ fn pair(text: &str) -> Checked<(u32, u32)> {
     ))
 }
 
-fn traffic(text: &str) -> Checked<Traffic> {
-    let mut words = text.split_whitespace();
-    let kind = words.next().unwrap_or("");
-    match kind {
-        "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "iperf" => bandwidth(kind, words),
-        "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
-        "alltoall" => {
-            let values = Values::read(words, &["bytes"])?;
-            let bytes = values.number("bytes", 256 << 10, 0, BYTES_MAX)?;
-            Ok(Traffic::AllToAll { bytes })
-        }
-        _ => stream(kind, words),
+fn stack(text: &str) -> Checked<bool> {
+    match text {
+        "psm2" => Ok(false),
+        "opx" => Ok(true),
+        _ => Err(unknown("stack", text, "psm2, opx")),
     }
 }
 
-fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "window", "skip", "iterations"])?;
-    Ok(Traffic::Bandwidth {
-        bytes: values.number("bytes", 4 << 20, 1, BYTES_MAX)?,
-        window: values.number("window", 64, 1, 1 << 16)? as u32,
-        skip: values.number("skip", 2, 0, 1 << 20)? as u32,
-        iterations: values.number("iterations", 20, 1, 1 << 20)? as u32,
-        both_ways: kind == "osu_bibw",
-        ip: kind == "iperf",
-    })
-}
-
-fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "iterations", "sessions"])?;
-    let bytes = values.number("bytes", 8, 0, BYTES_MAX)?;
-    let iterations = values.number("iterations", 100, 1, 1 << 20)? as u32;
-    if kind == "mpi_nxnlatbw" {
-        let sessions = values.number("sessions", 0, 0, 1 << 20)? as u32;
-        return Ok(Traffic::AllPairs {
-            bytes,
-            iterations,
-            sessions,
-        });
+fn background(text: &str) -> Checked<Option<Load>> {
+    match text {
+        "off" => Ok(None),
+        "bulk" => Ok(Some(Load::Bulk)),
+        "rdma-read" => Ok(Some(Load::Read)),
+        _ => Err(unknown("background", text, "off, bulk, rdma-read")),
     }
-    Ok(Traffic::Latency { bytes, iterations })
 }
 
-fn stream<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "load", "span", "by", "percent"])?;
-    let pattern = match kind {
-        "uniform" => StreamPattern::Uniform,
-        "permutation" => StreamPattern::Permutation,
-        "shift" => StreamPattern::Shift(values.number("by", 1, 1, 1 << 20)? as u32),
-        "hotspot" => StreamPattern::Hotspot(values.number("percent", 50, 0, 100)? as u32),
-        _ => return Err(unknown("traffic", kind, TRAFFIC)),
-    };
-    Ok(Traffic::Stream {
-        pattern,
-        bytes: values.number("bytes", 8_256, 8, 10_368)? as u32,
-        load: values
-            .get("load")
-            .map(|load| decimal(load, 1.0))
-            .transpose()?,
-        span: span(values.get("span").unwrap_or("1ms"))?,
+/// WORD VALUE VALUE ….
+fn sweep(text: &str) -> Checked<(String, Vec<String>)> {
+    let mut words = text.split_whitespace().map(str::to_owned);
+    let word = words.next().unwrap_or_default();
+    if word != "bytes" && !SWEPT.contains(&word.as_str()) {
+        let allowed = format!("bytes, {}", SWEPT.join(", "));
+        return Err(unknown("thing to sweep", &word, &allowed));
+    }
+    let values: Vec<String> = words.collect();
+    if values.is_empty() {
+        return Err(format!("no values to sweep {word} over"));
+    }
+    Ok((word, values))
+}
+
+/// METRIC [over WORD] [log] TITLE.
+fn plot(text: &str) -> Checked<Plot> {
+    let mut words = text.split_whitespace().peekable();
+    let metric = words.next().unwrap_or_default().to_owned();
+    let over = words.next_if_eq(&"over").and_then(|_| words.next());
+    let logarithmic = words.next_if_eq(&"log").is_some();
+    let title: Vec<&str> = words.collect();
+    if title.is_empty() {
+        let form = "METRIC [over WORD] [log] TITLE";
+        return Err(format!("{text:?} is not of the form {form}"));
+    }
+    Ok(Plot {
+        metric,
+        over: over.map(str::to_owned),
+        logarithmic,
+        title: title.join(" "),
     })
 }
 

@@ -1,17 +1,15 @@
 //! One case from beginning to end.
 
-use thiserror::Error;
-use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation};
-use weft_dataplane::traffic::mpi::{
-    AllToAll, Bandwidth, BandwidthOptions, Job, Mpi, PingPong, Program, Stack,
-};
-use weft_dataplane::traffic::{Hosts, Pattern, Streams, StreamsOptions};
-use weft_fabric::{GenerateError, Sl};
+use std::borrow::Cow;
 
-use super::links::{LinkUse, Watch};
-use super::scenario::{Case, Scenario, StreamPattern, Traffic};
-use super::{place, rounds, stage};
+use thiserror::Error;
+use weft_dataplane::packets::Picos;
+use weft_fabric::GenerateError;
+
+use super::links::LinkUse;
+use super::measure::Stage;
+use super::scenario::{Case, Scenario};
+use super::stage;
 use crate::world::WorldError;
 
 /// Why a case has no result.
@@ -51,11 +49,11 @@ pub enum ExperimentError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     /// What.
-    pub metric: &'static str,
+    pub metric: Cow<'static, str>,
     /// How much.
     pub value: f64,
     /// Of what.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
 }
 
 /// What came of a case.
@@ -67,6 +65,8 @@ pub struct Outcome {
     pub links: Vec<LinkUse>,
     /// Virtual time that the run took.
     pub span: Picos,
+    /// How messages travelled, where that can differ.
+    pub method: Option<String>,
     /// Links crossed by packets.
     pub hops: u64,
     /// Packets dropped.
@@ -82,47 +82,62 @@ impl Outcome {
     }
 }
 
-/// Picoseconds in a second.
-const SECOND: f64 = 1e12;
-
-/// A fabric with traffic to come.
-struct Stage<'a> {
-    case: &'a Case,
-    network: Network,
-    hosts: Hosts,
-    simulation: Simulation,
-    seed: u64,
-    watch: Watch,
-}
-
-/// Runs a case; the same seed gives the same result.
+/// Runs a case as often as it asks for, each time with the next seed; the same seed gives the same
+/// result.
 ///
 /// # Errors
 /// [`ExperimentError`] when the fabric does not come up or the traffic does not end.
 pub fn perform(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
-    let network = stage::set(case)?;
-    let options = Options {
-        seed,
-        ..Options::default()
+    let seeds = (0..case.runs.max(1)).map(|run| seed.wrapping_add(u64::from(run)));
+    let runs: Result<Vec<Outcome>, _> = seeds.map(|seed| perform_once(case, seed)).collect();
+    Ok(median(runs?))
+}
+
+fn perform_once(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
+    let network = stage::set(case, seed)?;
+    let mut stage = Stage::new(case, network, seed);
+    let mut measurements = match stage.measure() {
+        Err(ExperimentError::NotEnded { .. }) if case.may_not_end => {
+            vec![measurement("ended", 0.0, "")]
+        }
+        Ok(measurements) if case.may_not_end => {
+            let ended = measurement("ended", 1.0, "");
+            std::iter::once(ended).chain(measurements).collect()
+        }
+        other => other?,
     };
-    let mut stage = Stage {
-        case,
-        hosts: place::hosts(&network, case, seed),
-        simulation: Simulation::new(&network, options),
-        watch: Watch::new(case.links),
-        network,
-        seed,
-    };
-    let measurements = stage.measure()?;
     let totals = stage.simulation.totals();
+    if case.background.is_some() || case.may_not_end {
+        let share = 1e6 * totals.lost as f64 / (totals.delivered + totals.lost).max(1) as f64;
+        measurements.push(measurement("discards", totals.lost as f64, "packets"));
+        measurements.push(measurement("discarded", share, "ppm"));
+    }
     Ok(Outcome {
         measurements,
-        links: stage.watch.busiest(&stage.network, &stage.simulation),
+        links: stage.busiest(),
+        method: stage.method(),
         span: stage.simulation.now(),
         hops: totals.hops,
         lost: totals.lost,
         moved: stage.simulation.routes_moved(),
     })
+}
+
+/// The first run, with the median of all runs for each of its metrics.
+fn median(mut runs: Vec<Outcome>) -> Outcome {
+    if runs.is_empty() {
+        return Outcome::default();
+    }
+    let mut first = runs.remove(0);
+    for one in &mut first.measurements {
+        let others = runs.iter().filter_map(|run| run.get(&one.metric));
+        let mut values: Vec<f64> = others.map(|other| other.value).collect();
+        values.push(one.value);
+        values.sort_by(f64::total_cmp);
+        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        one.value = f64::midpoint(low, high);
+    }
+    first
 }
 
 /// Runs all cases, and compares those that name a baseline with it; `begin` is told of each one.
@@ -138,245 +153,48 @@ pub fn perform_all(
     for (index, case) in scenario.cases.iter().enumerate() {
         begin(index, case);
         let outcome = perform(case, seed);
-        let mut outcome = outcome.map_err(|error| (case.name.clone(), error))?;
-        let shorter = baseline(scenario, &outcomes, case)
-            .and_then(|base| Some(100.0 * (1.0 - outcome.get("time")?.value / base)));
-        outcome
-            .measurements
-            .extend(shorter.map(|percent| measurement("shorter", percent, "%")));
-        outcomes.push(outcome);
+        outcomes.push(outcome.map_err(|error| (case.name.clone(), error))?);
     }
+    compare(scenario, &mut outcomes);
     Ok(outcomes)
 }
 
-/// The time of the case that a case is compared with, when that has run.
-fn baseline(scenario: &Scenario, outcomes: &[Outcome], case: &Case) -> Option<f64> {
+/// Adds to each case that names a baseline how it compares with it: `shorter` for times,
+/// `of_baseline` for bandwidths.
+pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
+    for index in 0..outcomes.len().min(scenario.cases.len()) {
+        let case = &scenario.cases[index];
+        let Some(base) = baseline(scenario, case) else {
+            continue;
+        };
+        let of = |metric: &str| {
+            let here = outcomes[index].get(metric)?.value;
+            let there = outcomes.get(base)?.get(metric)?.value;
+            (there != 0.0).then(|| here / there)
+        };
+        let shorter = of("time").map(|part| measurement("shorter", 100.0 * (1.0 - part), "%"));
+        let share = of("bandwidth").map(|part| measurement("of_baseline", 100.0 * part, "%"));
+        outcomes[index]
+            .measurements
+            .extend(shorter.into_iter().chain(share));
+    }
+}
+
+/// The case that a case is compared with: the one of that name, or on the curve of that name the
+/// one with the same value.
+fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
     let name = case.baseline.as_ref()?;
-    let cases = scenario.cases.iter().zip(outcomes);
-    let mut found = cases.filter(|(other, _)| other.name == *name);
-    Some(found.next()?.1.get("time")?.value)
-}
-
-impl Stage<'_> {
-    fn measure(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
-        match &self.case.traffic {
-            Traffic::Bandwidth { .. } => self.bandwidth(),
-            Traffic::Latency { bytes, iterations } => {
-                let pairs = self.pairs()?;
-                let program = PingPong::new(pairs, *bytes, 10, *iterations);
-                let program = self.drive(program, Stack::PSM2)?;
-                Ok(latencies(&program.latencies().unwrap_or_default()))
-            }
-            Traffic::AllPairs {
-                bytes,
-                iterations,
-                sessions,
-            } => self.all_pairs(*bytes, *iterations, *sessions),
-            Traffic::AllToAll { bytes } => {
-                let ranks = self.hosts.len() as u32 * self.case.ranks;
-                let program = self.drive(AllToAll::new(ranks, *bytes), Stack::PSM2)?;
-                let time = program.time().unwrap_or(0) as f64;
-                Ok(vec![measurement("time", time / MICRO as f64, "us")])
-            }
-            Traffic::Stream { .. } => Ok(self.stream()),
-        }
-    }
-
-    fn pairs(&self) -> Result<Vec<(u32, u32)>, ExperimentError> {
-        place::pairs(
-            &self.network,
-            &self.hosts,
-            self.case.ranks,
-            &self.case.pairs,
-        )
-    }
-
-    fn mpi(&self, stack: Stack) -> Mpi {
-        let ranks = 0..self.hosts.len() as u32 * self.case.ranks;
-        let ranks = ranks.map(|rank| rank / self.case.ranks);
-        Mpi::new(self.hosts.clone(), ranks.collect(), stack, Sl(0))
-    }
-
-    fn limit(&self) -> Picos {
-        let picos = self.case.limit.as_nanos().saturating_mul(1_000);
-        Picos::try_from(picos).unwrap_or(Picos::MAX)
-    }
-
-    /// Runs a program to its end.
-    fn drive<P: Program>(&mut self, program: P, stack: Stack) -> Result<P, ExperimentError> {
-        let mut job = Job {
-            mpi: self.mpi(stack),
-            program,
-        };
-        let limit = self.limit();
-        job.start(&mut self.simulation);
-        loop {
-            let until = self.watch.next(&self.simulation).min(limit);
-            if job.advance(&mut self.simulation, until) {
-                return Ok(job.program);
-            }
-            if until == limit || self.simulation.deadline().is_none() {
-                return Err(self.not_ended());
-            }
-            self.watch.look(&mut self.simulation, &self.network, until);
-        }
-    }
-
-    fn not_ended(&self) -> ExperimentError {
-        let ends = self.simulation.deadlock().unwrap_or_default();
-        let name = |(at, vl): &(weft_dataplane::PortIndex, weft_fabric::Vl)| {
-            let node = self.network.device_at(self.network.node_of(*at));
-            let port = self.network.number_of(*at);
-            format!("{} port {} VL{}", node.description.text(), port.0, vl.0)
-        };
-        let names: Vec<String> = ends.iter().map(name).collect();
-        let loop_ = match names.len() {
-            0 => String::new(),
-            _ => format!("; credit loop: {}", names.join(", ")),
-        };
-        ExperimentError::NotEnded {
-            millis: self.case.limit.as_millis(),
-            lost: self.simulation.totals().lost,
-            loop_,
-        }
-    }
-
-    fn bandwidth(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
-        let Traffic::Bandwidth {
-            bytes,
-            window,
-            skip,
-            iterations,
-            both_ways,
-            ip,
-        } = self.case.traffic
-        else {
-            return Ok(Vec::new());
-        };
-        let pairs = self.pairs()?;
-        let messages = u64::from(window) * u64::from(iterations) * pairs.len() as u64;
-        let (on_link, stack) = if ip {
-            (ip_bytes(bytes), Stack::IPOIB)
-        } else {
-            (bytes, Stack::PSM2)
-        };
-        let program = Bandwidth::new(BandwidthOptions {
-            pairs,
-            bytes: on_link,
-            window,
-            skip,
-            iterations,
-            both_ways,
-        });
-        let program = self.drive(program, stack)?;
-        let measured = program.bytes_per_second().unwrap_or(0.0);
-        let measured = measured * bytes as f64 / on_link as f64;
-        let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
-        Ok(vec![
-            measurement("bandwidth", measured / 1e9, "GB/s"),
-            measurement("rate", measured * 8.0 / 1e9, "Gb/s"),
-            measurement("messages", messages as f64 / time, "1/s"),
-        ])
-    }
-
-    /// Every rank with every other one, each way.
-    fn all_pairs(
-        &mut self,
-        bytes: u64,
-        iterations: u32,
-        sessions: u32,
-    ) -> Result<Vec<Measurement>, ExperimentError> {
-        let ranks = self.hosts.len() as u32 * self.case.ranks;
-        let mut all = Vec::new();
-        for round in rounds::rounds(ranks, sessions) {
-            for turned in [false, true] {
-                let turn = |(a, b): &(u32, u32)| if turned { (*b, *a) } else { (*a, *b) };
-                let pairs: Vec<_> = round.iter().map(turn).collect();
-                let program = PingPong::new(pairs.clone(), bytes, 2, iterations);
-                let program = self.drive(program, Stack::PSM2)?;
-                let times = program.latencies().unwrap_or_default();
-                all.extend(pairs.into_iter().zip(times));
-            }
-        }
-        Ok(rounds::measurements(
-            &self.network,
-            &self.hosts,
-            self.case.ranks,
-            &all,
-        ))
-    }
-
-    fn stream(&mut self) -> Vec<Measurement> {
-        let Traffic::Stream {
-            pattern,
-            bytes,
-            load,
-            span,
-        } = self.case.traffic
-        else {
-            return Vec::new();
-        };
-        let count = self.hosts.len() as u32;
-        let options = StreamsOptions {
-            pattern: resolve(pattern, count, self.seed),
-            bytes,
-            levels: (0..self.case.manager.lanes).map(Sl).collect(),
-            load,
-            seed: self.seed,
-        };
-        let span = span.as_nanos() as Picos * 1_000;
-        let mut streams = Streams::new(self.hosts.clone(), options);
-        streams.start(&mut self.simulation);
-        self.simulation.run(&mut streams, span);
-        streams.forget();
-        self.watch.look(&mut self.simulation, &self.network, span);
-        self.simulation.run(&mut streams, 2 * span);
-        let time = Simulation::wire_time(bytes) as f64 / span as f64;
-        let total = streams.total();
-        let least = streams.received().iter().map(|host| host.packets).min();
-        let mean = total.packets as f64 / f64::from(count.max(1));
-        let latency = total.latency as f64 / total.packets.max(1) as f64;
-        vec![
-            measurement("accepted", 100.0 * mean * time, "%"),
-            measurement("least", 100.0 * least.unwrap_or(0) as f64 * time, "%"),
-            measurement("latency", latency / MICRO as f64, "us"),
-        ]
-    }
-}
-
-/// Bytes of IP packets, with what stands in front of each, that carry the user's `bytes`.
-fn ip_bytes(bytes: u64) -> u64 {
-    use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
-    let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
-    bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
-}
-
-fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
-    match pattern {
-        StreamPattern::Uniform => Pattern::Uniform,
-        StreamPattern::Permutation => Pattern::random_permutation(hosts, &mut Random::new(seed)),
-        StreamPattern::Shift(by) => Pattern::Shift(by),
-        StreamPattern::Hotspot(percent) => Pattern::Hotspot { to: 0, percent },
-    }
+    let is_named = |other: &Case| match (&other.point, &case.point) {
+        (Some(there), Some(here)) => there.series == *name && there.value == here.value,
+        _ => other.name == *name,
+    };
+    scenario.cases.iter().position(is_named)
 }
 
 pub(super) fn measurement(metric: &'static str, value: f64, unit: &'static str) -> Measurement {
     Measurement {
-        metric,
+        metric: Cow::Borrowed(metric),
         value,
-        unit,
+        unit: Cow::Borrowed(unit),
     }
-}
-
-fn latencies(times: &[Picos]) -> Vec<Measurement> {
-    let micros = |time: Picos| time as f64 / MICRO as f64;
-    let sum: Picos = times.iter().sum();
-    let mean = micros(sum) / times.len().max(1) as f64;
-    let least = times.iter().min().copied().unwrap_or(0);
-    let most = times.iter().max().copied().unwrap_or(0);
-    vec![
-        measurement("latency", mean, "us"),
-        measurement("latency_min", micros(least), "us"),
-        measurement("latency_max", micros(most), "us"),
-    ]
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use weft_dataplane::traffic::mpi::{Load, Stack};
 use weft_fabric::FabricSpec;
 use weft_routing::{AdaptiveSettings, EngineKind};
 
@@ -10,8 +11,34 @@ use weft_routing::{AdaptiveSettings, EngineKind};
 pub struct Scenario {
     /// What it is about.
     pub title: String,
-    /// Its cases in order.
+    /// Its cases in order; one that is swept stands once for each value.
     pub cases: Vec<Case>,
+    /// What is drawn.
+    pub plots: Vec<Plot>,
+}
+
+/// A chart of one metric: lines over what is swept, or bars for the cases that sweep nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plot {
+    /// The metric.
+    pub metric: String,
+    /// Over what it is drawn; none for bars.
+    pub over: Option<String>,
+    /// Its axis in decades.
+    pub logarithmic: bool,
+    /// What stands above it.
+    pub title: String,
+}
+
+/// A case's place on a curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Name of the curve: that of the case as it was written.
+    pub series: String,
+    /// What is swept.
+    pub axis: String,
+    /// Its value here.
+    pub value: f64,
 }
 
 /// One run of an experiment.
@@ -35,8 +62,20 @@ pub struct Case {
     pub pairs: Pairs,
     /// What they do.
     pub traffic: Traffic,
+    /// How MPI sends.
+    pub stack: Stack,
+    /// What else goes on: one rank on each host, the first half with the second, both ways.
+    pub background: Option<Load>,
+    /// Percent of the links between switches that are cut, drawn by the seed.
+    pub gone: f64,
+    /// Runs, each with the next seed; the median of each metric counts.
+    pub runs: u32,
     /// Virtual time after which the run is given up.
     pub limit: Duration,
+    /// A run that is given up is a result: `ended` is 0 then.
+    pub may_not_end: bool,
+    /// Where it stands on a curve, none where nothing is swept.
+    pub point: Option<Point>,
     /// Print the links that carried most.
     pub links: bool,
     /// The case that its time is compared with, one before it.
@@ -128,6 +167,12 @@ pub enum Traffic {
         /// Bytes from each rank to each.
         bytes: u64,
     },
+    /// No packets: the rates that flows get which share links fairly, over many random matchings
+    /// of the hosts and over all shifts.
+    Bisection {
+        /// Random matchings.
+        matchings: u32,
+    },
     /// Packets by a pattern, as many as fit or at a load.
     Stream {
         /// The pattern.
@@ -161,6 +206,21 @@ pub struct Published {
     pub metric: String,
     /// In that measurement's unit.
     pub value: f64,
-    /// Percent by which ours may differ.
+    /// Percent by which ours may differ; a published 0 must come out exactly.
     pub within: f64,
+}
+
+impl Published {
+    /// Percent by which a measurement differs, none where nothing was published but 0.
+    pub fn difference(&self, measured: f64) -> Option<f64> {
+        (self.value != 0.0).then(|| 100.0 * (measured / self.value - 1.0))
+    }
+
+    /// Whether a measurement is near enough.
+    pub fn holds(&self, measured: f64) -> bool {
+        match self.difference(measured) {
+            Some(difference) => difference.abs() <= self.within,
+            None => measured == 0.0,
+        }
+    }
 }

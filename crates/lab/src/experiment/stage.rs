@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::Network;
+use weft_dataplane::packets::Random;
 use weft_emulator::{Options, io::Control};
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Sl, Topology};
 use weft_manager::sm::Settings;
@@ -20,9 +21,10 @@ const BRING_UP_MAX: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// [`ExperimentError`] when the fabric cannot be made or does not come up.
-pub fn set(case: &Case) -> Result<Network, ExperimentError> {
+pub fn set(case: &Case, seed: u64) -> Result<Network, ExperimentError> {
     let topology = case.fabric.generate()?;
-    let cuts = superfluous_uplinks(&topology, case.uplinks);
+    let mut cuts = superfluous_uplinks(&topology, case.uplinks);
+    cuts.extend(drawn_links(&topology, case.gone, seed));
     let settings = settings(&case.manager);
     let mut world = World::new(Arc::new(topology), Options::default(), settings, NoTap)?;
     for (node, port) in cuts {
@@ -64,6 +66,28 @@ fn superfluous_uplinks(topology: &Topology, keep: Option<u32>) -> Vec<(Guid, Por
         .filter(|id| is_edge(topology, **id))
         .flat_map(|id| beyond(topology, *id, keep as usize))
         .collect()
+}
+
+/// So many percent of the links between switches, drawn by the seed.
+fn drawn_links(topology: &Topology, percent: f64, seed: u64) -> Vec<(Guid, PortNum)> {
+    let mut links = Vec::new();
+    for id in topology.switches() {
+        let Some(node) = topology.node(*id) else {
+            continue;
+        };
+        for (number, port) in node.external_ports() {
+            let peer = port
+                .peer
+                .filter(|peer| topology.switch_index(peer.node).is_some());
+            if peer.is_some_and(|peer| (peer.node, peer.port) > (*id, number)) {
+                links.push((node.guid(), number));
+            }
+        }
+    }
+    let count = (links.len() as f64 * percent / 100.0).round() as usize;
+    Random::new(seed).shuffle(&mut links);
+    links.truncate(count);
+    links
 }
 
 fn is_edge(topology: &Topology, id: NodeId) -> bool {

@@ -8,7 +8,7 @@ use weft_wire::sa::attribute;
 use super::Sa;
 use super::query::{Found, Query, Refusal};
 use super::records::{
-    cables, fabric, forwarding, groups, ib_nodes, nodes, port_tables, trace, vf_info,
+    cables, congestion, fabric, forwarding, groups, ib_nodes, nodes, port_tables, trace, vf_info,
 };
 use super::view::View;
 use crate::gsi::Form;
@@ -164,30 +164,35 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         fabric::quarantined,
     ),
     read(attribute::CABLE_INFO_RECORD, false, READ, cables::cables),
-    view(
+    read(
         attribute::CONGESTION_INFO_RECORD,
         false,
-        fabric::congestion_info,
+        READ,
+        congestion::infos,
     ),
-    view(
+    read(
         attribute::SWITCH_CONGESTION_RECORD,
         false,
-        fabric::switch_congestion,
+        READ,
+        congestion::switches,
     ),
-    view(
+    read(
         attribute::SWITCH_PORT_CONGESTION_RECORD,
         false,
-        fabric::switch_port_congestion,
+        READ,
+        congestion::switch_ports,
     ),
-    view(
+    read(
         attribute::HFI_CONGESTION_RECORD,
         false,
-        fabric::hfi_congestion,
+        READ,
+        congestion::hosts,
     ),
-    view(
+    read(
         attribute::HFI_CONGESTION_CONTROL_RECORD,
         false,
-        fabric::hfi_congestion_control,
+        READ,
+        congestion::tables,
     ),
     read(
         attribute::DEVICE_GROUP_NAME_RECORD,
@@ -226,12 +231,13 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
         methods: &[SET],
         handler: Handler::Write(super::inform::inform_info),
     },
-    read(
-        attribute::INFORM_INFO_RECORD,
-        true,
-        READ,
-        super::inform::inform_info_records,
-    ),
+    Attribute {
+        id: attribute::INFORM_INFO_RECORD,
+        forms: BOTH,
+        open: true,
+        methods: READ,
+        handler: Handler::Read(super::inform::inform_info_records),
+    },
     Attribute {
         id: attribute::SERVICE_RECORD,
         forms: BOTH,

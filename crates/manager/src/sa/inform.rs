@@ -9,12 +9,13 @@ use weft_wire::class_port_info::InformInfo;
 use weft_wire::header::{MadHeader, class, method, version};
 use weft_wire::id::Gid;
 use weft_wire::rmpp::{CLASS_LEN, Envelope, RmppHeader};
-use weft_wire::sa::{IbInformInfo, IbNotice, InformInfoRecord, attribute};
+use weft_wire::sa::{IbInformInfo, IbInformInfoRecord, IbNotice, InformInfoRecord, attribute};
 use weft_wire::sm::Notice;
 
 use super::Sa;
 use super::io::SaOutput;
 use super::query::{Found, Query, Records, Refusal};
+use super::view::EndPort;
 use crate::gsi::{Form, Request, Requester};
 
 /// Any type, any trap.
@@ -262,20 +263,60 @@ fn echo(query: &Query<'_>, asked: InformInfo) -> Result<Found, Refusal> {
     }
 }
 
-/// The subscriptions that are held, numbered by subscriber.
+/// The subscriptions that are held, numbered by subscriber, in the form of the query.
 pub(crate) fn inform_info_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal> {
-    let mut records = Records::new::<InformInfoRecord>(query);
     let mut numbers: BTreeMap<Lid, u16> = BTreeMap::new();
-    for one in &sa.subscriptions.all {
-        let number = numbers.entry(one.to.lid).or_default();
-        records.push(&InformInfoRecord {
+    let held = sa.subscriptions.all.iter().map(|one| {
+        let next = numbers.entry(one.to.lid).or_default();
+        let number = *next;
+        *next = number.saturating_add(1);
+        InformInfoRecord {
             subscriber_lid: one.to.lid,
-            enumeration: *number,
+            enumeration: number,
             inform_info_data: one.info,
-        });
-        *number = number.saturating_add(1);
+        }
+    });
+    match query.form() {
+        Form::Opa => {
+            let mut records = Records::new::<InformInfoRecord>(query);
+            held.for_each(|record| records.push(&record));
+            records.finish()
+        }
+        Form::Ib => {
+            let mut records = Records::new::<IbInformInfoRecord>(query);
+            held.for_each(|record| records.push(&ib_record(sa, &record)));
+            records.finish()
+        }
     }
-    records.finish()
+}
+
+/// A held subscription in InfiniBand's form, which names the subscriber by its GID; zero when its
+/// port has gone.
+fn ib_record(sa: &Sa, record: &InformInfoRecord) -> IbInformInfoRecord {
+    let end = sa.view.by_lid(record.subscriber_lid);
+    let port = end.and_then(|end| sa.view.end(end));
+    let gid = |port: &EndPort| Gid {
+        prefix: sa.settings.subnet_prefix,
+        interface: port.guid,
+    };
+    let info = &record.inform_info_data;
+    let lid = |lid: Lid| u16::try_from(lid.0).unwrap_or(ANY);
+    IbInformInfoRecord {
+        subscriber_gid: port.map_or_else(Gid::default, gid),
+        enumeration: record.enumeration,
+        inform_info_data: IbInformInfo {
+            gid: info.gid,
+            lid_range_begin: lid(info.lid_range_begin),
+            lid_range_end: lid(info.lid_range_end),
+            is_generic: info.is_generic,
+            subscribe: info.subscribe,
+            inform_type: info.inform_type,
+            trap_number: info.trap_number,
+            qp_number: info.qp_number,
+            resp_time_value: info.resp_time_value,
+            producer_type: info.producer_type,
+        },
+    }
 }
 
 /// A notice of a group that came or went (traps 66 and 67), made by the administration itself.

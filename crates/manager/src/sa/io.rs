@@ -6,6 +6,7 @@ use weft_fabric::Snapshot;
 use weft_wire::packet::Packet;
 
 use crate::cables::CableMemories;
+use crate::congestion::CongestionHeld;
 use crate::multicast::MulticastLid;
 
 /// What subnet administration is told.
@@ -19,6 +20,8 @@ pub enum SaInput {
     Published(Arc<Snapshot>),
     /// What cables say of themselves.
     Cables(Arc<CableMemories>),
+    /// What devices hold of congestion control, from now on.
+    Congestion(Arc<CongestionHeld>),
     /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it. What cannot be
     /// read is dropped.
     Notice(Vec<u8>),

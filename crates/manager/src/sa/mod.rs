@@ -41,6 +41,7 @@ pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
 
 use crate::cables::CableMemories;
+use crate::congestion::CongestionHeld;
 use crate::gsi::{Counters, Request, Server};
 use dispatch::Handler;
 use query::{Found, Query, Refusal};
@@ -56,6 +57,7 @@ pub struct Sa {
     server: Server,
     view: View,
     cables: Arc<CableMemories>,
+    congestion: Arc<CongestionHeld>,
     services: services::Services,
     groups: multicast::Groups,
     subscriptions: inform::Subscriptions,
@@ -72,6 +74,7 @@ impl Sa {
             settings,
             view: View::default(),
             cables: Arc::default(),
+            congestion: Arc::default(),
             services: services::Services::default(),
             groups: multicast::Groups::default(),
             subscriptions: inform::Subscriptions::default(),
@@ -96,6 +99,7 @@ impl Sa {
             }
             SaInput::Published(snapshot) => self.published(now, snapshot),
             SaInput::Cables(memories) => self.cables = memories,
+            SaInput::Congestion(held) => self.congestion = held,
             SaInput::Notice(bytes) => {
                 if let Ok(notice) = Notice::decode(&bytes) {
                     self.subscriptions.report(now, &notice, &mut self.outputs);

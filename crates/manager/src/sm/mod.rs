@@ -9,6 +9,7 @@
 //! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
 //! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
+//! | `reroute`, `drains` | changes of routes planned before they are made, and what carries no data |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | arming and activating ports |
 //! | `election` | who of several managers runs the fabric |
@@ -22,6 +23,7 @@ mod commands;
 mod compare;
 mod confirm;
 mod discover;
+pub mod drains;
 mod election;
 mod forwarding;
 mod learn;
@@ -38,6 +40,7 @@ mod plan_tables;
 mod program;
 mod publish;
 mod pump;
+pub mod reroute;
 pub(crate) mod rtt;
 pub mod settings;
 mod status;
@@ -55,6 +58,7 @@ use weft_fabric::{Guid, Snapshot, Tick};
 use crate::io::{Event, Input, Output};
 use crate::multicast::MulticastLid;
 use batch::Batch;
+use drains::Drains;
 use election::Standing;
 use lids::LidMap;
 use node::NodeState;
@@ -120,6 +124,9 @@ pub struct Manager {
     persisted: Vec<u8>,
     tables: TableStore,
     plan: Plan,
+    drains: Drains,
+    /// Counts changes of what routes depend on.
+    epoch: u64,
     outputs: VecDeque<Output>,
     snapshot: Arc<Snapshot>,
     totals: Totals,
@@ -154,6 +161,8 @@ impl Manager {
             persisted: Vec::new(),
             tables: TableStore::default(),
             plan: Plan::default(),
+            drains: Drains::new(),
+            epoch: 0,
             outputs: VecDeque::new(),
             snapshot: Arc::default(),
             totals: Totals::default(),

@@ -18,6 +18,7 @@ use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
 
 use super::Manager;
 use super::batch::Reply;
+use super::drains;
 use super::mft::{self, BLOCK, BLOCK_LEN, words_of};
 use super::node::Stage;
 use crate::io::SweepReason;
@@ -89,7 +90,14 @@ impl Manager {
     }
 
     fn route_groups(&mut self, settings: MulticastSettings, same_links: bool) {
-        let topology = Arc::clone(&self.plan.topology);
+        let topology = match self.plan.around {
+            // Groups have no members on a drained switch.
+            true => {
+                let (topology, drains) = (&self.plan.topology, &self.plan.drains);
+                Arc::new(drains::without(topology, drains, false))
+            }
+            false => Arc::clone(&self.plan.topology),
+        };
         let groups = self.groups();
         let before = self.plan.multicast.routed.take();
         let request = MulticastRequest {
@@ -224,6 +232,12 @@ impl Manager {
             let (position, block) = (item / blocks, item % blocks);
             held.holds(block, position, &words_of(row, block, position))
         })
+    }
+
+    /// Whether a switch holds its rows, and has them in use.
+    fn has_multicast(&self, node: u32) -> bool {
+        let in_use = |held: SwitchInfo| self.multicast_top(node, &held) == held.multicast_fdb_top;
+        self.has_multicast_rows(node) && self.held_switch(node).is_none_or(in_use)
     }
 
     /// MulticastFDBTop of a switch as it should be at present. Rows come into use when they are
@@ -425,7 +439,7 @@ impl Manager {
         for node in 0..self.nodes.len() as u32 {
             let state = &self.nodes[node as usize];
             let able = state.is_switch() && !state.failed && state.answered == self.sweep.number;
-            if able && !self.has_multicast_rows(node) {
+            if able && !self.has_multicast(node) {
                 self.nodes[node as usize].enter(Stage::WriteMulticast);
                 self.make_ready(node);
             }
@@ -439,7 +453,7 @@ impl Manager {
         };
         self.publish();
         let switches = self.plan.topology.switches();
-        let left = switches.iter().any(|node| !self.has_multicast_rows(node.0));
+        let left = switches.iter().any(|node| !self.has_multicast(node.0));
         if left {
             self.request_sweep(now, SweepReason::Unfinished);
         }

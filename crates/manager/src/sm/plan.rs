@@ -6,10 +6,11 @@ use weft_fabric::{
     Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, SwitchIndex, Topology,
     TopologyBuilder,
 };
-use weft_routing::{Routed, Tables, Transition, reroute, route};
+use weft_routing::{Routed, Tables, Transition, certify_transition};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
+use super::drains::{Drains, route_around};
 use super::lids::{EndPort, store};
 use super::multicast::MulticastPlan;
 use super::node::{Lft, NodeState, TABLE_KINDS};
@@ -33,6 +34,10 @@ pub(super) struct Plan {
     pub routed: Option<Routed>,
     /// With what settings they were made.
     pub routing: weft_routing::Settings,
+    /// And around what.
+    pub drains: Drains,
+    /// They leave out what is drained.
+    pub around: bool,
     /// The tables to write one after the other; all switches have one before the next is written.
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
@@ -149,20 +154,25 @@ impl Manager {
     fn plan_routes(&mut self, topology: Topology) -> bool {
         let settings = self.routing_settings(&topology);
         let alike = routes_alike(&self.plan.topology, &topology);
+        let alike = alike && self.plan.drains == self.drains;
         let same = alike && self.plan.routed.is_some() && self.plan.routing == settings;
         self.plan.topology = Arc::new(topology);
         if same {
             return true;
         }
-        let routed = match &self.plan.routed {
-            Some(before) => reroute(before, &self.plan.topology, &settings),
-            None => route(&self.plan.topology, &settings),
-        };
-        match routed {
-            Ok(routed) => {
+        self.epoch += 1;
+        self.plan.drains.clone_from(&self.drains);
+        self.plan.around = false;
+        match route_around(&self.plan.topology, &self.drains, &settings) {
+            Ok(around) => {
+                let routed = around.routed;
                 let notes = routed.notes().iter().map(|note| format!("; {note}"));
                 self.sweep.report.routing =
                     format!("{}{}", routed.engine(), notes.collect::<String>());
+                if !around.spares_drained && !self.drains.is_empty() {
+                    self.sweep.report.routing += "; drains left aside: they would cut parts off";
+                }
+                self.plan.around = around.spares_drained;
                 self.plan.routed = Some(routed);
             }
             Err(error) => {
@@ -198,6 +208,7 @@ impl Manager {
             return;
         };
         let new = Arc::clone(routed.linear());
+        let groups = Arc::clone(routed.groups());
         if self.holds_tables() && self.differs(&new) {
             let lanes = Arc::clone(self.snapshot.linear.lanes());
             let old = self.confirmed_tables().with_lanes(lanes);
@@ -205,9 +216,21 @@ impl Manager {
                 linear: &old,
                 groups: &self.confirmed_groups(),
             };
-            let Transition { plan, middle, .. } = routed.transition(held);
-            self.plan.pause = plan.pause_adaptive;
-            self.plan.steps.extend(middle.map(Arc::new));
+            let wanted = Tables {
+                linear: &new,
+                groups: &groups,
+            };
+            match certify_transition(&self.plan.topology, held, wanted) {
+                Ok(Transition { plan, middle, .. }) => {
+                    self.plan.pause = plan.pause_adaptive;
+                    self.plan.steps.extend(middle.map(Arc::new));
+                }
+                Err(refusal) => {
+                    self.sweep.report.routing = refusal.to_string();
+                    self.sweep.unfinished(refusal.to_string());
+                    return;
+                }
+            }
         }
         self.plan.steps.push(new);
     }

@@ -9,7 +9,7 @@ use weft_wire::Layout;
 use weft_wire::class_port_info::InformInfo;
 use weft_wire::header::{MadHeader, method, status as mad_status};
 use weft_wire::id::Gid;
-use weft_wire::sa::{InformInfoRecord, attribute, status};
+use weft_wire::sa::{IbInformInfoRecord, InformInfoRecord, attribute, status};
 use weft_wire::sm::{Notice, Trap, TrapGid};
 
 use crate::client::{Ask, Served, snapshot};
@@ -83,6 +83,27 @@ fn a_report_is_repeated_until_it_is_answered() {
     served.now = served.now + Duration::from_secs(2);
     served.sa.handle(served.now, SaInput::Tick);
     assert_eq!(reports(&mut served).len(), 0);
+}
+
+#[test]
+fn subscriptions_are_told_in_both_forms() {
+    let mut served = Served::new(FABRIC, 0, SaSettings::default());
+    served.ask(&subscribe(&everything(1)));
+    let ask = Ask::new(method::GET_TABLE, attribute::INFORM_INFO_RECORD);
+    let wide: Vec<InformInfoRecord> = served.ask(&ask).records();
+    let narrow: Vec<IbInformInfoRecord> = served.ask(&Ask { ib: true, ..ask }).records();
+    let topology = &served.snapshot.topology;
+    let mut ends = topology.end_ports();
+    let (at, ..) = ends
+        .find(|(_, lid, _)| *lid == wide[0].subscriber_lid)
+        .unwrap();
+    let subscriber = topology.node(at.node).unwrap().port_guid(at.port);
+    assert_eq!(Some(narrow[0].subscriber_gid.interface), subscriber);
+    assert_eq!((narrow.len(), narrow[0].enumeration), (1, 0));
+    assert_eq!(
+        narrow[0].inform_info_data.trap_number,
+        wide[0].inform_info_data.trap_number
+    );
 }
 
 #[test]

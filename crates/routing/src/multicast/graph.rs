@@ -3,7 +3,7 @@
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology};
 
 use super::MulticastGroup;
-use crate::network::{cost, rate, working_peer};
+use crate::network::{cost, gcd, rate, working_peer};
 
 /// Mb/s of one lane at 12.5 Gb/s, the unit of a link's rate.
 const RATE_UNIT_MBPS: u32 = 12_500;
@@ -62,11 +62,19 @@ impl Graph {
         for index in 0..graph.nodes.len() {
             graph.add(topology, index);
         }
+        graph.simplify_costs();
         let links = graph.links.iter();
         graph.mtus = distinct(links.clone().map(|link| link.mtu_bytes));
         graph.rates = distinct(links.map(|link| link.rate_mbps));
         graph.distinct_caps = distinct(graph.caps.iter().copied());
         graph
+    }
+
+    /// Puts costs in the largest unit that all are multiples of: a search goes level by level.
+    fn simplify_costs(&mut self) {
+        let costs = self.links.iter().map(|link| link.cost);
+        let unit = costs.fold(0, gcd).max(1);
+        self.links.iter_mut().for_each(|link| link.cost /= unit);
     }
 
     fn add(&mut self, topology: &Topology, index: usize) {

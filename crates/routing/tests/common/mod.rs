@@ -1,6 +1,9 @@
 //! Fabrics for tests, and an oracle that follows routes by itself.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
+pub mod damage;
+pub mod judges;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -329,4 +332,21 @@ pub fn dor(sizes: &[u8], links: u8, toroidal: bool, lanes: u8) -> Settings {
         },
         ..settings(EngineKind::Dor, 1)
     }
+}
+
+/// Changes one entry.
+pub fn change(
+    tables: &LinearTables,
+    topology: &Topology,
+    at: NodeId,
+    lid: Lid,
+    port: u8,
+) -> LinearTables {
+    let mut rows: Vec<Arc<[u8]>> = topology
+        .switches()
+        .iter()
+        .map(|node| Arc::clone(tables.row_shared(index(topology, *node)).unwrap()))
+        .collect();
+    Arc::make_mut(&mut rows[index(topology, at).0 as usize])[lid.0 as usize] = port;
+    LinearTables::new(rows)
 }

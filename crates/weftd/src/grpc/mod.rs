@@ -3,6 +3,7 @@
 mod config;
 mod fabric;
 mod page;
+mod plan;
 mod port;
 mod route;
 mod sweep;
@@ -31,6 +32,7 @@ use weft_report::{Point, Selection};
 use crate::engine::Request;
 use crate::error::DaemonError;
 use crate::hub::Hub;
+use crate::plans::Plans;
 use crate::reload::Reloader;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
@@ -44,6 +46,7 @@ pub(crate) struct Services {
     pub(crate) hub: Arc<Hub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) reloader: Arc<Reloader>,
+    pub(crate) plans: Arc<Plans>,
     pub(crate) connected_to: Arc<str>,
     pub(crate) stopping: Stopping,
 }
@@ -114,11 +117,13 @@ pub(crate) async fn serve(
     let config = ConfigServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
+    let routes = RouteServiceServer::new(services.clone())
+        .max_decoding_message_size(2 * weft_config::MAX_BYTES);
     let router = server
         .add_service(health_server)
         .add_service(reflection)
         .add_service(FabricServiceServer::new(services.clone()))
-        .add_service(RouteServiceServer::new(services.clone()))
+        .add_service(routes)
         .add_service(PortServiceServer::new(services.clone()))
         .add_service(SweepServiceServer::new(services.clone()))
         .add_service(config)

@@ -34,4 +34,33 @@ impl RouteService for Services {
             generation: snapshot.generation,
         }))
     }
+
+    async fn plan_routes(
+        &self,
+        request: Request<v1::PlanRoutesRequest>,
+    ) -> Result<Response<v1::PlanRoutesResponse>, Status> {
+        self.plan(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn apply_route_plan(
+        &self,
+        request: Request<v1::ApplyRoutePlanRequest>,
+    ) -> Result<Response<v1::ApplyRoutePlanResponse>, Status> {
+        let id = request.into_inner().plan_id;
+        self.apply(id).await.map(Response::new)
+    }
+
+    async fn roll_back_routes(
+        &self,
+        _: Request<v1::RollBackRoutesRequest>,
+    ) -> Result<Response<v1::RollBackRoutesResponse>, Status> {
+        self.roll_back().await.map(Response::new)
+    }
+
+    async fn list_drains(
+        &self,
+        _: Request<v1::ListDrainsRequest>,
+    ) -> Result<Response<v1::ListDrainsResponse>, Status> {
+        self.drains().await.map(Response::new)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::harness::{Daemon, Start, text};
+use crate::harness::{Daemon, Start, text, wait_for};
 
 #[test]
 fn a_restart_keeps_the_lids() {
@@ -106,6 +106,29 @@ fn metrics_are_openmetrics() {
         let (name, value) = line.rsplit_once(' ').unwrap();
         assert!(name.starts_with("weft_"), "{line}");
         assert!(value.parse::<f64>().is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn what_ports_counted_is_in_the_metrics() {
+    let daemon = Daemon::up("fattree:16");
+    // The first image comes soon after the fabric is up.
+    wait_for(|| {
+        daemon
+            .scrape()
+            .contains("weft_pm_sweeps_total")
+            .then_some(())
+    });
+    let body = daemon.scrape();
+    for expected in [
+        "weft_pm_ports{reading=\"done\"} 82\n",
+        "weft_pm_ports{reading=\"failed\"} 0\n",
+        "weft_pm_utilized_ports{percent=\"0-10\"} 82\n",
+        "weft_pm_troubled_ports{category=\"integrity\"} 0\n",
+        "weft_pm_counted_total{counter=\"XmitData\"} ",
+        "weft_pm_last_sweep_duration_seconds ",
+    ] {
+        assert!(body.contains(expected), "{expected} is missing:\n{body}");
     }
 }
 

@@ -5,6 +5,7 @@ mod configuration;
 mod harness;
 mod lifecycle;
 mod notify;
+mod plans;
 mod ports;
 mod refusals;
 mod reports;

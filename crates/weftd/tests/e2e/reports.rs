@@ -4,7 +4,21 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, text, weft};
+use crate::harness::{Daemon, Start, text, weft};
+
+#[test]
+fn an_engine_that_does_not_fit_is_told() {
+    let start = Start::new("torus:4x4");
+    let file = start.dir.path().join("opafm.xml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace(">shortestpath<", ">fattree<")).unwrap();
+    let daemon = start.up();
+    let shown = daemon.weft_ok(&["fabric", "show", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let routing = &shown["routing"];
+    assert_eq!(routing["engines_given_up"], 1, "{routing}");
+    assert_eq!(routing["engine"], "fattree, up*/down* only");
+}
 
 #[test]
 fn reports_exports_and_routes_agree() {
@@ -12,6 +26,7 @@ fn reports_exports_and_routes_agree() {
     let shown = daemon.weft_ok(&["fabric", "show"]);
     assert!(shown.contains("16 HFIs, 2 switches, 40 links"), "{shown}");
     assert!(shown.contains("80 active"), "{shown}");
+    assert!(shown.contains("\nRouting: shortestpath\n"), "{shown}");
     for report in ["nodes", "links", "comps", "lids", "linear"] {
         let live = daemon.weft_ok(&["report", report]);
         assert!(live.ends_with("---------\n"), "{live}");

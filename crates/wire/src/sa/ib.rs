@@ -172,6 +172,19 @@ layout! {
 }
 
 layout! {
+    /// A subscription that is held, with a number of its own among its subscriber's
+    /// (`IB_INFORM_INFO_RECORD`).
+    pub struct IbInformInfoRecord: 60, "IB_INFORM_INFO_RECORD" {
+        /// Whose.
+        subscriber_gid: Gid = block @ 0, "RID.SubscriberGID";
+        /// Which of its subscriptions.
+        enumeration: u16 = u16 @ 16, "RID.Enum";
+        /// What it subscribes to.
+        inform_info_data: IbInformInfo = block @ 24, "InformInfoData";
+    }
+}
+
+layout! {
     /// What a report to a subscriber of InfiniBand's form says (`IB_NOTICE`).
     pub struct IbNotice: 80, "IB_NOTICE" {
         /// The trap's number is one of the format, not of a vendor.

@@ -15,7 +15,8 @@ pub use fabric::{
 };
 pub use header::{SaHeader, attribute, capability, status};
 pub use ib::{
-    IbInformInfo, IbMcMemberRecord, IbNodeRecord, IbNotice, IbPortInfoRecord, IbServiceRecord,
+    IbInformInfo, IbInformInfoRecord, IbMcMemberRecord, IbNodeRecord, IbNotice, IbPortInfoRecord,
+    IbServiceRecord,
 };
 pub use node::{
     ExpectedNodeInfo, LinkDownEvent, LinkRecord, NodeRecord, PortInfoRecord, QuarantinedNodeRecord,

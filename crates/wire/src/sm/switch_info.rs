@@ -31,7 +31,7 @@ layout! {
         partition_enforcement_cap: u16 = u16 @ 70, "PartitionEnforcementCap";
         /// Port groups.
         port_group_cap: u8 = u8 @ 72, "PortGroupCap";
-        /// Highest port group in use.
+        /// Port groups in use: so many entries of the port group table count.
         port_group_top: u8 = u8 @ 73, "PortGroupTop";
         /// Routing modes that the switch can do.
         routing_mode_supported: u8 = u8 @ 74, "RoutingMode.Supported";

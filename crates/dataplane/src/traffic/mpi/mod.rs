@@ -1,24 +1,34 @@
 //! Messages between ranks, carried by packets the way the host's libraries do it.
 //!
-//! Small messages go eagerly, large ones by rendezvous: the sender announces, the receiver asks for
-//! a window at a time, the sender's DMA engines send it. Receives are posted before the messages
-//! come, as the benchmarks do. On a host with an LMC the data takes the LIDs after the first in
-//! turn, control takes the first, as PSM2's default policy does.
+//! Small messages are written by the processor into the HFI's send buffer (PIO), of which each
+//! process has a share: a packet that finds no room waits, one that is larger than the share is cut.
+//! Larger ones are handed to the DMA engines by a system call, the largest by rendezvous: the sender
+//! announces, the receiver asks for a window at a time. Receives are posted before the messages
+//! come, as the benchmarks do. Each packet that is not placed by the card costs the receiving
+//! processor its time. On a host with an LMC the data takes the LIDs after the first in turn, control
+//! takes the first, as PSM2's default policy does. What is dropped is sent again.
 //!
-//! Not modelled: resending of lost packets (a job that loses one does not end), messages between
-//! ranks of one host other than by the endpoints' time, the pool of PIO credits.
+//! Not modelled: messages between ranks of one host other than by the endpoints' time; the limit of
+//! packets without an answer.
 
+mod arrive;
+mod background;
 mod bandwidth;
 mod exchange;
 mod job;
 mod latency;
 mod nic;
+mod post;
+mod rank;
+mod recovery;
 mod stack;
 mod transfer;
+mod word;
 
+pub use background::{Background, Load, Together};
 pub use bandwidth::{Bandwidth, BandwidthOptions};
 pub use exchange::AllToAll;
 pub use job::{Job, Program};
 pub use latency::PingPong;
 pub use nic::{Done, Mpi};
-pub use stack::Stack;
+pub use stack::{Method, Stack};

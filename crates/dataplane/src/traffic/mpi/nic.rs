@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 
-use weft_fabric::{Lid, Sl};
+use weft_fabric::Sl;
 
-use super::stack::Stack;
+use super::post::Nic;
+use super::rank::Rank;
+use super::recovery::{self, Gaps};
+use super::stack::{Method, Stack};
 use super::transfer::{Transfer, Transfers};
-use crate::constants::PSM2_WINDOWS;
-use crate::packets::{Delivery, Notice, Parcel, Simulation};
+use super::word;
+use crate::constants::{PSM2_WINDOWS, SDMA_CALL};
+use crate::packets::{Notice, Picos, Simulation};
 use crate::traffic::Hosts;
 
 /// Something that a program waits for.
@@ -33,63 +37,50 @@ pub enum Done {
     Timer(u32),
 }
 
-/// What a packet or a timer is about; the lower 32 bits are the transfer.
-mod word {
-    pub(super) const DATA: u64 = 0;
-    /// Packet: the sender has a large message. Timer: the receiver has read that.
-    pub(super) const ANNOUNCE: u64 = 1;
-    /// Packet: the receiver asks for a window. Timer: the sender has read that.
-    pub(super) const ASK: u64 = 2;
-    /// Timer: the sender's side is ready.
-    pub(super) const START: u64 = 3;
-    /// Timer: the receiver has the message.
-    pub(super) const FINISH: u64 = 4;
-    /// Timer of the program.
-    pub(super) const PROGRAM: u64 = 5;
-    pub(super) const SHIFT: u32 = 32;
-}
-
-/// What one host's HFI has to send.
-#[derive(Debug, Clone, Default)]
-struct Nic {
-    control: VecDeque<(u64, u32)>,
-    active: VecDeque<u32>,
-    /// A packet waits at the port already.
-    full: bool,
-}
-
 /// Ranks and their messages.
 #[derive(Debug, Clone)]
 pub struct Mpi {
-    stack: Stack,
-    level: Sl,
-    hosts: Hosts,
-    /// Number of the host of each rank.
-    ranks: Vec<u32>,
-    nics: Vec<Nic>,
-    transfers: Transfers,
-    /// How often each rank has chosen a path.
-    paths: Vec<u32>,
+    pub(super) level: Sl,
+    pub(super) hosts: Hosts,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) nics: Vec<Nic>,
+    pub(super) transfers: Transfers,
+    pub(super) gaps: Gaps,
     done: VecDeque<Done>,
-    lost: u64,
+    pub(super) lost: u64,
 }
 
 impl Mpi {
     /// Ranks on hosts, by number; ranks on a host that does not exist are left out.
-    pub fn new(hosts: Hosts, ranks: Vec<u32>, stack: Stack, level: Sl) -> Self {
-        let known = |host: &u32| (*host as usize) < hosts.len();
-        let ranks: Vec<u32> = ranks.into_iter().filter(known).collect();
-        Self {
+    pub fn new(hosts: Hosts, ranks: &[u32], stack: Stack, level: Sl) -> Self {
+        let mut mpi = Self {
             nics: vec![Nic::default(); hosts.len()],
-            paths: vec![0; ranks.len()],
+            ranks: Vec::new(),
             transfers: Transfers::default(),
+            gaps: Gaps::default(),
             done: VecDeque::new(),
             lost: 0,
-            stack,
             level,
             hosts,
-            ranks,
+        };
+        mpi.add(ranks, stack);
+        mpi
+    }
+
+    /// Adds the ranks of another program, which have the numbers after those there are; those of
+    /// one call share the hosts' send buffers.
+    pub fn add(&mut self, hosts: &[u32], stack: Stack) {
+        let mut processes = vec![0; self.hosts.len()];
+        for host in hosts {
+            if let Some(count) = processes.get_mut(*host as usize) {
+                *count += 1;
+            }
         }
+        let known = hosts.iter().filter_map(|host| {
+            let processes = processes.get(*host as usize)?;
+            Some(Rank::new(*host, stack, *processes))
+        });
+        self.ranks.extend(known);
     }
 
     /// Number of ranks.
@@ -102,46 +93,96 @@ impl Mpi {
         self.ranks.is_empty()
     }
 
-    /// Packets that were dropped; nobody sends them again.
+    /// Packets that were dropped, and sent again later.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
     /// The host of a rank, by number.
     pub fn host(&self, rank: u32) -> u32 {
-        self.ranks.get(rank as usize).copied().unwrap_or(u32::MAX)
+        let rank = self.ranks.get(rank as usize);
+        rank.map_or(u32::MAX, |rank| rank.host)
+    }
+
+    /// How a message of a rank travels.
+    pub fn method(&self, rank: u32, bytes: u64) -> Option<Method> {
+        let rank = self.ranks.get(rank as usize)?;
+        Some(rank.stack.method(bytes, rank.payload))
     }
 
     /// Begins to send a message.
     pub fn send(&mut self, simulation: &mut Simulation, from: u32, to: u32, bytes: u64, tag: u32) {
-        let packets = self.stack.packets(bytes);
-        let by_rendezvous = bytes > self.stack.rendezvous;
-        let id = self.transfers.add(Transfer {
+        let id = self.add_transfer(from, to, bytes, tag, false);
+        let method = self.transfers.get(id).method;
+        let stack = self.ranks[from as usize].stack;
+        let copy = Stack::copy_time(bytes, stack.copies.0);
+        let work = match method {
+            Method::Dma if stack.receive == 0 => copy,
+            Method::Dma => copy + SDMA_CALL,
+            _ => 0,
+        };
+        self.serve(simulation, from, work, word::START, u64::from(id));
+    }
+
+    /// Begins to read `bytes` from another rank, whose card sends them by itself.
+    pub fn read(&mut self, simulation: &mut Simulation, to: u32, from: u32, bytes: u64, tag: u32) {
+        let id = self.add_transfer(from, to, bytes, tag, true);
+        self.serve(simulation, to, 0, word::START, u64::from(id));
+    }
+
+    fn add_transfer(&mut self, from: u32, to: u32, bytes: u64, tag: u32, read: bool) -> u32 {
+        let rank = &self.ranks[from as usize];
+        let method = match read {
+            true => Method::Dma,
+            false => rank.stack.method(bytes, rank.payload),
+        };
+        let payload = match method {
+            Method::Inject | Method::Eager | Method::MultiEager => rank.payload,
+            Method::Dma | Method::Rendezvous => rank.stack.payload,
+        };
+        let packets = Stack::packets(bytes, payload);
+        let waits = read || method == Method::Rendezvous;
+        self.transfers.add(Transfer {
             from,
             to,
             bytes,
             tag,
+            method,
+            read,
+            payload,
             packets,
-            granted: if by_rendezvous { 0 } else { packets },
+            written: 0,
+            sent: 0,
+            granted: if waits { 0 } else { packets },
+            again: 0,
+            received: 0,
+            asked: 0,
             path: from.wrapping_add(to),
-            ..Transfer::default()
-        });
-        self.after_endpoint(simulation, word::START, id);
+            listed: false,
+        })
     }
 
     /// Has [`Done::Timer`] given after a while.
     pub fn wait(&mut self, simulation: &mut Simulation, span: u64, tag: u32) {
         let at = simulation.now() + span;
-        simulation.set_timer(at, word::PROGRAM << word::SHIFT | u64::from(tag));
+        simulation.set_timer(at, word::of(word::PROGRAM, u64::from(tag)));
     }
 
     pub(super) fn next_done(&mut self) -> Option<Done> {
         self.done.pop_front()
     }
 
-    fn after_endpoint(&self, simulation: &mut Simulation, what: u64, id: u32) {
-        let at = simulation.now() + self.stack.endpoint;
-        simulation.set_timer(at, what << word::SHIFT | u64::from(id));
+    /// Sets a timer for when a rank's processor has dealt with something.
+    pub(super) fn serve(
+        &mut self,
+        simulation: &mut Simulation,
+        rank: u32,
+        work: Picos,
+        what: u64,
+        id: u64,
+    ) {
+        let at = self.ranks[rank as usize].serve(simulation.now(), work);
+        simulation.set_timer(at, word::of(what, id));
     }
 
     pub(super) fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
@@ -149,20 +190,30 @@ impl Mpi {
             Notice::Delivered(delivery) => self.take(simulation, &delivery),
             Notice::Room(at) => {
                 if let Some(host) = self.hosts.number(at) {
-                    self.nics[host as usize].full = false;
-                    self.pump(simulation, host);
+                    self.room(simulation, host);
                 }
             }
-            Notice::Lost(_) => self.lost += 1,
-            Notice::Timer(tag) => self.timer(simulation, tag >> word::SHIFT, tag as u32),
+            Notice::Lost(loss) => self.lose(simulation, loss.tag),
+            Notice::Timer(tag) => {
+                let (what, id) = word::split(tag);
+                self.timer(simulation, what, id);
+            }
         }
     }
 
-    fn timer(&mut self, simulation: &mut Simulation, what: u64, id: u32) {
+    fn timer(&mut self, simulation: &mut Simulation, what: u64, rest: u64) {
+        let id = rest as u32;
         match what {
             word::START => self.start(simulation, id),
+            word::WRITTEN => self.written(simulation, id),
             word::ANNOUNCE => (0..PSM2_WINDOWS).for_each(|_| self.ask(simulation, id)),
             word::ASK => self.grant(simulation, id),
+            word::COMPLAIN => {
+                let (_, receiver) = recovery::ranks(rest);
+                self.control(simulation, self.host(receiver), word::MISSING, rest);
+            }
+            word::MISSING => self.send_again(simulation, rest),
+            word::RESEND => self.time_out(simulation, rest),
             word::FINISH => {
                 let transfer = self.transfers.remove(id);
                 self.done.push_back(Done::Received {
@@ -180,15 +231,25 @@ impl Mpi {
         let (here, there) = (self.host(transfer.from), self.host(transfer.to));
         if here == there {
             self.sent(&transfer);
-            self.after_endpoint(simulation, word::FINISH, id);
-        } else if transfer.granted > 0 {
-            self.list(simulation, here, id);
-        } else {
-            self.control(simulation, here, word::ANNOUNCE, id);
+            self.serve(simulation, transfer.to, 0, word::FINISH, u64::from(id));
+            return;
+        }
+        if transfer.read {
+            self.transfers.get_mut(id).asked = transfer.packets;
+            self.control(simulation, there, word::ASK, u64::from(id));
+            return;
+        }
+        match transfer.method {
+            Method::Rendezvous => self.control(simulation, here, word::ANNOUNCE, u64::from(id)),
+            Method::Dma => self.list(simulation, here, id),
+            Method::Inject | Method::Eager | Method::MultiEager => {
+                self.ranks[transfer.from as usize].writing.push_back(id);
+                self.write(simulation, transfer.from);
+            }
         }
     }
 
-    fn sent(&mut self, transfer: &Transfer) {
+    pub(super) fn sent(&mut self, transfer: &Transfer) {
         self.done.push_back(Done::Sent {
             rank: transfer.from,
             tag: transfer.tag,
@@ -196,22 +257,27 @@ impl Mpi {
     }
 
     /// The receiver asks for the next window, if there is one.
-    fn ask(&mut self, simulation: &mut Simulation, id: u32) {
-        let window = self.stack.window_packets();
+    pub(super) fn ask(&mut self, simulation: &mut Simulation, id: u32) {
+        let window = self.window_of(id);
         let transfer = self.transfers.get_mut(id);
         if transfer.asked >= transfer.packets {
             return;
         }
         transfer.asked = transfer.asked.saturating_add(window).min(transfer.packets);
         let to = transfer.to;
-        self.control(simulation, self.host(to), word::ASK, id);
+        self.control(simulation, self.host(to), word::ASK, u64::from(id));
+    }
+
+    pub(super) fn window_of(&self, id: u32) -> u32 {
+        let from = self.transfers.get(id).from;
+        self.ranks[from as usize].stack.window_packets()
     }
 
     /// The sender was asked for the next window.
-    fn grant(&mut self, simulation: &mut Simulation, id: u32) {
-        let window = self.stack.window_packets();
+    pub(super) fn grant(&mut self, simulation: &mut Simulation, id: u32) {
+        let window = self.window_of(id);
         let from = self.transfers.get(id).from;
-        let turn = &mut self.paths[from as usize];
+        let turn = &mut self.ranks[from as usize].paths;
         *turn = turn.wrapping_add(1);
         let path = *turn;
         let transfer = self.transfers.get_mut(id);
@@ -221,104 +287,5 @@ impl Mpi {
             .min(transfer.packets);
         transfer.path = path;
         self.list(simulation, self.host(from), id);
-    }
-
-    /// Puts a transfer among those whose packets its host sends in turn.
-    fn list(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
-        let transfer = self.transfers.get_mut(id);
-        if !transfer.listed {
-            transfer.listed = true;
-            self.nics[host as usize].active.push_back(id);
-        }
-        self.pump(simulation, host);
-    }
-
-    fn control(&mut self, simulation: &mut Simulation, host: u32, what: u64, id: u32) {
-        self.nics[host as usize].control.push_back((what, id));
-        self.pump(simulation, host);
-    }
-
-    /// Hands the next packet of a host to its port.
-    fn pump(&mut self, simulation: &mut Simulation, host: u32) {
-        let nic = &mut self.nics[host as usize];
-        if nic.full {
-            return;
-        }
-        if let Some((what, id)) = nic.control.pop_front() {
-            let transfer = self.transfers.get(id);
-            let other = if what == word::ASK {
-                transfer.from
-            } else {
-                transfer.to
-            };
-            let tag = what << word::SHIFT | u64::from(id);
-            self.put(simulation, host, other, 0, self.stack.headers, tag);
-        } else if let Some(id) = nic.active.pop_front() {
-            self.put_data(simulation, host, id);
-        }
-    }
-
-    fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
-        let transfer = self.transfers.get_mut(id);
-        let bytes = self.stack.packet_bytes(transfer.bytes, transfer.sent);
-        transfer.sent += 1;
-        transfer.listed = transfer.sent < transfer.granted;
-        let now = *transfer;
-        if now.listed {
-            self.nics[host as usize].active.push_back(id);
-        } else if now.sent == now.packets {
-            self.sent(&now);
-        }
-        let tag = word::DATA << word::SHIFT | u64::from(id);
-        self.put(simulation, host, now.to, 1 + now.path, bytes, tag);
-    }
-
-    /// A packet to another rank; path 0 is its first LID, the others take turns on the rest.
-    fn put(
-        &mut self,
-        simulation: &mut Simulation,
-        host: u32,
-        rank: u32,
-        path: u32,
-        bytes: u32,
-        tag: u64,
-    ) {
-        let (Some(from), Some(to)) = (self.hosts.get(host), self.hosts.get(self.host(rank))) else {
-            return;
-        };
-        let offset = match (path, to.lids) {
-            (0, _) | (_, 0 | 1) => 0,
-            (path, lids) => 1 + (path - 1) % (lids - 1),
-        };
-        self.nics[host as usize].full = true;
-        simulation.send(Parcel {
-            from: from.port,
-            dlid: Lid(to.lid.0 + offset),
-            sl: self.level,
-            bytes,
-            tag,
-        });
-    }
-
-    /// A packet has arrived.
-    fn take(&mut self, simulation: &mut Simulation, delivery: &Delivery) {
-        let id = delivery.tag as u32;
-        match delivery.tag >> word::SHIFT {
-            word::DATA => self.take_data(simulation, id),
-            what => self.after_endpoint(simulation, what, id),
-        }
-    }
-
-    fn take_data(&mut self, simulation: &mut Simulation, id: u32) {
-        let window = self.stack.window_packets();
-        let by_rendezvous = self.transfers.get(id).bytes > self.stack.rendezvous;
-        let transfer = self.transfers.get_mut(id);
-        transfer.received += 1;
-        let (received, packets) = (transfer.received, transfer.packets);
-        if received == packets {
-            self.after_endpoint(simulation, word::FINISH, id);
-        } else if by_rendezvous && received.is_multiple_of(window) {
-            self.ask(simulation, id);
-        }
     }
 }

@@ -1,7 +1,36 @@
 //! What a host's library does with a message.
 
+use std::fmt;
+
 use crate::constants as c;
 use crate::packets::Picos;
+
+/// How a message travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Inside the header of one packet that the processor writes.
+    Inject,
+    /// In one packet that the processor writes.
+    Eager,
+    /// In several packets that the processor writes.
+    MultiEager,
+    /// At once, by the DMA engines.
+    Dma,
+    /// When the receiver has asked for it, by the DMA engines.
+    Rendezvous,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Inject => "inject",
+            Self::Eager => "eager",
+            Self::MultiEager => "multi-packet eager",
+            Self::Dma => "eager by SDMA",
+            Self::Rendezvous => "rendezvous",
+        })
+    }
+}
 
 /// A library's way of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,12 +39,23 @@ pub struct Stack {
     pub payload: u32,
     /// Bytes around the payload.
     pub headers: u32,
+    /// Messages up to this many bytes travel inside the header.
+    pub inject: u64,
+    /// Messages up to this many bytes are written by the processor.
+    pub pio: u64,
     /// Messages beyond this many bytes go by rendezvous.
     pub rendezvous: u64,
     /// Bytes that a receiver asks for at once.
     pub window: u64,
     /// Time of HFI and software at each side of a message or of a control packet.
     pub endpoint: Picos,
+    /// Of it, the time in which the receiving processor can do nothing else, for each packet.
+    pub receive: Picos,
+    /// Times that a processor copies each byte of what is sent or received eagerly: on the sending
+    /// side, and on the receiving side.
+    pub copies: (u64, u64),
+    /// Time without an answer after which lost packets are sent again.
+    pub resend: Picos,
 }
 
 impl Stack {
@@ -23,36 +63,108 @@ impl Stack {
     pub const PSM2: Self = Self {
         payload: c::PSM2_PAYLOAD,
         headers: c::PSM2_HEADERS,
+        inject: c::PSM2_TINY,
+        pio: c::PSM2_PIO,
         rendezvous: c::PSM2_RENDEZVOUS,
         window: c::PSM2_WINDOW,
         endpoint: c::ENDPOINT,
+        receive: c::PSM2_RECEIVE,
+        copies: (0, 1),
+        resend: c::PSM2_RESEND,
     };
 
-    /// IP in connected mode: everything is sent at once.
+    /// OPX, the libfabric provider, under MPI. Its window and its time-out are taken as PSM2's.
+    pub const OPX: Self = Self {
+        headers: c::OPX_HEADERS,
+        inject: c::OPX_INJECT,
+        pio: c::OPX_PIO,
+        rendezvous: c::OPX_PIO,
+        receive: c::OPX_RECEIVE,
+        ..Self::PSM2
+    };
+
+    /// IP in connected mode: everything is sent at once; receiving a packet costs as much as under
+    /// PSM2.
     pub const IPOIB: Self = Self {
         payload: c::IPOIB_PAYLOAD,
         headers: c::IPOIB_HEADERS,
+        inject: 0,
+        pio: 0,
         rendezvous: u64::MAX,
         window: u64::MAX,
         endpoint: c::ENDPOINT,
+        receive: c::PSM2_RECEIVE,
+        copies: (1, 1),
+        resend: c::VERBS_RESEND,
     };
 
-    /// Packets of a message; an empty one has one packet.
-    pub fn packets(&self, bytes: u64) -> u32 {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+    /// A file copied over a socket.
+    pub const BULK: Self = Self {
+        copies: (c::BULK_COPIES, c::BULK_COPIES),
+        ..Self::IPOIB
+    };
+
+    /// Reads by the card: no processor takes part.
+    pub const RDMA: Self = Self {
+        receive: 0,
+        copies: (0, 0),
+        ..Self::IPOIB
+    };
+
+    /// How a message travels, when the processor may write packets of `payload` bytes.
+    pub fn method(&self, bytes: u64, payload: u32) -> Method {
+        if bytes > self.rendezvous {
+            Method::Rendezvous
+        } else if bytes > self.pio || self.pio == 0 {
+            Method::Dma
+        } else if bytes <= self.inject {
+            Method::Inject
+        } else if bytes <= u64::from(payload) {
+            Method::Eager
+        } else {
+            Method::MultiEager
+        }
+    }
+
+    /// The largest payload that a process can write as one packet where `processes` share the
+    /// HFI's send buffer.
+    pub fn written_payload(&self, processes: u32) -> u32 {
+        let room = Self::blocks(processes) * c::PIO_BLOCK;
+        room.saturating_sub(self.headers)
+            .clamp(c::PIO_BLOCK, self.payload)
+    }
+
+    /// Blocks of the send buffer that each of `processes` has; at least two.
+    pub fn blocks(processes: u32) -> u32 {
+        let share = c::PIO_BLOCKS / processes.max(1);
+        share.clamp(2, c::PIO_BLOCKS_MAX)
+    }
+
+    /// Time that a processor takes to copy so many bytes so many times.
+    pub fn copy_time(bytes: u64, copies: u64) -> Picos {
+        let picos = u128::from(bytes) * u128::from(copies) * 1_000_000_000_000;
+        Picos::try_from(picos / u128::from(c::COPY_RATE)).unwrap_or(Picos::MAX)
+    }
+
+    /// Packets of a message of which each carries `payload` bytes; an empty one has one packet.
+    pub fn packets(bytes: u64, payload: u32) -> u32 {
+        let packets = bytes.div_ceil(u64::from(payload)).max(1);
         packets.min(u64::from(u32::MAX)) as u32
     }
 
     /// Bytes on the link of packet `number` of a message.
-    pub fn packet_bytes(&self, bytes: u64, number: u32) -> u32 {
-        let before = u64::from(number) * u64::from(self.payload);
-        let payload = bytes.saturating_sub(before).min(u64::from(self.payload));
-        payload as u32 + self.headers
+    pub fn packet_bytes(&self, bytes: u64, payload: u32, number: u32) -> u32 {
+        if bytes <= self.inject {
+            return self.headers;
+        }
+        let before = u64::from(number) * u64::from(payload);
+        let left = bytes.saturating_sub(before).min(u64::from(payload));
+        left as u32 + self.headers
     }
 
     /// Packets of a window.
     pub fn window_packets(&self) -> u32 {
-        self.packets(self.window)
+        Self::packets(self.window, self.payload)
     }
 }
 
@@ -65,14 +177,59 @@ mod tests {
         let stack = Stack::PSM2;
         for (bytes, packets, last) in [
             (0, 1, 60),
-            (1, 1, 61),
+            (8, 1, 60),
+            (9, 1, 69),
             (8_192, 1, 8_252),
             (8_193, 2, 61),
             (4 << 20, 512, 8_252),
         ] {
-            assert_eq!(stack.packets(bytes), packets, "{bytes}");
-            assert_eq!(stack.packet_bytes(bytes, packets - 1), last, "{bytes}");
+            assert_eq!(Stack::packets(bytes, stack.payload), packets, "{bytes}");
+            let length = stack.packet_bytes(bytes, stack.payload, packets - 1);
+            assert_eq!(length, last, "{bytes}");
         }
         assert_eq!(stack.window_packets(), 16);
+    }
+
+    #[test]
+    fn methods_change_at_the_published_sizes_and_with_the_send_buffer() {
+        use Method::{Dma, Eager, Inject, MultiEager, Rendezvous};
+        for (stack, processes, steps) in [
+            (
+                Stack::OPX,
+                1,
+                &[
+                    (16, Inject),
+                    (8_192, Eager),
+                    (16_384, MultiEager),
+                    (16_385, Rendezvous),
+                ][..],
+            ),
+            (
+                Stack::OPX,
+                128,
+                &[
+                    (16, Inject),
+                    (8_128, Eager),
+                    (8_129, MultiEager),
+                    (16_385, Rendezvous),
+                ],
+            ),
+            (
+                Stack::PSM2,
+                48,
+                &[
+                    (8, Inject),
+                    (8_192, Eager),
+                    (16_384, MultiEager),
+                    (64_000, Dma),
+                    (64_001, Rendezvous),
+                ],
+            ),
+        ] {
+            let payload = stack.written_payload(processes);
+            for (bytes, method) in steps {
+                assert_eq!(stack.method(*bytes, payload), *method, "{bytes}");
+            }
+        }
     }
 }

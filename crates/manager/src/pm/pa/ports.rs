@@ -1,6 +1,6 @@
 //! Counters of ports, and setting their running totals to zero.
 
-use weft_fabric::{Lid, PortNum, Tick};
+use weft_fabric::{Lid, Lmc, PortNum, Tick};
 use weft_wire::pa::{
     ClearAllPortCounters, ClearPortCounters, ClearVfPortCounters, ImageId, PortCounters,
     VfPortCounters, status,
@@ -183,19 +183,41 @@ impl Pm {
         }))
     }
 
-    /// Places of the running totals that a client wants to set to zero.
+    /// Places of the running totals that a client wants to set to zero; none for a port that came
+    /// after the last sweep and has no totals yet.
     fn selected(&self, lid: Lid, port: PortNum, select: u32) -> Result<Vec<usize>, Refusal> {
         if lid.0 == 0 || select == 0 {
             return Err(status::INVALID_PARAMETER);
         }
         self.check_running()?;
         let roster = &self.running.roster;
-        let member = roster.member_at(lid).ok_or(status::NO_PORT)?;
-        if port == ALL_PORTS && roster.members[member].is_switch {
-            return Ok(roster.ports_of(member).map(|(place, _)| place).collect());
+        let read = roster.member_at(lid).and_then(|member| {
+            if port == ALL_PORTS && roster.members[member].is_switch {
+                return Some(roster.ports_of(member).map(|(place, _)| place).collect());
+            }
+            Some(vec![roster.port_of(member, port)?])
+        });
+        match read {
+            Some(places) => Ok(places),
+            None if self.is_new(lid, port) => Ok(Vec::new()),
+            None => Err(status::NO_PORT),
         }
-        let place = roster.port_of(member, port).ok_or(status::NO_PORT)?;
-        Ok(vec![place])
+    }
+
+    /// Whether the fabric has such a port, whatever the last sweep knew.
+    fn is_new(&self, lid: Lid, port: PortNum) -> bool {
+        let Some(snapshot) = &self.snapshot else {
+            return false;
+        };
+        let topology = &snapshot.topology;
+        let owns = |base: Lid, lmc: Lmc| (base.0..base.0 + lmc.lids()).contains(&lid.0);
+        let mut ends = topology.end_ports();
+        let end = ends.find(|(_, base, lmc)| owns(*base, *lmc));
+        let node = end.and_then(|(at, ..)| Some((at, topology.node(at.node)?)));
+        node.is_some_and(|(at, node)| match node.is_switch() {
+            true => port == ALL_PORTS || node.port(port).is_some(),
+            false => port == at.port,
+        })
     }
 
     fn check_running(&self) -> Result<(), Refusal> {

@@ -3,11 +3,11 @@
 use weft_wire::sa::{
     BufferControlRecord, CableInfoRecord, CongestionInfoRecord, DeviceGroupMemberRecord,
     DeviceGroupNameRecord, DeviceTreeMemberRecord, FabricInfoRecord, HfiCongestionControlRecord,
-    HfiCongestionRecord, IbMcMemberRecord, IbNodeRecord, IbPortInfoRecord, IbServiceRecord,
-    InformInfoRecord, LinearFdbRecord, LinkRecord, McMemberRecord, MulticastFdbRecord, NodeRecord,
-    PKeyTableRecord, PortGroupFdbRecord, PortGroupTableRecord, PortInfoRecord,
-    QuarantinedNodeRecord, ScScRecord, ScSlRecord, ScVlRecord, ServiceRecord, SlScRecord,
-    SmInfoRecord, SwitchCongestionRecord, SwitchCostRecord, SwitchInfoRecord,
+    HfiCongestionRecord, IbInformInfoRecord, IbMcMemberRecord, IbNodeRecord, IbPortInfoRecord,
+    IbServiceRecord, InformInfoRecord, LinearFdbRecord, LinkRecord, McMemberRecord,
+    MulticastFdbRecord, NodeRecord, PKeyTableRecord, PortGroupFdbRecord, PortGroupTableRecord,
+    PortInfoRecord, QuarantinedNodeRecord, ScScRecord, ScSlRecord, ScVlRecord, ServiceRecord,
+    SlScRecord, SmInfoRecord, SwitchCongestionRecord, SwitchCostRecord, SwitchInfoRecord,
     SwitchPortCongestionRecord, TraceRecord, VfInfoRecord, VlArbRecord,
 };
 
@@ -106,6 +106,14 @@ components! {
     ServiceRecord {
         0 => "service_id", 1 => "service_lid", 2 => "service_p_key", 4 => "service_gid",
         5 => "service_lease", 7 => "service_key", 8 => "service_name",
+    }
+    IbInformInfoRecord {
+        0 => "subscriber_gid", 1 => "enumeration", 3 => "inform_info_data.gid",
+        4 => "inform_info_data.lid_range_begin", 5 => "inform_info_data.lid_range_end",
+        7 => "inform_info_data.is_generic", 8 => "inform_info_data.subscribe",
+        9 => "inform_info_data.inform_type", 10 => "inform_info_data.trap_number",
+        11 => "inform_info_data.qp_number", 13 => "inform_info_data.resp_time_value",
+        15 => "inform_info_data.producer_type",
     }
     InformInfoRecord {
         0 => "subscriber_lid", 1 => "enumeration", 3 => "inform_info_data.gid",

@@ -1,5 +1,5 @@
-//! The fabric as a whole: how much of it there is, what it costs from switch to switch, and what
-//! this manager does not read of devices.
+//! The fabric as a whole: how much of it there is, what it costs from switch to switch, and which
+//! nodes are kept out.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,8 @@ use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_fabric::{NodeId, Port, PortNum, PortRef, SwitchIndex, Topology};
 use weft_wire::pm::PortMask;
 use weft_wire::sa::{
-    CongestionInfoRecord, DeviceTreeMemberRecord, FabricInfoRecord, HfiCongestionControlRecord,
-    HfiCongestionRecord, QuarantinedNodeRecord, ScScRecord, SwitchCongestionRecord, SwitchCost,
-    SwitchCostRecord, SwitchPortCongestionRecord,
+    DeviceTreeMemberRecord, FabricInfoRecord, QuarantinedNodeRecord, ScScRecord, SwitchCost,
+    SwitchCostRecord,
 };
 use weft_wire::sm::ScScMap;
 
@@ -213,26 +212,4 @@ const LANES_COST: u16 = 48;
 /// No node is in quarantine: this manager keeps links that it does not trust in Init.
 pub(crate) fn quarantined(_: &View, query: &Query<'_>) -> Answered {
     Records::new::<QuarantinedNodeRecord>(query).finish()
-}
-
-// Congestion control is neither set nor read by this manager: there is nothing to tell.
-
-pub(crate) fn congestion_info(_: &View, query: &Query<'_>) -> Answered {
-    Records::new::<CongestionInfoRecord>(query).finish()
-}
-
-pub(crate) fn switch_congestion(_: &View, query: &Query<'_>) -> Answered {
-    Records::new::<SwitchCongestionRecord>(query).finish()
-}
-
-pub(crate) fn switch_port_congestion(_: &View, query: &Query<'_>) -> Answered {
-    Records::new::<SwitchPortCongestionRecord>(query).finish()
-}
-
-pub(crate) fn hfi_congestion(_: &View, query: &Query<'_>) -> Answered {
-    Records::new::<HfiCongestionRecord>(query).finish()
-}
-
-pub(crate) fn hfi_congestion_control(_: &View, query: &Query<'_>) -> Answered {
-    Records::new::<HfiCongestionControlRecord>(query).finish()
 }

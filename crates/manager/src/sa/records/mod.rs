@@ -2,6 +2,7 @@
 
 pub(crate) mod cables;
 pub(crate) mod components;
+pub(crate) mod congestion;
 pub(crate) mod fabric;
 pub(crate) mod forwarding;
 pub(crate) mod groups;

@@ -376,7 +376,7 @@ impl Default for RequestSettings {
             attempts: 3,
             timeout: Duration::from_millis(250),
             first_timeout: Duration::from_millis(35),
-            floor: Duration::from_millis(8),
+            floor: Duration::from_millis(35),
             outstanding: 256,
             outstanding_per_node: 2,
             table_blocks: 29,

@@ -32,7 +32,7 @@ pub(crate) fn wanted(
         info.routing_mode_enabled = LINEAR;
     }
     if let Some(groups) = groups {
-        info.port_group_top = groups.saturating_sub(1).min(usize::from(u8::MAX)) as u8;
+        info.port_group_top = groups.min(usize::from(u8::MAX)) as u8;
     }
     let register = AdaptiveRegister::wanted(adaptive, held);
     let register = if pause { register.paused() } else { register };

@@ -1,0 +1,88 @@
+//! Plans of routes, and drains.
+
+use weft_fabric::Guid;
+use weft_manager::sm::drains::{Drain, DrainUse};
+use weft_manager::sm::reroute::RoutePlan;
+use weft_routing::quality::{Pattern, Quality};
+
+use super::{point_of, port};
+use crate::v1;
+use crate::v1::drain_target::Target;
+
+/// What a message names; none where it names nothing, or no port that there can be.
+pub fn drain_of(message: &v1::DrainTarget) -> Option<Drain> {
+    match message.target.as_ref()? {
+        Target::SwitchGuid(guid) => Some(Drain::Switch(Guid(*guid))),
+        Target::Link(end) => point_of(end).map(|(guid, port)| Drain::Link(guid, port)),
+    }
+}
+
+/// A switch or link as a message.
+pub fn drain_message(drain: Drain) -> v1::DrainTarget {
+    let target = match drain {
+        Drain::Switch(guid) => Target::SwitchGuid(guid.0),
+        Drain::Link(guid, number) => Target::Link(port((guid, number))),
+    };
+    v1::DrainTarget {
+        target: Some(target),
+    }
+}
+
+impl From<(Drain, DrainUse)> for v1::Drain {
+    fn from((drain, found): (Drain, DrainUse)) -> Self {
+        Self {
+            target: Some(drain_message(drain)),
+            present: found.present,
+            routes: found.routes,
+            groups: found.groups,
+            multicast: found.multicast,
+            safe_to_pull: found.is_free(),
+        }
+    }
+}
+
+impl From<RoutePlan> for v1::RoutePlan {
+    fn from(plan: RoutePlan) -> Self {
+        Self {
+            engine_before: plan.engine_before,
+            engine: plan.engine,
+            notes: plan.notes,
+            switches: plan.switches,
+            blocks: plan.blocks,
+            routes: plan.routes,
+            dropping: plan.dropping,
+            suspends_adaptive: plan.suspends_adaptive,
+            certificate: Some(v1::RouteCertificate {
+                routes: plan.certified_routes,
+                disconnected: plan.disconnected,
+                dependencies: plan.dependencies,
+            }),
+            before: Some(plan.before.into()),
+            after: Some(plan.after.into()),
+        }
+    }
+}
+
+impl From<Quality> for v1::RouteQuality {
+    fn from(quality: Quality) -> Self {
+        Self {
+            hosts: quality.hosts,
+            all_to_all_worst: quality.all_to_all.worst,
+            all_to_all_over_bound: quality.all_to_all.over_bound(),
+            shifts: Some(quality.shifts.into()),
+            permutations: Some(quality.permutations.into()),
+            bisection: Some(quality.bisection.into()),
+        }
+    }
+}
+
+impl From<Pattern> for v1::TrafficPattern {
+    fn from(pattern: Pattern) -> Self {
+        Self {
+            patterns: pattern.patterns,
+            worst: pattern.worst,
+            mean: pattern.mean,
+            bandwidth: pattern.bandwidth,
+        }
+    }
+}

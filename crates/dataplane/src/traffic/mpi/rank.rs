@@ -1,0 +1,64 @@
+//! A rank's processor and its part of the HFI's send buffer.
+
+use std::collections::VecDeque;
+
+use super::stack::Stack;
+use crate::packets::Picos;
+
+/// A process on a host.
+#[derive(Debug, Clone)]
+pub(super) struct Rank {
+    /// Number of its host.
+    pub(super) host: u32,
+    pub(super) stack: Stack,
+    /// Its processor has something to do until then.
+    busy_until: Picos,
+    /// Blocks of the send buffer that it may write.
+    pub(super) blocks: u32,
+    /// Payload of the largest packet that it can write.
+    pub(super) payload: u32,
+    /// Messages that wait to be written, in order.
+    pub(super) writing: VecDeque<u32>,
+    /// How often it has chosen a path.
+    pub(super) paths: u32,
+}
+
+impl Rank {
+    /// One of `processes` on its host.
+    pub(super) fn new(host: u32, stack: Stack, processes: u32) -> Self {
+        Self {
+            host,
+            stack,
+            busy_until: 0,
+            blocks: Stack::blocks(processes),
+            payload: stack.written_payload(processes),
+            writing: VecDeque::new(),
+            paths: 0,
+        }
+    }
+
+    /// When something is done that comes at `now`, takes its endpoint's time in all, and `work` of
+    /// the processor.
+    pub(super) fn serve(&mut self, now: Picos, work: Picos) -> Picos {
+        let alone = now + self.stack.endpoint.max(work);
+        let done = alone.max(self.busy_until + work);
+        self.busy_until = if work == 0 { self.busy_until } else { done };
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packets::NANO;
+
+    #[test]
+    fn work_takes_turns_and_what_takes_none_waits_for_what_is_begun() {
+        let mut rank = Rank::new(0, Stack::PSM2, 1);
+        assert_eq!(rank.serve(0, 400 * NANO), 400 * NANO);
+        assert_eq!(rank.serve(10 * NANO, 400 * NANO), 800 * NANO);
+        assert_eq!(rank.serve(10 * NANO, 0), 800 * NANO);
+        assert_eq!(rank.serve(10 * NANO, 100 * NANO), 900 * NANO);
+        assert_eq!(rank.serve(2_000 * NANO, 0), 2_400 * NANO);
+    }
+}

@@ -1,0 +1,35 @@
+//! What a packet or a timer is about: a kind above, a transfer or the ranks of a gap below.
+
+/// A packet of a message.
+pub(super) const DATA: u64 = 0;
+/// Packet: the sender has a large message. Timer: the receiver has read that.
+pub(super) const ANNOUNCE: u64 = 1;
+/// Packet: the receiver asks for a window. Timer: the sender has read that.
+pub(super) const ASK: u64 = 2;
+/// Packet: the receiver misses something. Timer: the sender has read that.
+pub(super) const MISSING: u64 = 3;
+/// Timer: the sender's side is ready.
+pub(super) const START: u64 = 4;
+/// Timer: the processor has written a packet.
+pub(super) const WRITTEN: u64 = 5;
+/// Timer: the receiver has the message.
+pub(super) const FINISH: u64 = 6;
+/// Timer: the receiver is to say what it misses.
+pub(super) const COMPLAIN: u64 = 7;
+/// Timer: a sender's time-out.
+pub(super) const RESEND: u64 = 8;
+/// Timer of the program.
+pub(super) const PROGRAM: u64 = 9;
+
+const SHIFT: u32 = 56;
+
+/// A word of a kind.
+pub(super) fn of(kind: u64, id: u64) -> u64 {
+    kind << SHIFT | id
+}
+
+/// Kind and rest of a word.
+#[inline]
+pub(super) fn split(word: u64) -> (u64, u64) {
+    (word >> SHIFT, word & ((1 << SHIFT) - 1))
+}

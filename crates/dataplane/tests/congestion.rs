@@ -1,0 +1,141 @@
+//! Congestion control as the registers say: who marks, who is told, who waits.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Program, hosts, network, parcel};
+use weft_dataplane::packets::{MICRO, MILLI, Notice, Options, Simulation, Traffic};
+use weft_dataplane::{Counter, Network, PortIndex};
+use weft_fabric::Lid;
+use weft_wire::Layout;
+use weft_wire::sm::{
+    CctEntry, HfiCongestionControlTable, HfiCongestionSetting, HfiCongestionSettingEntry,
+    SwitchCongestionSetting,
+};
+
+/// Every switch marks from `threshold` on, every HFI reacts on service level 0.
+fn control(network: &mut Network, threshold: u8, multiplier: u16) {
+    let switch = SwitchCongestionSetting {
+        control_map: 4,
+        threshold,
+        ..SwitchCongestionSetting::default()
+    };
+    let mut hfi = HfiCongestionSetting {
+        control_map: 1,
+        ..HfiCongestionSetting::default()
+    };
+    hfi.hfi_congestion_entry_list[0] = HfiCongestionSettingEntry {
+        ccti_increase: 1,
+        ccti_timer: 10,
+        ..HfiCongestionSettingEntry::default()
+    };
+    let mut table = HfiCongestionControlTable {
+        ccti_limit: 63,
+        ..HfiCongestionControlTable::default()
+    };
+    let entries = &mut table.cct_block_list.cct_entry_list;
+    for (index, entry) in entries.iter_mut().enumerate() {
+        *entry = CctEntry {
+            cct_shift: 2,
+            cct_multiplier: index as u16 * multiplier,
+        };
+    }
+    let nodes: Vec<_> = network.topology().nodes().map(|(id, _)| id).collect();
+    for id in nodes {
+        if network.switch(id).is_some() {
+            network.write_congestion_setting(id, 0, &switch.to_bytes());
+        } else {
+            network.write_congestion_setting(id, 0, &hfi.to_bytes());
+            network.write_congestion_table(id, 0, &table.to_bytes());
+        }
+    }
+}
+
+/// The first hosts always send to the last one.
+struct Incast {
+    hosts: Vec<(PortIndex, Lid)>,
+    waited: u64,
+    delivered: u64,
+}
+
+impl Traffic for Incast {
+    fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
+        match notice {
+            Notice::Room(at) => {
+                let from = self.hosts.iter().position(|(host, _)| *host == at);
+                let to = self.hosts.len() - 1;
+                if let Some(from) = from.filter(|from| *from != to) {
+                    simulation.send(parcel(&self.hosts, from, to, 0, 0, 2_048));
+                }
+            }
+            Notice::Delivered(delivery) => {
+                self.waited += simulation.now() - delivery.born;
+                self.delivered += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Mean latency, microseconds, and packets received, of three hosts that all send to a fourth.
+fn incast(network: &mut Network) -> (f64, u64, Simulation) {
+    let mut simulation = Simulation::new(network, Options::default());
+    let mut traffic = Incast {
+        hosts: hosts(network),
+        waited: 0,
+        delivered: 0,
+    };
+    for from in 0..3 {
+        simulation.send(parcel(&traffic.hosts, from, 3, 0, 0, 2_048));
+    }
+    simulation.run(&mut traffic, MILLI);
+    (traffic.waited, traffic.delivered) = (0, 0);
+    simulation.run(&mut traffic, 2 * MILLI);
+    simulation.settle(network);
+    let latency = traffic.waited as f64 / traffic.delivered as f64 / MICRO as f64;
+    (latency, traffic.delivered, simulation)
+}
+
+fn sum(network: &Network, counter: Counter) -> u64 {
+    let devices = network.devices();
+    let ports = devices.flat_map(|(_, device)| device.ports().map(|(_, at)| at));
+    ports.map(|at| network.counter(at, counter)).sum()
+}
+
+#[test]
+fn senders_that_heed_marks_keep_queues_short_and_the_link_busy() {
+    let spec = "one-switch:4,radix=8";
+    let mut without = network(spec, Program::default());
+    let (long, most, _) = incast(&mut without);
+    assert_eq!(sum(&without, Counter::MarkFecn), 0);
+    let mut with = network(spec, Program::default());
+    control(&mut with, 15, 1);
+    let (short, received, simulation) = incast(&mut with);
+    let [marked, forward, backward] =
+        [Counter::MarkFecn, Counter::RcvFecn, Counter::RcvBecn].map(|one| sum(&with, one));
+    assert!(marked > 50, "{marked}");
+    // What is still on its way has been marked and not received.
+    assert!(
+        marked - forward < 200 && forward - backward < 20,
+        "{marked} {forward} {backward}"
+    );
+    assert!(short < 0.7 * long, "{short} of {long}");
+    assert!(received as f64 > 0.85 * most as f64, "{received} of {most}");
+    let totals = simulation.totals();
+    let in_flight = simulation.in_flight() as u64;
+    assert_eq!(totals.sent, totals.delivered + totals.lost + in_flight);
+}
+
+#[test]
+fn only_what_registers_say_is_marked_and_heeded() {
+    let spec = "one-switch:4,radix=8";
+    // A threshold of 0 never marks; a table of zeros holds nobody back.
+    for (threshold, multiplier, marks) in [(0, 1, false), (15, 0, true)] {
+        let mut network = network(spec, Program::default());
+        control(&mut network, threshold, multiplier);
+        let (_, received, _) = incast(&mut network);
+        assert_eq!(sum(&network, Counter::RcvBecn) > 0, marks);
+        let full = MILLI / (256 * 640);
+        assert!(received.abs_diff(full) < 5, "{received} of {full}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Plots of what was measured, as SVG: lines over what is swept, bars for each case otherwise.
+
+use std::fmt::Write;
+
+use super::perform::Outcome;
+use super::scale::Scale;
+use super::scenario::{Case, Plot, Scenario};
+
+/// Size of a chart, and what stands around its area, pixels.
+const WIDTH: f64 = 780.0;
+const HEIGHT: f64 = 400.0;
+const LEFT: f64 = 80.0;
+const RIGHT: f64 = 250.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 56.0;
+/// Height of a bar with its gap, and width of its name.
+const BAR: f64 = 24.0;
+const NAMES: f64 = 280.0;
+
+/// Colours that people who see few colours can tell apart (Okabe and Ito).
+const COLOURS: [&str; 7] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
+];
+
+/// One measurement of one case.
+struct Mark<'a> {
+    case: &'a Case,
+    value: f64,
+    unit: &'a str,
+    published: Option<f64>,
+}
+
+/// A plot of a scenario as an SVG document, none when nothing of it was measured.
+pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<String> {
+    let axis = |case: &Case| case.point.as_ref().map(|point| point.axis.clone());
+    let cases = scenario.cases.iter().zip(outcomes);
+    let cases = cases.filter(|(case, _)| axis(case) == plot.over);
+    let marks = cases.filter_map(|(case, outcome)| {
+        let one = outcome.get(&plot.metric)?;
+        let mut figures = case.published.iter();
+        let figure = figures.find(|figure| figure.metric == plot.metric);
+        Some(Mark {
+            case,
+            value: one.value,
+            unit: &one.unit,
+            published: figure.map(|figure| figure.value),
+        })
+    });
+    let marks: Vec<Mark<'_>> = marks.collect();
+    let curves = curves(&marks);
+    match (marks.is_empty(), curves.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(bars(plot, &marks)),
+        (false, false) => Some(lines(plot, &marks, &curves)),
+    }
+}
+
+/// Names of the curves in order.
+fn curves<'a>(marks: &[Mark<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for point in marks.iter().filter_map(|mark| mark.case.point.as_ref()) {
+        if !names.contains(&point.series.as_str()) {
+            names.push(&point.series);
+        }
+    }
+    names
+}
+
+fn open(width: f64, height: f64, title: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         <text x=\"{LEFT}\" y=\"24\" font-size=\"15\">{}</text>\n",
+        escaped(title)
+    )
+}
+
+fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
+    let words = escaped(words);
+    let _ = writeln!(
+        text,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>"
+    );
+}
+
+fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
+    let _ = writeln!(
+        text,
+        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>"
+    );
+}
+
+const GRID: &str = "stroke=\"#dddddd\"";
+const AXIS: &str = "stroke=\"#444444\"";
+/// Curves beyond the number of colours.
+const DASHED: &str = "stroke-dasharray=\"6 4\"";
+const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=\"3 2\"";
+
+fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
+    let points = marks
+        .iter()
+        .filter_map(|mark| Some((mark.case.point.as_ref()?, mark)));
+    let points: Vec<_> = points.collect();
+    let across =
+        Scale::new(points.iter().map(|(point, _)| point.value), None).onto(LEFT, WIDTH - RIGHT);
+    let values = marks
+        .iter()
+        .flat_map(|mark| [Some(mark.value), mark.published]);
+    let up = Scale::new(values.flatten(), Some(plot.logarithmic)).onto(HEIGHT - BOTTOM, TOP);
+    let mut text = open(WIDTH, HEIGHT, &plot.title);
+    for (value, name) in up.ticks() {
+        let y = up.place(value);
+        rule(&mut text, (LEFT, y), (WIDTH - RIGHT, y), GRID);
+        label(&mut text, (LEFT - 8.0, y + 4.0), "end", &name);
+    }
+    for (value, name) in across.ticks() {
+        let x = across.place(value);
+        rule(&mut text, (x, TOP), (x, HEIGHT - BOTTOM), GRID);
+        label(&mut text, (x, HEIGHT - BOTTOM + 18.0), "middle", &name);
+    }
+    rule(
+        &mut text,
+        (LEFT, HEIGHT - BOTTOM),
+        (WIDTH - RIGHT, HEIGHT - BOTTOM),
+        AXIS,
+    );
+    rule(&mut text, (LEFT, TOP), (LEFT, HEIGHT - BOTTOM), AXIS);
+    let axis = points.first().map_or("", |(point, _)| &point.axis);
+    let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
+    label(&mut text, (middle, HEIGHT - 14.0), "middle", axis);
+    let unit = marks.first().map_or("", |mark| mark.unit);
+    label(&mut text, (LEFT, TOP - 6.0), "end", unit);
+    for (place, name) in curves.iter().enumerate() {
+        let colour = COLOURS[place % COLOURS.len()];
+        let dashes = if place < COLOURS.len() { "" } else { DASHED };
+        let stroke = format!("stroke=\"{colour}\" {dashes}");
+        let of_curve = points.iter().filter(|(point, _)| point.series == *name);
+        let places: Vec<(f64, f64)> = of_curve
+            .clone()
+            .map(|(point, mark)| (across.place(point.value), up.place(mark.value)))
+            .collect();
+        curve(&mut text, &places, colour, &stroke);
+        for (point, mark) in of_curve {
+            if let Some(value) = mark.published {
+                let (x, y) = (across.place(point.value), up.place(value));
+                rule(&mut text, (x - 6.0, y), (x + 6.0, y), PUBLISHED);
+            }
+        }
+        let y = TOP + 16.0 * place as f64 + 4.0;
+        let x = WIDTH - RIGHT + 12.0;
+        let style = format!("{stroke} stroke-width=\"3\"");
+        rule(&mut text, (x, y), (x + 18.0, y), &style);
+        label(&mut text, (x + 24.0, y + 4.0), "start", name);
+    }
+    text.push_str("</svg>\n");
+    text
+}
+
+fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {
+    let points: Vec<String> = places
+        .iter()
+        .map(|(x, y)| format!("{x:.1},{y:.1}"))
+        .collect();
+    let _ = writeln!(
+        text,
+        "<polyline points=\"{}\" fill=\"none\" {stroke} stroke-width=\"2\"/>",
+        points.join(" ")
+    );
+    for (x, y) in places {
+        let _ = writeln!(
+            text,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"
+        );
+    }
+}
+
+fn bars(plot: &Plot, marks: &[Mark<'_>]) -> String {
+    let height = TOP + BAR * marks.len() as f64 + BOTTOM;
+    let values = marks
+        .iter()
+        .flat_map(|mark| [Some(mark.value), mark.published, Some(0.0)]);
+    let scale = Scale::new(values.flatten(), Some(plot.logarithmic)).onto(NAMES, WIDTH - 80.0);
+    let mut text = open(WIDTH, height, &plot.title);
+    let bottom = height - BOTTOM;
+    for (value, name) in scale.ticks() {
+        let x = scale.place(value);
+        rule(&mut text, (x, TOP), (x, bottom), GRID);
+        label(&mut text, (x, bottom + 16.0), "middle", &name);
+    }
+    let zero = scale.place(0.0);
+    for (place, mark) in marks.iter().enumerate() {
+        let y = TOP + BAR * place as f64;
+        let end = scale.place(mark.value);
+        let (x, width) = (zero.min(end), (end - zero).abs());
+        let _ = writeln!(
+            text,
+            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{}\"/>",
+            y + 4.0,
+            BAR - 8.0,
+            COLOURS[0]
+        );
+        label(&mut text, (NAMES - 8.0, y + 16.0), "end", &mark.case.name);
+        let words = super::report::digits(mark.value);
+        label(&mut text, (zero.max(end) + 4.0, y + 16.0), "start", &words);
+        if let Some(value) = mark.published {
+            let x = scale.place(value);
+            rule(&mut text, (x, y), (x, y + BAR), PUBLISHED);
+        }
+    }
+    rule(&mut text, (zero, TOP), (zero, bottom), AXIS);
+    let unit = marks.first().map_or("", |mark| mark.unit);
+    let words = format!("{unit}; dashed: published");
+    let has_published = marks.iter().any(|mark| mark.published.is_some());
+    let words = if has_published { &words } else { unit };
+    label(&mut text, (WIDTH - 80.0, bottom + 36.0), "end", words);
+    text.push_str("</svg>\n");
+    text
+}
+
+fn escaped(words: &str) -> String {
+    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    words.replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,197 @@
+//! Outcomes as text, so that a run that was interrupted can go on.
+//!
+//! One line for each thing, its words apart by tabs; numbers that count are kept bit by bit. The
+//! last line has a CRC-32C of all before it.
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+use super::links::LinkUse;
+use super::perform::{Measurement, Outcome};
+
+const HEADER: &str = "weft-lab state 1";
+const SUM: &str = "sum\t";
+
+/// Why a text holds no outcomes.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KeepError {
+    /// It is damaged, or something else.
+    #[error("checksum does not fit")]
+    Checksum,
+    /// A line of another form.
+    #[error("line {0} is not understood")]
+    Line(usize),
+}
+
+/// Outcomes that are there already: a key of the case and what came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Kept(pub Vec<(String, Outcome)>);
+
+/// Names a case among all runs: the whole scenario's text, its number in it, and the seed.
+pub fn key(text: &str, index: usize, seed: u64) -> String {
+    format!(
+        "{:08x}-{:x}-{index}-{seed}",
+        crc32c::crc32c(text.as_bytes()),
+        text.len()
+    )
+}
+
+impl Kept {
+    /// What came of a case, if it is there.
+    pub fn get(&self, key: &str) -> Option<&Outcome> {
+        self.0
+            .iter()
+            .find(|(other, _)| other == key)
+            .map(|(_, outcome)| outcome)
+    }
+
+    /// All of it as text.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{HEADER}\n");
+        for (key, outcome) in &self.0 {
+            write(&mut text, key, outcome);
+        }
+        let sum = crc32c::crc32c(text.as_bytes());
+        text.push_str(&format!("{SUM}{sum:08x}\n"));
+        text
+    }
+
+    /// From text.
+    ///
+    /// # Errors
+    /// [`KeepError`] for anything but what [`Self::to_text`] made.
+    pub fn from_text(text: &str) -> Result<Self, KeepError> {
+        let end = text.rfind(SUM).ok_or(KeepError::Checksum)?;
+        let (body, sum) = text.split_at(end);
+        let wanted = format!("{SUM}{:08x}\n", crc32c::crc32c(body.as_bytes()));
+        if sum != wanted || body.lines().next() != Some(HEADER) {
+            return Err(KeepError::Checksum);
+        }
+        let mut kept = Self::default();
+        for (index, line) in body.lines().enumerate().skip(1) {
+            kept.read(line).ok_or(KeepError::Line(index + 1))?;
+        }
+        Ok(kept)
+    }
+
+    fn read(&mut self, line: &str) -> Option<()> {
+        let words: Vec<&str> = line.split('\t').collect();
+        if let ["case", key, span, hops, lost, moved, method] = words[..] {
+            let outcome = Outcome {
+                span: span.parse().ok()?,
+                hops: hops.parse().ok()?,
+                lost: lost.parse().ok()?,
+                moved: moved.parse().ok()?,
+                method: (!method.is_empty()).then(|| method.to_owned()),
+                ..Outcome::default()
+            };
+            self.0.push((key.to_owned(), outcome));
+            return Some(());
+        }
+        let (_, outcome) = self.0.last_mut()?;
+        match words[..] {
+            ["metric", metric, bits, unit] => outcome.measurements.push(Measurement {
+                metric: Cow::Owned(metric.to_owned()),
+                value: from_bits(bits)?,
+                unit: Cow::Owned(unit.to_owned()),
+            }),
+            ["link", from, to, bits] => outcome.links.push(LinkUse {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                percent: from_bits(bits)?,
+            }),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn from_bits(text: &str) -> Option<f64> {
+    u64::from_str_radix(text, 16).ok().map(f64::from_bits)
+}
+
+fn write(text: &mut String, key: &str, outcome: &Outcome) {
+    let Outcome {
+        span,
+        hops,
+        lost,
+        moved,
+        method,
+        ..
+    } = outcome;
+    let method = method.as_deref().unwrap_or("");
+    text.push_str(&format!(
+        "case\t{key}\t{span}\t{hops}\t{lost}\t{moved}\t{method}\n"
+    ));
+    for one in &outcome.measurements {
+        let bits = one.value.to_bits();
+        text.push_str(&format!("metric\t{}\t{bits:x}\t{}\n", one.metric, one.unit));
+    }
+    for link in &outcome.links {
+        let bits = link.percent.to_bits();
+        let (from, to) = (without_tabs(&link.from), without_tabs(&link.to));
+        text.push_str(&format!("link\t{from}\t{to}\t{bits:x}\n"));
+    }
+}
+
+/// Names come from fabrics and may hold anything.
+fn without_tabs(name: &str) -> String {
+    name.replace(['\t', '\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn kept() -> Kept {
+        let outcome = Outcome {
+            measurements: vec![Measurement {
+                metric: Cow::Borrowed("time"),
+                value: 0.1 + 0.2,
+                unit: Cow::Borrowed("us"),
+            }],
+            links: vec![LinkUse {
+                from: "a\tb".to_owned(),
+                to: "c".to_owned(),
+                percent: 99.9,
+            }],
+            span: 7,
+            method: Some("eager by SDMA".to_owned()),
+            hops: 8,
+            lost: 9,
+            moved: 10,
+        };
+        Kept(vec![
+            (key("text", 0, 1), outcome.clone()),
+            (key("text", 1, 1), outcome),
+        ])
+    }
+
+    #[test]
+    fn what_was_written_comes_back_bit_by_bit() {
+        let text = kept().to_text();
+        let back = Kept::from_text(&text).unwrap();
+        assert_eq!(back.to_text(), text);
+        let outcome = back.get(&key("text", 1, 1)).unwrap();
+        assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
+        assert_eq!(outcome.links[0].from, "a b");
+        assert!(back.get(&key("text", 1, 2)).is_none());
+        assert!(back.get(&key("other", 1, 1)).is_none());
+    }
+
+    #[test]
+    fn damage_is_found() {
+        let text = kept().to_text();
+        for place in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[place] ^= 1;
+            if let Ok(changed) = String::from_utf8(bytes) {
+                assert!(Kept::from_text(&changed).is_err(), "byte {place}");
+            }
+        }
+        assert!(Kept::from_text("").is_err());
+        assert!(Kept::from_text(&text[..text.len() / 2]).is_err());
+    }
+}

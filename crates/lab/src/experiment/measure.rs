@@ -1,0 +1,303 @@
+//! What is measured in one run of a case.
+
+use weft_dataplane::Network;
+use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation};
+use weft_dataplane::traffic::mpi::{
+    AllToAll, Background, Bandwidth, BandwidthOptions, Job, Load, Mpi, PingPong, Program, Stack,
+    Together,
+};
+use weft_dataplane::traffic::{Hosts, Pattern, Streams, StreamsOptions};
+use weft_fabric::Sl;
+
+use super::links::{LinkUse, Watch};
+use super::perform::{ExperimentError, Measurement, measurement};
+use super::scenario::{Case, StreamPattern, Traffic};
+use super::{bisection, place, rounds};
+
+/// Picoseconds in a second.
+const SECOND: f64 = 1e12;
+
+/// Other traffic runs for this long, and at most as long again, before a benchmark begins.
+const WARM_UP: Picos = 200 * MICRO;
+
+/// A fabric with traffic to come.
+pub(super) struct Stage<'a> {
+    case: &'a Case,
+    network: Network,
+    hosts: Hosts,
+    pub(super) simulation: Simulation,
+    seed: u64,
+    watch: Watch,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(case: &'a Case, network: Network, seed: u64) -> Self {
+        let options = Options {
+            seed,
+            ..Options::default()
+        };
+        Self {
+            case,
+            hosts: place::hosts(&network, case, seed),
+            simulation: Simulation::new(&network, options),
+            watch: Watch::new(case.links),
+            network,
+            seed,
+        }
+    }
+
+    pub(super) fn busiest(&self) -> Vec<LinkUse> {
+        self.watch.busiest(&self.network, &self.simulation)
+    }
+
+    /// How messages travel, where their size is swept.
+    pub(super) fn method(&self) -> Option<String> {
+        let point = self.case.point.as_ref();
+        let bytes = point.filter(|point| point.axis == "bytes")?.value as u64;
+        let method = self.mpi(self.case.stack).method(0, bytes)?;
+        Some(method.to_string())
+    }
+
+    pub(super) fn measure(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
+        match &self.case.traffic {
+            Traffic::Bandwidth { .. } => self.bandwidth(),
+            Traffic::Latency { bytes, iterations } => {
+                let pairs = self.pairs()?;
+                let program = PingPong::new(pairs, *bytes, 10, *iterations);
+                let program = self.drive(program, self.case.stack)?;
+                Ok(latencies(&program.latencies().unwrap_or_default()))
+            }
+            Traffic::AllPairs {
+                bytes,
+                iterations,
+                sessions,
+            } => self.all_pairs(*bytes, *iterations, *sessions),
+            Traffic::AllToAll { bytes } => {
+                let ranks = self.hosts.len() as u32 * self.case.ranks;
+                let program = self.drive(AllToAll::new(ranks, *bytes), self.case.stack)?;
+                let time = program.time().unwrap_or(0) as f64;
+                Ok(vec![measurement("time", time / MICRO as f64, "us")])
+            }
+            Traffic::Stream { .. } => Ok(self.stream()),
+            Traffic::Bisection { matchings } => Ok(bisection::measure(
+                &self.network,
+                &self.hosts,
+                *matchings,
+                self.seed,
+            )),
+        }
+    }
+
+    fn pairs(&self) -> Result<Vec<(u32, u32)>, ExperimentError> {
+        place::pairs(
+            &self.network,
+            &self.hosts,
+            self.case.ranks,
+            &self.case.pairs,
+        )
+    }
+
+    fn mpi(&self, stack: Stack) -> Mpi {
+        let ranks = 0..self.hosts.len() as u32 * self.case.ranks;
+        let ranks: Vec<u32> = ranks.map(|rank| rank / self.case.ranks).collect();
+        Mpi::new(self.hosts.clone(), &ranks, stack, Sl(0))
+    }
+
+    fn limit(&self) -> Picos {
+        let picos = self.case.limit.as_nanos().saturating_mul(1_000);
+        Picos::try_from(picos).unwrap_or(Picos::MAX)
+    }
+
+    /// Runs a program to its end, with the other traffic if there is any.
+    fn drive<P: Program>(&mut self, program: P, stack: Stack) -> Result<P, ExperimentError> {
+        let mpi = self.mpi(stack);
+        let Some(load) = self.case.background else {
+            return self.drive_alone(mpi, program);
+        };
+        let delay = WARM_UP + Random::new(self.seed).bits() % WARM_UP;
+        let program = self.beside(load, mpi.len() as u32, program, delay);
+        let mut mpi = mpi;
+        let hosts: Vec<u32> = (0..self.hosts.len() as u32).collect();
+        mpi.add(&hosts, load.stack());
+        Ok(self.drive_alone(mpi, program)?.front)
+    }
+
+    /// Other traffic between the first half of the hosts and the second, on ranks after `first`.
+    fn beside<P>(&self, load: Load, first: u32, front: P, delay: Picos) -> Together<P> {
+        let half = self.hosts.len() as u32 / 2;
+        let pairs = (0..half).map(|host| (first + host, first + half + host));
+        Together {
+            front,
+            back: Background::new(load, pairs.collect()),
+            first,
+            delay,
+        }
+    }
+
+    fn drive_alone<P: Program>(&mut self, mpi: Mpi, program: P) -> Result<P, ExperimentError> {
+        let mut job = Job { mpi, program };
+        let limit = self.limit();
+        job.start(&mut self.simulation);
+        loop {
+            let until = self.watch.next(&self.simulation).min(limit);
+            if job.advance(&mut self.simulation, until) {
+                return Ok(job.program);
+            }
+            if until == limit || self.simulation.deadline().is_none() {
+                return Err(self.not_ended());
+            }
+            self.watch.look(&mut self.simulation, &self.network, until);
+        }
+    }
+
+    fn not_ended(&self) -> ExperimentError {
+        let ends = self.simulation.deadlock().unwrap_or_default();
+        let name = |(at, vl): &(weft_dataplane::PortIndex, weft_fabric::Vl)| {
+            let node = self.network.device_at(self.network.node_of(*at));
+            let port = self.network.number_of(*at);
+            format!("{} port {} VL{}", node.description.text(), port.0, vl.0)
+        };
+        let names: Vec<String> = ends.iter().map(name).collect();
+        let loop_ = match names.len() {
+            0 => String::new(),
+            _ => format!("; credit loop: {}", names.join(", ")),
+        };
+        ExperimentError::NotEnded {
+            millis: self.case.limit.as_millis(),
+            lost: self.simulation.totals().lost,
+            loop_,
+        }
+    }
+
+    fn bandwidth(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
+        let Traffic::Bandwidth {
+            bytes,
+            window,
+            skip,
+            iterations,
+            both_ways,
+            ip,
+        } = self.case.traffic
+        else {
+            return Ok(Vec::new());
+        };
+        let pairs = self.pairs()?;
+        let ways = 1 + u64::from(both_ways);
+        let messages = u64::from(window) * u64::from(iterations) * ways * pairs.len() as u64;
+        let (on_link, stack) = if ip {
+            (ip_bytes(bytes), Stack::IPOIB)
+        } else {
+            (bytes, self.case.stack)
+        };
+        let program = Bandwidth::new(BandwidthOptions {
+            pairs,
+            bytes: on_link,
+            window,
+            skip,
+            iterations,
+            both_ways,
+        });
+        let program = self.drive(program, stack)?;
+        let measured = program.bytes_per_second().unwrap_or(0.0);
+        let measured = measured * bytes as f64 / on_link as f64;
+        let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
+        Ok(vec![
+            measurement("bandwidth", measured / 1e9, "GB/s"),
+            measurement("rate", measured * 8.0 / 1e9, "Gb/s"),
+            measurement("messages", messages as f64 / time, "1/s"),
+        ])
+    }
+
+    /// Every rank with every other one, each way.
+    fn all_pairs(
+        &mut self,
+        bytes: u64,
+        iterations: u32,
+        sessions: u32,
+    ) -> Result<Vec<Measurement>, ExperimentError> {
+        let ranks = self.hosts.len() as u32 * self.case.ranks;
+        let mut all = Vec::new();
+        for round in rounds::rounds(ranks, sessions) {
+            for turned in [false, true] {
+                let turn = |(a, b): &(u32, u32)| if turned { (*b, *a) } else { (*a, *b) };
+                let pairs: Vec<_> = round.iter().map(turn).collect();
+                let program = PingPong::new(pairs.clone(), bytes, 2, iterations);
+                let program = self.drive(program, self.case.stack)?;
+                let times = program.latencies().unwrap_or_default();
+                all.extend(pairs.into_iter().zip(times));
+            }
+        }
+        Ok(rounds::measurements(
+            &self.network,
+            &self.hosts,
+            self.case.ranks,
+            &all,
+        ))
+    }
+
+    fn stream(&mut self) -> Vec<Measurement> {
+        let Traffic::Stream {
+            pattern,
+            bytes,
+            load,
+            span,
+        } = self.case.traffic
+        else {
+            return Vec::new();
+        };
+        let count = self.hosts.len() as u32;
+        let options = StreamsOptions {
+            pattern: resolve(pattern, count, self.seed),
+            bytes,
+            levels: (0..self.case.manager.lanes).map(Sl).collect(),
+            load,
+            seed: self.seed,
+        };
+        let span = span.as_nanos() as Picos * 1_000;
+        let mut streams = Streams::new(self.hosts.clone(), options);
+        streams.start(&mut self.simulation);
+        self.simulation.run(&mut streams, span);
+        streams.forget();
+        self.watch.look(&mut self.simulation, &self.network, span);
+        self.simulation.run(&mut streams, 2 * span);
+        let time = Simulation::wire_time(bytes) as f64 / span as f64;
+        let total = streams.total();
+        let least = streams.received().iter().map(|host| host.packets).min();
+        let mean = total.packets as f64 / f64::from(count.max(1));
+        let latency = total.latency as f64 / total.packets.max(1) as f64;
+        vec![
+            measurement("accepted", 100.0 * mean * time, "%"),
+            measurement("least", 100.0 * least.unwrap_or(0) as f64 * time, "%"),
+            measurement("latency", latency / MICRO as f64, "us"),
+        ]
+    }
+}
+
+/// Bytes of IP packets, with what stands in front of each, that carry the user's `bytes`.
+fn ip_bytes(bytes: u64) -> u64 {
+    use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
+    let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
+    bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
+}
+
+fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
+    match pattern {
+        StreamPattern::Uniform => Pattern::Uniform,
+        StreamPattern::Permutation => Pattern::random_permutation(hosts, &mut Random::new(seed)),
+        StreamPattern::Shift(by) => Pattern::Shift(by),
+        StreamPattern::Hotspot(percent) => Pattern::Hotspot { to: 0, percent },
+    }
+}
+
+fn latencies(times: &[Picos]) -> Vec<Measurement> {
+    let micros = |time: Picos| time as f64 / MICRO as f64;
+    let sum: Picos = times.iter().sum();
+    let mean = micros(sum) / times.len().max(1) as f64;
+    let least = times.iter().min().copied().unwrap_or(0);
+    let most = times.iter().max().copied().unwrap_or(0);
+    vec![
+        measurement("latency", mean, "us"),
+        measurement("latency_min", micros(least), "us"),
+        measurement("latency_max", micros(most), "us"),
+    ]
+}

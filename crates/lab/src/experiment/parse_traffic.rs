@@ -1,0 +1,91 @@
+//! The line `traffic` of a scenario.
+
+use super::scenario::{StreamPattern, Traffic};
+use super::values::{Checked, Values, decimal, span, unknown};
+
+/// Most bytes of a message or packet in a scenario.
+pub(super) const BYTES_MAX: u64 = 1 << 40;
+const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, iperf, osu_latency, osu_multi_lat, \
+    mpi_nxnlatbw, alltoall, uniform, permutation, shift, hotspot, bisection";
+
+/// What ranks do.
+pub(super) fn traffic(text: &str) -> Checked<Traffic> {
+    let mut words = text.split_whitespace();
+    let kind = words.next().unwrap_or("");
+    match kind {
+        "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "iperf" => bandwidth(kind, words),
+        "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
+        "alltoall" => {
+            let values = Values::read(words, &["bytes"])?;
+            let bytes = values.number("bytes", 256 << 10, 0, BYTES_MAX)?;
+            Ok(Traffic::AllToAll { bytes })
+        }
+        "bisection" => {
+            let values = Values::read(words, &["matchings"])?;
+            let matchings = values.number("matchings", 1_000, 1, 1 << 20)? as u32;
+            Ok(Traffic::Bisection { matchings })
+        }
+        _ => stream(kind, words),
+    }
+}
+
+fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
+    let values = Values::read(words, &["bytes", "window", "skip", "iterations"])?;
+    Ok(Traffic::Bandwidth {
+        bytes: values.number("bytes", 4 << 20, 1, BYTES_MAX)?,
+        window: values.number("window", 64, 1, 1 << 16)? as u32,
+        skip: values.number("skip", 2, 0, 1 << 20)? as u32,
+        iterations: values.number("iterations", 20, 1, 1 << 20)? as u32,
+        both_ways: kind == "osu_bibw",
+        ip: kind == "iperf",
+    })
+}
+
+fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
+    let values = Values::read(words, &["bytes", "iterations", "sessions"])?;
+    let bytes = values.number("bytes", 8, 0, BYTES_MAX)?;
+    let iterations = values.number("iterations", 100, 1, 1 << 20)? as u32;
+    if kind == "mpi_nxnlatbw" {
+        let sessions = values.number("sessions", 0, 0, 1 << 20)? as u32;
+        return Ok(Traffic::AllPairs {
+            bytes,
+            iterations,
+            sessions,
+        });
+    }
+    Ok(Traffic::Latency { bytes, iterations })
+}
+
+fn stream<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
+    let values = Values::read(words, &["bytes", "load", "span", "by", "percent"])?;
+    let pattern = match kind {
+        "uniform" => StreamPattern::Uniform,
+        "permutation" => StreamPattern::Permutation,
+        "shift" => StreamPattern::Shift(values.number("by", 1, 1, 1 << 20)? as u32),
+        "hotspot" => StreamPattern::Hotspot(values.number("percent", 50, 0, 100)? as u32),
+        _ => return Err(unknown("traffic", kind, TRAFFIC)),
+    };
+    Ok(Traffic::Stream {
+        pattern,
+        bytes: values.number("bytes", 8_256, 8, 10_368)? as u32,
+        load: values
+            .get("load")
+            .map(|load| decimal(load, 1.0))
+            .transpose()?,
+        span: span(values.get("span").unwrap_or("1ms"))?,
+    })
+}
+
+/// The same with another size of messages.
+pub(super) fn with_bytes(traffic: Traffic, size: u64) -> Checked<Traffic> {
+    let mut traffic = traffic;
+    match &mut traffic {
+        Traffic::Bandwidth { bytes, .. }
+        | Traffic::Latency { bytes, .. }
+        | Traffic::AllPairs { bytes, .. }
+        | Traffic::AllToAll { bytes } => *bytes = size,
+        Traffic::Stream { bytes, .. } => *bytes = size.min(u64::from(u32::MAX)) as u32,
+        Traffic::Bisection { .. } => return Err("bisection has no bytes to sweep".to_owned()),
+    }
+    Ok(traffic)
+}

@@ -1,0 +1,86 @@
+//! Words and numbers of a scenario's text.
+
+use std::time::Duration;
+
+/// What was read, or what is wrong with it and what is allowed.
+pub(super) type Checked<T> = Result<T, String>;
+
+pub(super) fn unknown(what: &str, text: &str, allowed: &str) -> String {
+    format!("unknown {what} {text:?}, allowed: {allowed}")
+}
+
+pub(super) fn number(text: &str, least: u64, most: u64) -> Checked<u64> {
+    let (digits, factor) = match text.as_bytes().last() {
+        Some(b'K') => (&text[..text.len() - 1], 1 << 10),
+        Some(b'M') => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1),
+    };
+    let value = digits.parse::<u64>().ok();
+    let value = value.and_then(|value| value.checked_mul(factor));
+    value
+        .filter(|value| (least..=most).contains(value))
+        .ok_or_else(|| format!("{text:?} is no whole number from {least} to {most}"))
+}
+
+pub(super) fn decimal(text: &str, most: f64) -> Checked<f64> {
+    let value = text.parse::<f64>().ok();
+    value
+        .filter(|value| (0.0..=most).contains(value))
+        .ok_or_else(|| format!("{text:?} is no number from 0 to {most}"))
+}
+
+/// Longest span, seconds.
+const SPAN_MAX: f64 = 3_600.0;
+
+pub(super) fn span(text: &str) -> Checked<Duration> {
+    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let unit = units.iter().find_map(|(unit, factor)| {
+        let digits = text.strip_suffix(unit)?;
+        Some((digits.trim(), *factor))
+    });
+    let (digits, factor) =
+        unit.ok_or_else(|| format!("{text:?} is no span of time such as 5ms, units: us, ms, s"))?;
+    let seconds = decimal(digits, SPAN_MAX / factor)? * factor;
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+pub(super) fn switch(text: &str) -> Checked<bool> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(unknown("value", text, "on, off")),
+    }
+}
+
+/// Words of the form key=value.
+pub(super) struct Values<'a> {
+    pairs: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn read(words: impl Iterator<Item = &'a str>, allowed: &[&str]) -> Checked<Self> {
+        let pair = |word: &'a str| {
+            let (key, value) = word
+                .split_once('=')
+                .ok_or_else(|| format!("{word:?} is not of the form key=value"))?;
+            if allowed.contains(&key) {
+                Ok((key, value))
+            } else {
+                Err(unknown("key", key, &allowed.join(", ")))
+            }
+        };
+        let pairs = words.map(pair).collect::<Checked<_>>()?;
+        Ok(Self { pairs })
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
+        let found = self.pairs.iter().rev().find(|(name, _)| *name == key);
+        found.map(|(_, value)| *value)
+    }
+
+    pub(super) fn number(&self, key: &str, default: u64, least: u64, most: u64) -> Checked<u64> {
+        let value = self.get(key);
+        let value = value.map_or(Ok(default), |text| number(text, least, most));
+        value.map_err(|what| format!("{key}: {what}"))
+    }
+}

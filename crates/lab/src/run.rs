@@ -1,0 +1,274 @@
+//! `weft-lab run`: cases of scenarios, several at once, with progress, kept and gone on with.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use weft_lab::experiment::keep::{Kept, key};
+use weft_lab::experiment::{Outcome, Scenario, chart, compare, perform, report};
+
+/// What `weft-lab run` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The scenarios.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Seed of all that is random.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Cases that run at once.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+    /// Print CSV instead of a table.
+    #[arg(long)]
+    csv: bool,
+    /// Write each experiment's plots as SVG into this directory.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Write tables, and plots if there are any, into this file between its lines
+    /// `<!-- results -->` and `<!-- end of results -->` instead of printing them.
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    markdown: Option<PathBuf>,
+    /// Keep the outcomes of finished cases in this file.
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Go on with what the state file has.
+    #[arg(long, requires = "state")]
+    resume: bool,
+}
+
+const RESULTS: &str = "<!-- results -->\n";
+const END: &str = "<!-- end of results -->";
+
+/// A scenario with its file and text.
+struct Experiment {
+    file: PathBuf,
+    text: String,
+    scenario: Scenario,
+}
+
+/// Runs all cases of all scenarios; says whether all published figures came out.
+pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
+    let files = arguments.files.iter().map(|file| read(file));
+    let experiments = files.collect::<Result<Vec<_>, _>>()?;
+    let kept = match (&arguments.state, arguments.resume) {
+        (Some(state), true) if state.exists() => load(state)?,
+        _ => Kept::default(),
+    };
+    let mut all = perform_all(&experiments, arguments, kept)?;
+    let mut held = true;
+    let mut text = String::new();
+    for (experiment, outcomes) in experiments.iter().zip(&mut all) {
+        let scenario = &experiment.scenario;
+        compare(scenario, outcomes);
+        held &= report::holds(scenario, outcomes);
+        let plots = plots(experiment, outcomes, arguments)?;
+        if arguments.csv {
+            print!("{}", report::csv(scenario, outcomes));
+        } else if arguments.markdown.is_some() {
+            text.push_str(&section(scenario, outcomes, &plots));
+        } else {
+            println!("{}", report::table(scenario, outcomes));
+        }
+    }
+    if let Some(file) = &arguments.markdown {
+        insert(file, &text)?;
+    }
+    Ok(held)
+}
+
+fn read(file: &Path) -> Result<Experiment, String> {
+    let name = file.display();
+    let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let scenario = text.parse().map_err(|error| format!("{name}: {error}"))?;
+    Ok(Experiment {
+        file: file.to_owned(),
+        text,
+        scenario,
+    })
+}
+
+fn load(state: &Path) -> Result<Kept, String> {
+    let name = state.display();
+    let text = fs::read_to_string(state).map_err(|error| format!("{name}: {error}"))?;
+    Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Puts a whole file in the place of another one, or leaves that as it is.
+fn replace(file: &Path, text: &str) -> Result<(), String> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, file));
+    written.map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// What the workers have done so far.
+struct Progress<'a> {
+    bar: ProgressBar,
+    kept: Mutex<Kept>,
+    failed: Mutex<Option<String>>,
+    begun: Instant,
+    hops: Mutex<u64>,
+    state: Option<&'a Path>,
+}
+
+impl Progress<'_> {
+    fn finish(&self, key: String, outcome: Outcome) {
+        let hops = {
+            let mut hops = lock(&self.hops);
+            *hops += outcome.hops;
+            *hops
+        };
+        let rate = hops as f64 / self.begun.elapsed().as_secs_f64().max(1e-3) / 1e6;
+        self.bar.set_message(format!("{rate:.2} M packet-hops/s"));
+        self.bar.inc(1);
+        let mut kept = lock(&self.kept);
+        kept.0.push((key, outcome));
+        if let Some(state) = self.state
+            && let Err(error) = replace(state, &kept.to_text())
+        {
+            self.fail(error);
+        }
+    }
+
+    fn fail(&self, error: String) {
+        lock(&self.failed).get_or_insert(error);
+    }
+}
+
+/// A thread that died while it held the lock has ended the run anyway.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Outcomes of all cases of all experiments, in their order whatever the number of jobs.
+fn perform_all(
+    experiments: &[Experiment],
+    arguments: &Arguments,
+    kept: Kept,
+) -> Result<Vec<Vec<Outcome>>, String> {
+    let cases = experiments
+        .iter()
+        .enumerate()
+        .flat_map(|(number, experiment)| {
+            let cases = 0..experiment.scenario.cases.len();
+            cases.map(move |case| (number, case))
+        });
+    let name =
+        |(number, case): (usize, usize)| key(&experiments[number].text, case, arguments.seed);
+    let all: Vec<(usize, usize)> = cases.collect();
+    let open: Vec<_> = all
+        .iter()
+        .copied()
+        .filter(|at| kept.get(&name(*at)).is_none())
+        .collect();
+    let progress = Progress {
+        bar: bar(all.len(), all.len() - open.len()),
+        kept: Mutex::new(kept),
+        failed: Mutex::new(None),
+        begun: Instant::now(),
+        hops: Mutex::new(0),
+        state: arguments.state.as_deref(),
+    };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(at) = open.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+            if lock(&progress.failed).is_some() {
+                return;
+            }
+            let case = &experiments[at.0].scenario.cases[at.1];
+            match perform(case, arguments.seed) {
+                Ok(outcome) => progress.finish(name(at), outcome),
+                Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..arguments.jobs).for_each(|_| drop(scope.spawn(work))));
+    progress.bar.finish_and_clear();
+    if let Some(error) = lock(&progress.failed).take() {
+        return Err(error);
+    }
+    let kept = progress
+        .kept
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut found: BTreeMap<String, Outcome> = kept.0.into_iter().collect();
+    let mut outcomes: Vec<Vec<Outcome>> = experiments.iter().map(|_| Vec::new()).collect();
+    for at in all {
+        outcomes[at.0].extend(found.remove(&name(at)));
+    }
+    Ok(outcomes)
+}
+
+/// On a terminal only; it hides itself elsewhere.
+fn bar(all: usize, done: usize) -> ProgressBar {
+    let bar = ProgressBar::new(all as u64);
+    let style = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar.set_position(done as u64);
+    bar.reset_eta();
+    bar
+}
+
+/// Writes the plots; their titles and names.
+fn plots(
+    experiment: &Experiment,
+    outcomes: &[Outcome],
+    arguments: &Arguments,
+) -> Result<Vec<(String, String)>, String> {
+    let Some(directory) = &arguments.svg else {
+        return Ok(Vec::new());
+    };
+    let wrong = |error: std::io::Error| format!("{}: {error}", directory.display());
+    fs::create_dir_all(directory).map_err(wrong)?;
+    let stem = experiment
+        .file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let mut names = Vec::new();
+    for (number, plot) in experiment.scenario.plots.iter().enumerate() {
+        let Some(text) = chart::draw(&experiment.scenario, outcomes, plot) else {
+            continue;
+        };
+        let file = directory.join(format!("{stem}-{}.svg", number + 1));
+        replace(&file, &text)?;
+        names.push((plot.title.clone(), file.display().to_string()));
+    }
+    Ok(names)
+}
+
+/// A section of a document, with links to plots as they are seen from its directory.
+fn section(scenario: &Scenario, outcomes: &[Outcome], plots: &[(String, String)]) -> String {
+    let mut text = format!("#{}\n", report::table(scenario, outcomes));
+    for (title, file) in plots {
+        let name = file.strip_prefix("docs/").unwrap_or(file);
+        text.push_str(&format!("![{title}]({name})\n\n"));
+    }
+    text
+}
+
+/// Puts text between the two lines of a file.
+fn insert(file: &Path, text: &str) -> Result<(), String> {
+    let name = file.display();
+    let old = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let parts = old
+        .split_once(RESULTS)
+        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = parts.ok_or_else(|| {
+        format!(
+            "{name}: no line {:?} with a line {END:?} after it",
+            RESULTS.trim_end()
+        )
+    })?;
+    replace(file, &format!("{before}{RESULTS}\n{text}{END}{after}"))
+}

@@ -1,0 +1,104 @@
+//! The program: jobs, what is kept and gone on with, plots and the document.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SCENARIO: &str = "experiment T: a test\nfabric one-switch:4\n\
+    plot latency Latencies\nplot rate over bytes log Rates\n\
+    case small\ntraffic osu_latency bytes=1 iterations=2\npublished latency 0.93 5%\n\
+    case sizes\ntraffic osu_bw window=2 skip=0 iterations=1\nsweep bytes 8 1K 64K\n\
+    case wrong\ntraffic osu_latency bytes=1 iterations=2\npublished latency 2 5%\n";
+
+fn weft_lab(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+    let command = command.current_dir(directory).arg("run");
+    command.args(arguments).arg("t.scenario").output().unwrap()
+}
+
+fn stage() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("t.scenario"), SCENARIO).unwrap();
+    directory
+}
+
+#[test]
+fn the_number_of_jobs_changes_nothing_and_a_wrong_figure_is_told() {
+    let stage = stage();
+    let one = weft_lab(stage.path(), &[]);
+    let three = weft_lab(stage.path(), &["--jobs", "3"]);
+    assert_eq!(one.status.code(), Some(1));
+    let text = String::from_utf8(one.stdout).unwrap();
+    assert_eq!(text, String::from_utf8(three.stdout).unwrap());
+    assert_eq!(text.matches('✗').count(), 1, "{text}");
+    // Nothing of the progress where there is no terminal.
+    assert_eq!(String::from_utf8(one.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_run_goes_on_with_what_was_kept() {
+    let stage = stage();
+    let state = stage.path().join("state");
+    let first = weft_lab(stage.path(), &["--state", "state"]);
+    let kept = fs::read_to_string(&state).unwrap();
+    assert_eq!(
+        kept.lines()
+            .filter(|line| line.starts_with("case\t"))
+            .count(),
+        5
+    );
+    // A latency that the model never gives shows whether the kept one counts.
+    let metric = kept
+        .lines()
+        .find(|line| line.starts_with("metric\tlatency\t"))
+        .unwrap();
+    let other = format!("metric\tlatency\t{:x}\tus", 0.95_f64.to_bits());
+    fs::write(&state, kept.replace(metric, &other)).unwrap();
+    let damaged = weft_lab(stage.path(), &["--state", "state", "--resume"]);
+    assert_eq!(damaged.status.code(), Some(2));
+    let error = String::from_utf8(damaged.stderr).unwrap();
+    assert!(error.contains("checksum"), "{error}");
+    // Without the last case, as an interruption leaves it.
+    let unfinished = weft_lab_state_without_last_case(&kept);
+    fs::write(&state, unfinished).unwrap();
+    let second = weft_lab(stage.path(), &["--state", "state", "--resume"]);
+    assert_eq!(second.stdout, first.stdout);
+    assert_eq!(fs::read_to_string(&state).unwrap(), kept);
+}
+
+fn weft_lab_state_without_last_case(kept: &str) -> String {
+    use weft_lab::experiment::keep::Kept;
+    let mut kept = Kept::from_text(kept).unwrap();
+    kept.0.pop();
+    kept.to_text()
+}
+
+#[test]
+fn the_document_keeps_what_stands_around_its_results() {
+    let stage = stage();
+    let document = stage.path().join("doc.md");
+    fs::write(
+        &document,
+        "before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n",
+    )
+    .unwrap();
+    let arguments = ["--svg", "plots", "--markdown", "doc.md"];
+    let output = weft_lab(stage.path(), &arguments);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+    let text = fs::read_to_string(&document).unwrap();
+    assert!(text.starts_with("before\n<!-- results -->\n"), "{text}");
+    assert!(text.ends_with("<!-- end of results -->\nafter\n"), "{text}");
+    assert!(
+        text.contains("![Rates](plots/t-2.svg)") && !text.contains("old"),
+        "{text}"
+    );
+    for (number, shape) in [(1, "<rect x"), (2, "<circle")] {
+        let svg = fs::read_to_string(stage.path().join(format!("plots/t-{number}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.contains(shape), "{svg}");
+    }
+    fs::write(&document, "no marks").unwrap();
+    let output = weft_lab(stage.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&document).unwrap(), "no marks");
+}

@@ -1,0 +1,323 @@
+//! Congestion control: what switches mark, and how hosts slow down. It is written after a sweep has
+//! published the fabric, at its own pace, so that no sweep and no port waits for it.
+//!
+//! A device is asked for what it holds once for as long as it stays in the fabric, and is written to
+//! where that differs.
+
+pub(crate) mod fuzz;
+mod io;
+mod wanted;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_fabric::{Guid, Lid, PortNum, Sl, Snapshot, Tick};
+use weft_wire::header::status;
+use weft_wire::id::PKey;
+use weft_wire::packet::Packet;
+use weft_wire::sm::AttributeId;
+use weft_wire::smp::{Smp, SmpView};
+
+pub use fuzz::fuzz_answers;
+pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
+
+use crate::sm::rtt::RoundTrip;
+use crate::sm::transactions::{Budget, Expired, Target, Transactions};
+use wanted::{Maker, Want};
+
+/// Requests under way.
+const WINDOW: usize = 16;
+const FIRST_TIMEOUT: Duration = Duration::from_millis(250);
+const FLOOR: Duration = Duration::from_millis(100);
+const CEILING: Duration = Duration::from_secs(1);
+const ATTEMPTS: u32 = 3;
+/// Refusals that are told for one snapshot; more are alike.
+const REFUSALS_MAX: usize = 8;
+
+/// A setting's place: the node, its end port, and which setting.
+pub type Place = (Guid, PortNum, AttributeId);
+
+/// What devices hold, each setting as on the wire.
+pub type CongestionHeld = BTreeMap<Place, Arc<[u8]>>;
+
+/// A request for one of the settings of a round.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    want: u32,
+    writes: bool,
+    round: u64,
+}
+
+/// Writes a fabric's congestion control.
+///
+/// Call [`Congestion::handle`] with each input, then [`Congestion::poll`] until it gives nothing more;
+/// call [`Congestion::handle`] with [`CongestionInput::Tick`] when [`Congestion::deadline`] has come.
+#[derive(Debug)]
+pub struct Congestion {
+    settings: CongestionSettings,
+    snapshot: Option<Arc<Snapshot>>,
+    transactions: Transactions<Job>,
+    round_trip: RoundTrip,
+    own_lid: Lid,
+    /// What devices are known to hold.
+    held: CongestionHeld,
+    /// It has changed since it was told.
+    news: bool,
+    wants: Vec<Want>,
+    queue: VecDeque<Job>,
+    round: u64,
+    refusals: usize,
+    outputs: VecDeque<CongestionOutput>,
+}
+
+impl Congestion {
+    /// Writes nothing before the first snapshot comes.
+    pub fn new(settings: CongestionSettings) -> Self {
+        Self {
+            settings,
+            snapshot: None,
+            transactions: Transactions::new(budget()),
+            round_trip: RoundTrip::default(),
+            own_lid: Lid(0),
+            held: BTreeMap::new(),
+            news: false,
+            wants: Vec::new(),
+            queue: VecDeque::new(),
+            round: 0,
+            refusals: 0,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Takes an input. `now` never goes back.
+    pub fn handle(&mut self, now: Tick, input: CongestionInput) {
+        match input {
+            CongestionInput::Tick => {}
+            CongestionInput::Received(packet) => self.received(now, &packet),
+            CongestionInput::Published(snapshot) => {
+                self.snapshot = Some(snapshot);
+                self.plan();
+            }
+            CongestionInput::StandBy => self.stand_by(),
+            CongestionInput::Settings(settings) if settings != self.settings => {
+                self.settings = settings;
+                self.plan();
+            }
+            CongestionInput::Settings(_) => {}
+        }
+        self.expire(now);
+        self.send(now);
+        self.transactions.settle();
+        self.tell();
+    }
+
+    /// The next thing that is to be done, none when there is nothing more.
+    pub fn poll(&mut self) -> Option<CongestionOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`CongestionInput::Tick`] is due at the latest, none when only another input matters.
+    pub fn deadline(&self) -> Option<Tick> {
+        self.transactions.deadline()
+    }
+
+    fn stand_by(&mut self) {
+        self.queue.clear();
+        self.held.clear();
+        self.snapshot = None;
+        self.round += 1;
+    }
+
+    /// Drops what is known of devices that are gone, and asks those that may hold something else.
+    fn plan(&mut self) {
+        let Some(snapshot) = self.snapshot.clone() else {
+            return;
+        };
+        let Some(own) = snapshot.sms.first() else {
+            return;
+        };
+        self.own_lid = own.lid;
+        self.round += 1;
+        self.refusals = 0;
+        self.queue.clear();
+        self.wants = Maker::new(&self.settings.control).all(&snapshot);
+        let mut held = std::mem::take(&mut self.held);
+        self.news = true;
+        for (index, want) in self.wants.iter().enumerate() {
+            let place = place(&snapshot, want);
+            let known = held.remove(&place);
+            let good = |content: &Arc<[u8]>| match &want.content {
+                Some(wanted) => content == wanted,
+                None => content.len() == want.len,
+            };
+            match known.filter(good) {
+                Some(content) => {
+                    self.held.insert(place, content);
+                }
+                None => self.queue.push_back(Job {
+                    want: index as u32,
+                    writes: false,
+                    round: self.round,
+                }),
+            }
+        }
+    }
+
+    fn send(&mut self, now: Tick) {
+        while self.transactions.has_room() {
+            let Some(job) = self.queue.pop_front() else {
+                return;
+            };
+            let Some(want) = self.wants.get(job.want as usize) else {
+                continue;
+            };
+            let m_key = self.settings.m_key;
+            let smp = match job.writes {
+                true => Smp::set(want.attribute, want.modifier, 0, m_key),
+                false => Smp::get(want.attribute, want.modifier, 0, m_key),
+            };
+            let content = want.content.as_deref().filter(|_| job.writes);
+            let mut mad = Vec::new();
+            smp.write_lid_routed(content.unwrap_or_default(), &mut mad);
+            let target = Target {
+                node: job.want,
+                round_trip: self.round_trip,
+                silent: false,
+            };
+            let lid = want.lid;
+            self.transactions.begin(now, target, job, &mut mad);
+            self.output(lid, mad);
+        }
+    }
+
+    fn output(&mut self, dlid: Lid, mad: Vec<u8>) {
+        self.outputs.push_back(CongestionOutput::Send(Packet {
+            slid: self.own_lid,
+            dlid,
+            sl: Sl(0),
+            pkey: PKey::MGMT_FULL,
+            dest_qp: 0,
+            src_qp: 0,
+            mad,
+        }));
+    }
+
+    /// Takes an answer; what answers nothing that was asked is dropped.
+    fn received(&mut self, now: Tick, packet: &Packet) {
+        let Ok(answer) = SmpView::parse(&packet.mad) else {
+            return;
+        };
+        if answer.directed.is_some() || !answer.is_response() {
+            return;
+        }
+        let fits = |_: u32, request: &[u8]| {
+            SmpView::parse(request).is_ok_and(|asked| {
+                asked.attribute() == answer.attribute()
+                    && asked.header.attribute_modifier == answer.header.attribute_modifier
+            })
+        };
+        let id = answer.header.transaction_id;
+        let Some(found) = self.transactions.take(now, id, fits) else {
+            return;
+        };
+        let measured = found.round_trip_ns.into_iter();
+        measured.for_each(|ns| self.round_trip.sample(ns));
+        let want = self.wants.get(found.tag.want as usize).cloned();
+        let current = found.tag.round == self.round;
+        if let Some(want) = want.filter(|want| current && want.lid == packet.slid) {
+            self.answered(found.tag, &want, answer.status(), answer.payload);
+        }
+    }
+
+    fn answered(&mut self, job: Job, want: &Want, status: u16, payload: &[u8]) {
+        let told = payload.get(..want.len).filter(|_| status == status::OK);
+        let Some(told) = told else {
+            return self.refused(want, status);
+        };
+        let content = match &want.content {
+            None => Arc::from(told),
+            Some(wanted) if **wanted == *told => Arc::clone(wanted),
+            Some(_) if job.writes => return self.refused(want, status),
+            Some(_) => {
+                let write = Job {
+                    writes: true,
+                    ..job
+                };
+                return self.queue.push_front(write);
+            }
+        };
+        if let Some(snapshot) = &self.snapshot {
+            self.held.insert(place(snapshot, want), content);
+            self.news = true;
+        }
+    }
+
+    /// Tells what devices hold when all have been asked; nothing where congestion control is off.
+    fn tell(&mut self) {
+        let done = self.queue.is_empty() && self.transactions.outstanding() == 0;
+        if done && std::mem::take(&mut self.news) {
+            let on = self.settings.control.enable;
+            let held = if on {
+                self.held.clone()
+            } else {
+                CongestionHeld::new()
+            };
+            let told = CongestionOutput::Held(Arc::new(held));
+            self.outputs.push_back(told);
+        }
+    }
+
+    fn refused(&mut self, want: &Want, status: u16) {
+        // Where congestion control is off, a device that knows none is as it should be.
+        if !self.settings.control.enable || self.refusals >= REFUSALS_MAX {
+            return;
+        }
+        self.refusals += 1;
+        let Some(snapshot) = &self.snapshot else {
+            return;
+        };
+        let (node, port, attribute) = place(snapshot, want);
+        self.outputs.push_back(CongestionOutput::Refused {
+            node,
+            port,
+            attribute,
+            status,
+        });
+    }
+
+    /// Sends again what was not answered; what is never answered is asked again with the next
+    /// snapshot.
+    fn expire(&mut self, now: Tick) {
+        while let Some(expired) = self.transactions.expire(now) {
+            if let Expired::Again { tag, mad, .. } = expired {
+                let want = self.wants.get(tag.want as usize);
+                if let Some(lid) = want
+                    .filter(|_| tag.round == self.round)
+                    .map(|want| want.lid)
+                {
+                    self.output(lid, mad);
+                }
+            }
+        }
+    }
+}
+
+fn place(snapshot: &Snapshot, want: &Want) -> Place {
+    let node = snapshot.topology.node(want.at.node);
+    let guid = node.map_or(Guid(0), |node| node.guid());
+    (guid, want.at.port, want.attribute)
+}
+
+fn budget() -> Budget {
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Budget {
+        total: WINDOW,
+        per_target: WINDOW as u8,
+        first_timeout_ns: nanos(FIRST_TIMEOUT),
+        floor_ns: nanos(FLOOR),
+        ceiling_ns: nanos(CEILING),
+        attempts: ATTEMPTS,
+        patience_ns: nanos(CEILING * ATTEMPTS),
+    }
+}

@@ -1,0 +1,385 @@
+//! Switches and links that carry no data, so that they can be pulled.
+//!
+//! A drained link is left out when routes are made. A drained switch keeps one of its links, over
+//! which it is still managed; with a single link nothing can pass through it. What cannot be
+//! drained without cutting something off is not: routes are then made as if nothing were drained.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology};
+use weft_routing::{RouteError, Routed, Settings, Tables, certify, route};
+
+/// A switch, or a link between two switches by one of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Drain {
+    /// The switch with this GUID.
+    Switch(Guid),
+    /// The link at this port.
+    Link(Guid, PortNum),
+}
+
+/// All that is drained. A link is in it by the end with the lower GUID and port.
+pub type Drains = BTreeSet<Drain>;
+
+/// Why something cannot be drained.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DrainError {
+    /// No such switch.
+    #[error("no switch {0} in the fabric; `weft report nodes` lists them")]
+    NoSwitch(Guid),
+    /// Hosts would be cut off.
+    #[error(
+        "switch {switch} has {hfis} HFIs, which nothing else leads to; move or switch them off first"
+    )]
+    HasHfis {
+        /// The switch.
+        switch: Guid,
+        /// HFI ports on it.
+        hfis: usize,
+    },
+    /// No link between switches.
+    #[error(
+        "port {port} of {node} has no link to another switch; only those can be drained, \
+         `weft port disable` is for the others"
+    )]
+    NoLink {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// Not drained.
+    #[error("it is not drained; `weft route drains` lists what is")]
+    NotDrained,
+}
+
+impl Drain {
+    /// The same as it is kept, when it can be drained.
+    ///
+    /// # Errors
+    /// [`DrainError`].
+    pub fn checked(self, topology: &Topology) -> Result<Self, DrainError> {
+        match self {
+            Self::Switch(switch) => {
+                let node = topology.find(switch);
+                let node = node.filter(|node| topology.switch_index(*node).is_some());
+                let node = node.ok_or(DrainError::NoSwitch(switch))?;
+                let hfis = neighbours(topology, node);
+                match hfis.filter(|(_, is_switch)| !is_switch).count() {
+                    0 => Ok(self),
+                    hfis => Err(DrainError::HasHfis { switch, hfis }),
+                }
+            }
+            Self::Link(node, port) => {
+                let at = self.ends(topology);
+                let [near, far] = at.ok_or(DrainError::NoLink { node, port })?;
+                let name = |end: PortRef| Some((topology.node(end.node)?.guid(), end.port));
+                let lower = name(near).min(name(far));
+                lower.map_or(Err(DrainError::NoLink { node, port }), |(guid, port)| {
+                    Ok(Self::Link(guid, port))
+                })
+            }
+        }
+    }
+
+    /// The same as it is kept, when it is drained.
+    ///
+    /// # Errors
+    /// [`DrainError::NotDrained`].
+    pub fn found(self, topology: &Topology, drains: &Drains) -> Result<Self, DrainError> {
+        let kept = [Ok(self), self.checked(topology)].into_iter().flatten();
+        let mut kept = kept.filter(|drain| drains.contains(drain));
+        kept.next().ok_or(DrainError::NotDrained)
+    }
+
+    /// Both ends of a link between switches, where it is there.
+    fn ends(self, topology: &Topology) -> Option<[PortRef; 2]> {
+        let Self::Link(guid, port) = self else {
+            return None;
+        };
+        let near = PortRef {
+            node: topology.find(guid)?,
+            port,
+        };
+        let far = topology.peer(near)?;
+        let ends = [near, far];
+        let between = ends
+            .iter()
+            .all(|end| topology.switch_index(end.node).is_some());
+        between.then_some(ends)
+    }
+}
+
+/// Cabled ports of a node, and whether a switch is behind them.
+fn neighbours(topology: &Topology, node: NodeId) -> impl Iterator<Item = (PortNum, bool)> + '_ {
+    let ports = topology
+        .node(node)
+        .into_iter()
+        .flat_map(|node| node.external_ports());
+    ports.filter_map(|(port, end)| {
+        let peer = end.peer?;
+        Some((port, topology.switch_index(peer.node).is_some()))
+    })
+}
+
+/// The fabric without what is drained; drained switches keep one link each, unless nothing needs
+/// to come to them.
+pub(super) fn without(topology: &Topology, drains: &Drains, managed: bool) -> Topology {
+    let mut bare = topology.clone();
+    let cut = |bare: &mut Topology, end: PortRef| {
+        bare.disconnect(end);
+    };
+    for drain in drains {
+        if let Some([near, _]) = drain.ends(topology) {
+            cut(&mut bare, near);
+        }
+    }
+    let drained: BTreeSet<NodeId> = drains
+        .iter()
+        .filter_map(|drain| match drain {
+            Drain::Switch(guid) => topology.find(*guid),
+            Drain::Link(..) => None,
+        })
+        .collect();
+    for &node in &drained {
+        let ports: Vec<PortNum> = neighbours(&bare, node).map(|(port, _)| port).collect();
+        let at = |port| PortRef { node, port };
+        let leads_on = |port: &PortNum| {
+            let peer = bare.peer(at(*port));
+            peer.is_some_and(|peer| !drained.contains(&peer.node))
+        };
+        let kept = ports.iter().find(|port| leads_on(port)).or(ports.first());
+        let kept = kept.copied().filter(|_| managed);
+        for port in ports.into_iter().filter(|port| Some(*port) != kept) {
+            cut(&mut bare, at(port));
+        }
+    }
+    bare
+}
+
+/// Routes made around what is drained.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) routed: Routed,
+    /// They leave out what is drained. They do not where nothing is, or where something could not
+    /// be reached any more.
+    pub(super) spares_drained: bool,
+}
+
+/// Routes a fabric around what is drained, where that cuts nothing off.
+pub(super) fn route_around(
+    topology: &Topology,
+    drains: &Drains,
+    settings: &Settings,
+) -> Result<Around, RouteError> {
+    if !drains.is_empty() {
+        let bare = without(topology, drains, true);
+        if let Ok(routed) = route(&bare, settings)
+            && is_whole(topology, &routed)
+        {
+            return Ok(Around {
+                routed,
+                spares_drained: true,
+            });
+        }
+    }
+    Ok(Around {
+        routed: route(topology, settings)?,
+        spares_drained: false,
+    })
+}
+
+fn is_whole(topology: &Topology, routed: &Routed) -> bool {
+    let tables = Tables {
+        linear: routed.linear(),
+        groups: routed.groups(),
+    };
+    certify(topology, tables).is_ok()
+}
+
+/// What still leads over something that is drained.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrainUse {
+    /// It is in the fabric.
+    pub present: bool,
+    /// Entries of linear tables that lead over it, but those to a drained switch itself.
+    pub routes: u64,
+    /// Adaptive groups in use with a port to it.
+    pub groups: u64,
+    /// Entries of multicast tables that lead over it.
+    pub multicast: u64,
+}
+
+impl DrainUse {
+    /// Nothing leads over it.
+    pub fn is_free(&self) -> bool {
+        (self.routes, self.groups, self.multicast) == (0, 0, 0)
+    }
+}
+
+/// Reads in the tables that switches confirmed what leads over a switch or link.
+pub fn drain_use(snapshot: &Snapshot, drain: Drain) -> DrainUse {
+    let topology = &*snapshot.topology;
+    let (ends, own) = match drain {
+        Drain::Link(..) => (drain.ends(topology).map(Vec::from), None),
+        Drain::Switch(guid) => {
+            let node = topology.find(guid);
+            let node = node.filter(|node| topology.switch_index(*node).is_some());
+            (node.map(|node| towards(topology, node)), node)
+        }
+    };
+    let Some(ends) = ends else {
+        return DrainUse::default();
+    };
+    let own = own.and_then(|node| topology.node(node)?.port(PortNum(0)));
+    let own = own.map(|port| port.info.lid.0 as usize);
+    let mut found = DrainUse {
+        present: true,
+        ..DrainUse::default()
+    };
+    for end in ends {
+        if let Some(switch) = topology.switch_index(end.node) {
+            count(snapshot, (switch, end.port), own, &mut found);
+        }
+    }
+    found
+}
+
+/// The ports of other switches that lead to a node.
+fn towards(topology: &Topology, node: NodeId) -> Vec<PortRef> {
+    let ports = neighbours(topology, node);
+    ports
+        .filter_map(|(port, _)| topology.peer(PortRef { node, port }))
+        .collect()
+}
+
+fn count(
+    snapshot: &Snapshot,
+    (switch, port): (SwitchIndex, PortNum),
+    own: Option<usize>,
+    found: &mut DrainUse,
+) {
+    let row = snapshot.linear.row(switch).iter().enumerate();
+    let over = row.filter(|(lid, entry)| **entry == port.0 && Some(*lid) != own);
+    found.routes += over.count() as u64;
+    if let Some(tables) = snapshot.groups.switches.get(switch.0 as usize) {
+        let of = |group: &u8| tables.groups.get(usize::from(*group));
+        let groups = tables.fdb.iter().enumerate();
+        let groups = groups.filter(|(lid, _)| Some(*lid) != own);
+        let over = groups.filter(|(_, group)| of(group).is_some_and(|ports| ports.contains(port)));
+        found.groups += over.count() as u64;
+    }
+    let rows = snapshot.multicast.row(switch).iter();
+    found.multicast += rows.filter(|ports| ports.contains(port)).count() as u64;
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use weft_fabric::{FabricSpec, Lid, Lmc};
+    use weft_routing::EngineKind;
+
+    use super::*;
+
+    /// Two edge switches with two hosts each under two cores.
+    const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
+
+    fn fabric(spec: &str) -> Topology {
+        let mut topology = spec.parse::<FabricSpec>().unwrap().generate().unwrap();
+        let ends: Vec<PortRef> = topology.end_ports().map(|(end, ..)| end).collect();
+        for (lid, end) in (1..).zip(ends) {
+            let node = topology.node_mut(end.node).unwrap();
+            let port = node.port_mut(end.port).unwrap();
+            (port.info.lid, port.info.lmc) = (Lid(lid), Lmc(0));
+        }
+        topology
+    }
+
+    fn guid(topology: &Topology, name: &str) -> Guid {
+        let mut nodes = topology.nodes().map(|(_, node)| node);
+        nodes.find(|node| node.name() == name).unwrap().guid()
+    }
+
+    fn links_of(topology: &Topology, switch: Guid) -> usize {
+        neighbours(topology, topology.find(switch).unwrap()).count()
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            engine: EngineKind::Dmodc,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn a_drained_switch_keeps_one_link_and_nothing_passes_it() {
+        let topology = fabric(TREE);
+        let core = guid(&topology, "core1");
+        let drains = Drains::from([Drain::Switch(core)]);
+        assert_eq!(links_of(&topology, core), 2);
+        assert_eq!(links_of(&without(&topology, &drains, true), core), 1);
+        assert_eq!(links_of(&without(&topology, &drains, false), core), 0);
+        let around = route_around(&topology, &drains, &settings()).unwrap();
+        assert!(around.spares_drained);
+        let snapshot = Snapshot {
+            linear: around.routed.linear().clone(),
+            topology: topology.clone().into(),
+            ..Snapshot::default()
+        };
+        assert!(drain_use(&snapshot, Drain::Switch(core)).is_free());
+        let other = drain_use(&snapshot, Drain::Switch(guid(&topology, "core2")));
+        assert!(
+            other.present && other.routes > 0 && !other.is_free(),
+            "{other:?}"
+        );
+    }
+
+    #[test]
+    fn what_would_cut_something_off_is_used_all_the_same() {
+        let topology = fabric(TREE);
+        let cores = ["core1", "core2"].map(|name| Drain::Switch(guid(&topology, name)));
+        let around = route_around(&topology, &Drains::from(cores), &settings()).unwrap();
+        assert!(!around.spares_drained);
+        let plain = weft_routing::route(&topology, &settings()).unwrap();
+        assert_eq!(around.routed.linear(), plain.linear());
+    }
+
+    #[test]
+    fn a_link_has_one_name_and_leads_to_a_switch() {
+        let topology = fabric(TREE);
+        let (edge, core) = (guid(&topology, "edge1"), guid(&topology, "core1"));
+        let up = Drain::Link(edge, PortNum(3)).checked(&topology).unwrap();
+        let [near, far] = up.ends(&topology).unwrap();
+        let far = Drain::Link(topology.node(far.node).unwrap().guid(), far.port);
+        assert_eq!(far.checked(&topology), Ok(up));
+        assert_eq!(
+            without(&topology, &Drains::from([up]), true).peer(near),
+            None
+        );
+        for (drain, expected) in [
+            (
+                Drain::Switch(edge),
+                DrainError::HasHfis {
+                    switch: edge,
+                    hfis: 2,
+                },
+            ),
+            (Drain::Switch(Guid(1)), DrainError::NoSwitch(Guid(1))),
+            (
+                Drain::Link(edge, PortNum(1)),
+                DrainError::NoLink {
+                    node: edge,
+                    port: PortNum(1),
+                },
+            ),
+        ] {
+            assert_eq!(drain.checked(&topology), Err(expected));
+        }
+        let found = Drain::Switch(core).found(&topology, &Drains::from([up]));
+        assert_eq!(found, Err(DrainError::NotDrained));
+        assert_eq!(far.found(&topology, &Drains::from([up])), Ok(up));
+    }
+}

@@ -1,0 +1,308 @@
+//! Changes of routes that are planned before they are made.
+//!
+//! [`Manager::basis`] gives what a plan depends on, [`Basis::plan`] computes it without the
+//! manager, and [`Manager::adopt`] puts it in force unless something has changed in between.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Tick, Topology, UNREACHABLE};
+use weft_routing::quality::{Effort, Quality, assess};
+use weft_routing::{EngineKind, RouteError, Tables, certify_transition};
+use weft_wire::enums::SmState;
+
+use super::Manager;
+use super::drains::{Drain, DrainError, Drains, route_around};
+use super::settings::Settings;
+use crate::io::{Input, SweepReason};
+
+/// Names of engines as in `<RoutingAlgorithm>`.
+pub const ENGINES: [(&str, EngineKind); 8] = [
+    ("auto", EngineKind::Automatic),
+    ("dmodc", EngineKind::Dmodc),
+    ("shortestpath", EngineKind::ShortestPath),
+    ("fattree", EngineKind::FatTree),
+    ("dgshortestpath", EngineKind::DgShortestPath),
+    ("hypercube", EngineKind::Hypercube),
+    ("dor", EngineKind::Dor),
+    ("layered", EngineKind::Layered),
+];
+
+/// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
+const FLOWS_MAX: u64 = 8_000_000;
+
+/// What decides on routes besides the fabric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrangement {
+    /// The settings.
+    pub settings: Settings,
+    /// What carries no data.
+    pub drains: Drains,
+}
+
+/// What may be planned.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Another engine.
+    Engine(EngineKind),
+    /// Other settings.
+    Settings(Box<Settings>),
+    /// Take data off a switch or link.
+    Drain(Drain),
+    /// Let data go there again.
+    Undrain(Drain),
+}
+
+/// Under which condition an arrangement is put in force.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// Nothing that routes depend on has changed since a plan was begun, see [`Basis::epoch`].
+    Epoch(u64),
+    /// This one is in force.
+    InForce(Box<Arrangement>),
+}
+
+/// Why there is no plan, or why it is not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RerouteError {
+    /// Another manager runs the fabric.
+    #[error("this manager does not run the fabric, it is {role}")]
+    NotMaster {
+        /// What this manager is.
+        role: SmState,
+    },
+    /// No sweep has made routes yet.
+    #[error("the fabric has no routes yet; wait for the first sweep")]
+    NoRoutes,
+    /// LIDs would be given anew.
+    #[error(
+        "the configuration gives other LIDs (Lmc, LmcE0, LID); that cannot be planned, \
+         `weft config reload` puts it in force"
+    )]
+    OtherLids,
+    /// It cannot be drained, or is not.
+    #[error(transparent)]
+    Drain(#[from] DrainError),
+    /// Without it, something is not reached any more.
+    #[error("without it, parts of the fabric would be cut off; nothing else leads there")]
+    CutsOff,
+    /// There are no routes.
+    #[error(transparent)]
+    Routes(#[from] RouteError),
+    /// There is no way from the present routes.
+    #[error("no certified way from the present routes: {0}")]
+    Way(String),
+    /// Something has changed.
+    #[error("the fabric or its configuration has changed since; plan again")]
+    Stale,
+}
+
+/// What a plan depends on; all of it shared, so that it is computed beside the manager.
+#[derive(Debug, Clone)]
+pub struct Basis {
+    /// Counts changes of what routes depend on.
+    pub epoch: u64,
+    /// What is to be in force.
+    pub wanted: Arrangement,
+    topology: Arc<Topology>,
+    routing: weft_routing::Settings,
+    engine: String,
+    linear: Arc<LinearTables>,
+    groups: Arc<PortGroupTables>,
+}
+
+/// What a change would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoutePlan {
+    /// Engine of the present routes.
+    pub engine_before: String,
+    /// Engine of the planned ones.
+    pub engine: String,
+    /// Fallbacks and limits met on the way.
+    pub notes: Vec<String>,
+    /// Switches whose tables change.
+    pub switches: u32,
+    /// Blocks of 64 entries that change.
+    pub blocks: u32,
+    /// Pairs of a switch and a LID whose next hop changes.
+    pub routes: u64,
+    /// Entries that drop for a while, because old and new routes together would close a loop or a
+    /// credit cycle.
+    pub dropping: u64,
+    /// Adaptive routing is suspended while tables change.
+    pub suspends_adaptive: bool,
+    /// What the certificate proves: pairs of a switch and a LID whose routes arrive.
+    pub certified_routes: u64,
+    /// And pairs that no cables join.
+    pub disconnected: u64,
+    /// And pairs of successive links without a cycle.
+    pub dependencies: u64,
+    /// Congestion at present.
+    pub before: Quality,
+    /// Congestion of the planned routes.
+    pub after: Quality,
+}
+
+impl Basis {
+    /// Computes the plan; may take seconds on a fabric of ten thousands of hosts.
+    ///
+    /// # Errors
+    /// [`RerouteError`] when there are no such routes.
+    pub fn plan(&self) -> Result<RoutePlan, RerouteError> {
+        let around = route_around(&self.topology, &self.wanted.drains, &self.routing)?;
+        if !around.spares_drained && !self.wanted.drains.is_empty() {
+            return Err(RerouteError::CutsOff);
+        }
+        let routed = around.routed;
+        let (old, new) = (&*self.linear, &**routed.linear());
+        let tables = |linear, groups| Tables { linear, groups };
+        let (held, wanted) = (tables(old, &self.groups), tables(new, routed.groups()));
+        let way = certify_transition(&self.topology, held, wanted);
+        let way = way.map_err(|refusal| RerouteError::Way(refusal.to_string()))?;
+        let changed = changed_switches(old, new);
+        let effort = self.effort();
+        Ok(RoutePlan {
+            engine_before: self.engine.clone(),
+            engine: routed.engine().to_string(),
+            notes: routed.notes().iter().map(ToString::to_string).collect(),
+            switches: changed.len() as u32,
+            blocks: weft_routing::changed_blocks(old, new).len() as u32,
+            routes: changed.iter().sum(),
+            dropping: way.plan.drained,
+            suspends_adaptive: way.plan.pause_adaptive,
+            certified_routes: way.certificate.routes(),
+            disconnected: way.certificate.disconnected(),
+            dependencies: way.certificate.dependencies(),
+            before: assess(&self.topology, old, &effort),
+            after: assess(&self.topology, new, &effort),
+        })
+    }
+
+    /// As many patterns as stay under the bound, at most the usual ones.
+    fn effort(&self) -> Effort {
+        let ends = self.topology.end_ports();
+        let hfis = ends.filter(|(at, ..)| self.topology.switch_index(at.node).is_none());
+        let flows: u64 = hfis.map(|(_, _, lmc)| u64::from(lmc.lids())).sum();
+        let most = u32::try_from(FLOWS_MAX / flows.max(1))
+            .unwrap_or(u32::MAX)
+            .max(1);
+        let usual = Effort::default();
+        Effort {
+            shifts: most,
+            permutations: usual.permutations.min(most),
+            bisections: usual.bisections.min(most),
+            ..usual
+        }
+    }
+}
+
+/// Entries that differ, of each switch that has some.
+fn changed_switches(old: &LinearTables, new: &LinearTables) -> Vec<u64> {
+    let entry = |row: &[u8], lid: usize| row.get(lid).copied().unwrap_or(UNREACHABLE);
+    let changed = (0..new.len() as u32).map(SwitchIndex).map(|switch| {
+        let (before, after) = (old.row(switch), new.row(switch));
+        let lids = 0..before.len().max(after.len());
+        lids.filter(|lid| entry(before, *lid) != entry(after, *lid))
+            .count() as u64
+    });
+    changed.filter(|entries| *entries > 0).collect()
+}
+
+impl Manager {
+    /// What is in force.
+    pub fn arrangement(&self) -> Arrangement {
+        Arrangement {
+            settings: self.settings.clone(),
+            drains: self.drains.clone(),
+        }
+    }
+
+    /// What a plan of this change depends on.
+    ///
+    /// # Errors
+    /// [`RerouteError`] when it makes no sense here.
+    pub fn basis(&mut self, change: Change) -> Result<Basis, RerouteError> {
+        self.must_run_the_fabric()?;
+        let wanted = self.changed(change)?;
+        let topology = Arc::clone(&self.plan.topology);
+        let routed = self.plan.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
+        let (linear, groups) = (Arc::clone(routed.linear()), Arc::clone(routed.groups()));
+        let engine = routed.engine().to_string();
+        // Settings of engines depend on the fabric as this manager knows it.
+        let in_force = std::mem::replace(&mut self.settings, wanted.settings.clone());
+        let routing = self.routing_settings(&topology);
+        self.settings = in_force;
+        Ok(Basis {
+            epoch: self.epoch,
+            wanted,
+            topology,
+            routing,
+            engine,
+            linear,
+            groups,
+        })
+    }
+
+    fn changed(&self, change: Change) -> Result<Arrangement, RerouteError> {
+        let mut wanted = self.arrangement();
+        let topology = &*self.plan.topology;
+        match change {
+            Change::Engine(engine) => wanted.settings.routing.engine = engine,
+            Change::Settings(settings) => {
+                if settings.lids != self.settings.lids {
+                    return Err(RerouteError::OtherLids);
+                }
+                wanted.settings = *settings;
+            }
+            Change::Drain(drain) => {
+                wanted.drains.insert(drain.checked(topology)?);
+            }
+            Change::Undrain(drain) => {
+                let kept = drain.found(topology, &wanted.drains)?;
+                wanted.drains.remove(&kept);
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn must_run_the_fabric(&self) -> Result<(), RerouteError> {
+        match self.standing.role() {
+            role @ (SmState::STANDBY | SmState::NOT_ACTIVE) => {
+                Err(RerouteError::NotMaster { role })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts an arrangement in force; a sweep brings the fabric in line with it. Gives the one that
+    /// was in force, and the number of the sweep that will have done it.
+    ///
+    /// # Errors
+    /// [`RerouteError::Stale`] when the condition does not hold, [`RerouteError::NotMaster`].
+    pub fn adopt(
+        &mut self,
+        now: Tick,
+        condition: &Condition,
+        wanted: Arrangement,
+    ) -> Result<(Arrangement, u64), RerouteError> {
+        self.must_run_the_fabric()?;
+        let before = self.arrangement();
+        let holds = match condition {
+            Condition::Epoch(epoch) => *epoch == self.epoch,
+            Condition::InForce(expected) => **expected == before,
+        };
+        if !holds {
+            return Err(RerouteError::Stale);
+        }
+        let number = self.sweep.number + 1;
+        // A plan that was made before does not know of this one.
+        self.epoch += 1;
+        self.drains = wanted.drains;
+        self.transactions
+            .set_budget(wanted.settings.requests.budget());
+        self.settings = wanted.settings;
+        self.request_sweep(now, SweepReason::Reconfigured);
+        self.handle(now, Input::Tick);
+        Ok((before, number))
+    }
+}

@@ -1,0 +1,257 @@
+//! `weft drain`, `weft undrain`, and the list of what is drained.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weft_api::client::Client;
+use weft_api::v1;
+use weft_api::v1::drain_target::Target as Named;
+use weft_api::v1::plan_routes_request::Change;
+use weft_fabric::{Guid, PortNum, PortRef, Snapshot};
+use weft_report::point::NodeMatch;
+use weft_report::{Point, Selection};
+
+use crate::args::{Daemon, DrainArgs};
+use crate::connect::connect;
+use crate::error::CliError;
+use crate::output;
+use crate::report::{parse, select};
+use crate::route::{apply, plan, planned_json, summary};
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Drain,
+    Undrain,
+}
+
+/// A switch or a link.
+pub(crate) struct Target {
+    pub(crate) message: v1::DrainTarget,
+    /// What people call it.
+    name: String,
+}
+
+pub(crate) async fn run(daemon: &Daemon, args: &DrainArgs, way: Way) -> Result<ExitCode, CliError> {
+    let client = connect(daemon).await?;
+    let target = target(&client, &args.point).await?;
+    let change = match way {
+        Way::Drain => Change::Drain(target.message),
+        Way::Undrain => Change::Undrain(target.message),
+    };
+    let planned = plan(&client, change).await?;
+    let (Some(id), false) = (planned.plan_id, args.dry_run) else {
+        match args.json {
+            true => output::json(&planned_json(&planned))?,
+            false => output::text(summary(&planned))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let sweep = apply(&client, id).await?;
+    let now = drains(&client).await?;
+    let mut found = now.drains.iter();
+    let found = found.find(|drain| drain.target.as_ref() == Some(&target.message));
+    let verdict = Verdict {
+        target: &target,
+        way,
+        planned: &planned,
+        sweep: &sweep,
+        found,
+        generation: now.generation,
+    };
+    verdict.tell(args.json)
+}
+
+/// What came of it.
+struct Verdict<'a> {
+    target: &'a Target,
+    way: Way,
+    planned: &'a v1::PlanRoutesResponse,
+    sweep: &'a v1::Sweep,
+    /// As it is drained now.
+    found: Option<&'a v1::Drain>,
+    generation: u64,
+}
+
+impl Verdict<'_> {
+    fn is_good(&self) -> bool {
+        let is_drained = self.found.is_some_and(|drain| drain.safe_to_pull);
+        let as_asked = match self.way {
+            Way::Drain => is_drained,
+            Way::Undrain => self.found.is_none(),
+        };
+        as_asked && self.sweep.unfinished.is_empty()
+    }
+
+    fn words(&self) -> String {
+        let name = &self.target.name;
+        let moved = self.planned.plan.as_ref().map_or(0, |plan| plan.routes);
+        match (self.way, self.is_good()) {
+            (Way::Drain, true) => format!(
+                "{name} is drained: {moved} routes moved, nothing leads over it any more\n\
+                 safe to pull\n"
+            ),
+            (Way::Undrain, true) => format!("{name} is in use again: {moved} routes moved\n"),
+            (_, false) => {
+                let left = self.found.map_or(String::new(), |drain| left(drain) + "\n");
+                let unfinished = self.sweep.unfinished.iter();
+                let unfinished = unfinished.map(|what| format!("unfinished: {what}\n"));
+                format!("{name}: not yet\n{left}{}", unfinished.collect::<String>())
+            }
+        }
+    }
+
+    fn tell(&self, json: bool) -> Result<ExitCode, CliError> {
+        match json {
+            true => output::json(&json!({
+                "name": self.target.name,
+                "plan": planned_json(self.planned),
+                "drain": self.found.map(as_json),
+                "safe_to_pull": self.way == Way::Drain && self.is_good(),
+                "unfinished": self.sweep.unfinished,
+                "generation": self.generation,
+            }))?,
+            false => output::text(self.words())?,
+        }
+        Ok(ExitCode::from(u8::from(!self.is_good())))
+    }
+}
+
+/// What still leads over it.
+fn left(drain: &v1::Drain) -> String {
+    format!(
+        "{} routes, {} adaptive and {} multicast entries lead over it",
+        drain.routes, drain.groups, drain.multicast
+    )
+}
+
+/// Finds the switch or link that a point names. One that has been pulled can be named by
+/// `nodeguid:GUID` alone.
+pub(crate) async fn target(client: &Client, text: &str) -> Result<Target, CliError> {
+    let point = parse(text)?;
+    let snapshot = client.snapshot().await?;
+    let absent = match &point {
+        Point::Nodes(NodeMatch::Guid(guid)) => Some(Named::SwitchGuid(guid.0)),
+        Point::NodePort(NodeMatch::Guid(guid), port) => Some(Named::Link(v1::PortId {
+            node_guid: guid.0,
+            port: u32::from(port.0),
+        })),
+        _ => None,
+    };
+    match (select(&snapshot, &point, text), absent) {
+        (Ok(selection), _) => found(&snapshot, &selection, text),
+        (Err(_), Some(named)) => Ok(Target {
+            message: v1::DrainTarget {
+                target: Some(named),
+            },
+            name: text.to_owned(),
+        }),
+        (Err(error), None) => Err(error),
+    }
+}
+
+fn found(snapshot: &Snapshot, selection: &Selection, text: &str) -> Result<Target, CliError> {
+    let topology = &snapshot.topology;
+    let name_of = |node| {
+        topology
+            .node(node)
+            .map_or_else(String::new, |node| node.name())
+    };
+    let guid_of = |node| topology.node(node).map_or(Guid(0), |node| node.guid());
+    let named = |named, name| {
+        let target = Some(named);
+        let message = v1::DrainTarget { target };
+        Ok(Target { message, name })
+    };
+    match selection {
+        Selection::Nodes(nodes) if nodes.len() == 1 => {
+            named(Named::SwitchGuid(guid_of(nodes[0]).0), name_of(nodes[0]))
+        }
+        Selection::Ports(ports) if ports.len() == 1 && ports[0].port != PortNum(0) => {
+            let near = ports[0];
+            // As it is kept: by the end with the lower GUID and port.
+            let ends = [Some(near), topology.peer(near)].into_iter().flatten();
+            let key = |end: &PortRef| (guid_of(end.node), end.port);
+            let end = ends.min_by_key(key).unwrap_or(near);
+            let port_id = v1::PortId {
+                node_guid: guid_of(end.node).0,
+                port: u32::from(end.port.0),
+            };
+            let name = format!("the link at port {} of {}", near.port, name_of(near.node));
+            named(Named::Link(port_id), name)
+        }
+        _ => Err(CliError::Usage(format!(
+            "'{text}' names neither one switch nor one port; expected 'node:NAME' or \
+             'node:NAME:port:NUMBER'"
+        ))),
+    }
+}
+
+async fn drains(client: &Client) -> Result<v1::ListDrainsResponse, CliError> {
+    let listed = client
+        .routes()
+        .list_drains(v1::ListDrainsRequest {})
+        .await?;
+    Ok(listed.into_inner())
+}
+
+/// `weft route drains`.
+pub(crate) async fn list(client: &Client, json: bool) -> Result<ExitCode, CliError> {
+    let listed = drains(client).await?;
+    if json {
+        output::json(&listed.drains.iter().map(as_json).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let snapshot = client.snapshot().await?;
+    let lines = listed.drains.iter().map(|drain| line(&snapshot, drain));
+    let text = match listed.drains.is_empty() {
+        true => "nothing is drained\n".to_owned(),
+        false => lines.collect(),
+    };
+    output::text(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(snapshot: &Snapshot, drain: &v1::Drain) -> String {
+    let guid = |guid: u64| {
+        let node = snapshot.topology.find(Guid(guid));
+        let node = node.and_then(|node| snapshot.topology.node(node));
+        node.map_or_else(|| Guid(guid).to_string(), |node| node.name())
+    };
+    let named = drain
+        .target
+        .as_ref()
+        .and_then(|target| target.target.as_ref());
+    let name = match named {
+        Some(Named::SwitchGuid(of)) => guid(*of),
+        Some(Named::Link(end)) => format!("port {} of {}", end.port, guid(end.node_guid)),
+        None => String::new(),
+    };
+    let state = match (drain.present, drain.safe_to_pull) {
+        (false, _) => "not in the fabric".to_owned(),
+        (true, true) => "safe to pull".to_owned(),
+        (true, false) => left(drain),
+    };
+    format!("{name}: {state}\n")
+}
+
+fn as_json(drain: &v1::Drain) -> Value {
+    let named = drain
+        .target
+        .as_ref()
+        .and_then(|target| target.target.as_ref());
+    let (node, port) = match named {
+        Some(Named::SwitchGuid(guid)) => (*guid, None),
+        Some(Named::Link(end)) => (end.node_guid, Some(end.port)),
+        None => (0, None),
+    };
+    json!({
+        "node_guid": Guid(node).to_string(),
+        "port": port,
+        "present": drain.present,
+        "routes": drain.routes,
+        "groups": drain.groups,
+        "multicast": drain.multicast,
+        "safe_to_pull": drain.safe_to_pull,
+    })
+}

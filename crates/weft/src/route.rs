@@ -1,0 +1,251 @@
+//! `weft route`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weft_api::client::Client;
+use weft_api::v1;
+use weft_api::v1::plan_routes_request::Change;
+
+use crate::args::{Args, PlanArgs, RouteCommand};
+use crate::config::finding_line;
+use crate::connect::connect;
+use crate::drain;
+use crate::error::CliError;
+use crate::output;
+use crate::sweep::{Waiting, as_json};
+
+pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode, CliError> {
+    let client = connect(&args.daemon).await?;
+    match command {
+        RouteCommand::Plan(plan) => make(&client, plan).await,
+        RouteCommand::Apply { plan, json } => {
+            let sweep = apply(&client, *plan).await?;
+            let what = format!("plan {plan} is in force");
+            tell(&what, &sweep, *json)
+        }
+        RouteCommand::Rollback { json } => {
+            let waiting = Waiting::begin(&client).await?;
+            let request = v1::RollBackRoutesRequest {};
+            let undone = client
+                .routes()
+                .roll_back_routes(request)
+                .await?
+                .into_inner();
+            let sweep = waiting.end(undone.sweep).await?;
+            tell(&format!("undone: {}", undone.undone), &sweep, *json)
+        }
+        RouteCommand::Drains { json } => drain::list(&client, *json).await,
+    }
+}
+
+/// Carries a plan out and waits for the sweep that does it.
+pub(crate) async fn apply(client: &Client, plan_id: u64) -> Result<v1::Sweep, CliError> {
+    let waiting = Waiting::begin(client).await?;
+    let request = v1::ApplyRoutePlanRequest { plan_id };
+    let applied = client.routes().apply_route_plan(request).await?;
+    waiting.end(applied.into_inner().sweep).await
+}
+
+/// Says how it went; what is left undone is a failure.
+fn tell(what: &str, sweep: &v1::Sweep, json: bool) -> Result<ExitCode, CliError> {
+    if json {
+        output::json(&json!({ "done": what, "sweep": as_json(sweep) }))?;
+    } else {
+        let left = sweep.unfinished.iter();
+        let left = left.map(|what| format!("unfinished: {what}\n"));
+        let routing = &sweep.routing;
+        let routing = match routing.is_empty() {
+            true => String::new(),
+            false => format!("routing: {routing}\n"),
+        };
+        output::text(format!("{what}\n{routing}{}", left.collect::<String>()))?;
+    }
+    Ok(ExitCode::from(u8::from(!sweep.unfinished.is_empty())))
+}
+
+async fn make(client: &Client, args: &PlanArgs) -> Result<ExitCode, CliError> {
+    let drained = [&args.drain, &args.undrain].into_iter().flatten().next();
+    let target = match drained {
+        Some(point) => Some(drain::target(client, point).await?),
+        None => None,
+    };
+    let change = match (&args.config, &args.engine, target) {
+        (Some(file), ..) => Change::Config(text(file)?),
+        (_, Some(engine), _) => Change::Engine(engine.clone()),
+        (_, _, Some(target)) if args.drain.is_some() => Change::Drain(target.message),
+        (_, _, Some(target)) => Change::Undrain(target.message),
+        (None, None, None) => return Err(CliError::Usage("what is to change?".to_owned())),
+    };
+    let planned = plan(client, change).await?;
+    if args.json {
+        output::json(&planned_json(&planned))?;
+    } else {
+        let file = args.config.as_ref();
+        let file = file.map_or(String::new(), |file| file.display().to_string());
+        let findings = planned.findings.iter();
+        let findings = findings.map(|finding| finding_line(&file, finding));
+        output::text(findings.collect::<String>() + &summary(&planned))?;
+        if let Some(id) = planned.plan_id {
+            output::text(format!("`weft route apply {id}` carries it out\n"))?;
+        }
+    }
+    match planned.plan_id {
+        Some(_) => Ok(ExitCode::SUCCESS),
+        None => Err(CliError::Refused("the configuration has errors".to_owned())),
+    }
+}
+
+fn text(file: &std::path::Path) -> Result<String, CliError> {
+    let bytes = output::read(file)?;
+    String::from_utf8(bytes).map_err(|_| CliError::Content {
+        file: file.to_owned(),
+        why: "is not UTF-8".to_owned(),
+    })
+}
+
+/// Has a change planned.
+pub(crate) async fn plan(
+    client: &Client,
+    change: Change,
+) -> Result<v1::PlanRoutesResponse, CliError> {
+    let change = Some(change);
+    let request = v1::PlanRoutesRequest { change };
+    Ok(client.routes().plan_routes(request).await?.into_inner())
+}
+
+/// A plan in some lines; nothing where there is none.
+pub(crate) fn summary(planned: &v1::PlanRoutesResponse) -> String {
+    let (Some(id), Some(plan)) = (planned.plan_id, &planned.plan) else {
+        return String::new();
+    };
+    let engine = match plan.engine == plan.engine_before {
+        true => format!("engine {}", plan.engine),
+        false => format!("engine {} in place of {}", plan.engine, plan.engine_before),
+    };
+    let mut lines = vec![
+        format!("plan {id}: {engine}"),
+        format!(
+            "{} routes move, in {} blocks of {} switches",
+            plan.routes, plan.blocks, plan.switches
+        ),
+    ];
+    if plan.dropping > 0 {
+        lines.push(format!("{} of them drop packets meanwhile", plan.dropping));
+    }
+    if plan.suspends_adaptive {
+        lines.push("adaptive routing is suspended meanwhile".to_owned());
+    }
+    if let Some(proved) = &plan.certificate {
+        lines.push(format!(
+            "proved: {} routes arrive, {} links that wait for one another in no circle; \
+             {} pairs without cables",
+            proved.routes, proved.dependencies, proved.disconnected
+        ));
+    }
+    if let (Some(before), Some(after)) = (&plan.before, &plan.after) {
+        lines.extend(congestion(before, after));
+    }
+    lines.extend(plan.notes.iter().map(|note| format!("note: {note}")));
+    lines.join("\n") + "\n"
+}
+
+fn congestion(before: &v1::RouteQuality, after: &v1::RouteQuality) -> Vec<String> {
+    let pattern = |pattern: &Option<v1::TrafficPattern>| pattern.unwrap_or_default();
+    let worst = |of: &Option<v1::TrafficPattern>| {
+        let of = pattern(of);
+        format!("{:.0} (mean {:.2})", of.worst, of.mean)
+    };
+    let share = |of: &Option<v1::TrafficPattern>| format!("{:.1} %", pattern(of).bandwidth * 1e2);
+    let rows = [
+        (
+            "flows on the busiest link: all to all",
+            format!("{:.0}", before.all_to_all_worst),
+            format!("{:.0}", after.all_to_all_worst),
+        ),
+        ("  shifts", worst(&before.shifts), worst(&after.shifts)),
+        (
+            "  permutations",
+            worst(&before.permutations),
+            worst(&after.permutations),
+        ),
+        (
+            "bandwidth of a flow: shifts",
+            share(&before.shifts),
+            share(&after.shifts),
+        ),
+        (
+            "  permutations",
+            share(&before.permutations),
+            share(&after.permutations),
+        ),
+        (
+            "  bisection",
+            share(&before.bisection),
+            share(&after.bisection),
+        ),
+    ];
+    let head = [format!("{:<38} {:>18} {:>18}", "", "now", "then")];
+    let rows = rows.map(|(what, now, then)| format!("{what:<38} {now:>18} {then:>18}"));
+    head.into_iter().chain(rows).collect()
+}
+
+pub(crate) fn planned_json(planned: &v1::PlanRoutesResponse) -> Value {
+    let findings = planned.findings.iter().map(|finding| {
+        json!({
+            "severity": finding.severity().as_str_name().trim_start_matches("SEVERITY_").to_lowercase(),
+            "line": finding.line,
+            "path": finding.path,
+            "message": finding.message,
+            "allowed": finding.allowed,
+            "rule": finding.rule,
+        })
+    });
+    json!({
+        "plan_id": planned.plan_id,
+        "generation": planned.generation,
+        "findings": findings.collect::<Vec<_>>(),
+        "plan": planned.plan.as_ref().map(plan_json),
+    })
+}
+
+fn plan_json(plan: &v1::RoutePlan) -> Value {
+    let certificate = plan.certificate.unwrap_or_default();
+    json!({
+        "engine_before": plan.engine_before,
+        "engine": plan.engine,
+        "notes": plan.notes,
+        "switches": plan.switches,
+        "blocks": plan.blocks,
+        "routes": plan.routes,
+        "dropping": plan.dropping,
+        "suspends_adaptive": plan.suspends_adaptive,
+        "certificate": {
+            "routes": certificate.routes,
+            "disconnected": certificate.disconnected,
+            "dependencies": certificate.dependencies,
+        },
+        "before": plan.before.as_ref().map(quality_json),
+        "after": plan.after.as_ref().map(quality_json),
+    })
+}
+
+fn quality_json(quality: &v1::RouteQuality) -> Value {
+    let pattern = |pattern: &Option<v1::TrafficPattern>| {
+        let pattern = pattern.unwrap_or_default();
+        json!({
+            "patterns": pattern.patterns,
+            "worst": pattern.worst,
+            "mean": pattern.mean,
+            "bandwidth": pattern.bandwidth,
+        })
+    };
+    json!({
+        "hosts": quality.hosts,
+        "all_to_all_worst": quality.all_to_all_worst,
+        "all_to_all_over_bound": quality.all_to_all_over_bound,
+        "shifts": pattern(&quality.shifts),
+        "permutations": pattern(&quality.permutations),
+        "bisection": pattern(&quality.bisection),
+    })
+}

@@ -1,0 +1,205 @@
+//! Plans of routes, carried out and undone; switches and links drained.
+
+use serde_json::Value;
+
+use crate::harness::{Daemon, wait_for};
+
+/// Four edge switches with four hosts each under four cores.
+const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// All forwarding tables as text.
+fn tables(daemon: &Daemon) -> String {
+    daemon.weft_ok(&["report", "linear"])
+}
+
+#[test]
+fn an_engine_is_planned_applied_and_undone() {
+    let daemon = Daemon::up(TREE);
+    let before = tables(&daemon);
+    let engine = if before_engine(&daemon) == "shortestpath" {
+        "dmodc"
+    } else {
+        "shortestpath"
+    };
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", engine, "--json"]));
+    let plan = &planned["plan"];
+    assert_eq!(plan["engine"], engine, "{planned}");
+    assert_ne!(plan["engine_before"], engine);
+    assert!(plan["routes"].as_u64().unwrap() > 0, "{planned}");
+    assert!(plan["blocks"].as_u64().unwrap() > 0);
+    assert_eq!(plan["certificate"]["disconnected"], 0);
+    for quality in ["before", "after"] {
+        let quality = &plan[quality];
+        assert_eq!(quality["hosts"], 16, "{planned}");
+        assert_eq!(quality["shifts"]["patterns"], 15);
+        assert_eq!(quality["permutations"]["patterns"], 1000);
+        assert!(quality["all_to_all_over_bound"].as_f64().unwrap() >= 1.0);
+    }
+    assert_eq!(tables(&daemon), before, "a plan changes nothing");
+
+    let id = planned["plan_id"].to_string();
+    let said = daemon.weft_ok(&["route", "apply", &id]);
+    assert!(said.contains(&format!("plan {id} is in force")), "{said}");
+    assert!(said.contains(&format!("routing: {engine}")), "{said}");
+    let after = tables(&daemon);
+    assert_ne!(after, before);
+    let again = daemon.weft_fails(1, &["route", "apply", &id]);
+    assert!(
+        again.contains(&format!("plan {id} is not remembered")),
+        "{again}"
+    );
+
+    let undone = daemon.weft_ok(&["route", "rollback"]);
+    assert!(
+        undone.contains(&format!("undone: engine {engine}")),
+        "{undone}"
+    );
+    assert_eq!(tables(&daemon), before);
+    let nothing = daemon.weft_fails(1, &["route", "rollback"]);
+    assert!(
+        nothing.contains("no plan has been carried out"),
+        "{nothing}"
+    );
+}
+
+fn before_engine(daemon: &Daemon) -> String {
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "auto", "--json"]));
+    planned["plan"]["engine_before"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn a_plan_for_a_fabric_that_has_changed_is_refused() {
+    let daemon = Daemon::up(TREE);
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "shortestpath", "--json"]));
+    let id = planned["plan_id"].to_string();
+    daemon.weft_ok(&["port", "disable", "node:edge1:port:5"]);
+    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
+    wait_for(|| links().contains("31 Links").then_some(()));
+    daemon.weft_ok(&["sweep", "--wait"]);
+    let refused = daemon.weft_fails(1, &["route", "apply", &id]);
+    assert!(
+        refused.contains("has changed since; plan again"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_configuration_is_planned_before_it_is_in_force() {
+    let daemon = Daemon::up(TREE);
+    let file = daemon.dir.path().join("opafm.xml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let other = daemon.dir.path().join("other.xml");
+    let path = other.to_str().unwrap();
+    let from = "<SweepInterval>300</SweepInterval>";
+    let to = "<SweepInterval>600</SweepInterval>";
+    assert!(text.contains(from));
+    std::fs::write(&other, text.replace(from, to)).unwrap();
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--config", path, "--json"]));
+    assert_eq!(planned["plan"]["routes"], 0, "{planned}");
+    let effective = || daemon.weft_ok(&["config", "show", "--effective"]);
+    assert!(effective().contains(from));
+    daemon.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
+    assert!(effective().contains(to));
+    let undone = daemon.weft_ok(&["route", "rollback"]);
+    assert!(undone.contains("undone: another configuration"), "{undone}");
+    assert!(effective().contains(from));
+
+    std::fs::write(&other, text.replace("<Lmc>0</Lmc>", "<Lmc>9</Lmc>")).unwrap();
+    let wrong = daemon.weft(&["route", "plan", "--config", path]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let said = crate::harness::text(&wrong.stdout);
+    assert!(
+        said.contains("other.xml:") && said.contains("Lmc"),
+        "{said}"
+    );
+    std::fs::write(&other, text.replace("<Lmc>0</Lmc>", "<Lmc>1</Lmc>")).unwrap();
+    let lids = daemon.weft_fails(1, &["route", "plan", "--config", path]);
+    assert!(lids.contains("gives other LIDs"), "{lids}");
+}
+
+/// Names of switches by what they are called, and how often each is on the way between hosts.
+fn is_on_a_way(daemon: &Daemon, name: &str) -> bool {
+    let routes = daemon.weft_ok(&["report", "route", "-S", "nodetype:FI", "-D", "nodetype:FI"]);
+    routes.contains(name)
+}
+
+#[test]
+fn a_switch_is_drained_and_taken_back() {
+    let daemon = Daemon::up(TREE);
+    let before = tables(&daemon);
+    assert!(is_on_a_way(&daemon, "core2"));
+    let tried = daemon.weft_ok(&["drain", "-n", "node:core2"]);
+    assert!(tried.contains("routes move"), "{tried}");
+    assert!(is_on_a_way(&daemon, "core2"), "a dry run changes nothing");
+
+    let said = daemon.weft_ok(&["drain", "node:core2"]);
+    assert!(
+        said.contains("nothing leads over it any more\nsafe to pull\n"),
+        "{said}"
+    );
+    assert!(!is_on_a_way(&daemon, "core2"));
+    let listed = daemon.weft_ok(&["route", "drains"]);
+    assert_eq!(listed, "core2: safe to pull\n");
+    let listed = json(&daemon.weft_ok(&["route", "drains", "--json"]));
+    assert_eq!(listed[0]["routes"], 0, "{listed}");
+    let swept = json(&daemon.weft_ok(&["sweep", "--wait", "--json"]));
+    assert_eq!(
+        swept["switches"], 8,
+        "a drained switch is still managed: {swept}"
+    );
+
+    let back = daemon.weft_ok(&["undrain", "node:core2"]);
+    assert!(back.contains("core2 is in use again"), "{back}");
+    assert_eq!(tables(&daemon), before, "as if nothing had been");
+    assert_eq!(daemon.weft_ok(&["route", "drains"]), "nothing is drained\n");
+}
+
+#[test]
+fn a_link_is_drained_by_either_end() {
+    let daemon = Daemon::up(TREE);
+    let said = json(&daemon.weft_ok(&["drain", "--json", "node:edge1:port:5"]));
+    assert_eq!(said["safe_to_pull"], true, "{said}");
+    assert_eq!(said["drain"]["routes"], 0);
+    daemon.weft_ok(&["port", "disable", "node:edge1:port:5"]);
+    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
+    wait_for(|| links().contains("31 Links").then_some(()));
+    let sets = json(&daemon.weft_ok(&["sweep", "--wait", "--json"]));
+    assert_eq!(sets["unfinished"].as_array().unwrap().len(), 0, "{sets}");
+}
+
+#[test]
+fn what_nothing_else_leads_to_is_not_drained() {
+    let daemon = Daemon::up(TREE);
+    for (code, arguments, expected) in [
+        (1, ["drain", "node:edge1"], "has 4 HFIs"),
+        (
+            1,
+            ["drain", "node:edge1:port:1"],
+            "has no link to another switch",
+        ),
+        (1, ["undrain", "node:core1"], "it is not drained"),
+        (
+            2,
+            ["drain", "nodetype:SW"],
+            "names neither one switch nor one port",
+        ),
+        (1, ["drain", "node:nosuch"], "no node named 'nosuch'"),
+    ] {
+        let said = daemon.weft_fails(code, &arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+    let unknown = daemon.weft_fails(1, &["route", "plan", "--engine", "magic"]);
+    assert!(unknown.contains("allowed: auto, dmodc"), "{unknown}");
+    for core in ["core1", "core2", "core3"] {
+        daemon.weft_ok(&["drain", &format!("node:{core}")]);
+    }
+    let last = daemon.weft_fails(1, &["drain", "node:core4"]);
+    assert!(last.contains("would be cut off"), "{last}");
+}
