@@ -276,7 +276,7 @@ fn top_beyond(top: u32, cap: u32) -> bool {
 }
 
 /// MulticastFDBTop is a multicast LID; the number of the row is what counts.
-fn multicast_rows(top: u32) -> u32 {
+pub(crate) fn multicast_rows(top: u32) -> u32 {
     match top {
         0xF000_0000.. => top & 0x0FFF_FFFF,
         0xC000..=0xFFFF => top - 0xC000,

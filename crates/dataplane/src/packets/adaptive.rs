@@ -120,7 +120,8 @@ impl Simulation {
         congested.then(|| self.store.get(lane.queue.head).dlid)
     }
 
-    fn load(&self, egress: usize) -> u32 {
+    /// Units that wait for a port.
+    pub(super) fn load(&self, egress: usize) -> u32 {
         let lanes = &self.lanes[egress * self.width..][..self.width];
         lanes.iter().map(|lane| lane.waiting).sum()
     }

@@ -8,10 +8,11 @@ use weft_wire::sm::{BufferControlTable, PortInfo};
 use super::arbiter::Arbiter;
 use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
-use super::{MILLI, Picos, adaptive};
+use super::{MILLI, Picos, adaptive, multicast};
 use crate::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
+use crate::switch::multicast_rows;
 
 /// A longer head-of-queue lifetime ends only in a lane that stands still: the buffers of all inputs
 /// of a switch hold less than one link carries in this time.
@@ -177,6 +178,8 @@ impl Simulation {
             .map(|(lid, port)| moved(lid).unwrap_or(*port))
             .collect();
         switch.programmed = programmed;
+        let top = multicast_rows(registers.info().multicast_fdb_top);
+        switch.multicast = multicast::rows(registers, top);
         switch.channels = channels(network, index, switch.ports);
     }
 }

@@ -98,7 +98,7 @@ pub(super) struct Rare {
     pub(super) stalled_until: Picos,
 }
 
-/// Errors of a port.
+/// What is counted of a port and not of its lanes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Errors {
     /// Packets that its switch could not forward.
@@ -107,6 +107,9 @@ pub(super) struct Errors {
     pub(super) receive: u64,
     /// Packets dropped before they had a lane.
     pub(super) discards: u64,
+    /// Multicast packets sent and received.
+    pub(super) groups_sent: u64,
+    pub(super) groups_received: u64,
 }
 
 /// Received on one lane.

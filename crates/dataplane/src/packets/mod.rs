@@ -18,6 +18,7 @@
 //! | `arbiter` | which lane sends next |
 //! | `transmit` | a packet leaves a port |
 //! | `receive` | a packet comes in, is routed and queued |
+//! | `multicast` | copies to the ports of a group |
 //! | `discard` | lifetimes, stalled lanes, lost links |
 //! | `adaptive` | routes that switches move |
 //! | [`deadlock`] | lanes that wait for each other |
@@ -36,6 +37,7 @@ mod congestion;
 pub mod deadlock;
 mod discard;
 mod lane;
+mod multicast;
 mod random;
 mod receive;
 mod settle;

@@ -2,10 +2,11 @@
 
 use super::Picos;
 use super::configure::UNREACHABLE;
+use super::multicast::is_group;
 use super::simulation::{Notice, Queueing, Simulation};
 use super::store::Delivery;
 use crate::forward::HOPS_MAX;
-use crate::network::PortIndex;
+use crate::network::{NONE, PortIndex};
 
 impl Simulation {
     /// A head has come into a switch and through the fastest way across it.
@@ -21,6 +22,7 @@ impl Simulation {
         let received = &mut self.received[input];
         received.data += u64::from(packet.flits);
         received.packets += 1;
+        self.errors[ingress].groups_received += u64::from(is_group(packet.dlid));
         if self.options.queueing == Queueing::Fifo {
             let queue = &mut self.inputs[input];
             if queue.busy {
@@ -42,7 +44,11 @@ impl Simulation {
 
     /// Through the forwarding table to the queue of an egress lane.
     fn forward(&mut self, id: u32) {
-        let packet = self.store.get_mut(id);
+        let packet = self.store.get(id);
+        if is_group(packet.dlid) {
+            self.replicate(id);
+            return;
+        }
         let ingress = &self.ports[packet.ingress as usize];
         let (base, at) = (ingress.base, packet.ingress);
         let switch = &self.switches[ingress.switch as usize];
@@ -57,6 +63,17 @@ impl Simulation {
             self.hand_over(id, base);
             return;
         }
+        self.cross(id, route, true);
+    }
+
+    /// Through a switch to the queue of an egress lane; the packet keeps its input buffer until it
+    /// leaves, or does not `hold` any.
+    pub(super) fn cross(&mut self, id: u32, route: u8, hold: bool) {
+        let packet = self.store.get_mut(id);
+        let at = packet.ingress;
+        let ingress = &self.ports[at as usize];
+        let base = ingress.base;
+        let switch = &self.switches[ingress.switch as usize];
         let number = (at - base) as u8;
         let latency = latency(&self.options, number, route);
         packet.ready = packet.entered + latency;
@@ -64,6 +81,9 @@ impl Simulation {
         if let Some(maps) = &switch.channels {
             let place = usize::from(number - 1) * usize::from(switch.ports);
             packet.sc = maps[place + usize::from(route - 1)][usize::from(packet.sc)];
+        }
+        if !hold {
+            packet.ingress = NONE;
         }
         let egress = base + u32::from(route);
         let map = usize::from(self.ports[egress as usize].lane_map);
@@ -83,8 +103,10 @@ impl Simulation {
         let received = &mut self.received[at * self.width + usize::from(packet.lane)];
         received.data += u64::from(packet.flits);
         received.packets += 1;
+        let of_group = is_group(packet.dlid);
+        self.errors[at].groups_received += u64::from(of_group);
         let (lid, lmc) = self.lids[at];
-        if lid == 0 || packet.dlid >> lmc != lid >> lmc {
+        if lid == 0 || !of_group && packet.dlid >> lmc != lid >> lmc {
             self.errors[at].receive += 1;
             self.drop_packet(id, at as u32, packet.lane);
             return;

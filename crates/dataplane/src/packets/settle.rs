@@ -87,6 +87,14 @@ impl Simulation {
             (Counter::RcvSwitchRelayErrors, errors.relay - before.relay),
             (Counter::RcvErrors, errors.receive - before.receive),
             (Counter::XmitDiscards, errors.discards - before.discards),
+            (
+                Counter::MulticastXmitPkts,
+                errors.groups_sent - before.groups_sent,
+            ),
+            (
+                Counter::MulticastRcvPkts,
+                errors.groups_received - before.groups_received,
+            ),
         ];
         for (counter, amount) in amounts.into_iter().filter(|(_, amount)| *amount > 0) {
             network

@@ -6,7 +6,7 @@ use super::arbiter::Arbiter;
 use super::calendar::{Calendar, Event};
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
 use super::store::Store;
-use super::{Delivery, Loss, Parcel, Picos, Random, adaptive, congestion};
+use super::{Delivery, Loss, Parcel, Picos, Random, adaptive, congestion, multicast};
 use crate::constants;
 use crate::network::{Network, PortIndex};
 
@@ -76,6 +76,8 @@ pub trait Traffic {
 pub struct Totals {
     /// Handed over for sending.
     pub sent: u64,
+    /// Made by switches of multicast packets, beside the first of each.
+    pub copies: u64,
     /// Arrived.
     pub delivered: u64,
     /// Dropped.
@@ -132,6 +134,8 @@ pub(super) struct Switch {
     pub(super) routes: Vec<u8>,
     /// The same as programmed.
     pub(super) programmed: Vec<u8>,
+    /// Ports of each group.
+    pub(super) multicast: Vec<multicast::Row>,
     /// Service channel to service channel by ingress and egress port, where that changes any.
     pub(super) channels: Option<Vec<[u8; 32]>>,
     /// How long a packet may stay.

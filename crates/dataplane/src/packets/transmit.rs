@@ -2,6 +2,7 @@
 
 use super::Picos;
 use super::lane::{Lane, Port};
+use super::multicast::is_group;
 use super::simulation::{Notice, Queueing, Simulation, code, credit, kind};
 use super::store::{Packet, Parcel};
 use crate::constants;
@@ -192,6 +193,9 @@ impl Simulation {
             self.hold_back(index, at, packet.sc, (begin, end - begin));
         }
         self.mark(id, at, waited > 0);
+        if is_group(packet.dlid) {
+            self.errors[index].groups_sent += 1;
+        }
         self.release(&packet, end);
         self.totals.hops += 1;
         self.fly(id, peer, lane, epoch, (begin, end));
