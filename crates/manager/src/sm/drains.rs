@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology};
-use weft_routing::{RouteError, Routed, Settings, Tables, certify, route};
+use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
 
 /// A switch, or a link between two switches by one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -168,11 +168,13 @@ pub(super) struct Around {
     pub(super) spares_drained: bool,
 }
 
-/// Routes a fabric around what is drained, where that cuts nothing off.
+/// Routes a fabric around what is drained, where that cuts nothing off. With the routes `before` of
+/// what the fabric was then, there is less to do; the result is the same.
 pub(super) fn route_around(
     topology: &Topology,
     drains: &Drains,
     settings: &Settings,
+    before: Option<&Routed>,
 ) -> Result<Around, RouteError> {
     if !drains.is_empty() {
         let bare = without(topology, drains, true);
@@ -185,8 +187,12 @@ pub(super) fn route_around(
             });
         }
     }
+    let routed = match before {
+        Some(before) => reroute(before, topology, settings)?,
+        None => route(topology, settings)?,
+    };
     Ok(Around {
-        routed: route(topology, settings)?,
+        routed,
         spares_drained: false,
     })
 }
@@ -322,7 +328,7 @@ mod tests {
         assert_eq!(links_of(&topology, core), 2);
         assert_eq!(links_of(&without(&topology, &drains, true), core), 1);
         assert_eq!(links_of(&without(&topology, &drains, false), core), 0);
-        let around = route_around(&topology, &drains, &settings()).unwrap();
+        let around = route_around(&topology, &drains, &settings(), None).unwrap();
         assert!(around.spares_drained);
         let snapshot = Snapshot {
             linear: around.routed.linear().clone(),
@@ -341,7 +347,7 @@ mod tests {
     fn what_would_cut_something_off_is_used_all_the_same() {
         let topology = fabric(TREE);
         let cores = ["core1", "core2"].map(|name| Drain::Switch(guid(&topology, name)));
-        let around = route_around(&topology, &Drains::from(cores), &settings()).unwrap();
+        let around = route_around(&topology, &Drains::from(cores), &settings(), None).unwrap();
         assert!(!around.spares_drained);
         let plain = weft_routing::route(&topology, &settings()).unwrap();
         assert_eq!(around.routed.linear(), plain.linear());

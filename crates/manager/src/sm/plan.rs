@@ -162,8 +162,15 @@ impl Manager {
         }
         self.epoch += 1;
         self.plan.drains.clone_from(&self.drains);
-        self.plan.around = false;
-        match route_around(&self.plan.topology, &self.drains, &settings) {
+        // Routes around a drain are of a fabric that lacks links.
+        let around = std::mem::take(&mut self.plan.around);
+        let before = self.plan.routed.take().filter(|_| !around);
+        match route_around(
+            &self.plan.topology,
+            &self.drains,
+            &settings,
+            before.as_ref(),
+        ) {
             Ok(around) => {
                 let routed = around.routed;
                 let notes = routed.notes().iter().map(|note| format!("; {note}"));
@@ -178,7 +185,6 @@ impl Manager {
             Err(error) => {
                 self.sweep.report.routing = error.to_string();
                 self.sweep.unfinished(error.to_string());
-                self.plan.routed = None;
             }
         }
         self.plan.routing = settings;
@@ -220,7 +226,12 @@ impl Manager {
                 linear: &new,
                 groups: &groups,
             };
-            match certify_transition(&self.plan.topology, held, wanted) {
+            // What was proved around a drain is proved of a fabric that lacks links.
+            let way = match self.plan.around {
+                true => certify_transition(&self.plan.topology, held, wanted),
+                false => Ok(routed.transition(held)),
+            };
+            match way {
                 Ok(Transition { plan, middle, .. }) => {
                     self.plan.pause = plan.pause_adaptive;
                     self.plan.steps.extend(middle.map(Arc::new));

@@ -149,7 +149,7 @@ impl Basis {
     /// # Errors
     /// [`RerouteError`] when there are no such routes.
     pub fn plan(&self) -> Result<RoutePlan, RerouteError> {
-        let around = route_around(&self.topology, &self.wanted.drains, &self.routing)?;
+        let around = route_around(&self.topology, &self.wanted.drains, &self.routing, None)?;
         if !around.spares_drained && !self.wanted.drains.is_empty() {
             return Err(RerouteError::CutsOff);
         }
