@@ -8,7 +8,9 @@ use std::hint::black_box;
 
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
-use weft_benches::fabrics;
+use weft_benches::{dataplane, fabrics};
+use weft_dataplane::packets::{MICRO, Simulation};
+use weft_dataplane::traffic::Streams;
 use weft_fabric::{Lmc, PortRef, Topology};
 use weft_routing::{EngineKind, Routed, Settings, Tables, certify, changed_blocks, reroute, route};
 use weft_wire::Layout;
@@ -99,21 +101,21 @@ fn lft_block(bytes: [u8; 64]) -> bool {
 }
 
 #[library_benchmark]
-#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(12_400_000))]
-#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(12_000_000))]
-#[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(17_400_000))]
+#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(12_900_000))]
+#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(12_600_000))]
+#[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(16_400_000))]
 fn routing((topology, settings): (Topology, Settings)) -> bool {
     black_box(route(black_box(&topology), &settings)).is_ok()
 }
 
-#[library_benchmark(config = limit(11_800_000))]
+#[library_benchmark(config = limit(12_600_000))]
 #[bench::lost_link(lost_link())]
 fn routing_again((before, topology, settings): (Option<Routed>, Topology, Settings)) -> bool {
     let again = |before: &Routed| reroute(before, black_box(&topology), &settings).is_ok();
     before.as_ref().is_some_and(again)
 }
 
-#[library_benchmark(config = limit(5_750_000))]
+#[library_benchmark(config = limit(6_300_000))]
 #[bench::fattree(routed())]
 fn certificate((topology, routed): (Topology, Option<Routed>)) -> bool {
     let judge = |routed: &Routed| {
@@ -136,6 +138,18 @@ fn diff((_, routed): (Topology, Option<Routed>)) -> usize {
     routed.as_ref().map_or(usize::MAX, blocks)
 }
 
+// The packets' event loop for 5 µs of virtual time.
+#[library_benchmark(config = limit(23_000_000))]
+#[bench::uniform(dataplane::in_full_swing().ok())]
+fn packets(stage: Option<(Simulation, Streams)>) -> u64 {
+    let Some((mut simulation, mut streams)) = stage else {
+        return 0;
+    };
+    let until = simulation.now() + 5 * MICRO;
+    simulation.run(black_box(&mut streams), until);
+    simulation.totals().hops
+}
+
 library_benchmark_group!(
     name = codec;
     benchmarks = port_info_decode, port_info_encode, lft_block
@@ -144,4 +158,8 @@ library_benchmark_group!(
     name = tables;
     benchmarks = routing, routing_again, certificate, diff
 );
-main!(library_benchmark_groups = codec, tables);
+library_benchmark_group!(
+    name = events;
+    benchmarks = packets
+);
+main!(library_benchmark_groups = codec, tables, events);

@@ -98,16 +98,24 @@ struct Measured {
     packet_bytes: usize,
 }
 
-/// A fat tree as the manager brings it up, with as many service levels as lanes.
 fn network(options: &Options) -> Result<Network, Failure> {
     let radix = TREES.iter().find(|(hosts, _)| *hosts == options.hosts);
-    let topology = new_tree(options.hosts, radix.map_or(48, |(_, radix)| *radix))?;
+    new_network(
+        options.hosts,
+        radix.map_or(48, |(_, radix)| *radix),
+        options.lanes,
+    )
+}
+
+/// A fat tree as the manager brings it up, with as many service levels as lanes.
+fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
+    let topology = new_tree(hosts, radix)?;
     let mut settings = Settings::default();
     settings.routing.engine = EngineKind::FatTree;
-    settings.levels = (0..options.lanes)
+    settings.levels = (0..lanes)
         .map(|sl| Level {
             sl: Sl(sl),
-            bandwidth: 100 / options.lanes,
+            bandwidth: 100 / lanes,
             ..Level::default()
         })
         .collect();
@@ -115,11 +123,32 @@ fn network(options: &Options) -> Result<Network, Failure> {
     let mut world = World::new(Arc::new(topology), emulator, settings, NoTap)?;
     if !world.bring_up(Duration::from_secs(600))? {
         return Err(Failure::BringUp {
-            hosts: options.hosts,
+            hosts,
             why: "the first sweep has not ended after 600 s".to_owned(),
         });
     }
     Ok(world.emulator.network().clone())
+}
+
+/// A simulation in full swing: a fat tree of 128 hosts that all send packets of 2,112 bytes to random
+/// others on eight lanes, as many as fit.
+///
+/// # Errors
+/// [`Failure`] when the fabric cannot be made or does not come up.
+pub fn in_full_swing() -> Result<(Simulation, Streams), Failure> {
+    let network = new_network(128, 16, 8)?;
+    let mut simulation = Simulation::new(&network, Hardware::default());
+    let options = StreamsOptions {
+        pattern: Pattern::Uniform,
+        bytes: 2_112,
+        levels: (0..8).map(Sl).collect(),
+        load: None,
+        seed: 1,
+    };
+    let mut streams = Streams::new(Hosts::all(&network), options);
+    streams.start(&mut simulation);
+    simulation.run(&mut streams, 10 * MICRO);
+    Ok((simulation, streams))
 }
 
 fn measure(network: &Network, options: &Options, pattern: &Pattern, load: Option<f64>) -> Measured {
