@@ -28,6 +28,20 @@ pub enum EngineKind {
     Layered,
 }
 
+impl EngineKind {
+    /// All engines by their names in `<RoutingAlgorithm>`.
+    pub const NAMED: [(&'static str, Self); 8] = [
+        ("auto", Self::Automatic),
+        ("dmodc", Self::Dmodc),
+        ("shortestpath", Self::ShortestPath),
+        ("fattree", Self::FatTree),
+        ("dgshortestpath", Self::DgShortestPath),
+        ("hypercube", Self::Hypercube),
+        ("dor", Self::Dor),
+        ("layered", Self::Layered),
+    ];
+}
+
 /// How to route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {

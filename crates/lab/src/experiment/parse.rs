@@ -28,17 +28,6 @@ pub struct ScenarioError {
     pub what: String,
 }
 
-/// Routing engines by their names in opafm.xml.
-const ENGINES: [(&str, EngineKind); 8] = [
-    ("auto", EngineKind::Automatic),
-    ("dmodc", EngineKind::Dmodc),
-    ("shortestpath", EngineKind::ShortestPath),
-    ("fattree", EngineKind::FatTree),
-    ("dgshortestpath", EngineKind::DgShortestPath),
-    ("hypercube", EngineKind::Hypercube),
-    ("dor", EngineKind::Dor),
-    ("layered", EngineKind::Layered),
-];
 const SETTINGS: &str = "experiment, plot, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, hosts, ranks, pairs, traffic, stack, background, runs, \
     limit, may-not-end, links, baseline, published, sweep, case";
@@ -207,9 +196,10 @@ impl Partial {
         let manager = &mut self.manager;
         match word {
             "engine" => {
-                let known = ENGINES.iter().find(|(name, _)| *name == rest);
+                let known = EngineKind::NAMED.iter().find(|(name, _)| *name == rest);
                 let (_, engine) = known.ok_or_else(|| {
-                    let names: Vec<&str> = ENGINES.iter().map(|(name, _)| *name).collect();
+                    let names: Vec<&str> =
+                        EngineKind::NAMED.iter().map(|(name, _)| *name).collect();
                     unknown("engine", rest, &names.join(", "))
                 })?;
                 manager.engine = *engine;

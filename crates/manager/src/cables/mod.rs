@@ -10,19 +10,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{Lid, Sl, Snapshot, Tick};
+use weft_fabric::{Lid, Snapshot, Tick};
 use weft_wire::header::status;
-use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, CableInfo, CableInfoModifier};
-use weft_wire::smp::{Smp, SmpView};
+use weft_wire::smp::Smp;
 
 pub use io::{CablesInput, CablesOutput, CablesSettings};
 pub use links::{CABLE_MEMORY, CableMemories, CableMemory};
 pub use weft_config::sm::CableInfoPolicy;
 
-use crate::sm::rtt::RoundTrip;
-use crate::sm::transactions::{Budget, Expired, Target, Transactions};
+use crate::agents::Agents;
+use crate::sm::transactions::{Budget, Expired};
 use links::{End, Links};
 
 /// Requests under way: cables are in no hurry, and their memories are slow.
@@ -53,9 +52,7 @@ struct Part {
 #[derive(Debug)]
 pub struct Cables {
     settings: CablesSettings,
-    transactions: Transactions<Part>,
-    round_trip: RoundTrip,
-    own_lid: Lid,
+    agents: Agents<Part>,
     links: Links,
     queue: VecDeque<Part>,
     round: u64,
@@ -71,9 +68,7 @@ impl Cables {
     pub fn new(settings: CablesSettings) -> Self {
         Self {
             settings,
-            transactions: Transactions::new(budget()),
-            round_trip: RoundTrip::default(),
-            own_lid: Lid(0),
+            agents: Agents::new(budget()),
             links: Links::default(),
             queue: VecDeque::new(),
             round: 0,
@@ -93,7 +88,7 @@ impl Cables {
         }
         self.expire(now);
         self.send(now);
-        self.transactions.settle();
+        self.agents.settle();
         self.tell(now);
     }
 
@@ -104,7 +99,7 @@ impl Cables {
 
     /// When [`CablesInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        let due = [self.transactions.deadline(), self.tell_at];
+        let due = [self.agents.deadline(), self.tell_at];
         due.into_iter().flatten().min()
     }
 
@@ -123,7 +118,7 @@ impl Cables {
         let Some(own) = snapshot.sms.first() else {
             return;
         };
-        self.own_lid = own.lid;
+        self.agents.sit_at(own.lid);
         self.round += 1;
         self.queue.clear();
         let before = self.links.memories.len();
@@ -145,61 +140,22 @@ impl Cables {
     }
 
     fn send(&mut self, now: Tick) {
-        while self.transactions.has_room() {
+        while self.agents.has_room() {
             let Some(part) = self.queue.pop_front() else {
                 return;
             };
-            let smp = Smp::get(
-                AttributeId::CABLE_INFO,
-                modifier(&part),
-                0,
-                self.settings.m_key,
-            );
-            let mut mad = Vec::new();
-            smp.write_lid_routed(&[], &mut mad);
-            let target = Target {
-                node: 0,
-                round_trip: self.round_trip,
-                silent: false,
-            };
-            self.transactions.begin(now, target, part, &mut mad);
-            self.output(&part, mad);
+            let m_key = self.settings.m_key;
+            let smp = Smp::get(AttributeId::CABLE_INFO, modifier(&part), 0, m_key);
+            let packet = self.agents.ask(now, part.lid, &smp, &[], part);
+            self.outputs.push_back(CablesOutput::Send(packet));
         }
-    }
-
-    fn output(&mut self, part: &Part, mad: Vec<u8>) {
-        self.outputs.push_back(CablesOutput::Send(Packet {
-            slid: self.own_lid,
-            dlid: part.lid,
-            sl: Sl(0),
-            pkey: PKey::MGMT_FULL,
-            dest_qp: 0,
-            src_qp: 0,
-            mad,
-        }));
     }
 
     /// Takes an answer; what answers nothing that was asked is dropped.
     fn received(&mut self, now: Tick, packet: &Packet) {
-        let Ok(answer) = SmpView::parse(&packet.mad) else {
+        let Some((part, answer)) = self.agents.take(now, packet) else {
             return;
         };
-        if answer.directed.is_some() || !answer.is_response() {
-            return;
-        }
-        let fits = |_: u32, request: &[u8]| {
-            SmpView::parse(request).is_ok_and(|asked| {
-                asked.attribute() == answer.attribute()
-                    && asked.header.attribute_modifier == answer.header.attribute_modifier
-            })
-        };
-        let id = answer.header.transaction_id;
-        let Some(found) = self.transactions.take(now, id, fits) else {
-            return;
-        };
-        let part = found.tag;
-        let measured = found.round_trip_ns.into_iter();
-        measured.for_each(|ns| self.round_trip.sample(ns));
         if part.round != self.round || packet.slid != part.lid {
             return;
         }
@@ -233,10 +189,11 @@ impl Cables {
     }
 
     fn expire(&mut self, now: Tick) {
-        while let Some(expired) = self.transactions.expire(now) {
+        while let Some(expired) = self.agents.expire(now) {
             match expired {
                 Expired::Again { tag, mad, .. } if tag.round == self.round => {
-                    self.output(&tag, mad);
+                    let packet = self.agents.packet(tag.lid, mad);
+                    self.outputs.push_back(CablesOutput::Send(packet));
                 }
                 Expired::GivenUp { tag, .. } if tag.round == self.round => self.give_up(tag.end),
                 _ => {}
@@ -246,7 +203,7 @@ impl Cables {
 
     /// Tells what has been read, at the end or from time to time.
     fn tell(&mut self, now: Tick) {
-        let done = self.queue.is_empty() && self.transactions.outstanding() == 0;
+        let done = self.queue.is_empty() && self.agents.is_idle();
         if self.tell_at.is_some_and(|at| done || at <= now) {
             self.tell_at = None;
             let memories = self.links.memories.clone();

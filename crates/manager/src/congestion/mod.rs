@@ -12,18 +12,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{Guid, Lid, PortNum, Sl, Snapshot, Tick};
+use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 use weft_wire::header::status;
-use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
-use weft_wire::smp::{Smp, SmpView};
+use weft_wire::smp::Smp;
 
 pub use fuzz::fuzz_answers;
 pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 
-use crate::sm::rtt::RoundTrip;
-use crate::sm::transactions::{Budget, Expired, Target, Transactions};
+use crate::agents::Agents;
+use crate::sm::transactions::{Budget, Expired};
 use wanted::{Maker, Want};
 
 /// Requests under way.
@@ -57,9 +56,7 @@ struct Job {
 pub struct Congestion {
     settings: CongestionSettings,
     snapshot: Option<Arc<Snapshot>>,
-    transactions: Transactions<Job>,
-    round_trip: RoundTrip,
-    own_lid: Lid,
+    agents: Agents<Job>,
     /// What devices are known to hold.
     held: CongestionHeld,
     /// It has changed since it was told.
@@ -77,9 +74,7 @@ impl Congestion {
         Self {
             settings,
             snapshot: None,
-            transactions: Transactions::new(budget()),
-            round_trip: RoundTrip::default(),
-            own_lid: Lid(0),
+            agents: Agents::new(budget()),
             held: BTreeMap::new(),
             news: false,
             wants: Vec::new(),
@@ -108,7 +103,7 @@ impl Congestion {
         }
         self.expire(now);
         self.send(now);
-        self.transactions.settle();
+        self.agents.settle();
         self.tell();
     }
 
@@ -119,7 +114,7 @@ impl Congestion {
 
     /// When [`CongestionInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        self.transactions.deadline()
+        self.agents.deadline()
     }
 
     fn stand_by(&mut self) {
@@ -137,7 +132,7 @@ impl Congestion {
         let Some(own) = snapshot.sms.first() else {
             return;
         };
-        self.own_lid = own.lid;
+        self.agents.sit_at(own.lid);
         self.round += 1;
         self.refusals = 0;
         self.queue.clear();
@@ -165,7 +160,7 @@ impl Congestion {
     }
 
     fn send(&mut self, now: Tick) {
-        while self.transactions.has_room() {
+        while self.agents.has_room() {
             let Some(job) = self.queue.pop_front() else {
                 return;
             };
@@ -178,55 +173,21 @@ impl Congestion {
                 false => Smp::get(want.attribute, want.modifier, 0, m_key),
             };
             let content = want.content.as_deref().filter(|_| job.writes);
-            let mut mad = Vec::new();
-            smp.write_lid_routed(content.unwrap_or_default(), &mut mad);
-            let target = Target {
-                node: job.want,
-                round_trip: self.round_trip,
-                silent: false,
-            };
-            let lid = want.lid;
-            self.transactions.begin(now, target, job, &mut mad);
-            self.output(lid, mad);
+            let content = content.unwrap_or_default();
+            let packet = self.agents.ask(now, want.lid, &smp, content, job);
+            self.outputs.push_back(CongestionOutput::Send(packet));
         }
-    }
-
-    fn output(&mut self, dlid: Lid, mad: Vec<u8>) {
-        self.outputs.push_back(CongestionOutput::Send(Packet {
-            slid: self.own_lid,
-            dlid,
-            sl: Sl(0),
-            pkey: PKey::MGMT_FULL,
-            dest_qp: 0,
-            src_qp: 0,
-            mad,
-        }));
     }
 
     /// Takes an answer; what answers nothing that was asked is dropped.
     fn received(&mut self, now: Tick, packet: &Packet) {
-        let Ok(answer) = SmpView::parse(&packet.mad) else {
+        let Some((job, answer)) = self.agents.take(now, packet) else {
             return;
         };
-        if answer.directed.is_some() || !answer.is_response() {
-            return;
-        }
-        let fits = |_: u32, request: &[u8]| {
-            SmpView::parse(request).is_ok_and(|asked| {
-                asked.attribute() == answer.attribute()
-                    && asked.header.attribute_modifier == answer.header.attribute_modifier
-            })
-        };
-        let id = answer.header.transaction_id;
-        let Some(found) = self.transactions.take(now, id, fits) else {
-            return;
-        };
-        let measured = found.round_trip_ns.into_iter();
-        measured.for_each(|ns| self.round_trip.sample(ns));
-        let want = self.wants.get(found.tag.want as usize).cloned();
-        let current = found.tag.round == self.round;
+        let want = self.wants.get(job.want as usize).cloned();
+        let current = job.round == self.round;
         if let Some(want) = want.filter(|want| current && want.lid == packet.slid) {
-            self.answered(found.tag, &want, answer.status(), answer.payload);
+            self.answered(job, &want, answer.status(), answer.payload);
         }
     }
 
@@ -255,7 +216,7 @@ impl Congestion {
 
     /// Tells what devices hold when all have been asked; nothing where congestion control is off.
     fn tell(&mut self) {
-        let done = self.queue.is_empty() && self.transactions.outstanding() == 0;
+        let done = self.queue.is_empty() && self.agents.is_idle();
         if done && std::mem::take(&mut self.news) {
             let on = self.settings.control.enable;
             let held = if on {
@@ -289,14 +250,15 @@ impl Congestion {
     /// Sends again what was not answered; what is never answered is asked again with the next
     /// snapshot.
     fn expire(&mut self, now: Tick) {
-        while let Some(expired) = self.transactions.expire(now) {
+        while let Some(expired) = self.agents.expire(now) {
             if let Expired::Again { tag, mad, .. } = expired {
                 let want = self.wants.get(tag.want as usize);
                 if let Some(lid) = want
                     .filter(|_| tag.round == self.round)
                     .map(|want| want.lid)
                 {
-                    self.output(lid, mad);
+                    self.outputs
+                        .push_back(CongestionOutput::Send(self.agents.packet(lid, mad)));
                 }
             }
         }

@@ -16,18 +16,6 @@ use super::drains::{Drain, DrainError, Drains, route_around};
 use super::settings::Settings;
 use crate::io::{Input, SweepReason};
 
-/// Names of engines as in `<RoutingAlgorithm>`.
-pub const ENGINES: [(&str, EngineKind); 8] = [
-    ("auto", EngineKind::Automatic),
-    ("dmodc", EngineKind::Dmodc),
-    ("shortestpath", EngineKind::ShortestPath),
-    ("fattree", EngineKind::FatTree),
-    ("dgshortestpath", EngineKind::DgShortestPath),
-    ("hypercube", EngineKind::Hypercube),
-    ("dor", EngineKind::Dor),
-    ("layered", EngineKind::Layered),
-];
-
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
 const FLOWS_MAX: u64 = 8_000_000;
 

@@ -4,7 +4,8 @@ use tonic::Status;
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change as Asked;
 use weft_manager::sm::drains::{Drain, DrainError, drain_use};
-use weft_manager::sm::reroute::{Change, ENGINES, RerouteError};
+use weft_manager::sm::reroute::{Change, RerouteError};
+use weft_routing::EngineKind;
 
 use super::Services;
 use crate::plans::{PlanFailure, Wish};
@@ -79,10 +80,10 @@ fn wish(request: v1::PlanRoutesRequest) -> Result<Wish, Status> {
     })
 }
 
-fn engine(name: &str) -> Result<weft_routing::EngineKind, Status> {
-    let found = ENGINES.iter().find(|(known, _)| *known == name);
+fn engine(name: &str) -> Result<EngineKind, Status> {
+    let found = EngineKind::NAMED.iter().find(|(known, _)| *known == name);
     found.map(|(_, kind)| *kind).ok_or_else(|| {
-        let names: Vec<&str> = ENGINES.iter().map(|(known, _)| *known).collect();
+        let names: Vec<&str> = EngineKind::NAMED.iter().map(|(known, _)| *known).collect();
         let names = names.join(", ");
         Status::invalid_argument(format!(
             "engine: no engine is called {name:?}; allowed: {names}"
