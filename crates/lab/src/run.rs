@@ -69,8 +69,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
         let plots = plots(experiment, outcomes, arguments)?;
         if arguments.csv {
             print!("{}", report::csv(scenario, outcomes));
-        } else if arguments.markdown.is_some() {
-            text.push_str(&section(scenario, outcomes, &plots));
+        } else if let Some(document) = &arguments.markdown {
+            text.push_str(&section(scenario, outcomes, &plots, document));
         } else {
             println!("{}", report::table(scenario, outcomes));
         }
@@ -224,7 +224,7 @@ fn plots(
     experiment: &Experiment,
     outcomes: &[Outcome],
     arguments: &Arguments,
-) -> Result<Vec<(String, String)>, String> {
+) -> Result<Vec<(String, PathBuf)>, String> {
     let Some(directory) = &arguments.svg else {
         return Ok(Vec::new());
     };
@@ -242,16 +242,22 @@ fn plots(
         };
         let file = directory.join(format!("{stem}-{}.svg", number + 1));
         replace(&file, &text)?;
-        names.push((plot.title.clone(), file.display().to_string()));
+        names.push((plot.title.clone(), file));
     }
     Ok(names)
 }
 
 /// A section of a document, with links to plots as they are seen from its directory.
-fn section(scenario: &Scenario, outcomes: &[Outcome], plots: &[(String, String)]) -> String {
+fn section(
+    scenario: &Scenario,
+    outcomes: &[Outcome],
+    plots: &[(String, PathBuf)],
+    document: &Path,
+) -> String {
+    let directory = document.parent().unwrap_or(Path::new(""));
     let mut text = format!("#{}\n", report::table(scenario, outcomes));
     for (title, file) in plots {
-        let name = file.strip_prefix("docs/").unwrap_or(file);
+        let name = file.strip_prefix(directory).unwrap_or(file).display();
         text.push_str(&format!("![{title}]({name})\n\n"));
     }
     text
