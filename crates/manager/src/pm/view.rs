@@ -1,12 +1,8 @@
-//! What readers other than performance administration want of an image: metrics, and a list of the
-//! links that carry most.
-
-use std::cmp::Reverse;
+//! What readers other than performance administration want of an image.
 
 use weft_fabric::{Guid, Lid, PortNum};
 
 use super::categories::Scene;
-use super::counters::Counters;
 use super::image::{Delta, Image, Reading};
 use super::settings::Categories;
 
@@ -39,50 +35,21 @@ impl PortView<'_> {
         node.map(|node| node.name()).unwrap_or_default()
     }
 
-    /// The counters as the device had them.
-    pub fn counters(&self) -> Counters {
-        self.image.counters(self.place)
-    }
-
     /// What happened since the image before.
     pub fn delta(&self) -> Delta {
         self.image.delta(self.place)
     }
 
-    /// Data that it sent, 10^6 bytes a second.
-    pub fn send_mbps(&self) -> u32 {
-        Scene::new(self.image).send_mbps(self.place)
-    }
-
-    /// Packets that it sent, thousands a second.
-    pub fn send_kpps(&self) -> u32 {
-        Scene::new(self.image).send_kpps(self.place)
-    }
-
     /// Share of its link that its data took, in units of 0.1 %.
     pub fn utilization(&self) -> u32 {
-        Scene::new(self.image).utilization(self.place, self.send_mbps())
+        let scene = Scene::new(self.image);
+        scene.utilization(self.place, scene.send_mbps(self.place))
     }
 
     /// How much of each kind of trouble it had.
     pub fn categories(&self) -> Categories {
         Scene::new(self.image).categories(self.place)
     }
-}
-
-/// One direction of a link, and how much it carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BusyLink {
-    /// The end that sends.
-    pub from: (Guid, PortNum),
-    /// The end that receives.
-    pub to: (Guid, PortNum),
-    /// Share of the link, in units of 0.1 %.
-    pub utilization: u32,
-    /// 10^6 bytes a second.
-    pub mbps: u32,
-    /// Thousand packets a second.
-    pub kpps: u32,
 }
 
 impl Image {
@@ -110,22 +77,5 @@ impl Image {
     fn name_of(&self, place: usize) -> Option<(Guid, PortNum)> {
         let port = self.roster.ports.get(place)?;
         Some((self.roster.member_of(port).guid, port.number))
-    }
-
-    /// The directions of links that carry most, the busiest first, at most `count`.
-    pub fn busiest(&self, count: usize) -> Vec<BusyLink> {
-        let links = self.ports().filter_map(|view| {
-            Some(BusyLink {
-                from: (view.node, view.port),
-                to: view.neighbor?,
-                utilization: view.utilization(),
-                mbps: view.send_mbps(),
-                kpps: view.send_kpps(),
-            })
-        });
-        let mut links: Vec<BusyLink> = links.collect();
-        links.sort_by_key(|link| (Reverse((link.utilization, link.mbps, link.kpps)), link.from));
-        links.truncate(count);
-        links
     }
 }
