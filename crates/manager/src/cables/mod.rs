@@ -21,16 +21,18 @@ pub use links::{CABLE_MEMORY, CableMemories, CableMemory};
 pub use weft_config::sm::CableInfoPolicy;
 
 use crate::agents::Agents;
-use crate::sm::transactions::{Budget, Expired};
+use crate::sm::transactions::{Budget, Expired, Patience};
 use links::{End, Links};
 
 /// Requests under way: cables are in no hurry, and their memories are slow.
 const WINDOW: usize = 4;
 /// Timeouts: a memory behind a module's bus answers late.
-const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
-const FLOOR: Duration = Duration::from_millis(100);
-const CEILING: Duration = Duration::from_secs(2);
-const ATTEMPTS: u32 = 3;
+const PATIENCE: Patience = Patience {
+    first: Duration::from_millis(500),
+    floor: Duration::from_millis(100),
+    ceiling: Duration::from_secs(2),
+    attempts: 3,
+};
 /// How much longer reading goes on at most before those who ask get what has come.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
@@ -68,7 +70,7 @@ impl Cables {
     pub fn new(settings: CablesSettings) -> Self {
         Self {
             settings,
-            agents: Agents::new(budget()),
+            agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE)),
             links: Links::default(),
             queue: VecDeque::new(),
             round: 0,
@@ -221,17 +223,4 @@ fn modifier(part: &Part) -> u32 {
         port: part.end.1,
     }
     .bits()
-}
-
-fn budget() -> Budget {
-    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    Budget {
-        total: WINDOW,
-        per_target: WINDOW as u8,
-        first_timeout_ns: nanos(FIRST_TIMEOUT),
-        floor_ns: nanos(FLOOR),
-        ceiling_ns: nanos(CEILING),
-        attempts: ATTEMPTS,
-        patience_ns: nanos(CEILING * ATTEMPTS),
-    }
 }

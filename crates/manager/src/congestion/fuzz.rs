@@ -97,29 +97,35 @@ impl Asking {
 
     fn cables(&mut self, input: CablesInput) {
         self.cables.handle(self.now, input);
-        let cables = &mut self.cables;
-        let outputs = std::iter::from_fn(|| cables.poll()).take(OUTPUTS_MAX);
-        let mut count = 0;
-        for output in outputs {
-            count += 1;
-            if let CablesOutput::Send(packet) = output {
-                self.sent.push_back(packet);
-            }
-        }
-        assert!(count < OUTPUTS_MAX);
+        let (cables, sent) = (&mut self.cables, &mut self.sent);
+        drain(
+            || cables.poll(),
+            |output| match output {
+                CablesOutput::Send(packet) => sent.push_back(packet),
+                CablesOutput::Memories(_) => {}
+            },
+        );
     }
 
     fn congestion(&mut self, input: CongestionInput) {
         self.congestion.handle(self.now, input);
-        let congestion = &mut self.congestion;
-        let outputs = std::iter::from_fn(|| congestion.poll()).take(OUTPUTS_MAX);
-        let mut count = 0;
-        for output in outputs {
-            count += 1;
-            if let CongestionOutput::Send(packet) = output {
-                self.sent.push_back(packet);
-            }
-        }
-        assert!(count < OUTPUTS_MAX);
+        let (congestion, sent) = (&mut self.congestion, &mut self.sent);
+        drain(
+            || congestion.poll(),
+            |output| match output {
+                CongestionOutput::Send(packet) => sent.push_back(packet),
+                CongestionOutput::Held(_) | CongestionOutput::Refused { .. } => {}
+            },
+        );
     }
+}
+
+/// Takes all outputs to one input.
+fn drain<O>(poll: impl FnMut() -> Option<O>, mut take: impl FnMut(O)) {
+    let mut count = 0;
+    for output in std::iter::from_fn(poll).take(OUTPUTS_MAX) {
+        count += 1;
+        take(output);
+    }
+    assert!(count < OUTPUTS_MAX);
 }

@@ -22,15 +22,17 @@ pub use fuzz::fuzz_answers;
 pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 
 use crate::agents::Agents;
-use crate::sm::transactions::{Budget, Expired};
+use crate::sm::transactions::{Budget, Expired, Patience};
 use wanted::{Maker, Want};
 
 /// Requests under way.
 const WINDOW: usize = 16;
-const FIRST_TIMEOUT: Duration = Duration::from_millis(250);
-const FLOOR: Duration = Duration::from_millis(100);
-const CEILING: Duration = Duration::from_secs(1);
-const ATTEMPTS: u32 = 3;
+const PATIENCE: Patience = Patience {
+    first: Duration::from_millis(250),
+    floor: Duration::from_millis(100),
+    ceiling: Duration::from_secs(1),
+    attempts: 3,
+};
 /// Refusals that are told for one snapshot; more are alike.
 const REFUSALS_MAX: usize = 8;
 
@@ -74,7 +76,7 @@ impl Congestion {
         Self {
             settings,
             snapshot: None,
-            agents: Agents::new(budget()),
+            agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE)),
             held: BTreeMap::new(),
             news: false,
             wants: Vec::new(),
@@ -269,17 +271,4 @@ fn place(snapshot: &Snapshot, want: &Want) -> Place {
     let node = snapshot.topology.node(want.at.node);
     let guid = node.map_or(Guid(0), |node| node.guid());
     (guid, want.at.port, want.attribute)
-}
-
-fn budget() -> Budget {
-    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    Budget {
-        total: WINDOW,
-        per_target: WINDOW as u8,
-        first_timeout_ns: nanos(FIRST_TIMEOUT),
-        floor_ns: nanos(FLOOR),
-        ceiling_ns: nanos(CEILING),
-        attempts: ATTEMPTS,
-        patience_ns: nanos(CEILING * ATTEMPTS),
-    }
 }

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use weft_fabric::Tick;
 use weft_wire::header::method;
@@ -27,6 +28,37 @@ pub(crate) struct Budget {
     pub attempts: u32,
     /// No further attempt starts that would end later than this after the first, nanoseconds.
     pub patience_ns: u64,
+}
+
+/// How long to wait for answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// First timeout while no round trip has been measured.
+    pub first: Duration,
+    /// Shortest first timeout.
+    pub floor: Duration,
+    /// Longest single timeout.
+    pub ceiling: Duration,
+    /// Attempts that are always made; 0 is as 1.
+    pub attempts: u32,
+}
+
+impl Budget {
+    /// Requests outstanding to all targets and to one; no attempt starts that would end later than
+    /// all of the longest timeouts together.
+    pub(crate) fn new(total: usize, per_target: u8, patience: Patience) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let (ceiling_ns, attempts) = (nanos(patience.ceiling), patience.attempts.max(1));
+        Self {
+            total,
+            per_target,
+            first_timeout_ns: nanos(patience.first),
+            floor_ns: nanos(patience.floor),
+            ceiling_ns,
+            attempts,
+            patience_ns: ceiling_ns.saturating_mul(u64::from(attempts)),
+        }
+    }
 }
 
 /// Whom a request is for, and how patient to be with it.

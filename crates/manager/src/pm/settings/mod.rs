@@ -7,7 +7,7 @@ use std::time::Duration;
 use weft_fabric::Sl;
 
 use crate::sm::settings::{Members, Selector};
-use crate::sm::transactions::Budget;
+use crate::sm::transactions::{Budget, Patience};
 
 /// How to watch one fabric. [`PmSettings::default`] is what the stock opafm.xml says.
 #[derive(Debug, Clone, PartialEq)]
@@ -355,15 +355,16 @@ impl RequestSettings {
     }
 
     pub(crate) fn budget(&self) -> Budget {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Budget {
-            total: self.nodes() * usize::from(self.per_node()),
-            per_target: self.per_node(),
-            first_timeout_ns: nanos(self.first_timeout),
-            floor_ns: nanos(self.floor),
-            ceiling_ns: nanos(self.timeout),
-            attempts: self.attempts.max(1),
-            patience_ns: nanos(self.timeout).saturating_mul(u64::from(self.attempts.max(1))),
-        }
+        let patience = Patience {
+            first: self.first_timeout,
+            floor: self.floor,
+            ceiling: self.timeout,
+            attempts: self.attempts,
+        };
+        Budget::new(
+            self.nodes() * usize::from(self.per_node()),
+            self.per_node(),
+            patience,
+        )
     }
 }

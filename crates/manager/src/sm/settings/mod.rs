@@ -12,7 +12,7 @@ use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 pub use from_config::SettingsError;
 pub use members::{Members, Selector};
 
-use super::transactions::Budget;
+use super::transactions::{Budget, Patience};
 
 /// How to run one fabric. [`Settings::default`] is what the stock opafm.xml says.
 #[derive(Debug, Clone, PartialEq)]
@@ -409,15 +409,16 @@ fn stock_partitions() -> Vec<Partition> {
 
 impl RequestSettings {
     pub(crate) fn budget(&self) -> Budget {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Budget {
-            total: self.outstanding.clamp(1, 65_535),
-            per_target: self.outstanding_per_node.max(1),
-            first_timeout_ns: nanos(self.first_timeout),
-            floor_ns: nanos(self.floor),
-            ceiling_ns: nanos(self.timeout),
-            attempts: self.attempts.max(1),
-            patience_ns: nanos(self.timeout).saturating_mul(u64::from(self.attempts.max(1))),
-        }
+        let patience = Patience {
+            first: self.first_timeout,
+            floor: self.floor,
+            ceiling: self.timeout,
+            attempts: self.attempts,
+        };
+        Budget::new(
+            self.outstanding.clamp(1, 65_535),
+            self.outstanding_per_node.max(1),
+            patience,
+        )
     }
 }
