@@ -6,12 +6,12 @@ mod common;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::damage::{DAMAGES, activate, damaged, engines};
+use common::damage::{activate, routed_damages};
 use common::judges::{Checked, ibdmchk, opareport};
 use common::{change, fabric, home, no_groups, owner, port_to, routed, settings, walk};
 use weft_fabric::export::write_subnet_list;
 use weft_fabric::{Lid, LinearTables, NodeId, PortNum, PortRef, Topology, TopologyBuilder};
-use weft_routing::{EngineKind, Finding, Routed, Tables, certify, route};
+use weft_routing::{EngineKind, Finding, Routed, Tables, certify};
 
 /// The part of a fabric with most HFIs, as a fabric of its own, and its tables.
 fn largest_part(topology: &Topology, routed: &Routed) -> (Topology, LinearTables) {
@@ -73,43 +73,32 @@ fn pairs(topology: &Topology) -> u64 {
 #[test]
 fn every_engine_is_judged_sound_on_every_damage() {
     let mut judged = 0;
-    for (spec, settings) in engines() {
-        for damage in DAMAGES {
-            let Some(topology) = damaged(spec, damage) else {
-                continue;
-            };
-            let routed = route(&topology, &settings).unwrap();
-            let what = format!(
-                "{spec}, {damage}, {:?}: {}",
-                settings.engine,
-                routed.engine()
-            );
-            let Some(whole) = ibdmchk(&topology, routed.linear()) else {
-                return;
-            };
-            let joined = is_joined(&topology);
-            assert_eq!(whole.unreachable, !joined, "{what}\n{}", whole.text);
-            let (checked, pairs) = match joined {
-                true => (whole, pairs(&topology)),
-                false => {
-                    let (part, tables) = largest_part(&topology, &routed);
-                    (ibdmchk(&part, &tables).unwrap(), pairs(&part))
-                }
-            };
-            let Checked {
-                paths,
-                missing,
-                loops,
-                text,
-                ..
-            } = checked;
-            assert_eq!(
-                (paths, missing, loops),
-                (pairs, 0, Some(false)),
-                "{what}\n{text}"
-            );
-            judged += 1;
-        }
+    for (what, topology, routed) in routed_damages() {
+        let Some(whole) = ibdmchk(&topology, routed.linear()) else {
+            return;
+        };
+        let joined = is_joined(&topology);
+        assert_eq!(whole.unreachable, !joined, "{what}\n{}", whole.text);
+        let (checked, pairs) = match joined {
+            true => (whole, pairs(&topology)),
+            false => {
+                let (part, tables) = largest_part(&topology, &routed);
+                (ibdmchk(&part, &tables).unwrap(), pairs(&part))
+            }
+        };
+        let Checked {
+            paths,
+            missing,
+            loops,
+            text,
+            ..
+        } = checked;
+        assert_eq!(
+            (paths, missing, loops),
+            (pairs, 0, Some(false)),
+            "{what}\n{text}"
+        );
+        judged += 1;
     }
     println!("{judged} fabrics judged");
 }

@@ -9,7 +9,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::damage::{DAMAGES, activate, damaged, engines};
+use common::damage::{activate, routed_damages};
 use common::judges::opareport as judged;
 use common::{fabric, settings};
 use weft_fabric::{LinearTables, PortGroupTables, PortRef, Topology};
@@ -168,36 +168,25 @@ fn incomplete(routes: &str) -> u64 {
 #[test]
 fn every_engine_is_judged_sound_on_every_damage() {
     let mut judged_ones = 0;
-    for (spec, settings) in engines() {
-        for damage in DAMAGES {
-            let Some(topology) = damaged(spec, damage) else {
-                continue;
-            };
-            let routed = route(&topology, &settings).unwrap();
-            let what = format!(
-                "{spec}, {damage}, {:?}: {}",
-                settings.engine,
-                routed.engine()
-            );
-            let Some([routes, _]) = judged(&topology, routed.linear(), routed.groups()) else {
+    for (what, topology, routed) in routed_damages() {
+        let Some([routes, _]) = judged(&topology, routed.linear(), routed.groups()) else {
+            return;
+        };
+        let whole = routed.certificate().disconnected() == 0;
+        assert_eq!(incomplete(&routes) == 0, whole, "{what}\n{routes}");
+        let lids = common::lids(&topology);
+        let hfis = lids.iter().filter(|(_, end)| end.port.0 != 0);
+        let in_use: BTreeSet<u8> = hfis.map(|(lid, _)| routed.lanes().of(*lid)).collect();
+        assert_eq!(in_use.len(), usize::from(routed.lanes().count()), "{what}");
+        for lane in in_use {
+            let tables = in_lane(&topology, &routed, lane);
+            let Some([_, loops]) = judged(&topology, &tables, routed.groups()) else {
                 return;
             };
-            let whole = routed.certificate().disconnected() == 0;
-            assert_eq!(incomplete(&routes) == 0, whole, "{what}\n{routes}");
-            let lids = common::lids(&topology);
-            let hfis = lids.iter().filter(|(_, end)| end.port.0 != 0);
-            let in_use: BTreeSet<u8> = hfis.map(|(lid, _)| routed.lanes().of(*lid)).collect();
-            assert_eq!(in_use.len(), usize::from(routed.lanes().count()), "{what}");
-            for lane in in_use {
-                let tables = in_lane(&topology, &routed, lane);
-                let Some([_, loops]) = judged(&topology, &tables, routed.groups()) else {
-                    return;
-                };
-                let free = loops.contains("Routes are deadlock free");
-                assert!(free, "{what}, lane {lane}\n{loops}");
-            }
-            judged_ones += 1;
+            let free = loops.contains("Routes are deadlock free");
+            assert!(free, "{what}, lane {lane}\n{loops}");
         }
+        judged_ones += 1;
     }
     println!("{judged_ones} fabrics judged");
 }

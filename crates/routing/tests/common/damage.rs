@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{NodeId, PortNum, PortRef, Topology};
-use weft_routing::{EngineKind, Settings};
+use weft_routing::{EngineKind, Routed, Settings, route};
 
 use super::{degrade, dor, fabric, settings};
 
 /// Every engine with a fabric that it is for.
-pub fn engines() -> Vec<(&'static str, Settings)> {
+fn engines() -> Vec<(&'static str, Settings)> {
     let tree = |engine| settings(engine, 3);
     let lanes = |settings: Settings| Settings {
         lanes: 8,
@@ -43,7 +43,7 @@ pub fn activate(topology: &mut Topology) {
 }
 
 /// What can happen to a fabric.
-pub const DAMAGES: [&str; 8] = [
+const DAMAGES: [&str; 8] = [
     "intact",
     "1 % of links gone",
     "5 % of links gone",
@@ -54,8 +54,22 @@ pub const DAMAGES: [&str; 8] = [
     "links on one tier",
 ];
 
+/// Every engine's routes on every damage that makes sense, each with words for it.
+pub fn routed_damages() -> impl Iterator<Item = (String, Topology, Routed)> {
+    let each = engines().into_iter();
+    each.flat_map(|(spec, settings)| {
+        DAMAGES.iter().filter_map(move |damage| {
+            let topology = damaged(spec, damage)?;
+            let routed = route(&topology, &settings).unwrap();
+            let (asked, used) = (settings.engine, routed.engine());
+            let what = format!("{spec}, {damage}, {asked:?}: {used}");
+            Some((what, topology, routed))
+        })
+    })
+}
+
 /// A tree, or another fabric, after the damage; none where it makes no sense.
-pub fn damaged(spec: &str, damage: &str) -> Option<Topology> {
+fn damaged(spec: &str, damage: &str) -> Option<Topology> {
     let is_tree = spec.starts_with("fattree");
     let mut topology = match damage {
         "unequal parallel links" if is_tree => fabric("pgft:2;6,4;1,3;1,2;radix=12", 0),
