@@ -57,6 +57,8 @@ pub struct Status {
     pub round_trip_ns: Option<u64>,
     /// Requests by attribute, in order of its number.
     pub by_attribute: Vec<AttributeCount>,
+    /// The engine whose routes are planned; empty without routes.
+    pub engine: String,
     /// Routing engines that were given up before the one whose routes are planned.
     pub engines_given_up: u32,
     /// Lanes that destinations are spread over; 0 without routes.
@@ -129,6 +131,7 @@ impl Manager {
             faults: totals.faults,
             round_trip_ns: self.transactions.overall().smoothed_ns(),
             by_attribute: by_attribute.collect(),
+            engine: routed.map_or_else(String::new, |routed| routed.engine().to_string()),
             engines_given_up: given_up.unwrap_or(0) as u32,
             lanes: routed.map_or(0, |routed| routed.lanes().count()),
         }

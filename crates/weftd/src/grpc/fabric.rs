@@ -31,11 +31,9 @@ type Out<T> = Result<Response<T>, Status>;
 type Parts<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// The routes in use, none where no lane has any.
-fn routing(status: &weft_manager::sm::Status, last: Option<&v1::Sweep>) -> Option<v1::Routing> {
-    // The engine's name comes first, what it met on the way after it.
-    let engine = last.and_then(|sweep| sweep.routing.split("; ").next());
+fn routing(status: &weft_manager::sm::Status) -> Option<v1::Routing> {
     (status.lanes > 0).then(|| v1::Routing {
-        engine: engine.unwrap_or_default().to_owned(),
+        engine: status.engine.clone(),
         engines_given_up: status.engines_given_up,
         lanes: status.lanes.into(),
     })
@@ -57,7 +55,7 @@ impl FabricService for Services {
         let status = self.hub.status();
         fabric.role = status.role.to_string();
         fabric.master = status.master.map_or(0, |guid| guid.0);
-        fabric.routing = routing(&status, fabric.last_sweep.as_ref());
+        fabric.routing = routing(&status);
         Ok(Response::new(fabric))
     }
 
