@@ -116,7 +116,7 @@ fn a_corrupt_store_is_refused_and_lids_are_learnt_from_the_fabric() {
     world.sweep();
     assert!(world.events.iter().any(|event| matches!(
         event,
-        Event::LidStoreRefused { why } if why.contains("checksum")
+        Event::StateRefused { why } if why.contains("checksum")
     )));
     assert_eq!(lids(&world), before);
 }
