@@ -10,11 +10,12 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use weft_fabric::PortMask;
 
-/// Heaviest sets that may become groups as they are; the rest only use others' groups.
-const WHOLE_MAX: usize = 512;
+/// Heaviest sets that may become groups as they are, for each group that there is room for; the
+/// rest only use others' groups.
+const WHOLE_MAX: usize = 2;
 
 /// Heaviest sets whose pairs may be merged into what both have.
-const MERGED_MAX: usize = 32;
+const MERGED_MAX: usize = 16;
 
 /// A set of ports and for how many LIDs it is.
 #[derive(Debug, Clone, Copy)]
@@ -71,23 +72,18 @@ fn worth(demands: &[Demand], groups: &[PortMask]) -> u64 {
 /// Takes the group that adds most each time. What a group adds only shrinks while others are
 /// taken, so that one whose sum is fresh and still the greatest need not be compared again.
 fn greedy(demands: &[Demand], room: usize) -> Vec<PortMask> {
+    let all: Vec<Candidate> = candidates(demands, room)
+        .map(|ports| Candidate::new(ports, demands))
+        .collect();
     let mut choice = vec![0u64; demands.len()];
-    let adds = |group: &PortMask, choice: &[u64]| -> u64 {
-        let own = u64::from(group.len() - 1);
-        let users = demands.iter().zip(choice);
-        let users = users.filter(|(demand, now)| **now < own && demand.holds(group));
-        users.map(|(demand, now)| demand.lids * (own - now)).sum()
-    };
-    let all = candidates(demands);
-    let mut queue: BinaryHeap<(u64, Reverse<usize>)> = all
-        .iter()
-        .enumerate()
-        .map(|(index, group)| (adds(group, &choice), Reverse(index)))
+    let all_add = all.iter().enumerate();
+    let mut queue: BinaryHeap<(u64, Reverse<usize>)> = all_add
+        .map(|(index, group)| (group.adds(demands, &choice), Reverse(index)))
         .collect();
     let mut taken = Vec::new();
     while let Some((_, Reverse(index))) = queue.pop().filter(|_| taken.len() < room) {
         let group = &all[index];
-        let fresh = (adds(group, &choice), Reverse(index));
+        let fresh = (group.adds(demands, &choice), Reverse(index));
         if queue.peek().is_some_and(|next| *next > fresh) {
             queue.push(fresh);
             continue;
@@ -95,24 +91,57 @@ fn greedy(demands: &[Demand], room: usize) -> Vec<PortMask> {
         if fresh.0 == 0 {
             break;
         }
-        let users = demands.iter().zip(&mut choice);
-        for (_, choice) in users.filter(|(demand, _)| demand.holds(group)) {
-            *choice = (*choice).max(u64::from(group.len() - 1));
+        for user in &group.users {
+            let choice = &mut choice[*user as usize];
+            *choice = (*choice).max(group.choice());
         }
-        taken.push(*group);
+        taken.push(group.ports);
     }
     taken
 }
 
+/// What may become a group.
+struct Candidate {
+    ports: PortMask,
+    /// The sets that it lies inside.
+    users: Vec<u32>,
+}
+
+impl Candidate {
+    fn new(ports: PortMask, demands: &[Demand]) -> Self {
+        let users = (0u32..).zip(demands);
+        let users = users.filter(|(_, demand)| demand.holds(&ports));
+        Self {
+            ports,
+            users: users.map(|(index, _)| index).collect(),
+        }
+    }
+
+    /// Ports that it gives to choose from besides one.
+    fn choice(&self) -> u64 {
+        u64::from(self.ports.len() - 1)
+    }
+
+    /// What it adds to the choice that sets have by now.
+    fn adds(&self, demands: &[Demand], choice: &[u64]) -> u64 {
+        let gain = |user: &u32| {
+            let more = self.choice().saturating_sub(choice[*user as usize]);
+            demands[*user as usize].lids * more
+        };
+        self.users.iter().map(gain).sum()
+    }
+}
+
 /// Sets, and what pairs of them have in common, each once.
-fn candidates(demands: &[Demand]) -> Vec<PortMask> {
+fn candidates(demands: &[Demand], room: usize) -> impl Iterator<Item = PortMask> {
     let mut seen = BTreeSet::new();
-    let whole = demands.iter().take(WHOLE_MAX).map(|demand| demand.ports);
+    let whole = demands.iter().take(room * WHOLE_MAX);
+    let whole = whole.map(|demand| demand.ports);
     let heavy = &demands[..demands.len().min(MERGED_MAX)];
     let pairs = heavy.iter().enumerate();
     let pairs = pairs.flat_map(|(index, a)| heavy[..index].iter().map(|b| a.ports & b.ports));
     let all = whole.chain(pairs.filter(|ports| ports.len() > 1));
-    all.filter(|ports| seen.insert(*ports)).collect()
+    all.filter(move |ports| seen.insert(*ports))
 }
 
 #[cfg(test)]
