@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Looks before a thread sleeps: some microseconds.
-const SPINS: u32 = 4_096;
+const SPINS: u32 = 512;
 
 /// A barrier for a number of threads.
 #[derive(Debug)]
