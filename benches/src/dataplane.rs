@@ -83,6 +83,13 @@ struct Cut {
     threads: usize,
 }
 
+/// As a whole.
+const WHOLE: Cut = Cut {
+    order: Order::Entry,
+    shards: 1,
+    threads: 1,
+};
+
 /// Measures and prints the table.
 ///
 /// # Errors
@@ -98,17 +105,24 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The fastest of several runs.
-fn fastest(network: &Network, options: &Options, load: &Load, cut: Cut) -> Measured {
-    let once = || measure(network, options, load, cut);
-    let more = (1..options.runs).map(|_| once());
-    more.fold(once(), |best, other| {
-        if other.seconds < best.seconds {
-            other
-        } else {
-            best
+/// The fastest of several runs of each cut, by turns.
+fn fastest<const N: usize>(
+    network: &Network,
+    options: &Options,
+    load: &Load,
+    cuts: [Cut; N],
+) -> [Measured; N] {
+    let once = |cut| measure(network, options, load, cut);
+    let mut best = cuts.map(once);
+    for _ in 1..options.runs {
+        for (best, cut) in best.iter_mut().zip(cuts) {
+            let next = once(cut);
+            if next.seconds < best.seconds {
+                *best = next;
+            }
         }
-    })
+    }
+    best
 }
 
 fn alone(network: &Network, options: &Options) -> Table {
@@ -126,13 +140,8 @@ fn alone(network: &Network, options: &Options) -> Table {
         "bytes of packets",
     ]);
     let hosts = Hosts::all(network).len() as u32;
-    let cut = Cut {
-        order: Order::default(),
-        shards: 1,
-        threads: 1,
-    };
     for load in &Load::all(hosts) {
-        let best = fastest(network, options, load, cut);
+        let [best] = fastest(network, options, load, [WHOLE]);
         table.row([
             hosts.to_string(),
             load.name.to_owned(),
@@ -173,7 +182,7 @@ fn together(network: &Network, options: &Options, threads: usize) -> Result<Tabl
             threads,
         };
         let cuts = [with(1, 1), with(threads, 1), with(threads, threads)];
-        let [one, cut, many] = cuts.map(|cut| fastest(network, options, load, cut));
+        let [one, cut, many] = fastest(network, options, load, cuts);
         if one.seen != many.seen || one.seen != cut.seen {
             return Err(Failure::Differs {
                 traffic: load.name.to_owned(),
@@ -195,6 +204,32 @@ fn together(network: &Network, options: &Options, threads: usize) -> Result<Tabl
         ]);
     }
     Ok(table)
+}
+
+/// Packet-hops and the seconds that they take, with what the options are where none are given.
+pub(crate) fn rate(
+    hosts: u64,
+    radix: u8,
+    pattern: &Pattern,
+    load: Option<f64>,
+    runs: u32,
+) -> Result<(u64, f64), Failure> {
+    let options = Options {
+        hosts,
+        lanes: 8,
+        bytes: 2_112,
+        micros: 100,
+        runs,
+        threads: 1,
+    };
+    let network = new_network(hosts, radix, options.lanes)?;
+    let load = Load {
+        name: "",
+        pattern: pattern.clone(),
+        load,
+    };
+    let [best] = fastest(&network, &options, &load, [WHOLE]);
+    Ok((best.hops, best.seconds))
 }
 
 struct Measured {

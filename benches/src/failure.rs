@@ -51,6 +51,14 @@ pub enum Failure {
         /// Why.
         why: String,
     },
+    /// A simulator cannot be run, or does not say what it did.
+    #[error("{simulator}: {why}")]
+    Simulator {
+        /// Its name.
+        simulator: String,
+        /// Why.
+        why: String,
+    },
     /// OpenSM did not say what was looked for.
     #[error("{}: no line with {wanted:?} within {seconds} s; its end: {end}", log.display())]
     Silent {
