@@ -19,6 +19,12 @@ many flows would meet on the busiest link: when every host sends to every other,
 host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is
 refused when the fabric has changed since.";
 
+const DISPERSION: &str = "\
+Without points: every pair of a switch with hosts and a host at another one, counted by LIDs of the
+host, disjoint paths that the cables allow on fewest hops, and disjoint paths that its LIDs take; of
+more pairs than --pairs, so many are chosen at random. With -S and -D: the path of every LID between
+two points, and the links and switches that several of them pass.";
+
 /// The command-line client of weftd, the Weft fabric manager.
 #[derive(Debug, Parser)]
 #[command(version, after_help = AFTER)]
@@ -121,6 +127,9 @@ pub(crate) enum Report {
     Linear(Focused),
     /// The way from one point to another, hop by hop.
     Route(Route),
+    /// How many of the paths to the LIDs of a host share no link and no switch.
+    #[command(after_help = DISPERSION)]
+    Dispersion(Dispersion),
 }
 
 /// Options of every report.
@@ -159,6 +168,30 @@ pub(crate) struct Route {
     /// Where they shall arrive.
     #[arg(short = 'D', long, value_name = "POINT")]
     pub(crate) dest: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Dispersion {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Only from here: a point such as 'node:node1 hfi1_0'.
+    #[arg(short = 'S', long, value_name = "POINT", requires = "dest")]
+    pub(crate) src: Option<String>,
+    /// Only to there.
+    #[arg(short = 'D', long, value_name = "POINT", requires = "src")]
+    pub(crate) dest: Option<String>,
+    /// Look at no more pairs than this.
+    #[arg(
+        long,
+        value_name = "PAIRS",
+        conflicts_with = "src",
+        default_value_t = weft_report::SAMPLE,
+        value_parser = clap::value_parser!(u64).range(1..=weft_report::MAX_SAMPLE)
+    )]
+    pub(crate) pairs: u64,
+    /// Chooses the pairs where they are not all.
+    #[arg(long, value_name = "SEED", conflicts_with = "src", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Subcommand)]

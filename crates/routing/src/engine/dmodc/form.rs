@@ -26,6 +26,8 @@ pub(super) struct Form<'a> {
 struct Turns {
     start: usize,
     count: Divisor,
+    /// The neighbours that they lead to; of one, the links to it.
+    ways: usize,
     is_empty: bool,
 }
 
@@ -74,6 +76,10 @@ impl<'a> Form<'a> {
         self.turns.push(Turns {
             start,
             count: Divisor::new(count as u32),
+            ways: match groups().count() {
+                1 => links.len(),
+                neighbours => neighbours,
+            },
             is_empty: count == 0,
         });
     }
@@ -129,7 +135,7 @@ impl<'a> Form<'a> {
             None => {
                 for (end, number) in hfis.iter().zip(leaf.first..) {
                     let quotient = self.divider.quotient(number);
-                    lids(row, end, quotient, (ports, count));
+                    self.lids(row, end, quotient, place);
                 }
             }
         }
@@ -169,24 +175,40 @@ impl<'a> Form<'a> {
         if target == self.switch {
             return deliver(row, end);
         }
-        let (ports, count) = self.turns(self.paths.column(target));
-        if !ports.is_empty() {
-            lids(row, end, target as u32, (ports, count));
+        self.lids(row, end, target as u32, self.paths.column(target));
+    }
+
+    /// The LIDs of one end port in a column: each takes the next neighbour.
+    #[inline]
+    fn lids(&self, row: &mut [u8], end: &EndPort, quotient: u32, column: usize) {
+        let (ports, count) = self.turns(column);
+        let base = end.lid.0 as usize;
+        if ports.is_empty() {
+            return;
+        }
+        if end.lmc.0 == 0 {
+            row[base] = ports[count.rest(quotient) as usize];
+            return;
+        }
+        let ways = self.turns[self.candidates.set(column) as usize].ways;
+        let turn = turn(self.divider.by() as usize, ways);
+        let entries = &mut row[base..base + end.lmc.lids() as usize];
+        for (entry, index) in entries.iter_mut().zip(0..) {
+            let place = quotient.wrapping_add(index + index / turn);
+            *entry = ports[count.rest(place) as usize];
         }
     }
 }
 
-/// The LIDs of one end port: each takes the next neighbour.
-#[inline]
-fn lids(row: &mut [u8], end: &EndPort, quotient: u32, (ports, count): (&[u8], Divisor)) {
-    let base = end.lid.0 as usize;
-    if end.lmc.0 == 0 {
-        row[base] = ports[count.rest(quotient) as usize];
-        return;
-    }
-    let entries = &mut row[base..base + end.lmc.lids() as usize];
-    for (entry, place) in entries.iter_mut().zip(quotient..) {
-        *entry = ports[count.rest(place) as usize];
+/// After how many LIDs of one host a switch skips a candidate. Switches below have dealt them out
+/// to `below` ways, so that one in `below` comes here from each; without the skip these would use
+/// only some of the candidates where both numbers have a factor in common.
+pub(in crate::engine) fn turn(below: usize, candidates: usize) -> u32 {
+    match below {
+        0 | 1 => u32::MAX,
+        _ => u32::try_from(lcm(below, candidates))
+            .unwrap_or(u32::MAX)
+            .max(1),
     }
 }
 

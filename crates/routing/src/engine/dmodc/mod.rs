@@ -15,6 +15,7 @@ pub(crate) use self::again::Kept;
 use self::again::again;
 use self::form::Form;
 use self::numbers::{Numbers, columns, leaves};
+pub(super) use self::{form::turn, numbers::dividers};
 use super::fattree::by_neighbour;
 use super::levels::{is_mostly_tree, levels, rank};
 use super::rows::rows;
