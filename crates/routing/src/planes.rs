@@ -75,6 +75,39 @@ impl Planes {
         hits
     }
 
+    /// Adds the columns at exactly this distance from a switch to a row.
+    pub(crate) fn add_at(&self, distance: u32, switch: usize, row: &mut [u64]) {
+        match self.planes.len() {
+            _ if distance > self.ceiling() => {}
+            0 => self.add_at_of::<0>(distance, switch, row),
+            1 => self.add_at_of::<1>(distance, switch, row),
+            2 => self.add_at_of::<2>(distance, switch, row),
+            3 => self.add_at_of::<3>(distance, switch, row),
+            _ => {
+                for (word, row) in row.iter_mut().enumerate() {
+                    *row |= self.at(distance, switch, word);
+                }
+            }
+        }
+    }
+
+    /// All planes of a word at once: what few planes allow.
+    fn add_at_of<const N: usize>(&self, distance: u32, switch: usize, row: &mut [u64]) {
+        let len = row.len().min(self.words);
+        let reached = &self.reached(switch)[..len];
+        let planes: [&[u64]; N] =
+            std::array::from_fn(|plane| &self.planes[plane][switch * self.words..][..len]);
+        let wanted: [u64; N] =
+            std::array::from_fn(|bit| u64::from(distance >> bit & 1).wrapping_neg());
+        for (index, row) in row[..len].iter_mut().enumerate() {
+            let hits = planes.iter().zip(&wanted);
+            let hits = hits.fold(reached[index], |hits, (plane, wanted)| {
+                hits & !(plane[index] ^ wanted)
+            });
+            *row |= hits;
+        }
+    }
+
     /// Adds the columns whose distance from a switch is not the same in both, as bits of a row.
     pub(crate) fn differ(&self, other: &Self, switch: usize, row: &mut [u64]) {
         let own = switch * self.words..(switch + 1) * self.words;

@@ -12,6 +12,7 @@
 //!
 //! It reads the topology by itself and shares no code with the engines.
 
+mod again;
 mod changes;
 mod classes;
 mod dependency;

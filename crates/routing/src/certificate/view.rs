@@ -171,6 +171,13 @@ impl View {
         (link != Self::NO_LINK).then_some(link as usize)
     }
 
+    /// The link that leads from the same port to the same one.
+    pub(super) fn link_like(&self, link: &Link) -> Option<usize> {
+        let own = self.link_at(link.from as usize, link.port)?;
+        let Link { to, far_port, .. } = self.links[own];
+        ((to, far_port) == (link.to, link.far_port)).then_some(own)
+    }
+
     /// Whether the same switches have the same ends, in the same parts of the fabric.
     pub(super) fn has_same_ends(&self, other: &Self) -> bool {
         self.nodes == other.nodes
