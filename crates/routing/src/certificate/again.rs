@@ -248,3 +248,233 @@ impl<'a> Again<'a> {
         self.due = due;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::ops::Range;
+
+    use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology};
+
+    use super::super::changes::{Kinds, changed_lids};
+    use super::super::classes::{TILE, coarse};
+    use super::super::dependency::Moves;
+    use super::super::samples::{Dice, changed, fabric, grouped};
+    use super::super::tile::Shown;
+    use super::*;
+    use crate::{EngineKind, Settings, route};
+
+    /// A fabric with tables of which each tile is known.
+    struct State {
+        topology: Topology,
+        view: View,
+        linear: Arc<LinearTables>,
+        groups: Arc<PortGroupTables>,
+        tiles: Vec<Known>,
+    }
+
+    impl State {
+        fn tables(&self) -> Tables<'_> {
+            Tables {
+                linear: &self.linear,
+                groups: &self.groups,
+            }
+        }
+
+        /// With all tiles followed as a whole; none where some class is not clean.
+        fn new(
+            topology: Topology,
+            linear: Arc<LinearTables>,
+            groups: Arc<PortGroupTables>,
+        ) -> Option<Self> {
+            let mut state = Self {
+                view: View::new(&topology),
+                tiles: Vec::new(),
+                topology,
+                linear,
+                groups,
+            };
+            let layers = [state.tables()];
+            let mut tile = Tile::new(&state.view, &layers);
+            let mut tiles = Vec::new();
+            for classes in data(&state.view).chunks(TILE) {
+                let mut graph = Dependencies::new(&state.view);
+                let mut shown = Shown::default();
+                tile.follow(classes, &mut graph, &mut shown);
+                if !shown.dropped.is_empty() || !shown.looping.is_empty() {
+                    return None;
+                }
+                tiles.push(Known::new(graph, &tile));
+            }
+            state.tiles = tiles;
+            Some(state)
+        }
+    }
+
+    fn data(view: &View) -> Vec<Class> {
+        let mut classes = coarse(view);
+        classes.retain(|class| class.is_data);
+        classes
+    }
+
+    /// Goes from one state to the next one tile by tile; says how many tiles were followed again
+    /// with success, and how many not.
+    fn step(
+        old: &State,
+        new: Option<&State>,
+        next: (&View, Tables<'_>),
+    ) -> (usize, usize, Vec<Option<Known>>) {
+        let states = States {
+            old: (&old.view, old.tables()),
+            new: next,
+        };
+        let classes = data(next.0);
+        let kinds = Kinds::new(next.0, &classes, &[]);
+        let changes = changed_lids(states.old, states.new, &kinds);
+        let (mut good, mut bad, mut tiles) = (0, 0, Vec::new());
+        let mut again = Again::new(states);
+        for (index, (classes, known)) in classes.chunks(TILE).zip(&old.tiles).enumerate() {
+            let changed: Vec<u32> = changes.in_tile(index).collect();
+            let moves = Moves::new(&known.graph, (&old.view, next.0));
+            let graph = known.graph.moved((&old.view, next.0), &moves);
+            let made = again.follow(classes, known, &changed, graph);
+            let Some(made) = made else {
+                bad += 1;
+                tiles.push(None);
+                continue;
+            };
+            // What is wrong anywhere in a tile makes the whole state wrong; another tile's fault
+            // says nothing of this one.
+            if let Some(new) = new {
+                assert_eq!(made.graph, new.tiles[index].graph);
+                assert_eq!(made.carries, new.tiles[index].carries);
+            } else {
+                assert!(old.tiles.len() > 1, "a bad tile is taken for a good one");
+            }
+            good += usize::from(!changed.is_empty());
+            tiles.push(Some(made));
+        }
+        (good, bad, tiles)
+    }
+
+    /// Some entries of a switch that lead up go up elsewhere: one, or all that take some link.
+    fn turned(old: &LinearTables, up: Range<u8>, dice: &mut Dice) -> Arc<LinearTables> {
+        let switches = 0..old.len() as u32;
+        let mut rows: Vec<Arc<[u8]>> = switches
+            .map(|switch| Arc::clone(old.row_shared(SwitchIndex(switch)).unwrap()))
+            .collect();
+        let count = rows.len();
+        let row = Arc::make_mut(&mut rows[dice.below(count)]);
+        let from = up.start + dice.below(up.len()) as u8;
+        let to = up.start + dice.below(up.len()) as u8;
+        let one = (dice.below(2) == 0).then(|| dice.below(row.len()));
+        for (lid, port) in row.iter_mut().enumerate() {
+            let is_due = match one {
+                Some(one) => lid == one && up.contains(port),
+                None => *port == from,
+            };
+            *port = if is_due { to } else { *port };
+        }
+        Arc::new(LinearTables::new(rows))
+    }
+
+    /// Two leaves and two cores, two links each; ports 5 and 7 of a leaf lead to the first core.
+    #[test]
+    fn a_core_that_loses_its_only_sender_with_a_link_has_no_data() {
+        let whole = fabric("pgft:2;4,2;1,2;1,2;radix=8");
+        let settings = Settings {
+            engine: EngineKind::Dmodc,
+            ..Settings::default()
+        };
+        let routed = route(&whole, &settings).unwrap();
+        let rows = |leaf: [u8; 2], core: [u8; 2]| {
+            let row = |switch: u32| {
+                let mut row = routed.linear().row(SwitchIndex(switch)).to_vec();
+                let (from, to) = match switch {
+                    0 => ([5, 6, 7, 8], leaf),
+                    2 => ([1, 2, 3, 4], core),
+                    _ => return row.into(),
+                };
+                let entries = row.iter_mut().filter(|port| from.contains(*port));
+                for port in entries {
+                    let is_second = from.iter().position(|own| own == port).unwrap() % 2;
+                    *port = if switch == 0 { to[0] } else { to[is_second] };
+                }
+                row.into()
+            };
+            Arc::new(LinearTables::new((0..4).map(row).collect()))
+        };
+        let groups: Arc<PortGroupTables> = Arc::default();
+        // All of the first leaf goes over port 5; the first core goes down over ports 1 and 2.
+        let old = State::new(whole.clone(), rows([5, 5], [1, 2]), Arc::clone(&groups)).unwrap();
+        let mut lost = whole.clone();
+        let node = whole.switches()[0];
+        let port = weft_fabric::PortNum(5);
+        assert!(lost.disconnect(weft_fabric::PortRef { node, port }));
+        // Now over port 6 to the second core, and down over the first core's other link.
+        let linear = rows([6, 6], [3, 2]);
+        let anew = State::new(lost, Arc::clone(&linear), groups).unwrap();
+        let (_, _, tiles) = step(&old, Some(&anew), (&anew.view, anew.tables()));
+        assert_eq!(tiles.len(), 1);
+    }
+
+    #[test]
+    fn a_tile_followed_again_is_as_when_it_is_followed_as_a_whole() {
+        let settings = Settings {
+            engine: EngineKind::Dmodc,
+            ..Settings::default()
+        };
+        let mut dice = Dice(11);
+        let (mut good, mut bad, mut wrong) = (0, 0, 0);
+        for (spec, hosts, up, rounds) in [
+            ("fattree:54,radix=6", 54, 4..7, 900),
+            ("fattree:432,radix=12", 432, 7..13, 20),
+        ] {
+            let whole = fabric(spec);
+            let cables: Vec<_> = whole.links().skip(hosts).collect();
+            for _ in 0..rounds {
+                let routed = route(&whole, &settings).unwrap();
+                let groups = Arc::clone(routed.groups());
+                let linear = Arc::clone(routed.linear());
+                let mut state = State::new(whole.clone(), linear, groups).unwrap();
+                // What is known of one change is what the next one begins with.
+                for _ in 0..3 {
+                    let mut topology = state.topology.clone();
+                    let mut linear = Arc::clone(&state.linear);
+                    if dice.below(5) == 0 {
+                        topology.disconnect(cables[dice.below(cables.len())].0);
+                        linear = Arc::clone(route(&topology, &settings).unwrap().linear());
+                    }
+                    linear = match dice.below(6) {
+                        0 => linear,
+                        1 => changed(&linear, &mut dice),
+                        _ => turned(&linear, up.clone(), &mut dice),
+                    };
+                    let groups = match dice.below(8) {
+                        0 => grouped(&whole, &mut dice),
+                        _ => Arc::clone(&state.groups),
+                    };
+                    let view = View::new(&topology);
+                    let tables = Tables {
+                        linear: &linear,
+                        groups: &groups,
+                    };
+                    let anew = State::new(topology, Arc::clone(&linear), Arc::clone(&groups));
+                    wrong += usize::from(anew.is_none());
+                    let (yes, no, tiles) = step(&state, anew.as_ref(), (&view, tables));
+                    (good, bad) = (good + yes, bad + no);
+                    let Some(mut anew) = anew else { break };
+                    for (tile, made) in anew.tiles.iter_mut().zip(tiles) {
+                        *tile = made.unwrap_or_else(|| tile.clone());
+                    }
+                    state = anew;
+                }
+            }
+        }
+        assert!(
+            good > 300 && bad > 100 && wrong > 50,
+            "{good} {bad} {wrong}"
+        );
+    }
+}

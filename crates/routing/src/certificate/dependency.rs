@@ -12,7 +12,7 @@ const SHARE: usize = 1 << 13;
 
 /// The channel-dependency graph as bits: row = a link, column = the place of the next link among
 /// those of the switch in between.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependencies {
     words: Vec<u64>,
     row_start: Arc<[u32]>,

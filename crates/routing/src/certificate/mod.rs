@@ -21,6 +21,8 @@ mod finding;
 mod follow;
 mod multicast;
 mod proof;
+#[cfg(test)]
+mod samples;
 mod tile;
 mod transition;
 mod view;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology};
+use weft_fabric::{LinearTables, Node, PortGroupTables, SwitchIndex, Topology};
 
 use super::again::{Again, Known, States};
 use super::changes::{Changes, Kinds, changed_lids};
@@ -22,6 +22,8 @@ const KEPT_LIMIT: usize = 1 << 24;
 #[derive(Debug)]
 pub(crate) struct Proof {
     pub(super) judged: Judged,
+    /// What the topology consisted of.
+    nodes: Vec<Arc<Node>>,
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
     /// None where LIDs had to be followed one by one.
@@ -50,6 +52,7 @@ impl Proof {
         let tables = Tables { linear, groups };
         let proof = |judged, parts| Self {
             judged,
+            nodes: topology.nodes_shared().to_vec(),
             linear: Arc::clone(linear),
             groups: Arc::clone(groups),
             parts,
@@ -70,13 +73,10 @@ impl Proof {
         groups: &Arc<PortGroupTables>,
     ) -> Option<Self> {
         let parts = self.parts.as_ref()?;
-        if linear.lanes().count() > 1 || !View::shared_lids(topology).is_empty() {
+        if linear.lanes().count() > 1 {
             return None;
         }
-        let view = View::new(topology);
-        if !view.has_same_ends(&self.judged.view) {
-            return None;
-        }
+        let view = self.view(topology)?;
         let states = States {
             old: (&self.judged.view, self.tables()),
             new: (&view, Tables { linear, groups }),
@@ -95,10 +95,29 @@ impl Proof {
         let (judged, parts) = finish(view, tiles, Some(places))?;
         Some(Self {
             judged,
+            nodes: topology.nodes_shared().to_vec(),
             linear: Arc::clone(linear),
             groups: Arc::clone(groups),
             parts: Some(parts),
         })
+    }
+
+    /// What has become of the topology; none where ends or LIDs are not as before.
+    fn view(&self, topology: &Topology) -> Option<View> {
+        let old = &self.judged.view;
+        let changed = topology.changed_since(&self.nodes);
+        let after = changed.and_then(|changed| old.after(topology, &changed));
+        let view = match after {
+            Some(view) => view,
+            None if View::shared_lids(topology).is_empty() => View::new(topology),
+            None => return None,
+        };
+        view.has_same_ends(old).then_some(view)
+    }
+
+    /// The nodes of the topology.
+    pub(crate) fn nodes(&self) -> &[Arc<Node>] {
+        &self.nodes
     }
 
     /// The certificate.
@@ -260,84 +279,13 @@ fn is_clean(shown: &Shown) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use weft_fabric::generate::FabricSpec;
-    use weft_fabric::{Lid, PortNum, PortRef, SwitchPortGroups};
-
+    use super::super::samples::{Dice, changed, fabric, grouped};
     use super::*;
     use crate::{EngineKind, Settings, certify, route};
 
-    /// Numbers that look random.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, limit: usize) -> usize {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) as usize % limit
-        }
-    }
-
-    fn fabric() -> Topology {
-        let spec: FabricSpec = "fattree:54,radix=6".parse().unwrap();
-        let mut topology = spec.generate().unwrap();
-        let ends: Vec<PortRef> = topology.end_ports().map(|(end, _, _)| end).collect();
-        for (end, lid) in ends.into_iter().zip(1..) {
-            let node = topology.node_mut(end.node).unwrap();
-            node.port_mut(end.port).unwrap().info.lid = Lid(lid);
-        }
-        topology
-    }
-
-    /// Some entries of some switches point elsewhere, in some cases most of one switch's, as after a
-    /// lost link.
-    fn changed(old: &LinearTables, dice: &mut Dice) -> Arc<LinearTables> {
-        let mut rows: Vec<Arc<[u8]>> = (0..old.len() as u32)
-            .map(|switch| Arc::clone(old.row_shared(SwitchIndex(switch)).unwrap()))
-            .collect();
-        if dice.below(3) == 0 {
-            let count = rows.len();
-            let row = Arc::make_mut(&mut rows[dice.below(count)]);
-            let (from, to) = (4 + dice.below(3) as u8, 4 + dice.below(3) as u8);
-            let entries = row.iter_mut().filter(|port| **port == from);
-            entries.for_each(|port| *port = to);
-        }
-        for _ in 0..dice.below(4) {
-            let count = rows.len();
-            let row = Arc::make_mut(&mut rows[dice.below(count)]);
-            let lid = dice.below(row.len());
-            row[lid] = [1, 2, 3, 4, 5, 6, 0xFF][dice.below(7)];
-        }
-        Arc::new(LinearTables::new(rows))
-    }
-
-    /// One switch may have a group of two ports for a few LIDs.
-    fn grouped(topology: &Topology, dice: &mut Dice) -> Arc<PortGroupTables> {
-        let count = topology.switches().len();
-        let chosen = dice.below(count * 2);
-        let ports = [1, 4 + dice.below(3) as u8].map(PortNum);
-        let mut fdb = vec![0xFF; 128];
-        fdb[1 + dice.below(54)] = 0;
-        let groups = SwitchPortGroups {
-            groups: vec![ports.into_iter().collect()],
-            fdb,
-        };
-        let switch = |switch| {
-            Arc::new(if switch == chosen {
-                groups.clone()
-            } else {
-                SwitchPortGroups::default()
-            })
-        };
-        Arc::new(PortGroupTables {
-            switches: (0..count).map(switch).collect(),
-        })
-    }
-
     #[test]
     fn what_follows_from_a_proof_is_what_judging_anew_says() {
-        let whole = fabric();
+        let whole = fabric("fattree:54,radix=6");
         let settings = Settings {
             engine: EngineKind::Dmodc,
             ..Settings::default()
