@@ -81,6 +81,7 @@ where
                 last_new = cost;
                 record(&mut found, cost, &level);
             }
+            found.keep_spans(&level.spans);
             recent[slot] = level;
             if cost >= last_start && cost >= last_new + u32::from(longest) {
                 break;
@@ -174,9 +175,10 @@ where
                 let blocked = &known.reached(from)[span.clone()];
                 let words = row[span.clone()].iter_mut().zip(blocked);
                 words.for_each(|(word, blocked)| *word &= !blocked);
-                if cost <= known.ceiling() {
-                    known.add_at(cost, from, row);
-                    *span = 0..row.len();
+                let starts = known.span(cost, from);
+                if cost <= known.ceiling() && !starts.is_empty() {
+                    known.add_at((cost, from), starts.clone(), row);
+                    *span = hull(span, &starts);
                 }
             }
             Start::Columns(_) => {}

@@ -232,6 +232,9 @@ fn over_switches<T: Send>(
         .map(|(made, _)| made)
 }
 
+/// Entries that are compared at once.
+const PIECE: usize = 512;
+
 /// Entries that differ; those beyond the end of a row drop.
 fn entries(switch: u32, (old, new): (Tables<'_>, Tables<'_>), lids: &mut Lids) {
     let at = SwitchIndex(switch);
@@ -241,13 +244,12 @@ fn entries(switch: u32, (old, new): (Tables<'_>, Tables<'_>), lids: &mut Lids) {
     }
     let (before, after) = (old.linear.row(at), new.linear.row(at));
     let both = before.len().min(after.len());
-    let blocks = before[..both].chunks(64).zip(after[..both].chunks(64));
-    for (block, (before, after)) in blocks.enumerate() {
-        if before != after {
-            let entries = before.iter().zip(after).enumerate();
-            let differ = entries.filter(|(_, (a, b))| a != b);
-            differ.for_each(|(entry, _)| lids.add(block * 64 + entry));
-        }
+    let pieces = before[..both].chunks(PIECE);
+    let pieces = pieces.zip(after[..both].chunks(PIECE)).enumerate();
+    for (piece, (before, after)) in pieces.filter(|(_, (a, b))| a != b) {
+        let entries = before.iter().zip(after).zip(piece * PIECE..);
+        let differ = entries.filter(|((a, b), _)| a != b);
+        differ.for_each(|(_, lid)| lids.add(lid));
     }
     let rest = before[both..].iter().chain(&after[both..]).enumerate();
     rest.filter(|(_, port)| **port != UNREACHABLE)

@@ -185,7 +185,7 @@ impl Update<'_> {
             (switch, &order),
             &words,
         );
-        let known = (self.network, self.paths, self.numbers);
+        let known = (self.network, self.numbers);
         let form = Form::new(known, &scratch.candidates, switch);
         scratch.row.resize(old.len(), UNREACHABLE);
         let mut differs = false;

@@ -159,7 +159,7 @@ impl Alike<'_> {
         let word = column / 64..column / 64 + 1;
         let known = (self.network, self.paths);
         Pruning::default().fill_words(candidates, known, (switch, &order), &[word]);
-        let known = (self.network, self.paths, self.numbers);
+        let known = (self.network, self.numbers);
         let form = Form::new(known, candidates, switch);
         lids(self.network, target, |lids| row[lids].fill(UNREACHABLE));
         if column < self.numbers.leaves.len() {

@@ -93,7 +93,7 @@ fn fill(
 ) {
     let order = by_neighbour(network, switch);
     Pruning::default().fill(candidates, network, paths, switch, &order);
-    let form = Form::new((network, paths, numbers), candidates, switch);
+    let form = Form::new((network, numbers), candidates, switch);
     form.hfis(row);
     form.switches(row);
 }
