@@ -149,6 +149,8 @@ pub(super) struct Port {
     pub(super) up: bool,
     /// Flits of the neighbour's allocation unit are 2^this.
     pub(super) unit_bits: u8,
+    /// Flit times of one count of XmitWait.
+    pub(super) wait_unit: u8,
     /// A wake-up for `free_at` is in the calendar.
     pub(super) wakes: bool,
     /// Another one after every time that the link went down.

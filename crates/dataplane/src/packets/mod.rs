@@ -45,7 +45,8 @@ mod simulation;
 mod store;
 mod transmit;
 
-pub(crate) use adaptive::{Mask, groups, masks};
+pub(crate) use adaptive::{Algorithm, Mask, groups, masks};
+pub(crate) use configure::{carries_data, flit_time};
 pub use random::Random;
 pub use settle::LinkBalance;
 pub use simulation::{Notice, Options, Queueing, Simulation, Totals, Traffic};
