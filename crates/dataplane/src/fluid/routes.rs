@@ -171,7 +171,7 @@ impl Routes {
             }
             for port in 1..=switch.ports {
                 if let Some(lid) = pick(switch.link(port)) {
-                    moved += u64::from(switch.move_route(lid.0, port, &waiting, random));
+                    moved += u64::from(switch.move_route(lid.0, port, waiting, random));
                 }
             }
         }
