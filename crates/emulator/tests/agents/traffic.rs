@@ -89,7 +89,8 @@ fn counters_advance_until_traffic_stops() {
 #[test]
 fn rates_follow_tables_and_links() {
     let mut player = player();
-    start(&mut player, "all", "permutation");
+    // 1 to 2, 2 to 3, 3 to 1.
+    start(&mut player, "all", "shift by=1");
     assert!(is_near(sent(&mut player, 2).0, FULL));
     // Nobody is where LID 2 leads any more.
     let mut block = [LinearFdb::UNREACHABLE; 64];
