@@ -22,11 +22,22 @@ pub(crate) type Mask = [u64; 4];
 
 /// How a new port is chosen (`AdaptiveRouting.Algorithm`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Algorithm {
+pub(crate) enum Algorithm {
     #[default]
     Random,
     Greedy,
     GreedyRandom,
+}
+
+impl Algorithm {
+    /// As SwitchInfo says.
+    pub(crate) fn of(info: &SwitchInfo) -> Self {
+        match info.ar_algorithm {
+            0 => Self::Random,
+            1 => Self::Greedy,
+            _ => Self::GreedyRandom,
+        }
+    }
 }
 
 /// What a switch was told, and its groups.
@@ -215,11 +226,7 @@ fn read(registers: &SwitchRegisters) -> Policy {
     Policy {
         enabled,
         lost_only: info.ar_lost_routes_only,
-        algorithm: match info.ar_algorithm {
-            0 => Algorithm::Random,
-            1 => Algorithm::Greedy,
-            _ => Algorithm::GreedyRandom,
-        },
+        algorithm: Algorithm::of(info),
         period: ADAPTIVE_PERIOD << info.ar_frequency,
         threshold: ADAPTIVE_THRESHOLDS[threshold - 1],
         groups: groups(registers, info),

@@ -10,6 +10,7 @@ use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
 use super::{MILLI, Picos, adaptive, multicast};
 use crate::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
+use crate::forward::{active_lanes, wait_unit};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
 use crate::switch::multicast_rows;
@@ -93,6 +94,7 @@ impl Simulation {
         };
         let info = registers.info();
         self.ports[index].flit = flit_time(info) as u32;
+        self.ports[index].wait_unit = wait_unit(info, end.switch != NONE) as u8;
         self.ports[index].unit_bits = network.port(peer).info().buffer_alloc;
         self.read_credits(registers, index);
         self.read_lifetimes(info, index, end.switch != NONE);
@@ -212,13 +214,14 @@ fn new_port(network: &Network, index: usize) -> Port {
         up: false,
         unit_bits: 0,
         away: false,
+        wait_unit: 1,
         wakes: false,
         epoch: 0,
     }
 }
 
 /// As [`Network::cross`]: this end Active, the other at least Armed.
-fn carries_data(network: &Network, at: PortIndex) -> bool {
+pub(crate) fn carries_data(network: &Network, at: PortIndex) -> bool {
     network.state(at) >= PortState::ACTIVE
         && network
             .peer(at)
@@ -226,11 +229,8 @@ fn carries_data(network: &Network, at: PortIndex) -> bool {
 }
 
 /// Rounded up, so that no link is faster than its rate.
-fn flit_time(info: &PortInfo) -> Picos {
-    let lanes = match info.link_width_downgrade_tx_active.lanes() {
-        0 => info.link_width_active.lanes(),
-        lanes => lanes,
-    };
+pub(crate) fn flit_time(info: &PortInfo) -> Picos {
+    let lanes = active_lanes(info);
     let speed = u64::from(info.link_speed_active.lane_mbps()).max(1);
     (FLIT_ONE_LANE * 25_000).div_ceil(speed * u64::from(lanes.max(1)))
 }

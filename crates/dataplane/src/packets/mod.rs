@@ -51,8 +51,9 @@ mod simulation;
 mod store;
 mod transmit;
 
-pub(crate) use adaptive::{Mask, groups, masks};
+pub(crate) use adaptive::{Algorithm, Mask, groups, masks};
 pub use calendar::Order;
+pub(crate) use configure::{carries_data, flit_time};
 pub use random::Random;
 pub use settle::LinkBalance;
 pub use shards::Shards;

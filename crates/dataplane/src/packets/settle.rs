@@ -125,12 +125,17 @@ impl Simulation {
     fn wait_of(&self, index: usize) -> u64 {
         let port = &self.ports[index];
         let now = self.now.saturating_sub(port.idle_since);
-        (port.wait + now) / u64::from(port.flit.max(1))
+        (port.wait + now) / self.wait_time(index)
+    }
+
+    /// Time of one count of a port's XmitWait.
+    fn wait_time(&self, index: usize) -> u64 {
+        let port = &self.ports[index];
+        u64::from(port.flit.max(1)) * u64::from(port.wait_unit.max(1))
     }
 
     fn counts(&self, at: usize) -> Counts {
         let (lane, rare, received) = (&self.lanes[at], &self.rare[at], &self.received[at]);
-        let flit = u64::from(self.ports[at / self.width].flit.max(1));
         let Rare {
             discards,
             congestion,
@@ -144,7 +149,7 @@ impl Simulation {
             data,
             lane.packets,
             packets,
-            lane.wait / flit,
+            lane.wait / self.wait_time(at / self.width),
             congestion,
             bubbles,
             discards,

@@ -3,6 +3,7 @@
 
 pub mod cases;
 pub mod registers;
+pub mod stage;
 
 use std::sync::Arc;
 
