@@ -285,25 +285,45 @@ fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
     Ok(world.emulator.network().clone())
 }
 
-/// A simulation in full swing: a fat tree of 128 hosts that all send packets of 2,112 bytes to random
-/// others on eight lanes, as many as fit.
+/// Packets of 2,112 bytes to random others on eight lanes, as many as fit.
+fn full_swing() -> StreamsOptions {
+    StreamsOptions {
+        pattern: Pattern::Uniform,
+        bytes: 2_112,
+        levels: (0..8).map(Sl).collect(),
+        load: None,
+        seed: 1,
+    }
+}
+
+/// A simulation in full swing: a fat tree of 128 hosts that all send as much as fits.
 ///
 /// # Errors
 /// [`Failure`] when the fabric cannot be made or does not come up.
 pub fn in_full_swing() -> Result<(Simulation, Streams), Failure> {
     let network = new_network(128, 16, 8)?;
     let mut simulation = Simulation::new(&network, Hardware::default());
-    let options = StreamsOptions {
-        pattern: Pattern::Uniform,
-        bytes: 2_112,
-        levels: (0..8).map(Sl).collect(),
-        load: None,
-        seed: 1,
-    };
-    let mut streams = Streams::new(Hosts::all(&network), options);
+    let mut streams = Streams::new(Hosts::all(&network), full_swing());
     streams.start(&mut simulation);
     simulation.run(&mut streams, 10 * MICRO);
     Ok((simulation, streams))
+}
+
+/// The same in two shards.
+///
+/// # Errors
+/// As [`in_full_swing`].
+pub fn in_two_shards() -> Result<Shards<Streams>, Failure> {
+    let network = new_network(128, 16, 8)?;
+    let hosts = Hosts::all(&network);
+    let mut shards = Shards::new(&network, &Hardware::default(), 2, |_| {
+        Streams::new(hosts.clone(), full_swing())
+    });
+    for shard in shards.shards_mut() {
+        shard.traffic.start(&mut shard.simulation);
+    }
+    shards.run(10 * MICRO, 1);
+    Ok(shards)
 }
 
 fn measure(network: &Network, options: &Options, load: &Load, cut: Cut) -> Measured {

@@ -83,6 +83,7 @@ impl Calendar {
     pub fn push(&mut self, at: Picos, code: u64) {
         self.len += 1;
         let slot = at >> SLOT_BITS;
+        let code = self.mix(at, code);
         let event = Event { at, code };
         if slot <= self.slot {
             self.insert(event);
@@ -115,7 +116,16 @@ impl Calendar {
     fn rank(&self, event: &Event) -> u64 {
         match self.order {
             Order::Entry => 0,
-            Order::Place => event::rank(event.at, event.code),
+            Order::Place => event::rank(event.code),
+        }
+    }
+
+    /// Events are kept so that they need no more than be compared.
+    #[inline]
+    fn mix(&self, at: Picos, code: u64) -> u64 {
+        match self.order {
+            Order::Entry => code,
+            Order::Place => event::mix(at, code),
         }
     }
 
@@ -134,10 +144,11 @@ impl Calendar {
         if self.peek()? > until {
             return None;
         }
-        let event = self.current[self.next];
+        let Event { at, code } = self.current[self.next];
         self.next += 1;
         self.len -= 1;
-        Some(event)
+        let code = self.mix(at, code);
+        Some(Event { at, code })
     }
 
     /// Goes on to the next slot that has events; says whether there is one.
@@ -162,15 +173,12 @@ impl Calendar {
     }
 
     fn sort(&mut self) {
+        let current = &mut self.current;
         match self.order {
-            Order::Entry => self.current.sort_by_key(|event| event.at),
-            Order::Place => self.current.sort_by(|one, other| {
-                let by_rank = || {
-                    let ranks = [one, other].map(|event| event::rank(event.at, event.code));
-                    ranks[0].cmp(&ranks[1])
-                };
-                one.at.cmp(&other.at).then_with(by_rank)
-            }),
+            Order::Entry => current.sort_by_key(|event| event.at),
+            Order::Place => {
+                current.sort_by_key(|event| event::moment_and_rank(event.at, event.code));
+            }
         }
     }
 
@@ -212,7 +220,9 @@ mod tests {
     fn events_come_out_in_order_of_time_and_then_by_the_rule() {
         for seed in 0..20 {
             check(Order::Entry, seed, |_, _| 0);
-            check(Order::Place, seed, event::rank);
+            check(Order::Place, seed, |at, code| {
+                event::rank(event::mix(at, code))
+            });
         }
     }
 

@@ -75,16 +75,26 @@ pub(super) fn timer_tag(code: u64) -> u64 {
     code & ((1 << KIND_SHIFT) - 1)
 }
 
-/// The rank of an event among those of its moment in [`Order::Place`](super::Order::Place): by kind
-/// and place. Places are mixed with the moment, so that no port is always the first. Timers have
-/// one rank: what order they have matters to one host's only, and those stay in order of entry.
-pub(super) fn rank(at: Picos, code: u64) -> u64 {
+/// Mixes an event's place with its moment, so that no port is always the first of those of its
+/// moment; what is mixed twice is as before. Timers of one moment whose tags are below 2^29 keep one
+/// rank, so they stay in order of entry.
+#[inline]
+pub(super) fn mix(at: Picos, code: u64) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mixed = match kind_of(code) {
-        kind::TIMER => 0,
-        _ => u64::from(place_of(code)) ^ at.wrapping_mul(MIX) >> (64 - PLACE_BITS),
-    };
-    kind_of(code) << PLACE_BITS | mixed
+    code ^ at.wrapping_mul(MIX) >> (64 - PLACE_BITS) << REST_BITS
+}
+
+/// The rank of a mixed event among those of its moment: by kind and place.
+#[inline]
+pub(super) fn rank(mixed: u64) -> u64 {
+    mixed >> REST_BITS
+}
+
+/// Moment and rank of a mixed event among those of a span of less than 2^29 ps that does not cross
+/// a multiple of it.
+#[inline]
+pub(super) fn moment_and_rank(at: Picos, mixed: u64) -> u64 {
+    at << (64 - REST_BITS) | rank(mixed)
 }
 
 #[cfg(test)]
@@ -107,6 +117,9 @@ mod tests {
         }
         assert_eq!(timer_tag(timer(u64::MAX)), (1 << KIND_SHIFT) - 1);
         assert_eq!(kind_of(timer(u64::MAX)), kind::TIMER);
+        let word = code(kind::FREE, 5, 6);
+        assert_eq!(mix(1_234_567, mix(1_234_567, word)), word);
+        assert_eq!(kind_of(mix(1_234_567, word)), kind::FREE);
         assert_eq!(rest_of(credit(9, 30, 255, 0xFFFF)), 30 << 24 | 0xFF_FFFF);
     }
 
@@ -116,7 +129,8 @@ mod tests {
         for (one, other) in [(0, 1), (3, 40), (1_000, 1_001)] {
             let first = (0..10_000_u64).filter(|step| {
                 let at = step * 640;
-                rank(at, code(kind::ARRIVE, one, 0)) < rank(at, code(kind::ARRIVE, other, 0))
+                let rank = |place| rank(mix(at, code(kind::ARRIVE, place, 0)));
+                rank(one) < rank(other)
             });
             let first = first.count();
             assert!(first.abs_diff(5_000) < 300, "{one} and {other}: {first}");
