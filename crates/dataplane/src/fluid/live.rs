@@ -25,7 +25,7 @@ pub const WAYS_MAX: usize = 1 << 21;
 const IDLE_LOOKS_MAX: u32 = 64;
 /// Nanoseconds between two computations of rates, at least, and for each way: they take no more than
 /// a part of the time that passes.
-const PAUSE: (u64, u64) = (1_000_000, 400);
+const PAUSE: (u64, u64) = (1_000_000, 1_000);
 /// Rates that differ by less than this part are the same.
 const SAME: f64 = 1e-6;
 
