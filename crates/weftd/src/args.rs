@@ -44,8 +44,8 @@ pub(crate) struct Args {
     /// Seed of an emulated fabric's chances.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Where LIDs are kept over restarts: systemd's StateDirectory, else /var/lib/weft; an emulated
-    /// fabric keeps none unless told where.
+    /// Where LIDs and drains are kept over restarts: systemd's StateDirectory, else /var/lib/weft;
+    /// an emulated fabric keeps none unless told where.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Address of the API; port 0 chooses a free one. Others than loopback need --tls-cert,

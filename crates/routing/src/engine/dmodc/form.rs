@@ -25,6 +25,8 @@ pub(super) struct Form<'a> {
 struct Turns {
     start: usize,
     count: Divisor,
+    /// The neighbours that they lead to; of one, the links to it.
+    ways: usize,
     is_empty: bool,
 }
 
@@ -72,6 +74,10 @@ impl<'a> Form<'a> {
         self.turns.push(Turns {
             start,
             count: Divisor::new(count as u32),
+            ways: match groups().count() {
+                1 => links.len(),
+                neighbours => neighbours,
+            },
             is_empty: count == 0,
         });
     }
@@ -129,7 +135,7 @@ impl<'a> Form<'a> {
                     let quotient = self.divider.quotient(number);
                     let base = end.lid.0 as usize;
                     let entries = &mut row[base..base + end.lmc.lids() as usize];
-                    spread(entries, quotient, (ports, count));
+                    self.spread(entries, quotient, place);
                 }
             }
         }
@@ -176,20 +182,39 @@ impl<'a> Form<'a> {
     /// The entries of another switch, spread by its index.
     #[inline]
     fn target(&self, row: &mut [u8], target: &Target, number: u32) {
-        let (ports, count) = self.turns(target.column as usize);
-        if !ports.is_empty() {
-            let (first, end) = (target.lid, target.lid + target.lids);
-            let entries = &mut row[first as usize..end as usize];
-            spread(entries, number, (ports, count));
+        let (first, end) = (target.lid, target.lid + target.lids);
+        let entries = &mut row[first as usize..end as usize];
+        self.spread(entries, number, target.column as usize);
+    }
+
+    /// The LIDs of one end port in a column: each takes the next neighbour.
+    #[inline]
+    fn spread(&self, entries: &mut [u8], quotient: u32, column: usize) {
+        let (ports, count) = self.turns(column);
+        match entries {
+            _ if ports.is_empty() => {}
+            [entry] => *entry = ports[count.rest(quotient) as usize],
+            entries => {
+                let ways = self.turns[self.candidates.set(column) as usize].ways;
+                let turn = turn(self.divider.by() as usize, ways);
+                for (entry, index) in entries.iter_mut().zip(0..) {
+                    let place = quotient.wrapping_add(index + index / turn);
+                    *entry = ports[count.rest(place) as usize];
+                }
+            }
         }
     }
 }
 
-/// Each entry takes the next neighbour.
-#[inline]
-fn spread(entries: &mut [u8], quotient: u32, (ports, count): (&[u8], Divisor)) {
-    for (entry, place) in entries.iter_mut().zip(quotient..) {
-        *entry = ports[count.rest(place) as usize];
+/// After how many LIDs of one host a switch skips a candidate. Switches below have dealt them out
+/// to `below` ways, so that one in `below` comes here from each; without the skip these would use
+/// only some of the candidates where both numbers have a factor in common.
+pub(in crate::engine) fn turn(below: usize, candidates: usize) -> u32 {
+    match below {
+        0 | 1 => u32::MAX,
+        _ => u32::try_from(lcm(below, candidates))
+            .unwrap_or(u32::MAX)
+            .max(1),
     }
 }
 

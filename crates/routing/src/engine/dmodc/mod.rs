@@ -19,6 +19,7 @@ use self::again::again;
 use self::alike::Alike;
 use self::form::Form;
 use self::numbers::{Numbers, columns, leaves};
+pub(super) use self::{form::turn, numbers::dividers};
 use super::fattree::by_neighbour;
 use super::levels::{is_mostly_tree, levels, rank};
 use super::tiers::Tiers;

@@ -93,7 +93,7 @@ pub(super) fn columns(network: &Network, leaves: &[u32], level: &[u8]) -> Vec<u3
 
 /// How many ways up there are below each switch: on a whole tree the product of the numbers of
 /// parents. The most that any child knows of counts, so that a lost link below changes nothing.
-fn dividers(network: &Network, level: &[u8]) -> Vec<u32> {
+pub(in crate::engine) fn dividers(network: &Network, level: &[u8]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..network.len()).collect();
     order.sort_by_key(|switch| (level[*switch], *switch));
     let mut divider = vec![1u32; network.len()];
