@@ -35,6 +35,14 @@ pub enum Failure {
         /// What is missing.
         why: String,
     },
+    /// A fabric in shards does other things than the whole.
+    #[error("{traffic}: {shards} shards do not what one does")]
+    Differs {
+        /// The traffic.
+        traffic: String,
+        /// The number of shards.
+        shards: usize,
+    },
     /// OpenSM's files cannot be used.
     #[error("opensm {engine}: {why}")]
     OpenSm {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 7] = [
-    "types", "fabric", "route", "port", "sweep", "config", "watch",
+const FILES: [&str; 9] = [
+    "types", "fabric", "route", "port", "sweep", "config", "watch", "perf", "emulator",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

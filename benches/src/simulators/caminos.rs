@@ -42,7 +42,7 @@ impl Simulator for Caminos {
         std::fs::write(&file, experiment(OMNI_PATH, traffic, cycles))
             .map_err(Failure::io("CAMINOS's experiment"))?;
         let (said, seconds) = run(NAME, program, dir, &["experiment.cfg"])?;
-        let accepted = number_after(NAME, &said, "accepted_load")?;
+        let accepted = number_after(NAME, &said, "accepted_load:")?;
         let packets = accepted * f64::from(cycles) * f64::from(OMNI_PATH.hosts());
         let hops = packets * OMNI_PATH.mean_hops();
         Ok(Cost { hops, seconds })

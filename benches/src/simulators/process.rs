@@ -83,7 +83,7 @@ pub(super) fn end(text: &str) -> String {
 /// The number after `label`, where it is last.
 pub(super) fn number_after(simulator: &str, text: &str, label: &str) -> Result<f64, Failure> {
     let after = text.rsplit_once(label).map_or("", |(_, after)| after);
-    let number = after.trim_start_matches([' ', '=', ':']);
+    let number = after.trim_start();
     let number = number.split(|c: char| c.is_whitespace() || c == ',').next();
     let number = number.and_then(|number| number.parse().ok());
     number.ok_or_else(|| {

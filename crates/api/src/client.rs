@@ -11,7 +11,9 @@ use crate::MAX_MESSAGE_LEN;
 use crate::snapshot::{Assembler, SnapshotError};
 use crate::v1;
 use crate::v1::config_service_client::ConfigServiceClient;
+use crate::v1::emulator_service_client::EmulatorServiceClient;
 use crate::v1::fabric_service_client::FabricServiceClient;
+use crate::v1::perf_service_client::PerfServiceClient;
 use crate::v1::port_service_client::PortServiceClient;
 use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
@@ -131,6 +133,16 @@ impl Client {
     /// The service for the configuration.
     pub fn config(&self) -> ConfigServiceClient<Channel> {
         ConfigServiceClient::new(self.channel.clone()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service that tells what links carry.
+    pub fn perf(&self) -> PerfServiceClient<Channel> {
+        PerfServiceClient::new(self.channel.clone())
+    }
+
+    /// The service for traffic in an emulated fabric.
+    pub fn emulator(&self) -> EmulatorServiceClient<Channel> {
+        EmulatorServiceClient::new(self.channel.clone())
     }
 
     /// The service that tells what happens.

@@ -2,6 +2,7 @@
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{Lid, NodeId, PortNum, Sc, Sl, Vl};
+use weft_wire::sm::PortInfo;
 
 use crate::counters::{Counter, VL15, VlCounter};
 use crate::network::{NONE, Network, PortIndex};
@@ -37,6 +38,34 @@ pub struct Arrival {
     pub port: PortIndex,
     /// Links crossed.
     pub hops: u32,
+}
+
+/// What a link has carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Flits of 8 bytes.
+    pub(crate) flits: u64,
+    /// Packets.
+    pub(crate) packets: u64,
+    /// How long data waited to be sent, see [`wait_unit`].
+    pub(crate) waits: u64,
+}
+
+/// Flit times that are one count of a port's XmitWait: an HFI counts flit times, a switch cycles,
+/// two flit times each on a link of four lanes (opa-fm, congestion of ports).
+pub(crate) fn wait_unit(info: &PortInfo, is_switch: bool) -> u64 {
+    match is_switch {
+        true => u64::from(8 / active_lanes(info).clamp(1, 4)),
+        false => 1,
+    }
+}
+
+/// Lanes on which a port sends.
+pub(crate) fn active_lanes(info: &PortInfo) -> u32 {
+    match info.link_width_downgrade_tx_active.lanes() {
+        0 => info.link_width_active.lanes(),
+        lanes => lanes,
+    }
 }
 
 /// Where and why a packet was dropped; the counters say so too.
@@ -197,6 +226,47 @@ impl Network {
         let map = self.switches[end.switch as usize].channel_map(ingress, egress, ports);
         // What starts at port 0 keeps its channel: the map has no row for it.
         Some(map.get(usize::from(sc.0)).map_or(sc, |next| Sc(*next)))
+    }
+
+    /// The lane on each link of a path, named by their sending ports, of packets that an HFI sends
+    /// at a service level.
+    pub(crate) fn lanes_along<'a>(
+        &'a self,
+        path: &'a [u32],
+        sl: Sl,
+    ) -> impl Iterator<Item = Vl> + 'a {
+        let mut before: Option<PortIndex> = None;
+        let mut sc = None;
+        path.iter().map(move |link| {
+            let out = PortIndex(*link);
+            let ingress = before.and_then(|before| self.peer(before));
+            sc = match ingress {
+                None => self.channel_of(out, Channel::Data(sl)),
+                Some(at) => self.next_channel(at, self.number_of(at), self.number_of(out), sc),
+            };
+            before = Some(out);
+            self.lane(out, sc)
+        })
+    }
+
+    /// Counts what a link, named by its sending port, has carried, and how long data waited to be
+    /// sent, in the unit of XmitWait.
+    pub(crate) fn count_flow(&mut self, from: PortIndex, lane: Vl, carried: Carried) {
+        let Some(to) = self.peer(from) else {
+            return;
+        };
+        let Carried {
+            flits,
+            packets,
+            waits,
+        } = carried;
+        let sent = self.counters(from);
+        sent.add_lane(lane, VlCounter::XmitData, flits);
+        sent.add_lane(lane, VlCounter::XmitPkts, packets);
+        sent.add_lane(lane, VlCounter::XmitWait, waits);
+        let received = self.counters(to);
+        received.add_lane(lane, VlCounter::RcvData, flits);
+        received.add_lane(lane, VlCounter::RcvPkts, packets);
     }
 
     /// The lane of a service channel at an egress port; none is management's.

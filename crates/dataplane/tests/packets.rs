@@ -216,7 +216,8 @@ fn a_head_of_queue_that_waits_too_long_is_discarded_and_its_lane_stalls() {
     let egress = network.peer(hosts[2].0).unwrap();
     assert_eq!(network.counter(egress, Counter::XmitDiscards), 8);
     assert_eq!(network.counter(egress, Counter::SwPortCongestion), 8);
-    assert!(network.counter(egress, Counter::XmitWait) > 30_000);
+    // In cycles of two flit times.
+    assert!(network.counter(egress, Counter::XmitWait) > 15_000);
 }
 
 /// The oldest goes first: one packet behind many of two other inputs waits for all of them, though

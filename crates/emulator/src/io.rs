@@ -5,6 +5,8 @@ use thiserror::Error;
 use weft_fabric::{Guid, PortNum};
 use weft_wire::packet::Packet;
 
+use crate::traffic::{PatternError, TrafficJob};
+
 /// What the emulator is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Input {
@@ -90,6 +92,13 @@ pub enum Control {
         /// Whether one runs.
         is_sm: bool,
     },
+    /// Starts traffic that goes on until it is stopped.
+    TrafficStart(TrafficJob),
+    /// Stops traffic.
+    TrafficStop {
+        /// The job's name; none for all jobs.
+        name: Option<String>,
+    },
 }
 
 /// What happens to datagrams on their way; each probability is of one datagram, each way.
@@ -142,5 +151,36 @@ pub enum ControlError {
         value: f64,
         /// What it may be.
         allowed: &'static str,
+    },
+    /// About traffic.
+    #[error(transparent)]
+    Traffic(#[from] TrafficError),
+}
+
+/// Traffic that cannot be started or stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TrafficError {
+    /// The pattern does not fit the fabric.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// Another job is called so.
+    #[error("a job called {0:?} is running; stop it first, or choose another name")]
+    Exists(String),
+    /// No job is called so.
+    #[error("no job is called {0:?}")]
+    NoJob(String),
+    /// Too many jobs.
+    #[error("{max} jobs are running; stop one first")]
+    TooManyJobs {
+        /// How many may run.
+        max: usize,
+    },
+    /// Too many ways from a sender to a receiver.
+    #[error("{ways} ways from a sender to a receiver, allowed in all jobs: {max}")]
+    TooManyWays {
+        /// How many there would be.
+        ways: usize,
+        /// How many there may be.
+        max: usize,
     },
 }

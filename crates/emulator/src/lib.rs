@@ -3,10 +3,15 @@
 //! The core has no I/O: datagrams and controls go into [`Emulator::handle`], datagrams come out of
 //! [`Emulator::poll`], and [`Emulator::deadline`] says when it next wants [`io::Input::Tick`].
 //!
+//! Hosts send to each other as [`traffic`] says: counters advance by the rates that the tables give,
+//! as they are.
+//!
 //! Around it are two shells: [`host`] runs a core on a thread, at the pace of the wall clock, and
 //! attaches programs to its hosts; [`server`] lets programs of other processes in by sockets.
+//! [`control`] is the way to change either.
 
 mod agent;
+pub mod control;
 mod emulator;
 mod faults;
 pub mod fuzz;
@@ -15,8 +20,9 @@ pub mod io;
 mod queue;
 pub mod server;
 pub mod stats;
+pub mod traffic;
 pub mod trap;
 mod way;
 
-pub use emulator::{AGENT_QUEUE_MAX, Emulator, Losses, OUTPUTS_MAX, Options};
+pub use emulator::{AGENT_QUEUE_MAX, Emulator, JOBS_MAX, Losses, OUTPUTS_MAX, Options};
 pub use stats::Stats;

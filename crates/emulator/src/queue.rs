@@ -18,6 +18,8 @@ pub(crate) enum Event {
     Answer { at: PortIndex, packet: Packet },
     /// A node may have a trap to send again.
     Trap { node: NodeId, news: News },
+    /// Traffic goes other ways: tables have changed, or switches look for congestion.
+    Traffic,
 }
 
 #[derive(Debug)]

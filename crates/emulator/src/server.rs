@@ -17,8 +17,8 @@ use weft_transport::{
     ToFabric, Welcome,
 };
 
+use crate::control::answer;
 use crate::host::HostHandle;
-use crate::io::Control;
 
 /// How long a client may take to say Hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(10);
@@ -319,25 +319,9 @@ async fn control_only(
         let Frame::Control(json) = next_frame(stream, &mut decoder).await? else {
             return Err(Gone::WrongFrame);
         };
-        let reply = Frame::ControlReply(control(&handle, &json).await);
+        let reply = Frame::ControlReply(answer(&handle, &json).await);
         write_frame(stream, &reply).await?;
     }
-}
-
-/// Makes a change that comes as the JSON of a [`Control`]; answers `null`, or `{"error": "…"}`.
-async fn control(handle: &HostHandle, json: &[u8]) -> Vec<u8> {
-    let done = match serde_json::from_slice::<Control>(json) {
-        Ok(control) => {
-            let done = handle.control(control).await;
-            done.map_err(|error| error.to_string())
-        }
-        Err(error) => Err(error.to_string()),
-    };
-    let reply = match done {
-        Ok(()) => serde_json::Value::Null,
-        Err(error) => serde_json::json!({ "error": error }),
-    };
-    reply.to_string().into_bytes()
 }
 
 async fn read(

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use weft_emulator::traffic::TrafficReport;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_weft-emulator");
 
 fn run(arguments: &[&str]) -> Output {
@@ -57,6 +59,28 @@ fn it_says_what_it_hosts_takes_changes_and_ends_cleanly() {
     for change in changes {
         assert_eq!(ctl(change), (true, String::new()), "{change:?}");
     }
+    let traffic: [&[&str]; 3] = [
+        &[
+            "traffic",
+            "start",
+            "a",
+            "pairs",
+            "node1:node2",
+            "--rate",
+            "50",
+        ],
+        &["traffic", "start", "b", "uniform"],
+        &["traffic", "stop", "b"],
+    ];
+    for change in traffic {
+        assert_eq!(ctl(change), (true, String::new()), "{change:?}");
+    }
+    let listed = run(&["ctl", "--connect", &address, "traffic", "list"]).stdout;
+    let listed: TrafficReport = serde_json::from_slice(&listed).unwrap();
+    assert_eq!(listed.jobs.len(), 1);
+    assert_eq!(listed.jobs[0].job.rate_percent, 50.0);
+    let (done, error) = ctl(&["traffic", "start", "c", "circle"]);
+    assert!(!done && error.contains("hotspot to=HOST"), "{error}");
     let (done, error) = ctl(&["link-down", guid, "9"]);
     assert!(
         !done && error.contains("port 9") && error.contains("no cable"),

@@ -8,9 +8,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
+use weft_emulator::control::Controller;
 use weft_emulator::host::{self, AttachError, HostHandle};
 use weft_emulator::io::Control;
 use weft_emulator::server::{ListenError, Server};
+use weft_emulator::traffic::TrafficJob;
 use weft_emulator::{Emulator, Options};
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Guid, Lid, PKey, PortNum, Sl, Topology};
@@ -310,6 +312,30 @@ async fn a_fabric_is_changed_over_the_socket() {
     assert!(ask(&nowhere).await.contains("no node"));
     assert!(ask("{\"Explode\":{}}").await.contains("error"));
     assert!(ask("not json").await.contains("error"));
+}
+
+#[tokio::test]
+async fn traffic_is_started_and_told_over_the_socket_and_in_the_process() {
+    let bench = Bench::start(Options::default()).await;
+    let there = Controller::Socket(bench.address.clone());
+    let here = Controller::Here(bench.handle.clone());
+    let job = TrafficJob::new("all", "shift by=1".parse().unwrap());
+    there
+        .control(Control::TrafficStart(job.clone()))
+        .await
+        .unwrap();
+    let again = here.control(Control::TrafficStart(job)).await.unwrap_err();
+    assert!(again.to_string().contains("is running"), "{again}");
+    let told = there.traffic().await.unwrap();
+    assert_eq!(told, here.traffic().await.unwrap());
+    // Nobody has given LIDs yet.
+    assert_eq!((told.jobs[0].senders, told.jobs[0].blocked), (3, 3));
+    let stop = Control::TrafficStop { name: None };
+    here.control(stop).await.unwrap();
+    assert!(there.traffic().await.unwrap().jobs.is_empty());
+    let nowhere = Controller::Socket("unix:/no/socket".parse().unwrap());
+    let error = nowhere.traffic().await.unwrap_err();
+    assert!(error.to_string().contains("cannot be reached"), "{error}");
 }
 
 #[tokio::test]

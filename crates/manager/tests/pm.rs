@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use pm_common::{UNIX_START, Watched};
 use weft_emulator::io::{Control, Faults};
+use weft_emulator::traffic::TrafficJob;
 use weft_fabric::enums::PortState;
 use weft_fabric::{PortNum, Vl};
-use weft_manager::pm::{PmEvent, PmInput, PmSettings, Reading};
+use weft_manager::pm::{LinkView, PmEvent, PmInput, PmSettings, Reading, Sending};
 use weft_wire::Layout;
 use weft_wire::header::MadHeader;
 use weft_wire::pm::{Counter, VlCounter, attribute};
@@ -150,7 +151,48 @@ fn sweeps_begin_an_interval_apart_and_stay_within_their_bounds() {
     let second = watched.sweep();
     assert_eq!(second.unix_time - first.unix_time, 3);
     assert_eq!((first.number, second.number, second.interval_s), (1, 2, 3));
+    assert_eq!((first.span_ns, second.span_ns), (0, 3_000_000_000));
     assert!(watched.outstanding_max <= bound && watched.outstanding_max > 1);
+}
+
+#[test]
+fn links_carry_what_hosts_send() {
+    let mut watched = Watched::new(FABRIC, PmSettings::default());
+    let first = watched.sweep();
+    let quiet = |link: LinkView<'_>| link.sending == [Sending::default(); 2];
+    assert!(first.links().all(quiet), "nothing is known before it");
+    // Two hosts to a third one, at the same switch.
+    let pairs = "pairs node1:node3 node2:node3".parse().unwrap();
+    let job = TrafficJob::new("incast", pairs);
+    watched.control(Control::TrafficStart(job));
+    watched.sweep();
+    let image = watched.sweep();
+    let network = watched.emulator.network();
+    let links = network.topology().links().count();
+    assert_eq!(image.links().count(), links);
+    let near = |value: f64, wanted: f64| (value - wanted).abs() < 1e-3;
+    let mut seen = [0; 3];
+    for LinkView { ends, sending } in image.links() {
+        assert!(sending[0].share >= sending[1].share);
+        let names = [ends[0].name(), ends[1].name()].map(|name| name.replace(" hfi1_0", ""));
+        let (share, wait, kind) = match [&names[0][..], &names[1][..]] {
+            ["node1" | "node2", _] => (0.5, 0.5, 0),
+            [_, "node3"] => (1.0, 0.0, 1),
+            _ => (0.0, 0.0, 2),
+        };
+        seen[kind] += 1;
+        let [sent, back] = sending;
+        assert!(
+            near(sent.share, share) && near(sent.wait, wait),
+            "{names:?}: {sent:?}"
+        );
+        assert!(
+            near(sent.bytes_per_second / 12.5e9, share),
+            "{names:?}: {sent:?}"
+        );
+        assert!(near(back.share, 0.0), "{names:?}: {back:?}");
+    }
+    assert_eq!(seen, [2, 1, links - 3]);
 }
 
 #[test]

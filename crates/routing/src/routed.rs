@@ -155,6 +155,16 @@ struct Basis {
     proof: Proof,
 }
 
+impl Basis {
+    /// The network after a change of links; none where more may have changed, or where what was
+    /// read before is not kept.
+    fn network(&self, topology: &Topology) -> Option<Network> {
+        let kept = self.plan.kept.as_deref()?;
+        let changed = topology.changed_since(self.proof.nodes())?;
+        kept.network().after(topology, &changed)
+    }
+}
+
 impl Routed {
     /// Linear forwarding tables of all switches.
     pub fn linear(&self) -> &Arc<LinearTables> {
@@ -216,9 +226,13 @@ pub fn reroute(
     topology: &Topology,
     settings: &Settings,
 ) -> Result<Routed, RouteError> {
-    let network = Network::new(topology)?;
+    let basis = &*before.basis;
+    let network = match basis.network(topology) {
+        Some(network) => network,
+        None => Network::new(topology)?,
+    };
     let engines = engines(topology, &network, settings);
-    let basis = Some(&*before.basis);
+    let basis = Some(basis);
     attempt_each((topology, &network), settings, &engines, basis)
 }
 

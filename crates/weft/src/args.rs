@@ -5,24 +5,35 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
-Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage;
+Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage; \
 3 no daemon answers; 4 a file cannot be read or written.";
 
 const DRAIN: &str = "\
-Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained
-switch is still managed over one of its links. What cannot do without the switch or link is not cut
-off: then the command is refused. A drain lasts until it is undone, or the daemon ends.";
+Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained \
+switch is still managed over one of its links. What cannot do without the switch or link is not cut \
+off: then the command is refused. A drain lasts until it is undone.";
+
+const TOP: &str = "\
+Of each link the way that carries more comes first: share of the link's rate, GB/s with headers, and \
+share of the time in which data waited for credits; then the way back, and the performance manager's \
+category congestion.\n\n\
+Keys: u utilization, g GB/s, w wait, c congestion: what links are sorted by; arrows and page keys \
+scroll; q ends it. Where the output is no terminal, one table is printed.";
+
+const TRAFFIC: &str = "\
+Patterns: pairs node1:node5 node2:node6; permutation seed=7; shift by=3; uniform; hotspot to=node1 \
+percent=50. A host is named as it is called, without its HFI, or by the HFI's GUID (0x...).";
 
 const PLAN: &str = "\
-Prints how many switches, blocks and routes would change, what is proved of the new routes, and how
-many flows would meet on the busiest link: when every host sends to every other, in shifts (host i to
-host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is
+Prints how many switches, blocks and routes would change, what is proved of the new routes, and how \
+many flows would meet on the busiest link: when every host sends to every other, in shifts (host i to \
+host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is \
 refused when the fabric has changed since.";
 
 const DISPERSION: &str = "\
-Without points: every pair of a switch with hosts and a host at another one, counted by LIDs of the
-host, disjoint paths that the cables allow on fewest hops, and disjoint paths that its LIDs take; of
-more pairs than --pairs, so many are chosen at random. With -S and -D: the path of every LID between
+Without points: every pair of a switch with hosts and a host at another one, counted by LIDs of the \
+host, disjoint paths that the cables allow on fewest hops, and disjoint paths that its LIDs take; of \
+more pairs than --pairs, so many are chosen at random. With -S and -D: the path of every LID between \
 two points, and the links and switches that several of them pass.";
 
 /// The command-line client of weftd, the Weft fabric manager.
@@ -108,6 +119,12 @@ pub(crate) enum Command {
     Undrain(DrainArgs),
     /// Print what happens, as it happens.
     Watch(Watch),
+    /// Show the busiest links, again with every reading of the counters.
+    #[command(after_help = TOP)]
+    Top(Top),
+    /// Change an emulated fabric.
+    #[command(subcommand)]
+    Emulator(Emulator),
     /// Check and show configurations.
     #[command(subcommand)]
     Config(Config),
@@ -331,6 +348,82 @@ pub(crate) struct Watch {
     pub(crate) count: Option<u64>,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Top {
+    /// Print a table of the last reading, and leave.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Print JSON of the last reading, and leave.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What links are sorted by.
+    #[arg(long, value_enum, value_name = "COLUMN", default_value_t = SortBy::Utilization)]
+    pub(crate) sort: SortBy,
+    /// Print so many links, up to 1000.
+    #[arg(short = 'n', long, value_name = "LINKS", default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) links: u32,
+}
+
+/// What links are sorted by; the way that has more of it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortBy {
+    Utilization,
+    Data,
+    Wait,
+    Congestion,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Emulator {
+    /// Let hosts send to each other.
+    #[command(subcommand)]
+    Traffic(Traffic),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Traffic {
+    /// Start traffic that goes on until it is stopped.
+    #[command(after_help = TRAFFIC)]
+    Start(TrafficStart),
+    /// List what is running, and what it gets.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop traffic.
+    Stop(TrafficStop),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrafficStart {
+    /// What to call it.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Who sends to whom.
+    #[arg(value_name = "PATTERN", required = true, num_args = 1..)]
+    pub(crate) pattern: Vec<String>,
+    /// What each sender sends at most, percent of a link.
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
+    pub(crate) rate: f64,
+    /// Bytes of payload of a packet.
+    #[arg(long, value_name = "BYTES", default_value_t = 8192,
+        value_parser = clap::value_parser!(u32).range(8..=10_240))]
+    pub(crate) payload: u32,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("which").required(true)))]
+pub(crate) struct TrafficStop {
+    /// The name that it was started with.
+    #[arg(value_name = "NAME", group = "which")]
+    pub(crate) name: Option<String>,
+    /// Everything that is running.
+    #[arg(long, group = "which")]
+    pub(crate) all: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
     /// Check an opafm.xml and print everything that is wrong with it; needs no daemon.
@@ -355,4 +448,11 @@ pub(crate) enum Config {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
+}
+
+/// A number over 0, up to 100.
+fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    let number = number.filter(|number| *number > 0.0 && *number <= 100.0);
+    number.ok_or_else(|| "a number over 0, up to 100".to_owned())
 }

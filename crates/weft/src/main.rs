@@ -4,6 +4,7 @@ mod args;
 mod config;
 mod connect;
 mod drain;
+mod emulator;
 mod error;
 mod fabric;
 mod output;
@@ -13,6 +14,7 @@ mod route;
 mod style;
 mod sweep;
 mod time;
+mod top;
 mod watch;
 
 use std::process::ExitCode;
@@ -46,6 +48,8 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,
         Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
+        Command::Top(command) => top::run(args, command).await,
+        Command::Emulator(command) => emulator::run(&args.daemon, command).await,
         Command::Config(command) => config::run(args, command).await,
     }
 }

@@ -33,6 +33,11 @@ impl Styles {
         })
     }
 
+    /// Whether there are colours.
+    pub(crate) fn is_on(self) -> bool {
+        self.0
+    }
+
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.0 {
             format!("{style}{text}{style:#}")

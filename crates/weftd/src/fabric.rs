@@ -2,6 +2,7 @@
 //! a socket.
 
 use weft_emulator::Options;
+use weft_emulator::control::Controller;
 use weft_emulator::host::{HostHandle, spawn};
 use weft_fabric::{FabricSpec, PortNum, Topology};
 use weft_transport::umad::{self, PortSpec};
@@ -89,6 +90,15 @@ impl Source {
             Self::Hardware { port } => {
                 umad::open(port, &CLASSES).map_err(|error| DaemonError::Fabric(error.to_string()))
             }
+        }
+    }
+
+    /// The way to change an emulated fabric, none to a real one.
+    pub(crate) fn controller(&self) -> Option<Controller> {
+        match self {
+            Self::Emulated { host, .. } => Some(Controller::Here(host.clone())),
+            Self::Socket { address, .. } => Some(Controller::Socket(address.clone())),
+            Self::Hardware { .. } => None,
         }
     }
 

@@ -63,6 +63,7 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         metrics: listen("metrics", args.metrics).await?,
     };
     let source = Source::open(args, usable.port)?;
+    let controller = source.controller();
     let connection = source.attach().await?;
     let connected_to = connected_to(args, &connection);
     info!(event = "attached", "attached to {connected_to}");
@@ -71,12 +72,14 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     let hub = Arc::new(Hub::new(usable.in_force));
     let counted = Arc::new(Counted::default());
     let metrics = Arc::new(Metrics::new(hub.clone(), counted.clone()));
+    let to_read = counted.clone();
     let (stop, stopping) = Stopping::new();
     let (engine_requests, requests) = mpsc::channel(REQUESTS_MAX);
     let (persist, latest) = watch::channel(None);
     let (alive, last_alive) = watch::channel(Instant::now());
     let query_settings = watch::Sender::new(usable.queries);
     let (images, swept) = mpsc::channel(counted::IMAGES_MAX);
+    let settings_in_force = query_settings.subscribe();
     let (feeds, to_queries, lines) = queries::feeds(query_settings.subscribe(), images);
     let reloader = Reloader::new(
         config_source,
@@ -95,6 +98,9 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         hub: hub.clone(),
         engine: engine_requests.clone(),
         plans: Arc::new(Plans::new(engine_requests, reloader.clone())),
+        counted: to_read,
+        query_settings: settings_in_force,
+        controller,
         reloader: reloader.clone(),
         connected_to: connected_to.into(),
         stopping: stopping.clone(),

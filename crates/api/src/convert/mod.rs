@@ -3,6 +3,7 @@
 mod config;
 mod event;
 mod fabric;
+mod perf;
 mod plan;
 mod route;
 mod sweep;

@@ -10,6 +10,7 @@ use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
 use super::{MILLI, Picos, adaptive, multicast};
 use crate::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
+use crate::forward::{active_lanes, wait_unit};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
 use crate::switch::multicast_rows;
@@ -48,6 +49,11 @@ impl Simulation {
         let ports = network.ports.len();
         let lanes = ports * self.width;
         self.ports = (0..ports).map(|index| new_port(network, index)).collect();
+        for index in 0..ports {
+            let peer = self.ports[index].peer;
+            self.ports[index].away =
+                peer != NONE && self.share.owns(peer) != self.share.owns(index as u32);
+        }
         self.lanes = vec![Lane::default(); lanes];
         self.rare = vec![Rare::default(); lanes];
         self.received = vec![Received::default(); lanes];
@@ -59,7 +65,7 @@ impl Simulation {
         self.lids = vec![(0, 0); ports];
         self.sl_maps = vec![0; ports];
         self.switches = vec![Switch::default(); network.switches.len()];
-        self.adaptive = adaptive::State::new(network.switches.len());
+        self.adaptive = adaptive::State::new(network.switches.len(), self.options.seed);
         for end in network.links.iter().filter(|end| end.switch != NONE) {
             let switch = &mut self.switches[end.switch as usize];
             switch.ports = end.last.0;
@@ -88,6 +94,7 @@ impl Simulation {
         };
         let info = registers.info();
         self.ports[index].flit = flit_time(info) as u32;
+        self.ports[index].wait_unit = wait_unit(info, end.switch != NONE) as u8;
         self.ports[index].unit_bits = network.port(peer).info().buffer_alloc;
         self.read_credits(registers, index);
         self.read_lifetimes(info, index, end.switch != NONE);
@@ -154,6 +161,9 @@ impl Simulation {
     }
 
     fn read_switch(&mut self, network: &Network, index: usize) {
+        if !self.moves_switch(index) {
+            return;
+        }
         let registers = &network.switches[index];
         let switch = &mut self.switches[index];
         switch.lifetime = lifetime(registers.info().life_time_value);
@@ -203,13 +213,15 @@ fn new_port(network: &Network, index: usize) -> Port {
         lane_map: 0,
         up: false,
         unit_bits: 0,
+        away: false,
+        wait_unit: 1,
         wakes: false,
         epoch: 0,
     }
 }
 
 /// As [`Network::cross`]: this end Active, the other at least Armed.
-fn carries_data(network: &Network, at: PortIndex) -> bool {
+pub(crate) fn carries_data(network: &Network, at: PortIndex) -> bool {
     network.state(at) >= PortState::ACTIVE
         && network
             .peer(at)
@@ -217,11 +229,8 @@ fn carries_data(network: &Network, at: PortIndex) -> bool {
 }
 
 /// Rounded up, so that no link is faster than its rate.
-fn flit_time(info: &PortInfo) -> Picos {
-    let lanes = match info.link_width_downgrade_tx_active.lanes() {
-        0 => info.link_width_active.lanes(),
-        lanes => lanes,
-    };
+pub(crate) fn flit_time(info: &PortInfo) -> Picos {
+    let lanes = active_lanes(info);
     let speed = u64::from(info.link_speed_active.lane_mbps()).max(1);
     (FLIT_ONE_LANE * 25_000).div_ceil(speed * u64::from(lanes.max(1)))
 }

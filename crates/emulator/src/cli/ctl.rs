@@ -3,9 +3,11 @@
 use std::error::Error;
 
 use clap::{Args, Subcommand};
+use weft_emulator::control::Controller;
 use weft_emulator::io::{Control, Faults};
+use weft_emulator::traffic::{TrafficJob, TrafficPattern};
 use weft_fabric::{Guid, PortNum};
-use weft_transport::{Address, request_control};
+use weft_transport::Address;
 
 use super::nanoseconds;
 
@@ -63,6 +65,51 @@ enum Change {
         #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
         delay_max: u64,
     },
+    /// Let hosts send to each other, or list what they do
+    #[command(subcommand)]
+    Traffic(Traffic),
+}
+
+#[derive(Debug, Subcommand)]
+enum Traffic {
+    /// Start traffic that goes on until it is stopped
+    Start(Job),
+    /// Print what all jobs do now, as JSON
+    List,
+    /// Stop a job, or all jobs where none is named
+    Stop {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Job {
+    /// What to call it
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Who sends to whom: pairs node1:node5 node2:node6, permutation seed=7, shift by=3, uniform,
+    /// hotspot to=node1 percent=50
+    #[arg(value_name = "PATTERN", required = true, num_args = 1..)]
+    pattern: Vec<String>,
+    /// What each sender sends at most, percent of a link
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
+    rate: f64,
+    /// Bytes of payload of a packet
+    #[arg(long, value_name = "BYTES", default_value_t = 8192)]
+    payload: u32,
+}
+
+impl Job {
+    fn job(self) -> Result<TrafficJob, Box<dyn Error>> {
+        let pattern: TrafficPattern = self.pattern.join(" ").parse()?;
+        Ok(TrafficJob {
+            rate_percent: self.rate,
+            payload: self.payload,
+            ..TrafficJob::new(self.name, pattern)
+        })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -90,8 +137,12 @@ fn guid(text: &str) -> Result<Guid, String> {
 }
 
 impl Change {
-    fn control(self) -> Control {
-        match self {
+    /// The change; none for a question.
+    fn control(self) -> Result<Option<Control>, Box<dyn Error>> {
+        let control = match self {
+            Self::Traffic(Traffic::List) => return Ok(None),
+            Self::Traffic(Traffic::Start(job)) => Control::TrafficStart(job.job()?),
+            Self::Traffic(Traffic::Stop { name }) => Control::TrafficStop { name },
             Self::LinkDown(at) => Control::LinkDown {
                 node: at.node.guid,
                 port: PortNum(at.port),
@@ -124,16 +175,19 @@ impl Change {
                 delay_min_ns: delay_min,
                 delay_max_ns: delay_max,
             }),
-        }
+        };
+        Ok(Some(control))
     }
 }
 
 pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
-    let json = serde_json::to_vec(&ctl.change.control())?;
-    let reply = request_control(&ctl.connect, json).await?;
-    let reply: serde_json::Value = serde_json::from_slice(&reply)?;
-    match reply.get("error").and_then(|error| error.as_str()) {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
+    let controller = Controller::Socket(ctl.connect);
+    match ctl.change.control()? {
+        Some(control) => controller.control(control).await?,
+        None => {
+            let report = controller.traffic().await?;
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        }
     }
+    Ok(())
 }

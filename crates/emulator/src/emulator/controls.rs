@@ -34,8 +34,11 @@ impl Emulator {
             }
             Control::Faults(faults) => self.fates.set(faults)?,
             Control::IsSm { node, port, is_sm } => self.set_is_sm(node, port, is_sm)?,
+            Control::TrafficStart(job) => return self.start_traffic(job),
+            Control::TrafficStop { name } => return self.stop_traffic(name),
         }
         self.announce_changes();
+        self.traffic_changed();
         Ok(())
     }
 

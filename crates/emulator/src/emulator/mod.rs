@@ -2,6 +2,7 @@
 
 mod announce;
 mod controls;
+mod traffic;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::queue::{Event, Queue};
 use crate::stats::{Answered, Stats};
 use crate::trap::News;
 use announce::Announcement;
+pub use traffic::JOBS_MAX;
 
 /// Requests that wait for one agent at most; more are dropped, as by a VL15 buffer that is full.
 pub const AGENT_QUEUE_MAX: u32 = 128;
@@ -92,6 +94,8 @@ pub struct Emulator {
     out: VecDeque<Output>,
     now: Tick,
     changes: u64,
+    /// None until the first job of traffic.
+    traffic: Option<Box<traffic::Traffic>>,
 }
 
 impl Emulator {
@@ -115,6 +119,7 @@ impl Emulator {
             out: VecDeque::new(),
             now: Tick(0),
             changes: 0,
+            traffic: None,
         })
     }
 
@@ -145,7 +150,8 @@ impl Emulator {
         self.queue.next()
     }
 
-    /// The devices.
+    /// The devices. Counters of ports that carry [traffic](crate::traffic) are those of the last time
+    /// that an agent was asked for them.
     pub fn network(&self) -> &Network {
         &self.network
     }
@@ -181,6 +187,7 @@ impl Emulator {
                     self.answer(at, packet);
                 }
                 Event::Trap { node, news } => self.trap_due(node, news),
+                Event::Traffic => self.traffic_due(),
             }
         }
         self.now = self.now.max(now);
@@ -356,14 +363,18 @@ impl Emulator {
             ingress: at,
             now: self.now,
         };
+        let performance = packet.mad.get(at::CLASS) == Some(&class::PERF);
+        if performance {
+            self.settle_traffic(node);
+        }
+        let set = packet.mad.get(at::METHOD) == Some(&method::SET);
         let agent = &mut self.agents[node.0 as usize];
         let device = self.network.device_at(node);
         if agent.silent || !device.is_powered() {
             self.losses.unanswered += 1;
             return;
         }
-        self.changes += u64::from(packet.mad.get(at::METHOD) == Some(&method::SET));
-        let performance = packet.mad.get(at::CLASS) == Some(&class::PERF);
+        self.changes += u64::from(set);
         let answered = if performance {
             pma::answer(&mut self.network, asked, &mut packet.mad)
         } else {
@@ -372,7 +383,7 @@ impl Emulator {
             let of = Answered {
                 at_switch: is_switch,
                 at_own_port: is_of_no_hops(mad),
-                set: mad.get(at::METHOD) == Some(&method::SET),
+                set,
             };
             let answered = sma::answer(&mut self.network, asked, lease, &mut self.stats, mad);
             if answered.is_some() {
@@ -392,6 +403,9 @@ impl Emulator {
             self.losses.unanswered += 1;
         }
         self.announce_changes();
+        if set && !performance {
+            self.traffic_changed();
+        }
     }
 }
 

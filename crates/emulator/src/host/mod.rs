@@ -17,6 +17,7 @@ use weft_fabric::{Guid, PortNum, Topology};
 use weft_transport::{Attach, Connection, Endpoint, ToFabric, Welcome, pair};
 
 use crate::io::{Control, ControlError};
+use crate::traffic::TrafficReport;
 use crate::{Emulator, Options};
 
 /// Requests to the core that wait at most; who comes then waits.
@@ -244,6 +245,14 @@ impl HostHandle {
         let told = self.tell(Command::Inspect(inspection)).await;
         told.map_err(|()| RequestError::Stopped)?;
         answer.await.map_err(|_| RequestError::Stopped)
+    }
+
+    /// What the jobs of traffic do now.
+    ///
+    /// # Errors
+    /// [`RequestError::Stopped`].
+    pub async fn traffic(&self) -> Result<TrafficReport, RequestError> {
+        self.inspect(Emulator::traffic).await
     }
 
     /// Stops the fabric; all connections end.

@@ -11,4 +11,5 @@ mod performance;
 mod player;
 mod robust;
 mod routes;
+mod traffic;
 mod traps;

@@ -12,12 +12,12 @@ use weft_wire::pm::{
 
 use crate::player::{Player, blocks, smp_packet};
 
-const SWITCH: Lid = Lid(4);
-const HFI: Lid = Lid(1);
+pub(crate) const SWITCH: Lid = Lid(4);
+pub(crate) const HFI: Lid = Lid(1);
 const ONE: u32 = 1 << 24;
 
 /// A fabric with LIDs and active links: only there do these requests travel.
-fn player() -> Player {
+pub(crate) fn player() -> Player {
     let mut player = Player::new("one-switch:3,radix=8");
     player.program_one_switch(3);
     player.activate_one_switch(3);
@@ -68,7 +68,7 @@ fn ports(numbers: &[u8]) -> PortMask {
     numbers.iter().map(|number| PortNum(*number)).collect()
 }
 
-fn port_status(player: &mut Player, dlid: Lid, port: u8) -> (PortStatus, Vec<VlStatus>) {
+pub(crate) fn port_status(player: &mut Player, dlid: Lid, port: u8) -> (PortStatus, Vec<VlStatus>) {
     let request = PortStatusReq {
         port_number: PortNum(port),
         vl_select_mask: 1 << 15 | 1,

@@ -149,6 +149,21 @@ impl<'a> Scene<'a> {
         waited.saturating_mul(2 * u64::from(4 / lanes.clamp(1, 4)))
     }
 
+    /// Flit times in which a port had data to send and did not.
+    pub(crate) fn waited(&self, place: usize) -> u64 {
+        let counters = self.image.delta(place).counters;
+        self.flit_times(place, counters[Counter::XmitWait as usize])
+    }
+
+    /// Bytes a second that a port's link carries, 0 where its rate is not known.
+    pub(crate) fn capacity(&self, place: usize) -> f64 {
+        let rate = self.static_rate(place);
+        match rate::is_valid(rate) {
+            true => f64::from(rate::mbps(rate)) * 1e6,
+            false => 0.0,
+        }
+    }
+
     fn integrity(&self, own: &Delta, other: Option<&Delta>) -> u32 {
         let weights = &self.weights.integrity;
         let counted = [

@@ -105,12 +105,16 @@ impl Pm {
     fn image_of(&mut self, now: Tick, sweep: Sweep) -> Image {
         let elapsed = now.since(sweep.started);
         let interval = self.settings.interval.max(elapsed).as_secs();
-        let number = self.history.latest().map_or(1, |image| image.number + 1);
+        let latest = self.history.latest();
+        let number = latest.map_or(1, |image| image.number + 1);
+        let span = latest.map(|image| sweep.started.since(image.started));
         let mut image = Image {
             number,
             unix_time: self.unix_time(sweep.started),
             duration_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
             interval_s: u32::try_from(interval).unwrap_or(u32::MAX).max(1),
+            span_ns: span.map_or(0, |span| span.as_nanos() as u64),
+            started: sweep.started,
             totals: Totals::default(),
             unexpected: vec![false; sweep.roster.ports.len()],
             roster: sweep.roster,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_fabric::{Lid, PortNum, Vl};
+use weft_fabric::{Lid, PortNum, Tick, Vl};
 use weft_wire::pm::{Counter, PortErrorInfo, VlCounter};
 
 use super::categories::Weights;
@@ -157,6 +157,9 @@ pub struct Image {
     pub duration_us: u64,
     /// Seconds that its counts cover.
     pub interval_s: u32,
+    /// Nanoseconds from the start of the sweep before to the start of this one, 0 for the first.
+    pub span_ns: u64,
+    pub(crate) started: Tick,
     /// How the sweep went.
     pub totals: Totals,
     /// The ports.

@@ -50,7 +50,7 @@ pub use pa::SERVICE_ID;
 pub use roster::{FabricLanes, Member, Roster, RosterPort};
 pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};
-pub use view::PortView;
+pub use view::{LinkView, PortView, Sending};
 
 /// The performance manager of one fabric.
 ///

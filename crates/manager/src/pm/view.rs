@@ -1,10 +1,14 @@
 //! What readers other than performance administration want of an image.
 
 use weft_fabric::{Guid, Lid, PortNum};
+use weft_wire::pm::Counter;
 
 use super::categories::Scene;
 use super::image::{Delta, Image, Reading};
 use super::settings::Categories;
+
+/// Bytes of a flit.
+const FLIT_BYTES: f64 = 8.0;
 
 /// An active port of an image.
 #[derive(Debug, Clone)]
@@ -52,26 +56,108 @@ impl PortView<'_> {
     }
 }
 
+/// What a port sent in the time that an image covers.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sending {
+    /// Bytes a second on the link, headers included: what the port sent, or its neighbour received
+    /// if that is more.
+    pub bytes_per_second: f64,
+    /// Share of the link's rate that they are: 0 to 1.
+    pub share: f64,
+    /// Packets a second.
+    pub packets_per_second: f64,
+    /// Share of the time in which it had data to send and no credits (XmitWait): 0 to 1.
+    pub wait: f64,
+    /// Packets that it dropped.
+    pub discards: u64,
+    /// The category congestion.
+    pub congestion: u32,
+}
+
+/// A link with both ends active.
+#[derive(Debug, Clone)]
+pub struct LinkView<'a> {
+    /// The end that sent more, then the other one; of equal ones the one of the lower LID and port.
+    pub ends: [PortView<'a>; 2],
+    /// What each of them sent.
+    pub sending: [Sending; 2],
+}
+
 impl Image {
     /// All active ports, by LID and number.
     pub fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
-        let ports = self.roster.ports.iter().enumerate();
-        ports
-            .filter(|(_, port)| port.is_active)
-            .map(|(place, port)| {
-                let member = self.roster.member_of(port);
-                let other = port.neighbor.and_then(|other| self.name_of(other as usize));
-                PortView {
-                    place,
-                    node: member.guid,
-                    lid: member.lid,
-                    is_switch: member.is_switch,
-                    port: port.number,
-                    neighbor: other,
-                    reading: self.reading(place),
-                    image: self,
-                }
+        (0..self.roster.ports.len()).filter_map(|place| self.view(place))
+    }
+
+    /// All links with both ends active, by LID and number of the end that comes first. Nothing is
+    /// sent in an image that has none before it.
+    pub fn links(&self) -> impl Iterator<Item = LinkView<'_>> {
+        self.ports().filter_map(|view| {
+            let other = self.roster.ports.get(view.place)?.neighbor? as usize;
+            let other = self.view(other).filter(|other| other.place > view.place)?;
+            let sending = [self.sending(view.place), self.sending(other.place)];
+            let back = sending[1].share > sending[0].share;
+            Some(match back {
+                false => LinkView {
+                    ends: [view, other],
+                    sending,
+                },
+                true => LinkView {
+                    ends: [other, view],
+                    sending: [sending[1], sending[0]],
+                },
             })
+        })
+    }
+
+    /// A port, if it is active.
+    fn view(&self, place: usize) -> Option<PortView<'_>> {
+        let port = self.roster.ports.get(place).filter(|port| port.is_active)?;
+        let member = self.roster.member_of(port);
+        Some(PortView {
+            place,
+            node: member.guid,
+            lid: member.lid,
+            is_switch: member.is_switch,
+            port: port.number,
+            neighbor: port.neighbor.and_then(|other| self.name_of(other as usize)),
+            reading: self.reading(place),
+            image: self,
+        })
+    }
+
+    fn sending(&self, place: usize) -> Sending {
+        let scene = Scene::new(self);
+        let seconds = self.span_ns as f64 / 1e9;
+        if seconds == 0.0 {
+            return Sending::default();
+        }
+        let own = self.delta(place).counters;
+        let other = self
+            .roster
+            .ports
+            .get(place)
+            .and_then(|port| port.neighbor)
+            .map(|other| self.delta(other as usize).counters);
+        let most = |sent: Counter, received: Counter| {
+            let received = other.map_or(0, |other| other[received as usize]);
+            own[sent as usize].max(received) as f64
+        };
+        let bytes = most(Counter::XmitData, Counter::RcvData) * FLIT_BYTES;
+        let waited = scene.waited(place) as f64 * FLIT_BYTES;
+        let capacity = scene.capacity(place) * seconds;
+        let share = |bytes: f64| match capacity > 0.0 {
+            true => (bytes / capacity).min(1.0),
+            false => 0.0,
+        };
+        Sending {
+            bytes_per_second: bytes / seconds,
+            share: share(bytes),
+            packets_per_second: most(Counter::XmitPkts, Counter::RcvPkts) / seconds,
+            wait: share(waited),
+            discards: own[Counter::XmitDiscards as usize],
+            congestion: scene.categories(place).congestion,
+        }
     }
 
     fn name_of(&self, place: usize) -> Option<(Guid, PortNum)> {

@@ -17,6 +17,7 @@
 //! | `traps`, `commands` | what others ask for |
 //! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
+//! | `strays` | answers that nobody waits for |
 
 mod activate;
 mod batch;
@@ -46,6 +47,7 @@ pub(crate) mod rtt;
 pub mod settings;
 mod status;
 mod store;
+mod strays;
 mod sweep;
 mod tables;
 pub(crate) mod transactions;

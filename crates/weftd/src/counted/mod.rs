@@ -27,6 +27,7 @@ struct State {
     images: u64,
     totals: [u64; Counter::COUNT],
     last: Summary,
+    latest: Option<Arc<Image>>,
 }
 
 /// The sums since the daemon began, and the last image's summary.
@@ -39,19 +40,27 @@ impl Default for Counted {
             images: 0,
             totals: [0; Counter::COUNT],
             last: Summary::default(),
+            latest: None,
         }))
     }
 }
 
 impl Counted {
-    fn add(&self, image: &Image) {
-        let summary = Summary::of(image);
+    /// What the last sweep read; none before the first.
+    pub(crate) fn latest(&self) -> Option<Arc<Image>> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.latest.clone()
+    }
+
+    fn add(&self, image: Arc<Image>) {
+        let summary = Summary::of(&image);
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.images += 1;
         for (total, counted) in state.totals.iter_mut().zip(summary.counted) {
             *total = total.saturating_add(counted);
         }
         state.last = summary;
+        state.latest = Some(image);
     }
 
     /// Writes what is known; nothing before the first image.
@@ -73,7 +82,7 @@ pub(crate) async fn keep(counted: Arc<Counted>, mut images: mpsc::Receiver<Arc<I
     while let Some(image) = images.recv().await {
         let counted = Arc::clone(&counted);
         // It ends early only with the daemon.
-        let _ended = task::spawn_blocking(move || counted.add(&image)).await;
+        let _ended = task::spawn_blocking(move || counted.add(image)).await;
     }
 }
 

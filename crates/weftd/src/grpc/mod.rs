@@ -1,8 +1,10 @@
 //! The API `weft.v1`.
 
 mod config;
+mod emulator;
 mod fabric;
 mod page;
+mod perf;
 mod plan;
 mod port;
 mod route;
@@ -12,27 +14,32 @@ mod watch;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch as observed};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Status;
 use tonic::transport::Server;
 use weft_api::v1;
 use weft_api::v1::config_service_server::ConfigServiceServer;
+use weft_api::v1::emulator_service_server::EmulatorServiceServer;
 use weft_api::v1::fabric_service_server::FabricServiceServer;
+use weft_api::v1::perf_service_server::PerfServiceServer;
 use weft_api::v1::port_service_server::PortServiceServer;
 use weft_api::v1::route_service_server::RouteServiceServer;
 use weft_api::v1::sweep_service_server::SweepServiceServer;
 use weft_api::v1::watch_service_server::WatchServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
+use weft_emulator::control::Controller;
 use weft_fabric::Snapshot;
 use weft_fabric::enums::SmState;
 use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
+use crate::counted::Counted;
 use crate::engine::Request;
 use crate::error::DaemonError;
 use crate::hub::Hub;
 use crate::plans::Plans;
+use crate::queries::QuerySettings;
 use crate::reload::Reloader;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
@@ -47,6 +54,11 @@ pub(crate) struct Services {
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) reloader: Arc<Reloader>,
     pub(crate) plans: Arc<Plans>,
+    /// What ports counted.
+    pub(crate) counted: Arc<Counted>,
+    pub(crate) query_settings: observed::Receiver<QuerySettings>,
+    /// The way to an emulated fabric, none to a real one.
+    pub(crate) controller: Option<Controller>,
     pub(crate) connected_to: Arc<str>,
     pub(crate) stopping: Stopping,
 }
@@ -127,6 +139,8 @@ pub(crate) async fn serve(
         .add_service(PortServiceServer::new(services.clone()))
         .add_service(SweepServiceServer::new(services.clone()))
         .add_service(config)
+        .add_service(PerfServiceServer::new(services.clone()))
+        .add_service(EmulatorServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));
     let incoming = TcpListenerStream::new(listener);
     let served = router
@@ -146,6 +160,8 @@ async fn report_health(reporter: tonic_health::server::HealthReporter, services:
         "weft.v1.SweepService",
         "weft.v1.ConfigService",
         "weft.v1.WatchService",
+        "weft.v1.PerfService",
+        "weft.v1.EmulatorService",
     ];
     for name in names {
         reporter.set_service_status(name, NotServing).await;

@@ -4,6 +4,7 @@
 mod configuration;
 mod harness;
 mod lifecycle;
+mod live;
 mod notify;
 mod plans;
 mod ports;

@@ -54,7 +54,9 @@ async fn health_and_reflection_answer() {
         .into_iter()
         .map(|service| service.name)
         .collect();
-    for service in ["Fabric", "Route", "Port", "Sweep", "Config", "Watch"] {
+    for service in [
+        "Fabric", "Route", "Port", "Sweep", "Config", "Watch", "Perf", "Emulator",
+    ] {
         let name = format!("weft.v1.{service}Service");
         assert!(names.contains(&name), "{name} in {names:?}");
     }

@@ -12,6 +12,18 @@ pub(super) struct Numbers {
     pub(super) divider: Vec<u32>,
     /// The switches with HFIs, in order of their columns.
     pub(super) leaves: Vec<Leaf>,
+    /// The switches themselves, by switch.
+    pub(super) switches: Vec<Target>,
+}
+
+/// A switch as a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Target {
+    /// First LID.
+    pub(super) lid: u32,
+    /// Number of LIDs, 0 for a switch that has none.
+    pub(super) lids: u32,
+    pub(super) column: u32,
 }
 
 /// A switch with HFIs.
@@ -43,7 +55,16 @@ impl Numbers {
                 follows,
             }
         };
+        let target = |switch| {
+            let own = network.management(switch);
+            Target {
+                lid: own.map_or(0, |end| end.lid.0),
+                lids: own.map_or(0, |end| end.lmc.lids()),
+                column: paths.column(switch) as u32,
+            }
+        };
         Self {
+            switches: (0..network.len()).map(target).collect(),
             divider: dividers(network, level),
             leaves: leaves.iter().zip(&first).map(leaf).collect(),
         }

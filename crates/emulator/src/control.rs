@@ -1,0 +1,110 @@
+//! The way to what changes a fabric, in this process or behind a socket.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+use weft_transport::{Address, ConnectError, request_control};
+
+use crate::host::{HostHandle, RequestError};
+use crate::io::Control;
+use crate::traffic::TrafficReport;
+
+/// A question about a running fabric, as JSON on the socket beside [`Control`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Query {
+    /// What the jobs of traffic do now; the answer is a [`TrafficReport`].
+    Traffic,
+}
+
+/// Who changes a fabric and asks about it.
+#[derive(Debug, Clone)]
+pub enum Controller {
+    /// The fabric is in this process.
+    Here(HostHandle),
+    /// It is behind a socket.
+    Socket(Address),
+}
+
+/// Why a change was not made, or a question not answered.
+#[derive(Debug, Error)]
+pub enum ControllerError {
+    /// The fabric refused.
+    #[error("{0}")]
+    Refused(String),
+    /// The socket cannot be reached.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The fabric has been stopped.
+    #[error("the emulated fabric has been stopped")]
+    Stopped,
+    /// The answer is not what was asked for.
+    #[error("the emulator's answer makes no sense: {0}")]
+    Answer(#[from] serde_json::Error),
+}
+
+impl From<RequestError> for ControllerError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Stopped => Self::Stopped,
+            RequestError::Control(error) => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl Controller {
+    /// Changes the fabric.
+    ///
+    /// # Errors
+    /// [`ControllerError`].
+    pub async fn control(&self, control: Control) -> Result<(), ControllerError> {
+        match self {
+            Self::Here(handle) => Ok(handle.control(control).await?),
+            Self::Socket(address) => request(address, &control).await.map(drop),
+        }
+    }
+
+    /// What the jobs of traffic do now.
+    ///
+    /// # Errors
+    /// [`ControllerError`].
+    pub async fn traffic(&self) -> Result<TrafficReport, ControllerError> {
+        match self {
+            Self::Here(handle) => Ok(handle.traffic().await?),
+            Self::Socket(address) => {
+                let answer = request(address, &Query::Traffic).await?;
+                Ok(serde_json::from_value(answer)?)
+            }
+        }
+    }
+}
+
+async fn request(address: &Address, request: &impl Serialize) -> Result<Value, ControllerError> {
+    let reply = request_control(address, serde_json::to_vec(request)?).await?;
+    let reply: Value = serde_json::from_slice(&reply)?;
+    match reply.get("error").and_then(Value::as_str) {
+        Some(error) => Err(ControllerError::Refused(error.to_owned())),
+        None => Ok(reply),
+    }
+}
+
+/// Answers JSON from a socket: a [`Query`] with what it asks for, a [`Control`] with `null`, and
+/// what was refused with `{"error": "…"}`.
+pub(crate) async fn answer(handle: &HostHandle, json: &[u8]) -> Vec<u8> {
+    let reply = match serde_json::from_slice::<Query>(json) {
+        Ok(Query::Traffic) => traffic(handle).await,
+        Err(_) => change(handle, json).await,
+    };
+    let reply = reply.unwrap_or_else(|error| json!({ "error": error.to_string() }));
+    reply.to_string().into_bytes()
+}
+
+async fn traffic(handle: &HostHandle) -> Result<Value, ControllerError> {
+    Ok(serde_json::to_value(handle.traffic().await?)?)
+}
+
+async fn change(handle: &HostHandle, json: &[u8]) -> Result<Value, ControllerError> {
+    let control: Control = serde_json::from_slice(json)
+        .map_err(|error| ControllerError::Refused(error.to_string()))?;
+    handle.control(control).await?;
+    Ok(Value::Null)
+}

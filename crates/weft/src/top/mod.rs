@@ -1,0 +1,58 @@
+//! `weft top`.
+
+mod screen;
+mod table;
+
+use std::io::{IsTerminal, stdout};
+use std::process::ExitCode;
+
+use tonic::transport::Channel;
+use weft_api::v1;
+use weft_api::v1::perf_service_client::PerfServiceClient;
+
+use crate::args::{Args, SortBy, Top};
+use crate::connect::connect;
+use crate::error::CliError;
+use crate::output;
+use crate::style::Styles;
+
+/// Links that are asked for when they are shown on a screen, which scrolls.
+const LINKS_ON_SCREEN: u32 = 1_000;
+
+pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError> {
+    let mut source = Source(connect(&args.daemon).await?.perf());
+    if command.json {
+        let loads = source.read(command.links, command.sort).await?;
+        output::json(&table::json(&loads))?;
+    } else if command.once || !stdout().is_terminal() {
+        let loads = source.read(command.links, command.sort).await?;
+        output::text(table::text(&loads, command.sort))?;
+    } else {
+        let colors = Styles::stdout(args.color);
+        screen::run(source, command.sort, colors.is_on()).await?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where loads of links come from.
+struct Source(PerfServiceClient<Channel>);
+
+impl Source {
+    async fn read(
+        &mut self,
+        limit: u32,
+        sort: SortBy,
+    ) -> Result<v1::ListBusiestLinksResponse, tonic::Status> {
+        let order = match sort {
+            SortBy::Utilization => v1::LinkOrder::Utilization,
+            SortBy::Data => v1::LinkOrder::Data,
+            SortBy::Wait => v1::LinkOrder::Wait,
+            SortBy::Congestion => v1::LinkOrder::Congestion,
+        };
+        let request = v1::ListBusiestLinksRequest {
+            limit,
+            order: order.into(),
+        };
+        Ok(self.0.list_busiest_links(request).await?.into_inner())
+    }
+}

@@ -1,0 +1,171 @@
+//! Loads of links as text and as JSON.
+
+use serde_json::{Value, json};
+use weft_api::v1;
+
+use crate::args::SortBy;
+use crate::time::utc;
+
+const GIGA: f64 = 1e9;
+/// Width of the first column; a longer name is cut.
+const LINK: usize = 33;
+
+/// What the columns are called.
+pub(super) fn head() -> String {
+    format!(
+        "{:<LINK$} {:>6} {:>6} {:>5} {:>6} {:>6} {:>5} {:>5}",
+        "LINK", "%", "GB/S", "WAIT%", "BACK %", "GB/S", "WAIT%", "CONG"
+    )
+}
+
+/// One link.
+pub(super) fn row(load: &v1::LinkLoad) -> String {
+    let (there, back) = (
+        load.a_to_b.unwrap_or_default(),
+        load.b_to_a.unwrap_or_default(),
+    );
+    let link = format!("{} > {}", end(&load.a), end(&load.b));
+    format!(
+        "{:<LINK$} {} {} {:>5}",
+        cut(&link),
+        way(&there),
+        way(&back),
+        there.congestion.max(back.congestion).min(99_999)
+    )
+}
+
+fn way(way: &v1::LinkDirection) -> String {
+    let (used, waited) = (way.utilization * 100.0, way.wait * 100.0);
+    let rate = way.bytes_per_second / GIGA;
+    format!("{used:>6.1} {rate:>6.2} {waited:>5.1}")
+}
+
+/// A node's name without that of its HFI, and the port where the node is a switch.
+fn end(end: &Option<v1::LinkEnd>) -> String {
+    let Some(end) = end else {
+        return "?".to_owned();
+    };
+    let port = end.port.unwrap_or_default();
+    let name = match end.node_name.as_str() {
+        "" => format!("{:#018x}", port.node_guid),
+        name => name.to_owned(),
+    };
+    format!(
+        "{}:{}",
+        name.split(' ').next().unwrap_or_default(),
+        port.port
+    )
+}
+
+fn cut(text: &str) -> String {
+    match text.chars().count() {
+        len if len <= LINK => text.to_owned(),
+        _ => text.chars().take(LINK - 1).chain(['…']).collect(),
+    }
+}
+
+/// What the reading is of.
+pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
+    let column = match sort {
+        SortBy::Utilization => "utilization",
+        SortBy::Data => "GB/s",
+        SortBy::Wait => "wait",
+        SortBy::Congestion => "congestion",
+    };
+    let time = utc(loads.unix_time.saturating_mul(1_000_000_000));
+    let seconds = loads.span_ns as f64 / GIGA;
+    format!(
+        "Image {} of {time}, {seconds:.1} s; {} links by {column}",
+        loads.image, loads.links
+    )
+}
+
+pub(super) fn text(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
+    let rows = loads.busiest.iter().map(row);
+    let lines: Vec<String> = [title(loads, sort), head()]
+        .into_iter()
+        .chain(rows)
+        .collect();
+    lines.join("\n") + "\n"
+}
+
+pub(super) fn json(loads: &v1::ListBusiestLinksResponse) -> Value {
+    let links: Vec<Value> = loads.busiest.iter().map(link_json).collect();
+    json!({
+        "image": loads.image,
+        "time": utc(loads.unix_time.saturating_mul(1_000_000_000)),
+        "seconds": loads.span_ns as f64 / GIGA,
+        "links": loads.links,
+        "busiest": links,
+    })
+}
+
+fn link_json(load: &v1::LinkLoad) -> Value {
+    let end = |end: &Option<v1::LinkEnd>| {
+        let end = end.clone().unwrap_or_default();
+        let port = end.port.unwrap_or_default();
+        json!({
+            "guid": format!("{:#018x}", port.node_guid),
+            "port": port.port,
+            "name": end.node_name,
+            "switch": end.node_type() == v1::NodeType::Switch,
+        })
+    };
+    let way = |way: &Option<v1::LinkDirection>| {
+        let way = way.unwrap_or_default();
+        json!({
+            "utilization_percent": way.utilization * 100.0,
+            "gb_per_second": way.bytes_per_second / GIGA,
+            "packets_per_second": way.packets_per_second,
+            "wait_percent": way.wait * 100.0,
+            "discards": way.discards,
+            "congestion": way.congestion,
+        })
+    };
+    json!({
+        "a": end(&load.a),
+        "b": end(&load.b),
+        "a_to_b": way(&load.a_to_b),
+        "b_to_a": way(&load.b_to_a),
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A link that is full one way.
+    pub(crate) fn full(from: &str, to: &str) -> v1::LinkLoad {
+        let end = |name: &str, port| v1::LinkEnd {
+            port: Some(v1::PortId { node_guid: 1, port }),
+            node_type: v1::NodeType::Switch.into(),
+            node_name: name.to_owned(),
+        };
+        v1::LinkLoad {
+            a: Some(end(from, 5)),
+            b: Some(end(to, 1)),
+            a_to_b: Some(v1::LinkDirection {
+                bytes_per_second: 12.5e9,
+                utilization: 1.0,
+                wait: 0.25,
+                congestion: 123_456_789,
+                ..v1::LinkDirection::default()
+            }),
+            b_to_a: None,
+        }
+    }
+
+    #[test]
+    fn rows_fit_a_terminal_of_80_columns() {
+        let short = row(&full("edge1", "core1"));
+        assert_eq!(
+            short,
+            "edge1:5 > core1:1                  100.0  12.50  25.0    0.0   0.00   0.0 99999"
+        );
+        let long = row(&full("a-switch-with-a-long-name", "another-such-switch"));
+        assert!(long.contains('…'), "{long}");
+        for line in [head(), short, long] {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}

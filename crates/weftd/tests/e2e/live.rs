@@ -1,0 +1,195 @@
+//! Live traffic: adaptive routing as its users saw it, on the stock configuration.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{Daemon, Start, stock_config, wait_for, weft};
+
+/// Two edge switches with four hosts each, and two core switches.
+const FABRIC: &str = "pgft:2;4,2;1,2;1,1";
+/// What one pair gets, and two on two core switches (Intel, "Adaptive Routing with Intel Omni-Path
+/// Architecture"), and by how much ours may differ.
+const ONE_PAIR: (f64, f64) = (12.38, 0.01);
+const TWO_PAIRS: (f64, f64) = (24.7, 0.02);
+/// What a full link carries, headers of packets included.
+const LINK: (f64, f64) = (12.5, 0.01);
+
+/// The stock configuration, but for counters that are read every second.
+fn configure(file: &Path, changes: &[(&str, &str)]) {
+    let mut text = std::fs::read_to_string(stock_config()).unwrap();
+    let often = (
+        "<SweepInterval>10</SweepInterval>",
+        "<SweepInterval>1</SweepInterval>",
+    );
+    let update = ("<ImageUpdateInterval>5</ImageUpdateInterval>", "");
+    for (from, to) in [often, update].iter().chain(changes) {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text = text.replace(from, to);
+    }
+    std::fs::write(file, text).unwrap();
+}
+
+fn json(daemon: &Daemon, args: &[&str]) -> Value {
+    serde_json::from_str(&daemon.weft_ok(args)).unwrap()
+}
+
+/// The core switch on the route between two hosts, by the route query.
+fn core_between(daemon: &Daemon, from: &str, to: &str) -> String {
+    let (from, to) = (format!("node:{from} hfi1_0"), format!("node:{to} hfi1_0"));
+    let route = daemon.weft_ok(&["report", "route", "-S", &from, "-D", &to]);
+    let core = ["core1", "core2"]
+        .iter()
+        .find(|core| route.contains(**core));
+    core.unwrap_or_else(|| panic!("{route}")).to_string()
+}
+
+/// Two pairs from the first edge switch to the second whose routes use the same core switch.
+fn pairs_over_one_core(daemon: &Daemon) -> [(&'static str, &'static str); 2] {
+    let mut by_core: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for to in ["node5", "node6", "node7", "node8"] {
+        let core = core_between(daemon, "node1", to);
+        let same = by_core.entry(core).or_default();
+        same.push(to);
+        if let [first, second] = same[..] {
+            assert_eq!(
+                core_between(daemon, "node1", first),
+                core_between(daemon, "node2", second)
+            );
+            return [("node1", first), ("node2", second)];
+        }
+    }
+    panic!("no two hosts share a core switch: {by_core:?}");
+}
+
+/// The links between switches that are in use, by the core switch: share in percent and GB/s, of the
+/// first reading for which `holds`.
+fn wait_for_cores(
+    daemon: &Daemon,
+    holds: impl Fn(&BTreeMap<String, Vec<(f64, f64)>>) -> bool,
+) -> BTreeMap<String, Vec<(f64, f64)>> {
+    wait_for(|| {
+        // It fails as long as the counters have not been read twice.
+        let top = daemon.weft(&["top", "--once", "--json"]);
+        let top: Value = serde_json::from_slice(&top.stdout).ok()?;
+        let cores = cores_in_use(&top);
+        holds(&cores).then_some(cores)
+    })
+}
+
+fn cores_in_use(top: &Value) -> BTreeMap<String, Vec<(f64, f64)>> {
+    let mut cores: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for link in top["busiest"].as_array().unwrap() {
+        let names = ["a", "b"].map(|end| link[end]["name"].as_str().unwrap().to_owned());
+        let used = link["a_to_b"]["utilization_percent"].as_f64().unwrap();
+        let rate = link["a_to_b"]["gb_per_second"].as_f64().unwrap();
+        let core = names.into_iter().find(|name| name.starts_with("core"));
+        if let Some(core) = core.filter(|_| used > 1.0) {
+            cores.entry(core).or_default().push((used, rate));
+        }
+    }
+    cores
+}
+
+fn is_near(value: f64, (wanted, within): (f64, f64)) -> bool {
+    (value / wanted - 1.0).abs() <= within
+}
+
+/// Payload of all senders together, GB/s.
+fn aggregate(daemon: &Daemon) -> f64 {
+    let listed = json(daemon, &["emulator", "traffic", "list", "--json"]);
+    let jobs = listed["jobs"].as_array().unwrap();
+    jobs.iter()
+        .map(|job| job["gb_per_second"].as_f64().unwrap())
+        .sum()
+}
+
+#[test]
+fn adaptive_routing_doubles_what_two_pairs_get() {
+    let start = Start::new(FABRIC);
+    let config = start.dir.path().join("opafm.xml");
+    configure(&config, &[]);
+    let daemon = start.up();
+    let [first, second] = pairs_over_one_core(&daemon);
+    let job = |(from, to): (&str, &str)| format!("{from}:{to}");
+    let pairs = [job(first), job(second)];
+    let traffic = |args: &[&str]| daemon.weft_ok(&[&["emulator", "traffic"], args].concat());
+    traffic(&["start", "one", "pairs", &pairs[0]]);
+    let alone = aggregate(&daemon);
+    assert!(is_near(alone, ONE_PAIR), "{alone}");
+    traffic(&["start", "two", "pairs", &pairs[1]]);
+    let shared = aggregate(&daemon);
+    assert!(
+        shared <= 1.05 * alone && is_near(shared, ONE_PAIR),
+        "{shared}"
+    );
+    // Both links of one core switch are full, the other one is idle.
+    let full = |links: &Vec<(f64, f64)>| {
+        let full = |(used, rate): &(f64, f64)| *used > 99.0 && is_near(*rate, LINK);
+        links.len() == 2 && links.iter().all(full)
+    };
+    wait_for_cores(&daemon, |cores| {
+        cores.len() == 1 && cores.values().all(full)
+    });
+    let text = daemon.weft_ok(&["top", "--once"]);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+
+    configure(
+        &config,
+        &[(
+            "<Enable>0</Enable>\n        <Algorithm>2</Algorithm>",
+            "<Enable>1</Enable>\n        <LostRouteOnly>0</LostRouteOnly>\n        \
+             <Algorithm>2</Algorithm>\n        <Threshold>7</Threshold>",
+        )],
+    );
+    daemon.weft_ok(&["config", "reload"]);
+    let doubled = wait_for(|| Some(aggregate(&daemon)).filter(|rate| *rate > 1.5 * alone));
+    assert!(is_near(doubled, TWO_PAIRS), "{doubled}");
+    wait_for_cores(&daemon, |cores| {
+        cores.len() == 2 && cores.values().all(full)
+    });
+    assert_eq!(traffic(&["stop", "--all"]), "stopped all traffic\n");
+    assert_eq!(traffic(&["list"]), "no traffic\n");
+}
+
+#[test]
+fn what_cannot_be_shown_or_started_is_said() {
+    // The client may have to be built; the daemon is to be young.
+    weft();
+    let start = Start::new("one-switch:2");
+    let config = start.dir.path().join("opafm.xml");
+    let daemon = start.up();
+    let early = daemon.weft_fails(1, &["top", "--once"]);
+    assert!(
+        early.contains("twice yet; it does so every 10 s"),
+        "{early}"
+    );
+    let text = std::fs::read_to_string(&config).unwrap();
+    let (before, pm) = text.split_once("<Pm>").unwrap();
+    let off = pm.replacen("<Start>1</Start>", "<Start>0</Start>", 1);
+    assert_ne!(off, pm);
+    std::fs::write(&config, format!("{before}<Pm>{off}")).unwrap();
+    daemon.weft_ok(&["config", "reload"]);
+    let off = daemon.weft_fails(1, &["top", "--json"]);
+    assert!(off.contains("the performance manager is off"), "{off}");
+    let start = ["emulator", "traffic", "start", "a"];
+    for (code, args, expected) in [
+        (
+            1,
+            &["circle"][..],
+            "no pattern of traffic is called \"circle\"",
+        ),
+        (1, &["pairs", "node1:node9"], "no host is called \"node9\""),
+        (2, &["uniform", "--rate", "0"], "over 0, up to 100"),
+        (2, &["uniform", "--payload", "1"], "8..=10240"),
+    ] {
+        let said = daemon.weft_fails(code, &[&start[..], args].concat());
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+    let said = daemon.weft_fails(1, &["emulator", "traffic", "stop", "a"]);
+    assert!(said.contains("no job is called \"a\""), "{said}");
+}
