@@ -9,7 +9,7 @@ use std::hint::black_box;
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
 use weft_benches::{dataplane, fabrics};
-use weft_dataplane::packets::{MICRO, Simulation};
+use weft_dataplane::packets::{MICRO, Shards, Simulation};
 use weft_dataplane::traffic::Streams;
 use weft_fabric::{Lmc, PortRef, Topology};
 use weft_routing::{EngineKind, Routed, Settings, Tables, certify, changed_blocks, reroute, route};
@@ -150,6 +150,18 @@ fn packets(stage: Option<(Simulation, Streams)>) -> u64 {
     simulation.totals().hops
 }
 
+// The same in two shards, both on this thread.
+#[library_benchmark(config = limit(37_000_000))]
+#[bench::uniform(dataplane::in_two_shards().ok())]
+fn packets_in_shards(stage: Option<Shards<Streams>>) -> u64 {
+    let Some(mut shards) = stage else {
+        return 0;
+    };
+    let until = shards.now() + 5 * MICRO;
+    shards.run(black_box(until), 1);
+    shards.totals().hops
+}
+
 library_benchmark_group!(
     name = codec;
     benchmarks = port_info_decode, port_info_encode, lft_block
@@ -160,6 +172,6 @@ library_benchmark_group!(
 );
 library_benchmark_group!(
     name = events;
-    benchmarks = packets
+    benchmarks = packets, packets_in_shards
 );
 main!(library_benchmark_groups = codec, tables, events);

@@ -1,12 +1,15 @@
-//! Packets through a whole fabric: packet-hops a second on one core, and bytes for each port.
+//! Packets through a whole fabric: packet-hops a second on one core and on several, and bytes for
+//! each port.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, NANO, Options as Hardware, Random, Simulation};
-use weft_dataplane::traffic::{Hosts, Pattern, Streams, StreamsOptions};
+use weft_dataplane::packets::{
+    MICRO, NANO, Options as Hardware, Order, Random, Shards, Simulation, Totals,
+};
+use weft_dataplane::traffic::{Hosts, Pattern, Received, Streams, StreamsOptions};
 use weft_emulator::Options as EmulatorOptions;
 use weft_fabric::Sl;
 use weft_lab::{NoTap, World};
@@ -37,13 +40,92 @@ pub struct Options {
     /// Runs of which the fastest counts.
     #[arg(long, default_value_t = 3)]
     runs: u32,
+    /// Above 1: the fabric in so many shards on as many threads, beside one thread.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    threads: u8,
 }
+
+/// Traffic of a row.
+struct Load {
+    name: &'static str,
+    pattern: Pattern,
+    /// Share of what a link carries, or as much as fits.
+    load: Option<f64>,
+}
+
+impl Load {
+    fn all(hosts: u32) -> [Self; 4] {
+        let permutation = Pattern::random_permutation(hosts, &mut Random::new(1));
+        [
+            ("uniform", Pattern::Uniform, Some(0.5)),
+            ("uniform", Pattern::Uniform, None),
+            ("permutation", permutation, None),
+            ("shift by half", Pattern::Shift(hosts / 2), None),
+        ]
+        .map(|(name, pattern, load)| Self {
+            name,
+            pattern,
+            load,
+        })
+    }
+
+    fn text(&self) -> String {
+        self.load
+            .map_or("all".to_owned(), |load| format!("{load:.2}"))
+    }
+}
+
+/// In how many parts a fabric is cut, who goes first, and on how many threads.
+#[derive(Clone, Copy)]
+struct Cut {
+    order: Order,
+    shards: usize,
+    threads: usize,
+}
+
+/// As a whole.
+const WHOLE: Cut = Cut {
+    order: Order::Entry,
+    shards: 1,
+    threads: 1,
+};
 
 /// Measures and prints the table.
 ///
 /// # Errors
-/// [`Failure`] when the fabric cannot be made or does not come up.
+/// [`Failure`] when the fabric cannot be made or does not come up, or when shards see other things
+/// than the whole.
 pub fn run(options: &Options) -> Result<(), Failure> {
+    let network = network(options)?;
+    let table = match usize::from(options.threads) {
+        1 => alone(&network, options),
+        threads => together(&network, options, threads)?,
+    };
+    print!("{table}");
+    Ok(())
+}
+
+/// The fastest of several runs of each cut, by turns.
+fn fastest<const N: usize>(
+    network: &Network,
+    options: &Options,
+    load: &Load,
+    cuts: [Cut; N],
+) -> [Measured; N] {
+    let once = |cut| measure(network, options, load, cut);
+    let mut best = cuts.map(once);
+    for _ in 1..options.runs {
+        for (best, cut) in best.iter_mut().zip(cuts) {
+            let next = once(cut);
+            if next.seconds < best.seconds {
+                *best = next;
+            }
+        }
+    }
+    best
+}
+
+fn alone(network: &Network, options: &Options) -> Table {
     let mut table = Table::new([
         "hosts",
         "traffic",
@@ -57,35 +139,97 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "bytes a port",
         "bytes of packets",
     ]);
-    let network = network(options)?;
-    let hosts = Hosts::all(&network).len() as u32;
-    let permutation = Pattern::random_permutation(hosts, &mut Random::new(1));
-    for (name, pattern, load) in [
-        ("uniform", Pattern::Uniform, Some(0.5)),
-        ("uniform", Pattern::Uniform, None),
-        ("permutation", permutation, None),
-        ("shift by half", Pattern::Shift(hosts / 2), None),
-    ] {
-        let best = (0..options.runs.max(1))
-            .map(|_| measure(&network, options, &pattern, load))
-            .min_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        let Some(best) = best else { continue };
+    let hosts = Hosts::all(network).len() as u32;
+    for load in &Load::all(hosts) {
+        let [best] = fastest(network, options, load, [WHOLE]);
         table.row([
             hosts.to_string(),
-            name.to_owned(),
-            load.map_or("all".to_owned(), |load| format!("{load:.2}")),
+            load.name.to_owned(),
+            load.text(),
             options.lanes.to_string(),
             options.bytes.to_string(),
             format!("{:.3}", best.accepted),
             best.hops.to_string(),
             format!("{:.2}", best.events as f64 / best.hops as f64),
-            format!("{:.2}", best.hops as f64 / best.seconds / 1e6),
+            format!("{:.2}", best.rate()),
             best.port_bytes.to_string(),
             best.packet_bytes.to_string(),
         ]);
     }
-    print!("{table}");
-    Ok(())
+    table
+}
+
+/// One shard, and several on one thread and on as many threads, which must see the same.
+fn together(network: &Network, options: &Options, threads: usize) -> Result<Table, Failure> {
+    let mut table = Table::new([
+        "hosts",
+        "traffic",
+        "load",
+        "packet-hops",
+        "shards",
+        "largest shard",
+        "one shard M/s",
+        "shards on one thread M/s",
+        "threads",
+        "shards on threads M/s",
+        "times faster",
+    ]);
+    let hosts = Hosts::all(network).len() as u32;
+    for load in &Load::all(hosts) {
+        let with = |shards, threads| Cut {
+            order: Order::Place,
+            shards,
+            threads,
+        };
+        let cuts = [with(1, 1), with(threads, 1), with(threads, threads)];
+        let [one, cut, many] = fastest(network, options, load, cuts);
+        if one.seen != many.seen || one.seen != cut.seen {
+            return Err(Failure::Differs {
+                traffic: load.name.to_owned(),
+                shards: threads,
+            });
+        }
+        table.row([
+            hosts.to_string(),
+            load.name.to_owned(),
+            load.text(),
+            one.hops.to_string(),
+            threads.to_string(),
+            format!("{:.1} %", 100.0 * many.largest),
+            format!("{:.2}", one.rate()),
+            format!("{:.2}", cut.rate()),
+            threads.to_string(),
+            format!("{:.2}", many.rate()),
+            format!("{:.2}", one.seconds / many.seconds),
+        ]);
+    }
+    Ok(table)
+}
+
+/// Packet-hops and the seconds that they take, with what the options are where none are given.
+pub(crate) fn rate(
+    hosts: u64,
+    radix: u8,
+    pattern: &Pattern,
+    load: Option<f64>,
+    runs: u32,
+) -> Result<(u64, f64), Failure> {
+    let options = Options {
+        hosts,
+        lanes: 8,
+        bytes: 2_112,
+        micros: 100,
+        runs,
+        threads: 1,
+    };
+    let network = new_network(hosts, radix, options.lanes)?;
+    let load = Load {
+        name: "",
+        pattern: pattern.clone(),
+        load,
+    };
+    let [best] = fastest(&network, &options, &load, [WHOLE]);
+    Ok((best.hops, best.seconds))
 }
 
 struct Measured {
@@ -96,6 +240,17 @@ struct Measured {
     accepted: f64,
     port_bytes: usize,
     packet_bytes: usize,
+    /// Events of the shard that had most, as a share of all.
+    largest: f64,
+    /// All that there was, and what each host received.
+    seen: (Totals, Vec<Received>),
+}
+
+impl Measured {
+    /// Million packet-hops a second.
+    fn rate(&self) -> f64 {
+        self.hops as f64 / self.seconds / 1e6
+    }
 }
 
 fn network(options: &Options) -> Result<Network, Failure> {
@@ -130,53 +285,98 @@ fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
     Ok(world.emulator.network().clone())
 }
 
-/// A simulation in full swing: a fat tree of 128 hosts that all send packets of 2,112 bytes to random
-/// others on eight lanes, as many as fit.
+/// Packets of 2,112 bytes to random others on eight lanes, as many as fit.
+fn full_swing() -> StreamsOptions {
+    StreamsOptions {
+        pattern: Pattern::Uniform,
+        bytes: 2_112,
+        levels: (0..8).map(Sl).collect(),
+        load: None,
+        seed: 1,
+    }
+}
+
+/// A simulation in full swing: a fat tree of 128 hosts that all send as much as fits.
 ///
 /// # Errors
 /// [`Failure`] when the fabric cannot be made or does not come up.
 pub fn in_full_swing() -> Result<(Simulation, Streams), Failure> {
     let network = new_network(128, 16, 8)?;
     let mut simulation = Simulation::new(&network, Hardware::default());
-    let options = StreamsOptions {
-        pattern: Pattern::Uniform,
-        bytes: 2_112,
-        levels: (0..8).map(Sl).collect(),
-        load: None,
-        seed: 1,
-    };
-    let mut streams = Streams::new(Hosts::all(&network), options);
+    let mut streams = Streams::new(Hosts::all(&network), full_swing());
     streams.start(&mut simulation);
     simulation.run(&mut streams, 10 * MICRO);
     Ok((simulation, streams))
 }
 
-fn measure(network: &Network, options: &Options, pattern: &Pattern, load: Option<f64>) -> Measured {
-    let mut simulation = Simulation::new(network, Hardware::default());
-    let streams = StreamsOptions {
-        pattern: pattern.clone(),
-        bytes: options.bytes,
-        levels: (0..options.lanes).map(Sl).collect(),
-        load,
-        seed: 1,
+/// The same in two shards.
+///
+/// # Errors
+/// As [`in_full_swing`].
+pub fn in_two_shards() -> Result<Shards<Streams>, Failure> {
+    let network = new_network(128, 16, 8)?;
+    let hosts = Hosts::all(&network);
+    let mut shards = Shards::new(&network, &Hardware::default(), 2, |_| {
+        Streams::new(hosts.clone(), full_swing())
+    });
+    for shard in shards.shards_mut() {
+        shard.traffic.start(&mut shard.simulation);
+    }
+    shards.run(10 * MICRO, 1);
+    Ok(shards)
+}
+
+fn measure(network: &Network, options: &Options, load: &Load, cut: Cut) -> Measured {
+    let hardware = Hardware {
+        order: cut.order,
+        ..Hardware::default()
     };
     let hosts = Hosts::all(network);
-    let links = hosts.len() as f64 * (options.micros * MICRO) as f64;
-    let mut streams = Streams::new(hosts, streams);
-    streams.start(&mut simulation);
-    simulation.run(&mut streams, options.micros * MICRO);
-    streams.forget();
-    let before = simulation.totals();
-    let (seconds, ()) = timed(|| simulation.run(&mut streams, (2 * options.micros) * MICRO + NANO));
-    let after = simulation.totals();
-    let total = streams.total();
-    let (fabric, packet_bytes) = simulation.memory();
+    let streams = StreamsOptions {
+        pattern: load.pattern.clone(),
+        bytes: options.bytes,
+        levels: (0..options.lanes).map(Sl).collect(),
+        load: load.load,
+        seed: 1,
+    };
+    let mut shards = Shards::new(network, &hardware, cut.shards, |_| {
+        Streams::new(hosts.clone(), streams.clone())
+    });
+    for shard in shards.shards_mut() {
+        shard.traffic.start(&mut shard.simulation);
+    }
+    let half = options.micros * MICRO;
+    shards.run(half, cut.threads);
+    for shard in shards.shards_mut() {
+        shard.traffic.forget();
+    }
+    let before = shards.totals();
+    let (seconds, ()) = timed(|| shards.run(2 * half + NANO, cut.threads));
+    let after = shards.totals();
+    let received = received(&shards, hosts.len());
+    let packets: u64 = received.iter().map(|host| host.packets).sum();
+    let links = hosts.len() as f64 * half as f64;
+    let (fabric, packet_bytes) = shards.memory();
+    let events = shards.shards().iter();
+    let events = events.map(|shard| shard.simulation.totals().events);
     Measured {
         seconds,
         hops: after.hops - before.hops,
         events: after.events - before.events,
-        accepted: total.packets as f64 * Simulation::wire_time(options.bytes) as f64 / links,
+        accepted: packets as f64 * Simulation::wire_time(options.bytes) as f64 / links,
         port_bytes: fabric / network.port_count().max(1),
         packet_bytes,
+        largest: events.max().unwrap_or(0) as f64 / after.events.max(1) as f64,
+        seen: (after, received),
     }
+}
+
+/// What each host received, whichever shard it is in.
+fn received(shards: &Shards<Streams>, hosts: usize) -> Vec<Received> {
+    let of = |host: usize| {
+        let parts = shards.shards().iter();
+        let parts = parts.filter_map(|part| part.traffic.received().get(host).copied());
+        parts.sum()
+    };
+    (0..hosts).map(of).collect()
 }

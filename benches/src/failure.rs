@@ -35,11 +35,27 @@ pub enum Failure {
         /// What is missing.
         why: String,
     },
+    /// A fabric in shards does other things than the whole.
+    #[error("{traffic}: {shards} shards do not what one does")]
+    Differs {
+        /// The traffic.
+        traffic: String,
+        /// The number of shards.
+        shards: usize,
+    },
     /// OpenSM's files cannot be used.
     #[error("opensm {engine}: {why}")]
     OpenSm {
         /// The engine that was asked for.
         engine: String,
+        /// Why.
+        why: String,
+    },
+    /// A simulator cannot be run, or does not say what it did.
+    #[error("{simulator}: {why}")]
+    Simulator {
+        /// Its name.
+        simulator: String,
         /// Why.
         why: String,
     },

@@ -1,7 +1,9 @@
 //! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
-use weft_benches::{Failure, bringup, config, dataplane, managers, quality, routing, sa};
+use weft_benches::{
+    Failure, bringup, config, dataplane, managers, quality, routing, sa, simulators,
+};
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
 #[derive(Debug, Parser)]
@@ -23,6 +25,8 @@ enum Subject {
     Managers(managers::Options),
     /// Packets through a fat tree, on one core.
     Dataplane(dataplane::Options),
+    /// Packets through a fat tree, beside simulators that `benches/fetch-simulators` has built.
+    Simulators(simulators::Options),
     /// Paths that all hosts ask for at once, of the vendor's manager and of weftd.
     Sa(sa::Options),
     /// opafm.xml parsed and checked.
@@ -36,6 +40,7 @@ fn main() -> Result<(), Failure> {
         Subject::Bringup(options) => bringup::run(&options),
         Subject::Managers(options) => managers::run(&options),
         Subject::Dataplane(options) => dataplane::run(&options),
+        Subject::Simulators(options) => simulators::run(&options),
         Subject::Sa(options) => sa::run(&options),
         Subject::Config(options) => config::run(&options),
     }

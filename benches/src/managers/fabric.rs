@@ -28,8 +28,8 @@ const QUIET: Duration = Duration::from_secs(3);
 const QUIET_LARGE: Duration = Duration::from_secs(30);
 /// Hosts from which a fabric is large.
 const LARGE: u64 = 10_000;
-/// Longest that a sweep may take.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Longest that a sweep may take: a serial manager, slow agents and the largest fabric.
+const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// An emulated fabric that programs can connect to.
 pub(crate) struct Fabric {

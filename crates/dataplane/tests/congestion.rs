@@ -3,53 +3,11 @@
 
 mod common;
 
+use common::registers::control;
 use common::{Program, hosts, network, parcel};
 use weft_dataplane::packets::{MICRO, MILLI, Notice, Options, Simulation, Traffic};
 use weft_dataplane::{Counter, Network, PortIndex};
 use weft_fabric::Lid;
-use weft_wire::Layout;
-use weft_wire::sm::{
-    CctEntry, HfiCongestionControlTable, HfiCongestionSetting, HfiCongestionSettingEntry,
-    SwitchCongestionSetting,
-};
-
-/// Every switch marks from `threshold` on, every HFI reacts on service level 0.
-fn control(network: &mut Network, threshold: u8, multiplier: u16) {
-    let switch = SwitchCongestionSetting {
-        control_map: 4,
-        threshold,
-        ..SwitchCongestionSetting::default()
-    };
-    let mut hfi = HfiCongestionSetting {
-        control_map: 1,
-        ..HfiCongestionSetting::default()
-    };
-    hfi.hfi_congestion_entry_list[0] = HfiCongestionSettingEntry {
-        ccti_increase: 1,
-        ccti_timer: 10,
-        ..HfiCongestionSettingEntry::default()
-    };
-    let mut table = HfiCongestionControlTable {
-        ccti_limit: 63,
-        ..HfiCongestionControlTable::default()
-    };
-    let entries = &mut table.cct_block_list.cct_entry_list;
-    for (index, entry) in entries.iter_mut().enumerate() {
-        *entry = CctEntry {
-            cct_shift: 2,
-            cct_multiplier: index as u16 * multiplier,
-        };
-    }
-    let nodes: Vec<_> = network.topology().nodes().map(|(id, _)| id).collect();
-    for id in nodes {
-        if network.switch(id).is_some() {
-            network.write_congestion_setting(id, 0, &switch.to_bytes());
-        } else {
-            network.write_congestion_setting(id, 0, &hfi.to_bytes());
-            network.write_congestion_table(id, 0, &table.to_bytes());
-        }
-    }
-}
 
 /// The first hosts always send to the last one.
 struct Incast {

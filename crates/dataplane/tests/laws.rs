@@ -5,23 +5,15 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use common::cases::{FABRICS, programs};
 use common::{Program, hosts, network, parcel};
 use proptest::prelude::*;
 use weft_dataplane::packets::{
-    LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Simulation, Traffic,
+    LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Shards, Simulation,
+    Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex};
 use weft_fabric::Lid;
-
-const FABRICS: [&str; 7] = [
-    "back-to-back",
-    "one-switch:6,radix=8",
-    "pgft:2;3,4;1,2;1,1",
-    "pgft:2;2,4;1,3;1,2",
-    "pgft:3;2,2,3;1,2,2;1,1,1",
-    "mesh:3x2,hosts=2",
-    "fattree:32,radix=8",
-];
 
 /// What one run depends on.
 #[derive(Debug, Clone)]
@@ -33,22 +25,11 @@ struct Case {
     packets: u32,
     /// A cable to cut in the middle, by number of host.
     cut: Option<usize>,
+    shards: usize,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let lanes = 1_u8..=8;
-    let life = prop_oneof![Just(31_u8), 0_u8..6];
-    let sizes = (0_u16..300, 135_u16..1_000);
-    let program = (lanes, sizes, life.clone(), life, 0_u8..8);
-    let program = program.prop_map(|(lanes, (dedicated, shared), hoq, switch, stall)| Program {
-        lanes,
-        dedicated,
-        shared,
-        hoq_life: hoq,
-        switch_life: switch,
-        stall_count: stall,
-        ..Program::default()
-    });
+    let program = programs();
     let cut = proptest::option::of(0_usize..64);
     (
         0..FABRICS.len(),
@@ -57,23 +38,26 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<bool>(),
         1_u32..600,
         cut,
+        1_usize..=2,
     )
-        .prop_map(|(fabric, seed, program, fifo, packets, cut)| Case {
+        .prop_map(|(fabric, seed, program, fifo, packets, cut, shards)| Case {
             fabric,
             seed,
             program,
             fifo,
             packets,
             cut,
+            shards,
         })
 }
 
-/// Random packets at random moments, and what becomes of them.
+/// Random packets at random moments from each host, and what becomes of them.
 struct Storm {
     hosts: Vec<(PortIndex, Lid)>,
-    random: Random,
+    random: Vec<Random>,
     lanes: u8,
-    left: u32,
+    /// Packets that each host has yet to send.
+    left: Vec<u32>,
     /// Highest number that arrived, by tag without its number and service level.
     last: BTreeMap<u64, u32>,
     disorder: u64,
@@ -82,28 +66,59 @@ struct Storm {
 }
 
 impl Storm {
-    fn send(&mut self, simulation: &mut Simulation) {
-        let count = self.hosts.len() as u32;
-        let (from, to) = (self.random.below(count), self.random.below(count));
+    fn new(case: &Case, network: &Network) -> Self {
+        let hosts = hosts(network);
+        let count = hosts.len() as u32;
+        let share = |host: u32| case.packets / count + u32::from(host < case.packets % count);
+        let seeds = 0..u64::from(count);
+        Self {
+            random: seeds.map(|host| Random::of(case.seed, host)).collect(),
+            lanes: case.program.lanes,
+            left: (0..count).map(share).collect(),
+            hosts,
+            last: BTreeMap::new(),
+            disorder: 0,
+            delivered: 0,
+            lost: 0,
+        }
+    }
+
+    /// When a host sends next.
+    fn wait(&mut self, simulation: &mut Simulation, from: usize) {
+        let mean = 100_000.0 * self.hosts.len() as f64;
+        let next = simulation.now() + self.random[from].exponential(mean);
+        simulation.set_timer(next, from as u64);
+    }
+
+    fn start(&mut self, simulation: &mut Simulation) {
+        for from in 0..self.hosts.len() {
+            if simulation.owns(self.hosts[from].0) {
+                self.wait(simulation, from);
+            }
+        }
+    }
+
+    fn send(&mut self, simulation: &mut Simulation, from: usize) {
+        let random = &mut self.random[from];
+        let to = random.below(self.hosts.len() as u32) as usize;
         if from == to {
             return;
         }
-        let sl = self.random.below(u32::from(self.lanes)) as u8;
-        let bytes = 64 + self.random.below(8_192);
-        let number = u32::from(sl) << 24 | self.left;
-        let parcel = parcel(&self.hosts, from as usize, to as usize, number, sl, bytes);
-        simulation.send(parcel);
+        let sl = random.below(u32::from(self.lanes)) as u8;
+        let bytes = 64 + random.below(8_192);
+        let number = u32::from(sl) << 24 | self.left[from];
+        simulation.send(parcel(&self.hosts, from, to, number, sl, bytes));
     }
 }
 
 impl Traffic for Storm {
     fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
         match notice {
-            Notice::Timer(_) if self.left > 0 => {
-                self.left -= 1;
-                self.send(simulation);
-                let next = simulation.now() + self.random.exponential(100_000.0);
-                simulation.set_timer(next, 0);
+            Notice::Timer(from) if self.left[from as usize] > 0 => {
+                let from = from as usize;
+                self.left[from] -= 1;
+                self.send(simulation, from);
+                self.wait(simulation, from);
             }
             Notice::Delivered(delivery) => {
                 self.delivered += 1;
@@ -119,7 +134,7 @@ impl Traffic for Storm {
 }
 
 /// Nothing appears or disappears on a link, and no credit is below zero or beyond its limit.
-fn check(simulation: &Simulation, balances: &[LinkBalance]) {
+fn check(simulation: &Shards<Storm>, balances: &[LinkBalance]) {
     let mut flying = 0;
     let mut queued = 0;
     for lane in balances {
@@ -136,7 +151,7 @@ fn check(simulation: &Simulation, balances: &[LinkBalance]) {
 }
 
 /// No link sends more flits than it has time for.
-fn check_rates(simulation: &Simulation, network: &Network, before: &[u64], span: Picos) {
+fn check_rates(simulation: &Shards<Storm>, network: &Network, before: &[u64], span: Picos) {
     for (index, at) in ports(network).into_iter().enumerate() {
         let flits = simulation.flits_sent(at) - before[index];
         // A packet that had begun or has begun counts whole.
@@ -177,52 +192,44 @@ fn run(case: &Case) -> (u64, u64, u64, Picos) {
         queueing,
         ..Options::default()
     };
-    let mut simulation = Simulation::new(&network, options);
-    let mut storm = Storm {
-        hosts: hosts(&network),
-        random: Random::new(case.seed),
-        lanes: case.program.lanes,
-        left: case.packets,
-        last: BTreeMap::new(),
-        disorder: 0,
-        delivered: 0,
-        lost: 0,
-    };
-    simulation.set_timer(0, 0);
+    let mut simulation = Shards::new(&network, &options, case.shards, |_| {
+        Storm::new(case, &network)
+    });
+    for shard in simulation.shards_mut() {
+        shard.traffic.start(&mut shard.simulation);
+    }
     for step in 1..=20 {
         let before: Vec<u64> = ports(&network)
             .iter()
             .map(|at| simulation.flits_sent(*at))
             .collect();
-        simulation.run(&mut storm, step * 5 * MICRO);
+        simulation.run(step * 5 * MICRO, 1);
         check(&simulation, &simulation.balances());
         check_rates(&simulation, &network, &before, 5 * MICRO);
         if let Some(cut) = case.cut.filter(|_| step == 6) {
-            let host = storm.hosts[cut % storm.hosts.len()].0;
-            network.cut_cable(host);
+            let hosts = hosts(&network);
+            network.cut_cable(hosts[cut % hosts.len()].0);
             simulation.configure(&network);
         }
     }
-    let idle = simulation.drain(&mut storm, 500 * MILLI);
-    assert!(
-        idle,
-        "up and down routes never stop: {:?}",
-        simulation.deadlock()
-    );
-    simulation.run(&mut storm, 510 * MILLI);
+    let idle = simulation.drain(500 * MILLI, 1);
+    assert!(idle, "up and down routes never stop");
+    simulation.run(510 * MILLI, 1);
     check(&simulation, &simulation.balances());
     for lane in simulation.balances() {
         assert_eq!(lane.used, 0, "credits are back: {lane:?}");
         assert_eq!(lane.sent, lane.received + lane.lost, "{lane:?}");
     }
     simulation.settle(&mut network);
-    assert_eq!(storm.disorder, 0);
-    assert_eq!(storm.lost, discards(&network), "every loss is counted");
+    let sum = |of: fn(&Storm) -> u64| -> u64 {
+        let parts = simulation.shards().iter();
+        parts.map(|part| of(&part.traffic)).sum()
+    };
+    assert_eq!(sum(|storm| storm.disorder), 0);
+    let (delivered, lost) = (sum(|storm| storm.delivered), sum(|storm| storm.lost));
+    assert_eq!(lost, discards(&network), "every loss is counted");
     let totals = simulation.totals();
-    assert_eq!(
-        (storm.delivered, storm.lost),
-        (totals.delivered, totals.lost)
-    );
+    assert_eq!((delivered, lost), (totals.delivered, totals.lost));
     (
         totals.delivered,
         totals.lost,

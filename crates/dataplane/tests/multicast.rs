@@ -5,74 +5,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use common::registers::program_group;
 use common::{Log, Program, hosts, network, parcel};
 use weft_dataplane::packets::{MILLI, Notice, Options, Queueing, Simulation};
-use weft_dataplane::{Counter, Network, PortIndex};
-use weft_fabric::{Lid, NodeId};
-use weft_wire::sm::MulticastFdb;
-
-/// Writes the row of a group on each switch: the ports of a spanning tree of switches and of all
-/// hosts but the last.
-fn program_group(network: &mut Network, group: u32) {
-    let members = hosts(network);
-    let members = &members[..members.len() - 1];
-    let topology = network.topology().clone();
-    let mut rows: BTreeMap<NodeId, u64> = BTreeMap::new();
-    let mut add = |network: &Network, at: PortIndex| {
-        let row = rows.entry(network.node_of(at)).or_default();
-        *row |= 1 << network.number_of(at).0;
-    };
-    for (host, _) in members {
-        add(network, network.peer(*host).unwrap());
-    }
-    // The first switch reached joins: breadth first from the first one.
-    let mut reached = vec![topology.switches()[0]];
-    let mut place = 0;
-    while place < reached.len() {
-        let node = topology.node(reached[place]).unwrap();
-        for (number, port) in node.external_ports() {
-            let Some(peer) = port.peer else { continue };
-            if topology.switch_index(peer.node).is_some() && !reached.contains(&peer.node) {
-                reached.push(peer.node);
-                let at = network.device_at(reached[place]).port(number).unwrap();
-                add(network, at);
-                add(network, network.peer(at).unwrap());
-            }
-        }
-        place += 1;
-    }
-    prune(network, &mut rows);
-    for (id, row) in rows {
-        let registers = network.switch_mut(id).unwrap();
-        let block = group / MulticastFdb::LIDS;
-        let mut content = registers.multicast_block(0, block).unwrap();
-        let start = (group % MulticastFdb::LIDS) as usize * 8;
-        content[start..start + 8].copy_from_slice(&row.to_be_bytes());
-        registers.set_multicast_block(0, block, &content).unwrap();
-        let mut info = *registers.info();
-        info.multicast_fdb_top = Lid::MULTICAST_BASE.0 + group;
-        registers.set_info(&info).unwrap();
-    }
-}
-
-/// Takes switches out that the packets would only be sent to.
-fn prune(network: &Network, rows: &mut BTreeMap<NodeId, u64>) {
-    let peer = |id: NodeId, row: u64| {
-        let number = weft_fabric::PortNum(row.trailing_zeros() as u8);
-        network
-            .peer(network.device_at(id).port(number).unwrap())
-            .unwrap()
-    };
-    while let Some((id, other)) = rows.iter().find_map(|(id, row)| {
-        let other = peer(*id, *row);
-        let leaf = row.is_power_of_two() && network.switch(network.node_of(other)).is_some();
-        leaf.then_some((*id, other))
-    }) {
-        rows.remove(&id);
-        let row = rows.get_mut(&network.node_of(other)).unwrap();
-        *row &= !(1 << network.number_of(other).0);
-    }
-}
+use weft_dataplane::{Counter, PortIndex};
+use weft_fabric::Lid;
 
 #[test]
 fn every_member_but_the_sender_gets_one_copy() {

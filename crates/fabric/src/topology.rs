@@ -201,6 +201,22 @@ impl Topology {
         self.nodes.get(id.0 as usize)
     }
 
+    /// All nodes, shared, by [`NodeId`].
+    pub fn nodes_shared(&self) -> &[Arc<Node>] {
+        &self.nodes
+    }
+
+    /// The nodes that are not shared with an earlier topology, given all of its nodes; none when
+    /// there were more or fewer.
+    pub fn changed_since(&self, nodes: &[Arc<Node>]) -> Option<Vec<NodeId>> {
+        if nodes.len() != self.nodes.len() {
+            return None;
+        }
+        let pairs = self.nodes.iter().zip(nodes).zip((0..).map(NodeId));
+        let changed = pairs.filter(|((now, before), _)| !Arc::ptr_eq(now, before));
+        Some(changed.map(|(_, id)| id).collect())
+    }
+
     /// A node to change; it is copied when another topology shares it. Cables are changed only by
     /// [`TopologyBuilder`] and [`Self::disconnect`].
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {

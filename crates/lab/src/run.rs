@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// Cases that run at once.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
+    /// Threads that share one case of packets by a pattern; the result does not depend on it.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
@@ -184,7 +187,7 @@ fn perform_all(
                 return;
             }
             let case = &experiments[at.0].scenario.cases[at.1];
-            match perform(case, arguments.seed) {
+            match perform(case, arguments.seed, usize::from(arguments.threads)) {
                 Ok(outcome) => progress.finish(name(at), outcome),
                 Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
             }

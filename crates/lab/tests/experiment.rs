@@ -156,18 +156,24 @@ fn uplinks_can_be_taken_away_evenly() {
 
 #[test]
 fn a_seed_gives_the_same_result_again() {
-    let text = "fabric fattree:32,radix=8\nlanes 4\ntraffic uniform bytes=2112 span=50us";
+    let text = "fabric fattree:32,radix=8\nlanes 4\ntraffic uniform bytes=2112 span=50us\nlinks on";
     let scenario: Scenario = text.parse().unwrap();
-    let of = |seed| perform(&scenario.cases[0], seed).unwrap();
-    assert_eq!(of(1).measurements, of(1).measurements);
-    assert_ne!(of(1).measurements, of(2).measurements);
+    let of = |seed, threads| {
+        let outcome = perform(&scenario.cases[0], seed, threads).unwrap();
+        (outcome.measurements, outcome.links, outcome.hops)
+    };
+    let one = of(1, 1);
+    assert!(!one.1.is_empty() && one.2 > 1_000);
+    assert_eq!(one, of(1, 1));
+    assert_eq!(one, of(1, 2), "on two threads");
+    assert_ne!(one, of(2, 1));
 }
 
 #[test]
 fn what_does_not_end_says_why() {
     let text = "fabric one-switch:2\ntraffic osu_bw\nlimit 1ms";
     let scenario: Scenario = text.parse().unwrap();
-    let error = perform(&scenario.cases[0], 0).unwrap_err().to_string();
+    let error = perform(&scenario.cases[0], 0, 1).unwrap_err().to_string();
     assert!(error.contains("not ended after 1 ms"), "{error}");
 }
 

@@ -300,8 +300,8 @@ pub enum Event {
         /// Why.
         why: String,
     },
-    /// LIDs that were stored could not be used.
-    LidStoreRefused {
+    /// What was kept over a restart, LIDs and drains, could not be used.
+    StateRefused {
         /// Why.
         why: String,
     },

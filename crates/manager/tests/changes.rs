@@ -3,34 +3,15 @@
 
 mod common;
 
-use common::{World, fabric, latency, settings, with_lmc};
+use common::{World, fabric, far_link, latency, settings, with_lmc};
 use weft_emulator::io::Control;
 use weft_fabric::enums::PortState;
-use weft_fabric::{Guid, PortNum, PortRef, Tick};
+use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::{
     Command, CommandError, Event, Input, PortAction, Reply, SweepReason, SweepReport,
 };
 use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, Notice, Trap};
-
-/// A cable between two switches that the manager's own leaf does not have.
-fn far_link(world: &World) -> (Guid, PortNum) {
-    let topology = &world.topology;
-    let (own, _) = topology.hfis().next().unwrap();
-    let leaf = topology
-        .peer(PortRef {
-            node: own,
-            port: PortNum(1),
-        })
-        .unwrap()
-        .node;
-    let is_switch = |end: PortRef| topology.node(end.node).unwrap().is_switch();
-    let link = topology
-        .links()
-        .find(|(a, b)| is_switch(*a) && is_switch(*b) && a.node != leaf && b.node != leaf);
-    let (a, _) = link.unwrap();
-    (topology.node(a.node).unwrap().guid(), a.port)
-}
 
 #[test]
 fn a_cut_link_is_told_by_a_trap_and_routed_around_with_few_writes() {
@@ -116,7 +97,7 @@ fn a_corrupt_store_is_refused_and_lids_are_learnt_from_the_fabric() {
     world.sweep();
     assert!(world.events.iter().any(|event| matches!(
         event,
-        Event::LidStoreRefused { why } if why.contains("checksum")
+        Event::StateRefused { why } if why.contains("checksum")
     )));
     assert_eq!(lids(&world), before);
 }

@@ -1,11 +1,13 @@
 //! Reports on a fabric: pure functions from a [`Snapshot`](weft_fabric::Snapshot) to data that
 //! serde writes and that prints in the layout of the vendor's `opareport`.
 //!
-//! [`nodes()`], [`comps()`], [`links()`], [`lids()`], [`linear()`] and [`route()`] each give a
-//! value; its `Display` is the text, its `Serialize` the data. [`Point`] is the syntax that
-//! selects what a report is about.
+//! [`nodes()`], [`comps()`], [`links()`], [`lids()`], [`linear()`], [`route()`] and, with no model
+//! among the vendor's reports, [`dispersion()`] and [`dispersion_between()`] each give a value; its
+//! `Display` is the text, its `Serialize` the data. [`Point`] is the syntax that selects what a
+//! report is about.
 
 mod comps;
+mod dispersion;
 mod focus;
 mod lids;
 mod linear;
@@ -18,6 +20,11 @@ mod route;
 mod sms;
 
 pub use comps::{CompsReport, System, comps};
+pub use dispersion::{
+    Disjoint, DispersedPath, DispersionReport, DispersionRow, MAX_SAMPLE, PairDispersion,
+    PairDispersionReport, SAMPLE, Sample, SharedLink, SharedSwitch, Spread, UnevenPair, dispersion,
+    dispersion_between,
+};
 pub use focus::{Detail, Focus, Options};
 pub use lids::{LidEntry, LidsReport, lids};
 pub use linear::{LinearEntry, LinearReport, SwitchTable, linear};

@@ -256,7 +256,7 @@ fn name(snapshot: &Snapshot, node: NodeId) -> String {
 }
 
 impl Hop {
-    fn new(snapshot: &Snapshot, from: PortRef, to: PortRef) -> Option<Self> {
+    pub(crate) fn new(snapshot: &Snapshot, from: PortRef, to: PortRef) -> Option<Self> {
         Some(Self {
             rate: rate(&snapshot.topology.port(from)?.info),
             from: LinkEnd::new(snapshot, from)?,

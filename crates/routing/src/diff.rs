@@ -43,6 +43,9 @@ pub fn changed_blocks(old: &LinearTables, new: &LinearTables) -> Vec<BlockWrite>
     writes
 }
 
+/// Blocks that are compared at once.
+const PART: usize = 16;
+
 fn changed_in<'a>(
     old: &'a LinearTables,
     new: &'a LinearTables,
@@ -58,7 +61,14 @@ fn changed_in<'a>(
     } else {
         longest.div_ceil(LFT_BLOCK)
     };
-    (0..blocks).filter_map(move |block| {
+    let differs = move |part: &usize| {
+        let (start, end) = (part * PART * LFT_BLOCK, (part + 1) * PART * LFT_BLOCK);
+        let before = old.row(switch).get(start..end);
+        before.is_none() || before != new.row(switch).get(start..end)
+    };
+    let parts = (0..blocks.div_ceil(PART)).filter(differs);
+    let blocks = parts.flat_map(move |part| part * PART..blocks.min((part + 1) * PART));
+    blocks.filter_map(move |block| {
         let entries = new.block(switch, block);
         (entries != old.block(switch, block)).then_some(BlockWrite {
             switch,

@@ -61,6 +61,8 @@ pub struct Network {
     pub(crate) has_internal_links: bool,
     /// All links cost the same.
     costs_alike: bool,
+    /// What all costs were divided by.
+    cost_unit: u16,
 }
 
 impl Network {
@@ -79,6 +81,7 @@ impl Network {
             max_lid: 0,
             has_internal_links: false,
             costs_alike: false,
+            cost_unit: 1,
         };
         let nodes = topology.switches().par_iter();
         let read: Vec<Site> = nodes
@@ -91,6 +94,66 @@ impl Network {
         network.has_internal_links = network.find_internal_links();
         network.check_lids(topology)?;
         Ok(network)
+    }
+
+    /// The same after some nodes have changed and no others. None where more than links between
+    /// switches may have: then all is read.
+    pub(crate) fn after(&self, topology: &Topology, changed: &[NodeId]) -> Option<Self> {
+        let dirty = self.dirty(topology, changed)?;
+        let mut network = Self {
+            switches: self.switches.clone(),
+            egress_start: Vec::with_capacity(self.egress_start.len()),
+            egress: Vec::with_capacity(self.egress.len() + changed.len()),
+            hfis_start: self.hfis_start.clone(),
+            hfis: self.hfis.clone(),
+            management: self.management.clone(),
+            ..*self
+        };
+        network.egress_start.push(0);
+        for (switch, dirty) in dirty.into_iter().enumerate() {
+            if dirty {
+                let site = Site::read(topology, self.switches[switch].node)?;
+                if !self.has_same_site(switch, &site) {
+                    return None;
+                }
+                network.egress.extend(site.egress);
+            } else {
+                let full = |link: &Egress| link.cost * self.cost_unit;
+                let links = self.egress(switch).iter();
+                network.egress.extend(links.map(|link| Egress {
+                    cost: full(link),
+                    ..*link
+                }));
+            }
+            network.egress_start.push(network.egress.len() as u32);
+        }
+        network.reduce_costs();
+        network.has_internal_links = network.find_internal_links();
+        network.check_capacity(topology).ok()?;
+        Some(network)
+    }
+
+    /// Whether a switch must be read again: it has changed, or has a cable to one that has.
+    /// None where something else than switches has changed.
+    fn dirty(&self, topology: &Topology, changed: &[NodeId]) -> Option<Vec<bool>> {
+        if topology.switches().len() != self.len() {
+            return None;
+        }
+        let mut dirty = vec![false; self.len()];
+        for node in changed {
+            let switch = topology.switch_index(*node)?.0 as usize;
+            let ports = topology.node(*node)?.external_ports();
+            let peers = ports.filter_map(|(_, port)| topology.switch_index(port.peer?.node));
+            peers.for_each(|peer| dirty[peer.0 as usize] = true);
+            dirty[switch] = true;
+        }
+        Some(dirty)
+    }
+
+    fn has_same_site(&self, switch: usize, site: &Site) -> bool {
+        self.switches[switch] == site.switch
+            && self.management[switch] == site.management
+            && self.hfis(switch) == site.hfis
     }
 
     fn add(&mut self, site: Site) {
@@ -111,6 +174,7 @@ impl Network {
         for link in &mut self.egress {
             link.cost /= common.max(1);
         }
+        self.cost_unit = common.max(1);
         self.costs_alike = self.egress.iter().all(|link| link.cost == 1);
     }
 

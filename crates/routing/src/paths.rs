@@ -23,12 +23,14 @@ enum Rule {
     /// different for every switch, so no route turns from down to up and none runs in a circle.
     UpDown {
         rank: Vec<u32>,
-        down: Planes,
-        legal: Planes,
+        down: Box<Planes>,
+        /// By switch, the words of its row outside of which no column is reached downwards.
+        below: Vec<Range<usize>>,
+        legal: Box<Planes>,
         /// Where no such path leads there, towards the nearest switch from which one does. Only
         /// what such a switch sends itself goes there, which is management: the others' routes
         /// avoid it.
-        rest: Planes,
+        rest: Box<Planes>,
     },
 }
 
@@ -67,12 +69,14 @@ impl Paths {
             start: Start::Known(&legal),
         }
         .run();
+        let below = (0..network.len()).map(|switch| set_words(down.reached(switch)));
         Self {
             rule: Rule::UpDown {
                 rank,
-                down,
-                legal,
-                rest,
+                below: below.collect(),
+                down: Box::new(down),
+                legal: Box::new(legal),
+                rest: Box::new(rest),
             },
             column,
         }
@@ -146,8 +150,8 @@ impl Paths {
         first..first + 1 + last.map_or(0, |last| last + 1)
     }
 
-    /// The destinations that a link is a legal next hop to, as some words of a row; `beyond` is
-    /// what [`Self::beyond`] says of the switch.
+    /// Writes the destinations that a link is a legal next hop to, as some words of a row, which is
+    /// empty; `beyond` is what [`Self::beyond`] says of the switch.
     fn legal(
         &self,
         (from, link): (usize, &Egress),
@@ -163,11 +167,16 @@ impl Paths {
             Rule::UpDown {
                 rank,
                 down,
+                below,
                 legal,
                 rest,
             } => {
                 if rank[to] < rank[from] {
-                    down.nearer(step, words.clone(), row, carry);
+                    let below = words.start.max(below[to].start)..words.end.min(below[to].end);
+                    if !below.is_empty() {
+                        let row = &mut row[below.start - words.start..][..below.len()];
+                        down.nearer(step, below, row, carry);
+                    }
                 } else {
                     legal.nearer(step, words.clone(), row, carry);
                     without(row, &down.reached(from)[words.clone()]);
@@ -187,6 +196,15 @@ impl Paths {
             }
         }
     }
+}
+
+/// The words from the first one that is not empty to the last.
+fn set_words(row: &[u64]) -> Range<usize> {
+    let first = row.iter().position(|word| *word != 0);
+    let last = row.iter().rposition(|word| *word != 0);
+    first
+        .zip(last)
+        .map_or(0..0, |(first, last)| first..last + 1)
 }
 
 #[derive(Debug, Default)]

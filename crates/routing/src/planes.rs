@@ -12,7 +12,13 @@ pub(crate) struct Planes {
     words: usize,
     planes: Vec<Vec<u64>>,
     reached: Vec<u64>,
+    /// By distance, the words of each switch's row outside of which no column is that far; for the
+    /// first few distances only, no switches where none is.
+    spans: Vec<Vec<Range<usize>>>,
 }
+
+/// Distances of which spans are kept.
+const SPANS: usize = 32;
 
 /// Scratch memory of [`Planes::nearer`], one row long.
 pub(crate) type Carry = Vec<u64>;
@@ -25,6 +31,7 @@ impl Planes {
             words,
             planes: Vec::new(),
             reached: vec![0; switches * words],
+            spans: Vec::new(),
         }
     }
 
@@ -44,6 +51,23 @@ impl Planes {
         planes
             .filter(move |(bit, _)| distance.checked_shr(*bit as u32).unwrap_or(0) & 1 == 1)
             .map(|(_, plane)| plane)
+    }
+
+    /// Keeps the words of each switch's row outside of which no column is at the next distance.
+    pub(crate) fn keep_spans(&mut self, spans: &[Range<usize>]) {
+        if self.spans.len() < SPANS {
+            let any = spans.iter().any(|span| !span.is_empty());
+            self.spans
+                .push(if any { spans.to_vec() } else { Vec::new() });
+        }
+    }
+
+    /// The words of a switch's row outside of which no column is at this distance.
+    pub(crate) fn span(&self, distance: u32, switch: usize) -> Range<usize> {
+        match self.spans.get(distance as usize) {
+            Some(spans) => spans.get(switch).cloned().unwrap_or(0..0),
+            None => 0..self.words,
+        }
     }
 
     /// Words of one row: columns / 64, rounded up.
@@ -73,6 +97,50 @@ impl Planes {
             hits &= !(plane[at] ^ wanted);
         }
         hits
+    }
+
+    /// Adds the columns at exactly this distance from a switch to some words of a row.
+    pub(crate) fn add_at(
+        &self,
+        (distance, switch): (u32, usize),
+        words: Range<usize>,
+        row: &mut [u64],
+    ) {
+        let row = &mut row[words.clone()];
+        let at = (distance, switch, words.start);
+        match self.planes.len() {
+            _ if distance > self.ceiling() => {}
+            0 => self.add_at_of::<0>(at, row),
+            1 => self.add_at_of::<1>(at, row),
+            2 => self.add_at_of::<2>(at, row),
+            3 => self.add_at_of::<3>(at, row),
+            _ => {
+                for (word, row) in words.zip(row) {
+                    *row |= self.at(distance, switch, word);
+                }
+            }
+        }
+    }
+
+    /// All planes of a word at once: what few planes allow.
+    fn add_at_of<const N: usize>(
+        &self,
+        (distance, switch, first): (u32, usize, usize),
+        row: &mut [u64],
+    ) {
+        let len = row.len();
+        let start = switch * self.words + first;
+        let reached = &self.reached[start..][..len];
+        let planes: [&[u64]; N] = std::array::from_fn(|plane| &self.planes[plane][start..][..len]);
+        let wanted: [u64; N] =
+            std::array::from_fn(|bit| u64::from(distance >> bit & 1).wrapping_neg());
+        for (index, row) in row.iter_mut().enumerate() {
+            let hits = planes.iter().zip(&wanted);
+            let hits = hits.fold(reached[index], |hits, (plane, wanted)| {
+                hits & !(plane[index] ^ wanted)
+            });
+            *row |= hits;
+        }
     }
 
     /// Adds the columns whose distance from a switch is not the same in both, as bits of a row.

@@ -10,8 +10,8 @@ use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 use crate::adaptive::Groups;
 use crate::certificate::{Certificate, Proof, Refusal, Tables, Transition, transition};
 use crate::engine::{
-    Choices, DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, Plan, ShortestPath,
-    UpDown, is_tree,
+    DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, Plan, ShortestPath, UpDown,
+    is_tree,
 };
 use crate::error::RouteError;
 use crate::network::Network;
@@ -71,12 +71,14 @@ pub enum Note {
         /// Why.
         why: String,
     },
-    /// Switches whose group table is too small: some destinations keep their linear entry only.
+    /// Switches whose group table is too small.
     GroupsLimited {
         /// Number of switches.
         switches: usize,
-        /// Switch-destination pairs without a group of their own or a merged one.
+        /// Pairs of a switch and a LID that choose among fewer ports than they could.
         pairs: u64,
+        /// Those of them that have no choice left.
+        alone: u64,
     },
     /// Adaptive groups were left out because they would close a cycle.
     GroupsRefused {
@@ -110,9 +112,13 @@ impl fmt::Display for Note {
             Self::Fallback { from, to, why } => {
                 write!(f, "engine \"{from}\" given up for \"{to}\": {why}")
             }
-            Self::GroupsLimited { switches, pairs } => write!(
+            Self::GroupsLimited {
+                switches,
+                pairs,
+                alone,
+            } => write!(
                 f,
-                "group tables of {switches} switches are too small: {pairs} destinations keep one port"
+                "group tables of {switches} switches are too small: {pairs} of their entries choose among fewer ports, {alone} of these among one"
             ),
             Self::GroupsRefused { why } => write!(f, "adaptive groups left out: {why}"),
             Self::GroupsNotMade => write!(f, "this engine makes no adaptive groups"),
@@ -147,6 +153,16 @@ struct Basis {
     plan: Plan,
     groups: Option<Groups>,
     proof: Proof,
+}
+
+impl Basis {
+    /// The network after a change of links; none where more may have changed, or where what was
+    /// read before is not kept.
+    fn network(&self, topology: &Topology) -> Option<Network> {
+        let kept = self.plan.kept.as_deref()?;
+        let changed = topology.changed_since(self.proof.nodes())?;
+        kept.network().after(topology, &changed)
+    }
 }
 
 impl Routed {
@@ -210,9 +226,13 @@ pub fn reroute(
     topology: &Topology,
     settings: &Settings,
 ) -> Result<Routed, RouteError> {
-    let network = Network::new(topology)?;
+    let basis = &*before.basis;
+    let network = match basis.network(topology) {
+        Some(network) => network,
+        None => Network::new(topology)?,
+    };
     let engines = engines(topology, &network, settings);
-    let basis = Some(&*before.basis);
+    let basis = Some(basis);
     attempt_each((topology, &network), settings, &engines, basis)
 }
 
@@ -298,10 +318,12 @@ fn engines<'a>(
         })),
         EngineKind::Hypercube => engines.push(Box::new(Hypercube {
             settings: &settings.hypercube,
+            adaptive: settings.adaptive.is_some(),
         })),
         EngineKind::Dor => engines.push(Box::new(Dor {
             settings: &settings.dor,
             lanes,
+            adaptive: settings.adaptive.is_some(),
         })),
         EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
@@ -318,7 +340,8 @@ fn general(settings: &Settings) -> Vec<Box<dyn Engine>> {
         engines.push(Box::new(ShortestPath { spine_first }));
     }
     if lanes > 1 || is_layered {
-        engines.push(Box::new(Layered { lanes }));
+        let adaptive = settings.adaptive.is_some();
+        engines.push(Box::new(Layered { lanes, adaptive }));
     }
     engines.push(Box::new(UpDown { spine_first }));
     engines
@@ -346,18 +369,12 @@ fn attempt<E: Engine + ?Sized>(
     }
     .map_err(Failure::Unfit)?;
     let mut notes = std::mem::take(&mut plan.notes);
-    let made = match &plan.choices {
-        _ if settings.adaptive.is_none() => None,
-        Choices::Paths { paths, pruning } => {
-            let made = own.and_then(|before| before.groups.as_ref());
-            let made = made.map(|made| (made, &plan.untouched[..]));
-            Some(Groups::new(topology, network, (paths, pruning), made))
-        }
-        Choices::None => {
-            notes.push(Note::GroupsNotMade);
-            None
-        }
-    };
+    let made = settings.adaptive.and_then(|_| {
+        let made = own.and_then(|before| before.groups.as_ref());
+        let made = made.map(|made| (made, &plan.untouched[..]));
+        Groups::new(topology, network, &plan.choices, made)
+    });
+    notes.extend((settings.adaptive.is_some() && made.is_none()).then_some(Note::GroupsNotMade));
     notes.extend(made.as_ref().and_then(Groups::note));
     let mut groups = Arc::new(
         made.as_ref()

@@ -30,8 +30,8 @@ pub(crate) enum Start<'a> {
 #[derive(Clone)]
 struct Level {
     words: Vec<u64>,
-    /// By switch, whether its row has anything.
-    active: Vec<bool>,
+    /// By switch, the words of its row outside of which nothing is set.
+    spans: Vec<Range<usize>>,
 }
 
 /// Allowed links, one for each pair of switches and cost.
@@ -60,7 +60,7 @@ where
         let longest = longest.unwrap_or(1).max(1);
         let none = Level {
             words: vec![0; count * found.words()],
-            active: vec![false; count],
+            spans: vec![0..0; count],
         };
         // Levels that a link of the highest cost still looks back to.
         let mut recent = vec![none; usize::from(longest) + 1];
@@ -73,14 +73,15 @@ where
             let slot = cost as usize % recent.len();
             let empty = Level {
                 words: Vec::new(),
-                active: Vec::new(),
+                spans: Vec::new(),
             };
             let mut level = std::mem::replace(&mut recent[slot], empty);
             self.level(cost, &links, &recent, found.reached_mut(), &mut level);
-            if level.active.contains(&true) {
+            if level.spans.iter().any(|span| !span.is_empty()) {
                 last_new = cost;
                 record(&mut found, cost, &level);
             }
+            found.keep_spans(&level.spans);
             recent[slot] = level;
             if cost >= last_start && cost >= last_new + u32::from(longest) {
                 break;
@@ -119,29 +120,24 @@ where
     ) {
         let words = self.network.len().div_ceil(64).max(1);
         let rows = level.words.par_chunks_mut(words);
-        let rows = rows.zip(level.active.par_iter_mut());
+        let rows = rows.zip(level.spans.par_iter_mut());
         rows.zip(reached.par_chunks_mut(words))
             .enumerate()
             .with_min_len(SHARE)
-            .for_each(|(from, ((row, active), reached))| {
-                if std::mem::take(active) {
-                    row.fill(0);
-                }
+            .for_each(|(from, ((row, span), reached))| {
+                row[std::mem::take(span)].fill(0);
                 if let Some(open) = self.open(from, reached) {
-                    for &(to, weight) in links.of(from) {
-                        let Some(back) = cost.checked_sub(u32::from(weight)) else {
-                            continue;
-                        };
-                        let before = &recent[back as usize % recent.len()];
-                        if before.active[to as usize] {
-                            let far = &before.words[to as usize * words..][open.clone()];
-                            let near = row[open.clone()].iter_mut().zip(far);
-                            near.for_each(|(word, far)| *word |= far);
-                            *active = true;
-                        }
-                    }
+                    *span = gather(
+                        row,
+                        open,
+                        &|weight| {
+                            let back = cost.checked_sub(u32::from(weight))?;
+                            Some(&recent[back as usize % recent.len()])
+                        },
+                        links.of(from),
+                    );
                 }
-                self.settle(cost, from, row, (active, reached));
+                self.settle(cost, from, row, (span, reached));
             });
     }
 
@@ -167,33 +163,79 @@ where
         cost: u32,
         from: usize,
         row: &mut [u64],
-        (active, reached): (&mut bool, &mut [u64]),
+        (span, reached): (&mut Range<usize>, &mut [u64]),
     ) {
         match self.start {
             Start::Columns(column) if cost == 0 => {
                 let own = column[from] as usize;
                 row[own / 64] |= 1 << (own % 64);
-                *active = true;
+                *span = hull(span, &(own / 64..own / 64 + 1));
             }
-            Start::Known(known) if *active || cost <= known.ceiling() => {
-                let blocked = known.reached(from);
-                for (index, (word, blocked)) in row.iter_mut().zip(blocked).enumerate() {
-                    *word = *word & !blocked | known.at(cost, from, index);
+            Start::Known(known) => {
+                let blocked = &known.reached(from)[span.clone()];
+                let words = row[span.clone()].iter_mut().zip(blocked);
+                words.for_each(|(word, blocked)| *word &= !blocked);
+                let starts = known.span(cost, from);
+                if cost <= known.ceiling() && !starts.is_empty() {
+                    known.add_at((cost, from), starts.clone(), row);
+                    *span = hull(span, &starts);
                 }
-                *active = true;
             }
-            _ => {}
+            Start::Columns(_) => {}
         }
-        if *active {
-            let mut any = 0;
-            for (word, reached) in row.iter_mut().zip(reached) {
-                *word &= !*reached;
-                *reached |= *word;
-                any |= *word;
-            }
-            *active = any != 0;
+        let words = row[span.clone()].iter_mut();
+        for (word, reached) in words.zip(&mut reached[span.clone()]) {
+            *word &= !*reached;
+            *reached |= *word;
         }
+        *span = trimmed(row, span);
     }
+}
+
+/// Adds the open columns that a switch reaches over its links, to and cost of each; `before` says
+/// what is reached at the far end for a link of some cost. Returns the words that may be set.
+fn gather<'a>(
+    row: &mut [u64],
+    open: Range<usize>,
+    before: &impl Fn(u16) -> Option<&'a Level>,
+    links: &[(u32, u16)],
+) -> Range<usize> {
+    let words = row.len();
+    let mut set = 0..0;
+    for &(to, weight) in links {
+        let Some(before) = before(weight) else {
+            continue;
+        };
+        let span = &before.spans[to as usize];
+        let both = span.start.max(open.start)..span.end.min(open.end);
+        if both.is_empty() {
+            continue;
+        }
+        let far = &before.words[to as usize * words..][both.clone()];
+        let near = row[both.clone()].iter_mut().zip(far);
+        near.for_each(|(word, far)| *word |= far);
+        set = hull(&set, &both);
+    }
+    set
+}
+
+/// The words from the first to the last of both.
+fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    match (a.is_empty(), b.is_empty()) {
+        (true, _) => b.clone(),
+        (_, true) => a.clone(),
+        _ => a.start.min(b.start)..a.end.max(b.end),
+    }
+}
+
+/// The words of a span without those at its ends that are empty.
+fn trimmed(row: &[u64], span: &Range<usize>) -> Range<usize> {
+    let words = &row[span.clone()];
+    let Some(first) = words.iter().position(|word| *word != 0) else {
+        return 0..0;
+    };
+    let last = words.iter().rposition(|word| *word != 0).unwrap_or(first);
+    span.start + first..span.start + last + 1
 }
 
 fn record(found: &mut Planes, cost: u32, level: &Level) {
@@ -201,11 +243,11 @@ fn record(found: &mut Planes, cost: u32, level: &Level) {
     for plane in found.planes_of(cost) {
         let rows = plane.par_chunks_mut(words);
         rows.zip(level.words.par_chunks(words))
-            .zip(&level.active)
+            .zip(&level.spans)
             .with_min_len(SHARE)
-            .filter(|(_, active)| **active)
-            .for_each(|((plane, row), _)| {
-                plane.iter_mut().zip(row).for_each(|(a, b)| *a |= b);
+            .for_each(|((plane, row), span)| {
+                let pairs = plane[span.clone()].iter_mut().zip(&row[span.clone()]);
+                pairs.for_each(|(a, b)| *a |= b);
             });
     }
 }

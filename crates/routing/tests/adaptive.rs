@@ -104,7 +104,7 @@ fn few_groups_serve_the_most_hosts() {
     assert_eq!(groups.fdb[9], 0);
     let limited = routed.notes().iter().any(|note| {
         matches!(note,
-        Note::GroupsLimited { switches, pairs } if *switches > 0 && *pairs > 0)
+        Note::GroupsLimited { switches, pairs, alone } if *switches > 0 && pairs == alone && *pairs > 0)
     });
     assert!(limited, "{:?}", routed.notes());
 }

@@ -6,11 +6,13 @@ mod common;
 use common::{fabric, irregular, no_groups, settings};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use weft_fabric::{PortNum, PortRef, SwitchIndex, Topology};
+use weft_fabric::enums::{LinkWidth, PortState};
+use weft_fabric::{Lid, NodeId, Port, PortNum, PortRef, SwitchIndex, Topology};
 use weft_routing::{
     AdaptiveSettings, EngineKind, EngineUsed, Routed, Settings, Tables, certify_transition,
     reroute, route,
 };
+use weft_wire::sm::PortInfo;
 
 /// The fabric without some of its cables, counted modulo their number.
 fn without(whole: &Topology, cables: &[usize]) -> Topology {
@@ -153,6 +155,62 @@ fn switches_whose_entries_stay_share_their_rows() {
     let shared = shared.count();
     assert!(shared * 2 > whole.switches().len(), "{shared}");
     assert!(shared < whole.switches().len());
+}
+
+/// What may change at a switch while no other node does.
+fn changes_at(whole: &Topology, switch: NodeId) -> Vec<(&'static str, Topology)> {
+    let ports: Vec<_> = whole.node(switch).unwrap().external_ports().collect();
+    let to = |is_switch: bool| {
+        let leads = |port: &&(PortNum, &Port)| {
+            let far = port
+                .1
+                .peer
+                .map(|far| whole.switch_index(far.node).is_some());
+            far == Some(is_switch)
+        };
+        ports.iter().find(leads).unwrap().0
+    };
+    let (host, link) = (to(false), to(true));
+    let with = |port: PortNum, change: &dyn Fn(&mut PortInfo)| {
+        let mut topology = whole.clone();
+        let node = topology.node_mut(switch).unwrap();
+        change(&mut node.port_mut(port).unwrap().info);
+        topology
+    };
+    vec![
+        ("its LID", with(PortNum(0), &|info| info.lid = Lid(900))),
+        ("no LID", with(PortNum(0), &|info| info.lid = Lid(0))),
+        (
+            "host down",
+            with(host, &|info| info.port_state = PortState::DOWN),
+        ),
+        (
+            "link down",
+            with(link, &|info| info.port_state = PortState::DOWN),
+        ),
+        (
+            "link narrower",
+            with(link, &|info| info.link_width_active = LinkWidth::X1),
+        ),
+        ("nothing", with(link, &|_| {})),
+    ]
+}
+
+#[test]
+fn what_changes_at_one_switch_alone_is_seen() {
+    let whole = fabric("pgft:3;2,3,4;1,2,3;1,1,2;radix=12", 0);
+    let settings = settings(EngineKind::Dmodc, 3);
+    let before = route(&whole, &settings).unwrap();
+    let leaves = whole.switches().iter().step_by(5).take(2);
+    for (what, topology) in leaves.flat_map(|switch| changes_at(&whole, *switch)) {
+        let anew = route(&topology, &settings).unwrap();
+        let again = reroute(&before, &topology, &settings).unwrap();
+        assert_eq!(again.linear(), anew.linear(), "{what}");
+        assert_eq!(again.certificate(), anew.certificate(), "{what}");
+        let back = reroute(&again, &whole, &settings).unwrap();
+        assert_eq!(back.linear(), before.linear(), "{what}, and back");
+        assert_eq!(back.certificate(), before.certificate(), "{what}, and back");
+    }
 }
 
 #[test]

@@ -5,31 +5,36 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
-Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage;
+Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage; \
 3 no daemon answers; 4 a file cannot be read or written.";
 
 const DRAIN: &str = "\
-Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained
-switch is still managed over one of its links. What cannot do without the switch or link is not cut
-off: then the command is refused. A drain lasts until it is undone, or the daemon ends.";
+Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained \
+switch is still managed over one of its links. What cannot do without the switch or link is not cut \
+off: then the command is refused. A drain lasts until it is undone.";
 
 const TOP: &str = "\
-Of each link the way that carries more comes first: share of the link's rate, GB/s with headers, and
-share of the time in which data waited for credits; then the way back, and the performance manager's
-category congestion.
-
-Keys: u utilization, g GB/s, w wait, c congestion: what links are sorted by; arrows and page keys
+Of each link the way that carries more comes first: share of the link's rate, GB/s with headers, and \
+share of the time in which data waited for credits; then the way back, and the performance manager's \
+category congestion.\n\n\
+Keys: u utilization, g GB/s, w wait, c congestion: what links are sorted by; arrows and page keys \
 scroll; q ends it. Where the output is no terminal, one table is printed.";
 
 const TRAFFIC: &str = "\
-Patterns: pairs node1:node5 node2:node6; permutation seed=7; shift by=3; uniform; hotspot to=node1
+Patterns: pairs node1:node5 node2:node6; permutation seed=7; shift by=3; uniform; hotspot to=node1 \
 percent=50. A host is named as it is called, without its HFI, or by the HFI's GUID (0x...).";
 
 const PLAN: &str = "\
-Prints how many switches, blocks and routes would change, what is proved of the new routes, and how
-many flows would meet on the busiest link: when every host sends to every other, in shifts (host i to
-host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is
+Prints how many switches, blocks and routes would change, what is proved of the new routes, and how \
+many flows would meet on the busiest link: when every host sends to every other, in shifts (host i to \
+host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is \
 refused when the fabric has changed since.";
+
+const DISPERSION: &str = "\
+Without points: every pair of a switch with hosts and a host at another one, counted by LIDs of the \
+host, disjoint paths that the cables allow on fewest hops, and disjoint paths that its LIDs take; of \
+more pairs than --pairs, so many are chosen at random. With -S and -D: the path of every LID between \
+two points, and the links and switches that several of them pass.";
 
 /// The command-line client of weftd, the Weft fabric manager.
 #[derive(Debug, Parser)]
@@ -139,6 +144,9 @@ pub(crate) enum Report {
     Linear(Focused),
     /// The way from one point to another, hop by hop.
     Route(Route),
+    /// How many of the paths to the LIDs of a host share no link and no switch.
+    #[command(after_help = DISPERSION)]
+    Dispersion(Dispersion),
 }
 
 /// Options of every report.
@@ -177,6 +185,30 @@ pub(crate) struct Route {
     /// Where they shall arrive.
     #[arg(short = 'D', long, value_name = "POINT")]
     pub(crate) dest: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Dispersion {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Only from here: a point such as 'node:node1 hfi1_0'.
+    #[arg(short = 'S', long, value_name = "POINT", requires = "dest")]
+    pub(crate) src: Option<String>,
+    /// Only to there.
+    #[arg(short = 'D', long, value_name = "POINT", requires = "src")]
+    pub(crate) dest: Option<String>,
+    /// Look at no more pairs than this.
+    #[arg(
+        long,
+        value_name = "PAIRS",
+        conflicts_with = "src",
+        default_value_t = weft_report::SAMPLE,
+        value_parser = clap::value_parser!(u64).range(1..=weft_report::MAX_SAMPLE)
+    )]
+    pub(crate) pairs: u64,
+    /// Chooses the pairs where they are not all.
+    #[arg(long, value_name = "SEED", conflicts_with = "src", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Subcommand)]

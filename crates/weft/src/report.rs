@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use weft_fabric::Snapshot;
-use weft_report::{Detail, Focus, Options, Point, Selection};
+use weft_report::{Detail, Focus, Options, Point, Sample, Selection};
 
-use crate::args::{Common, Daemon, Focused, Report, Route};
+use crate::args::{Common, Daemon, Dispersion, Focused, Report, Route};
 use crate::connect::connect;
 use crate::error::CliError;
 use crate::output;
@@ -20,6 +20,7 @@ pub(crate) async fn run(daemon: &Daemon, report: &Report) -> Result<ExitCode, Cl
         Report::Lids(args) => focused(daemon, args, weft_report::lids).await,
         Report::Linear(args) => focused(daemon, args, weft_report::linear).await,
         Report::Route(args) => route(daemon, args).await,
+        Report::Dispersion(args) => dispersion(daemon, args).await,
     }
 }
 
@@ -54,6 +55,25 @@ async fn route(daemon: &Daemon, args: &Route) -> Result<ExitCode, CliError> {
         &weft_report::route(&snapshot, &source, &destination, detail)?,
         &args.common,
     )
+}
+
+async fn dispersion(daemon: &Daemon, args: &Dispersion) -> Result<ExitCode, CliError> {
+    let detail = Detail(args.common.detail);
+    let (Some(from), Some(to)) = (&args.src, &args.dest) else {
+        let sample = Sample {
+            pairs: args.pairs,
+            seed: args.seed,
+        };
+        let snapshot = load(daemon, &args.common).await?;
+        let report = weft_report::dispersion(&snapshot, sample, detail);
+        return print(&report, &args.common);
+    };
+    let (source, destination) = (parse(from)?, parse(to)?);
+    let snapshot = load(daemon, &args.common).await?;
+    let source = select(&snapshot, &source, from)?;
+    let destination = select(&snapshot, &destination, to)?;
+    let report = weft_report::dispersion_between(&snapshot, &source, &destination, detail)?;
+    print(&report, &args.common)
 }
 
 /// Understands a point; files that it names are read here.

@@ -74,7 +74,9 @@ fn line(event: &v1::WatchResponse) -> String {
         }
         Content::DeviceFault(fault) => format!("device {:#018x}: {}", fault.guid, fault.what),
         Content::Trap(trap) => format!("trap from LID {:#06x}: {}", trap.lid, trap.what),
-        Content::LidStoreRefused(refused) => format!("stored LIDs refused: {}", refused.why),
+        Content::StateRefused(refused) => {
+            format!("stored LIDs and drains refused: {}", refused.why)
+        }
         Content::RoleChanged(role) => match role.master {
             0 => format!("the manager is {}: {}", role.role, role.why),
             master => format!(
@@ -141,7 +143,7 @@ fn content_json(content: &Content) -> (&'static str, Value) {
             json!({ "guid": guid(fault.guid), "what": fault.what }),
         ),
         Content::Trap(trap) => ("trap", json!({ "lid": trap.lid, "what": trap.what })),
-        Content::LidStoreRefused(refused) => ("lid_store_refused", json!({ "why": refused.why })),
+        Content::StateRefused(refused) => ("state_refused", json!({ "why": refused.why })),
         Content::RoleChanged(role) => (
             "role_changed",
             json!({ "role": role.role, "master": guid(role.master), "why": role.why }),

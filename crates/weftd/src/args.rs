@@ -8,13 +8,11 @@ use weft_fabric::Guid;
 use weft_transport::umad::PortSpec;
 
 const AFTER: &str = "\
-Fabrics for --emulate: fattree:1152, one-switch:4, back-to-back, torus:4x4x4, swd24, or the path of
-an ibnetdiscover dump or opareport snapshot.
-
-Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused;
-4 the fabric cannot be emulated or reached, or there is no HFI; 5 an address cannot be listened on; 6 the state
-directory cannot be used.
-
+Fabrics for --emulate: fattree:1152, one-switch:4, back-to-back, torus:4x4x4, swd24, or the path of \
+an ibnetdiscover dump or opareport snapshot.\n\n\
+Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused; \
+4 the fabric cannot be emulated or reached, or there is no HFI; 5 an address cannot be listened on; 6 the state \
+directory cannot be used.\n\n\
 SIGHUP reads the configuration again, SIGTERM and SIGINT stop.";
 
 /// The Weft fabric manager: discovers, routes and runs an Omni-Path fabric.
@@ -44,8 +42,8 @@ pub(crate) struct Args {
     /// Seed of an emulated fabric's chances.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Where LIDs are kept over restarts: systemd's StateDirectory, else /var/lib/weft; an emulated
-    /// fabric keeps none unless told where.
+    /// Where LIDs and drains are kept over restarts: systemd's StateDirectory, else /var/lib/weft;
+    /// an emulated fabric keeps none unless told where.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Address of the API; port 0 chooses a free one. Others than loopback need --tls-cert,

@@ -51,9 +51,10 @@ pub(crate) fn narrate(event: &Event) {
             let master = master.map(|guid| guid.to_string());
             info!(event = "role", %role, master, "{}: {why}", role_line(*role, master.as_deref()));
         }
-        Event::LidStoreRefused { why } => error!(
-            event = "lid_store_refused",
-            why, "the stored LIDs cannot be used; the fabric's own are learnt again"
+        Event::StateRefused { why } => error!(
+            event = "state_refused",
+            why,
+            "the stored LIDs and drains cannot be used; the LIDs of the fabric are learnt again, drains are forgotten"
         ),
     }
 }

@@ -38,7 +38,7 @@ impl Store {
             TryLockError::WouldBlock => refuse("another weftd uses it".to_owned()),
             TryLockError::Error(error) => refuse(error.to_string()),
         })?;
-        let file = dir.join(format!("lids.{instance}"));
+        let file = dir.join(format!("state.{instance}"));
         Ok(Self {
             dir: dir.to_owned(),
             file,
@@ -94,7 +94,7 @@ pub(crate) async fn keep(store: Store, mut latest: watch::Receiver<Latest>) {
             let store = store.clone();
             let saved = tokio::task::spawn_blocking(move || store.save(&bytes)).await;
             if let Ok(Err(error)) = saved {
-                error!(%error, "cannot write LIDs to the state directory; they are lost on restart");
+                error!(%error, "cannot write LIDs and drains to the state directory; they are lost on restart");
             }
         }
         if ended {
@@ -119,7 +119,7 @@ mod tests {
         store.save(b"one").unwrap();
         store.save(b"two").unwrap();
         assert_eq!(store.load().unwrap().unwrap(), b"two");
-        let mode = std::fs::metadata(dir.join("lids.0"))
+        let mode = std::fs::metadata(dir.join("state.0"))
             .unwrap()
             .permissions()
             .mode();

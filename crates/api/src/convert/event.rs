@@ -39,7 +39,7 @@ impl From<Event> for Content {
                 master: master.map_or(0, |guid| guid.0),
                 why,
             }),
-            Event::LidStoreRefused { why } => Self::LidStoreRefused(v1::LidStoreRefused { why }),
+            Event::StateRefused { why } => Self::StateRefused(v1::StateRefused { why }),
         }
     }
 }

@@ -8,9 +8,10 @@
 
 use weft_fabric::Lid;
 
-use super::Picos;
 use super::configure::UNREACHABLE;
-use super::simulation::{Simulation, code, kind};
+use super::event::{code, kind};
+use super::simulation::Simulation;
+use super::{Picos, Random};
 use crate::constants::{ADAPTIVE_PERIOD, ADAPTIVE_THRESHOLD_DEFAULT, ADAPTIVE_THRESHOLDS};
 use crate::network::Network;
 use crate::switch::SwitchRegisters;
@@ -58,22 +59,36 @@ struct Policy {
 
 /// Adaptive routing of all switches.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State(Vec<Policy>);
+pub(super) struct State {
+    policies: Vec<Policy>,
+    /// What each switch draws from.
+    random: Vec<Random>,
+}
 
 impl State {
-    pub(super) fn new(switches: usize) -> Self {
-        Self(vec![Policy::default(); switches])
+    pub(super) fn new(switches: usize, seed: u64) -> Self {
+        let random = (0..switches).map(|index| Random::of(seed, index as u64));
+        Self {
+            policies: vec![Policy::default(); switches],
+            random: random.collect(),
+        }
     }
 }
 
 impl Simulation {
     pub(super) fn read_adaptive(&mut self, network: &Network) {
         for index in 0..self.switches.len() {
-            let (looks, moved) = (self.adaptive.0[index].looks, self.adaptive.0[index].moved);
+            if !self.moves_switch(index) {
+                continue;
+            }
+            let (looks, moved) = (
+                self.adaptive.policies[index].looks,
+                self.adaptive.policies[index].moved,
+            );
             let mut policy = read(&network.switches[index]);
             (policy.looks, policy.moved) = (looks, moved);
-            self.adaptive.0[index] = policy;
-            if self.adaptive.0[index].enabled {
+            self.adaptive.policies[index] = policy;
+            if self.adaptive.policies[index].enabled {
                 self.move_lost_routes(index);
                 self.begin_looks(index);
             }
@@ -82,19 +97,23 @@ impl Simulation {
 
     /// Switches do not look all at once.
     fn begin_looks(&mut self, index: usize) {
-        let policy = &mut self.adaptive.0[index];
+        let policy = &mut self.adaptive.policies[index];
         if policy.looks || policy.lost_only {
             return;
         }
         policy.looks = true;
-        let phase = self.random.bits() % policy.period.max(1);
+        let phase = self.adaptive.random[index].bits() % policy.period.max(1);
         self.calendar
-            .push(self.now + phase, code(kind::ADAPT, index as u64));
+            .push(self.now + phase, code(kind::ADAPT, index as u32, 0));
     }
 
     /// Routes that switches have moved since the beginning.
     pub fn routes_moved(&self) -> u64 {
-        self.adaptive.0.iter().map(|policy| policy.moved).sum()
+        self.adaptive
+            .policies
+            .iter()
+            .map(|policy| policy.moved)
+            .sum()
     }
 
     /// The port by which a switch sends packets to a LID now.
@@ -106,13 +125,13 @@ impl Simulation {
 
     /// A switch looks at its ports.
     pub(super) fn adapt(&mut self, index: usize) {
-        let policy = &mut self.adaptive.0[index];
+        let policy = &mut self.adaptive.policies[index];
         if !policy.enabled || policy.lost_only {
             policy.looks = false;
             return;
         }
         let next = self.now + policy.period;
-        self.calendar.push(next, code(kind::ADAPT, index as u64));
+        self.calendar.push(next, code(kind::ADAPT, index as u32, 0));
         for port in 1..=self.switches[index].ports {
             if let Some(lid) = self.congested_route(index, port) {
                 self.move_route(index, lid, port);
@@ -123,7 +142,7 @@ impl Simulation {
     /// The LID of the first packet of the lane of a port that has too much waiting.
     fn congested_route(&self, index: usize, port: u8) -> Option<u32> {
         let egress = self.switches[index].base as usize + usize::from(port);
-        let threshold = self.adaptive.0[index].threshold;
+        let threshold = self.adaptive.policies[index].threshold;
         let lanes = &self.lanes[egress * self.width..][..self.width];
         let lane = lanes.iter().max_by_key(|lane| lane.waiting)?;
         let buffer = u32::from(lane.dedicated) + u32::from(lane.shared);
@@ -147,14 +166,14 @@ impl Simulation {
 
     fn set_route(&mut self, index: usize, lid: u32, to: u8) {
         if let Some(route) = self.switches[index].routes.get_mut(lid as usize) {
-            self.adaptive.0[index].moved += u64::from(*route != to);
+            self.adaptive.policies[index].moved += u64::from(*route != to);
             *route = to;
         }
     }
 
     /// Another port of a LID's group, with less than `load` waiting.
     fn choose_port(&mut self, index: usize, lid: u32, load: u32) -> Option<u8> {
-        let policy = &self.adaptive.0[index];
+        let policy = &self.adaptive.policies[index];
         let group = usize::from(*policy.groups.get(lid as usize)?);
         let mask = policy.masks.get(group)?;
         let base = self.switches[index].base as usize;
@@ -176,7 +195,7 @@ impl Simulation {
         }
         let pick = match policy.algorithm {
             Algorithm::Greedy => 0,
-            _ => self.random.below(candidates.len() as u32),
+            _ => self.adaptive.random[index].below(candidates.len() as u32),
         };
         candidates.get(pick as usize).map(|(_, port)| *port)
     }

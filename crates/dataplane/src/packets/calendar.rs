@@ -1,4 +1,4 @@
-//! Events in order of time; those of the same moment in the order in which they were put in.
+//! Events in order of time; those of the same moment by a rule, see [`Order`].
 //!
 //! A calendar queue: a wheel of slots of about a nanosecond each for what is near, a heap for what
 //! is far. Putting in and taking out take constant time for near events.
@@ -6,13 +6,24 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Picos;
+use super::{Picos, event};
 
 /// A slot covers 2^10 ps.
 const SLOT_BITS: u32 = 10;
 /// Slots of the wheel: 4.2 µs, several packets of the largest size.
 const SLOTS: usize = 4_096;
 const WORDS: usize = SLOTS / 64;
+
+/// Which of two events of the same moment comes first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The one that was put in first.
+    #[default]
+    Entry,
+    /// By what happens and where, so that what a device sees does not depend on when other devices
+    /// put their events in: a fabric that is cut into [`Shards`](super::Shards) needs it.
+    Place,
+}
 
 /// Something that will happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +37,7 @@ pub struct Event {
 /// Events to come.
 #[derive(Debug, Clone)]
 pub struct Calendar {
+    order: Order,
     /// Events of the slot at hand, in order from `next`.
     current: Vec<Event>,
     next: usize,
@@ -40,9 +52,11 @@ pub struct Calendar {
     len: usize,
 }
 
-impl Default for Calendar {
-    fn default() -> Self {
+impl Calendar {
+    /// Without events.
+    pub fn new(order: Order) -> Self {
         Self {
+            order,
             current: Vec::new(),
             next: 0,
             slot: 0,
@@ -53,9 +67,7 @@ impl Default for Calendar {
             len: 0,
         }
     }
-}
 
-impl Calendar {
     /// Number of events to come.
     pub fn len(&self) -> usize {
         self.len
@@ -71,6 +83,7 @@ impl Calendar {
     pub fn push(&mut self, at: Picos, code: u64) {
         self.len += 1;
         let slot = at >> SLOT_BITS;
+        let code = self.mix(at, code);
         let event = Event { at, code };
         if slot <= self.slot {
             self.insert(event);
@@ -92,8 +105,28 @@ impl Calendar {
     /// Into what is left of the slot at hand.
     fn insert(&mut self, event: Event) {
         let rest = &self.current[self.next..];
-        let place = self.next + rest.partition_point(|other| other.at <= event.at);
+        let rank = self.rank(&event);
+        let before =
+            |other: &Event| other.at < event.at || other.at == event.at && self.rank(other) <= rank;
+        let place = self.next + rest.partition_point(before);
         self.current.insert(place, event);
+    }
+
+    #[inline]
+    fn rank(&self, event: &Event) -> u64 {
+        match self.order {
+            Order::Entry => 0,
+            Order::Place => event::rank(event.code),
+        }
+    }
+
+    /// Events are kept so that they need no more than be compared.
+    #[inline]
+    fn mix(&self, at: Picos, code: u64) -> u64 {
+        match self.order {
+            Order::Entry => code,
+            Order::Place => event::mix(at, code),
+        }
     }
 
     /// When the next event is.
@@ -111,10 +144,11 @@ impl Calendar {
         if self.peek()? > until {
             return None;
         }
-        let event = self.current[self.next];
+        let Event { at, code } = self.current[self.next];
         self.next += 1;
         self.len -= 1;
-        Some(event)
+        let code = self.mix(at, code);
+        Some(Event { at, code })
     }
 
     /// Goes on to the next slot that has events; says whether there is one.
@@ -134,8 +168,18 @@ impl Calendar {
         let place = self.slot as usize % SLOTS;
         self.occupied[place / 64] &= !(1 << (place % 64));
         std::mem::swap(&mut self.current, &mut self.wheel[place]);
-        self.current.sort_by_key(|event| event.at);
+        self.sort();
         true
+    }
+
+    fn sort(&mut self) {
+        let current = &mut self.current;
+        match self.order {
+            Order::Entry => current.sort_by_key(|event| event.at),
+            Order::Place => {
+                current.sort_by_key(|event| event::moment_and_rank(event.at, event.code));
+            }
+        }
     }
 
     /// Moves far events that are now near to the wheel.
@@ -173,31 +217,43 @@ mod tests {
 
     /// Random events, some put in while others are taken out, against a sorted list.
     #[test]
-    fn events_come_out_in_order_of_time_and_then_of_entry() {
+    fn events_come_out_in_order_of_time_and_then_by_the_rule() {
         for seed in 0..20 {
-            let mut random = Random::new(seed);
-            let mut calendar = Calendar::default();
-            let mut model: Vec<(Picos, u64)> = Vec::new();
-            let mut now = 0;
-            for code in 0..5_000 {
-                let reach = [2_000, 100_000, 5_000_000, 3_000_000_000][random.below(4) as usize];
-                let at = now + u64::from(random.below(reach)) / 100 * 100;
-                calendar.push(at, code);
-                model.push((at, code));
-                if random.below(3) == 0 {
-                    model.sort_by_key(|(at, _)| *at);
-                    let (at, code) = model.remove(0);
-                    assert_eq!(calendar.pop(at - 1), None);
-                    assert_eq!(calendar.pop(at), Some(Event { at, code }));
-                    now = at;
-                }
-            }
-            model.sort_by_key(|(at, _)| *at);
-            for (at, code) in model {
-                assert_eq!(calendar.pop(Picos::MAX), Some(Event { at, code }));
-            }
-            assert!(calendar.is_empty());
-            assert_eq!(calendar.peek(), None);
+            check(Order::Entry, seed, |_, _| 0);
+            check(Order::Place, seed, |at, code| {
+                event::rank(event::mix(at, code))
+            });
         }
+    }
+
+    fn check(order: Order, seed: u64, rank: fn(Picos, u64) -> u64) {
+        let mut random = Random::new(seed);
+        let mut calendar = Calendar::new(order);
+        let mut model: Vec<(Picos, u64)> = Vec::new();
+        let sort = |model: &mut Vec<(Picos, u64)>| {
+            model.sort_by_key(|(at, code)| (*at, rank(*at, *code)));
+        };
+        let mut now = 0;
+        for number in 0..5_000 {
+            let reach = [2_000, 100_000, 5_000_000, 3_000_000_000][random.below(4) as usize];
+            let at = now + u64::from(random.below(reach)) / 100 * 100;
+            // Few kinds and places, so that some are the same.
+            let code = event::code(number % 3, random.below(5), number as u32);
+            calendar.push(at, code);
+            model.push((at, code));
+            if random.below(3) == 0 {
+                sort(&mut model);
+                let (at, code) = model.remove(0);
+                assert_eq!(calendar.pop(at - 1), None);
+                assert_eq!(calendar.pop(at), Some(Event { at, code }));
+                now = at;
+            }
+        }
+        sort(&mut model);
+        for (at, code) in model {
+            assert_eq!(calendar.pop(Picos::MAX), Some(Event { at, code }));
+        }
+        assert!(calendar.is_empty());
+        assert_eq!(calendar.peek(), None);
     }
 }

@@ -49,6 +49,11 @@ impl Simulation {
         let ports = network.ports.len();
         let lanes = ports * self.width;
         self.ports = (0..ports).map(|index| new_port(network, index)).collect();
+        for index in 0..ports {
+            let peer = self.ports[index].peer;
+            self.ports[index].away =
+                peer != NONE && self.share.owns(peer) != self.share.owns(index as u32);
+        }
         self.lanes = vec![Lane::default(); lanes];
         self.rare = vec![Rare::default(); lanes];
         self.received = vec![Received::default(); lanes];
@@ -60,7 +65,7 @@ impl Simulation {
         self.lids = vec![(0, 0); ports];
         self.sl_maps = vec![0; ports];
         self.switches = vec![Switch::default(); network.switches.len()];
-        self.adaptive = adaptive::State::new(network.switches.len());
+        self.adaptive = adaptive::State::new(network.switches.len(), self.options.seed);
         for end in network.links.iter().filter(|end| end.switch != NONE) {
             let switch = &mut self.switches[end.switch as usize];
             switch.ports = end.last.0;
@@ -156,6 +161,9 @@ impl Simulation {
     }
 
     fn read_switch(&mut self, network: &Network, index: usize) {
+        if !self.moves_switch(index) {
+            return;
+        }
         let registers = &network.switches[index];
         let switch = &mut self.switches[index];
         switch.lifetime = lifetime(registers.info().life_time_value);
@@ -205,6 +213,7 @@ fn new_port(network: &Network, index: usize) -> Port {
         lane_map: 0,
         up: false,
         unit_bits: 0,
+        away: false,
         wait_unit: 1,
         wakes: false,
         epoch: 0,

@@ -14,7 +14,8 @@ use weft_wire::Layout;
 use weft_wire::sm::{CctEntry, HfiCongestionSetting, SwitchCongestionSetting};
 
 use super::Picos;
-use super::simulation::{Simulation, code, kind};
+use super::event::{code, kind};
+use super::simulation::Simulation;
 use super::store::{Packet, Parcel};
 use crate::constants::{CCTI_TIMER_UNIT, NOTIFICATION_BYTES};
 use crate::network::{NONE, Network};
@@ -233,13 +234,12 @@ impl Simulation {
 
     fn start_timer(&mut self, port: usize, level: usize, units: u16) {
         let at = self.now + Picos::from(units) * CCTI_TIMER_UNIT;
-        let event = code(kind::CALM, (port << 5 | level) as u64);
+        let event = code(kind::CALM, port as u32, level as u32);
         self.calendar.push(at, event);
     }
 
     /// A timer has run out: one step down the table.
-    pub(super) fn calm(&mut self, rest: usize) {
-        let (port, level) = (rest >> 5, rest & 31);
+    pub(super) fn calm(&mut self, port: usize, level: usize) {
         let reaction = self.congestion.reactions.get_mut(port);
         let Some(reaction) = reaction.and_then(Option::as_mut) else {
             return;
@@ -301,7 +301,7 @@ impl Simulation {
         let wake = &mut self.congestion.wakes[index];
         if *wake != gate {
             *wake = gate;
-            self.calendar.push(gate, code(kind::GATE, index as u64));
+            self.calendar.push(gate, code(kind::GATE, index as u32, 0));
         }
     }
 }

@@ -6,7 +6,8 @@
 use weft_fabric::Vl;
 
 use super::congestion::BECN;
-use super::simulation::{Notice, Simulation, code, kind};
+use super::event::{code, kind};
+use super::simulation::{Notice, Simulation};
 use super::store::{Loss, Packet};
 use super::{Picos, lane::Queue};
 use crate::constants::STALL_LIFETIMES;
@@ -122,8 +123,14 @@ impl Simulation {
             && let Some(end) = self.lifetime_end(at)
         {
             self.lanes[at].timed = true;
-            self.calendar.push(end, code(kind::LIFETIME, at as u64));
+            let event = self.of_lane(kind::LIFETIME, at);
+            self.calendar.push(end, event);
         }
+    }
+
+    /// An event of a lane.
+    fn of_lane(&self, kind: u64, at: usize) -> u64 {
+        code(kind, (at / self.width) as u32, (at % self.width) as u32)
     }
 
     /// When the lifetime of a lane's first packet is over.

@@ -149,6 +149,8 @@ pub(super) struct Port {
     pub(super) up: bool,
     /// Flits of the neighbour's allocation unit are 2^this.
     pub(super) unit_bits: u8,
+    /// The device at the other end is another simulation's.
+    pub(super) away: bool,
     /// Flit times of one count of XmitWait.
     pub(super) wait_unit: u8,
     /// A wake-up for `free_at` is in the calendar.

@@ -12,6 +12,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`calendar`] | events in order of time |
+//! | `event` | what happens where, as a word |
 //! | `store` | packets on their way |
 //! | `lane` | ports and lanes: queues, credits, what they count |
 //! | `configure` | registers to hot state |
@@ -24,6 +25,8 @@
 //! | [`deadlock`] | lanes that wait for each other |
 //! | `congestion` | marks, and senders that heed them |
 //! | `settle` | counters to registers |
+//! | [`shards`] | a fabric on several cores |
+//! | `share` | the devices of one of them |
 //!
 //! Chosen where nothing is public: packets wait for their egress port in virtual output queues,
 //! oldest first (see [`Queueing`] for the other choice); credits come back when a packet's tail has
@@ -36,19 +39,24 @@ mod configure;
 mod congestion;
 pub mod deadlock;
 mod discard;
+mod event;
 mod lane;
 mod multicast;
 mod random;
 mod receive;
 mod settle;
+pub mod shards;
+mod share;
 mod simulation;
 mod store;
 mod transmit;
 
 pub(crate) use adaptive::{Algorithm, Mask, groups, masks};
+pub use calendar::Order;
 pub(crate) use configure::{carries_data, flit_time};
 pub use random::Random;
 pub use settle::LinkBalance;
+pub use shards::Shards;
 pub use simulation::{Notice, Options, Queueing, Simulation, Totals, Traffic};
 pub use store::{Delivery, Loss, Parcel};
 

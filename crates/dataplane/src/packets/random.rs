@@ -10,6 +10,12 @@ impl Random {
         Self(seed)
     }
 
+    /// The sequence of one of many that draw by the same seed, each by itself.
+    pub fn of(seed: u64, number: u64) -> Self {
+        let mixed = Self::new(seed).bits() ^ number;
+        Self::new(Self::new(mixed).bits())
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

@@ -56,6 +56,25 @@ pub struct LinkBalance {
     pub limit: u32,
 }
 
+impl LinkBalance {
+    pub(super) fn has_something(&self) -> bool {
+        self.sent + self.waiting + u64::from(self.used) > 0
+    }
+
+    /// Together with what another simulation knows of the same lane.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            lost: self.lost + other.lost,
+            waiting: self.waiting + other.waiting,
+            behind: self.behind + other.behind,
+            used: self.used + other.used,
+            ..self
+        }
+    }
+}
+
 impl Simulation {
     /// Adds what was counted since the last call to the registers.
     pub fn settle(&mut self, network: &mut Network) {
@@ -143,12 +162,14 @@ impl Simulation {
     /// What each lane of each link has carried, of those that carried something.
     pub fn balances(&self) -> Vec<LinkBalance> {
         let lanes = (0..self.lanes.len()).map(|at| self.balance(at));
-        lanes
-            .filter(|lane| lane.sent + lane.waiting + u64::from(lane.used) > 0)
-            .collect()
+        lanes.filter(LinkBalance::has_something).collect()
     }
 
-    fn balance(&self, at: usize) -> LinkBalance {
+    pub(super) fn lane_count(&self) -> usize {
+        self.lanes.len()
+    }
+
+    pub(super) fn balance(&self, at: usize) -> LinkBalance {
         let (index, vl) = (at / self.width, at % self.width);
         let lane = &self.lanes[at];
         let peer = self.ports[index].peer as usize;

@@ -3,10 +3,12 @@
 use weft_fabric::Vl;
 
 use super::arbiter::Arbiter;
-use super::calendar::{Calendar, Event};
+use super::calendar::{Calendar, Event, Order};
+use super::event::{self, kind};
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
+use super::share::Share;
 use super::store::Store;
-use super::{Delivery, Loss, Parcel, Picos, Random, adaptive, congestion, multicast};
+use super::{Delivery, Loss, Parcel, Picos, adaptive, congestion, multicast};
 use crate::constants;
 use crate::network::{Network, PortIndex};
 
@@ -28,6 +30,8 @@ pub struct Options {
     pub seed: u64,
     /// How packets wait in switches.
     pub queueing: Queueing,
+    /// Which of two events of the same moment comes first.
+    pub order: Order,
     /// Switch, head to head, between blocks of ports.
     pub switch_latency: Picos,
     /// The same inside a block of ports.
@@ -43,6 +47,7 @@ impl Default for Options {
         Self {
             seed: 0,
             queueing: Queueing::default(),
+            order: Order::default(),
             switch_latency: constants::SWITCH_LATENCY,
             block_latency: constants::BLOCK_LATENCY,
             cable: constants::CABLE,
@@ -88,13 +93,26 @@ pub struct Totals {
     pub events: u64,
 }
 
+impl std::iter::Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            sent: sum.sent + part.sent,
+            copies: sum.copies + part.copies,
+            delivered: sum.delivered + part.delivered,
+            lost: sum.lost + part.lost,
+            hops: sum.hops + part.hops,
+            events: sum.events + part.events,
+        })
+    }
+}
+
 /// Packets in a fabric, in virtual time.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     pub(super) options: Options,
+    pub(super) share: Share,
     pub(super) now: Picos,
     pub(super) calendar: Calendar,
-    pub(super) random: Random,
     pub(super) store: Store,
     pub(super) ports: Vec<Port>,
     /// By port and lane; there are `width` lanes for each port.
@@ -152,53 +170,19 @@ pub(super) struct Input {
     pub(super) busy: bool,
 }
 
-/// Events of the calendar: a kind in the highest four bits, the rest by kind.
-pub(super) mod kind {
-    /// A packet's head is ready in a switch.
-    pub(crate) const ARRIVE: u64 = 0;
-    /// A packet has come to an HFI whole.
-    pub(crate) const DELIVER: u64 = 1;
-    /// Credits come back to a port.
-    pub(crate) const CREDIT: u64 = 2;
-    /// A port has sent its packet.
-    pub(crate) const FREE: u64 = 3;
-    /// An input queue's head has left.
-    pub(crate) const ADVANCE: u64 = 4;
-    /// A lifetime may be over.
-    pub(crate) const LIFETIME: u64 = 5;
-    /// A switch looks at its ports.
-    pub(crate) const ADAPT: u64 = 6;
-    /// A timer of the traffic.
-    pub(crate) const TIMER: u64 = 7;
-    /// A sender that was told of congestion calms down.
-    pub(crate) const CALM: u64 = 8;
-    /// A lane that was held back may send.
-    pub(crate) const GATE: u64 = 9;
-}
-
-/// Bits of a traffic's timer.
-const TIMER_BITS: u32 = 60;
-
-#[inline]
-pub(super) fn code(kind: u64, rest: u64) -> u64 {
-    kind << TIMER_BITS | rest
-}
-
-/// Credits that come back, packed into an event.
-#[inline]
-pub(super) fn credit(port: u32, lane: u8, epoch: u8, units: u32) -> u64 {
-    let low = u64::from(lane) << 24 | u64::from(epoch) << 16 | u64::from(units);
-    code(kind::CREDIT, u64::from(port) << 29 | low)
-}
-
 impl Simulation {
     /// A simulation of a fabric whose registers are as they are now.
     pub fn new(network: &Network, options: Options) -> Self {
+        Self::of_share(network, options, Share::default())
+    }
+
+    /// The same for some of its devices.
+    pub(super) fn of_share(network: &Network, options: Options, share: Share) -> Self {
         let mut simulation = Self {
-            random: Random::new(options.seed),
+            calendar: Calendar::new(options.order),
             options,
+            share,
             now: 0,
-            calendar: Calendar::default(),
             store: Store::new(),
             ports: Vec::new(),
             lanes: Vec::new(),
@@ -248,8 +232,7 @@ impl Simulation {
 
     /// Has [`Notice::Timer`] given at a time with `tag`, of which the lower 60 bits count.
     pub fn set_timer(&mut self, at: Picos, tag: u64) {
-        let tag = tag & ((1 << TIMER_BITS) - 1);
-        self.calendar.push(at.max(self.now), code(kind::TIMER, tag));
+        self.calendar.push(at.max(self.now), event::timer(tag));
     }
 
     /// Lets everything happen up to and at `until`.
@@ -282,7 +265,7 @@ impl Simulation {
         true
     }
 
-    fn tell(&mut self, traffic: &mut impl Traffic) {
+    pub(super) fn tell(&mut self, traffic: &mut impl Traffic) {
         let mut notices = std::mem::take(&mut self.notices);
         while !notices.is_empty() {
             for notice in notices.drain(..) {
@@ -295,29 +278,31 @@ impl Simulation {
 
     #[inline]
     fn handle(&mut self, event: Event) {
-        let rest = event.code & ((1 << TIMER_BITS) - 1);
-        match event.code >> TIMER_BITS {
-            kind::ARRIVE => self.arrive(rest as u32),
-            kind::DELIVER => self.deliver(rest as u32),
-            kind::CREDIT => self.take_credits(rest),
+        let (place, rest) = (event::place_of(event.code), event::rest_of(event.code));
+        let lane = || place as usize * self.width + rest as usize;
+        match event::kind_of(event.code) {
+            kind::ARRIVE => self.arrive(rest),
+            kind::DELIVER => self.deliver(rest),
+            kind::CREDIT => self.take_credits(place, rest),
             kind::FREE => {
-                self.ports[rest as usize].wakes = false;
-                self.try_send(rest as u32);
+                self.ports[place as usize].wakes = false;
+                self.try_send(place);
             }
-            kind::ADVANCE => self.advance(rest as usize),
-            kind::LIFETIME => self.check_lifetime(rest as usize),
-            kind::ADAPT => self.adapt(rest as usize),
-            kind::CALM => self.calm(rest as usize),
-            kind::GATE => self.try_send(rest as u32),
-            _ => self.notices.push(Notice::Timer(rest)),
+            kind::ADVANCE => self.advance(lane()),
+            kind::LIFETIME => self.check_lifetime(lane()),
+            kind::ADAPT => self.adapt(place as usize),
+            kind::CALM => self.calm(place as usize, rest as usize),
+            kind::GATE => self.try_send(place),
+            _ => self
+                .notices
+                .push(Notice::Timer(event::timer_tag(event.code))),
         }
     }
 
     /// Credits come back; those of a link that has gone down since mean nothing.
     #[inline]
-    fn take_credits(&mut self, rest: u64) {
-        let (port, lane) = ((rest >> 29) as u32, (rest >> 24 & 31) as usize);
-        let (epoch, units) = ((rest >> 16) as u8, (rest & 0xFFFF) as u32);
+    fn take_credits(&mut self, port: u32, rest: u32) {
+        let (lane, epoch, units) = ((rest >> 24) as usize, (rest >> 16) as u8, rest & 0xFFFF);
         let end = &mut self.ports[port as usize];
         if end.epoch != epoch {
             return;

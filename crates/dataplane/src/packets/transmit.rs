@@ -1,15 +1,18 @@
 //! A packet leaves a port.
 
 use super::Picos;
+use super::calendar::Event;
+use super::event::{PACKETS_MAX, code, credit, kind};
 use super::lane::{Lane, Port};
 use super::multicast::is_group;
-use super::simulation::{Notice, Queueing, Simulation, code, credit, kind};
+use super::simulation::{Notice, Queueing, Simulation};
 use super::store::{Packet, Parcel};
 use crate::constants;
 use crate::network::{NONE, PortIndex};
 
 impl Simulation {
-    /// Puts a new packet into its HFI's queue; says whether it can leave there.
+    /// Puts a new packet into its HFI's queue; says whether it can leave there. It is dropped where
+    /// [`PACKETS_MAX`] are on their way.
     pub(super) fn inject(&mut self, parcel: &Parcel) -> bool {
         self.inject_marked(parcel, 0)
     }
@@ -37,8 +40,9 @@ impl Simulation {
             marks,
         };
         let lane = map(self.ports[from as usize].lane_map, sc);
+        let full = self.store.len() >= PACKETS_MAX;
         let id = self.store.add(packet);
-        self.enqueue(id, from, lane)
+        self.enqueue(id, from, if full { u8::MAX } else { lane })
     }
 
     /// Puts a packet into the queue of its egress lane; says whether it can leave there.
@@ -85,7 +89,7 @@ impl Simulation {
                 if !port.wakes {
                     port.wakes = true;
                     self.calendar
-                        .push(port.free_at, code(kind::FREE, u64::from(egress)));
+                        .push(port.free_at, code(kind::FREE, egress, 0));
                 }
                 return;
             }
@@ -183,7 +187,7 @@ impl Simulation {
             self.rare[at].bubbles += (end - full) / Picos::from(port.flit);
         }
         port.free_at = end;
-        let (peer, epoch, of_hfi) = (port.peer, port.epoch, port.switch == NONE);
+        let of_hfi = port.switch == NONE;
         if port.waiting != 0 {
             self.arbiters[index].sent(lane, u32::from(packet.flits) * 8);
         } else if of_hfi {
@@ -198,28 +202,43 @@ impl Simulation {
         }
         self.release(&packet, end);
         self.totals.hops += 1;
-        self.fly(id, peer, lane, epoch, (begin, end));
+        self.fly(id, index, lane, (begin, end));
     }
 
     /// On the cable.
     #[inline]
-    fn fly(&mut self, id: u32, peer: u32, lane: u8, epoch: u8, (begin, end): (Picos, Picos)) {
-        let cable = self.options.cable;
-        let block = self.options.block_latency;
-        let to_hfi = self.ports[peer as usize].switch == NONE;
+    fn fly(&mut self, id: u32, index: usize, lane: u8, (begin, end): (Picos, Picos)) {
+        let port = &self.ports[index];
         let packet = self.store.get_mut(id);
-        packet.ingress = peer;
+        packet.ingress = port.peer;
         packet.lane = lane;
-        packet.epoch = epoch;
+        packet.epoch = port.epoch;
         packet.hops = packet.hops.saturating_add(1);
-        packet.entered = begin + cable;
-        packet.tail = end + cable;
-        if to_hfi {
-            let at = packet.tail + self.options.receive;
-            self.calendar.push(at, code(kind::DELIVER, u64::from(id)));
+        packet.entered = begin + self.options.cable;
+        packet.tail = end + self.options.cable;
+        if port.away {
+            self.fly_away(id);
         } else {
-            let at = packet.entered + block;
-            self.calendar.push(at, code(kind::ARRIVE, u64::from(id)));
+            self.land(id);
+        }
+    }
+
+    /// A packet will come to the other end of its cable.
+    #[inline]
+    pub(super) fn land(&mut self, id: u32) {
+        let packet = self.store.get(id);
+        let (at, kind) = self.landing(packet);
+        let event = code(kind, packet.ingress, id);
+        self.calendar.push(at, event);
+    }
+
+    /// When a packet on a cable is heeded at its other end, and as what.
+    #[inline]
+    pub(super) fn landing(&self, packet: &Packet) -> (Picos, u64) {
+        if self.ports[packet.ingress as usize].switch == NONE {
+            (packet.tail + self.options.receive, kind::DELIVER)
+        } else {
+            (packet.entered + self.options.block_latency, kind::ARRIVE)
         }
     }
 
@@ -230,14 +249,21 @@ impl Simulation {
         if packet.ingress == NONE {
             return;
         }
-        let upstream = self.ports[packet.ingress as usize].peer;
+        let ingress = &self.ports[packet.ingress as usize];
+        let (upstream, away, of_switch) = (ingress.peer, ingress.away, ingress.switch != NONE);
         let units = units(packet.flits, &self.ports[upstream as usize]);
-        let event = credit(upstream, packet.lane, packet.epoch, units);
-        self.calendar.push(end + self.options.cable, event);
-        let in_switch = self.ports[packet.ingress as usize].switch != NONE;
-        if in_switch && self.options.queueing == Queueing::Fifo {
-            let input = packet.ingress as usize * self.width + usize::from(packet.lane);
-            self.calendar.push(end, code(kind::ADVANCE, input as u64));
+        let event = Event {
+            at: end + self.options.cable,
+            code: credit(upstream, packet.lane, packet.epoch, units),
+        };
+        if away {
+            self.credit_away(upstream, event);
+        } else {
+            self.calendar.push(event.at, event.code);
+        }
+        if of_switch && self.options.queueing == Queueing::Fifo {
+            let event = code(kind::ADVANCE, packet.ingress, u32::from(packet.lane));
+            self.calendar.push(end, event);
         }
     }
 

@@ -34,12 +34,25 @@ pub struct Received {
     pub latency_max: Picos,
 }
 
-/// Hosts that send by a pattern.
+impl std::iter::Sum for Received {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, one| Self {
+            packets: sum.packets + one.packets,
+            flits: sum.flits + one.flits,
+            latency: sum.latency + one.latency,
+            latency_max: sum.latency_max.max(one.latency_max),
+        })
+    }
+}
+
+/// Hosts that send by a pattern. Each draws from a sequence of its own, so what it sends does not
+/// depend on what others do.
 #[derive(Debug, Clone)]
 pub struct Streams {
     hosts: Hosts,
     options: StreamsOptions,
-    random: Random,
+    /// What each host draws from.
+    random: Vec<Random>,
     received: Vec<Received>,
     lost: u64,
     /// Mean time between two packets of a host, 0 for as many as fit.
@@ -52,7 +65,9 @@ impl Streams {
         let time = Simulation::wire_time(options.bytes) as f64;
         Self {
             received: vec![Received::default(); hosts.len()],
-            random: Random::new(options.seed),
+            random: (0..hosts.len())
+                .map(|host| Random::of(options.seed, host as u64))
+                .collect(),
             interval: options.load.map_or(0.0, |load| time / load.max(1e-9)),
             lost: 0,
             hosts,
@@ -60,9 +75,13 @@ impl Streams {
         }
     }
 
-    /// Lets all hosts begin.
+    /// Lets all hosts begin that the simulation moves.
     pub fn start(&mut self, simulation: &mut Simulation) {
         for from in 0..self.hosts.len() as u32 {
+            let host = self.hosts.get(from);
+            if host.is_none_or(|host| !simulation.owns(host.port)) {
+                continue;
+            }
             if self.interval > 0.0 {
                 self.wait(simulation, from);
             } else {
@@ -78,13 +97,7 @@ impl Streams {
 
     /// All of it together.
     pub fn total(&self) -> Received {
-        let add = |sum: Received, one: &Received| Received {
-            packets: sum.packets + one.packets,
-            flits: sum.flits + one.flits,
-            latency: sum.latency + one.latency,
-            latency_max: sum.latency_max.max(one.latency_max),
-        };
-        self.received.iter().fold(Received::default(), add)
+        self.received.iter().copied().sum()
     }
 
     /// Packets that were dropped.
@@ -98,21 +111,25 @@ impl Streams {
     }
 
     fn wait(&mut self, simulation: &mut Simulation, from: u32) {
-        let at = simulation.now() + self.random.exponential(self.interval);
+        let random = &mut self.random[from as usize];
+        let at = simulation.now() + random.exponential(self.interval);
         simulation.set_timer(at, u64::from(from));
     }
 
     #[inline]
     fn send(&mut self, simulation: &mut Simulation, from: u32) {
         let count = self.hosts.len() as u32;
-        let Some(to) = self.options.pattern.next(from, count, &mut self.random) else {
+        let Some(random) = self.random.get_mut(from as usize) else {
+            return;
+        };
+        let Some(to) = self.options.pattern.next(from, count, random) else {
             return;
         };
         let (Some(host), Some(other)) = (self.hosts.get(from), self.hosts.get(to)) else {
             return;
         };
         let levels = &self.options.levels;
-        let level = levels.get(self.random.below(levels.len() as u32) as usize);
+        let level = levels.get(random.below(levels.len() as u32) as usize);
         simulation.send(Parcel {
             from: host.port,
             dlid: other.lid,
@@ -151,10 +168,11 @@ impl Traffic for Streams {
             Notice::Delivered(delivery) => self.take(simulation.now(), &delivery),
             Notice::Room(at) => self.room(simulation, at),
             Notice::Lost(_) => self.lost += 1,
-            Notice::Timer(from) => {
+            Notice::Timer(from) if (from as usize) < self.hosts.len() => {
                 self.send(simulation, from as u32);
                 self.wait(simulation, from as u32);
             }
+            Notice::Timer(_) => {}
         }
     }
 }

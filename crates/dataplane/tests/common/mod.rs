@@ -1,6 +1,8 @@
 //! Fabrics whose registers are programmed by hand, and traffic for them.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
+pub mod cases;
+pub mod registers;
 pub mod stage;
 
 use std::sync::Arc;

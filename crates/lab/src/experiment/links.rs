@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weft_dataplane::packets::{MILLI, Picos, Simulation};
+use weft_dataplane::packets::{MILLI, Picos, Shards, Simulation};
 use weft_dataplane::{Network, PortIndex};
 
 /// Time between two looks at first.
@@ -26,6 +26,44 @@ pub struct LinkUse {
 impl fmt::Display for LinkUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:5.1} %  {} → {}", self.percent, self.from, self.to)
+    }
+}
+
+/// Where a port's traffic can be seen.
+pub(super) trait Carried {
+    /// The time.
+    fn now(&self) -> Picos;
+    /// Flits that a port has sent.
+    fn flits_sent(&self, at: PortIndex) -> u64;
+    /// Time of one.
+    fn flit_time(&self, at: PortIndex) -> Picos;
+}
+
+impl Carried for Simulation {
+    fn now(&self) -> Picos {
+        self.now()
+    }
+
+    fn flits_sent(&self, at: PortIndex) -> u64 {
+        self.flits_sent(at)
+    }
+
+    fn flit_time(&self, at: PortIndex) -> Picos {
+        self.flit_time(at)
+    }
+}
+
+impl<T> Carried for Shards<T> {
+    fn now(&self) -> Picos {
+        self.now()
+    }
+
+    fn flits_sent(&self, at: PortIndex) -> u64 {
+        self.flits_sent(at)
+    }
+
+    fn flit_time(&self, at: PortIndex) -> Picos {
+        self.flit_time(at)
     }
 }
 
@@ -55,7 +93,7 @@ impl Watch {
         }
     }
 
-    pub(super) fn look(&mut self, simulation: &mut Simulation, network: &Network, at: Picos) {
+    pub(super) fn look(&mut self, simulation: &impl Carried, network: &Network, at: Picos) {
         if !self.on {
             return;
         }
@@ -72,7 +110,7 @@ impl Watch {
     }
 
     /// The links that carried most since the look nearest to half of the run.
-    pub(super) fn busiest(&self, network: &Network, simulation: &Simulation) -> Vec<LinkUse> {
+    pub(super) fn busiest(&self, network: &Network, simulation: &impl Carried) -> Vec<LinkUse> {
         let half = simulation.now() / 2;
         let look = self.looks.iter().min_by_key(|(at, _)| at.abs_diff(half));
         let Some((since, before)) = look else {

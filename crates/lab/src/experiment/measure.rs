@@ -1,17 +1,17 @@
 //! What is measured in one run of a case.
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation};
+use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation, Totals};
+use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
     AllToAll, Background, Bandwidth, BandwidthOptions, Job, Load, Mpi, PingPong, Program, Stack,
     Together,
 };
-use weft_dataplane::traffic::{Hosts, Pattern, Streams, StreamsOptions};
 use weft_fabric::Sl;
 
 use super::links::{LinkUse, Watch};
 use super::perform::{ExperimentError, Measurement, measurement};
-use super::scenario::{Case, StreamPattern, Traffic};
+use super::scenario::{Case, Traffic};
 use super::{bisection, place, rounds};
 
 /// Picoseconds in a second.
@@ -20,12 +20,25 @@ const SECOND: f64 = 1e12;
 /// Other traffic runs for this long, and at most as long again, before a benchmark begins.
 const WARM_UP: Picos = 200 * MICRO;
 
-/// A fabric with traffic to come.
+/// What one run of a case was.
+pub(super) struct Ran {
+    pub(super) measurements: Result<Vec<Measurement>, ExperimentError>,
+    pub(super) totals: Totals,
+    /// Virtual time that it took.
+    pub(super) span: Picos,
+    /// Routes that switches have moved.
+    pub(super) moved: u64,
+    pub(super) links: Vec<LinkUse>,
+    /// How messages travelled, where their size is swept.
+    pub(super) method: Option<String>,
+}
+
+/// A fabric with messages to come.
 pub(super) struct Stage<'a> {
     case: &'a Case,
     network: Network,
     hosts: Hosts,
-    pub(super) simulation: Simulation,
+    simulation: Simulation,
     seed: u64,
     watch: Watch,
 }
@@ -46,19 +59,26 @@ impl<'a> Stage<'a> {
         }
     }
 
-    pub(super) fn busiest(&self) -> Vec<LinkUse> {
-        self.watch.busiest(&self.network, &self.simulation)
+    pub(super) fn run(mut self) -> Ran {
+        Ran {
+            measurements: self.measure(),
+            totals: self.simulation.totals(),
+            span: self.simulation.now(),
+            moved: self.simulation.routes_moved(),
+            links: self.watch.busiest(&self.network, &self.simulation),
+            method: self.method(),
+        }
     }
 
     /// How messages travel, where their size is swept.
-    pub(super) fn method(&self) -> Option<String> {
+    fn method(&self) -> Option<String> {
         let point = self.case.point.as_ref();
         let bytes = point.filter(|point| point.axis == "bytes")?.value as u64;
         let method = self.mpi(self.case.stack).method(0, bytes)?;
         Some(method.to_string())
     }
 
-    pub(super) fn measure(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
+    fn measure(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
         match &self.case.traffic {
             Traffic::Bandwidth { .. } => self.bandwidth(),
             Traffic::Latency { bytes, iterations } => {
@@ -78,7 +98,8 @@ impl<'a> Stage<'a> {
                 let time = program.time().unwrap_or(0) as f64;
                 Ok(vec![measurement("time", time / MICRO as f64, "us")])
             }
-            Traffic::Stream { .. } => Ok(self.stream()),
+            // Packets by a pattern are measured elsewhere.
+            Traffic::Stream { .. } => Ok(Vec::new()),
             Traffic::Bisection { matchings } => Ok(bisection::measure(
                 &self.network,
                 &self.hosts,
@@ -146,7 +167,7 @@ impl<'a> Stage<'a> {
             if until == limit || self.simulation.deadline().is_none() {
                 return Err(self.not_ended());
             }
-            self.watch.look(&mut self.simulation, &self.network, until);
+            self.watch.look(&self.simulation, &self.network, until);
         }
     }
 
@@ -234,43 +255,6 @@ impl<'a> Stage<'a> {
             &all,
         ))
     }
-
-    fn stream(&mut self) -> Vec<Measurement> {
-        let Traffic::Stream {
-            pattern,
-            bytes,
-            load,
-            span,
-        } = self.case.traffic
-        else {
-            return Vec::new();
-        };
-        let count = self.hosts.len() as u32;
-        let options = StreamsOptions {
-            pattern: resolve(pattern, count, self.seed),
-            bytes,
-            levels: (0..self.case.manager.lanes).map(Sl).collect(),
-            load,
-            seed: self.seed,
-        };
-        let span = span.as_nanos() as Picos * 1_000;
-        let mut streams = Streams::new(self.hosts.clone(), options);
-        streams.start(&mut self.simulation);
-        self.simulation.run(&mut streams, span);
-        streams.forget();
-        self.watch.look(&mut self.simulation, &self.network, span);
-        self.simulation.run(&mut streams, 2 * span);
-        let time = Simulation::wire_time(bytes) as f64 / span as f64;
-        let total = streams.total();
-        let least = streams.received().iter().map(|host| host.packets).min();
-        let mean = total.packets as f64 / f64::from(count.max(1));
-        let latency = total.latency as f64 / total.packets.max(1) as f64;
-        vec![
-            measurement("accepted", 100.0 * mean * time, "%"),
-            measurement("least", 100.0 * least.unwrap_or(0) as f64 * time, "%"),
-            measurement("latency", latency / MICRO as f64, "us"),
-        ]
-    }
 }
 
 /// Bytes of IP packets, with what stands in front of each, that carry the user's `bytes`.
@@ -278,15 +262,6 @@ fn ip_bytes(bytes: u64) -> u64 {
     use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
     let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
     bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
-}
-
-fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
-    match pattern {
-        StreamPattern::Uniform => Pattern::Uniform,
-        StreamPattern::Permutation => Pattern::random_permutation(hosts, &mut Random::new(seed)),
-        StreamPattern::Shift(by) => Pattern::Shift(by),
-        StreamPattern::Hotspot(percent) => Pattern::Hotspot { to: 0, percent },
-    }
 }
 
 fn latencies(times: &[Picos]) -> Vec<Measurement> {

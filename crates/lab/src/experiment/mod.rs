@@ -8,7 +8,8 @@
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | [`place`] | which hosts talk to each other |
 //! | [`perform`] | cases from beginning to end, and compared with each other |
-//! | `measure` | what is measured in one run |
+//! | `measure` | what is measured in one run of messages |
+//! | `stream` | the same of packets by a pattern |
 //! | `bisection` | what flows get in random matchings and shifts |
 //! | [`links`] | what links carried |
 //! | [`report`] | tables and CSV |
@@ -29,6 +30,7 @@ mod rounds;
 mod scale;
 pub mod scenario;
 pub mod stage;
+mod stream;
 mod values;
 
 pub use parse::ScenarioError;

@@ -9,7 +9,7 @@ use weft_fabric::GenerateError;
 use super::links::LinkUse;
 use super::measure::Stage;
 use super::scenario::{Case, Scenario};
-use super::stage;
+use super::{stage, stream};
 use crate::world::WorldError;
 
 /// Why a case has no result.
@@ -83,20 +83,26 @@ impl Outcome {
 }
 
 /// Runs a case as often as it asks for, each time with the next seed; the same seed gives the same
-/// result.
+/// result. Packets by a pattern move on so many threads, which changes nothing but the time that it
+/// takes; messages between ranks on one.
 ///
 /// # Errors
 /// [`ExperimentError`] when the fabric does not come up or the traffic does not end.
-pub fn perform(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
+pub fn perform(case: &Case, seed: u64, threads: usize) -> Result<Outcome, ExperimentError> {
     let seeds = (0..case.runs.max(1)).map(|run| seed.wrapping_add(u64::from(run)));
-    let runs: Result<Vec<Outcome>, _> = seeds.map(|seed| perform_once(case, seed)).collect();
+    let runs: Result<Vec<Outcome>, _> = seeds
+        .map(|seed| perform_once(case, seed, threads))
+        .collect();
     Ok(median(runs?))
 }
 
-fn perform_once(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
+fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, ExperimentError> {
     let network = stage::set(case, seed)?;
-    let mut stage = Stage::new(case, network, seed);
-    let mut measurements = match stage.measure() {
+    let ran = match stream::run(case, &network, seed, threads) {
+        Some(ran) => ran,
+        None => Stage::new(case, network, seed).run(),
+    };
+    let mut measurements = match ran.measurements {
         Err(ExperimentError::NotEnded { .. }) if case.may_not_end => {
             vec![measurement("ended", 0.0, "")]
         }
@@ -106,7 +112,7 @@ fn perform_once(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
         }
         other => other?,
     };
-    let totals = stage.simulation.totals();
+    let totals = ran.totals;
     if case.background.is_some() || case.may_not_end {
         let share = 1e6 * totals.lost as f64 / (totals.delivered + totals.lost).max(1) as f64;
         measurements.push(measurement("discards", totals.lost as f64, "packets"));
@@ -114,12 +120,12 @@ fn perform_once(case: &Case, seed: u64) -> Result<Outcome, ExperimentError> {
     }
     Ok(Outcome {
         measurements,
-        links: stage.busiest(),
-        method: stage.method(),
-        span: stage.simulation.now(),
+        links: ran.links,
+        method: ran.method,
+        span: ran.span,
         hops: totals.hops,
         lost: totals.lost,
-        moved: stage.simulation.routes_moved(),
+        moved: ran.moved,
     })
 }
 
@@ -152,7 +158,7 @@ pub fn perform_all(
     let mut outcomes: Vec<Outcome> = Vec::new();
     for (index, case) in scenario.cases.iter().enumerate() {
         begin(index, case);
-        let outcome = perform(case, seed);
+        let outcome = perform(case, seed, 1);
         outcomes.push(outcome.map_err(|error| (case.name.clone(), error))?);
     }
     compare(scenario, &mut outcomes);

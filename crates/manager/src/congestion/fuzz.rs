@@ -9,7 +9,7 @@ use weft_wire::packet::Packet;
 
 use super::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
 use crate::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
-use crate::pm::fuzz::snapshot;
+use crate::pm::fuzz::FABRIC;
 
 /// Outputs to one input: more than there can be on so small a fabric.
 const OUTPUTS_MAX: usize = 10_000;
@@ -36,7 +36,7 @@ pub fn fuzz_answers(bytes: &[u8]) {
     let mut asking = Asking {
         cables: Cables::new(CablesSettings::default()),
         congestion: Congestion::new(settings(true)),
-        snapshot: Arc::new(snapshot()),
+        snapshot: Arc::clone(&FABRIC),
         sent: VecDeque::new(),
         now: Tick(0),
     };

@@ -1,9 +1,9 @@
 //! An entry for fuzzers: clients of subnet administration that send anything at all.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{Lid, Sl, Snapshot, Tick};
+use weft_fabric::{Lid, Sl, Tick};
 use weft_wire::Layout;
 use weft_wire::header::MadHeader;
 use weft_wire::id::PKey;
@@ -11,6 +11,7 @@ use weft_wire::packet::Packet;
 use weft_wire::rmpp::{CLASS_LEN, Envelope, RMPP_AT, RmppHeader, kind};
 
 use super::{Sa, SaInput, SaOutput, SaSettings};
+use crate::pm::fuzz::FABRIC;
 
 /// Outputs to one input: more than there can be on so small a fabric.
 const OUTPUTS_MAX: usize = 10_000;
@@ -65,11 +66,6 @@ fn settings() -> SaSettings {
     }
 }
 
-fn snapshot() -> Arc<Snapshot> {
-    static SNAPSHOT: OnceLock<Arc<Snapshot>> = OnceLock::new();
-    Arc::clone(SNAPSHOT.get_or_init(|| Arc::new(crate::pm::fuzz::snapshot())))
-}
-
 impl Served {
     fn new() -> Self {
         let mut served = Self {
@@ -77,7 +73,7 @@ impl Served {
             now: Tick(0),
             segment: None,
         };
-        served.input(SaInput::Published(snapshot()));
+        served.input(SaInput::Published(Arc::clone(&FABRIC)));
         served.drain();
         served
     }
@@ -96,7 +92,7 @@ impl Served {
                 self.input(SaInput::Tick);
             }
             step::ACKNOWLEDGE => self.acknowledge(content),
-            step::SWEEP => self.input(SaInput::Published(snapshot())),
+            step::SWEEP => self.input(SaInput::Published(Arc::clone(&FABRIC))),
             step::RECONFIGURE => self.sa.reconfigure(settings()),
             _ => self.input(SaInput::Received(packet(what, content.to_vec()))),
         }

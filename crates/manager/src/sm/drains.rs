@@ -128,12 +128,9 @@ fn neighbours(topology: &Topology, node: NodeId) -> impl Iterator<Item = (PortNu
 /// to come to them.
 pub(super) fn without(topology: &Topology, drains: &Drains, managed: bool) -> Topology {
     let mut bare = topology.clone();
-    let cut = |bare: &mut Topology, end: PortRef| {
-        bare.disconnect(end);
-    };
     for drain in drains {
         if let Some([near, _]) = drain.ends(topology) {
-            cut(&mut bare, near);
+            bare.disconnect(near);
         }
     }
     let drained: BTreeSet<NodeId> = drains
@@ -153,7 +150,7 @@ pub(super) fn without(topology: &Topology, drains: &Drains, managed: bool) -> To
         let kept = ports.iter().find(|port| leads_on(port)).or(ports.first());
         let kept = kept.copied().filter(|_| managed);
         for port in ports.into_iter().filter(|port| Some(*port) != kept) {
-            cut(&mut bare, at(port));
+            bare.disconnect(at(port));
         }
     }
     bare

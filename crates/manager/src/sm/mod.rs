@@ -8,6 +8,7 @@
 //! | `discover`, `links` | who is there, and which links both ends agree on |
 //! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
+//! | `store` | what outlasts a restart |
 //! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
 //! | `reroute`, `drains` | changes of routes planned before they are made, and what carries no data |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
@@ -16,6 +17,7 @@
 //! | `traps`, `commands` | what others ask for |
 //! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
+//! | `strays` | answers that nobody waits for |
 
 mod activate;
 mod batch;
@@ -44,6 +46,8 @@ pub mod reroute;
 pub(crate) mod rtt;
 pub mod settings;
 mod status;
+mod store;
+mod strays;
 mod sweep;
 mod tables;
 pub(crate) mod transactions;
@@ -66,6 +70,7 @@ use plan::Plan;
 pub use settings::Settings;
 use status::Totals;
 pub use status::{AttributeCount, Status};
+use store::Kept;
 use sweep::Sweep;
 use tables::TableStore;
 use transactions::Transactions;
@@ -120,7 +125,7 @@ pub struct Manager {
     batch: Batch,
     sweep: Sweep,
     lids: LidMap,
-    /// The LIDs as they were last given to stable storage.
+    /// What was last given to stable storage.
     persisted: Vec<u8>,
     tables: TableStore,
     plan: Plan,
@@ -173,18 +178,19 @@ impl Manager {
             lately: notices::Lately::default(),
         };
         if let Some(stored) = stored {
-            manager.load_lids(stored);
+            manager.load(stored);
         }
         manager
     }
 
-    fn load_lids(&mut self, stored: &[u8]) {
-        match lids::store::decode(stored, self.settings.subnet_prefix) {
-            Ok(map) => {
-                self.lids = map;
+    fn load(&mut self, stored: &[u8]) {
+        match store::decode(stored, self.settings.subnet_prefix) {
+            Ok(Kept { lids, drains }) => {
+                self.lids = lids;
+                self.drains = drains;
                 self.persisted = stored.to_vec();
             }
-            Err(why) => self.event(Event::LidStoreRefused {
+            Err(why) => self.event(Event::StateRefused {
                 why: why.to_string(),
             }),
         }

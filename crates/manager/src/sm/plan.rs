@@ -11,11 +11,12 @@ use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::drains::{Drains, route_around};
-use super::lids::{EndPort, store};
+use super::lids::EndPort;
 use super::multicast::MulticastPlan;
 use super::node::{Lft, NodeState, TABLE_KINDS};
 use super::settings::Settings;
 use super::settings::members::{Candidate, Members};
+use super::store;
 use super::tables::TableId;
 use super::wanted::qos::Qos;
 use crate::io::Output;
@@ -116,11 +117,12 @@ impl Manager {
             .into_iter()
             .zip(ports.iter().map(|port| port.lmc))
             .collect();
-        self.persist_lids();
+        self.persist();
     }
 
-    fn persist_lids(&mut self) {
-        let bytes = store::encode(&self.lids, self.settings.subnet_prefix);
+    /// Has what outlasts a restart written, if that has changed.
+    pub(super) fn persist(&mut self) {
+        let bytes = store::encode(&self.lids, &self.drains, self.settings.subnet_prefix);
         if bytes != self.persisted {
             self.persisted.clone_from(&bytes);
             self.outputs.push_back(Output::Persist(bytes));

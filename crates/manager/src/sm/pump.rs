@@ -7,15 +7,14 @@ use weft_fabric::Tick;
 use weft_wire::header::{class, method, status};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
-use weft_wire::sm::aggregate::segments;
-use weft_wire::sm::{AttributeId, PortModifier};
+use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
-use super::node::{NodeState, Stage};
-use super::transactions::{Answered, Expired, Target, is_of_a_set};
+use super::node::Stage;
+use super::transactions::{Answered, Expired, Target};
 use super::{Manager, SILENT_MAX, Tag};
-use crate::io::{Event, Output, SweepReason};
+use crate::io::{Event, Output};
 
 /// A subnet management datagram for the node at the end of a directed route.
 pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
@@ -28,25 +27,6 @@ pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
         src_qp: 0,
         mad,
     }
-}
-
-/// Whether a datagram may be the answer to a write of something that is not read in every sweep:
-/// a table, or PortInfo, which is read with the bit that starts a configuration.
-fn is_about_settings(view: &SmpView<'_>) -> bool {
-    let is_setting = |attribute, modifier| match attribute {
-        AttributeId::NODE_INFO
-        | AttributeId::NODE_DESCRIPTION
-        | AttributeId::SWITCH_INFO
-        | AttributeId::PORT_STATE_INFO => false,
-        AttributeId::PORT_INFO => !PortModifier::from_bits(modifier).start_of_sm_configuration,
-        _ => true,
-    };
-    let modifier = view.header.attribute_modifier;
-    if view.attribute() != AttributeId::AGGREGATE {
-        return is_setting(view.attribute(), modifier);
-    }
-    let mut parts = segments(view.payload, (modifier & 0xFF) as usize).flatten();
-    parts.any(|part| is_setting(part.attribute, part.modifier))
 }
 
 impl Manager {
@@ -87,24 +67,6 @@ impl Manager {
             Tag::Poll => self.poll_answered(now, view),
             Tag::Handover => self.handover_answered(now, view),
             Tag::Notice => {}
-        }
-    }
-
-    /// An answer that nobody waits for may be to a write that arrived twice, the second time after
-    /// a later one: what the node holds is read again. A question that arrived twice changes nothing.
-    fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
-        if !is_of_a_set(view.header.transaction_id) {
-            return;
-        }
-        let Some(route) = view.directed.filter(|_| is_about_settings(view)) else {
-            return;
-        };
-        let hops = usize::from(view.header.hop_count);
-        let path = route.initial_path.iter().skip(1).take(hops);
-        let came = |state: &&mut NodeState| path.clone().eq(state.path.iter().map(|port| &port.0));
-        if let Some(state) = self.nodes.iter_mut().find(came) {
-            state.doubtful = true;
-            self.request_sweep(now, SweepReason::Unfinished);
         }
     }
 

@@ -286,6 +286,7 @@ impl Manager {
         // A plan that was made before does not know of this one.
         self.epoch += 1;
         self.drains = wanted.drains;
+        self.persist();
         self.transactions
             .set_budget(wanted.settings.requests.budget());
         self.settings = wanted.settings;

@@ -195,6 +195,13 @@ impl<T: Copy> Transactions<T> {
         self.outstanding
     }
 
+    /// The requests to a node that wait for their answers.
+    pub(crate) fn to(&self, node: u32) -> impl Iterator<Item = &[u8]> {
+        let pending = self.slots.iter().filter_map(|slot| slot.pending.as_ref());
+        let to = pending.filter(move |pending| pending.node == node);
+        to.map(|pending| pending.mad.as_slice())
+    }
+
     /// Whether one more may be sent.
     pub(crate) fn has_room(&self) -> bool {
         self.outstanding < self.budget.total.min(usize::from(u16::MAX))

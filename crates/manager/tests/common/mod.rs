@@ -56,6 +56,25 @@ pub(crate) fn latency() -> Options {
     }
 }
 
+/// A cable between two switches that the manager's own leaf does not have.
+pub(crate) fn far_link(world: &World) -> (Guid, PortNum) {
+    let topology = &world.topology;
+    let (own, _) = topology.hfis().next().unwrap();
+    let leaf = topology
+        .peer(PortRef {
+            node: own,
+            port: PortNum(1),
+        })
+        .unwrap()
+        .node;
+    let is_switch = |end: PortRef| topology.node(end.node).unwrap().is_switch();
+    let link = topology
+        .links()
+        .find(|(a, b)| is_switch(*a) && is_switch(*b) && a.node != leaf && b.node != leaf);
+    let (a, _) = link.unwrap();
+    (topology.node(a.node).unwrap().guid(), a.port)
+}
+
 impl World {
     pub(crate) fn new(spec: &str, settings: Settings) -> Self {
         Self::with(fabric(spec), settings, latency(), None)

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use weft_fabric::{Lid, PortMask, PortNum, SwitchIndex, UNREACHABLE};
 
 use super::Tables;
+use super::classes::{Class, TILE};
 use super::view::View;
 
 /// Some LIDs.
@@ -21,11 +22,12 @@ impl Lids {
         }
     }
 
-    fn count(&self) -> usize {
-        self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(word, bits)| {
+            let rest = std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
+            rest.take_while(|bits| *bits != 0)
+                .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+        })
     }
 
     fn add(&mut self, lid: usize) {
@@ -50,48 +52,116 @@ impl Lids {
     }
 }
 
-/// Most switches that one thread tells apart from the others.
-const APART: usize = 4;
+/// Most entries for switches' own LIDs that one thread tells.
+const ENTRIES: usize = 1 << 14;
+
+/// What some LIDs are: how changes are sorted.
+#[derive(Debug)]
+pub(super) struct Kinds {
+    of: Vec<u32>,
+}
+
+impl Kinds {
+    const NONE: u32 = u32::MAX;
+    const SWITCH: u32 = u32::MAX - 1;
+
+    /// Of data classes in tiles, and of switches' own.
+    pub(super) fn new(view: &View, data: &[Class], management: &[Class]) -> Self {
+        let lids = view.ends.iter().map(|end| end.lid + end.lids).max();
+        let mut of = vec![Self::NONE; lids.unwrap_or(0) as usize];
+        let tiles = data.chunks(TILE).zip(0..);
+        for (classes, kind) in tiles.chain([(management, Self::SWITCH)]) {
+            for class in classes {
+                class.lids(view).for_each(|lid| of[lid as usize] = kind);
+            }
+        }
+        Self { of }
+    }
+
+    fn of(&self, lid: usize) -> u32 {
+        self.of.get(lid).copied().unwrap_or(Self::NONE)
+    }
+}
 
 /// The LIDs whose routes may have changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// All of them.
     pub(super) anywhere: Lids,
-    /// Those that have changed at some switch other than these few.
-    pub(super) elsewhere: Lids,
-    /// Switches where many have, in order.
-    pub(super) apart: Vec<u32>,
+    /// Tiles of data classes, and the switches with such a LID of theirs; in order.
+    tiles: Vec<(u32, u32)>,
+    /// Switches' own LIDs, and the switches where they have changed; in order.
+    entries: Vec<(u32, u32)>,
+    /// There are more.
+    has_more: bool,
 }
 
 impl Changes {
     fn with_room(lids: usize) -> Self {
         Self {
             anywhere: Lids::with_room(lids),
-            elsewhere: Lids::with_room(lids),
-            apart: Vec::new(),
+            ..Self::default()
         }
     }
 
     /// Adds those at one switch.
-    fn add(&mut self, switch: u32, lids: &Lids) {
-        let count = lids.count();
-        if count * 8 > lids.words.len() * 64 && self.apart.len() < APART {
-            self.apart.push(switch);
-        } else if count > 0 {
-            self.elsewhere.merge(lids);
+    fn add(&mut self, switch: u32, lids: &Lids, kinds: &Kinds) {
+        let mut last = Kinds::NONE;
+        for lid in lids.iter() {
+            match kinds.of(lid) {
+                Kinds::NONE => {}
+                Kinds::SWITCH if self.entries.len() < ENTRIES => {
+                    self.entries.push((lid as u32, switch));
+                }
+                Kinds::SWITCH => self.has_more = true,
+                tile if tile != last => {
+                    self.tiles.push((tile, switch));
+                    last = tile;
+                }
+                _ => {}
+            }
         }
-        if count > 0 {
-            self.anywhere.merge(lids);
-        }
+        self.anywhere.merge(lids);
     }
 
     fn merge(mut self, other: Self) -> Self {
         self.anywhere.merge(&other.anywhere);
-        self.elsewhere.merge(&other.elsewhere);
-        self.apart.extend(other.apart);
+        self.tiles.extend(other.tiles);
+        self.entries.extend(other.entries);
+        self.has_more |= other.has_more;
         self
     }
+
+    fn sorted(mut self) -> Self {
+        self.tiles.sort_unstable();
+        self.tiles.dedup();
+        self.entries.sort_unstable();
+        self
+    }
+
+    /// The switches where some LID of a tile has changed.
+    pub(super) fn in_tile(&self, tile: usize) -> impl Iterator<Item = u32> + '_ {
+        of(&self.tiles, tile as u32)
+    }
+
+    /// Whether [`Self::at`] tells all switches.
+    pub(super) fn tells_all(&self) -> bool {
+        !self.has_more
+    }
+
+    /// The switches where one of the switches' own LIDs has changed.
+    pub(super) fn at(&self, lid: u32) -> impl Iterator<Item = u32> + '_ {
+        of(&self.entries, lid)
+    }
+}
+
+/// The second ones of pairs that are in order.
+fn of(pairs: &[(u32, u32)], first: u32) -> impl Iterator<Item = u32> + '_ {
+    let start = pairs.partition_point(|pair| pair.0 < first);
+    let own = pairs[start..]
+        .iter()
+        .take_while(move |pair| pair.0 == first);
+    own.map(|pair| pair.1)
 }
 
 /// The LIDs for which some switch has another entry or another group than before, or the same that
@@ -99,41 +169,71 @@ impl Changes {
 pub(super) fn changed_lids(
     (old_view, old): (&View, Tables<'_>),
     (view, new): (&View, Tables<'_>),
+    kinds: &Kinds,
 ) -> Changes {
-    over_switches(view, new, |switch, lids| {
-        entries(switch, (old, new), lids);
-        groups(switch, (old, new), lids);
-        let ports = view.changed_ports(old_view, switch as usize);
-        if !ports.is_empty() {
-            users(switch, new, &ports, lids);
-        }
-    })
+    let room = room(view, new);
+    let changes = over_switches(
+        view,
+        room,
+        || Changes::with_room(room),
+        |changes, switch, lids| {
+            entries(switch, (old, new), lids);
+            groups(switch, (old, new), lids);
+            let ports = view.changed_ports(old_view, switch as usize);
+            if !ports.is_empty() {
+                users(switch, new, &ports, lids);
+            }
+            changes.add(switch, lids, kinds);
+        },
+    );
+    let all = changes.reduce(|| Changes::with_room(room), Changes::merge);
+    all.sorted()
 }
 
 /// The LIDs for which some switch has another linear entry.
 pub(super) fn moving_lids(view: &View, old: Tables<'_>, new: Tables<'_>) -> Lids {
-    over_switches(view, new, |switch, lids| entries(switch, (old, new), lids)).anywhere
+    let room = room(view, new);
+    let empty = || Lids::with_room(room);
+    let moving = over_switches(view, room, empty, |all, switch, lids| {
+        entries(switch, (old, new), lids);
+        all.merge(lids);
+    });
+    moving.reduce(empty, |mut all, other| {
+        all.merge(&other);
+        all
+    })
 }
 
-fn over_switches(view: &View, new: Tables<'_>, add: impl Fn(u32, &mut Lids) + Sync) -> Changes {
+/// LIDs that there may be.
+fn room(view: &View, new: Tables<'_>) -> usize {
     let lids = view.ends.iter().map(|end| end.lid + end.lids).max();
     let rows = (0..view.len() as u32).map(|switch| new.linear.row(SwitchIndex(switch)).len());
-    let room = rows.max().unwrap_or(0).max(lids.unwrap_or(0) as usize);
+    rows.max().unwrap_or(0).max(lids.unwrap_or(0) as usize)
+}
+
+/// Goes over all switches; `add` gets no LIDs and what it has made of the switches before.
+fn over_switches<T: Send>(
+    view: &View,
+    room: usize,
+    start: impl Fn() -> T + Sync + Send,
+    add: impl Fn(&mut T, u32, &mut Lids) + Sync + Send,
+) -> impl ParallelIterator<Item = T> {
     (0..view.len() as u32)
         .into_par_iter()
         .with_min_len(64)
         .fold(
-            || (Changes::with_room(room), Lids::with_room(room)),
-            |(mut changes, mut lids), switch| {
+            move || (start(), Lids::with_room(room)),
+            move |(mut made, mut lids), switch| {
                 lids.words.fill(0);
-                add(switch, &mut lids);
-                changes.add(switch, &lids);
-                (changes, lids)
+                add(&mut made, switch, &mut lids);
+                (made, lids)
             },
         )
-        .map(|(changes, _)| changes)
-        .reduce(|| Changes::with_room(room), Changes::merge)
+        .map(|(made, _)| made)
 }
+
+/// Entries that are compared at once.
+const PIECE: usize = 512;
 
 /// Entries that differ; those beyond the end of a row drop.
 fn entries(switch: u32, (old, new): (Tables<'_>, Tables<'_>), lids: &mut Lids) {
@@ -144,13 +244,12 @@ fn entries(switch: u32, (old, new): (Tables<'_>, Tables<'_>), lids: &mut Lids) {
     }
     let (before, after) = (old.linear.row(at), new.linear.row(at));
     let both = before.len().min(after.len());
-    let blocks = before[..both].chunks(64).zip(after[..both].chunks(64));
-    for (block, (before, after)) in blocks.enumerate() {
-        if before != after {
-            let entries = before.iter().zip(after).enumerate();
-            let differ = entries.filter(|(_, (a, b))| a != b);
-            differ.for_each(|(entry, _)| lids.add(block * 64 + entry));
-        }
+    let pieces = before[..both].chunks(PIECE);
+    let pieces = pieces.zip(after[..both].chunks(PIECE)).enumerate();
+    for (piece, (before, after)) in pieces.filter(|(_, (a, b))| a != b) {
+        let entries = before.iter().zip(after).zip(piece * PIECE..);
+        let differ = entries.filter(|((a, b), _)| a != b);
+        differ.for_each(|(_, lid)| lids.add(lid));
     }
     let rest = before[both..].iter().chain(&after[both..]).enumerate();
     rest.filter(|(_, port)| **port != UNREACHABLE)

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::view::{Link, View};
+use super::view::View;
 
 /// Words that are worth a thread of their own.
 const SHARE: usize = 1 << 13;
 
 /// The channel-dependency graph as bits: row = a link, column = the place of the next link among
 /// those of the switch in between.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependencies {
     words: Vec<u64>,
     row_start: Arc<[u32]>,
@@ -58,11 +58,11 @@ impl Dependencies {
     }
 
     /// All of all, none of them this one's own.
-    pub(super) fn union(&self, all: &[Arc<Self>]) -> Self {
+    pub(super) fn union<'a>(&self, all: impl Iterator<Item = &'a Self> + Clone + Sync) -> Self {
         let mut union = self.empty();
         let parts = union.words.par_chunks_mut(SHARE).enumerate();
         parts.for_each(|(part, words)| {
-            for one in all {
+            for one in all.clone() {
                 let own = &one.words[part * SHARE..][..words.len()];
                 let pairs = words.iter_mut().zip(own);
                 pairs.for_each(|(word, own)| *word |= own);
@@ -71,33 +71,24 @@ impl Dependencies {
         union
     }
 
-    /// The same dependencies in a graph of the links of `new`, which has none yet; those of links
-    /// that are gone are left out. `changed` says which switches have other links.
-    pub(super) fn moved(&self, (old, new): (&View, &View), empty: &Self, changed: &[bool]) -> Self {
-        let mut moved = empty.empty();
-        for (index, link) in new.links.iter().enumerate() {
-            let Some(before) = old.link_at(link.from as usize, link.port) else {
-                continue;
-            };
-            let same = |a: &Link, b: &Link| (a.to, a.far_port) == (b.to, b.far_port);
-            if !same(&old.links[before], link) {
-                continue;
-            }
-            let to = link.to as usize;
-            let row = moved.row_mut(index);
-            if !changed[to] {
-                row.copy_from_slice(self.row(before));
-                continue;
-            }
-            let first = new.links_of(to).start;
+    /// The same dependencies between the links of another view; those of links that are gone are
+    /// left out.
+    pub(super) fn moved(&self, (old, new): (&View, &View), moves: &Moves) -> Self {
+        let mut words = vec![0; moves.words];
+        for &(before, now, count) in &moves.runs {
+            let own = &self.words[before as usize..][..count as usize];
+            words[now as usize..][..count as usize].copy_from_slice(own);
+        }
+        let mut moved = Self {
+            words,
+            row_start: Arc::clone(&moves.row_start),
+        };
+        for &(before, link) in &moves.others {
+            let first = new.links_of(new.links[link].to as usize).start;
+            let row = moved.row_mut(link);
             for next in self.successors(old, before) {
-                let onward = &old.links[next];
-                let Some(next) = new.link_at(to, onward.port) else {
-                    continue;
-                };
-                if same(onward, &new.links[next]) {
-                    let place = next - first;
-                    row[place / 64] |= 1 << (place % 64);
+                if let Some(next) = new.link_like(&old.links[next]) {
+                    row[(next - first) / 64] |= 1 << ((next - first) % 64);
                 }
             }
         }
@@ -126,21 +117,33 @@ impl Dependencies {
         let first = view.links_of(view.links[link].to as usize).start;
         let words = self.row(link).iter().enumerate();
         words.flat_map(move |(index, word)| {
-            (0..64)
-                .filter(move |bit| word >> bit & 1 == 1)
-                .map(move |bit| first + index * 64 + bit)
+            let rest = std::iter::successors(Some(*word), |bits| Some(bits & bits.wrapping_sub(1)));
+            rest.take_while(|bits| *bits != 0)
+                .map(move |bits| first + index * 64 + bits.trailing_zeros() as usize)
         })
     }
 
     /// The links that are on a cycle or lead to one; none when the graph is acyclic.
     pub(super) fn cyclic(&self, view: &View) -> Vec<usize> {
+        let places = self.places(view).into_iter().enumerate();
+        let waits = places.filter(|(_, place)| *place == NO_PLACE);
+        waits.map(|(link, _)| link).collect()
+    }
+
+    /// For each link its place in an order in which a link waits for earlier ones only;
+    /// [`NO_PLACE`] for those on a cycle or leading to one.
+    pub(super) fn places(&self, view: &View) -> Vec<u32> {
         let mut free = Free::new(view);
+        let mut places = vec![NO_PLACE; view.links.len()];
+        let mut next = 0;
         let mut queue: std::collections::VecDeque<usize> = (0..view.len()).collect();
         let mut queued = vec![true; view.len()];
         while let Some(switch) = queue.pop_front() {
             queued[switch] = false;
             for link in view.links_of(switch) {
                 if free.settle(self, view, link) {
+                    places[link] = next;
+                    next += 1;
                     // The links into this switch may wait for this one only.
                     for back in view.links_of(switch) {
                         let from = view.links[back].to as usize;
@@ -152,8 +155,80 @@ impl Dependencies {
                 }
             }
         }
-        let all = 0..view.links.len();
-        all.filter(|link| !free.has(view, *link)).collect()
+        places
+    }
+
+    /// Whether every link waits for earlier ones only, so that there is no cycle. A link without a
+    /// place may wait for those that have one, and none for it.
+    pub(super) fn is_in_order(&self, view: &View, places: &[u32]) -> bool {
+        (0..view.links.len())
+            .into_par_iter()
+            .with_min_len(SHARE)
+            .all(|link| {
+                let mut waits = self.successors(view, link);
+                waits.all(|next| places[next] < places[link])
+            })
+    }
+}
+
+/// A link that has no place in an order.
+pub(super) const NO_PLACE: u32 = u32::MAX;
+
+/// Where the rows of one view's links are among those of another's.
+#[derive(Debug)]
+pub(super) struct Moves {
+    /// Words of a graph of the new links.
+    words: usize,
+    row_start: Arc<[u32]>,
+    /// Words of links with the same links onward: first one before, first one now, and number.
+    runs: Vec<(u32, u32, u32)>,
+    /// Links into a switch with other links than before: before, and now.
+    others: Vec<(usize, usize)>,
+    /// By new link, the same one before.
+    before: Vec<Option<u32>>,
+}
+
+impl Moves {
+    /// From the links of the view that `graph` is of to those of another one.
+    pub(super) fn new(graph: &Dependencies, (old, new): (&View, &View)) -> Self {
+        let Dependencies { words, row_start } = Dependencies::new(new);
+        let changed: Vec<bool> = (0..new.len())
+            .map(|switch| new.is_changed(old, switch))
+            .collect();
+        let mut moves = Self {
+            words: words.len(),
+            row_start,
+            runs: Vec::new(),
+            others: Vec::new(),
+            before: Vec::with_capacity(new.links.len()),
+        };
+        for (link, data) in new.links.iter().enumerate() {
+            let before = old.link_like(data);
+            moves.before.push(before.map(|before| before as u32));
+            match before {
+                None => {}
+                Some(before) if changed[data.to as usize] => moves.others.push((before, link)),
+                Some(before) => moves.keep(graph.row_start[before], link),
+            }
+        }
+        moves
+    }
+
+    /// Keeps the row of a link as it is.
+    fn keep(&mut self, before: u32, link: usize) {
+        let (now, end) = (self.row_start[link], self.row_start[link + 1]);
+        match self.runs.last_mut() {
+            Some((first, start, count)) if *first + *count == before && *start + *count == now => {
+                *count += end - now;
+            }
+            _ => self.runs.push((before, now, end - now)),
+        }
+    }
+
+    /// The places of the links now, [`NO_PLACE`] for those that are new.
+    pub(super) fn places(&self, places: &[u32]) -> Vec<u32> {
+        let place = |before: &Option<u32>| before.map_or(NO_PLACE, |link| places[link as usize]);
+        self.before.iter().map(place).collect()
     }
 }
 
@@ -182,11 +257,6 @@ impl Free {
         let index = link - view.links_of(from).start;
         let word = self.first_word[from] as usize + index / 64;
         (word, (index % 64) as u32)
-    }
-
-    fn has(&self, view: &View, link: usize) -> bool {
-        let (word, bit) = self.place(view, link);
-        self.words[word] >> bit & 1 == 1
     }
 
     /// Marks a link when all that it waits for is marked; says whether it is new.

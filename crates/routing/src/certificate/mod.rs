@@ -12,6 +12,7 @@
 //!
 //! It reads the topology by itself and shares no code with the engines.
 
+mod again;
 mod changes;
 mod classes;
 mod dependency;
@@ -20,6 +21,8 @@ mod finding;
 mod follow;
 mod multicast;
 mod proof;
+#[cfg(test)]
+mod samples;
 mod tile;
 mod transition;
 mod view;

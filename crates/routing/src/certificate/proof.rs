@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology};
+use weft_fabric::{LinearTables, Node, PortGroupTables, SwitchIndex, Topology};
 
-use super::changes::{Changes, changed_lids};
+use super::again::{Again, Known, States};
+use super::changes::{Changes, Kinds, changed_lids};
 use super::classes::{Class, TILE, coarse};
-use super::dependency::Dependencies;
+use super::dependency::{Dependencies, Moves, NO_PLACE};
 use super::follow::run;
 use super::tile::{Shown, Tile};
 use super::view::View;
@@ -21,11 +22,21 @@ const KEPT_LIMIT: usize = 1 << 24;
 #[derive(Debug)]
 pub(crate) struct Proof {
     pub(super) judged: Judged,
+    /// What the topology consisted of.
+    nodes: Vec<Arc<Node>>,
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
-    /// What is known of each tile of data classes, in the order of [`coarse`]; none where LIDs had
-    /// to be followed one by one.
-    tiles: Option<Vec<Arc<Dependencies>>>,
+    /// None where LIDs had to be followed one by one.
+    parts: Option<Parts>,
+}
+
+/// What shows that data flows.
+#[derive(Debug)]
+struct Parts {
+    /// What is known of each tile of data classes, in the order of [`coarse`].
+    tiles: Vec<Arc<Known>>,
+    /// By link, its place in an order in which links wait for earlier ones only.
+    places: Vec<u32>,
 }
 
 impl Proof {
@@ -39,14 +50,15 @@ impl Proof {
         groups: &Arc<PortGroupTables>,
     ) -> Result<Self, Refusal> {
         let tables = Tables { linear, groups };
-        let proof = |judged, tiles| Self {
+        let proof = |judged, parts| Self {
             judged,
+            nodes: topology.nodes_shared().to_vec(),
             linear: Arc::clone(linear),
             groups: Arc::clone(groups),
-            tiles,
+            parts,
         };
-        if let Some((judged, tiles)) = whole(topology, tables) {
-            return Ok(proof(judged, Some(tiles)));
+        if let Some((judged, parts)) = whole(topology, tables) {
+            return Ok(proof(judged, Some(parts)));
         }
         Ok(proof(judge(topology, tables)?, None))
     }
@@ -60,64 +72,52 @@ impl Proof {
         linear: &Arc<LinearTables>,
         groups: &Arc<PortGroupTables>,
     ) -> Option<Self> {
-        let tiles = self.tiles.as_ref()?;
-        if linear.lanes().count() > 1 || !View::shared_lids(topology).is_empty() {
+        let parts = self.parts.as_ref()?;
+        if linear.lanes().count() > 1 {
             return None;
         }
-        let view = View::new(topology);
-        if !view.has_same_ends(&self.judged.view) {
-            return None;
-        }
-        let (new, old) = (Tables { linear, groups }, self.tables());
-        let changes = changed_lids((&self.judged.view, old), (&view, new));
+        let view = self.view(topology)?;
+        let states = States {
+            old: (&self.judged.view, self.tables()),
+            new: (&view, Tables { linear, groups }),
+        };
         let classes = coarse(&view);
         let (data, management) = split(&classes);
-        let is_due = |class: &Class| changes.anywhere.any(class.lids(&view));
-        let chunks = data.par_chunks(TILE);
-        let due: Vec<bool> = chunks.map(|tile| tile.iter().any(is_due)).collect();
-        if !management_arrives(&view, new, management, &changes) {
+        let kinds = Kinds::new(&view, data, management);
+        let changes = changed_lids(states.old, states.new, &kinds);
+        if !management_arrives(&view, states.new.1, management, &changes) {
             return None;
         }
-        let tiles = self.renew(tiles, (&view, new), data, &due)?;
-        let (judged, tiles) = finish(view, tiles)?;
+        let graph = &self.judged.graphs.first()?;
+        let moves = Moves::new(graph, (states.old.0, &view));
+        let tiles = renew(&parts.tiles, states, data, (&changes, &moves))?;
+        let places = moves.places(&parts.places);
+        let (judged, parts) = finish(view, tiles, Some(places))?;
         Some(Self {
             judged,
+            nodes: topology.nodes_shared().to_vec(),
             linear: Arc::clone(linear),
             groups: Arc::clone(groups),
-            tiles: Some(tiles),
+            parts: Some(parts),
         })
     }
 
-    /// The dependencies of all tiles, followed anew where that is due.
-    fn renew(
-        &self,
-        tiles: &[Arc<Dependencies>],
-        (view, tables): (&View, Tables<'_>),
-        data: &[Class],
-        due: &[bool],
-    ) -> Option<Vec<Arc<Dependencies>>> {
+    /// What has become of the topology; none where ends or LIDs are not as before.
+    fn view(&self, topology: &Topology) -> Option<View> {
         let old = &self.judged.view;
-        let again = data.chunks(TILE).zip(due).filter(|(_, due)| **due);
-        let again: Vec<&[Class]> = again.map(|(tile, _)| tile).collect();
-        let layers = [tables];
-        let empty = Dependencies::new(view);
-        let mut fresh = follow_tiles(view, &layers, &again, &empty)?.into_iter();
-        let stays = view.has_same_links(old);
-        let changed: Vec<bool> = (0..view.len())
-            .map(|switch| view.is_changed(old, switch))
-            .collect();
-        let kept: Vec<Option<Arc<Dependencies>>> = tiles
-            .par_iter()
-            .zip(due)
-            .map(|(tile, due)| match (due, stays) {
-                (true, _) => None,
-                (false, true) => Some(Arc::clone(tile)),
-                (false, false) => Some(Arc::new(tile.moved((old, view), &empty, &changed))),
-            })
-            .collect();
-        kept.into_iter()
-            .map(|tile| tile.or_else(|| fresh.next()))
-            .collect()
+        let changed = topology.changed_since(&self.nodes);
+        let after = changed.and_then(|changed| old.after(topology, &changed));
+        let view = match after {
+            Some(view) => view,
+            None if View::shared_lids(topology).is_empty() => View::new(topology),
+            None => return None,
+        };
+        view.has_same_ends(old).then_some(view)
+    }
+
+    /// The nodes of the topology.
+    pub(crate) fn nodes(&self) -> &[Arc<Node>] {
+        &self.nodes
     }
 
     /// The certificate.
@@ -138,35 +138,67 @@ fn split(classes: &[Class]) -> (&[Class], &[Class]) {
     classes.split_at(classes.partition_point(|class| class.is_data))
 }
 
+/// Most switches with changes for which a tile is not followed as a whole.
+const FEW: usize = 8;
+
+/// What is known of all tiles, followed anew where that is due.
+fn renew(
+    tiles: &[Arc<Known>],
+    states: States<'_>,
+    data: &[Class],
+    (changes, moves): (&Changes, &Moves),
+) -> Option<Vec<Arc<Known>>> {
+    let (old, new) = (states.old.0, states.new.0);
+    let layers = [states.new.1];
+    let stays = new.has_same_links(old);
+    let empty = Dependencies::new(new);
+    let made = tiles.par_iter().zip(data.par_chunks(TILE)).enumerate();
+    let made = made.map_init(
+        || (None, None),
+        |(again, whole), (index, (known, classes))| {
+            let changed: Vec<u32> = changes.in_tile(index).collect();
+            if changed.is_empty() && stays {
+                return Some(Arc::clone(known));
+            }
+            let graph = || known.graph.moved((old, new), moves);
+            if changed.is_empty() {
+                return Some(Arc::new(known.with(graph())));
+            }
+            let again = again.get_or_insert_with(|| Again::new(states));
+            let mut few = || again.follow(classes, known, &changed, graph());
+            let made = if changed.len() <= FEW { few() } else { None };
+            made.map(Arc::new).or_else(|| {
+                let tile = whole.get_or_insert_with(|| Tile::new(new, &layers));
+                follow_tile(tile, classes, &empty)
+            })
+        },
+    );
+    made.collect()
+}
+
 /// Whether management still arrives everywhere.
 ///
-/// Where the entries for a LID have changed at a few switches only, its routes lead to one of these
-/// or over entries that are proved; so it is enough to walk from each of these.
+/// Where the entries for a LID have changed at some switches, its routes lead to one of these or
+/// over entries that are proved; so it is enough to walk from each of these.
 fn management_arrives(
     view: &View,
     tables: Tables<'_>,
     classes: &[Class],
     changes: &Changes,
 ) -> bool {
-    let adaptive = !tables.groups.switches.is_empty();
-    let due = |class: &&Class| match adaptive {
-        true => changes.anywhere.any(class.lids(view)),
-        false => changes.elsewhere.any(class.lids(view)),
-    };
-    let all: Vec<Class> = classes.iter().filter(due).copied().collect();
-    if !is_clean(&run(view, &[tables], &all).0) {
-        return false;
-    }
-    let others = classes.par_iter().filter(|class| !adaptive && !due(class));
-    others.all(|class| {
-        let mut lids = class
-            .lids(view)
-            .filter(|lid| changes.anywhere.any([*lid].into_iter()));
+    let walked = |class: &Class| {
+        let mut lids = class.lids(view);
         lids.all(|lid| {
-            let mut starts = changes.apart.iter();
-            starts.all(|from| arrives(view, tables, *from, (class.target, lid)))
+            let mut starts = changes.at(lid);
+            starts.all(|from| arrives(view, tables, from, (class.target, lid)))
         })
-    })
+    };
+    if tables.groups.switches.is_empty() && changes.tells_all() {
+        return classes.par_iter().all(walked);
+    }
+    let due = |class: &&Class| changes.anywhere.any(class.lids(view));
+    let due: Vec<Class> = classes.iter().filter(due).copied().collect();
+    is_clean(&run(view, &[tables], &due).0)
 }
 
 /// Whether the linear entries lead a switch's own LID from another switch to its port 0.
@@ -188,7 +220,7 @@ fn arrives(view: &View, tables: Tables<'_>, from: u32, (target, lid): (u32, u32)
     false
 }
 
-type Whole = (Judged, Vec<Arc<Dependencies>>);
+type Whole = (Judged, Parts);
 
 /// Follows everything, class by class, tile by tile; none where that does not suffice.
 fn whole(topology: &Topology, tables: Tables<'_>) -> Option<Whole> {
@@ -203,46 +235,40 @@ fn whole(topology: &Topology, tables: Tables<'_>) -> Option<Whole> {
         return None;
     }
     let layers = [tables];
-    let all: Vec<&[Class]> = data.chunks(TILE).collect();
-    let tiles = follow_tiles(&view, &layers, &all, &empty)?;
+    let tiles = data.par_chunks(TILE).map_init(
+        || Tile::new(&view, &layers),
+        |tile, classes| follow_tile(tile, classes, &empty),
+    );
+    let tiles = tiles.collect::<Option<Vec<Arc<Known>>>>()?;
     if !is_clean(&run(&view, &layers, management).0) {
         return None;
     }
-    finish(view, tiles)
+    finish(view, tiles, None)
 }
 
-/// Puts what the tiles have shown together; none where it closes a cycle.
-fn finish(view: View, tiles: Vec<Arc<Dependencies>>) -> Option<Whole> {
-    let graph = Dependencies::new(&view).union(&tiles);
-    if !graph.cyclic(&view).is_empty() {
-        return None;
-    }
+/// Puts what the tiles have shown together; none where it closes a cycle. `places` may still be an
+/// order of the links.
+fn finish(view: View, tiles: Vec<Arc<Known>>, places: Option<Vec<u32>>) -> Option<Whole> {
+    let all = tiles.iter().map(|tile| &tile.graph);
+    let graph = Dependencies::new(&view).union(all);
+    let kept = places.filter(|places| graph.is_in_order(&view, places));
+    let found = || Some(graph.places(&view)).filter(|places| !places.contains(&NO_PLACE));
+    let places = kept.or_else(found)?;
     let graphs = vec![graph];
     let judged = Judged {
         certificate: summary(&view, &graphs),
         view,
         graphs,
     };
-    Some((judged, tiles))
+    Some((judged, Parts { tiles, places }))
 }
 
-/// The dependencies of each tile; none where a class is not clean.
-fn follow_tiles(
-    view: &View,
-    layers: &[Tables<'_>],
-    tiles: &[&[Class]],
-    empty: &Dependencies,
-) -> Option<Vec<Arc<Dependencies>>> {
-    let followed = tiles.par_iter().map_init(
-        || Tile::new(view, layers),
-        |tile, classes| {
-            let mut graph = empty.empty();
-            let mut shown = Shown::default();
-            tile.follow(classes, &mut graph, &mut shown);
-            is_clean(&shown).then(|| Arc::new(graph))
-        },
-    );
-    followed.collect()
+/// What is known of a tile; none where a class is not clean.
+fn follow_tile(tile: &mut Tile<'_>, classes: &[Class], empty: &Dependencies) -> Option<Arc<Known>> {
+    let mut graph = empty.empty();
+    let mut shown = Shown::default();
+    tile.follow(classes, &mut graph, &mut shown);
+    is_clean(&shown).then(|| Arc::new(Known::new(graph, tile)))
 }
 
 fn is_clean(shown: &Shown) -> bool {
@@ -253,84 +279,13 @@ fn is_clean(shown: &Shown) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use weft_fabric::generate::FabricSpec;
-    use weft_fabric::{Lid, PortNum, PortRef, SwitchPortGroups};
-
+    use super::super::samples::{Dice, changed, fabric, grouped};
     use super::*;
     use crate::{EngineKind, Settings, certify, route};
 
-    /// Numbers that look random.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, limit: usize) -> usize {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) as usize % limit
-        }
-    }
-
-    fn fabric() -> Topology {
-        let spec: FabricSpec = "fattree:54,radix=6".parse().unwrap();
-        let mut topology = spec.generate().unwrap();
-        let ends: Vec<PortRef> = topology.end_ports().map(|(end, _, _)| end).collect();
-        for (end, lid) in ends.into_iter().zip(1..) {
-            let node = topology.node_mut(end.node).unwrap();
-            node.port_mut(end.port).unwrap().info.lid = Lid(lid);
-        }
-        topology
-    }
-
-    /// Some entries of some switches point elsewhere, in some cases most of one switch's, as after a
-    /// lost link.
-    fn changed(old: &LinearTables, dice: &mut Dice) -> Arc<LinearTables> {
-        let mut rows: Vec<Arc<[u8]>> = (0..old.len() as u32)
-            .map(|switch| Arc::clone(old.row_shared(SwitchIndex(switch)).unwrap()))
-            .collect();
-        if dice.below(3) == 0 {
-            let count = rows.len();
-            let row = Arc::make_mut(&mut rows[dice.below(count)]);
-            let (from, to) = (4 + dice.below(3) as u8, 4 + dice.below(3) as u8);
-            let entries = row.iter_mut().filter(|port| **port == from);
-            entries.for_each(|port| *port = to);
-        }
-        for _ in 0..dice.below(4) {
-            let count = rows.len();
-            let row = Arc::make_mut(&mut rows[dice.below(count)]);
-            let lid = dice.below(row.len());
-            row[lid] = [1, 2, 3, 4, 5, 6, 0xFF][dice.below(7)];
-        }
-        Arc::new(LinearTables::new(rows))
-    }
-
-    /// One switch may have a group of two ports for a few LIDs.
-    fn grouped(topology: &Topology, dice: &mut Dice) -> Arc<PortGroupTables> {
-        let count = topology.switches().len();
-        let chosen = dice.below(count * 2);
-        let ports = [1, 4 + dice.below(3) as u8].map(PortNum);
-        let mut fdb = vec![0xFF; 128];
-        fdb[1 + dice.below(54)] = 0;
-        let groups = SwitchPortGroups {
-            groups: vec![ports.into_iter().collect()],
-            fdb,
-        };
-        let switch = |switch| {
-            Arc::new(if switch == chosen {
-                groups.clone()
-            } else {
-                SwitchPortGroups::default()
-            })
-        };
-        Arc::new(PortGroupTables {
-            switches: (0..count).map(switch).collect(),
-        })
-    }
-
     #[test]
     fn what_follows_from_a_proof_is_what_judging_anew_says() {
-        let whole = fabric();
+        let whole = fabric("fattree:54,radix=6");
         let settings = Settings {
             engine: EngineKind::Dmodc,
             ..Settings::default()

@@ -34,7 +34,14 @@ pub(super) struct Tile<'a> {
     queued: Vec<bool>,
     queue: Vec<u32>,
     wave: Vec<u32>,
+    /// What a wave has found.
+    found: Vec<(u32, u64)>,
+    /// [`Self::ends`] after each wave, one after the other.
+    waves: Vec<u64>,
 }
+
+/// Most waves that are kept.
+const WAVES: usize = 16;
 
 impl<'a> Tile<'a> {
     pub(super) fn new(view: &'a View, layers: &'a [Tables<'a>]) -> Self {
@@ -48,7 +55,20 @@ impl<'a> Tile<'a> {
             queued: vec![false; view.len()],
             queue: Vec::with_capacity(view.len()),
             wave: Vec::with_capacity(view.len()),
+            found: Vec::new(),
+            waves: Vec::new(),
         }
+    }
+
+    /// Classes that each switch had data for when they were followed.
+    pub(super) fn carries(&self) -> &[u64] {
+        &self.carries
+    }
+
+    /// By wave, the classes that surely came to an end by then from each switch, so that every step
+    /// leads from a later wave to an earlier one; none where there were too many waves.
+    pub(super) fn waves(&self) -> Option<&[u64]> {
+        (self.waves.len() <= WAVES * self.view.len()).then_some(&self.waves)
     }
 
     /// Follows the classes, at most 64; adds the dependencies of those that end.
@@ -76,12 +96,7 @@ impl<'a> Tile<'a> {
         let mut by_port = [0u64; 256];
         for switch in 0..self.view.len() {
             for tables in self.layers {
-                let row = tables.linear.row(SwitchIndex(switch as u32));
-                spans.forwarded(row, switch, &mut by_port);
-                for span in spans.at(switch) {
-                    delivery(row, span, &mut by_port);
-                }
-                grouped(tables, switch, &spans.ports, &mut by_port);
+                read(tables, spans, switch, &mut by_port);
             }
             self.store(switch, &mut by_port);
         }
@@ -100,6 +115,7 @@ impl<'a> Tile<'a> {
     /// Finds the classes that come to an end from each switch: all their next switches do.
     fn settle(&mut self, all: u64) {
         self.ends.fill(0);
+        self.waves.clear();
         self.start_with_all();
         while !self.wave.is_empty() {
             let wave = std::mem::take(&mut self.wave);
@@ -112,11 +128,24 @@ impl<'a> Tile<'a> {
                     ends & (!uses | self.ends[link.to as usize])
                 });
                 if ends != self.ends[switch] {
-                    self.ends[switch] = ends;
-                    self.requeue_neighbours(switch);
+                    self.found.push((switch as u32, ends));
                 }
             }
+            self.end_wave();
             self.next_wave(wave);
+        }
+    }
+
+    /// Takes over what a wave has found: only now, so that it leads to earlier waves.
+    fn end_wave(&mut self) {
+        let mut found = std::mem::take(&mut self.found);
+        for (switch, ends) in found.drain(..) {
+            self.ends[switch as usize] = ends;
+            self.requeue_neighbours(switch as usize);
+        }
+        self.found = found;
+        if self.waves.len() <= WAVES * self.view.len() {
+            self.waves.extend_from_slice(&self.ends);
         }
     }
 
@@ -176,12 +205,7 @@ impl<'a> Tile<'a> {
                 continue;
             }
             let onward = &self.uses[self.view.links_of(link.to as usize)];
-            for (word, uses) in graph.row_mut(index).iter_mut().zip(onward.chunks(64)) {
-                let bits = uses.iter().enumerate();
-                *word |= bits.fold(0, |row, (bit, uses)| {
-                    row | u64::from(uses & via != 0) << bit
-                });
-            }
+            wait(graph.row_mut(index), via, onward);
         }
     }
 
@@ -209,6 +233,28 @@ impl<'a> Tile<'a> {
                     .extend(chosen(classes, wrong).map(|class| (switch as u32, class)));
             }
         }
+    }
+}
+
+/// Reads what the entries of a switch do with the classes: by port, those that go there, apart from
+/// what it delivers.
+pub(super) fn read(tables: &Tables<'_>, spans: &Spans, switch: usize, by_port: &mut [u64; 256]) {
+    let row = tables.linear.row(SwitchIndex(switch as u32));
+    spans.forwarded(row, switch, by_port);
+    for span in spans.at(switch) {
+        delivery(row, span, by_port);
+    }
+    grouped(tables, switch, &spans.ports, by_port);
+}
+
+/// Adds to the row of a link the links onward that take some of the classes that come over it.
+#[inline]
+pub(super) fn wait(row: &mut [u64], via: u64, onward: &[u64]) {
+    for (word, uses) in row.iter_mut().zip(onward.chunks(64)) {
+        let bits = uses.iter().enumerate();
+        *word |= bits.fold(0, |row, (bit, uses)| {
+            row | u64::from(uses & via != 0) << bit
+        });
     }
 }
 

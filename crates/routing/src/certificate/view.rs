@@ -90,14 +90,65 @@ impl View {
         for (switch, links) in read.into_iter().enumerate() {
             view.add_links(switch, &links);
         }
-        view.first.push(view.links.len() as u32);
-        for index in 0..view.links.len() {
-            let Link { to, far_port, .. } = view.links[index];
-            view.links[index].back = view.link_at[to as usize * 256 + usize::from(far_port)];
-        }
+        view.join();
         view.read_ends(topology);
         view.find_parts();
         view
+    }
+
+    /// The same after some nodes have changed and no others. None where more than links between
+    /// switches may have: then all is read.
+    pub(super) fn after(&self, topology: &Topology, changed: &[NodeId]) -> Option<Self> {
+        if topology.switches() != self.nodes {
+            return None;
+        }
+        let mut dirty = vec![false; self.len()];
+        for node in changed {
+            let switch = topology.switch_index(*node)?;
+            if ends_at(topology, switch.0, *node) != self.ends_of(switch.0) {
+                return None;
+            }
+            let ports = topology.node(*node)?.external_ports();
+            let peers = ports.filter_map(|(_, port)| topology.switch_index(port.peer?.node));
+            peers.for_each(|peer| dirty[peer.0 as usize] = true);
+            dirty[switch.0 as usize] = true;
+        }
+        let mut view = Self {
+            nodes: self.nodes.clone(),
+            links: Vec::with_capacity(self.links.len() + changed.len()),
+            first: Vec::with_capacity(self.first.len()),
+            link_at: vec![Self::NO_LINK; self.link_at.len()],
+            ends: self.ends.clone(),
+            sends: self.sends.clone(),
+            part: Vec::new(),
+            parts: 0,
+            ..*self
+        };
+        for (switch, dirty) in dirty.into_iter().enumerate() {
+            match dirty {
+                true => view.add_links(switch, &links(topology, switch as u32, self.nodes[switch])),
+                false => view.add_links(switch, &self.links[self.links_of(switch)]),
+            }
+        }
+        view.join();
+        view.find_parts();
+        Some(view)
+    }
+
+    /// The ends on a switch.
+    fn ends_of(&self, switch: u32) -> &[End] {
+        let first = self.ends.partition_point(|end| end.switch < switch);
+        let rest = &self.ends[first..];
+        &rest[..rest.partition_point(|end| end.switch == switch)]
+    }
+
+    /// Finds the way back of each link.
+    fn join(&mut self) {
+        self.first.push(self.links.len() as u32);
+        for index in 0..self.links.len() {
+            let Link { to, far_port, .. } = self.links[index];
+            self.links[index].back = self.link_at[to as usize * 256 + usize::from(far_port)];
+        }
     }
 
     fn add_links(&mut self, switch: usize, links: &[Link]) {
@@ -171,6 +222,13 @@ impl View {
         (link != Self::NO_LINK).then_some(link as usize)
     }
 
+    /// The link that leads from the same port to the same one.
+    pub(super) fn link_like(&self, link: &Link) -> Option<usize> {
+        let own = self.link_at(link.from as usize, link.port)?;
+        let Link { to, far_port, .. } = self.links[own];
+        ((to, far_port) == (link.to, link.far_port)).then_some(own)
+    }
+
     /// Whether the same switches have the same ends, in the same parts of the fabric.
     pub(super) fn has_same_ends(&self, other: &Self) -> bool {
         self.nodes == other.nodes
@@ -232,6 +290,31 @@ impl View {
         }
         findings
     }
+}
+
+/// The ends on a switch, in the order of [`View::ends`].
+fn ends_at(topology: &Topology, switch: u32, node: NodeId) -> Vec<End> {
+    let data = topology.node(node).into_iter();
+    let end = |port: PortNum, at: PortRef| {
+        let info = &topology.port(at)?.info;
+        (info.lid.0 != 0).then_some(End {
+            switch,
+            port: port.0,
+            lid: info.lid.0,
+            lids: info.lmc.lids(),
+        })
+    };
+    let own = |port| PortRef { node, port };
+    let hfis = data.flat_map(|data| data.external_ports());
+    let hfis = hfis.filter_map(|(port, _)| {
+        let far = far_end(topology, own(port))?;
+        let is_hfi = topology.switch_index(far.node).is_none();
+        is_hfi.then(|| end(port, far))?
+    });
+    let mut ends: Vec<End> = hfis.collect();
+    ends.sort_unstable_by_key(|end| end.lid);
+    ends.extend(end(PortNum(0), own(PortNum(0))));
+    ends
 }
 
 /// The links that leave a switch, by port; the way back is not known yet.

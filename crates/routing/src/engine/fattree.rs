@@ -4,6 +4,7 @@
 use weft_fabric::{LinearTables, Topology};
 
 use super::divisor::Divisor;
+use super::dmodc::{dividers, turn};
 use super::levels::{kin, rank};
 use super::rows::{consecutive, deliver, rows, take_turns};
 use super::tiers::Tiers;
@@ -97,11 +98,13 @@ impl FatTree<'_> {
         pruning: &Pruning,
     ) -> LinearTables {
         let edges = self.edges(network, edges);
+        let below = dividers(network, &tiers.tier);
         let has_late = edges.iter().any(|edge| edge.has_late);
         rows(network, |switch, candidates, row| {
             let order = by_neighbour(network, switch);
             pruning.fill(candidates, network, paths, switch, &order);
             let mut place = Place::new(self.settings, network, tiers, candidates, switch);
+            place.below = below[switch] as usize;
             place.edge_switches(row, paths, &edges, false);
             if has_late {
                 place.edge_switches(row, paths, &edges, true);
@@ -145,6 +148,8 @@ struct Place<'a> {
     index: usize,
     /// Most parallel links to one switch above.
     trunk: usize,
+    /// Ways up that there are below.
+    below: usize,
     /// Routes placed upwards and downwards.
     up: usize,
     down: usize,
@@ -185,6 +190,7 @@ impl<'a> Place<'a> {
             tier: tiers.tier[switch],
             index: tiers.index[switch] as usize,
             trunk: trunk(network, tiers, switch),
+            below: 1,
             up: 0,
             down: 0,
             ports: Vec::new(),
@@ -368,12 +374,20 @@ impl<'a> Place<'a> {
             row[base] = ports[start];
             return;
         }
-        for (index, entry) in row[base..base + end.lmc.lids() as usize]
-            .iter_mut()
-            .enumerate()
-        {
+        let going_up = self.set().going_up;
+        let turn = turn(
+            self.below,
+            if going_up {
+                self.set().groups
+            } else {
+                ports.len()
+            },
+        );
+        let entries = &mut row[base..base + end.lmc.lids() as usize];
+        for (index, entry) in entries.iter_mut().enumerate() {
+            let index = index + index / turn as usize;
             *entry = ports[match spread {
-                true if self.set().going_up => self.disjoint(start, index),
+                true if going_up => self.disjoint(start, index),
                 true => count.rest((start + index) as u32) as usize,
                 false => start,
             }];

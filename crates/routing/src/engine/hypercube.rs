@@ -12,8 +12,10 @@ use rayon::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{LinearTables, PortNum, UNREACHABLE};
 
+use super::lanes::{Waits, Ways, Widening, first_links};
 use super::rows::deliver;
-use super::{Engine, Plan};
+use super::{Choices, Engine, Plan};
+use crate::adaptive::PortSets;
 use crate::network::{EndPort, Network};
 use crate::routed::EngineUsed;
 use crate::settings::{HypercubeSettings, PortCost};
@@ -23,6 +25,8 @@ const FAR: u32 = u32::MAX;
 /// The engine.
 pub(crate) struct Hypercube<'a> {
     pub(crate) settings: &'a HypercubeSettings,
+    /// Find sets of ports for adaptive groups, too.
+    pub(crate) adaptive: bool,
 }
 
 impl Engine for Hypercube<'_> {
@@ -39,8 +43,47 @@ impl Engine for Hypercube<'_> {
         let rows = (0..network.len())
             .into_par_iter()
             .map(|switch| self.row(network, &costs, &targets, switch));
-        Ok(Plan::new(LinearTables::new(rows.collect())))
+        let rows: Vec<Arc<[u8]>> = rows.collect();
+        let choices = match self.adaptive {
+            true => sets(network, &costs, &targets, &rows).map(Choices::Sets),
+            false => None,
+        };
+        Ok(Plan {
+            choices: choices.unwrap_or(Choices::None),
+            ..Plan::new(LinearTables::new(rows))
+        })
     }
+}
+
+/// By switch, the sets of ports among which it may choose for LIDs of HFIs: ways of least cost
+/// that close no credit cycle with the routes; none where the routes close one by themselves.
+fn sets(
+    network: &Network,
+    costs: &Costs,
+    targets: &[Vec<u32>],
+    rows: &[Arc<[u8]>],
+) -> Option<Vec<PortSets>> {
+    let first = first_links(network);
+    let mut lanes = [Waits::new(first[network.len()] as usize)];
+    let mut widening = Widening::new((network, &first), rows, &mut lanes);
+    let lids = |target: usize| {
+        let ends = network.hfis(target).iter();
+        ends.flat_map(|end| (end.lid.0..).take(end.lmc.lids() as usize))
+    };
+    let mut all = (0..network.len()).flat_map(lids);
+    if !all.all(|lid| widening.trace(lid, 0)) {
+        return None;
+    }
+    widening.add_parallel_links();
+    for (target, distance) in targets.iter().enumerate() {
+        let ways = Ways::new(network, distance, |from, link| {
+            let links = network.egress(from);
+            let index = links.binary_search_by_key(&link.port, |link| link.port);
+            index.is_ok_and(|index| costs.is_on_way(network, distance, (from, index)))
+        });
+        lids(target).for_each(|lid| widening.lid(&ways, lid, 0));
+    }
+    Some(widening.finish())
 }
 
 impl Hypercube<'_> {
@@ -132,15 +175,23 @@ impl Costs {
         distance
     }
 
+    /// Whether a link of a switch is on a way of least cost.
+    fn is_on_way(
+        &self,
+        network: &Network,
+        distance: &[u32],
+        (switch, index): (usize, usize),
+    ) -> bool {
+        let far = distance[network.egress(switch)[index].to as usize];
+        let step = self.ports[switch][index].cost.max(1);
+        far != FAR && far.saturating_add(u32::from(step)) == distance[switch]
+    }
+
     /// The neighbour on the way, the one whose port comes first, and the ports to it.
     fn links(&self, network: &Network, distance: &[u32], switch: usize) -> Option<(u32, Vec<u8>)> {
         let egress = network.egress(switch);
         let costs = &self.ports[switch];
-        let on_way = |index: &usize| {
-            let far = distance[egress[*index].to as usize];
-            far != FAR
-                && far.saturating_add(u32::from(costs[*index].cost.max(1))) == distance[switch]
-        };
+        let on_way = |index: &usize| self.is_on_way(network, distance, (switch, *index));
         let mut ways: Vec<usize> = (0..egress.len()).filter(on_way).collect();
         ways.sort_by_key(|index| (costs[*index].order, egress[*index].port));
         let to = egress[*ways.first()?].to;

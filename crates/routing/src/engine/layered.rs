@@ -6,9 +6,12 @@
 //! always fits. The class of DFSSSP (Domke, Hoefler, Nagel, *Deadlock-Free Oblivious Routing for
 //! Arbitrary Topologies*, 2011), with lanes by destination.
 
+use std::collections::BTreeSet;
+
 use super::lanes::{Placing, Ways};
 use super::updown::rank;
-use super::{Engine, Plan};
+use super::{Choices, Engine, Plan};
+use crate::adaptive::PortSets;
 use crate::network::Network;
 use crate::routed::{EngineUsed, Note};
 
@@ -16,6 +19,8 @@ use crate::routed::{EngineUsed, Note};
 pub(crate) struct Layered {
     /// Lanes that it may use.
     pub(crate) lanes: u8,
+    /// Find sets of ports for adaptive groups, too.
+    pub(crate) adaptive: bool,
 }
 
 impl Engine for Layered {
@@ -30,11 +35,16 @@ impl Engine for Layered {
             let ways = Ways::shortest(network, target);
             detours.switch(&mut placing, &ways, target);
         }
+        let ways = |target| Some(Ways::shortest(network, target));
+        let choices = match self.adaptive {
+            true => Choices::Sets(detours.sets(&mut placing, 0..network.len(), ways)),
+            false => Choices::None,
+        };
         let notes = detours.notes();
-        let linear = placing.finish();
         Ok(Plan {
             notes,
-            ..Plan::new(linear)
+            choices,
+            ..Plan::new(placing.finish())
         })
     }
 }
@@ -45,7 +55,7 @@ pub(crate) struct Detours<'a> {
     rank: Vec<u32>,
     last: usize,
     lids: u64,
-    detoured: u64,
+    detoured: BTreeSet<u32>,
 }
 
 impl<'a> Detours<'a> {
@@ -56,7 +66,7 @@ impl<'a> Detours<'a> {
             rank: rank(network),
             last,
             lids: 0,
-            detoured: 0,
+            detoured: BTreeSet::new(),
         }
     }
 
@@ -109,7 +119,7 @@ impl<'a> Detours<'a> {
             placing.next_end();
             for lid in (end.lid.0..).take(end.lmc.lids() as usize) {
                 placing.place(&ways, target, lid, self.last);
-                self.detoured += 1;
+                self.detoured.insert(lid);
                 self.lids += 1;
             }
         }
@@ -119,16 +129,43 @@ impl<'a> Detours<'a> {
     fn detour(&mut self, placing: &mut Placing<'_>, target: usize, lid: u32) {
         let ways = Ways::up_down(self.network, &self.rank, target);
         placing.place(&ways, target, lid, self.last);
-        self.detoured += 1;
+        self.detoured.insert(lid);
+    }
+
+    /// By switch, the sets of ports among which it may choose for LIDs of HFIs: out of the
+    /// detours to a LID that has one, out of `ways` to its switch otherwise.
+    pub(crate) fn sets(
+        &self,
+        placing: &mut Placing<'_>,
+        targets: impl Iterator<Item = usize>,
+        ways: impl Fn(usize) -> Option<Ways>,
+    ) -> Vec<PortSets> {
+        let mut lanes = placing.take_lanes();
+        let mut widening = placing.widening(&mut lanes);
+        for target in targets.filter(|target| !self.network.hfis(*target).is_empty()) {
+            let plain = ways(target).unwrap_or_default();
+            let lids = self.network.hfis(target).iter();
+            let lids = lids.flat_map(|end| (end.lid.0..).take(end.lmc.lids() as usize));
+            let (detoured, own): (Vec<u32>, Vec<u32>) =
+                lids.partition(|lid| self.detoured.contains(lid));
+            own.iter()
+                .for_each(|lid| widening.lid(&plain, *lid, placing.lane(*lid)));
+            if !detoured.is_empty() {
+                let ways = Ways::up_down(self.network, &self.rank, target);
+                let lids = detoured.iter();
+                lids.for_each(|lid| widening.lid(&ways, *lid, placing.lane(*lid)));
+            }
+        }
+        widening.finish()
     }
 
     /// What the administrator should know.
     pub(crate) fn notes(&self) -> Vec<Note> {
         let note = Note::Detours {
-            lids: self.detoured,
+            lids: self.detoured.len() as u64,
             of: self.lids,
             lanes: self.last as u8 + 1,
         };
-        Vec::from_iter((self.detoured > 0).then_some(note))
+        Vec::from_iter((!self.detoured.is_empty()).then_some(note))
     }
 }

@@ -28,6 +28,7 @@ pub(crate) use updown::UpDown;
 
 use weft_fabric::LinearTables;
 
+use crate::adaptive::PortSets;
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 use crate::routed::{EngineUsed, Note};
@@ -82,6 +83,8 @@ pub(crate) enum Choices {
         /// How they are pruned.
         pruning: Pruning,
     },
+    /// Sets of ports that the engine has found, by switch; each holds the linear entry.
+    Sets(Vec<PortSets>),
 }
 
 impl Plan {

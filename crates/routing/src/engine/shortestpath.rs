@@ -2,6 +2,8 @@
 
 use weft_fabric::LinearTables;
 
+use super::dmodc::{dividers, turn};
+use super::levels::{is_tree, levels};
 use super::rows::{consecutive, deliver, rows};
 use super::{Engine, Plan, Pruning};
 use crate::network::{Egress, EndPort, Network};
@@ -132,10 +134,12 @@ pub(crate) fn balanced(
     paths: &Paths,
     pruning: &Pruning,
 ) -> LinearTables {
+    let below = ways_below(network);
     rows(network, |switch, candidates, row| {
         let order = order(network, destinations, switch);
         pruning.fill(candidates, network, paths, switch, &order);
         let mut balance = Balance::new(network.egress(switch), candidates);
+        balance.below = below.get(switch).map_or(1, |below| *below as usize);
         for stretch in &destinations.stretches {
             let ends = &destinations.by_lid[stretch.range.clone()];
             if stretch.switch == switch {
@@ -149,6 +153,16 @@ pub(crate) fn balanced(
             }
         }
     })
+}
+
+/// How many ways up there are below each switch of a tree, where hosts have several LIDs; nothing
+/// elsewhere.
+fn ways_below(network: &Network) -> Vec<u32> {
+    let mut ends = network.end_ports();
+    if !is_tree(network) || ends.all(|end| end.lmc.0 == 0) {
+        return Vec::new();
+    }
+    levels(network).map_or_else(|_| Vec::new(), |level| dividers(network, &level))
 }
 
 /// Ties between ports: first the neighbour that forwards fewer LIDs so far, then the lower port.
@@ -189,6 +203,8 @@ struct Balance<'a> {
     round: u32,
     /// Links chosen for one end port.
     chosen: Vec<u16>,
+    /// Ways up that there are below the switch.
+    below: usize,
 }
 
 impl<'a> Balance<'a> {
@@ -208,6 +224,7 @@ impl<'a> Balance<'a> {
             round_of: vec![0; egress.len()],
             round: 0,
             chosen: Vec::new(),
+            below: 1,
         }
     }
 
@@ -287,11 +304,32 @@ impl<'a> Balance<'a> {
         let Some(offset) = self.offset() else {
             return;
         };
+        let turn = self.turn();
         for (index, entry) in row[lid..lid + count].iter_mut().enumerate() {
-            let link = usize::from(self.chosen[(index + offset) % self.chosen.len()]);
+            let place = match turn {
+                Some(turn) => index / turn * turn + (index + index / turn) % turn,
+                None => index,
+            };
+            let link = usize::from(self.chosen[(place + offset) % self.chosen.len()]);
             *entry = self.egress[link].port;
             self.base_lids[link] += u32::from(index == 0 && destination.is_hfi);
         }
+    }
+
+    /// After how many LIDs the next ones are chosen in another order, none where that does not
+    /// come out even.
+    fn turn(&self) -> Option<usize> {
+        let first = |link: &u16| self.neighbour[usize::from(*link)];
+        let mut ways: Vec<u16> = self.chosen.iter().map(first).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        if ways.len() == 1 {
+            ways = self.chosen.clone();
+            ways.sort_unstable();
+            ways.dedup();
+        }
+        let turn = turn(self.below, ways.len()) as usize;
+        self.chosen.len().is_multiple_of(turn).then_some(turn)
     }
 
     fn offset(&self) -> Option<usize> {

@@ -142,7 +142,7 @@ mod tests {
     use crate::hub::InForce;
 
     fn tell(hub: &Hub) {
-        let event = Event::LidStoreRefused {
+        let event = Event::StateRefused {
             why: "test".to_owned(),
         };
         hub.tell(Happening::Fabric(event));

@@ -10,7 +10,7 @@ fn a_restart_keeps_the_lids() {
     let before = daemon.weft_ok(&["report", "lids"]);
     let (code, dir) = daemon.stop();
     assert_eq!(code, Some(0));
-    let file = dir.path().join("state/lids.0");
+    let file = dir.path().join("state/state.0");
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     // From another host LIDs would be given in another order: what is kept has to win.
@@ -23,10 +23,12 @@ fn a_restart_keeps_the_lids() {
     let (code, dir) = moved.stop();
     assert_eq!(code, Some(0));
 
-    std::fs::write(dir.path().join("state/lids.0"), b"broken").unwrap();
+    std::fs::write(dir.path().join("state/state.0"), b"broken").unwrap();
     let again = Start::in_dir(dir, "one-switch:6").up();
     assert!(
-        again.log().contains("the stored LIDs cannot be used"),
+        again
+            .log()
+            .contains("the stored LIDs and drains cannot be used"),
         "{}",
         again.log()
     );

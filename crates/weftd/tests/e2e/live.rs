@@ -70,7 +70,9 @@ fn wait_for_cores(
     holds: impl Fn(&BTreeMap<String, Vec<(f64, f64)>>) -> bool,
 ) -> BTreeMap<String, Vec<(f64, f64)>> {
     wait_for(|| {
-        let top = json(daemon, &["top", "--once", "--json"]);
+        // It fails as long as the counters have not been read twice.
+        let top = daemon.weft(&["top", "--once", "--json"]);
+        let top: Value = serde_json::from_slice(&top.stdout).ok()?;
         let cores = cores_in_use(&top);
         holds(&cores).then_some(cores)
     })

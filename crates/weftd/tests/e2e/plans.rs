@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, wait_for};
+use crate::harness::{Daemon, Start, wait_for};
 
 /// Four edge switches with four hosts each under four cores.
 const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
@@ -159,6 +159,24 @@ fn a_switch_is_drained_and_taken_back() {
     assert!(back.contains("core2 is in use again"), "{back}");
     assert_eq!(tables(&daemon), before, "as if nothing had been");
     assert_eq!(daemon.weft_ok(&["route", "drains"]), "nothing is drained\n");
+}
+
+#[test]
+fn a_restart_keeps_what_is_drained() {
+    let daemon = Daemon::up(TREE);
+    daemon.weft_ok(&["drain", "node:core2"]);
+    daemon.weft_ok(&["drain", "node:edge1:port:5"]);
+    let tables_before = tables(&daemon);
+    let listed = daemon.weft_ok(&["route", "drains"]);
+    assert_eq!(listed.matches("safe to pull").count(), 2, "{listed}");
+    let (code, dir) = daemon.stop();
+    assert_eq!(code, Some(0));
+
+    let again = Start::in_dir(dir, TREE).up();
+    assert_eq!(again.weft_ok(&["route", "drains"]), listed);
+    assert_eq!(tables(&again), tables_before);
+    again.weft_ok(&["undrain", "node:core2"]);
+    assert!(is_on_a_way(&again, "core2"));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! LIDs: aligned to the LMC, unique, and the same from sweep to sweep and over restarts.
 
-pub(crate) mod store;
-
 use std::collections::BTreeMap;
 
 use weft_fabric::{Guid, Lid, Lmc, PortNum};

@@ -1,5 +1,4 @@
 #![allow(clippy::unwrap_used)]
-use super::store::{StoreError, decode, encode};
 use super::*;
 
 const HIGHEST: Lid = Lid::MAX_UNICAST_16;
@@ -85,41 +84,4 @@ fn another_lmc_moves_only_what_must_move() {
     bases.dedup();
     assert_eq!(bases.len(), 8);
     assert!(bases.iter().all(|base| base % 4 == 0));
-}
-
-fn stored() -> Vec<u8> {
-    let mut map = LidMap::default();
-    map.assign(&ports(0..5, 1), HIGHEST);
-    encode(&map, 0xFE80)
-}
-
-#[test]
-fn a_store_comes_back_as_it_was() {
-    let mut map = decode(&stored(), 0xFE80).unwrap();
-    assert_eq!(
-        numbers(&map.assign(&ports(0..5, 1), HIGHEST)),
-        [2, 4, 6, 8, 10]
-    );
-    assert_eq!(encode(&map, 0xFE80), stored());
-}
-
-#[test]
-fn a_store_that_is_not_whole_is_refused() {
-    let good = stored();
-    for len in 0..good.len() {
-        assert!(decode(&good[..len], 0xFE80).is_err(), "{len} bytes");
-    }
-    for bit in 0..good.len() * 8 {
-        let mut bad = good.clone();
-        bad[bit / 8] ^= 1 << (bit % 8);
-        assert!(decode(&bad, 0xFE80).is_err(), "bit {bit}");
-    }
-    assert!(matches!(decode(b"hello", 0), Err(StoreError::Foreign)));
-    assert!(matches!(
-        decode(&good, 1),
-        Err(StoreError::Subnet {
-            found: 0xFE80,
-            expected: 1
-        })
-    ));
 }

@@ -13,7 +13,7 @@ use weft_fabric::{LinearTables, SwitchIndex, UNREACHABLE};
 
 use super::form::Form;
 use super::numbers::Numbers;
-use super::{Dmodc, fill};
+use super::{Dmodc, fill, lids};
 use crate::engine::fattree::by_neighbour;
 use crate::engine::levels::{is_mostly_tree, rank};
 use crate::engine::rows::new_row;
@@ -27,6 +27,13 @@ pub(crate) struct Kept {
     pub(super) network: Network,
     pub(super) level: Vec<u8>,
     pub(super) numbers: Numbers,
+}
+
+impl Kept {
+    /// The network that the plan is of.
+    pub(crate) fn network(&self) -> &Network {
+        &self.network
+    }
 }
 
 /// The plan after a change of links; none where more than links has changed.
@@ -178,18 +185,20 @@ impl Update<'_> {
             (switch, &order),
             &words,
         );
-        let known = (self.network, self.paths, self.numbers);
+        let known = (self.network, self.numbers);
         let form = Form::new(known, &scratch.candidates, switch);
         scratch.row.resize(old.len(), UNREACHABLE);
         let mut differs = false;
         for column in bits(&scratch.columns) {
             let target = self.switch_of[column] as usize;
-            self.lids(target, |lids| scratch.row[lids].fill(UNREACHABLE));
+            lids(self.network, target, |lids| {
+                scratch.row[lids].fill(UNREACHABLE)
+            });
             if column < self.numbers.leaves.len() {
                 form.leaf(&mut scratch.row, column);
             }
             form.management(&mut scratch.row, target);
-            self.lids(target, |lids| {
+            lids(self.network, target, |lids| {
                 differs |= scratch.row[lids.clone()] != old[lids];
             });
         }
@@ -197,21 +206,12 @@ impl Update<'_> {
             let row = Arc::make_mut(&mut old);
             for column in bits(&scratch.columns) {
                 let target = self.switch_of[column] as usize;
-                self.lids(target, |lids| {
+                lids(self.network, target, |lids| {
                     row[lids.clone()].copy_from_slice(&scratch.row[lids]);
                 });
             }
         }
         old
-    }
-
-    /// Calls with the LIDs of each end port on a switch.
-    fn lids(&self, target: usize, mut call: impl FnMut(Range<usize>)) {
-        let ends = self.network.hfis(target).iter();
-        for end in ends.chain(self.network.management(target)) {
-            let first = end.lid.0 as usize;
-            call(first..first + end.lmc.lids() as usize);
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The closed form at one switch: its entries, leaf by leaf.
 
-use super::numbers::{Leaf, Numbers};
+use super::numbers::{Leaf, Numbers, Target};
 use crate::engine::divisor::Divisor;
 use crate::engine::rows::{deliver, take_turns};
-use crate::network::{EndPort, Network};
-use crate::paths::{Candidates, Paths};
+use crate::network::Network;
+use crate::paths::Candidates;
 
 /// Longest list of ports that is written out before it repeats.
 const PERIOD_MAX: usize = 1 << 12;
@@ -12,7 +12,6 @@ const PERIOD_MAX: usize = 1 << 12;
 /// The closed form at one switch.
 pub(super) struct Form<'a> {
     network: &'a Network,
-    paths: &'a Paths,
     numbers: &'a Numbers,
     candidates: &'a Candidates,
     switch: usize,
@@ -26,19 +25,20 @@ pub(super) struct Form<'a> {
 struct Turns {
     start: usize,
     count: Divisor,
+    /// The neighbours that they lead to; of one, the links to it.
+    ways: usize,
     is_empty: bool,
 }
 
 impl<'a> Form<'a> {
     /// For a switch whose candidates are known.
     pub(super) fn new(
-        (network, paths, numbers): (&'a Network, &'a Paths, &'a Numbers),
+        (network, numbers): (&'a Network, &'a Numbers),
         candidates: &'a Candidates,
         switch: usize,
     ) -> Self {
         let mut form = Self {
             network,
-            paths,
             numbers,
             candidates,
             switch,
@@ -74,6 +74,10 @@ impl<'a> Form<'a> {
         self.turns.push(Turns {
             start,
             count: Divisor::new(count as u32),
+            ways: match groups().count() {
+                1 => links.len(),
+                neighbours => neighbours,
+            },
             is_empty: count == 0,
         });
     }
@@ -129,7 +133,9 @@ impl<'a> Form<'a> {
             None => {
                 for (end, number) in hfis.iter().zip(leaf.first..) {
                     let quotient = self.divider.quotient(number);
-                    lids(row, end, quotient, (ports, count));
+                    let base = end.lid.0 as usize;
+                    let entries = &mut row[base..base + end.lmc.lids() as usize];
+                    self.spread(entries, quotient, place);
                 }
             }
         }
@@ -158,35 +164,57 @@ impl<'a> Form<'a> {
 
     /// Routes to the switches themselves.
     pub(super) fn switches(&self, row: &mut [u8]) {
-        (0..self.network.len()).for_each(|target| self.management(row, target));
+        for (target, number) in self.numbers.switches.iter().zip(0..) {
+            self.target(row, target, number);
+        }
+        let own = self.network.management(self.switch);
+        own.iter().for_each(|end| deliver(row, end));
     }
 
-    /// The entry of one switch, spread by its index.
+    /// The entry of one switch.
     pub(super) fn management(&self, row: &mut [u8], target: usize) {
-        let Some(end) = self.network.management(target) else {
-            return;
-        };
-        if target == self.switch {
-            return deliver(row, end);
+        match self.network.management(target) {
+            Some(end) if target == self.switch => deliver(row, end),
+            _ => self.target(row, &self.numbers.switches[target], target as u32),
         }
-        let (ports, count) = self.turns(self.paths.column(target));
-        if !ports.is_empty() {
-            lids(row, end, target as u32, (ports, count));
+    }
+
+    /// The entries of another switch, spread by its index.
+    #[inline]
+    fn target(&self, row: &mut [u8], target: &Target, number: u32) {
+        let (first, end) = (target.lid, target.lid + target.lids);
+        let entries = &mut row[first as usize..end as usize];
+        self.spread(entries, number, target.column as usize);
+    }
+
+    /// The LIDs of one end port in a column: each takes the next neighbour.
+    #[inline]
+    fn spread(&self, entries: &mut [u8], quotient: u32, column: usize) {
+        let (ports, count) = self.turns(column);
+        match entries {
+            _ if ports.is_empty() => {}
+            [entry] => *entry = ports[count.rest(quotient) as usize],
+            entries => {
+                let ways = self.turns[self.candidates.set(column) as usize].ways;
+                let turn = turn(self.divider.by() as usize, ways);
+                for (entry, index) in entries.iter_mut().zip(0..) {
+                    let place = quotient.wrapping_add(index + index / turn);
+                    *entry = ports[count.rest(place) as usize];
+                }
+            }
         }
     }
 }
 
-/// The LIDs of one end port: each takes the next neighbour.
-#[inline]
-fn lids(row: &mut [u8], end: &EndPort, quotient: u32, (ports, count): (&[u8], Divisor)) {
-    let base = end.lid.0 as usize;
-    if end.lmc.0 == 0 {
-        row[base] = ports[count.rest(quotient) as usize];
-        return;
-    }
-    let entries = &mut row[base..base + end.lmc.lids() as usize];
-    for (entry, place) in entries.iter_mut().zip(quotient..) {
-        *entry = ports[count.rest(place) as usize];
+/// After how many LIDs of one host a switch skips a candidate. Switches below have dealt them out
+/// to `below` ways, so that one in `below` comes here from each; without the skip these would use
+/// only some of the candidates where both numbers have a factor in common.
+pub(in crate::engine) fn turn(below: usize, candidates: usize) -> u32 {
+    match below {
+        0 | 1 => u32::MAX,
+        _ => u32::try_from(lcm(below, candidates))
+            .unwrap_or(u32::MAX)
+            .max(1),
     }
 }
 

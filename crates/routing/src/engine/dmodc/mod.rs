@@ -6,18 +6,22 @@
 //! only the routes of the switches that lose a candidate.
 
 mod again;
+mod alike;
 mod form;
 mod numbers;
+
+use std::ops::Range;
 
 use weft_fabric::Topology;
 
 pub(crate) use self::again::Kept;
 use self::again::again;
+use self::alike::Alike;
 use self::form::Form;
 use self::numbers::{Numbers, columns, leaves};
+pub(super) use self::{form::turn, numbers::dividers};
 use super::fattree::by_neighbour;
 use super::levels::{is_mostly_tree, levels, rank};
-use super::rows::rows;
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
 use crate::network::Network;
@@ -43,11 +47,17 @@ impl Engine for Dmodc<'_> {
             return Err("most links join switches of one level, as in no tree".to_owned());
         }
         let leaves = leaves(network);
-        let paths = Paths::up_down(network, columns(network, &leaves, &level), rank(&level));
+        let rank = rank(&level);
+        let columns = columns(network, &leaves, &level);
+        let paths = Paths::up_down(network, columns, rank.clone());
         let numbers = Numbers::new(network, &leaves, &paths, &level);
-        let linear = rows(network, |switch, candidates, row| {
-            fill((network, &paths, &numbers), candidates, switch, row);
-        });
+        let linear = Alike {
+            network,
+            paths: &paths,
+            numbers: &numbers,
+            rank: &rank,
+        };
+        let linear = linear.tables();
         let mut plan = Plan::on_paths(linear, paths, Pruning::default());
         plan.kept = Some(Box::new(Kept {
             network: network.clone(),
@@ -84,7 +94,16 @@ fn fill(
 ) {
     let order = by_neighbour(network, switch);
     Pruning::default().fill(candidates, network, paths, switch, &order);
-    let form = Form::new((network, paths, numbers), candidates, switch);
+    let form = Form::new((network, numbers), candidates, switch);
     form.hfis(row);
     form.switches(row);
+}
+
+/// Calls with the LIDs of each end port on a switch.
+fn lids(network: &Network, target: usize, mut call: impl FnMut(Range<usize>)) {
+    let ends = network.hfis(target).iter();
+    for end in ends.chain(network.management(target)) {
+        let first = end.lid.0 as usize;
+        call(first..first + end.lmc.lids() as usize);
+    }
 }

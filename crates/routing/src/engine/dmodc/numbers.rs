@@ -12,6 +12,18 @@ pub(super) struct Numbers {
     pub(super) divider: Vec<u32>,
     /// The switches with HFIs, in order of their columns.
     pub(super) leaves: Vec<Leaf>,
+    /// The switches themselves, by switch.
+    pub(super) switches: Vec<Target>,
+}
+
+/// A switch as a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Target {
+    /// First LID.
+    pub(super) lid: u32,
+    /// Number of LIDs, 0 for a switch that has none.
+    pub(super) lids: u32,
+    pub(super) column: u32,
 }
 
 /// A switch with HFIs.
@@ -43,7 +55,16 @@ impl Numbers {
                 follows,
             }
         };
+        let target = |switch| {
+            let own = network.management(switch);
+            Target {
+                lid: own.map_or(0, |end| end.lid.0),
+                lids: own.map_or(0, |end| end.lmc.lids()),
+                column: paths.column(switch) as u32,
+            }
+        };
         Self {
+            switches: (0..network.len()).map(target).collect(),
             divider: dividers(network, level),
             leaves: leaves.iter().zip(&first).map(leaf).collect(),
         }
@@ -72,7 +93,7 @@ pub(super) fn columns(network: &Network, leaves: &[u32], level: &[u8]) -> Vec<u3
 
 /// How many ways up there are below each switch: on a whole tree the product of the numbers of
 /// parents. The most that any child knows of counts, so that a lost link below changes nothing.
-fn dividers(network: &Network, level: &[u8]) -> Vec<u32> {
+pub(in crate::engine) fn dividers(network: &Network, level: &[u8]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..network.len()).collect();
     order.sort_by_key(|switch| (level[*switch], *switch));
     let mut divider = vec![1u32; network.len()];

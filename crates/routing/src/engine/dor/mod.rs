@@ -9,10 +9,12 @@
 
 mod grid;
 
+use std::collections::BTreeMap;
+
 use self::grid::{Grid, Way};
 use super::lanes::{Placing, Ways};
 use super::layered::Detours;
-use super::{Engine, Plan};
+use super::{Choices, Engine, Plan};
 use crate::network::Network;
 use crate::routed::{EngineUsed, Note};
 use crate::settings::DorSettings;
@@ -25,6 +27,8 @@ pub(crate) struct Dor<'a> {
     pub(crate) settings: &'a DorSettings,
     /// Lanes that it may use.
     pub(crate) lanes: u8,
+    /// Find sets of ports for adaptive groups, too.
+    pub(crate) adaptive: bool,
 }
 
 impl Engine for Dor<'_> {
@@ -90,10 +94,20 @@ impl Dor<'_> {
             links: grid.ignored_count,
             first: grid.ignored.join(", "),
         }));
-        let linear = placing.finish();
+        let choices = match self.adaptive {
+            true => {
+                let targets = ways.iter().map(|(target, _)| *target);
+                let ways: BTreeMap<usize, &Option<Ways>> =
+                    ways.iter().map(|(target, ways)| (*target, ways)).collect();
+                let ways = |target| ways.get(&target).copied().cloned().flatten();
+                Choices::Sets(detours.sets(&mut placing, targets, ways))
+            }
+            false => Choices::None,
+        };
         Ok(Plan {
             notes,
-            ..Plan::new(linear)
+            choices,
+            ..Plan::new(placing.finish())
         })
     }
 }

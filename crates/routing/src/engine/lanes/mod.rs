@@ -2,6 +2,7 @@
 
 mod order;
 mod ways;
+mod widen;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,8 +10,9 @@ use std::sync::Arc;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Lanes, LinearTables, UNREACHABLE};
 
-use self::order::Waits;
+pub(crate) use self::order::Waits;
 pub(crate) use self::ways::Ways;
+pub(crate) use self::widen::Widening;
 use crate::network::{EndPort, Network};
 
 const NO_LINK: u32 = u32::MAX;
@@ -27,7 +29,33 @@ pub(crate) struct Placing<'a> {
     load: Vec<u64>,
     /// How many LIDs of the current end port take each link.
     siblings: Vec<u8>,
+    /// The first link from the same switch to the same switch.
+    alike: Vec<u32>,
+    /// For such first links, how many LIDs of the current end port take any of them.
+    kin: Vec<u8>,
     tree: Tree,
+}
+
+/// Number of each switch's first link, and past the last one's: links are numbered by switch and
+/// port.
+pub(crate) fn first_links(network: &Network) -> Vec<u32> {
+    let mut first = vec![0u32];
+    for switch in 0..network.len() {
+        first.push(first[switch] + network.egress(switch).len() as u32);
+    }
+    first
+}
+
+/// For each link the first one from the same switch to the same switch.
+fn alike(network: &Network, first: &[u32]) -> Vec<u32> {
+    let each = (0..network.len()).flat_map(|switch| {
+        let egress = network.egress(switch);
+        egress.iter().zip(first[switch]..).map(move |(link, own)| {
+            let same = egress.iter().position(|other| other.to == link.to);
+            same.map_or(own, |same| first[switch] + same as u32)
+        })
+    });
+    each.collect()
 }
 
 /// Routes to one LID.
@@ -44,10 +72,7 @@ struct Tree {
 impl<'a> Placing<'a> {
     /// Nothing placed yet, in up to `lanes` lanes.
     pub(crate) fn new(network: &'a Network, lanes: usize) -> Self {
-        let mut first = vec![0u32];
-        for switch in 0..network.len() {
-            first.push(first[switch] + network.egress(switch).len() as u32);
-        }
+        let first = first_links(network);
         let links = first[network.len()] as usize;
         let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
         Self {
@@ -57,6 +82,8 @@ impl<'a> Placing<'a> {
             lane_of: vec![0; len],
             load: vec![0; links],
             siblings: vec![0; links],
+            alike: alike(network, &first),
+            kin: vec![0; links],
             tree: Tree {
                 flow: vec![0; network.len()],
                 last_in: vec![NO_LINK; network.len()],
@@ -67,9 +94,10 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// A new end port: its LIDs shall share as few links as they can.
+    /// A new end port: its LIDs shall share as few neighbours and links as they can.
     pub(crate) fn next_end(&mut self) {
         self.siblings.fill(0);
+        self.kin.fill(0);
     }
 
     /// Routes to a LID of an HFI in one lane; says whether that closes no cycle. If it does,
@@ -102,7 +130,8 @@ impl<'a> Placing<'a> {
         let mut open: Vec<u32> = links.iter().map(number).collect();
         open.sort_by_key(|link| {
             let link = *link as usize;
-            (self.siblings[link], self.load[link], link)
+            let kin = self.kin[self.alike[link] as usize];
+            (kin, self.siblings[link], self.load[link], link)
         });
         let flow = self.tree.flow[from];
         let waits = &mut self.lanes[lane];
@@ -138,6 +167,8 @@ impl<'a> Placing<'a> {
             self.load[link as usize] += u64::from(flow);
             let siblings = &mut self.siblings[link as usize];
             *siblings = siblings.saturating_add(1);
+            let kin = &mut self.kin[self.alike[link as usize] as usize];
+            *kin = kin.saturating_add(1);
         }
         self.lane_of[lid as usize] = lane;
     }
@@ -160,6 +191,25 @@ impl<'a> Placing<'a> {
                 self.rows[from][end.lid.0 as usize + index] = port;
             }
         }
+    }
+
+    /// The lane of a LID that is placed.
+    pub(crate) fn lane(&self, lid: u32) -> usize {
+        usize::from(self.lane_of[lid as usize])
+    }
+
+    /// Ways for switches that route adaptively, besides what is placed; nothing can be placed
+    /// after that.
+    pub(crate) fn widening<'w>(&'w self, lanes: &'w mut [Waits]) -> Widening<'w, Vec<u8>> {
+        let links = (self.network, &self.first[..]);
+        let mut widening = Widening::new(links, &self.rows, lanes);
+        widening.add_parallel_links();
+        widening
+    }
+
+    /// Takes out what links wait for in each lane.
+    pub(crate) fn take_lanes(&mut self) -> Vec<Waits> {
+        std::mem::take(&mut self.lanes)
     }
 
     /// What has been placed; lanes that nothing is in are left out.

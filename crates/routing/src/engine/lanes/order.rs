@@ -27,6 +27,11 @@ impl Waits {
         }
     }
 
+    /// The links that wait, each with what it waits for.
+    pub(crate) fn pairs(&self) -> &[(u32, u32)] {
+        &self.added
+    }
+
     /// A point to come back to by [`Self::undo`].
     pub(crate) fn mark(&self) -> usize {
         self.added.len()

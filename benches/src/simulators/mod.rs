@@ -1,0 +1,208 @@
+//! Peers of the packet model: simulators of networks that anyone can build. None of them has
+//! Omni-Path's lanes, credits and counters.
+
+mod booksim;
+mod caminos;
+mod htsim;
+mod process;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use weft_dataplane::packets::Random;
+use weft_dataplane::traffic::Pattern;
+
+use self::process::Cost;
+use crate::Failure;
+use crate::dataplane;
+use crate::table::Table;
+
+/// What `weft-bench simulators` takes.
+#[derive(Debug, Clone, Args)]
+pub struct Options {
+    /// Where `benches/fetch-simulators` has built them.
+    #[arg(long, value_name = "DIR", default_value = "target/simulators")]
+    directory: PathBuf,
+    /// Runs of which the fastest counts.
+    #[arg(long, default_value_t = 3)]
+    runs: u32,
+}
+
+/// A two-tier fat tree: as many hosts on each edge switch as there are core switches, one cable
+/// from each edge to each core switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Tree {
+    edges: u32,
+    cores: u32,
+}
+
+/// 48-port switches.
+const OMNI_PATH: Tree = Tree {
+    edges: 48,
+    cores: 24,
+};
+/// What BookSim can make of that size: trees with as many edge switches as each has hosts.
+const SQUARE: Tree = Tree {
+    edges: 34,
+    cores: 34,
+};
+
+impl Tree {
+    fn hosts(self) -> u32 {
+        self.edges * self.cores
+    }
+
+    /// Links from a host to another one that is chosen at random, the host itself included.
+    fn mean_hops(self) -> f64 {
+        4.0 - 2.0 / f64::from(self.edges)
+    }
+
+    fn name(self) -> String {
+        let Self { edges, cores } = self;
+        format!("{} hosts, {edges} edges, {cores} cores", self.hosts())
+    }
+}
+
+/// What all of them do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Traffic {
+    /// Each packet to a random host, at half of what the links carry.
+    Half,
+    /// The same, as much as the fabric takes.
+    All,
+    /// Each host to one other, as much as the fabric takes.
+    Permutation,
+}
+
+impl Traffic {
+    const ALL: [Self; 3] = [Self::Half, Self::All, Self::Permutation];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Half => "uniform, half load",
+            Self::All => "uniform, full load",
+            Self::Permutation => "random permutation, full load",
+        }
+    }
+}
+
+/// A simulator of somebody else.
+trait Simulator {
+    /// Name and version.
+    fn name(&self) -> &'static str;
+    /// Its program under the directory of all.
+    fn program(&self) -> &'static str;
+    /// What a packet is to it.
+    fn packet(&self) -> &'static str;
+    fn tree(&self) -> Tree;
+    fn can(&self, traffic: Traffic) -> bool;
+    /// One run of `length`, in units of its own; `dir` is for its files.
+    ///
+    /// # Errors
+    /// [`Failure`] when it cannot be run or does not say what it did.
+    fn run(
+        &self,
+        program: &Path,
+        dir: &Path,
+        traffic: Traffic,
+        length: u32,
+    ) -> Result<Cost, Failure>;
+    /// A short and a longer run; the difference of both counts, so that building the fabric does
+    /// not.
+    fn lengths(&self) -> [u32; 2];
+}
+
+/// Measures and prints the table.
+///
+/// # Errors
+/// [`Failure`] when a simulator is missing or fails.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let mut table = Table::new([
+        "fabric",
+        "traffic",
+        "simulator",
+        "a packet is",
+        "packet-hops",
+        "million packet-hops/s",
+        "Weft times as many",
+    ]);
+    let peers: [&dyn Simulator; 3] = [&booksim::BookSim, &htsim::Htsim, &caminos::Caminos];
+    for tree in [OMNI_PATH, SQUARE] {
+        for traffic in Traffic::ALL {
+            let peers = peers.iter().filter(|peer| peer.tree() == tree);
+            let peers: Vec<_> = peers.filter(|peer| peer.can(traffic)).collect();
+            if peers.is_empty() {
+                continue;
+            }
+            let ours = weft(tree, traffic, options.runs)?;
+            add(
+                &mut table,
+                tree,
+                traffic,
+                ("Weft", "2,112 bytes"),
+                ours,
+                ours,
+            );
+            for peer in peers {
+                let cost = fastest(*peer, options, traffic)?;
+                let names = (peer.name(), peer.packet());
+                add(&mut table, tree, traffic, names, cost, ours);
+            }
+        }
+    }
+    print!("{table}");
+    Ok(())
+}
+
+fn add(
+    table: &mut Table,
+    tree: Tree,
+    traffic: Traffic,
+    (name, packet): (&str, &str),
+    cost: Cost,
+    ours: Cost,
+) {
+    table.row([
+        tree.name(),
+        traffic.name().to_owned(),
+        name.to_owned(),
+        packet.to_owned(),
+        format!("{:.0}", cost.hops),
+        format!("{:.2}", cost.rate() / 1e6),
+        format!("{:.1}", ours.rate() / cost.rate()),
+    ]);
+}
+
+/// The packet model on one core.
+fn weft(tree: Tree, traffic: Traffic, runs: u32) -> Result<Cost, Failure> {
+    let hosts = tree.hosts();
+    let (pattern, load) = match traffic {
+        Traffic::Half => (Pattern::Uniform, Some(0.5)),
+        Traffic::All => (Pattern::Uniform, None),
+        Traffic::Permutation => {
+            let mut random = Random::new(1);
+            (Pattern::random_permutation(hosts, &mut random), None)
+        }
+    };
+    let radix = (2 * tree.cores) as u8;
+    let (hops, seconds) = dataplane::rate(u64::from(hosts), radix, &pattern, load, runs)?;
+    Ok(Cost {
+        hops: hops as f64,
+        seconds,
+    })
+}
+
+fn fastest(peer: &dyn Simulator, options: &Options, traffic: Traffic) -> Result<Cost, Failure> {
+    let program = options.directory.join(peer.program());
+    let [short, long] = peer.lengths();
+    let mut best: Option<Cost> = None;
+    for _ in 0..options.runs.max(1) {
+        let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
+        let short = peer.run(&program, dir.path(), traffic, short)?;
+        let cost = peer.run(&program, dir.path(), traffic, long)? - short;
+        if best.is_none_or(|best| cost.rate() > best.rate()) {
+            best = Some(cost);
+        }
+    }
+    best.ok_or_else(|| process::unclear(peer.name(), "nothing was run"))
+}

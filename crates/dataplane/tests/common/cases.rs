@@ -1,0 +1,32 @@
+//! Fabrics and programs for properties.
+
+use proptest::prelude::*;
+
+use super::Program;
+
+pub const FABRICS: [&str; 7] = [
+    "back-to-back",
+    "one-switch:6,radix=8",
+    "pgft:2;3,4;1,2;1,1",
+    "pgft:2;2,4;1,3;1,2",
+    "pgft:3;2,2,3;1,2,2;1,1,1",
+    "mesh:3x2,hosts=2",
+    "fattree:32,radix=8",
+];
+
+/// Few and many lanes and credits, short lifetimes and endless ones.
+pub fn programs() -> impl Strategy<Value = Program> {
+    let lanes = 1_u8..=8;
+    let life = prop_oneof![Just(31_u8), 0_u8..6];
+    let sizes = (0_u16..300, 135_u16..1_000);
+    let program = (lanes, sizes, life.clone(), life, 0_u8..8);
+    program.prop_map(|(lanes, (dedicated, shared), hoq, switch, stall)| Program {
+        lanes,
+        dedicated,
+        shared,
+        hoq_life: hoq,
+        switch_life: switch,
+        stall_count: stall,
+        ..Program::default()
+    })
+}

@@ -1,0 +1,164 @@
+//! Answers that nobody waits for.
+//!
+//! A Set that is sent again may arrive twice, the second time after a later write to the same place.
+//! Its second answer shows what it left there. Where that is what the node is believed to hold, and no
+//! other write is on its way there, nothing has come of it; otherwise the node is read again.
+
+use weft_fabric::tables::LFT_BLOCK;
+use weft_fabric::{PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::header::method;
+use weft_wire::sm::aggregate::segments;
+use weft_wire::sm::{AttributeId, BlockModifier, PortInfo, PortModifier};
+use weft_wire::smp::SmpView;
+
+use super::Manager;
+use super::node::NodeState;
+use super::tables::Kind;
+use super::transactions::is_of_a_set;
+use super::wanted::port::first_difference;
+use crate::io::SweepReason;
+
+/// One attribute of a datagram.
+#[derive(Debug, Clone, Copy)]
+struct Part<'a> {
+    attribute: AttributeId,
+    modifier: u32,
+    data: &'a [u8],
+}
+
+/// The attributes of a datagram, in an Aggregate or alone.
+fn parts<'a>(view: &SmpView<'a>) -> Vec<Part<'a>> {
+    let modifier = view.header.attribute_modifier;
+    if view.attribute() != AttributeId::AGGREGATE {
+        return vec![Part {
+            attribute: view.attribute(),
+            modifier,
+            data: view.payload,
+        }];
+    }
+    let found = segments(view.payload, (modifier & 0xFF) as usize).flatten();
+    let parts = found.map(|segment| Part {
+        attribute: segment.attribute,
+        modifier: segment.modifier,
+        data: segment.data,
+    });
+    parts.collect()
+}
+
+impl Part<'_> {
+    /// Whether it may be of something that is not read in every sweep: a table, or PortInfo, which is
+    /// read with the bit that starts a configuration.
+    fn is_setting(&self) -> bool {
+        match self.attribute {
+            AttributeId::NODE_INFO
+            | AttributeId::NODE_DESCRIPTION
+            | AttributeId::SWITCH_INFO
+            | AttributeId::PORT_STATE_INFO => false,
+            AttributeId::PORT_INFO => {
+                !PortModifier::from_bits(self.modifier).start_of_sm_configuration
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether two parts may be of the same place in a node.
+    fn meets(&self, other: &Self) -> bool {
+        let blocks = |part: &Self| {
+            let modifier = BlockModifier::from_bits(part.modifier);
+            let first = u64::from(modifier.block);
+            first..first + u64::from(modifier.count)
+        };
+        self.attribute == other.attribute
+            && (self.attribute != AttributeId::LINEAR_FDB || {
+                let (a, b) = (blocks(self), blocks(other));
+                a.start < b.end && b.start < a.end
+            })
+    }
+}
+
+impl Manager {
+    /// Takes an answer that nobody waits for. A question that arrived twice has changed nothing.
+    pub(super) fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
+        if !is_of_a_set(view.header.transaction_id) {
+            return;
+        }
+        let Some(node) = self.node_behind(view) else {
+            return;
+        };
+        if self.changed_something(node, view) {
+            self.nodes[node].doubtful = true;
+            self.request_sweep(now, SweepReason::Unfinished);
+        }
+    }
+
+    /// The node at the end of an answer's directed route.
+    fn node_behind(&self, view: &SmpView<'_>) -> Option<usize> {
+        let route = view.directed?;
+        let hops = usize::from(view.header.hop_count);
+        let path = route.initial_path.iter().skip(1).take(hops);
+        let mut nodes = self.nodes.iter();
+        nodes.position(|state| path.clone().eq(state.path.iter().map(|port| &port.0)))
+    }
+
+    fn changed_something(&self, node: usize, view: &SmpView<'_>) -> bool {
+        let mut settings = parts(view);
+        settings.retain(Part::is_setting);
+        let done = view.status() == 0;
+        let under_way = self.transactions.to(node as u32);
+        let mut under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
+        let known = |part: &Part<'_>| done && self.is_as_believed(&self.nodes[node], part);
+        !settings.iter().all(known)
+            || under_way.any(|asked| {
+                let writes = asked.header.method == method::SET;
+                let written = parts(&asked);
+                let meets = |part: &Part<'_>| written.iter().any(|other| part.meets(other));
+                writes && settings.iter().any(meets)
+            })
+    }
+
+    /// Whether the part shows what its node is believed to hold.
+    fn is_as_believed(&self, state: &NodeState, part: &Part<'_>) -> bool {
+        match part.attribute {
+            AttributeId::LINEAR_FDB => {
+                let modifier = BlockModifier::from_bits(part.modifier);
+                let count = usize::from(modifier.count);
+                let mut blocks = (modifier.block as usize..).zip(part.data.chunks(LFT_BLOCK));
+                part.data.len() >= count * LFT_BLOCK
+                    && blocks
+                        .by_ref()
+                        .take(count)
+                        .all(|(block, entries)| state.lft.block_is(block, entries))
+            }
+            AttributeId::PORT_INFO => is_port_as_believed(state, part),
+            _ => self.is_table_as_believed(state, part),
+        }
+    }
+
+    fn is_table_as_believed(&self, state: &NodeState, part: &Part<'_>) -> bool {
+        let Some((kind, first, count, false)) = Kind::of(part.attribute, part.modifier) else {
+            return false;
+        };
+        (0..count).all(|offset| {
+            let port = match kind.of_end_ports() || !state.is_switch() {
+                true => state.end_port(),
+                false => PortNum(first.0.saturating_add(offset)),
+            };
+            let believed = state.tables(port).ids[kind.index()];
+            let at = usize::from(offset) * kind.stride();
+            part.data.get(at..at + kind.len()) == Some(self.tables.content(believed))
+        })
+    }
+}
+
+fn is_port_as_believed(state: &NodeState, part: &Part<'_>) -> bool {
+    let modifier = PortModifier::from_bits(part.modifier);
+    let port = match state.is_switch() {
+        true => modifier.port,
+        false => state.end_port(),
+    };
+    let (Ok(shown), Some(held)) = (PortInfo::decode(part.data), state.port(port)) else {
+        return false;
+    };
+    !modifier.all_ports && modifier.count <= 1 && first_difference(&shown, held).is_none()
+}
