@@ -101,14 +101,14 @@ fn lft_block(bytes: [u8; 64]) -> bool {
 }
 
 #[library_benchmark]
-#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(12_900_000))]
+#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(9_500_000))]
 #[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(12_600_000))]
 #[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(16_400_000))]
 fn routing((topology, settings): (Topology, Settings)) -> bool {
     black_box(route(black_box(&topology), &settings)).is_ok()
 }
 
-#[library_benchmark(config = limit(12_600_000))]
+#[library_benchmark(config = limit(11_800_000))]
 #[bench::lost_link(lost_link())]
 fn routing_again((before, topology, settings): (Option<Routed>, Topology, Settings)) -> bool {
     let again = |before: &Routed| reroute(before, black_box(&topology), &settings).is_ok();
