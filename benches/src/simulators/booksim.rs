@@ -3,59 +3,35 @@
 use std::path::Path;
 
 use super::process::{Cost, number_after, run};
-use super::{SQUARE, Simulator, Traffic, Tree};
+use super::{SQUARE, Simulator, Traffic};
 use crate::Failure;
 
 const NAME: &str = "BookSim 2";
 
-pub(super) struct BookSim;
+pub(super) const BOOKSIM: Simulator = Simulator {
+    name: NAME,
+    program: "booksim",
+    packet: "one flit",
+    tree: SQUARE,
+    traffic: &Traffic::ALL,
+    lengths: [60, 240],
+    run: simulate,
+};
 
-impl Simulator for BookSim {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn program(&self) -> &'static str {
-        "booksim"
-    }
-
-    fn packet(&self) -> &'static str {
-        "one flit"
-    }
-
-    fn tree(&self) -> Tree {
-        SQUARE
-    }
-
-    fn can(&self, _: Traffic) -> bool {
-        true
-    }
-
-    fn run(
-        &self,
-        program: &Path,
-        dir: &Path,
-        traffic: Traffic,
-        cycles: u32,
-    ) -> Result<Cost, Failure> {
-        let (pattern, rate) = match traffic {
-            Traffic::Half => ("uniform", 0.5),
-            Traffic::All => ("uniform", 1.0),
-            Traffic::Permutation => ("randperm", 1.0),
-        };
-        let file = dir.join("settings");
-        std::fs::write(&file, settings(pattern, rate, cycles))
-            .map_err(Failure::io("BookSim's settings"))?;
-        let (said, seconds) = run(NAME, program, dir, &["settings"])?;
-        let accepted = number_after(NAME, &said, "Accepted packet rate average =")?;
-        let packets = accepted * f64::from(cycles) * f64::from(SQUARE.hosts());
-        let hops = packets * SQUARE.mean_hops();
-        Ok(Cost { hops, seconds })
-    }
-
-    fn lengths(&self) -> [u32; 2] {
-        [60, 240]
-    }
+fn simulate(program: &Path, dir: &Path, traffic: Traffic, cycles: u32) -> Result<Cost, Failure> {
+    let (pattern, rate) = match traffic {
+        Traffic::Half => ("uniform", 0.5),
+        Traffic::All => ("uniform", 1.0),
+        Traffic::Permutation => ("randperm", 1.0),
+    };
+    let file = dir.join("settings");
+    std::fs::write(&file, settings(pattern, rate, cycles))
+        .map_err(Failure::io("BookSim's settings"))?;
+    let (said, seconds) = run(NAME, program, dir, &["settings"])?;
+    let accepted = number_after(NAME, &said, "Accepted packet rate average =")?;
+    let packets = accepted * f64::from(cycles) * f64::from(SQUARE.hosts());
+    let hops = packets * SQUARE.mean_hops();
+    Ok(Cost { hops, seconds })
 }
 
 /// One sample from cold, which never counts as settled: it ends with the cycle, and lets nothing drain.

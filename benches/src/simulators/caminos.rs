@@ -8,49 +8,25 @@ use crate::Failure;
 
 const NAME: &str = "CAMINOS 0.6.3";
 
-pub(super) struct Caminos;
+pub(super) const CAMINOS: Simulator = Simulator {
+    name: NAME,
+    program: "bin/caminos",
+    packet: "one phit",
+    tree: OMNI_PATH,
+    traffic: &Traffic::ALL,
+    lengths: [200, 1_000],
+    run: simulate,
+};
 
-impl Simulator for Caminos {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn program(&self) -> &'static str {
-        "bin/caminos"
-    }
-
-    fn packet(&self) -> &'static str {
-        "one phit"
-    }
-
-    fn tree(&self) -> Tree {
-        OMNI_PATH
-    }
-
-    fn can(&self, _: Traffic) -> bool {
-        true
-    }
-
-    fn run(
-        &self,
-        program: &Path,
-        dir: &Path,
-        traffic: Traffic,
-        cycles: u32,
-    ) -> Result<Cost, Failure> {
-        let file = dir.join("experiment.cfg");
-        std::fs::write(&file, experiment(OMNI_PATH, traffic, cycles))
-            .map_err(Failure::io("CAMINOS's experiment"))?;
-        let (said, seconds) = run(NAME, program, dir, &["experiment.cfg"])?;
-        let accepted = number_after(NAME, &said, "accepted_load:")?;
-        let packets = accepted * f64::from(cycles) * f64::from(OMNI_PATH.hosts());
-        let hops = packets * OMNI_PATH.mean_hops();
-        Ok(Cost { hops, seconds })
-    }
-
-    fn lengths(&self) -> [u32; 2] {
-        [200, 1_000]
-    }
+fn simulate(program: &Path, dir: &Path, traffic: Traffic, cycles: u32) -> Result<Cost, Failure> {
+    let file = dir.join("experiment.cfg");
+    std::fs::write(&file, experiment(OMNI_PATH, traffic, cycles))
+        .map_err(Failure::io("CAMINOS's experiment"))?;
+    let (said, seconds) = run(NAME, program, dir, &["experiment.cfg"])?;
+    let accepted = number_after(NAME, &said, "accepted_load:")?;
+    let packets = accepted * f64::from(cycles) * f64::from(OMNI_PATH.hosts());
+    let hops = packets * OMNI_PATH.mean_hops();
+    Ok(Cost { hops, seconds })
 }
 
 fn experiment(tree: Tree, traffic: Traffic, cycles: u32) -> String {

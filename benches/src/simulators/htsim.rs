@@ -18,53 +18,35 @@ const PACKET: u32 = 2_048;
 const ARGUMENTS: &str =
     "-topo tree.topo -tm permutation.cm -strat ecmp_host -paths 1 -q 1000 -end 100000";
 
-pub(super) struct Htsim;
+pub(super) const HTSIM: Simulator = Simulator {
+    name: NAME,
+    program: "htsim_roce",
+    packet: "2,048 bytes or its ACK",
+    tree: OMNI_PATH,
+    traffic: &[Traffic::Permutation],
+    lengths: [50, 250],
+    run: simulate,
+};
 
-impl Simulator for Htsim {
-    fn name(&self) -> &'static str {
-        NAME
+fn simulate(program: &Path, dir: &Path, _: Traffic, packets: u32) -> Result<Cost, Failure> {
+    let write = |name: &str, text: String| {
+        std::fs::write(dir.join(name), text).map_err(Failure::io("htsim's files"))
+    };
+    write("tree.topo", topology(OMNI_PATH))?;
+    write("permutation.cm", permutation(OMNI_PATH, packets * PACKET))?;
+    let mut arguments: Vec<&str> = ARGUMENTS.split(' ').collect();
+    let (hosts, bytes) = (OMNI_PATH.hosts(), PACKET.to_string());
+    let nodes = hosts.to_string();
+    arguments.extend(["-nodes", &nodes, "-mtu", &bytes]);
+    let (said, seconds) = run(NAME, program, dir, &arguments)?;
+    let whole = said.matches(" finished at ").count() == hosts as usize;
+    if !whole || number_after(NAME, &said, "Rtx:")? > 0.0 {
+        return Err(unclear(NAME, format!("flows were cut: {}", end(&said))));
     }
-
-    fn program(&self) -> &'static str {
-        "htsim_roce"
-    }
-
-    fn packet(&self) -> &'static str {
-        "2,048 bytes or its ACK"
-    }
-
-    fn tree(&self) -> Tree {
-        OMNI_PATH
-    }
-
-    fn can(&self, traffic: Traffic) -> bool {
-        traffic == Traffic::Permutation
-    }
-
-    fn run(&self, program: &Path, dir: &Path, _: Traffic, packets: u32) -> Result<Cost, Failure> {
-        let write = |name: &str, text: String| {
-            std::fs::write(dir.join(name), text).map_err(Failure::io("htsim's files"))
-        };
-        write("tree.topo", topology(OMNI_PATH))?;
-        write("permutation.cm", permutation(OMNI_PATH, packets * PACKET))?;
-        let mut arguments: Vec<&str> = ARGUMENTS.split(' ').collect();
-        let (hosts, bytes) = (OMNI_PATH.hosts(), PACKET.to_string());
-        let nodes = hosts.to_string();
-        arguments.extend(["-nodes", &nodes, "-mtu", &bytes]);
-        let (said, seconds) = run(NAME, program, dir, &arguments)?;
-        let whole = said.matches(" finished at ").count() == hosts as usize;
-        if !whole || number_after(NAME, &said, "Rtx:")? > 0.0 {
-            return Err(unclear(NAME, format!("flows were cut: {}", end(&said))));
-        }
-        // Each packet is acknowledged by one of its own.
-        let packets = 2.0 * f64::from(packets) * f64::from(hosts);
-        let hops = packets * OMNI_PATH.mean_hops();
-        Ok(Cost { hops, seconds })
-    }
-
-    fn lengths(&self) -> [u32; 2] {
-        [50, 250]
-    }
+    // Each packet is acknowledged by one of its own.
+    let packets = 2.0 * f64::from(packets) * f64::from(hosts);
+    let hops = packets * OMNI_PATH.mean_hops();
+    Ok(Cost { hops, seconds })
 }
 
 fn topology(tree: Tree) -> String {

@@ -87,29 +87,21 @@ impl Traffic {
 }
 
 /// A simulator of somebody else.
-trait Simulator {
+struct Simulator {
     /// Name and version.
-    fn name(&self) -> &'static str;
+    name: &'static str,
     /// Its program under the directory of all.
-    fn program(&self) -> &'static str;
+    program: &'static str,
     /// What a packet is to it.
-    fn packet(&self) -> &'static str;
-    fn tree(&self) -> Tree;
-    fn can(&self, traffic: Traffic) -> bool;
-    /// One run of `length`, in units of its own; `dir` is for its files.
-    ///
-    /// # Errors
-    /// [`Failure`] when it cannot be run or does not say what it did.
-    fn run(
-        &self,
-        program: &Path,
-        dir: &Path,
-        traffic: Traffic,
-        length: u32,
-    ) -> Result<Cost, Failure>;
-    /// A short and a longer run; the difference of both counts, so that building the fabric does
-    /// not.
-    fn lengths(&self) -> [u32; 2];
+    packet: &'static str,
+    tree: Tree,
+    /// Traffic that it has.
+    traffic: &'static [Traffic],
+    /// A short and a longer run, in units of its own; the difference of both counts, so that
+    /// building the fabric does not.
+    lengths: [u32; 2],
+    /// One run of a program, with a folder for its files, of some traffic, so long.
+    run: fn(&Path, &Path, Traffic, u32) -> Result<Cost, Failure>,
 }
 
 /// Measures and prints the table.
@@ -126,11 +118,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "million packet-hops/s",
         "Weft times as many",
     ]);
-    let peers: [&dyn Simulator; 3] = [&booksim::BookSim, &htsim::Htsim, &caminos::Caminos];
+    let peers = [booksim::BOOKSIM, htsim::HTSIM, caminos::CAMINOS];
     for tree in [OMNI_PATH, SQUARE] {
         for traffic in Traffic::ALL {
-            let peers = peers.iter().filter(|peer| peer.tree() == tree);
-            let peers: Vec<_> = peers.filter(|peer| peer.can(traffic)).collect();
+            let peers = peers.iter().filter(|peer| peer.tree == tree);
+            let peers: Vec<_> = peers
+                .filter(|peer| peer.traffic.contains(&traffic))
+                .collect();
             if peers.is_empty() {
                 continue;
             }
@@ -144,8 +138,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
                 ours,
             );
             for peer in peers {
-                let cost = fastest(*peer, options, traffic)?;
-                let names = (peer.name(), peer.packet());
+                let cost = fastest(peer, options, traffic)?;
+                let names = (peer.name, peer.packet);
                 add(&mut table, tree, traffic, names, cost, ours);
             }
         }
@@ -192,17 +186,17 @@ fn weft(tree: Tree, traffic: Traffic, runs: u32) -> Result<Cost, Failure> {
     })
 }
 
-fn fastest(peer: &dyn Simulator, options: &Options, traffic: Traffic) -> Result<Cost, Failure> {
-    let program = options.directory.join(peer.program());
-    let [short, long] = peer.lengths();
+fn fastest(peer: &Simulator, options: &Options, traffic: Traffic) -> Result<Cost, Failure> {
+    let program = options.directory.join(peer.program);
+    let [short, long] = peer.lengths;
     let mut best: Option<Cost> = None;
     for _ in 0..options.runs.max(1) {
         let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
-        let short = peer.run(&program, dir.path(), traffic, short)?;
-        let cost = peer.run(&program, dir.path(), traffic, long)? - short;
+        let short = (peer.run)(&program, dir.path(), traffic, short)?;
+        let cost = (peer.run)(&program, dir.path(), traffic, long)? - short;
         if best.is_none_or(|best| cost.rate() > best.rate()) {
             best = Some(cost);
         }
     }
-    best.ok_or_else(|| process::unclear(peer.name(), "nothing was run"))
+    best.ok_or_else(|| process::unclear(peer.name, "nothing was run"))
 }
