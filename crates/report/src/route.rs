@@ -301,16 +301,25 @@ impl fmt::Display for Route {
     }
 }
 
+/// What people asked for, under the title of a report on pairs of points.
+pub(crate) fn write_between(
+    f: &mut fmt::Formatter<'_>,
+    from: &[String],
+    to: &[String],
+) -> fmt::Result {
+    for line in from {
+        writeln!(f, "    {line}")?;
+    }
+    for (index, line) in to.iter().enumerate() {
+        writeln!(f, "{}{line}", if index == 0 { "and " } else { "" })?;
+    }
+    writeln!(f)
+}
+
 impl fmt::Display for RouteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Routes Summary Between:")?;
-        for line in &self.from {
-            writeln!(f, "    {line}")?;
-        }
-        for (index, line) in self.to.iter().enumerate() {
-            writeln!(f, "{}{line}", if index == 0 { "and " } else { "" })?;
-        }
-        writeln!(f)?;
+        write_between(f, &self.from, &self.to)?;
         for route in &self.routes {
             write!(f, "{route}")?;
             for path in route.paths.iter().filter(|_| self.detail > Detail::COUNTS) {

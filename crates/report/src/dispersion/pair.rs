@@ -12,7 +12,7 @@ use crate::focus::Detail;
 use crate::links::LinkEnd;
 use crate::names::{as_text, node_line};
 use crate::point::Selection;
-use crate::route::{Hop, MAX_PAIRS, TooManyRoutes};
+use crate::route::{Hop, MAX_PAIRS, TooManyRoutes, write_between};
 
 /// The dispersion between two selections.
 #[derive(Debug, Clone, Serialize)]
@@ -282,13 +282,7 @@ impl fmt::Display for PairDispersion {
 impl fmt::Display for PairDispersionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Dispersion Summary Between:")?;
-        for line in &self.from {
-            writeln!(f, "    {line}")?;
-        }
-        for (index, line) in self.to.iter().enumerate() {
-            writeln!(f, "{}{line}", if index == 0 { "and " } else { "" })?;
-        }
-        writeln!(f)?;
+        write_between(f, &self.from, &self.to)?;
         for pair in &self.pairs {
             write!(f, "{pair}")?;
             if self.detail > Detail::BRIEF {
