@@ -80,6 +80,7 @@ fn all_tools_agree_on_a_small_fabric() {
     let (mut wrong, needed) = judge(&pair, &queries);
     wrong.extend(screens::differences(&pair));
     wrong.extend(change_a_port(&pair));
+    pair.wait_for_images();
     wrong.extend(judge(&pair, CLEARING).0);
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     let idle: Vec<&str> = (0..)

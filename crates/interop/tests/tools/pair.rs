@@ -45,11 +45,17 @@ impl Pair {
             _sm: sm,
             _turn: turn,
         };
-        // The first image may be of a fabric that was still coming up.
-        let links = format!("Links: {} ", pair.weft.topology().links().count());
-        let whole = [links.as_str(), "NoResp Nodes: 0  NoResp Ports: 0"];
-        pair.wait_for("opapaquery -o imageInfo -n 0", &whole);
+        pair.wait_for_images();
         Some(pair)
+    }
+
+    /// Waits until the last images of both are of the whole fabric: one may be of a time at which a
+    /// link was not up. The vendor's performance manager does not clear a port that its last image
+    /// lacks.
+    pub(crate) fn wait_for_images(&self) {
+        let links = format!("Links: {} ", self.weft.topology().links().count());
+        let whole = [links.as_str(), "NoResp Nodes: 0  NoResp Ports: 0"];
+        self.wait_for("opapaquery -o imageInfo -n 0", &whole);
     }
 
     /// Runs a tool on both.
