@@ -151,7 +151,7 @@ fn packets(stage: Option<(Simulation, Streams)>) -> u64 {
 }
 
 // The same in two shards, both on this thread.
-#[library_benchmark(config = limit(37_000_000))]
+#[library_benchmark(config = limit(31_000_000))]
 #[bench::uniform(dataplane::in_two_shards().ok())]
 fn packets_in_shards(stage: Option<Shards<Streams>>) -> u64 {
     let Some(mut shards) = stage else {
