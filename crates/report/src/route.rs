@@ -111,14 +111,7 @@ pub fn route(
     to: &Selection,
     detail: Detail,
 ) -> Result<RouteReport, TooManyRoutes> {
-    let (sources, destinations) = (from.end_ports(snapshot), to.end_ports(snapshot));
-    if sources.len().saturating_mul(destinations.len()) > MAX_PAIRS {
-        let (sources, destinations) = (sources.len(), destinations.len());
-        return Err(TooManyRoutes {
-            sources,
-            destinations,
-        });
-    }
+    let (sources, destinations) = ends(snapshot, from, to)?;
     let pairs = sources
         .iter()
         .flat_map(|a| destinations.iter().map(move |b| (*a, *b)));
@@ -136,6 +129,24 @@ pub fn route(
         routes: routes.collect(),
         detail,
     })
+}
+
+/// The ports at either end of the pairs that a report is about: of a node that is selected whole, those
+/// that have LIDs.
+pub(crate) fn ends(
+    snapshot: &Snapshot,
+    from: &Selection,
+    to: &Selection,
+) -> Result<(Vec<PortRef>, Vec<PortRef>), TooManyRoutes> {
+    let (sources, destinations) = (from.end_ports(snapshot), to.end_ports(snapshot));
+    if sources.len().saturating_mul(destinations.len()) > MAX_PAIRS {
+        let (sources, destinations) = (sources.len(), destinations.len());
+        return Err(TooManyRoutes {
+            sources,
+            destinations,
+        });
+    }
+    Ok((sources, destinations))
 }
 
 /// The paths from one port to another, one for each LID that both have (2^LMC of the smaller

@@ -12,7 +12,7 @@ use crate::focus::Detail;
 use crate::links::LinkEnd;
 use crate::names::{as_text, node_line};
 use crate::point::Selection;
-use crate::route::{Hop, MAX_PAIRS, TooManyRoutes, write_between};
+use crate::route::{Hop, TooManyRoutes, ends, write_between};
 
 /// The dispersion between two selections.
 #[derive(Debug, Clone, Serialize)]
@@ -82,21 +82,14 @@ pub struct SharedSwitch {
 /// selected whole, the ports that have LIDs.
 ///
 /// # Errors
-/// [`TooManyRoutes`] beyond [`MAX_PAIRS`].
+/// [`TooManyRoutes`] beyond [`MAX_PAIRS`](crate::MAX_PAIRS).
 pub fn dispersion_between(
     snapshot: &Snapshot,
     from: &Selection,
     to: &Selection,
     detail: Detail,
 ) -> Result<PairDispersionReport, TooManyRoutes> {
-    let (sources, destinations) = (from.end_ports(snapshot), to.end_ports(snapshot));
-    if sources.len().saturating_mul(destinations.len()) > MAX_PAIRS {
-        let (sources, destinations) = (sources.len(), destinations.len());
-        return Err(TooManyRoutes {
-            sources,
-            destinations,
-        });
-    }
+    let (sources, destinations) = ends(snapshot, from, to)?;
     let view = View::new(&snapshot.topology);
     let mut measure = Measure::new(&view, &snapshot.linear);
     let end = |at: &PortRef| View::end(&snapshot.topology, *at);
