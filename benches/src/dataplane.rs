@@ -46,7 +46,7 @@ pub struct Options {
 }
 
 /// Traffic of a row.
-struct Load {
+pub(crate) struct Load {
     name: &'static str,
     pattern: Pattern,
     /// Share of what a link carries, or as much as fits.
@@ -54,7 +54,7 @@ struct Load {
 }
 
 impl Load {
-    fn all(hosts: u32) -> [Self; 4] {
+    pub(crate) fn all(hosts: u32) -> [Self; 4] {
         let permutation = Pattern::random_permutation(hosts, &mut Random::new(1));
         [
             ("uniform", Pattern::Uniform, Some(0.5)),
@@ -207,13 +207,7 @@ fn together(network: &Network, options: &Options, threads: usize) -> Result<Tabl
 }
 
 /// Packet-hops and the seconds that they take, with what the options are where none are given.
-pub(crate) fn rate(
-    hosts: u64,
-    radix: u8,
-    pattern: &Pattern,
-    load: Option<f64>,
-    runs: u32,
-) -> Result<(u64, f64), Failure> {
+pub(crate) fn rate(hosts: u64, radix: u8, load: &Load, runs: u32) -> Result<(u64, f64), Failure> {
     let options = Options {
         hosts,
         lanes: 8,
@@ -223,12 +217,7 @@ pub(crate) fn rate(
         threads: 1,
     };
     let network = new_network(hosts, radix, options.lanes)?;
-    let load = Load {
-        name: "",
-        pattern: pattern.clone(),
-        load,
-    };
-    let [best] = fastest(&network, &options, &load, [WHOLE]);
+    let [best] = fastest(&network, &options, load, [WHOLE]);
     Ok((best.hops, best.seconds))
 }
 

@@ -9,12 +9,10 @@ mod process;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use weft_dataplane::packets::Random;
-use weft_dataplane::traffic::Pattern;
 
 use self::process::Cost;
 use crate::Failure;
-use crate::dataplane;
+use crate::dataplane::{self, Load};
 use crate::table::Table;
 
 /// What `weft-bench simulators` takes.
@@ -170,16 +168,14 @@ fn add(
 /// The packet model on one core.
 fn weft(tree: Tree, traffic: Traffic, runs: u32) -> Result<Cost, Failure> {
     let hosts = tree.hosts();
-    let (pattern, load) = match traffic {
-        Traffic::Half => (Pattern::Uniform, Some(0.5)),
-        Traffic::All => (Pattern::Uniform, None),
-        Traffic::Permutation => {
-            let mut random = Random::new(1);
-            (Pattern::random_permutation(hosts, &mut random), None)
-        }
+    let [half, all, permutation, _] = Load::all(hosts);
+    let load = match traffic {
+        Traffic::Half => half,
+        Traffic::All => all,
+        Traffic::Permutation => permutation,
     };
     let radix = (2 * tree.cores) as u8;
-    let (hops, seconds) = dataplane::rate(u64::from(hosts), radix, &pattern, load, runs)?;
+    let (hops, seconds) = dataplane::rate(u64::from(hosts), radix, &load, runs)?;
     Ok(Cost {
         hops: hops as f64,
         seconds,
