@@ -127,7 +127,7 @@ impl Manager {
     }
 
     /// The port that a table belongs to: an HFI has one, and some tables belong to port 0.
-    fn table_port(&self, node: u32, port: PortNum, kind: Kind) -> PortNum {
+    pub(super) fn table_port(&self, node: u32, port: PortNum, kind: Kind) -> PortNum {
         let state = &self.nodes[node as usize];
         match kind.of_end_ports() || !state.is_switch() {
             true => state.end_port(),

@@ -8,7 +8,7 @@ use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::header::method;
-use weft_wire::sm::aggregate::segments;
+use weft_wire::sm::aggregate::{Segment, segments};
 use weft_wire::sm::{AttributeId, BlockModifier, PortInfo, PortModifier};
 use weft_wire::smp::SmpView;
 
@@ -19,62 +19,44 @@ use super::transactions::is_of_a_set;
 use super::wanted::port::first_difference;
 use crate::io::SweepReason;
 
-/// One attribute of a datagram.
-#[derive(Debug, Clone, Copy)]
-struct Part<'a> {
-    attribute: AttributeId,
-    modifier: u32,
-    data: &'a [u8],
-}
-
 /// The attributes of a datagram, in an Aggregate or alone.
-fn parts<'a>(view: &SmpView<'a>) -> Vec<Part<'a>> {
+fn parts<'a>(view: &SmpView<'a>) -> Vec<Segment<'a>> {
     let modifier = view.header.attribute_modifier;
-    if view.attribute() != AttributeId::AGGREGATE {
-        return vec![Part {
-            attribute: view.attribute(),
+    match view.attribute() {
+        AttributeId::AGGREGATE => segments(view.payload, (modifier & 0xFF) as usize)
+            .flatten()
+            .collect(),
+        attribute => vec![Segment {
+            attribute,
+            error: view.status() != 0,
             modifier,
             data: view.payload,
-        }];
+        }],
     }
-    let found = segments(view.payload, (modifier & 0xFF) as usize).flatten();
-    let parts = found.map(|segment| Part {
-        attribute: segment.attribute,
-        modifier: segment.modifier,
-        data: segment.data,
-    });
-    parts.collect()
 }
 
-impl Part<'_> {
-    /// Whether it may be of something that is not read in every sweep: a table, or PortInfo, which is
-    /// read with the bit that starts a configuration.
-    fn is_setting(&self) -> bool {
-        match self.attribute {
-            AttributeId::NODE_INFO
-            | AttributeId::NODE_DESCRIPTION
-            | AttributeId::SWITCH_INFO
-            | AttributeId::PORT_STATE_INFO => false,
-            AttributeId::PORT_INFO => {
-                !PortModifier::from_bits(self.modifier).start_of_sm_configuration
-            }
-            _ => true,
-        }
+/// Whether a part may be of something that is not read in every sweep: a table, or PortInfo, which is
+/// read with the bit that starts a configuration.
+fn is_setting(part: &Segment<'_>) -> bool {
+    match part.attribute {
+        AttributeId::NODE_INFO
+        | AttributeId::NODE_DESCRIPTION
+        | AttributeId::SWITCH_INFO
+        | AttributeId::PORT_STATE_INFO => false,
+        AttributeId::PORT_INFO => !PortModifier::from_bits(part.modifier).start_of_sm_configuration,
+        _ => true,
     }
+}
 
-    /// Whether two parts may be of the same place in a node.
-    fn meets(&self, other: &Self) -> bool {
-        let blocks = |part: &Self| {
-            let modifier = BlockModifier::from_bits(part.modifier);
-            let first = u64::from(modifier.block);
-            first..first + u64::from(modifier.count)
-        };
-        self.attribute == other.attribute
-            && (self.attribute != AttributeId::LINEAR_FDB || {
-                let (a, b) = (blocks(self), blocks(other));
-                a.start < b.end && b.start < a.end
-            })
-    }
+/// Whether two parts may be of the same place in a node.
+fn meet(a: &Segment<'_>, b: &Segment<'_>) -> bool {
+    let blocks = |part: &Segment<'_>| {
+        let modifier = BlockModifier::from_bits(part.modifier);
+        let first = u64::from(modifier.block);
+        first..first + u64::from(modifier.count)
+    };
+    let overlap = || blocks(a).start < blocks(b).end && blocks(b).start < blocks(a).end;
+    a.attribute == b.attribute && (a.attribute != AttributeId::LINEAR_FDB || overlap())
 }
 
 impl Manager {
@@ -103,55 +85,56 @@ impl Manager {
 
     fn changed_something(&self, node: usize, view: &SmpView<'_>) -> bool {
         let mut settings = parts(view);
-        settings.retain(Part::is_setting);
+        settings.retain(is_setting);
         let done = view.status() == 0;
+        let known = |part: &Segment<'_>| done && !part.error && self.is_as_believed(node, part);
+        !settings.iter().all(known) || self.is_being_written(node, &settings)
+    }
+
+    /// Whether a write that may be of the same place is on its way to the node.
+    fn is_being_written(&self, node: usize, settings: &[Segment<'_>]) -> bool {
         let under_way = self.transactions.to(node as u32);
-        let mut under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
-        let known = |part: &Part<'_>| done && self.is_as_believed(&self.nodes[node], part);
-        !settings.iter().all(known)
-            || under_way.any(|asked| {
-                let writes = asked.header.method == method::SET;
-                let written = parts(&asked);
-                let meets = |part: &Part<'_>| written.iter().any(|other| part.meets(other));
-                writes && settings.iter().any(meets)
-            })
+        let under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
+        let mut writes = under_way.filter(|asked| asked.header.method == method::SET);
+        writes.any(|asked| {
+            let written = parts(&asked);
+            let meets = |part| written.iter().any(|other| meet(part, other));
+            settings.iter().any(meets)
+        })
     }
 
     /// Whether the part shows what its node is believed to hold.
-    fn is_as_believed(&self, state: &NodeState, part: &Part<'_>) -> bool {
+    fn is_as_believed(&self, node: usize, part: &Segment<'_>) -> bool {
         match part.attribute {
-            AttributeId::LINEAR_FDB => {
-                let modifier = BlockModifier::from_bits(part.modifier);
-                let count = usize::from(modifier.count);
-                let mut blocks = (modifier.block as usize..).zip(part.data.chunks(LFT_BLOCK));
-                part.data.len() >= count * LFT_BLOCK
-                    && blocks
-                        .by_ref()
-                        .take(count)
-                        .all(|(block, entries)| state.lft.block_is(block, entries))
-            }
-            AttributeId::PORT_INFO => is_port_as_believed(state, part),
-            _ => self.is_table_as_believed(state, part),
+            AttributeId::LINEAR_FDB => is_row_as_believed(&self.nodes[node], part),
+            AttributeId::PORT_INFO => is_port_as_believed(&self.nodes[node], part),
+            _ => self.is_table_as_believed(node, part),
         }
     }
 
-    fn is_table_as_believed(&self, state: &NodeState, part: &Part<'_>) -> bool {
+    fn is_table_as_believed(&self, node: usize, part: &Segment<'_>) -> bool {
         let Some((kind, first, count, false)) = Kind::of(part.attribute, part.modifier) else {
             return false;
         };
         (0..count).all(|offset| {
-            let port = match kind.of_end_ports() || !state.is_switch() {
-                true => state.end_port(),
-                false => PortNum(first.0.saturating_add(offset)),
-            };
-            let believed = state.tables(port).ids[kind.index()];
+            let port = PortNum(first.0.saturating_add(offset));
+            let port = self.table_port(node as u32, port, kind);
+            let believed = self.nodes[node].tables(port).ids[kind.index()];
             let at = usize::from(offset) * kind.stride();
             part.data.get(at..at + kind.len()) == Some(self.tables.content(believed))
         })
     }
 }
 
-fn is_port_as_believed(state: &NodeState, part: &Part<'_>) -> bool {
+fn is_row_as_believed(state: &NodeState, part: &Segment<'_>) -> bool {
+    let modifier = BlockModifier::from_bits(part.modifier);
+    let count = usize::from(modifier.count);
+    let mut blocks = (modifier.block as usize..).zip(part.data.chunks(LFT_BLOCK).take(count));
+    part.data.len() >= count * LFT_BLOCK
+        && blocks.all(|(block, entries)| state.lft.block_is(block, entries))
+}
+
+fn is_port_as_believed(state: &NodeState, part: &Segment<'_>) -> bool {
     let modifier = PortModifier::from_bits(part.modifier);
     let port = match state.is_switch() {
         true => modifier.port,
