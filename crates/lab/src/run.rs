@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Threads that share one case of packets by a pattern; the result does not depend on it.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
+    /// Take this setting instead of every one of the same name in the files: --set "ranks 4".
+    #[arg(long, value_name = "SETTING")]
+    set: Vec<String>,
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
@@ -56,7 +59,10 @@ struct Experiment {
 
 /// Runs all cases of all scenarios; says whether all published figures came out.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
-    let files = arguments.files.iter().map(|file| read(file));
+    let files = arguments
+        .files
+        .iter()
+        .map(|file| read(file, &arguments.set));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
     let kept = match (&arguments.state, arguments.resume) {
         (Some(state), true) if state.exists() => load(state)?,
@@ -84,15 +90,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(held)
 }
 
-fn read(file: &Path) -> Result<Experiment, String> {
+fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     let name = file.display();
-    let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let mut text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    for setting in settings {
+        text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
+    }
     let scenario = text.parse().map_err(|error| format!("{name}: {error}"))?;
     Ok(Experiment {
         file: file.to_owned(),
         text,
         scenario,
     })
+}
+
+/// The text with another setting on each line that has one of its name.
+fn changed(text: &str, setting: &str) -> Result<String, String> {
+    let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let wanted = name(setting);
+    let is_meant = |line: &str| wanted.is_some() && name(line) == wanted;
+    if !text.lines().any(is_meant) {
+        return Err(format!("--set {setting:?}: no line has this setting"));
+    }
+    let lines = text.lines();
+    let lines = lines.map(|line| if is_meant(line) { setting } else { line });
+    Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
 fn load(state: &Path) -> Result<Kept, String> {

@@ -142,6 +142,27 @@ fn blocks_of_ports_show_in_the_latencies() {
 }
 
 /// Fewer uplinks take longer, and a case can be compared with one before it.
+/// Nothing is faster than the links, and large messages come near to them.
+#[test]
+fn curves_over_the_size_stay_within_what_links_allow() {
+    let text = "fabric one-switch:2\npairs halves\ncase late\ntraffic osu_latency bytes=1 iterations=2\n\
+                sweep bytes 8 4K 4M\ncase wide\ntraffic osu_bibw bytes=8 window=16 iterations=2\n\
+                sweep bytes 8 4K 4M";
+    let outcomes = run(text);
+    let of = |outcome: &Outcome, metric: &str| {
+        value(outcome, &format!("{metric}_bound")) / value(outcome, metric)
+    };
+    let late: Vec<f64> = outcomes[..3].iter().map(|one| of(one, "latency")).collect();
+    let wide: Vec<f64> = outcomes[3..]
+        .iter()
+        .map(|one| 1.0 / of(one, "bandwidth"))
+        .collect();
+    for near in [late, wide] {
+        assert!(near.iter().all(|share| *share < 1.0), "{near:?}");
+        assert!(near[0] < 0.01 && near[2] > 0.97, "{near:?}");
+    }
+}
+
 #[test]
 fn uplinks_can_be_taken_away_evenly() {
     let outcomes = run(

@@ -102,3 +102,25 @@ fn the_document_keeps_what_stands_around_its_results() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(fs::read_to_string(&document).unwrap(), "no marks");
 }
+
+#[test]
+fn a_setting_can_be_taken_instead_of_all_of_its_name() {
+    let stage = stage();
+    let other = weft_lab(stage.path(), &["--csv", "--set", "sweep bytes 8"]);
+    let text = String::from_utf8(other.stdout).unwrap();
+    assert!(
+        text.contains("sizes, bytes 8,") || text.contains("\"sizes, bytes 8\""),
+        "{text}"
+    );
+    assert!(!text.contains("bytes 1K"), "{text}");
+    for (setting, code, what) in [
+        ("speed 3", 2, "no line has this setting"),
+        ("", 2, "no line has this setting"),
+        ("sweep speed 1", 2, "line 10: unknown thing to sweep"),
+    ] {
+        let refused = weft_lab(stage.path(), &["--set", setting]);
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(code), "{error}");
+        assert!(error.contains(what), "{setting:?}: {error}");
+    }
+}

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::bound::BOUND;
 use super::perform::Outcome;
 use super::scale::Scale;
-use super::scenario::{Case, Plot, Scenario};
+use super::scenario::{Case, Plot, Point, Scenario};
 
 /// Size of a chart, and what stands around its area, pixels.
 const WIDTH: f64 = 780.0;
@@ -28,6 +29,8 @@ struct Mark<'a> {
     value: f64,
     unit: &'a str,
     published: Option<f64>,
+    /// What the link allows.
+    bound: Option<f64>,
 }
 
 /// A plot of a scenario as an SVG document, none when nothing of it was measured.
@@ -35,6 +38,7 @@ pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<St
     let axis = |case: &Case| case.point.as_ref().map(|point| point.axis.clone());
     let cases = scenario.cases.iter().zip(outcomes);
     let cases = cases.filter(|(case, _)| axis(case) == plot.over);
+    let bound = format!("{}{BOUND}", plot.metric);
     let marks = cases.filter_map(|(case, outcome)| {
         let one = outcome.get(&plot.metric)?;
         let mut figures = case.published.iter();
@@ -44,6 +48,7 @@ pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<St
             value: one.value,
             unit: &one.unit,
             published: figure.map(|figure| figure.value),
+            bound: outcome.get(&bound).map(|bound| bound.value),
         })
     });
     let marks: Vec<Mark<'_>> = marks.collect();
@@ -97,64 +102,111 @@ const AXIS: &str = "stroke=\"#444444\"";
 const DASHED: &str = "stroke-dasharray=\"6 4\"";
 const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=\"3 2\"";
 
+const BOUND_STYLE: &str = "stroke=\"#888888\" stroke-dasharray=\"1 4\" stroke-linecap=\"round\"";
+
+/// The area of a chart with lines.
+struct Area {
+    across: Scale,
+    up: Scale,
+}
+
+impl Area {
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (self.across.place(x), self.up.place(y))
+    }
+
+    /// The lines behind the curves, with their values.
+    fn grid(&self, text: &mut String) {
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        for (value, name) in self.up.ticks() {
+            let y = self.up.place(value);
+            rule(text, (LEFT, y), (right, y), GRID);
+            label(text, (LEFT - 8.0, y + 4.0), "end", &name);
+        }
+        for (value, name) in self.across.ticks() {
+            let x = self.across.place(value);
+            rule(text, (x, TOP), (x, bottom), GRID);
+            label(text, (x, bottom + 18.0), "middle", &name);
+        }
+        rule(text, (LEFT, bottom), (right, bottom), AXIS);
+        rule(text, (LEFT, TOP), (LEFT, bottom), AXIS);
+    }
+}
+
 fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
-    let points = marks
+    let with_point = |mark: &'_ Mark<'_>| mark.case.point.clone();
+    let points: Vec<(Point, &Mark<'_>)> = marks
         .iter()
-        .filter_map(|mark| Some((mark.case.point.as_ref()?, mark)));
-    let points: Vec<_> = points.collect();
-    let across =
-        Scale::new(points.iter().map(|(point, _)| point.value), None).onto(LEFT, WIDTH - RIGHT);
-    let values = marks
-        .iter()
-        .flat_map(|mark| [Some(mark.value), mark.published]);
-    let up = Scale::new(values.flatten(), Some(plot.logarithmic)).onto(HEIGHT - BOTTOM, TOP);
+        .filter_map(|mark| Some((with_point(mark)?, mark)))
+        .collect();
+    let along = points.iter().map(|(point, _)| point.value);
+    let values = marks.iter();
+    let values = values.flat_map(|mark| [Some(mark.value), mark.published, mark.bound]);
+    let area = Area {
+        across: Scale::new(along, None).onto(LEFT, WIDTH - RIGHT),
+        up: Scale::new(values.flatten(), Some(plot.logarithmic)).onto(HEIGHT - BOTTOM, TOP),
+    };
     let mut text = open(WIDTH, HEIGHT, &plot.title);
-    for (value, name) in up.ticks() {
-        let y = up.place(value);
-        rule(&mut text, (LEFT, y), (WIDTH - RIGHT, y), GRID);
-        label(&mut text, (LEFT - 8.0, y + 4.0), "end", &name);
-    }
-    for (value, name) in across.ticks() {
-        let x = across.place(value);
-        rule(&mut text, (x, TOP), (x, HEIGHT - BOTTOM), GRID);
-        label(&mut text, (x, HEIGHT - BOTTOM + 18.0), "middle", &name);
-    }
-    rule(
-        &mut text,
-        (LEFT, HEIGHT - BOTTOM),
-        (WIDTH - RIGHT, HEIGHT - BOTTOM),
-        AXIS,
-    );
-    rule(&mut text, (LEFT, TOP), (LEFT, HEIGHT - BOTTOM), AXIS);
+    area.grid(&mut text);
     let axis = points.first().map_or("", |(point, _)| &point.axis);
     let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
     label(&mut text, (middle, HEIGHT - 14.0), "middle", axis);
     let unit = marks.first().map_or("", |mark| mark.unit);
     label(&mut text, (LEFT, TOP - 6.0), "end", unit);
+    bounds(&mut text, &area, &points, curves);
     for (place, name) in curves.iter().enumerate() {
+        let of_curve = points.iter().filter(|(point, _)| point.series == *name);
+        let of_curve: Vec<_> = of_curve.collect();
         let colour = COLOURS[place % COLOURS.len()];
         let dashes = if place < COLOURS.len() { "" } else { DASHED };
         let stroke = format!("stroke=\"{colour}\" {dashes}");
-        let of_curve = points.iter().filter(|(point, _)| point.series == *name);
-        let places: Vec<(f64, f64)> = of_curve
-            .clone()
-            .map(|(point, mark)| (across.place(point.value), up.place(mark.value)))
-            .collect();
+        let at = |(point, mark): &&(Point, &Mark<'_>)| area.place((point.value, mark.value));
+        let places: Vec<(f64, f64)> = of_curve.iter().map(at).collect();
         curve(&mut text, &places, colour, &stroke);
         for (point, mark) in of_curve {
             if let Some(value) = mark.published {
-                let (x, y) = (across.place(point.value), up.place(value));
+                let (x, y) = area.place((point.value, value));
                 rule(&mut text, (x - 6.0, y), (x + 6.0, y), PUBLISHED);
             }
         }
-        let y = TOP + 16.0 * place as f64 + 4.0;
-        let x = WIDTH - RIGHT + 12.0;
-        let style = format!("{stroke} stroke-width=\"3\"");
-        rule(&mut text, (x, y), (x + 18.0, y), &style);
-        label(&mut text, (x + 24.0, y + 4.0), "start", name);
+        legend(&mut text, place, name, &stroke);
     }
     text.push_str("</svg>\n");
     text
+}
+
+/// A line of the list beside the curves.
+fn legend(text: &mut String, place: usize, name: &str, stroke: &str) {
+    let y = TOP + 16.0 * place as f64 + 4.0;
+    let x = WIDTH - RIGHT + 12.0;
+    let style = format!("{stroke} stroke-width=\"3\"");
+    rule(text, (x, y), (x + 18.0, y), &style);
+    label(text, (x + 24.0, y + 4.0), "start", name);
+}
+
+/// What the links allow: a line for each different bound of a curve.
+fn bounds(text: &mut String, area: &Area, points: &[(Point, &Mark<'_>)], curves: &[&str]) {
+    let mut drawn: Vec<String> = Vec::new();
+    for name in curves {
+        let of_curve = points.iter().filter(|(point, _)| point.series == *name);
+        let places = of_curve.filter_map(|(point, mark)| {
+            let (x, y) = area.place((point.value, mark.bound?));
+            Some(format!("{x:.1},{y:.1}"))
+        });
+        let line = places.collect::<Vec<_>>().join(" ");
+        if !line.is_empty() && !drawn.contains(&line) {
+            drawn.push(line);
+        }
+    }
+    for line in &drawn {
+        let _ = writeln!(
+            text,
+            "<polyline points=\"{line}\" fill=\"none\" {BOUND_STYLE} stroke-width=\"2\"/>"
+        );
+    }
+    if !drawn.is_empty() {
+        legend(text, curves.len(), "what the links allow", BOUND_STYLE);
+    }
 }
 
 fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {

@@ -1,5 +1,7 @@
 //! What is measured in one run of a case.
 
+use std::collections::BTreeSet;
+
 use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::Hosts;
@@ -12,7 +14,7 @@ use weft_fabric::Sl;
 use super::links::{LinkUse, Watch};
 use super::perform::{ExperimentError, Measurement, measurement};
 use super::scenario::{Case, Traffic};
-use super::{bisection, place, rounds};
+use super::{bisection, bound, place, rounds};
 
 /// Picoseconds in a second.
 const SECOND: f64 = 1e12;
@@ -70,10 +72,16 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Whether the size of messages is swept.
+    fn is_over_size(&self) -> bool {
+        let point = self.case.point.as_ref();
+        point.is_some_and(|point| point.axis == "bytes")
+    }
+
     /// How messages travel, where their size is swept.
     fn method(&self) -> Option<String> {
         let point = self.case.point.as_ref();
-        let bytes = point.filter(|point| point.axis == "bytes")?.value as u64;
+        let bytes = point.filter(|_| self.is_over_size())?.value as u64;
         let method = self.mpi(self.case.stack).method(0, bytes)?;
         Some(method.to_string())
     }
@@ -85,7 +93,9 @@ impl<'a> Stage<'a> {
                 let pairs = self.pairs()?;
                 let program = PingPong::new(pairs, *bytes, 10, *iterations);
                 let program = self.drive(program, self.case.stack)?;
-                Ok(latencies(&program.latencies().unwrap_or_default()))
+                let mut found = latencies(&program.latencies().unwrap_or_default());
+                found.extend(self.is_over_size().then(|| bound::latency(*bytes)));
+                Ok(found)
             }
             Traffic::AllPairs {
                 bytes,
@@ -204,6 +214,11 @@ impl<'a> Stage<'a> {
         };
         let pairs = self.pairs()?;
         let ways = 1 + u64::from(both_ways);
+        let hosts: BTreeSet<u32> = pairs
+            .iter()
+            .map(|(from, _)| from / self.case.ranks)
+            .collect();
+        let links = hosts.len() * ways as usize;
         let messages = u64::from(window) * u64::from(iterations) * ways * pairs.len() as u64;
         let (on_link, stack) = if ip {
             (ip_bytes(bytes), Stack::IPOIB)
@@ -222,11 +237,13 @@ impl<'a> Stage<'a> {
         let measured = program.bytes_per_second().unwrap_or(0.0);
         let measured = measured * bytes as f64 / on_link as f64;
         let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
-        Ok(vec![
+        let mut found = vec![
             measurement("bandwidth", measured / 1e9, "GB/s"),
             measurement("rate", measured * 8.0 / 1e9, "Gb/s"),
             measurement("messages", messages as f64 / time, "1/s"),
-        ])
+        ];
+        found.extend(self.is_over_size().then(|| bound::bandwidth(links)));
+        Ok(found)
     }
 
     /// Every rank with every other one, each way.

@@ -11,12 +11,14 @@
 //! | `measure` | what is measured in one run of messages |
 //! | `stream` | the same of packets by a pattern |
 //! | `bisection` | what flows get in random matchings and shifts |
+//! | `bound` | what a link allows |
 //! | [`links`] | what links carried |
 //! | [`report`] | tables and CSV |
 //! | [`chart`], `scale` | plots and their axes |
 //! | [`keep`] | outcomes as text, to go on later |
 
 mod bisection;
+mod bound;
 pub mod chart;
 pub mod keep;
 pub mod links;
