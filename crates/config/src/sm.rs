@@ -48,6 +48,8 @@ pub enum RoutingAlgorithm {
     Layered,
     /// Shortest paths on any topology.
     ShortestPath,
+    /// What opa-fm's `shortestpath` writes, to compare with. An extension.
+    OpaShortestPath,
     /// Up and down a fat tree.
     FatTree,
     /// Shortest paths, group of destinations by group.
@@ -59,7 +61,8 @@ pub enum RoutingAlgorithm {
 }
 
 keywords! { RoutingAlgorithm {
-    "auto" => Auto, "shortestpath" => ShortestPath, "fattree" => FatTree, "dgshortestpath" => DgShortestPath,
+    "auto" => Auto, "shortestpath" => ShortestPath,
+    "opa-shortestpath" => OpaShortestPath, "fattree" => FatTree, "dgshortestpath" => DgShortestPath,
     "dor" => Dor, "hypercube" => Hypercube, "dmodc" => Dmodc, "layered" => Layered,
 } }
 

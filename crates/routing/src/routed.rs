@@ -10,8 +10,8 @@ use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 use crate::adaptive::Groups;
 use crate::certificate::{Certificate, Proof, Refusal, Tables, Transition, transition};
 use crate::engine::{
-    DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, Plan, ShortestPath, UpDown,
-    is_tree,
+    DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, OpaShortestPath, Plan,
+    ShortestPath, UpDown, is_tree,
 };
 use crate::error::RouteError;
 use crate::network::Network;
@@ -22,6 +22,8 @@ use crate::settings::{EngineKind, Settings};
 pub enum EngineUsed {
     /// `shortestpath`.
     ShortestPath,
+    /// `opa-shortestpath`.
+    OpaShortestPath,
     /// `dmodc`.
     Dmodc,
     /// `fattree`.
@@ -46,6 +48,7 @@ impl fmt::Display for EngineUsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ShortestPath => "shortestpath",
+            Self::OpaShortestPath => "opa-shortestpath",
             Self::Dmodc => "dmodc",
             Self::FatTree => "fattree",
             Self::FatTreeUpDown => "fattree, up*/down* only",
@@ -325,6 +328,7 @@ fn engines<'a>(
             lanes,
             adaptive: settings.adaptive.is_some(),
         })),
+        EngineKind::OpaShortestPath => engines.push(Box::new(OpaShortestPath { spine_first })),
         EngineKind::Automatic | EngineKind::ShortestPath | EngineKind::Layered => {}
     }
     engines.extend(general(settings));

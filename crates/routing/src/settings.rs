@@ -16,6 +16,8 @@ pub enum EngineKind {
     Dmodc,
     /// `shortestpath`: least cost, balanced port by port.
     ShortestPath,
+    /// `opa-shortestpath`: what opa-fm's `shortestpath` writes, to compare with.
+    OpaShortestPath,
     /// `fattree`: least cost, spread by a switch's place in its tier.
     FatTree,
     /// `dgshortestpath`: as `shortestpath`, group of destinations by group.
@@ -30,10 +32,11 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// All engines by their names in `<RoutingAlgorithm>`.
-    pub const NAMED: [(&'static str, Self); 8] = [
+    pub const NAMED: [(&'static str, Self); 9] = [
         ("auto", Self::Automatic),
         ("dmodc", Self::Dmodc),
         ("shortestpath", Self::ShortestPath),
+        ("opa-shortestpath", Self::OpaShortestPath),
         ("fattree", Self::FatTree),
         ("dgshortestpath", Self::DgShortestPath),
         ("hypercube", Self::Hypercube),

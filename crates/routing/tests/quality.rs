@@ -47,6 +47,26 @@ fn a_whole_tree_is_perfect_under_shifts() {
     }
 }
 
+/// Switches above the edge are sent one LID in so many: they must not deal these out to one port.
+#[test]
+fn whole_trees_are_balanced_at_every_tier() {
+    let three_tiers = "pgft:3;4,4,4;1,4,4;1,1,1;radix=8";
+    let trunks = "pgft:2;8,4;1,2;1,4;radix=32";
+    for (spec, lmc) in [
+        (three_tiers, 0),
+        (three_tiers, 1),
+        (three_tiers, 2),
+        (trunks, 0),
+    ] {
+        let topology = fabric(spec, lmc);
+        for engine in [EngineKind::Dmodc, EngineKind::ShortestPath] {
+            let found = assess(&topology, &tables(&topology, engine), &small_effort());
+            let over = (found.all_to_all.over_bound(), found.shifts.worst);
+            assert_eq!(over, (1.0, 1.0), "{engine:?} on {spec}, LMC {lmc}");
+        }
+    }
+}
+
 /// All routes from the first edge switch to the other take its first way up.
 fn lopsided(topology: &Topology) -> LinearTables {
     let good = tables(topology, EngineKind::Dmodc);

@@ -1,4 +1,9 @@
 //! `shortestpath`: least cost, each LID through the port that carries the fewest so far.
+//!
+//! In a tree the switches below have dealt the LIDs out by then: of successive ones each switch is
+//! sent one in as many as there are ways up below it. If it took its own ports in turn for all of
+//! them, those that it is sent could all fall to one port. So that many successive LIDs go the same
+//! way, and those that are sent here take turns.
 
 use weft_fabric::LinearTables;
 
@@ -155,31 +160,48 @@ pub(crate) fn balanced(
     })
 }
 
-/// How many ways up there are below each switch of a tree, where hosts have several LIDs; nothing
-/// elsewhere.
+/// How many ways up there are below each switch of a tree; nothing elsewhere.
 fn ways_below(network: &Network) -> Vec<u32> {
-    let mut ends = network.end_ports();
-    if !is_tree(network) || ends.all(|end| end.lmc.0 == 0) {
+    if !is_tree(network) {
         return Vec::new();
     }
     levels(network).map_or_else(|_| Vec::new(), |level| dividers(network, &level))
 }
 
-/// Ties between ports: first the neighbour that forwards fewer LIDs so far, then the lower port.
-/// Tables are thought of as made switch by switch, edge switches first, so a neighbour counts
-/// either nothing yet or all that it forwards.
+/// Ties between ports: first the neighbour that forwards fewer LIDs so far, then one link to each
+/// neighbour before a second one, then the lower port. Tables are thought of as made switch by
+/// switch, edge switches first, so a neighbour counts either nothing yet or all that it forwards.
 fn order(network: &Network, destinations: &Destinations, switch: usize) -> Vec<u16> {
     let turn = |index: usize| (network.hfis(index).is_empty(), index);
     let egress = network.egress(switch);
+    let parallel = parallel(egress);
     let load = |link: &u16| {
         let Egress { to, port, .. } = egress[usize::from(*link)];
         let done = turn(to as usize) < turn(switch);
         let load = destinations.forwarded[to as usize];
-        (if done { load } else { 0 }, port)
+        (
+            if done { load } else { 0 },
+            parallel[usize::from(*link)],
+            port,
+        )
     };
     let mut order: Vec<u16> = (0..egress.len() as u16).collect();
     order.sort_by_key(load);
     order
+}
+
+/// For each link how many earlier ones lead to the same neighbour.
+fn parallel(egress: &[Egress]) -> Vec<u16> {
+    let mut by_neighbour: Vec<u16> = (0..egress.len() as u16).collect();
+    by_neighbour.sort_by_key(|link| (egress[usize::from(*link)].to, *link));
+    let mut parallel = vec![0; egress.len()];
+    let same = |a: &u16, b: &u16| egress[usize::from(*a)].to == egress[usize::from(*b)].to;
+    for trunk in by_neighbour.chunk_by(same) {
+        for (earlier, link) in (0..).zip(trunk) {
+            parallel[usize::from(*link)] = earlier;
+        }
+    }
+    parallel
 }
 
 /// The counters of one switch and its place among the candidates.
@@ -201,8 +223,10 @@ struct Balance<'a> {
     /// For each first link the last round in which its neighbour was chosen.
     round_of: Vec<u32>,
     round: u32,
-    /// Links chosen for one end port.
+    /// Links chosen for the LIDs of an end port, from its first LID on.
     chosen: Vec<u16>,
+    /// How many more HFIs go the way of the last one.
+    same_way: usize,
     /// Ways up that there are below the switch.
     below: usize,
 }
@@ -224,6 +248,7 @@ impl<'a> Balance<'a> {
             round_of: vec![0; egress.len()],
             round: 0,
             chosen: Vec::new(),
+            same_way: 0,
             below: 1,
         }
     }
@@ -233,6 +258,7 @@ impl<'a> Balance<'a> {
         if self.run != run {
             self.run = run;
             self.even = false;
+            self.same_way = 0;
             self.refresh();
         }
     }
@@ -255,6 +281,9 @@ impl<'a> Balance<'a> {
     /// Places successive LIDs of HFIs.
     fn place_all(&mut self, run: u32, mut entries: &mut [u8]) {
         self.enter(run);
+        if self.below > 1 {
+            return self.place_alike(entries);
+        }
         while !entries.is_empty() {
             if self.next == self.ready.len() {
                 self.refresh();
@@ -275,45 +304,85 @@ impl<'a> Balance<'a> {
         }
     }
 
+    /// The same where several in a row go one way.
+    fn place_alike(&mut self, mut entries: &mut [u8]) {
+        while !entries.is_empty() {
+            if self.same_way == 0 || self.chosen.len() != 1 {
+                self.round += 1;
+                self.chosen = self.pick().into_iter().collect();
+                self.same_way = self.below;
+            }
+            let Some(&link) = self.chosen.first() else {
+                return;
+            };
+            let (now, later) = entries.split_at_mut(entries.len().min(self.same_way));
+            now.fill(self.egress[usize::from(link)].port);
+            self.lids[usize::from(link)] += now.len() as u32;
+            self.base_lids[usize::from(link)] += now.len() as u32;
+            self.same_way -= now.len();
+            entries = later;
+        }
+    }
+
     fn place(&mut self, run: u32, row: &mut [u8], destination: &Destination) {
         self.enter(run);
-        if destination.end.lmc.0 > 0 {
-            return self.place_set(row, destination);
+        let count = destination.end.lmc.lids() as usize;
+        let lid = destination.end.lid.0 as usize;
+        let entries = &mut row[lid..lid + count];
+        match destination.is_hfi {
+            true if count == 1 => self.place_all(run, entries),
+            true => self.place_set(entries),
+            false => self.place_switch(entries),
         }
-        if self.next == self.ready.len() {
-            self.refresh();
-        }
-        let Some(&link) = self.ready.get(self.next) else {
-            return;
+    }
+
+    /// Routes to a switch count nowhere.
+    fn place_switch(&self, entries: &mut [u8]) {
+        let ready = self.ready.get(self.next..).unwrap_or_default();
+        let links = match entries.len() {
+            1 if !ready.is_empty() => ready,
+            _ => self.candidates.links(self.run),
         };
-        let link = usize::from(link);
-        row[destination.end.lid.0 as usize] = self.egress[link].port;
-        if destination.is_hfi {
-            self.next += 1;
-            self.lids[link] += 1;
-            self.base_lids[link] += 1;
+        for (entry, link) in entries.iter_mut().zip(links.iter().cycle()) {
+            *entry = self.egress[usize::from(*link)].port;
         }
     }
 
     /// The LIDs of one end port go to as many different neighbours as there are, to those that
     /// carry fewest; which of them gets the base LID follows from the base LIDs that they carry.
-    fn place_set(&mut self, row: &mut [u8], destination: &Destination) {
-        let count = destination.end.lmc.lids() as usize;
-        let lid = destination.end.lid.0 as usize;
-        self.choose(count, destination.is_hfi);
-        let Some(offset) = self.offset() else {
+    fn place_set(&mut self, entries: &mut [u8]) {
+        if self.same_way == 0 || self.chosen.len() != entries.len() {
+            self.choose(entries.len());
+            self.deal();
+            self.same_way = self.below;
+        } else {
+            let lids = &mut self.lids;
+            self.chosen
+                .iter()
+                .for_each(|link| lids[usize::from(*link)] += 1);
+        }
+        self.same_way -= 1;
+        let Some(&base) = self.chosen.first() else {
             return;
         };
-        let turn = self.turn();
-        for (index, entry) in row[lid..lid + count].iter_mut().enumerate() {
-            let place = match turn {
-                Some(turn) => index / turn * turn + (index + index / turn) % turn,
-                None => index,
-            };
-            let link = usize::from(self.chosen[(place + offset) % self.chosen.len()]);
-            *entry = self.egress[link].port;
-            self.base_lids[link] += u32::from(index == 0 && destination.is_hfi);
+        self.base_lids[usize::from(base)] += 1;
+        for (entry, &link) in entries.iter_mut().zip(&self.chosen) {
+            *entry = self.egress[usize::from(link)].port;
         }
+    }
+
+    /// Puts the chosen links in the order of the LIDs that take them.
+    fn deal(&mut self) {
+        let base_lids = |index: &usize| self.base_lids[usize::from(self.chosen[*index])];
+        let offset = (0..self.chosen.len()).min_by_key(base_lids).unwrap_or(0);
+        let turn = self.turn();
+        let place = |index: usize| match turn {
+            Some(turn) => index / turn * turn + (index + index / turn) % turn,
+            None => index,
+        };
+        let chosen = &self.chosen;
+        let link = |index| chosen[(place(index) + offset) % chosen.len()];
+        self.chosen = (0..chosen.len()).map(link).collect();
     }
 
     /// After how many LIDs the next ones are chosen in another order, none where that does not
@@ -332,17 +401,9 @@ impl<'a> Balance<'a> {
         self.chosen.len().is_multiple_of(turn).then_some(turn)
     }
 
-    fn offset(&self) -> Option<usize> {
-        let base_lids = |index: &usize| self.base_lids[usize::from(self.chosen[*index])];
-        (0..self.chosen.len()).min_by_key(base_lids)
-    }
-
-    fn choose(&mut self, count: usize, is_hfi: bool) {
+    /// Chooses links for an end port with so many LIDs, which they then carry.
+    fn choose(&mut self, count: usize) {
         self.chosen.clear();
-        if !is_hfi {
-            let links = self.candidates.links(self.run).iter();
-            return self.chosen.extend(links.take(count));
-        }
         self.round += 1;
         for _ in 0..count {
             let Some(link) = self.pick() else {
