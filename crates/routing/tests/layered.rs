@@ -5,9 +5,10 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{fabric, judge_lanes, settings};
+use common::{degrade, fabric, judge_lanes, settings};
 use proptest::prelude::*;
-use weft_fabric::{Lid, Topology};
+use weft_fabric::{Lid, PortRef, Topology};
+use weft_routing::quality::{Effort, assess};
 use weft_routing::{
     EngineKind, EngineUsed, Finding, Lanes, Note, Routed, Settings, Tables, certify,
     certify_transition, route,
@@ -59,8 +60,82 @@ fn too_few_lanes_make_detours_and_say_so() {
         let [Note::Detours { lids, of: 25, .. }] = routed.notes() else {
             panic!("{:?}", routed.notes());
         };
-        assert!(*lids > 0 && (lanes > 1 || *lids == 25), "{lids}");
+        assert!(*lids > 0);
+        assert_eq!(*lids, longer(&topology, &routed));
         judge_lanes(&topology, routed.linear(), routed.lanes(), false).unwrap();
+    }
+}
+
+/// LIDs of hosts to which some switch has a longer route than there is.
+fn longer(topology: &Topology, routed: &Routed) -> u64 {
+    let hops = common::hops(topology);
+    let lids = common::lids(topology).into_iter();
+    let is_longer = |(lid, end): &(Lid, PortRef)| {
+        let home = common::home(topology, *end).unwrap();
+        topology.switches().iter().any(|from| {
+            let route = common::walk(topology, routed.linear(), *from, *lid, *end).unwrap();
+            route.len() - 1 > hops[&(*from, home)]
+        })
+    };
+    let hosts = lids.filter(|(_, end)| end.port.0 != 0);
+    hosts.filter(is_longer).count() as u64
+}
+
+#[test]
+fn one_lane_does_for_trees() {
+    for (spec, seed) in [
+        ("fattree:16,radix=4", 1),
+        ("fattree:72,radix=12", 2),
+        ("pgft:2;4,4;1,2;1,2;radix=8", 3),
+        ("pgft:3;2,3,2;1,2,3;1,1,2;radix=12", 4),
+    ] {
+        for (lmc, per_mille) in [(0, 0), (2, 0), (0, 30), (1, 30)] {
+            let mut topology = fabric(spec, lmc);
+            degrade(&mut topology, seed, per_mille);
+            let (one, many) = (routed(&topology, 1), routed(&topology, 8));
+            let what = format!("{spec}, LMC {lmc}, {per_mille}: {:?}", one.notes());
+            let minimal = one.notes().is_empty();
+            assert!(minimal || per_mille > 0, "{what}");
+            judge_lanes(&topology, one.linear(), one.lanes(), minimal).expect(&what);
+            if one.notes().is_empty() && many.lanes().count() == 1 {
+                let quality = [&one, &many].map(|routed| bandwidth(&topology, routed));
+                assert!(
+                    (quality[0] - quality[1]).abs() < 0.02,
+                    "{what}: {quality:?}"
+                );
+            }
+        }
+    }
+}
+
+fn bandwidth(topology: &Topology, routed: &Routed) -> f64 {
+    let effort = Effort {
+        shifts: 0,
+        permutations: 100,
+        bisections: 0,
+        seed: 1,
+    };
+    let found = assess(topology, routed.linear(), &effort);
+    found.permutations.bandwidth
+}
+
+/// On damaged trees it weighs whole ways, which the others do not.
+#[test]
+fn random_permutations_get_more_than_from_engines_that_look_at_one_switch() {
+    for (spec, tiers, gain) in [
+        ("fattree:288,radix=24", 2, 1.05),
+        ("fattree:128,radix=8", 3, 1.01),
+    ] {
+        let mut topology = fabric(spec, 0);
+        degrade(&mut topology, 7, 50);
+        let own = bandwidth(&topology, &routed(&topology, 8));
+        for engine in [EngineKind::Dmodc, EngineKind::ShortestPath] {
+            let other = bandwidth(
+                &topology,
+                &route(&topology, &settings(engine, tiers)).unwrap(),
+            );
+            assert!(own > gain * other, "{spec}: {own} {engine:?} {other}");
+        }
     }
 }
 

@@ -12,8 +12,7 @@ mod grid;
 use std::collections::BTreeMap;
 
 use self::grid::{Grid, Way};
-use super::lanes::{Placing, Ways};
-use super::layered::Detours;
+use super::lanes::{Detours, Placing, Ways};
 use super::{Choices, Engine, Plan};
 use crate::network::Network;
 use crate::routed::{EngineUsed, Note};

@@ -1,15 +1,20 @@
 //! Routes LID by LID, each in the first lane in which it closes no credit cycle.
 
+mod balance;
+mod detours;
 mod order;
 mod ways;
 mod widen;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Lanes, LinearTables, UNREACHABLE};
 
+use self::balance::Balance;
+pub(crate) use self::detours::Detours;
 pub(crate) use self::order::Waits;
 pub(crate) use self::ways::Ways;
 pub(crate) use self::widen::Widening;
@@ -20,19 +25,10 @@ const NO_LINK: u32 = u32::MAX;
 /// Tables and lanes in the making.
 pub(crate) struct Placing<'a> {
     network: &'a Network,
-    /// Number of each switch's first link.
-    first: Vec<u32>,
+    balance: Balance<'a>,
     lanes: Vec<Waits>,
     rows: Vec<Vec<u8>>,
     lane_of: Vec<u8>,
-    /// Senders whose traffic each link carries, over all LIDs.
-    load: Vec<u64>,
-    /// How many LIDs of the current end port take each link.
-    siblings: Vec<u8>,
-    /// The first link from the same switch to the same switch.
-    alike: Vec<u32>,
-    /// For such first links, how many LIDs of the current end port take any of them.
-    kin: Vec<u8>,
     tree: Tree,
 }
 
@@ -44,18 +40,6 @@ pub(crate) fn first_links(network: &Network) -> Vec<u32> {
         first.push(first[switch] + network.egress(switch).len() as u32);
     }
     first
-}
-
-/// For each link the first one from the same switch to the same switch.
-fn alike(network: &Network, first: &[u32]) -> Vec<u32> {
-    let each = (0..network.len()).flat_map(|switch| {
-        let egress = network.egress(switch);
-        egress.iter().zip(first[switch]..).map(move |(link, own)| {
-            let same = egress.iter().position(|other| other.to == link.to);
-            same.map_or(own, |same| first[switch] + same as u32)
-        })
-    });
-    each.collect()
 }
 
 /// Routes to one LID.
@@ -72,47 +56,86 @@ struct Tree {
 impl<'a> Placing<'a> {
     /// Nothing placed yet, in up to `lanes` lanes.
     pub(crate) fn new(network: &'a Network, lanes: usize) -> Self {
-        let first = first_links(network);
-        let links = first[network.len()] as usize;
+        let balance = Balance::new(network);
+        let links = balance.first()[network.len()] as usize;
         let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
         Self {
             network,
+            balance,
             lanes: vec![Waits::new(links); lanes],
             rows: vec![vec![UNREACHABLE; len]; network.len()],
             lane_of: vec![0; len],
-            load: vec![0; links],
-            siblings: vec![0; links],
-            alike: alike(network, &first),
-            kin: vec![0; links],
             tree: Tree {
                 flow: vec![0; network.len()],
                 last_in: vec![NO_LINK; network.len()],
                 earlier: vec![NO_LINK; links],
                 chosen: Vec::with_capacity(network.len()),
             },
-            first,
         }
     }
 
     /// A new end port: its LIDs shall share as few neighbours and links as they can.
     pub(crate) fn next_end(&mut self) {
-        self.siblings.fill(0);
-        self.kin.fill(0);
+        self.balance.next_end();
     }
 
-    /// Routes to a LID of an HFI in one lane; says whether that closes no cycle. If it does,
-    /// nothing has changed.
-    pub(crate) fn place(&mut self, ways: &Ways, target: usize, lid: u32, lane: usize) -> bool {
+    /// Routes to a LID of an HFI as if nothing waited for anything, so that those placed before it
+    /// know where it wants to go. [`Self::lift`] takes it out again.
+    pub(crate) fn draft(&mut self, ways: &Ways, target: usize, lid: u32) {
+        self.balance.weigh(ways, target);
         self.start(target);
-        let mark = self.lanes[lane].mark();
+        for (from, _) in ways.iter().filter(|(_, links)| !links.is_empty()) {
+            self.go(from, self.balance.best(from));
+        }
+        self.keep(lid, 0);
+    }
+
+    /// Takes a LID out that was drafted over the same ways.
+    pub(crate) fn lift(&mut self, ways: &Ways, target: usize, lid: u32) {
+        self.balance.hold_nothing();
+        self.start(target);
         for (from, links) in ways.iter() {
-            if !self.choose(from, links, lane) {
-                self.lanes[lane].undo(mark);
-                return false;
+            let entry = &mut self.rows[from][lid as usize];
+            let egress = self.network.egress(from);
+            let by_port = |link: &u16| egress[usize::from(*link)].port.cmp(entry);
+            if let Ok(at) = links.binary_search_by(by_port) {
+                let to = egress[usize::from(links[at])].to as usize;
+                let flow = self.tree.flow[from];
+                let link = self.balance.first()[from] + u32::from(links[at]);
+                self.balance.lift(from, link, to, flow);
+                self.tree.flow[to] += flow;
+                *entry = UNREACHABLE;
             }
         }
-        self.keep(lid, lane as u8);
-        true
+    }
+
+    /// Routes to a LID of an HFI in the first of some lanes where that closes no cycle; says
+    /// whether there is one. If there is none, nothing has changed.
+    pub(crate) fn place(
+        &mut self,
+        ways: &Ways,
+        target: usize,
+        lid: u32,
+        mut lanes: Range<usize>,
+    ) -> bool {
+        self.balance.weigh(ways, target);
+        let lane = lanes.find(|lane| self.fits(ways, target, *lane));
+        if let Some(lane) = lane {
+            self.keep(lid, lane as u8);
+        }
+        lane.is_some()
+    }
+
+    fn fits(&mut self, ways: &Ways, target: usize, lane: usize) -> bool {
+        self.start(target);
+        let mark = self.lanes[lane].mark();
+        let fits = ways
+            .iter()
+            .all(|(from, links)| links.is_empty() || self.choose(from, links, lane));
+        if !fits {
+            self.lanes[lane].undo(mark);
+        }
+        fits
     }
 
     fn start(&mut self, target: usize) {
@@ -124,51 +147,62 @@ impl<'a> Placing<'a> {
         self.tree.chosen.clear();
     }
 
-    /// Gives a switch the link that carries least among those that close no cycle.
+    /// Gives a switch the best link among those that close no cycle.
     fn choose(&mut self, from: usize, links: &[u16], lane: usize) -> bool {
-        let number = |link: &u16| self.first[from] + u32::from(*link);
-        let mut open: Vec<u32> = links.iter().map(number).collect();
-        open.sort_by_key(|link| {
-            let link = *link as usize;
-            let kin = self.kin[self.alike[link] as usize];
-            (kin, self.siblings[link], self.load[link], link)
-        });
-        let flow = self.tree.flow[from];
+        let best = self.balance.best(from);
+        if self.waits(from, best, lane) {
+            self.go(from, best);
+            return true;
+        }
+        let first = self.balance.first()[from];
+        let others = links
+            .iter()
+            .filter(|link| first + u32::from(**link) != best);
+        let mut others: Vec<u16> = others.copied().collect();
+        others.sort_by_cached_key(|link| self.balance.merit(from, *link));
+        let mut others = others.into_iter().map(|link| first + u32::from(link));
+        let other = others.find(|link| self.waits(from, *link, lane));
+        if let Some(link) = other {
+            self.go(from, link);
+        }
+        other.is_some()
+    }
+
+    /// Lets all links over which traffic comes to a switch wait for one of its own, unless that
+    /// closes a cycle.
+    fn waits(&mut self, from: usize, link: u32, lane: usize) -> bool {
         let waits = &mut self.lanes[lane];
         let mark = waits.mark();
-        let fits = |link: &u32| {
-            let mut before = self.tree.last_in[from];
-            while before != NO_LINK {
-                if !waits.add(before, *link) {
-                    waits.undo(mark);
-                    return false;
-                }
-                before = self.tree.earlier[before as usize];
+        let mut before = self.tree.last_in[from];
+        while before != NO_LINK {
+            if !waits.add(before, link) {
+                waits.undo(mark);
+                return false;
             }
-            true
-        };
-        let Some(link) = open.into_iter().find(fits) else {
-            return links.is_empty();
-        };
-        let to = self.network.egress(from)[(link - self.first[from]) as usize].to as usize;
+            before = self.tree.earlier[before as usize];
+        }
+        true
+    }
+
+    /// The traffic at a switch leaves it over a link.
+    fn go(&mut self, from: usize, link: u32) {
+        let index = (link - self.balance.first()[from]) as usize;
+        let to = self.network.egress(from)[index].to as usize;
+        let flow = self.tree.flow[from];
         self.tree.chosen.push((from as u32, link, flow));
         if flow > 0 {
             self.tree.flow[to] += flow;
             self.tree.earlier[link as usize] = std::mem::replace(&mut self.tree.last_in[to], link);
         }
-        true
     }
 
     fn keep(&mut self, lid: u32, lane: u8) {
         for &(from, link, flow) in &self.tree.chosen {
             let from = from as usize;
-            let egress = self.network.egress(from)[(link - self.first[from]) as usize];
+            let index = (link - self.balance.first()[from]) as usize;
+            let egress = self.network.egress(from)[index];
             self.rows[from][lid as usize] = egress.port;
-            self.load[link as usize] += u64::from(flow);
-            let siblings = &mut self.siblings[link as usize];
-            *siblings = siblings.saturating_add(1);
-            let kin = &mut self.kin[self.alike[link as usize] as usize];
-            *kin = kin.saturating_add(1);
+            self.balance.add(link, egress.to as usize, flow);
         }
         self.lane_of[lid as usize] = lane;
     }
@@ -201,7 +235,7 @@ impl<'a> Placing<'a> {
     /// Ways for switches that route adaptively, besides what is placed; nothing can be placed
     /// after that.
     pub(crate) fn widening<'w>(&'w self, lanes: &'w mut [Waits]) -> Widening<'w, Vec<u8>> {
-        let links = (self.network, &self.first[..]);
+        let links = (self.network, self.balance.first());
         let mut widening = Widening::new(links, &self.rows, lanes);
         widening.add_parallel_links();
         widening

@@ -1,7 +1,6 @@
 //! The ways to one destination switch: candidates of every switch, farthest switches first.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use crate::network::{Egress, Network};
 
@@ -14,6 +13,8 @@ pub(crate) struct Ways {
     order: Vec<(u32, u32)>,
     /// Indices into [`Network::egress`].
     links: Vec<u16>,
+    /// Switches with HFIs that get there, and the sum of what that costs.
+    senders: (u32, u64),
 }
 
 impl Ways {
@@ -27,7 +28,10 @@ impl Ways {
         let reached = (0..network.len()).filter(|at| !matches!(distance[*at], 0 | FAR));
         let mut order: Vec<usize> = reached.collect();
         order.sort_by_key(|at| (Reverse(distance[*at]), *at));
-        let mut ways = Self::default();
+        let mut ways = Self {
+            senders: senders(network, distance),
+            ..Self::default()
+        };
         for from in order {
             let links = network.egress(from).iter().enumerate();
             let ways_on = links.filter(|(_, link)| is_way(from, link));
@@ -38,28 +42,41 @@ impl Ways {
     }
 
     /// The switches with their candidates, the farthest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u16])> {
-        let starts = std::iter::once(0).chain(self.order.iter().map(|(_, end)| *end));
-        let ranges = self.order.iter().zip(starts);
-        ranges.map(|((from, end), start)| {
-            let links = &self.links[start as usize..*end as usize];
-            (*from as usize, links)
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &[u16])> {
+        (0..self.order.len()).map(|index| {
+            let start = index
+                .checked_sub(1)
+                .map_or(0, |before| self.order[before].1);
+            let (from, end) = self.order[index];
+            let links = &self.links[start as usize..end as usize];
+            (from as usize, links)
         })
+    }
+
+    /// Whether all HFIs that get there some other way get there by these.
+    pub(crate) fn is_whole(&self, other: &Self) -> bool {
+        self.senders.0 == other.senders.0
+    }
+
+    /// Whether HFIs pay more than some other way.
+    pub(crate) fn is_longer(&self, other: &Self) -> bool {
+        self.senders.1 > other.senders.1
     }
 
     /// All ways of least cost.
     pub(crate) fn shortest(network: &Network, target: usize) -> Self {
-        let distance = distances(network, target, |_, _| true);
+        let distance = spread(network, only(network, target), |_, _| true);
         Self::new(network, &distance, |from, link| {
             let far = distance[link.to as usize];
             far != FAR && far + u32::from(link.cost) == distance[from]
         })
     }
 
-    /// The ways of least cost among those that go up first and then down by `rank`.
+    /// The ways of least cost among those that go up first and then down by `rank`. Switches that
+    /// have none go to the nearest that has: they can send there, but no other switch over them.
     pub(crate) fn up_down(network: &Network, rank: &[u32], target: usize) -> Self {
         let is_down = |from: usize, link: &Egress| rank[link.to as usize] < rank[from];
-        let down = distances(network, target, is_down);
+        let down = spread(network, only(network, target), is_down);
         let mut legal = down.clone();
         let mut from_above: Vec<usize> = (0..network.len()).collect();
         from_above.sort_by_key(|at| Reverse(rank[*at]));
@@ -69,41 +86,70 @@ impl Ways {
             let costs = up.map(|link| legal[link.to as usize] + u32::from(link.cost));
             legal[from] = costs.min().unwrap_or(FAR);
         }
-        Self::new(network, &legal, |from, link| {
-            let far = if down[from] == FAR { &legal } else { &down }[link.to as usize];
-            is_down(from, link) == (down[from] != FAR)
+        let all = spread(network, legal.clone(), |from, _| legal[from] == FAR);
+        let ways = Self::new(network, &all, |from, link| {
+            let is_legal = is_down(from, link) == (down[from] != FAR);
+            let far = if down[from] == FAR { &all } else { &down }[link.to as usize];
+            (is_legal || legal[from] == FAR)
                 && far != FAR
-                && far + u32::from(link.cost) == legal[from]
-        })
+                && far + u32::from(link.cost) == all[from]
+        });
+        Self {
+            senders: senders(network, &legal),
+            ..ways
+        }
     }
 }
 
-/// Least costs to a switch over some of the links.
-fn distances(
-    network: &Network,
-    target: usize,
-    allowed: impl Fn(usize, &Egress) -> bool,
-) -> Vec<u32> {
+/// Switches with HFIs that have a distance, and the sum of these.
+fn senders(network: &Network, distance: &[u32]) -> (u32, u64) {
+    let senders = (0..network.len()).filter(|at| !network.hfis(*at).is_empty());
+    let far = senders.map(|at| distance[at]).filter(|far| *far != FAR);
+    far.fold((0, 0), |(count, sum), far| {
+        (count + 1, sum + u64::from(far))
+    })
+}
+
+/// The distance of one switch from itself.
+fn only(network: &Network, target: usize) -> Vec<u32> {
     let mut distance = vec![FAR; network.len()];
     distance[target] = 0;
-    let mut queue = BinaryHeap::from([Reverse((0u32, target))]);
-    while let Some(Reverse((far, at))) = queue.pop() {
-        if far > distance[at] {
-            continue;
-        }
-        // Cables run both ways and cost the same both ways.
-        for link in network.egress(at) {
-            let from = link.to as usize;
-            let back = Egress {
-                to: at as u32,
-                ..*link
-            };
-            let total = far + u32::from(link.cost.max(1));
-            if total < distance[from] && allowed(from, &back) {
-                distance[from] = total;
-                queue.push(Reverse((total, from)));
+    distance
+}
+
+/// Least costs over some of the links to the switches whose distances are given.
+fn spread(
+    network: &Network,
+    mut distance: Vec<u32>,
+    allowed: impl Fn(usize, &Egress) -> bool,
+) -> Vec<u32> {
+    // By distance, with switches that have been found nearer since.
+    let mut waves: Vec<Vec<u32>> = Vec::new();
+    let push = |waves: &mut Vec<Vec<u32>>, far: u32, at: u32| {
+        let far = far as usize;
+        waves.resize_with(waves.len().max(far + 1), Vec::new);
+        waves[far].push(at);
+    };
+    let known = (0..network.len() as u32).filter(|at| distance[*at as usize] != FAR);
+    known.for_each(|at| push(&mut waves, distance[at as usize], at));
+    let mut far = 0;
+    while (far as usize) < waves.len() {
+        for at in std::mem::take(&mut waves[far as usize]) {
+            if distance[at as usize] != far {
+                continue;
+            }
+            // Cables run both ways and cost the same both ways.
+            for link in network.egress(at as usize) {
+                let back = Egress { to: at, ..*link };
+                let total = far + u32::from(link.cost.max(1));
+                let from = link.to as usize;
+                if total < distance[from] && allowed(from, &back) {
+                    distance[from] = total;
+                    push(&mut waves, total, link.to);
+                }
             }
         }
+        far += 1;
     }
     distance
 }

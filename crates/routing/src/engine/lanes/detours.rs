@@ -1,0 +1,180 @@
+//! LIDs in lanes, and what fits no other in the last one: up first and then down.
+
+use std::collections::BTreeSet;
+
+use super::{Placing, Ways};
+use crate::adaptive::PortSets;
+use crate::engine::updown;
+use crate::network::{EndPort, Network};
+use crate::routed::Note;
+
+/// Places LIDs in lanes, and what fits no other in the last one.
+pub(crate) struct Detours<'a> {
+    network: &'a Network,
+    rank: Vec<u32>,
+    last: usize,
+    lids: u64,
+    detoured: BTreeSet<u32>,
+}
+
+impl<'a> Detours<'a> {
+    /// `last` is the lane for what fits no other.
+    pub(crate) fn new(network: &'a Network, last: usize) -> Self {
+        Self::by_rank(network, last, updown::rank(network))
+    }
+
+    /// The same with ranks by which detours go up and down, no two alike.
+    pub(crate) fn by_rank(network: &'a Network, last: usize, rank: Vec<u32>) -> Self {
+        Self {
+            network,
+            rank,
+            last,
+            lids: 0,
+            detoured: BTreeSet::new(),
+        }
+    }
+
+    /// Where LIDs would go if nothing waited for anything; says whether all HFIs get everywhere that
+    /// cables lead to.
+    pub(crate) fn draft(&self, placing: &mut Placing<'_>) -> bool {
+        let mut is_all = true;
+        for target in self.homes(0..self.network.len()) {
+            let shortest = Ways::shortest(self.network, target);
+            let up_down = self.all_up_down(target);
+            let ways = up_down.as_ref().unwrap_or(&shortest);
+            is_all &= ways.is_whole(&shortest);
+            for end in self.network.hfis(target) {
+                placing.next_end();
+                lids(end).for_each(|lid| placing.draft(ways, target, lid));
+            }
+        }
+        is_all
+    }
+
+    /// Those of some switches that have HFIs.
+    fn homes(&self, targets: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
+        targets.filter(|target| !self.network.hfis(*target).is_empty())
+    }
+
+    /// The ways to a switch up and then down if there is no lane for others.
+    fn all_up_down(&self, target: usize) -> Option<Ways> {
+        (self.last == 0).then(|| self.up_down(target))
+    }
+
+    fn up_down(&self, target: usize) -> Ways {
+        Ways::up_down(self.network, &self.rank, target)
+    }
+
+    /// Routes to a switch and all HFIs on it, which have been drafted, over `ways` where they fit a
+    /// lane.
+    pub(crate) fn switch(&mut self, placing: &mut Placing<'_>, ways: &Ways, target: usize) {
+        placing.management(ways, target);
+        let mut up_down = self.all_up_down(target);
+        let drafted = up_down.clone();
+        for end in self.network.hfis(target) {
+            placing.deliver(target, end);
+            placing.next_end();
+            for lid in lids(end) {
+                self.lids += 1;
+                placing.lift(drafted.as_ref().unwrap_or(ways), target, lid);
+                if !placing.place(ways, target, lid, 0..self.last) {
+                    let up_down = up_down.get_or_insert_with(|| self.up_down(target));
+                    self.detour(placing, (up_down, ways), target, lid);
+                }
+            }
+        }
+    }
+
+    /// Routes to a LID in the last lane; it is told where that is longer for some HFI.
+    fn detour(
+        &mut self,
+        placing: &mut Placing<'_>,
+        (up_down, shortest): (&Ways, &Ways),
+        target: usize,
+        lid: u32,
+    ) {
+        placing.place(up_down, target, lid, self.last..self.last + 1);
+        if up_down.is_longer(shortest) {
+            self.detoured.insert(lid);
+        }
+    }
+
+    /// Routes to a switch and all HFIs on it over `ways`, in one of the first `lanes` lanes; false
+    /// where that closes a cycle in all of them.
+    pub(crate) fn try_switch(
+        &mut self,
+        placing: &mut Placing<'_>,
+        ways: &Ways,
+        target: usize,
+        lanes: usize,
+    ) -> bool {
+        placing.management(ways, target);
+        for end in self.network.hfis(target) {
+            placing.deliver(target, end);
+            placing.next_end();
+            for lid in lids(end) {
+                self.lids += 1;
+                if !placing.place(ways, target, lid, 0..lanes) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Routes to a switch and all HFIs on it in the last lane.
+    pub(crate) fn all(&mut self, placing: &mut Placing<'_>, target: usize) {
+        let ways = self.up_down(target);
+        placing.management(&ways, target);
+        for end in self.network.hfis(target) {
+            placing.deliver(target, end);
+            placing.next_end();
+            for lid in lids(end) {
+                placing.place(&ways, target, lid, self.last..self.last + 1);
+                self.detoured.insert(lid);
+                self.lids += 1;
+            }
+        }
+    }
+
+    /// By switch, the sets of ports among which it may choose for LIDs of HFIs: out of the
+    /// detours to a LID that has one, out of `ways` to its switch otherwise.
+    pub(crate) fn sets(
+        &self,
+        placing: &mut Placing<'_>,
+        targets: impl Iterator<Item = usize>,
+        ways: impl Fn(usize) -> Option<Ways>,
+    ) -> Vec<PortSets> {
+        let mut lanes = placing.take_lanes();
+        let mut widening = placing.widening(&mut lanes);
+        for target in self.homes(targets) {
+            let plain = ways(target).unwrap_or_default();
+            let lids = self.network.hfis(target).iter().flat_map(lids);
+            let (detoured, own): (Vec<u32>, Vec<u32>) =
+                lids.partition(|lid| self.detoured.contains(lid));
+            own.iter()
+                .for_each(|lid| widening.lid(&plain, *lid, placing.lane(*lid)));
+            if !detoured.is_empty() {
+                let ways = self.up_down(target);
+                let lids = detoured.iter();
+                lids.for_each(|lid| widening.lid(&ways, *lid, placing.lane(*lid)));
+            }
+        }
+        widening.finish()
+    }
+
+    /// What the administrator should know.
+    pub(crate) fn notes(&self) -> Vec<Note> {
+        let note = Note::Detours {
+            lids: self.detoured.len() as u64,
+            of: self.lids,
+            lanes: self.last as u8 + 1,
+        };
+        Vec::from_iter((!self.detoured.is_empty()).then_some(note))
+    }
+}
+
+/// The LIDs of an end port.
+fn lids(end: &EndPort) -> impl Iterator<Item = u32> + use<> {
+    (end.lid.0..).take(end.lmc.lids() as usize)
+}
