@@ -132,15 +132,25 @@ pub fn home(topology: &Topology, end: PortRef) -> Option<NodeId> {
 /// Judges linear tables: everything reachable, optionally over the fewest hops, and no cycle of
 /// waiting links among the routes between HFIs.
 pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Result<(), String> {
-    judge_lanes(topology, tables, Lanes::SINGLE, minimal)
+    judge_each(topology, tables, Lanes::SINGLE, |_| minimal)
 }
 
-/// The same, in each lane for itself.
+/// The same, in each lane for itself. Fewest hops are asked of switches with HFIs: what others send
+/// is management only, which may go round.
 pub fn judge_lanes(
     topology: &Topology,
     tables: &LinearTables,
     lanes: &Lanes,
     minimal: bool,
+) -> Result<(), String> {
+    judge_each(topology, tables, lanes, |sends| minimal && sends)
+}
+
+fn judge_each(
+    topology: &Topology,
+    tables: &LinearTables,
+    lanes: &Lanes,
+    minimal: impl Fn(bool) -> bool,
 ) -> Result<(), String> {
     let hops = hops(topology);
     let mut waits = vec![Waits::new(); usize::from(lanes.count())];
@@ -155,17 +165,18 @@ pub fn judge_lanes(
             };
             let route = walk(topology, tables, from, lid, owner)
                 .map_err(|why| format!("{from:?} to {lid}: {why}"))?;
-            if minimal && route.len() != far + 1 {
+            let is_host = |(_, port): (PortNum, &weft_fabric::Port)| {
+                let far = port.peer.map(|peer| peer.node);
+                far.is_some_and(|far| topology.switch_index(far).is_none())
+            };
+            let sends = topology.node(from).unwrap().external_ports().any(is_host);
+            if minimal(sends) && route.len() != far + 1 {
                 return Err(format!(
                     "{from:?} to {lid}: {} hops, {far} do",
                     route.len() - 1
                 ));
             }
-            let sends = |(_, port): (PortNum, &weft_fabric::Port)| {
-                let far = port.peer.map(|peer| peer.node);
-                far.is_some_and(|far| topology.switch_index(far).is_none())
-            };
-            if topology.node(from).unwrap().external_ports().any(sends) && owner.port.0 != 0 {
+            if sends && owner.port.0 != 0 {
                 for pair in route.windows(2) {
                     waits.entry(pair[0]).or_default().insert(pair[1]);
                 }
