@@ -1,15 +1,17 @@
 //! `fattree`: least cost, each route placed by the position of its switch in its tier and a count
 //! of the routes placed before.
 
-use weft_fabric::{LinearTables, Topology};
+mod place;
 
-use super::divisor::Divisor;
-use super::dmodc::{dividers, turn};
+use weft_fabric::{Guid, LinearTables, Topology, UNREACHABLE};
+
+use self::place::Place;
+use super::dmodc::dividers;
 use super::levels::{kin, rank};
-use super::rows::{consecutive, deliver, rows, take_turns};
+use super::rows::{KindRows, consecutive, lids, rows_by_kind};
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
-use crate::network::{EndPort, Network};
+use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 use crate::routed::EngineUsed;
 use crate::settings::FatTreeSettings;
@@ -33,17 +35,21 @@ impl Engine for FatTree<'_> {
     fn plan(&self, network: &Network) -> Result<Plan, String> {
         let tiers = Tiers::find(self.topology, network, self.settings)?;
         let edges = edges(network, &tiers);
-        let column = columns(network, &edges, &tiers);
-        let paths = if self.up_down {
-            Paths::up_down(network, column, rank(&tiers.tier))
-        } else {
-            Paths::shortest(network, column)
-        };
+        let paths = self.paths(network, &edges, &tiers);
         let pruning = Pruning {
             spine_first: true,
             tier: tiers.tier.clone(),
         };
-        let linear = self.tables(network, &tiers, &edges, &paths, &pruning);
+        let rows = Rows {
+            settings: self.settings,
+            network,
+            below: dividers(network, &tiers.tier),
+            tiers: &tiers,
+            edges: self.edges(network, &edges),
+            paths: &paths,
+            pruning: &pruning,
+        };
+        let linear = rows.tables();
         Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
@@ -69,6 +75,14 @@ fn columns(network: &Network, edges: &[u32], tiers: &Tiers) -> Vec<u32> {
 }
 
 impl FatTree<'_> {
+    fn paths(&self, network: &Network, edges: &[u32], tiers: &Tiers) -> Paths {
+        let column = columns(network, edges, tiers);
+        match self.up_down {
+            true => Paths::up_down(network, column, rank(&tiers.tier)),
+            false => Paths::shortest(network, column),
+        }
+    }
+
     fn edges(&self, network: &Network, edges: &[u32]) -> Vec<Edge> {
         let late = &self.settings.route_last;
         let mut next_lid = None;
@@ -88,30 +102,6 @@ impl FatTree<'_> {
         };
         edges.iter().map(edge).collect()
     }
-
-    fn tables(
-        &self,
-        network: &Network,
-        tiers: &Tiers,
-        edges: &[u32],
-        paths: &Paths,
-        pruning: &Pruning,
-    ) -> LinearTables {
-        let edges = self.edges(network, edges);
-        let below = dividers(network, &tiers.tier);
-        let has_late = edges.iter().any(|edge| edge.has_late);
-        rows(network, |switch, candidates, row| {
-            let order = by_neighbour(network, switch);
-            pruning.fill(candidates, network, paths, switch, &order);
-            let mut place = Place::new(self.settings, network, tiers, candidates, switch);
-            place.below = below[switch] as usize;
-            place.edge_switches(row, paths, &edges, false);
-            if has_late {
-                place.edge_switches(row, paths, &edges, true);
-            }
-            place.management(row, paths);
-        })
-    }
 }
 
 /// A destination: a switch with HFIs.
@@ -123,6 +113,89 @@ struct Edge {
     follows: bool,
     /// Whether any of them is routed last.
     has_late: bool,
+}
+
+/// What rows are made from.
+struct Rows<'a> {
+    settings: &'a FatTreeSettings,
+    network: &'a Network,
+    tiers: &'a Tiers,
+    edges: Vec<Edge>,
+    /// By switch, ways up that there are below.
+    below: Vec<u32>,
+    paths: &'a Paths,
+    pruning: &'a Pruning,
+}
+
+impl Rows<'_> {
+    /// The tables of all switches.
+    fn tables(&self) -> LinearTables {
+        rows_by_kind(self.network, &self.kinds(), self)
+    }
+
+    /// The switches that have the same candidates and place switches as destinations alike.
+    fn kinds(&self) -> Vec<Vec<u32>> {
+        self.paths.kinds().split(|switch| {
+            let (tier, below) = (self.tiers.tier[switch], self.below[switch]);
+            (tier, below, shared_chassis(self.network, switch))
+        })
+    }
+
+    /// Where routes of a switch go, with nothing placed yet.
+    fn place<'b>(&'b self, candidates: &'b Candidates, switch: usize) -> Place<'b> {
+        let mut place = Place::new(self.settings, self.network, self.tiers, candidates, switch);
+        place.below = self.below[switch] as usize;
+        place
+    }
+
+    /// Routes to all HFIs.
+    fn hfis(&self, place: &mut Place<'_>, row: &mut [u8]) {
+        place.edge_switches(row, self.paths, &self.edges, false);
+        if self.edges.iter().any(|edge| edge.has_late) {
+            place.edge_switches(row, self.paths, &self.edges, true);
+        }
+    }
+}
+
+impl KindRows for Rows<'_> {
+    fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]) {
+        let order = by_neighbour(self.network, switch);
+        let known = (self.network, self.paths);
+        self.pruning
+            .fill(candidates, known.0, known.1, switch, &order);
+        let mut place = self.place(candidates, switch);
+        self.hfis(&mut place, row);
+        place.management(row, self.paths);
+    }
+
+    /// Routes to HFIs are counted from the switch's place, so they are placed again; those to
+    /// switches follow from the destination.
+    fn rewrite(
+        &self,
+        candidates: &mut Candidates,
+        (first, switch): (usize, usize),
+        _: Option<&[u8]>,
+        row: &mut [u8],
+    ) {
+        let columns = (self.paths.column(first), self.paths.column(switch));
+        candidates.exchange(columns.0, columns.1);
+        lids(self.network, first, |lids| row[lids].fill(UNREACHABLE));
+        lids(self.network, switch, |lids| row[lids].fill(UNREACHABLE));
+        let mut place = self.place(candidates, switch);
+        self.hfis(&mut place, row);
+        place.towards(row, self.paths, first);
+        place.towards(row, self.paths, switch);
+        candidates.exchange(columns.0, columns.1);
+    }
+}
+
+/// The chassis of a switch, where a link stays inside of it.
+fn shared_chassis(network: &Network, switch: usize) -> Option<Guid> {
+    let system = network.switches[switch].system;
+    let mut links = network.egress(switch).iter();
+    links
+        .any(|link| network.switches[link.to as usize].system == system)
+        .then_some(system)
 }
 
 /// Links sorted by the neighbour's system, then by the neighbour, then by port.
@@ -137,300 +210,55 @@ pub(super) fn by_neighbour(network: &Network, switch: usize) -> Vec<u16> {
     order
 }
 
-/// Where one switch's routes go, and how many were placed before.
-struct Place<'a> {
-    settings: &'a FatTreeSettings,
-    network: &'a Network,
-    tiers: &'a Tiers,
-    candidates: &'a Candidates,
-    switch: usize,
-    tier: u8,
-    index: usize,
-    /// Most parallel links to one switch above.
-    trunk: usize,
-    /// Ways up that there are below.
-    below: usize,
-    /// Routes placed upwards and downwards.
-    up: usize,
-    down: usize,
-    /// Ports of all sets of candidates.
-    ports: Vec<u8>,
-    /// For all sets, first candidate of each neighbour, and the end.
-    groups: Vec<usize>,
-    sets: Vec<Set>,
-    /// The set in use.
-    set: usize,
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
 
-/// The candidates of some destinations.
-struct Set {
-    first_port: usize,
-    first_group: usize,
-    groups: usize,
-    /// Number of ports; none count as 1.
-    count: Divisor,
-    is_empty: bool,
-    going_up: bool,
-}
+    use proptest::prelude::*;
 
-impl<'a> Place<'a> {
-    fn new(
-        settings: &'a FatTreeSettings,
-        network: &'a Network,
-        tiers: &'a Tiers,
-        candidates: &'a Candidates,
-        switch: usize,
-    ) -> Self {
-        let mut place = Self {
-            settings,
-            network,
-            tiers,
-            candidates,
-            switch,
-            tier: tiers.tier[switch],
-            index: tiers.index[switch] as usize,
-            trunk: trunk(network, tiers, switch),
-            below: 1,
-            up: 0,
-            down: 0,
-            ports: Vec::new(),
-            groups: Vec::new(),
-            sets: Vec::with_capacity(candidates.len()),
-            set: 0,
-        };
-        (0..candidates.len() as u32).for_each(|set| place.add(set));
-        place
-    }
+    use super::*;
+    use crate::engine::rows::tests::{check, fabrics};
 
-    /// Lists the ports of a set.
-    fn add(&mut self, set: u32) {
-        let egress = self.network.egress(self.switch);
-        let links = self.candidates.links(set);
-        let (first_port, first_group) = (self.ports.len(), self.groups.len());
-        let mut before = None;
-        for (place, link) in links.iter().enumerate() {
-            let link = &egress[usize::from(*link)];
-            self.ports.push(link.port);
-            if before.replace(link.to) != Some(link.to) {
-                self.groups.push(place);
-            }
-        }
-        let first = links.first().map(|link| egress[usize::from(*link)].to);
-        self.sets.push(Set {
-            first_port,
-            first_group,
-            groups: self.groups.len() - first_group,
-            count: Divisor::new(links.len() as u32),
-            is_empty: links.is_empty(),
-            going_up: first.is_some_and(|to| self.tiers.tier[to as usize] > self.tier),
-        });
-        self.groups.push(links.len());
-    }
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
 
-    fn set(&self) -> &Set {
-        &self.sets[self.set]
-    }
-
-    /// Goes to the candidates for a column; says whether there are any.
-    fn enter(&mut self, column: usize) -> bool {
-        self.set = self.candidates.set(column) as usize;
-        !self.set().is_empty
-    }
-
-    fn ports(&self) -> &[u8] {
-        let set = self.set();
-        &self.ports[set.first_port..][..set.count.by() as usize]
-    }
-
-    /// Routes to the HFIs of all edge switches; `last` takes the ports that are routed last, and
-    /// only those.
-    fn edge_switches(&mut self, row: &mut [u8], paths: &Paths, edges: &[Edge], last: bool) {
-        let mut rest = edges;
-        while let Some((edge, others)) = rest.split_first() {
-            let column = paths.column(edge.switch);
-            let more = match last || edge.switch == self.switch {
-                true => 0,
-                false => self.alike(paths, column, others),
+        #[test]
+        fn a_copied_row_is_what_is_placed_for_its_switch(
+            topology in fabrics(),
+            (up_down, spine_first) in any::<(bool, bool)>(),
+            (converge, pass_through, late) in any::<(bool, bool, bool)>(),
+        ) {
+            let network = Network::new(&topology).unwrap();
+            let late = network.end_ports().filter(|_| late).step_by(5);
+            let settings = FatTreeSettings {
+                tier_count: 3,
+                converge,
+                pass_through,
+                route_last: late.map(|end| end.at).collect(),
+                ..FatTreeSettings::default()
             };
-            self.edge_switch(row, column, (edge, &others[..more]), last);
-            rest = &others[more..];
-        }
-    }
-
-    /// How many of the next edge switches have LIDs that follow, and the same candidates.
-    fn alike(&self, paths: &Paths, column: usize, others: &[Edge]) -> usize {
-        let set = self.candidates.set(column);
-        let alike = |edge: &&Edge| {
-            let same = || self.candidates.set(paths.column(edge.switch)) == set;
-            edge.follows && edge.switch != self.switch && same()
-        };
-        match self.is_fixed() {
-            true => 0,
-            false => others.iter().take_while(alike).count(),
-        }
-    }
-
-    /// Whether routes may be placed by their destination.
-    fn is_fixed(&self) -> bool {
-        self.settings.converge || self.settings.pass_through
-    }
-
-    /// Routes to the HFIs of one edge switch and of some that follow and have the same candidates.
-    fn edge_switch(
-        &mut self,
-        row: &mut [u8],
-        column: usize,
-        (edge, more): (&Edge, &[Edge]),
-        last: bool,
-    ) {
-        if last && !edge.has_late {
-            return;
-        }
-        let hfis = self.network.hfis(edge.switch);
-        if edge.switch == self.switch {
-            return hfis
-                .iter()
-                .filter(|_| !last)
-                .for_each(|end| deliver(row, end));
-        }
-        if !self.enter(column) {
-            return;
-        }
-        let fixed = self.fixed_start(edge.switch, last);
-        match (fixed, edge.first_lid) {
-            (None, Some(lid)) => {
-                let lids = |edge: &Edge| self.network.hfis(edge.switch).len();
-                let count = hfis.len() + more.iter().map(lids).sum::<usize>();
-                let start = self.next(count);
-                take_turns(&mut row[lid..lid + count], self.ports(), start);
-            }
-            (None, None) => self.counted(row, hfis, edge.has_late, last),
-            (Some(fixed), _) => self.fixed(row, hfis, fixed, edge.has_late),
-        }
-    }
-
-    /// The next candidate by count, and counts `routed` on.
-    fn next(&mut self, routed: usize) -> usize {
-        let Set {
-            count, going_up, ..
-        } = *self.set();
-        let (placed, shift) = match going_up {
-            true => (&mut self.up, self.index * self.trunk),
-            false => (&mut self.down, self.index),
-        };
-        let start = count.rest((*placed + shift) as u32) as usize;
-        *placed += routed;
-        start
-    }
-
-    /// The candidate of the first HFI and the step to the next one's, when they follow from the
-    /// destination alone.
-    fn fixed_start(&self, edge: usize, last: bool) -> Option<(usize, usize)> {
-        let place = self.tiers.index[edge] as usize;
-        let meets = self.settings.converge && self.settings.tier_count == 3;
-        if last {
-            None
-        } else if meets && self.tier == 1 && self.set().going_up {
-            Some((place, 0))
-        } else if self.settings.pass_through {
-            Some((usize::from(self.tier) * place, 1))
-        } else {
-            None
-        }
-    }
-
-    fn fixed(
-        &self,
-        row: &mut [u8],
-        hfis: &[EndPort],
-        (start, step): (usize, usize),
-        has_late: bool,
-    ) {
-        let late = &self.settings.route_last;
-        for (number, end) in hfis.iter().enumerate() {
-            if !has_late || !late.contains(&end.at) {
-                self.lids(row, end, start + number * step, step == 1);
-            }
-        }
-    }
-
-    fn counted(&mut self, row: &mut [u8], hfis: &[EndPort], has_late: bool, last: bool) {
-        let late = &self.settings.route_last;
-        for end in hfis {
-            if !has_late || late.contains(&end.at) == last {
-                let at = self.next(1);
-                self.lids(row, end, at, true);
-            }
-        }
-    }
-
-    /// Routes the LIDs of one end port, the base LID over candidate `start`.
-    #[inline]
-    fn lids(&self, row: &mut [u8], end: &EndPort, start: usize, spread: bool) {
-        let (ports, count) = (self.ports(), self.set().count);
-        let base = end.lid.0 as usize;
-        let start = count.rest(start as u32) as usize;
-        if end.lmc.0 == 0 {
-            row[base] = ports[start];
-            return;
-        }
-        let going_up = self.set().going_up;
-        let turn = turn(
-            self.below,
-            if going_up {
-                self.set().groups
-            } else {
-                ports.len()
-            },
-        );
-        let entries = &mut row[base..base + end.lmc.lids() as usize];
-        for (index, entry) in entries.iter_mut().enumerate() {
-            let index = index + index / turn as usize;
-            *entry = ports[match spread {
-                true if going_up => self.disjoint(start, index),
-                true => count.rest((start + index) as u32) as usize,
-                false => start,
-            }];
-        }
-    }
-
-    /// The candidate `index` steps on, each step to the next switch above: the LIDs of an end port
-    /// reach as many of them as there are before one serves twice, then over its next link.
-    fn disjoint(&self, start: usize, index: usize) -> usize {
-        let Set {
-            first_group,
-            groups: count,
-            ..
-        } = *self.set();
-        let groups = &self.groups[first_group..=first_group + count];
-        let group = groups.partition_point(|first| *first <= start) - 1;
-        let link = start - groups[group] + index / count;
-        let group = (group + index) % count;
-        let (first, end) = (groups[group], groups[group + 1]);
-        first + link % (end - first)
-    }
-
-    /// Routes to the switches themselves, spread by their place.
-    fn management(&mut self, row: &mut [u8], paths: &Paths) {
-        for target in 0..self.network.len() {
-            let Some(end) = self.network.management(target) else {
-                continue;
+            let engine = FatTree {
+                topology: &topology,
+                settings: &settings,
+                up_down,
             };
-            if target == self.switch {
-                deliver(row, end);
-                continue;
-            }
-            if self.enter(paths.column(target)) {
-                self.lids(row, end, self.tiers.index[target] as usize, true);
-            }
+            let tiers = Tiers::find(&topology, &network, &settings).unwrap();
+            let edges = edges(&network, &tiers);
+            let paths = engine.paths(&network, &edges, &tiers);
+            let pruning = Pruning {
+                spine_first,
+                tier: tiers.tier.clone(),
+            };
+            let rows = Rows {
+                settings: &settings,
+                network: &network,
+                below: dividers(&network, &tiers.tier),
+                tiers: &tiers,
+                edges: engine.edges(&network, &edges),
+                paths: &paths,
+                pruning: &pruning,
+            };
+            check(&network, &rows.kinds(), &rows)?;
         }
     }
-}
-
-fn trunk(network: &Network, tiers: &Tiers, switch: usize) -> usize {
-    let above = |to: u32| tiers.tier[to as usize] > tiers.tier[switch];
-    let links = network.egress(switch);
-    let upward = links.iter().filter(|link| above(link.to));
-    let same = |to: u32| links.iter().filter(|other| other.to == to).count();
-    upward.map(|link| same(link.to)).max().unwrap_or(1)
 }
