@@ -112,3 +112,39 @@ fn hash(keys: impl Iterator<Item = Key>) -> u64 {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use weft_fabric::generate::FabricSpec;
+
+    use super::*;
+
+    #[test]
+    fn edge_switches_of_a_pod_and_core_switches_of_a_group_are_alike() {
+        let spec: FabricSpec = "fattree:128,radix=8".parse().unwrap();
+        let mut topology = spec.generate().unwrap();
+        let kinds = |topology: &_| {
+            let network = Network::new(topology).unwrap();
+            Kinds::new(&network, |from, link| (link.to as usize) < from)
+        };
+        let sizes = |kinds: Vec<Vec<u32>>| {
+            let mut sizes: Vec<usize> = kinds.iter().map(Vec::len).collect();
+            sizes.sort_unstable();
+            sizes
+        };
+        // 8 pods of 4 edge switches and 4 in the middle; 4 groups of 4 core switches.
+        let whole = [vec![1; 32], vec![4; 12]].concat();
+        assert_eq!(sizes(kinds(&topology).split(|_| ())), whole);
+        assert_eq!(kinds(&topology).split(|switch| switch).len(), 80);
+        let is_switch = |node| topology.switch_index(node).is_some();
+        let mut cables = topology.links();
+        let cable = cables.find(|(a, b)| is_switch(a.node) && is_switch(b.node));
+        let end = cable.unwrap().0;
+        drop(cables);
+        topology.disconnect(end);
+        let lost = [vec![1; 33], vec![3], vec![4; 11]].concat();
+        assert_eq!(sizes(kinds(&topology).split(|_| ())), lost);
+    }
+}

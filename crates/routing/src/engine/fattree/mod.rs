@@ -9,6 +9,7 @@ use self::place::Place;
 use super::dmodc::dividers;
 use super::levels::{kin, rank};
 use super::rows::{KindRows, consecutive, lids, rows_by_kind};
+use super::targets::{Target, targets};
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
 use crate::network::Network;
@@ -46,6 +47,7 @@ impl Engine for FatTree<'_> {
             below: dividers(network, &tiers.tier),
             tiers: &tiers,
             edges: self.edges(network, &edges),
+            targets: targets(network, &paths, |switch| tiers.index[switch]),
             paths: &paths,
             pruning: &pruning,
         };
@@ -121,6 +123,8 @@ struct Rows<'a> {
     network: &'a Network,
     tiers: &'a Tiers,
     edges: Vec<Edge>,
+    /// By switch.
+    targets: Vec<Target>,
     /// By switch, ways up that there are below.
     below: Vec<u32>,
     paths: &'a Paths,
@@ -160,12 +164,12 @@ impl Rows<'_> {
 impl KindRows for Rows<'_> {
     fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]) {
         let order = by_neighbour(self.network, switch);
-        let known = (self.network, self.paths);
+        let (network, paths) = (self.network, self.paths);
         self.pruning
-            .fill(candidates, known.0, known.1, switch, &order);
+            .fill(candidates, network, paths, switch, &order);
         let mut place = self.place(candidates, switch);
         self.hfis(&mut place, row);
-        place.management(row, self.paths);
+        place.management(row, &self.targets);
     }
 
     /// Routes to HFIs are counted from the switch's place, so they are placed again; those to
@@ -183,8 +187,8 @@ impl KindRows for Rows<'_> {
         lids(self.network, switch, |lids| row[lids].fill(UNREACHABLE));
         let mut place = self.place(candidates, switch);
         self.hfis(&mut place, row);
-        place.towards(row, self.paths, first);
-        place.towards(row, self.paths, switch);
+        place.towards(row, &self.targets[first]);
+        place.towards(row, &self.targets[switch]);
         candidates.exchange(columns.0, columns.1);
     }
 }
@@ -255,6 +259,7 @@ mod tests {
                 below: dividers(&network, &tiers.tier),
                 tiers: &tiers,
                 edges: engine.edges(&network, &edges),
+                targets: targets(&network, &paths, |switch| tiers.index[switch]),
                 paths: &paths,
                 pruning: &pruning,
             };

@@ -4,6 +4,7 @@ use super::Edge;
 use crate::engine::divisor::Divisor;
 use crate::engine::dmodc::turn;
 use crate::engine::rows::{deliver, take_turns};
+use crate::engine::targets::{Target, stretches};
 use crate::engine::tiers::Tiers;
 use crate::network::{EndPort, Network};
 use crate::paths::{Candidates, Paths};
@@ -289,19 +290,27 @@ impl<'a> Place<'a> {
     }
 
     /// Routes to the switches themselves, spread by their place.
-    pub(super) fn management(&mut self, row: &mut [u8], paths: &Paths) {
-        for target in 0..self.network.len() {
-            self.towards(row, paths, target);
+    pub(super) fn management(&mut self, row: &mut [u8], targets: &[Target]) {
+        for targets in stretches(targets, self.candidates) {
+            let (first, count) = (&targets[0], targets.len());
+            if count > 1 && self.enter(first.column as usize) {
+                let start = self.set().count.rest(first.number) as usize;
+                let entries = &mut row[first.lid as usize..][..count];
+                take_turns(entries, self.ports(), start);
+            } else if count == 1 {
+                self.towards(row, first);
+            }
         }
+        let own = self.network.management(self.switch);
+        own.iter().for_each(|end| deliver(row, end));
     }
 
     /// Routes to one switch itself.
-    #[inline]
-    pub(super) fn towards(&mut self, row: &mut [u8], paths: &Paths, target: usize) {
-        match self.network.management(target) {
-            Some(end) if target == self.switch => deliver(row, end),
-            Some(end) if self.enter(paths.column(target)) => {
-                self.lids(row, end, self.tiers.index[target] as usize, true);
+    pub(super) fn towards(&mut self, row: &mut [u8], target: &Target) {
+        match self.network.management(target.switch as usize) {
+            Some(end) if target.switch as usize == self.switch => deliver(row, end),
+            Some(end) if self.enter(target.column as usize) => {
+                self.lids(row, end, target.number as usize, true);
             }
             _ => {}
         }
