@@ -113,9 +113,9 @@ impl PortMask {
     /// The ports in order.
     pub fn iter(&self) -> impl Iterator<Item = PortNum> + '_ {
         self.0.iter().enumerate().flat_map(|(word, bits)| {
-            (0..64)
-                .filter(move |bit| bits >> bit & 1 == 1)
-                .map(move |bit| PortNum((word * 64 + bit) as u8))
+            let rest = std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
+            rest.take_while(|bits| *bits != 0)
+                .map(move |bits| PortNum((word * 64) as u8 + bits.trailing_zeros() as u8))
         })
     }
 

@@ -11,6 +11,7 @@ pub mod certificate;
 pub mod diff;
 mod engine;
 pub mod error;
+mod kinds;
 pub mod multicast;
 mod network;
 mod paths;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::kinds::Kinds;
 use crate::network::{Egress, Network};
 use crate::planes::{Carry, Planes};
 use crate::search::{Search, Start};
@@ -13,6 +14,8 @@ pub(crate) struct Paths {
     rule: Rule,
     /// Column of each switch as a destination.
     column: Vec<u32>,
+    /// Switches that may be exchanged.
+    kinds: Kinds,
 }
 
 #[derive(Debug)]
@@ -46,14 +49,17 @@ impl Paths {
         Self {
             rule: Rule::Shortest(planes),
             column,
+            kinds: Kinds::new(network, |_, _| false),
         }
     }
 
     /// Paths that go up first and then down: `rank` orders the switches, no two alike.
     pub(crate) fn up_down(network: &Network, column: Vec<u32>, rank: Vec<u32>) -> Self {
+        let is_down = |from: usize, link: &Egress| rank[link.to as usize] < rank[from];
+        let kinds = Kinds::new(network, is_down);
         let down = Search {
             network,
-            allowed: |from: usize, link: &Egress| rank[link.to as usize] < rank[from],
+            allowed: is_down,
             start: Start::Columns(&column),
         }
         .run();
@@ -79,6 +85,7 @@ impl Paths {
                 rest: Box::new(rest),
             },
             column,
+            kinds,
         }
     }
 
@@ -90,6 +97,27 @@ impl Paths {
     /// The columns of all switches.
     pub(crate) fn columns(&self) -> &[u32] {
         &self.column
+    }
+
+    /// Switches that may be exchanged without changing any path.
+    pub(crate) fn kinds(&self) -> &Kinds {
+        &self.kinds
+    }
+
+    /// Whether two links of a switch are legal next hops to the same columns, those of the two
+    /// neighbours exchanged.
+    fn are_twins(&self, a: &Egress, b: &Egress) -> bool {
+        a.cost == b.cost && self.kinds.are_alike(a.to, b.to)
+    }
+
+    /// Exchanges the columns of two switches in a whole row.
+    fn exchange(&self, row: &mut [u64], a: u32, b: u32) {
+        let (a, b) = (self.column(a as usize), self.column(b as usize));
+        let bit = |column: usize| row[column / 64] >> (column % 64) & 1;
+        if bit(a) != bit(b) {
+            row[a / 64] ^= 1 << (a % 64);
+            row[b / 64] ^= 1 << (b % 64);
+        }
     }
 
     /// Adds the columns whose distances from a switch are not those of `other`, as bits of a row.
@@ -256,13 +284,7 @@ impl Candidates {
         self.sets.clear(self.keep.len());
         let beyond = paths.beyond(switch);
         for words in words {
-            self.legal.clear();
-            self.legal.resize(self.keep.len() * words.len(), 0);
-            let rows = self.legal.chunks_mut(words.len().max(1));
-            for (row, link) in rows.zip(&self.keep) {
-                let link = (switch, &egress[usize::from(*link)]);
-                paths.legal(link, (words.clone(), &beyond), row, &mut self.scratch);
-            }
+            self.read(paths, (switch, egress), (words.clone(), &beyond));
             for word in 0..words.len() {
                 let first = (words.start + word) * 64;
                 let last = (first + 64).min(network.len());
@@ -272,6 +294,42 @@ impl Candidates {
             }
         }
         self.list(refine);
+    }
+
+    /// Finds the destinations of each kept link, in some words. Most neighbours are like the one
+    /// before.
+    fn read(
+        &mut self,
+        paths: &Paths,
+        (switch, egress): (usize, &[Egress]),
+        (words, beyond): (Range<usize>, &Range<usize>),
+    ) {
+        self.legal.clear();
+        self.legal.resize(self.keep.len() * words.len(), 0);
+        let mut before: Option<&Egress> = None;
+        for (place, link) in self.keep.iter().enumerate() {
+            let link = &egress[usize::from(*link)];
+            let (done, row) = self.legal.split_at_mut(place * words.len());
+            let row = &mut row[..words.len()];
+            let is_whole = words.len() == paths.words();
+            match before.filter(|before| is_whole && paths.are_twins(before, link)) {
+                Some(twin) => {
+                    row.copy_from_slice(&done[done.len() - words.len()..]);
+                    paths.exchange(row, twin.to, link.to);
+                }
+                None => {
+                    let words = (words.clone(), beyond);
+                    paths.legal((switch, link), words, row, &mut self.scratch);
+                }
+            }
+            before = Some(link);
+        }
+    }
+
+    /// Makes these the candidates of another switch of the same kind, from those of one; both as
+    /// columns. A second time undoes it.
+    pub(crate) fn exchange(&mut self, a: usize, b: usize) {
+        self.set_of.swap(a, b);
     }
 
     /// Writes the sets out as lists of links.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use weft_fabric::PortMask;
+use weft_fabric::{PortMask, PortNum};
 
 use crate::engine::Pruning;
 use crate::network::{EndPort, Network};
@@ -45,14 +45,23 @@ impl PortSets {
         let egress = network.egress(switch);
         let order: Vec<u16> = (0..egress.len() as u16).collect();
         pruning.fill(candidates, network, paths, switch, &order);
-        let mut sets = Self::default();
+        // By set of candidates, none where it is no choice.
+        let mut spans: Vec<Option<Vec<Range<u32>>>> = (0..candidates.len() as u32)
+            .map(|set| (candidates.links(set).len() > 1).then(Vec::new))
+            .collect();
         for target in (0..network.len()).filter(|target| *target != switch) {
-            let links = candidates.links(candidates.set(paths.column(target)));
-            if links.len() > 1 {
-                let ports = links.iter().map(|link| egress[usize::from(*link)].port);
-                let own = sets.sets.entry(ports.map(weft_fabric::PortNum).collect());
-                let own = own.or_default();
+            let set = candidates.set(paths.column(target));
+            if let Some(own) = &mut spans[set as usize] {
                 lids.at(target).for_each(|lids| push(own, lids));
+            }
+        }
+        let mut sets = Self::default();
+        for (set, spans) in (0..).zip(spans) {
+            let links = candidates.links(set).iter();
+            let ports = links.map(|link| PortNum(egress[usize::from(*link)].port));
+            let own = spans.map(|spans| (ports.collect(), spans));
+            if let Some((ports, spans)) = own {
+                sets.sets.entry(ports).or_default().extend(spans);
             }
         }
         sets

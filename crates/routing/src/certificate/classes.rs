@@ -109,7 +109,7 @@ impl Class {
 /// The LIDs of a tile's classes.
 pub(super) struct Spans {
     /// One for each end, by switch.
-    pub(super) ports: Vec<Span>,
+    ports: Vec<Span>,
     /// Joined where LIDs follow each other, whatever port they are at.
     long: Vec<Span>,
     /// Single LIDs: class, LID and switch.

@@ -244,7 +244,7 @@ pub(super) fn read(tables: &Tables<'_>, spans: &Spans, switch: usize, by_port: &
     for span in spans.at(switch) {
         delivery(row, span, by_port);
     }
-    grouped(tables, switch, &spans.ports, by_port);
+    grouped(tables, switch, spans, by_port);
 }
 
 /// Adds to the row of a link the links onward that take some of the classes that come over it.
@@ -280,21 +280,28 @@ fn delivery(row: &[u8], span: &Span, by_port: &mut [u64; 256]) {
     }
 }
 
-/// Marks the ports of adaptive groups.
-fn grouped(tables: &Tables<'_>, switch: usize, spans: &[Span], by_port: &mut [u64; 256]) {
+/// Marks the ports of adaptive groups: the classes of each group first, which are read as entries
+/// are, then its ports once for all of them.
+fn grouped(tables: &Tables<'_>, switch: usize, spans: &Spans, by_port: &mut [u64; 256]) {
     let Some(groups) = tables.groups.switches.get(switch) else {
         return;
     };
-    for span in spans {
+    if groups.groups.is_empty() {
+        return;
+    }
+    let mut by_group = [0u64; 256];
+    spans.forwarded(&groups.fdb, switch, &mut by_group);
+    for span in spans.at(switch) {
         let end = (span.end as usize).min(groups.fdb.len());
         let start = (span.start as usize).min(end);
-        let mut last = UNREACHABLE;
-        for &group in &groups.fdb[start..end] {
-            if group != std::mem::replace(&mut last, group) && group != UNREACHABLE {
-                let ports = groups.groups.get(usize::from(group));
-                let ports = ports.into_iter().flat_map(|ports| ports.iter());
-                ports.for_each(|port| by_port[usize::from(port.0)] |= span.bit);
-            }
+        let own = groups.fdb[start..end].iter();
+        own.for_each(|group| by_group[usize::from(*group)] |= span.bit);
+    }
+    by_group[usize::from(UNREACHABLE)] = 0;
+    let used = groups.groups.iter().zip(by_group);
+    for (ports, bits) in used.filter(|(_, bits)| *bits != 0) {
+        for port in ports.iter() {
+            by_port[usize::from(port.0)] |= bits;
         }
     }
 }

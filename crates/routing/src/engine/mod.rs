@@ -12,6 +12,7 @@ mod levels;
 mod opa_shortestpath;
 mod rows;
 mod shortestpath;
+mod targets;
 mod tiers;
 mod updown;
 

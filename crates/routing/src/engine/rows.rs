@@ -1,5 +1,6 @@
 //! Rows of linear tables, written in place, all switches in parallel.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -20,6 +21,74 @@ where
         new_row(network, |row| write(switch, candidates, row))
     });
     LinearTables::new(rows.collect())
+}
+
+/// How an engine makes rows of switches that see the same.
+pub(crate) trait KindRows: Sync {
+    /// Writes the row of a switch, which drops everything at first. What it leaves in the scratch
+    /// memory is there when other rows of the kind are made.
+    fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]);
+
+    /// Makes the row of another switch of the kind from a copy of the first one's. `second` is the
+    /// row of the second one, where there is one already.
+    fn rewrite(
+        &self,
+        candidates: &mut Candidates,
+        pair: (usize, usize),
+        second: Option<&[u8]>,
+        row: &mut [u8],
+    );
+}
+
+/// Makes the rows of all switches, kind by kind.
+pub(crate) fn rows_by_kind(
+    network: &Network,
+    kinds: &[Vec<u32>],
+    engine: &impl KindRows,
+) -> LinearTables {
+    let made = kinds.par_iter();
+    let made = made.map_init(Candidates::default, |candidates, kind| {
+        rows_of(network, kind, candidates, engine)
+    });
+    let made: Vec<Vec<Arc<[u8]>>> = made.collect();
+    let mut rows = vec![Arc::default(); network.len()];
+    for (switch, row) in kinds.iter().flatten().zip(made.into_iter().flatten()) {
+        rows[*switch as usize] = row;
+    }
+    LinearTables::new(rows)
+}
+
+fn rows_of(
+    network: &Network,
+    kind: &[u32],
+    candidates: &mut Candidates,
+    engine: &impl KindRows,
+) -> Vec<Arc<[u8]>> {
+    let mut rows: Vec<Arc<[u8]>> = Vec::with_capacity(kind.len());
+    for switch in kind.iter().map(|switch| *switch as usize) {
+        let row = match &rows[..] {
+            [] => new_row(network, |row| engine.write(candidates, switch, row)),
+            [first, others @ ..] => {
+                let mut row: Arc<[u8]> = Arc::from(&first[..]);
+                if let Some(entries) = Arc::get_mut(&mut row) {
+                    let second = others.first().map(|row| &**row);
+                    engine.rewrite(candidates, (kind[0] as usize, switch), second, entries);
+                }
+                row
+            }
+        };
+        rows.push(row);
+    }
+    rows
+}
+
+/// Calls with the LIDs of each end port on a switch.
+pub(crate) fn lids(network: &Network, target: usize, mut call: impl FnMut(Range<usize>)) {
+    let ends = network.hfis(target).iter();
+    for end in ends.chain(network.management(target)) {
+        let first = end.lid.0 as usize;
+        call(first..first + end.lmc.lids() as usize);
+    }
 }
 
 /// One row; `write` gets it with everything dropped.
@@ -63,4 +132,82 @@ pub(crate) fn consecutive(ends: &[EndPort]) -> Option<usize> {
     let mut lids = ends.iter().zip(first..);
     let one_by_one = lids.all(|(end, lid)| end.lid.0 == lid && end.lmc.0 == 0);
     one_by_one.then_some(first as usize)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+    use weft_fabric::enums::LinkWidth;
+    use weft_fabric::generate::FabricSpec;
+    use weft_fabric::{Lid, Lmc, PortRef, SwitchIndex, Topology};
+
+    use super::*;
+
+    /// Each row of an engine is the one that is written for its switch alone; says how many are
+    /// copied.
+    pub(crate) fn check(
+        network: &Network,
+        kinds: &[Vec<u32>],
+        engine: &impl KindRows,
+    ) -> Result<usize, TestCaseError> {
+        let tables = rows_by_kind(network, kinds, engine);
+        for switch in 0..network.len() {
+            let alone = new_row(network, |row| {
+                engine.write(&mut Candidates::default(), switch, row);
+            });
+            let row = tables.row(SwitchIndex(switch as u32));
+            prop_assert_eq!(row, &alone[..], "switch {}", switch);
+        }
+        Ok(network.len() - kinds.len())
+    }
+
+    /// Trees and a torus with LMC 0 to 2; some links lost, some narrower than the others.
+    pub(crate) fn fabrics() -> impl Strategy<Value = Topology> {
+        let specs = prop::sample::select(vec![
+            "fattree:128,radix=8",
+            "fattree:54,radix=6",
+            "pgft:2;4,4;1,2;1,2;radix=8",
+            "pgft:3;2,3,4;1,2,3;1,1,2;radix=12",
+            "torus:3x4",
+        ]);
+        let chosen = || prop::collection::vec(any::<prop::sample::Index>(), 0..5);
+        let parts = (specs, 0..=2u8, chosen(), chosen());
+        parts.prop_map(|(spec, lmc, lost, narrow)| {
+            let mut topology = fabric(spec, Lmc(lmc));
+            let cables: Vec<_> = topology.links().collect();
+            let cables: Vec<_> = cables
+                .into_iter()
+                .filter(|(a, b)| {
+                    [a, b]
+                        .iter()
+                        .all(|end| topology.switch_index(end.node).is_some())
+                })
+                .collect();
+            for (end, _) in narrow.iter().map(|index| index.get(&cables)) {
+                let port = topology.node_mut(end.node).unwrap().port_mut(end.port);
+                port.unwrap().info.link_width_active = LinkWidth(2);
+            }
+            for (end, _) in lost.iter().map(|index| index.get(&cables)) {
+                topology.disconnect(*end);
+            }
+            topology
+        })
+    }
+
+    fn fabric(spec: &str, lmc: Lmc) -> Topology {
+        let spec: FabricSpec = spec.parse().unwrap();
+        let mut topology = spec.generate().unwrap();
+        let ends: Vec<PortRef> = topology.end_ports().map(|(end, _, _)| end).collect();
+        let mut next = lmc.lids();
+        for end in ends {
+            let node = topology.node_mut(end.node).unwrap();
+            let lmc = if node.is_switch() { Lmc(0) } else { lmc };
+            let info = &mut node.port_mut(end.port).unwrap().info;
+            (info.lid, info.lmc) = (Lid(next.next_multiple_of(lmc.lids())), lmc);
+            next = info.lid.0 + lmc.lids();
+        }
+        topology
+    }
 }

@@ -13,10 +13,10 @@ use weft_fabric::{LinearTables, SwitchIndex, UNREACHABLE};
 
 use super::form::Form;
 use super::numbers::Numbers;
-use super::{Dmodc, fill, lids};
+use super::{Dmodc, fill};
 use crate::engine::fattree::by_neighbour;
 use crate::engine::levels::{is_mostly_tree, rank};
-use crate::engine::rows::new_row;
+use crate::engine::rows::{lids, new_row};
 use crate::engine::{Choices, Plan, Pruning};
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};

@@ -1,8 +1,9 @@
 //! The closed form at one switch: its entries, leaf by leaf.
 
-use super::numbers::{Leaf, Numbers, Target};
+use super::numbers::{Leaf, Numbers};
 use crate::engine::divisor::Divisor;
 use crate::engine::rows::{deliver, take_turns};
+use crate::engine::targets::{Target, stretches};
 use crate::network::Network;
 use crate::paths::Candidates;
 
@@ -164,8 +165,15 @@ impl<'a> Form<'a> {
 
     /// Routes to the switches themselves.
     pub(super) fn switches(&self, row: &mut [u8]) {
-        for (target, number) in self.numbers.switches.iter().zip(0..) {
-            self.target(row, target, number);
+        for targets in stretches(&self.numbers.switches, self.candidates) {
+            let (first, count) = (&targets[0], targets.len());
+            let (ports, turns) = self.turns(first.column as usize);
+            if count > 1 && !ports.is_empty() {
+                let entries = &mut row[first.lid as usize..][..count];
+                take_turns(entries, ports, turns.rest(first.number) as usize);
+            } else if count == 1 {
+                self.target(row, first);
+            }
         }
         let own = self.network.management(self.switch);
         own.iter().for_each(|end| deliver(row, end));
@@ -175,16 +183,16 @@ impl<'a> Form<'a> {
     pub(super) fn management(&self, row: &mut [u8], target: usize) {
         match self.network.management(target) {
             Some(end) if target == self.switch => deliver(row, end),
-            _ => self.target(row, &self.numbers.switches[target], target as u32),
+            _ => self.target(row, &self.numbers.switches[target]),
         }
     }
 
     /// The entries of another switch, spread by its index.
     #[inline]
-    fn target(&self, row: &mut [u8], target: &Target, number: u32) {
+    fn target(&self, row: &mut [u8], target: &Target) {
         let (first, end) = (target.lid, target.lid + target.lids);
         let entries = &mut row[first as usize..end as usize];
-        self.spread(entries, number, target.column as usize);
+        self.spread(entries, target.number, target.column as usize);
     }
 
     /// The LIDs of one end port in a column: each takes the next neighbour.

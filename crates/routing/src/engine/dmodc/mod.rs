@@ -10,8 +10,6 @@ mod alike;
 mod form;
 mod numbers;
 
-use std::ops::Range;
-
 use weft_fabric::Topology;
 
 pub(crate) use self::again::Kept;
@@ -49,13 +47,12 @@ impl Engine for Dmodc<'_> {
         let leaves = leaves(network);
         let rank = rank(&level);
         let columns = columns(network, &leaves, &level);
-        let paths = Paths::up_down(network, columns, rank.clone());
+        let paths = Paths::up_down(network, columns, rank);
         let numbers = Numbers::new(network, &leaves, &paths, &level);
         let linear = Alike {
             network,
             paths: &paths,
             numbers: &numbers,
-            rank: &rank,
         };
         let linear = linear.tables();
         let mut plan = Plan::on_paths(linear, paths, Pruning::default());
@@ -97,13 +94,4 @@ fn fill(
     let form = Form::new((network, numbers), candidates, switch);
     form.hfis(row);
     form.switches(row);
-}
-
-/// Calls with the LIDs of each end port on a switch.
-fn lids(network: &Network, target: usize, mut call: impl FnMut(Range<usize>)) {
-    let ends = network.hfis(target).iter();
-    for end in ends.chain(network.management(target)) {
-        let first = end.lid.0 as usize;
-        call(first..first + end.lmc.lids() as usize);
-    }
 }

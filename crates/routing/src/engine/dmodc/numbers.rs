@@ -2,6 +2,7 @@
 
 use crate::engine::levels::{NO_LEVEL, kin};
 use crate::engine::rows::consecutive;
+use crate::engine::targets::{Target, targets};
 use crate::network::Network;
 use crate::paths::Paths;
 
@@ -14,16 +15,6 @@ pub(super) struct Numbers {
     pub(super) leaves: Vec<Leaf>,
     /// The switches themselves, by switch.
     pub(super) switches: Vec<Target>,
-}
-
-/// A switch as a destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Target {
-    /// First LID.
-    pub(super) lid: u32,
-    /// Number of LIDs, 0 for a switch that has none.
-    pub(super) lids: u32,
-    pub(super) column: u32,
 }
 
 /// A switch with HFIs.
@@ -55,16 +46,8 @@ impl Numbers {
                 follows,
             }
         };
-        let target = |switch| {
-            let own = network.management(switch);
-            Target {
-                lid: own.map_or(0, |end| end.lid.0),
-                lids: own.map_or(0, |end| end.lmc.lids()),
-                column: paths.column(switch) as u32,
-            }
-        };
         Self {
-            switches: (0..network.len()).map(target).collect(),
+            switches: targets(network, paths, |switch| switch as u32),
             divider: dividers(network, level),
             leaves: leaves.iter().zip(&first).map(leaf).collect(),
         }

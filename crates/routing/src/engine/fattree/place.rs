@@ -1,144 +1,17 @@
-//! `fattree`: least cost, each route placed by the position of its switch in its tier and a count
-//! of the routes placed before.
+//! Where the routes of one switch go.
 
-use weft_fabric::{LinearTables, Topology};
-
-use super::divisor::Divisor;
-use super::dmodc::{dividers, turn};
-use super::levels::{kin, rank};
-use super::rows::{consecutive, deliver, rows, take_turns};
-use super::tiers::Tiers;
-use super::{Engine, Plan, Pruning};
+use super::Edge;
+use crate::engine::divisor::Divisor;
+use crate::engine::dmodc::turn;
+use crate::engine::rows::{deliver, take_turns};
+use crate::engine::targets::{Target, stretches};
+use crate::engine::tiers::Tiers;
 use crate::network::{EndPort, Network};
 use crate::paths::{Candidates, Paths};
-use crate::routed::EngineUsed;
 use crate::settings::FatTreeSettings;
 
-/// The engine.
-pub(crate) struct FatTree<'a> {
-    pub(crate) topology: &'a Topology,
-    pub(crate) settings: &'a FatTreeSettings,
-    /// Only paths that go up first and then down.
-    pub(crate) up_down: bool,
-}
-
-impl Engine for FatTree<'_> {
-    fn name(&self) -> EngineUsed {
-        match self.up_down {
-            false => EngineUsed::FatTree,
-            true => EngineUsed::FatTreeUpDown,
-        }
-    }
-
-    fn plan(&self, network: &Network) -> Result<Plan, String> {
-        let tiers = Tiers::find(self.topology, network, self.settings)?;
-        let edges = edges(network, &tiers);
-        let column = columns(network, &edges, &tiers);
-        let paths = if self.up_down {
-            Paths::up_down(network, column, rank(&tiers.tier))
-        } else {
-            Paths::shortest(network, column)
-        };
-        let pruning = Pruning {
-            spine_first: true,
-            tier: tiers.tier.clone(),
-        };
-        let linear = self.tables(network, &tiers, &edges, &paths, &pruning);
-        Ok(Plan::on_paths(linear, paths, pruning))
-    }
-}
-
-/// Switches with HFIs: tier by tier in order of place, those without a tier last.
-fn edges(network: &Network, tiers: &Tiers) -> Vec<u32> {
-    let outside =
-        (0..network.len() as u32).filter(|switch| tiers.tier[*switch as usize] == Tiers::NONE);
-    let inside = tiers.members.iter().flatten().copied();
-    inside
-        .chain(outside)
-        .filter(|switch| !network.hfis(*switch as usize).is_empty())
-        .collect()
-}
-
-fn columns(network: &Network, edges: &[u32], tiers: &Tiers) -> Vec<u32> {
-    let others = kin(network, &tiers.tier, edges);
-    let mut column = vec![0; network.len()];
-    for (place, switch) in edges.iter().chain(&others).enumerate() {
-        column[*switch as usize] = place as u32;
-    }
-    column
-}
-
-impl FatTree<'_> {
-    fn edges(&self, network: &Network, edges: &[u32]) -> Vec<Edge> {
-        let late = &self.settings.route_last;
-        let mut next_lid = None;
-        let edge = |switch: &u32| {
-            let switch = *switch as usize;
-            let hfis = network.hfis(switch);
-            let has_late = hfis.iter().any(|end| late.contains(&end.at));
-            let first_lid = consecutive(hfis).filter(|_| !has_late);
-            let follows = first_lid.is_some() && first_lid == next_lid;
-            next_lid = first_lid.map(|lid| lid + hfis.len());
-            Edge {
-                switch,
-                first_lid,
-                follows,
-                has_late,
-            }
-        };
-        edges.iter().map(edge).collect()
-    }
-
-    fn tables(
-        &self,
-        network: &Network,
-        tiers: &Tiers,
-        edges: &[u32],
-        paths: &Paths,
-        pruning: &Pruning,
-    ) -> LinearTables {
-        let edges = self.edges(network, edges);
-        let below = dividers(network, &tiers.tier);
-        let has_late = edges.iter().any(|edge| edge.has_late);
-        rows(network, |switch, candidates, row| {
-            let order = by_neighbour(network, switch);
-            pruning.fill(candidates, network, paths, switch, &order);
-            let mut place = Place::new(self.settings, network, tiers, candidates, switch);
-            place.below = below[switch] as usize;
-            place.edge_switches(row, paths, &edges, false);
-            if has_late {
-                place.edge_switches(row, paths, &edges, true);
-            }
-            place.management(row, paths);
-        })
-    }
-}
-
-/// A destination: a switch with HFIs.
-struct Edge {
-    switch: usize,
-    /// Its HFIs' first LID when they have one each, one after the other, and none is routed last.
-    first_lid: Option<usize>,
-    /// The LIDs go on from the edge switch before.
-    follows: bool,
-    /// Whether any of them is routed last.
-    has_late: bool,
-}
-
-/// Links sorted by the neighbour's system, then by the neighbour, then by port.
-pub(super) fn by_neighbour(network: &Network, switch: usize) -> Vec<u16> {
-    let egress = network.egress(switch);
-    let mut order: Vec<u16> = (0..egress.len() as u16).collect();
-    order.sort_by_key(|link| {
-        let link = &egress[usize::from(*link)];
-        let to = &network.switches[link.to as usize];
-        (to.system, to.guid, link.port)
-    });
-    order
-}
-
 /// Where one switch's routes go, and how many were placed before.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     settings: &'a FatTreeSettings,
     network: &'a Network,
     tiers: &'a Tiers,
@@ -149,7 +22,7 @@ struct Place<'a> {
     /// Most parallel links to one switch above.
     trunk: usize,
     /// Ways up that there are below.
-    below: usize,
+    pub(super) below: usize,
     /// Routes placed upwards and downwards.
     up: usize,
     down: usize,
@@ -174,7 +47,7 @@ struct Set {
 }
 
 impl<'a> Place<'a> {
-    fn new(
+    pub(super) fn new(
         settings: &'a FatTreeSettings,
         network: &'a Network,
         tiers: &'a Tiers,
@@ -244,7 +117,13 @@ impl<'a> Place<'a> {
 
     /// Routes to the HFIs of all edge switches; `last` takes the ports that are routed last, and
     /// only those.
-    fn edge_switches(&mut self, row: &mut [u8], paths: &Paths, edges: &[Edge], last: bool) {
+    pub(super) fn edge_switches(
+        &mut self,
+        row: &mut [u8],
+        paths: &Paths,
+        edges: &[Edge],
+        last: bool,
+    ) {
         let mut rest = edges;
         while let Some((edge, others)) = rest.split_first() {
             let column = paths.column(edge.switch);
@@ -411,18 +290,29 @@ impl<'a> Place<'a> {
     }
 
     /// Routes to the switches themselves, spread by their place.
-    fn management(&mut self, row: &mut [u8], paths: &Paths) {
-        for target in 0..self.network.len() {
-            let Some(end) = self.network.management(target) else {
-                continue;
-            };
-            if target == self.switch {
-                deliver(row, end);
-                continue;
+    pub(super) fn management(&mut self, row: &mut [u8], targets: &[Target]) {
+        for targets in stretches(targets, self.candidates) {
+            let (first, count) = (&targets[0], targets.len());
+            if count > 1 && self.enter(first.column as usize) {
+                let start = self.set().count.rest(first.number) as usize;
+                let entries = &mut row[first.lid as usize..][..count];
+                take_turns(entries, self.ports(), start);
+            } else if count == 1 {
+                self.towards(row, first);
             }
-            if self.enter(paths.column(target)) {
-                self.lids(row, end, self.tiers.index[target] as usize, true);
+        }
+        let own = self.network.management(self.switch);
+        own.iter().for_each(|end| deliver(row, end));
+    }
+
+    /// Routes to one switch itself.
+    pub(super) fn towards(&mut self, row: &mut [u8], target: &Target) {
+        match self.network.management(target.switch as usize) {
+            Some(end) if target.switch as usize == self.switch => deliver(row, end),
+            Some(end) if self.enter(target.column as usize) => {
+                self.lids(row, end, target.number as usize, true);
             }
+            _ => {}
         }
     }
 }

@@ -1,0 +1,269 @@
+//! `fattree`: least cost, each route placed by the position of its switch in its tier and a count
+//! of the routes placed before.
+
+mod place;
+
+use weft_fabric::{Guid, LinearTables, Topology, UNREACHABLE};
+
+use self::place::Place;
+use super::dmodc::dividers;
+use super::levels::{kin, rank};
+use super::rows::{KindRows, consecutive, lids, rows_by_kind};
+use super::targets::{Target, targets};
+use super::tiers::Tiers;
+use super::{Engine, Plan, Pruning};
+use crate::network::Network;
+use crate::paths::{Candidates, Paths};
+use crate::routed::EngineUsed;
+use crate::settings::FatTreeSettings;
+
+/// The engine.
+pub(crate) struct FatTree<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) settings: &'a FatTreeSettings,
+    /// Only paths that go up first and then down.
+    pub(crate) up_down: bool,
+}
+
+impl Engine for FatTree<'_> {
+    fn name(&self) -> EngineUsed {
+        match self.up_down {
+            false => EngineUsed::FatTree,
+            true => EngineUsed::FatTreeUpDown,
+        }
+    }
+
+    fn plan(&self, network: &Network) -> Result<Plan, String> {
+        let tiers = Tiers::find(self.topology, network, self.settings)?;
+        let edges = edges(network, &tiers);
+        let paths = self.paths(network, &edges, &tiers);
+        let pruning = Pruning {
+            spine_first: true,
+            tier: tiers.tier.clone(),
+        };
+        let rows = Rows {
+            settings: self.settings,
+            network,
+            below: dividers(network, &tiers.tier),
+            tiers: &tiers,
+            edges: self.edges(network, &edges),
+            targets: targets(network, &paths, |switch| tiers.index[switch]),
+            paths: &paths,
+            pruning: &pruning,
+        };
+        let linear = rows.tables();
+        Ok(Plan::on_paths(linear, paths, pruning))
+    }
+}
+
+/// Switches with HFIs: tier by tier in order of place, those without a tier last.
+fn edges(network: &Network, tiers: &Tiers) -> Vec<u32> {
+    let outside =
+        (0..network.len() as u32).filter(|switch| tiers.tier[*switch as usize] == Tiers::NONE);
+    let inside = tiers.members.iter().flatten().copied();
+    inside
+        .chain(outside)
+        .filter(|switch| !network.hfis(*switch as usize).is_empty())
+        .collect()
+}
+
+fn columns(network: &Network, edges: &[u32], tiers: &Tiers) -> Vec<u32> {
+    let others = kin(network, &tiers.tier, edges);
+    let mut column = vec![0; network.len()];
+    for (place, switch) in edges.iter().chain(&others).enumerate() {
+        column[*switch as usize] = place as u32;
+    }
+    column
+}
+
+impl FatTree<'_> {
+    fn paths(&self, network: &Network, edges: &[u32], tiers: &Tiers) -> Paths {
+        let column = columns(network, edges, tiers);
+        match self.up_down {
+            true => Paths::up_down(network, column, rank(&tiers.tier)),
+            false => Paths::shortest(network, column),
+        }
+    }
+
+    fn edges(&self, network: &Network, edges: &[u32]) -> Vec<Edge> {
+        let late = &self.settings.route_last;
+        let mut next_lid = None;
+        let edge = |switch: &u32| {
+            let switch = *switch as usize;
+            let hfis = network.hfis(switch);
+            let has_late = hfis.iter().any(|end| late.contains(&end.at));
+            let first_lid = consecutive(hfis).filter(|_| !has_late);
+            let follows = first_lid.is_some() && first_lid == next_lid;
+            next_lid = first_lid.map(|lid| lid + hfis.len());
+            Edge {
+                switch,
+                first_lid,
+                follows,
+                has_late,
+            }
+        };
+        edges.iter().map(edge).collect()
+    }
+}
+
+/// A destination: a switch with HFIs.
+struct Edge {
+    switch: usize,
+    /// Its HFIs' first LID when they have one each, one after the other, and none is routed last.
+    first_lid: Option<usize>,
+    /// The LIDs go on from the edge switch before.
+    follows: bool,
+    /// Whether any of them is routed last.
+    has_late: bool,
+}
+
+/// What rows are made from.
+struct Rows<'a> {
+    settings: &'a FatTreeSettings,
+    network: &'a Network,
+    tiers: &'a Tiers,
+    edges: Vec<Edge>,
+    /// By switch.
+    targets: Vec<Target>,
+    /// By switch, ways up that there are below.
+    below: Vec<u32>,
+    paths: &'a Paths,
+    pruning: &'a Pruning,
+}
+
+impl Rows<'_> {
+    /// The tables of all switches.
+    fn tables(&self) -> LinearTables {
+        rows_by_kind(self.network, &self.kinds(), self)
+    }
+
+    /// The switches that have the same candidates and place switches as destinations alike.
+    fn kinds(&self) -> Vec<Vec<u32>> {
+        self.paths.kinds().split(|switch| {
+            let (tier, below) = (self.tiers.tier[switch], self.below[switch]);
+            (tier, below, shared_chassis(self.network, switch))
+        })
+    }
+
+    /// Where routes of a switch go, with nothing placed yet.
+    fn place<'b>(&'b self, candidates: &'b Candidates, switch: usize) -> Place<'b> {
+        let mut place = Place::new(self.settings, self.network, self.tiers, candidates, switch);
+        place.below = self.below[switch] as usize;
+        place
+    }
+
+    /// Routes to all HFIs.
+    fn hfis(&self, place: &mut Place<'_>, row: &mut [u8]) {
+        place.edge_switches(row, self.paths, &self.edges, false);
+        if self.edges.iter().any(|edge| edge.has_late) {
+            place.edge_switches(row, self.paths, &self.edges, true);
+        }
+    }
+}
+
+impl KindRows for Rows<'_> {
+    fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]) {
+        let order = by_neighbour(self.network, switch);
+        let (network, paths) = (self.network, self.paths);
+        self.pruning
+            .fill(candidates, network, paths, switch, &order);
+        let mut place = self.place(candidates, switch);
+        self.hfis(&mut place, row);
+        place.management(row, &self.targets);
+    }
+
+    /// Routes to HFIs are counted from the switch's place, so they are placed again; those to
+    /// switches follow from the destination.
+    fn rewrite(
+        &self,
+        candidates: &mut Candidates,
+        (first, switch): (usize, usize),
+        _: Option<&[u8]>,
+        row: &mut [u8],
+    ) {
+        let columns = (self.paths.column(first), self.paths.column(switch));
+        candidates.exchange(columns.0, columns.1);
+        lids(self.network, first, |lids| row[lids].fill(UNREACHABLE));
+        lids(self.network, switch, |lids| row[lids].fill(UNREACHABLE));
+        let mut place = self.place(candidates, switch);
+        self.hfis(&mut place, row);
+        place.towards(row, &self.targets[first]);
+        place.towards(row, &self.targets[switch]);
+        candidates.exchange(columns.0, columns.1);
+    }
+}
+
+/// The chassis of a switch, where a link stays inside of it.
+fn shared_chassis(network: &Network, switch: usize) -> Option<Guid> {
+    let system = network.switches[switch].system;
+    let mut links = network.egress(switch).iter();
+    links
+        .any(|link| network.switches[link.to as usize].system == system)
+        .then_some(system)
+}
+
+/// Links sorted by the neighbour's system, then by the neighbour, then by port.
+pub(super) fn by_neighbour(network: &Network, switch: usize) -> Vec<u16> {
+    let egress = network.egress(switch);
+    let mut order: Vec<u16> = (0..egress.len() as u16).collect();
+    order.sort_by_key(|link| {
+        let link = &egress[usize::from(*link)];
+        let to = &network.switches[link.to as usize];
+        (to.system, to.guid, link.port)
+    });
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::rows::tests::{check, fabrics};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_copied_row_is_what_is_placed_for_its_switch(
+            topology in fabrics(),
+            (up_down, spine_first) in any::<(bool, bool)>(),
+            (converge, pass_through, late) in any::<(bool, bool, bool)>(),
+        ) {
+            let network = Network::new(&topology).unwrap();
+            let late = network.end_ports().filter(|_| late).step_by(5);
+            let settings = FatTreeSettings {
+                tier_count: 3,
+                converge,
+                pass_through,
+                route_last: late.map(|end| end.at).collect(),
+                ..FatTreeSettings::default()
+            };
+            let engine = FatTree {
+                topology: &topology,
+                settings: &settings,
+                up_down,
+            };
+            let tiers = Tiers::find(&topology, &network, &settings).unwrap();
+            let edges = edges(&network, &tiers);
+            let paths = engine.paths(&network, &edges, &tiers);
+            let pruning = Pruning {
+                spine_first,
+                tier: tiers.tier.clone(),
+            };
+            let rows = Rows {
+                settings: &settings,
+                network: &network,
+                below: dividers(&network, &tiers.tier),
+                tiers: &tiers,
+                edges: engine.edges(&network, &edges),
+                targets: targets(&network, &paths, |switch| tiers.index[switch]),
+                paths: &paths,
+                pruning: &pruning,
+            };
+            check(&network, &rows.kinds(), &rows)?;
+        }
+    }
+}
