@@ -7,7 +7,7 @@ use common::{degrade, fabric, irregular, judge_lanes, routed, settings};
 use proptest::prelude::*;
 use weft_fabric::Topology;
 use weft_fabric::enums::LinkWidth;
-use weft_routing::{EngineKind, EngineUsed, Note, Settings};
+use weft_routing::{EngineKind, EngineUsed, Settings};
 
 const ENGINES: [EngineKind; 4] = [
     EngineKind::Layered,
@@ -24,11 +24,8 @@ fn check(topology: &Topology, engine: EngineKind, tiers: u8) -> Result<(), TestC
     let routed = routed(topology, &settings);
     let minimal = matches!(
         routed.engine(),
-        EngineUsed::ShortestPath | EngineUsed::FatTree | EngineUsed::Layered
-    ) && routed
-        .notes()
-        .iter()
-        .all(|note| !matches!(note, Note::Detours { .. }));
+        EngineUsed::ShortestPath | EngineUsed::FatTree
+    );
     let judged = judge_lanes(topology, routed.linear(), routed.lanes(), minimal);
     prop_assert!(judged.is_ok(), "{:?}: {judged:?}", routed.engine());
     let hops = common::hops(topology);
