@@ -101,9 +101,9 @@ fn lft_block(bytes: [u8; 64]) -> bool {
 }
 
 #[library_benchmark]
-#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(9_500_000))]
-#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(12_600_000))]
-#[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(14_800_000))]
+#[bench::dmodc(args = (tree(EngineKind::Dmodc)), config = limit(9_400_000))]
+#[bench::fattree(args = (tree(EngineKind::FatTree)), config = limit(10_200_000))]
+#[bench::shortestpath(args = (tree(EngineKind::ShortestPath)), config = limit(14_700_000))]
 fn routing((topology, settings): (Topology, Settings)) -> bool {
     black_box(route(black_box(&topology), &settings)).is_ok()
 }

@@ -37,10 +37,12 @@ pub enum PortTable {
     ArbitrationHigh,
     /// Limits of buffers (`STL_BUFFER_CONTROL_TABLE`, 132 bytes).
     Buffers,
+    /// Which virtual lanes may interrupt which (`STL_VLARB_TABLE`, 256 bytes).
+    Preemption,
 }
 
 /// Number of kinds.
-pub const PORT_TABLES: usize = 9;
+pub const PORT_TABLES: usize = 10;
 
 /// The tables of one port, by [`PortTable`].
 pub type PortTableIds = [TableId; PORT_TABLES];

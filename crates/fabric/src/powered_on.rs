@@ -15,7 +15,7 @@ use weft_wire::sm::{
 };
 
 use crate::cabling::Cabling;
-use crate::topology::{Node, Port, Topology, TopologyError};
+use crate::topology::{Node, NodeId, Port, Topology, TopologyError};
 
 /// IEEE OUI of the vendor, in `NodeInfo.VendorID` and in the upper 24 bits of its GUIDs.
 pub const VENDOR_OUI: u32 = 0x0000_1175;
@@ -53,6 +53,8 @@ const CRC_14: u8 = 0b0001;
 /// Packet format 9B.
 const FORMAT_9B: u16 = 2;
 const ROUTING_LINEAR: u8 = 1;
+/// `STL_PORT_FLIT_DISTANCE_MODE_1`.
+const DISTANCE_MODE_1: u8 = 1;
 
 /// The far end of a cable as the link protocol tells it to the near end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,6 +293,26 @@ pub fn restart(topology: &Topology) -> Result<Topology, TopologyError> {
         }
     }
     cabling.build()
+}
+
+/// Lets all ports take packets that are interleaved, one in another, and interrupt large ones with
+/// small ones of up to 8,192 bytes once a manager tells them to. No public report says which hardware
+/// can; the HFI's Linux driver says that its ports cannot.
+pub fn let_interleave(topology: &mut Topology) {
+    for id in (0..topology.len() as u32).map(NodeId) {
+        let Some(node) = topology.node_mut(id) else {
+            continue;
+        };
+        let numbers: Vec<PortNum> = node.external_ports().map(|(number, _)| number).collect();
+        for number in numbers {
+            if let Some(port) = node.port_mut(number) {
+                port.info.interleave_max_nest_level_rx_supported = 1;
+                port.info.interleave_distance_supported = DISTANCE_MODE_1;
+                port.info.interleave_distance_enabled = DISTANCE_MODE_1;
+                port.info.preemption_max_small_pkt_limit = u8::MAX;
+            }
+        }
+    }
 }
 
 fn restarted(node: &Node) -> Result<Node, TopologyError> {

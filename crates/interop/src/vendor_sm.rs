@@ -29,6 +29,8 @@ pub struct SmSettings {
     /// Whether adaptive routing and congestion control are on, and the virtual fabrics `Networking`
     /// and `Compute` have shares of the bandwidth.
     pub full: bool,
+    /// Whether, with `full`, packets of `Compute` may interrupt those of `Networking`.
+    pub ranked: bool,
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
     /// `<MasterPingInterval>`, seconds: how often a standby asks the master whether it lives.
@@ -43,6 +45,7 @@ impl Default for SmSettings {
             lmc: 0,
             pm: false,
             full: false,
+            ranked: false,
             priority: 0,
             ping_s: 5,
         }
@@ -250,9 +253,27 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
         text.replacen(from, to, 1)
     });
     let sections: &[&str] = if settings.full { &OPTIONAL } else { &[] };
-    sections
+    let edited = sections
         .iter()
-        .fold(edited, |text, start| switch_on(&text, start))
+        .fold(edited, |text, start| switch_on(&text, start));
+    let ranks: &[(&str, u8)] = if settings.ranked { &RANKS } else { &[] };
+    ranks
+        .iter()
+        .fold(edited, |text, (start, rank)| give_rank(&text, start, *rank))
+}
+
+/// Ranks of preemption of virtual fabrics, by how they start.
+const RANKS: [(&str, u8); 2] = [
+    ("<Name>Networking</Name>\n      <Enable>", 1),
+    ("<Name>Compute</Name>\n      <Enable>", 127),
+];
+
+/// The configuration with a rank beside the first `<QOS>1` after `start`.
+fn give_rank(text: &str, start: &str, rank: u8) -> String {
+    let (before, after) = text.split_once(start).unwrap();
+    let ranked = format!("<PreemptRank>{rank}</PreemptRank><QOS>1<");
+    let after = after.replacen("<QOS>1<", &ranked, 1);
+    format!("{before}{start}{after}")
 }
 
 /// What [`SmSettings::full`] switches on, by how it starts.

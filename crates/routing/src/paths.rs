@@ -371,3 +371,48 @@ fn cheapest(egress: &[Egress], link: u16) -> bool {
         .iter()
         .all(|other| other.to != to || other.cost >= cost)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kinds::tests::fabrics;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn a_link_is_a_candidate_for_what_it_is_a_legal_next_hop_to(
+            topology in fabrics(),
+            up_down in any::<bool>(),
+        ) {
+            let network = Network::new(&topology).unwrap();
+            let column: Vec<u32> = (0..network.len() as u32).rev().collect();
+            let paths = match up_down {
+                true => Paths::up_down(&network, column, (0..network.len() as u32).collect()),
+                false => Paths::shortest(&network, column),
+            };
+            let mut candidates = Candidates::default();
+            let all = 0..paths.words();
+            for switch in 0..network.len() {
+                let egress = network.egress(switch);
+                let order: Vec<u16> = (0..egress.len() as u16).collect();
+                candidates.fill(&network, &paths, (switch, &order), std::slice::from_ref(&all), |_| ());
+                let beyond = paths.beyond(switch);
+                for link in order.into_iter().filter(|link| cheapest(egress, *link)) {
+                    let mut row = vec![0; paths.words()];
+                    let step = (switch, &egress[usize::from(link)]);
+                    paths.legal(step, (all.clone(), &beyond), &mut row, &mut Scratch::default());
+                    for column in 0..network.len() {
+                        let is_legal = row[column / 64] >> (column % 64) & 1 == 1;
+                        let links = candidates.links(candidates.set(column));
+                        prop_assert_eq!(links.contains(&link), is_legal, "{} {}", switch, column);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -36,6 +36,7 @@ impl Simulation {
             self.read_switch(network, index);
         }
         self.watch_inputs();
+        self.read_preemption(network);
         self.read_adaptive(network);
         self.read_congestion(network);
         for index in 0..self.ports.len() {
@@ -216,6 +217,7 @@ fn new_port(network: &Network, index: usize) -> Port {
         away: false,
         wait_unit: 1,
         wakes: false,
+        preempts: false,
         epoch: 0,
     }
 }

@@ -25,6 +25,9 @@ impl Simulation {
     /// Drops a packet that has been counted.
     pub(super) fn drop_packet(&mut self, id: u32, at: u32, lane: u8) {
         let packet = self.store.remove(id);
+        if packet.flits >= self.preemption.large_min {
+            self.stops_coming(id, packet.ingress, packet.lane);
+        }
         self.release(&packet, self.now.max(packet.tail));
         self.tell_lost(&packet, at, lane);
     }
@@ -52,6 +55,7 @@ impl Simulation {
 
     /// The link of a port has gone down: what waits for it is dropped, its credits are all back.
     pub(super) fn lose_link(&mut self, index: usize) {
+        self.cut_off(index);
         self.ports[index].epoch = self.ports[index].epoch.wrapping_add(1);
         self.ports[index].up = false;
         for at in index * self.width..(index + 1) * self.width {

@@ -24,6 +24,10 @@ pub(super) mod kind {
     pub(crate) const CALM: u64 = 8;
     /// A lane that was held back may send.
     pub(crate) const GATE: u64 = 9;
+    /// The tail of a packet goes that may have been interrupted.
+    pub(crate) const TAIL: u64 = 10;
+    /// The tail of a packet will come later than its head told.
+    pub(crate) const LATE: u64 = 11;
 }
 
 /// Bits below the kind; all of them are a traffic's timer.

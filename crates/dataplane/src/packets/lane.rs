@@ -155,6 +155,8 @@ pub(super) struct Port {
     pub(super) wait_unit: u8,
     /// A wake-up for `free_at` is in the calendar.
     pub(super) wakes: bool,
+    /// Small packets may interrupt large ones.
+    pub(super) preempts: bool,
     /// Another one after every time that the link went down.
     pub(super) epoch: u8,
 }

@@ -17,6 +17,7 @@
 //! | `lane` | ports and lanes: queues, credits, what they count |
 //! | `configure` | registers to hot state |
 //! | `arbiter` | which lane sends next |
+//! | `preempt` | small packets in the middle of large ones |
 //! | `transmit` | a packet leaves a port |
 //! | `receive` | a packet comes in, is routed and queued |
 //! | `multicast` | copies to the ports of a group |
@@ -42,6 +43,7 @@ mod discard;
 mod event;
 mod lane;
 mod multicast;
+mod preempt;
 mod random;
 mod receive;
 mod settle;

@@ -22,7 +22,11 @@ impl Simulation {
         let received = &mut self.received[input];
         received.data += u64::from(packet.flits);
         received.packets += 1;
-        self.errors[ingress].groups_received += u64::from(is_group(packet.dlid));
+        let of_group = is_group(packet.dlid);
+        self.errors[ingress].groups_received += u64::from(of_group);
+        if packet.flits >= self.preemption.large_min && !of_group {
+            self.begins_to_come(id, input);
+        }
         if self.options.queueing == Queueing::Fifo {
             let queue = &mut self.inputs[input];
             if queue.busy {
@@ -117,6 +121,9 @@ impl Simulation {
     /// To whoever owns the port.
     fn hand_over(&mut self, id: u32, at: u32) {
         let packet = self.store.remove(id);
+        if packet.flits >= self.preemption.large_min {
+            self.stops_coming(id, packet.ingress, packet.lane);
+        }
         self.release(&packet, self.now.max(packet.tail));
         self.totals.delivered += 1;
         if packet.marks != 0 && self.take_marks(&packet) {

@@ -13,13 +13,13 @@ use crate::network::PortIndex;
 pub(super) struct Mail {
     /// Packets on cables.
     flights: Vec<Packet>,
-    /// Credits on their way back.
-    credits: Vec<Event>,
+    /// Credits on their way back, and word of late tails.
+    events: Vec<Event>,
 }
 
 impl Mail {
     fn is_empty(&self) -> bool {
-        self.flights.is_empty() && self.credits.is_empty()
+        self.flights.is_empty() && self.events.is_empty()
     }
 }
 
@@ -81,10 +81,10 @@ impl Simulation {
         self.share.mail(packet.ingress, at).flights.push(packet);
     }
 
-    /// Credits for a port of another's device.
+    /// What happens at a port of another's device.
     #[cold]
-    pub(super) fn credit_away(&mut self, port: u32, event: Event) {
-        self.share.mail(port, event.at).credits.push(event);
+    pub(super) fn send_away(&mut self, port: u32, event: Event) {
+        self.share.mail(port, event.at).events.push(event);
     }
 
     /// When the first thing will happen that it knows of, its own or another's.
@@ -117,7 +117,7 @@ impl Simulation {
             let id = self.store.add(packet);
             self.land(id);
         }
-        for event in mail.credits.drain(..) {
+        for event in mail.events.drain(..) {
             self.calendar.push(event.at, event.code);
         }
     }

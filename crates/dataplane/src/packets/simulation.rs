@@ -8,7 +8,7 @@ use super::event::{self, kind};
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
 use super::share::Share;
 use super::store::Store;
-use super::{Delivery, Loss, Parcel, Picos, adaptive, congestion, multicast};
+use super::{Delivery, Loss, Parcel, Picos, adaptive, congestion, multicast, preempt};
 use crate::constants;
 use crate::network::{Network, PortIndex};
 
@@ -127,6 +127,7 @@ pub struct Simulation {
     pub(super) switches: Vec<Switch>,
     pub(super) adaptive: adaptive::State,
     pub(super) congestion: congestion::State,
+    pub(super) preemption: preempt::State,
     /// Lifetimes at the head of a lane's queue, by port and lane; [`Picos::MAX`] is for ever.
     pub(super) hoq: Vec<Picos>,
     pub(super) stall_count: Vec<u8>,
@@ -195,6 +196,7 @@ impl Simulation {
             switches: Vec::new(),
             adaptive: adaptive::State::default(),
             congestion: congestion::State::default(),
+            preemption: preempt::State::default(),
             hoq: Vec::new(),
             stall_count: Vec::new(),
             left: Vec::new(),
@@ -293,6 +295,8 @@ impl Simulation {
             kind::ADAPT => self.adapt(place as usize),
             kind::CALM => self.calm(place as usize, rest as usize),
             kind::GATE => self.try_send(place),
+            kind::TAIL => self.tail_goes(place as usize),
+            kind::LATE => self.tail_is_late(place, rest),
             _ => self
                 .notices
                 .push(Notice::Timer(event::timer_tag(event.code))),
@@ -312,7 +316,7 @@ impl Simulation {
         let before = lane.shared_used();
         lane.used -= units;
         end.shared_used -= before - lane.shared_used();
-        if end.waiting != 0 && end.free_at <= self.now {
+        if end.waiting != 0 && (end.free_at <= self.now || end.preempts) {
             self.try_send(port);
         }
     }
@@ -338,7 +342,8 @@ impl Simulation {
         let ports = self.ports.len() * (size_of::<Port>() + size_of::<Arbiter>());
         let routes = self.switches.iter().map(|switch| 2 * switch.routes.len());
         let left = self.left.len() * size_of::<Picos>();
-        let fabric = ports + self.lanes.len() * lane + left + routes.sum::<usize>();
+        let preemption = self.preemption.memory();
+        let fabric = ports + self.lanes.len() * lane + left + routes.sum::<usize>() + preemption;
         (fabric, self.store.memory())
     }
 }

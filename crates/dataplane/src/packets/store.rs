@@ -49,7 +49,7 @@ pub struct Loss {
 }
 
 /// A packet on its way, in one cache line.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(super) struct Packet {
     pub(super) tag: u64,

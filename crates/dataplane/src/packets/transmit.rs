@@ -86,11 +86,10 @@ impl Simulation {
                 return;
             }
             if port.free_at > self.now {
-                if !port.wakes {
-                    port.wakes = true;
-                    self.calendar
-                        .push(port.free_at, code(kind::FREE, egress, 0));
+                if port.preempts && self.interrupt(index) {
+                    continue;
                 }
+                self.wake_when_free(index);
                 return;
             }
             let Some(lane) = self.choose(index) else {
@@ -99,18 +98,38 @@ impl Simulation {
                 self.wake_at_gate(index);
                 return;
             };
-            let at = index * self.width + usize::from(lane);
-            let waited = self.has_waited_too_long(at);
-            let Some(id) = self.take_head(at) else {
-                return;
-            };
-            if waited {
-                self.discard_at_head(id, at);
-            } else if self.is_too_old(id, index) {
-                self.discard(id, at, true);
-            } else {
-                self.start(id, index, lane);
-            }
+            self.send_head(index, lane, false);
+        }
+    }
+
+    /// Looks again once the port is free.
+    #[inline(always)]
+    fn wake_when_free(&mut self, index: usize) {
+        let port = &mut self.ports[index];
+        if !port.wakes {
+            port.wakes = true;
+            let event = code(kind::FREE, index as u32, 0);
+            self.calendar.push(port.free_at, event);
+        }
+    }
+
+    /// Sends the first packet of a lane, `within` what the port is sending or behind it; drops it
+    /// where it has waited for too long.
+    #[inline(always)]
+    pub(super) fn send_head(&mut self, index: usize, lane: u8, within: bool) {
+        let at = index * self.width + usize::from(lane);
+        let waited = self.has_waited_too_long(at);
+        let Some(id) = self.take_head(at) else {
+            return;
+        };
+        if waited {
+            self.discard_at_head(id, at);
+        } else if self.is_too_old(id, index) {
+            self.discard(id, at, true);
+        } else if within {
+            self.send_within(id, index, lane);
+        } else {
+            self.start(id, index, lane);
         }
     }
 
@@ -133,7 +152,7 @@ impl Simulation {
     }
 
     #[inline]
-    fn can_send(&self, port: &Port, index: usize, lane: usize) -> bool {
+    pub(super) fn can_send(&self, port: &Port, index: usize, lane: usize) -> bool {
         self.has_credits(port, index, lane) && !self.is_held_back(index * self.width + lane)
     }
 
@@ -162,8 +181,9 @@ impl Simulation {
         Some(id)
     }
 
-    /// The first flit goes.
-    fn start(&mut self, id: u32, index: usize, lane: u8) {
+    /// The first flit goes. Every packet on every link comes by here: no call.
+    #[inline(always)]
+    pub(super) fn start(&mut self, id: u32, index: usize, lane: u8) {
         let at = index * self.width + usize::from(lane);
         let packet = *self.store.get(id);
         let port = &mut self.ports[index];
@@ -200,14 +220,17 @@ impl Simulation {
         if is_group(packet.dlid) {
             self.errors[index].groups_sent += 1;
         }
-        self.release(&packet, end);
         self.totals.hops += 1;
+        if packet.flits >= self.preemption.large_min && self.hold(id, index, lane, begin) {
+            return;
+        }
+        self.release(&packet, end);
         self.fly(id, index, lane, (begin, end));
     }
 
     /// On the cable.
-    #[inline]
-    fn fly(&mut self, id: u32, index: usize, lane: u8, (begin, end): (Picos, Picos)) {
+    #[inline(always)]
+    pub(super) fn fly(&mut self, id: u32, index: usize, lane: u8, (begin, end): (Picos, Picos)) {
         let port = &self.ports[index];
         let packet = self.store.get_mut(id);
         packet.ingress = port.peer;
@@ -257,7 +280,7 @@ impl Simulation {
             code: credit(upstream, packet.lane, packet.epoch, units),
         };
         if away {
-            self.credit_away(upstream, event);
+            self.send_away(upstream, event);
         } else {
             self.calendar.push(event.at, event.code);
         }

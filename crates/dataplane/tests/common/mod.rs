@@ -10,10 +10,11 @@ use std::sync::Arc;
 use weft_dataplane::packets::{Notice, Parcel, Picos, Random, Simulation, Traffic};
 use weft_dataplane::{Network, PortIndex, PortTable};
 use weft_fabric::enums::{Mtu, PhysState, PortState};
+use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{FabricSpec, Lid, Lmc, NodeId, PortNum, Sl, Topology};
 use weft_routing::{EngineKind, Settings, route};
 use weft_wire::Layout;
-use weft_wire::sm::{BufferControlTable, VlBufferLimits, VlMtus, XmitQ};
+use weft_wire::sm::{BufferControlTable, PortInfo, VlArbMatrix, VlBufferLimits, VlMtus, XmitQ};
 
 /// How a fabric is programmed.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,16 @@ pub struct Program {
     pub hoq_life: u8,
     pub stall_count: u8,
     pub switch_life: u8,
+    pub preempt: Option<Preempt>,
+}
+
+/// Which lanes may interrupt which, and the steps of each limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Preempt {
+    pub matrix: [u32; 8],
+    pub small: u8,
+    pub large: u8,
+    pub limit: u8,
 }
 
 impl Default for Program {
@@ -39,6 +50,7 @@ impl Default for Program {
             hoq_life: 31,
             stall_count: 0,
             switch_life: 31,
+            preempt: None,
         }
     }
 }
@@ -59,7 +71,10 @@ pub fn topology(spec: &str) -> Topology {
 
 /// A fabric that is ready for data, routed on shortest paths.
 pub fn network(spec: &str, program: Program) -> Network {
-    let topology = topology(spec);
+    let mut topology = topology(spec);
+    if program.preempt.is_some() {
+        let_interleave(&mut topology);
+    }
     let settings = Settings {
         engine: EngineKind::ShortestPath,
         ..Settings::default()
@@ -111,6 +126,9 @@ fn set_port(network: &mut Network, at: PortIndex, number: PortNum, program: Prog
         vl_stall_count: program.stall_count,
         hoq_life: program.hoq_life,
     }; 32];
+    if let Some(preempt) = program.preempt {
+        set_preemption(network, at, &mut info, preempt);
+    }
     network.set_port_info(at, &info).unwrap();
     let mut buffers = BufferControlTable {
         tx_overall_shared_limit: program.shared,
@@ -127,6 +145,17 @@ fn set_port(network: &mut Network, at: PortIndex, number: PortNum, program: Prog
     network.write_table(at, PortTable::BufferControl, 0, &bytes);
     let map: [u8; 32] = std::array::from_fn(|sc| sc as u8 % program.lanes);
     network.write_table(at, PortTable::ScToVlt, 0, &map);
+}
+
+fn set_preemption(network: &mut Network, at: PortIndex, info: &mut PortInfo, preempt: Preempt) {
+    info.interleave_max_nest_level_tx_enabled = 1;
+    (info.preemption_min_initial, info.preemption_min_tail) = (10, 10);
+    info.preemption_small_pkt_limit = preempt.small;
+    info.preemption_large_pkt_limit = preempt.large;
+    info.preemption_limit = preempt.limit;
+    let mut matrix = VlArbMatrix::default();
+    matrix.matrix[..8].copy_from_slice(&preempt.matrix);
+    network.write_table(at, PortTable::VlArbMatrix, 0, &matrix.to_bytes());
 }
 
 pub fn set_routes(network: &mut Network, id: NodeId, row: &[u8], program: Program) {

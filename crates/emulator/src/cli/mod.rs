@@ -57,6 +57,9 @@ pub(crate) struct Run {
     /// Time that a datagram takes over each link: 100ns
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
     hop_latency: u64,
+    /// Ports can interleave packets, so that a manager may let some interrupt others
+    #[arg(long)]
+    interleave: bool,
     /// Part of all datagrams that is lost: 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     loss: f64,

@@ -19,7 +19,11 @@ const FILE_MAX: u64 = 1 << 30;
 
 pub(crate) async fn run(run: Run) -> Result<(), Box<dyn Error>> {
     let spec = run.fabric.clone().ok_or("FABRIC is missing")?;
-    let topology = Arc::new(topology(&spec)?);
+    let mut topology = topology(&spec)?;
+    if run.interleave {
+        powered_on::let_interleave(&mut topology);
+    }
+    let topology = Arc::new(topology);
     let handle = host::spawn(topology.clone(), options(&run))?;
     let server = Server::listen(&run.listen, run.allow_remote).await?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -153,7 +153,7 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         &["opasaquery -o vlarb"],
         Record("Table Type: Preemption"),
-        "no lane preempts another, and Weft has no tables about it",
+        "no lane preempts another, and Weft tells no table that it has not written",
     ),
     always(SNAPSHOT, Line("<PKey>"), KEYS),
     always(&["opasaquery -o pkey"], Rare, KEYS),

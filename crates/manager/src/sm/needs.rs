@@ -9,6 +9,7 @@ use super::node::NodeState;
 use super::settings::{Least, LinkPolicy};
 use super::tables::{Kind, TableId};
 use super::wanted::port::{Context, Place, same_settings, to_set, wanted};
+use super::wanted::preemption::marks_lanes;
 use super::wanted::switch;
 
 impl Manager {
@@ -53,15 +54,17 @@ impl Manager {
         let guest = faces_hfi
             && place == Place::External
             && neighbour.is_some_and(|(_, far)| !far.mgmt_allowed);
+        let qos = self.plan.qos.as_ref()?;
         let context = Context {
             settings: &self.settings,
-            qos: self.plan.qos.as_ref()?,
+            qos,
             sm_lid: self.plan.sm_lid(),
             sm_sl: self.plan.sm_sl(&self.settings),
             place,
             lid,
             lmc,
             neighbour: neighbour.map(|(_, info)| info),
+            markers: qos.preempts() && self.has_markers(node, port),
             faces_guest: guest,
             // Only ports that are to check keys get a table of keys.
             enforces: place == Place::External
@@ -69,6 +72,18 @@ impl Manager {
             policy,
         };
         Some(wanted(held, &context))
+    }
+
+    /// Whether both ends of a port's cable can mark lanes.
+    fn has_markers(&self, node: u32, port: PortNum) -> bool {
+        let can = |node: NodeId, port: PortNum| {
+            let state = self.nodes[node.0 as usize].node.as_deref();
+            state.is_some_and(|node| marks_lanes(node, port))
+        };
+        can(NodeId(node), port)
+            && self
+                .peer(node, port)
+                .is_some_and(|peer| can(peer.node, peer.port))
     }
 
     fn policy(&self, is_switch: bool, peer: Option<&NodeState>) -> &LinkPolicy {

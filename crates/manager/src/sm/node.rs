@@ -74,7 +74,7 @@ pub(crate) struct PortTables {
 }
 
 /// Number of kinds of tables that a port has; see [`super::tables::Kind`].
-pub(crate) const TABLE_KINDS: usize = 9;
+pub(crate) const TABLE_KINDS: usize = 10;
 
 /// A switch's linear forwarding table as far as it is confirmed.
 #[derive(Debug, Clone, Default)]

@@ -11,6 +11,7 @@ use super::Manager;
 use super::node::TABLE_KINDS;
 use super::plan::candidate;
 use super::tables::{Kind, TableId};
+use super::wanted::preemption::{can_interleave, marks_lanes};
 use super::wanted::qos::Qos;
 use super::wanted::{buffers, pkeys};
 
@@ -50,6 +51,8 @@ struct TableMaker {
     sl_to_sc: TableId,
     sc_to_sl: TableId,
     sc_to_vl: TableId,
+    /// Which lanes may interrupt which, [`TableId::UNKNOWN`] while none may.
+    preemption: TableId,
     arbitration: Option<(ArbitrationKey, [TableId; 2])>,
     buffers: Option<(BufferKey, TableId)>,
     lost: usize,
@@ -71,6 +74,9 @@ impl TableMaker {
             sl_to_sc: intern(&qos.sl_to_sc().to_bytes()),
             sc_to_sl: intern(&qos.sc_to_sl().to_bytes()),
             sc_to_vl: intern(&qos.sc_to_vl().to_bytes()),
+            preemption: qos
+                .preemption()
+                .map_or(TableId::UNKNOWN, |matrix| intern(&matrix)),
             arbitration: None,
             buffers: None,
             lost: 0,
@@ -117,6 +123,9 @@ impl TableMaker {
             ids[Kind::ArbitrationLow.index()] = low;
             ids[Kind::ArbitrationHigh.index()] = high;
             ids[Kind::Buffers.index()] = self.buffers(manager, qos, info, &neighbour.info);
+        }
+        if qos.preempts() && interleaves(topology, at) {
+            ids[Kind::Preemption.index()] = self.preemption;
         }
         ids
     }
@@ -201,4 +210,18 @@ impl TableMaker {
         self.buffers = Some((key, id));
         id
     }
+}
+
+/// Whether packets can be interleaved on a port's cable.
+fn interleaves(topology: &Topology, at: PortRef) -> bool {
+    let Some(peer) = topology.peer(at) else {
+        return false;
+    };
+    let marks = |end: PortRef| {
+        let node = topology.node(end.node);
+        node.is_some_and(|node| marks_lanes(node, end.port))
+    };
+    let ends = topology.port(at).zip(topology.port(peer));
+    let markers = marks(at) && marks(peer);
+    ends.is_some_and(|(port, peer)| can_interleave(&port.info, &peer.info, markers))
 }

@@ -24,6 +24,7 @@ pub(crate) enum Kind {
     ArbitrationLow,
     ArbitrationHigh,
     Buffers,
+    Preemption,
 }
 
 impl Kind {
@@ -37,6 +38,7 @@ impl Kind {
         Self::ArbitrationLow,
         Self::ArbitrationHigh,
         Self::Buffers,
+        Self::Preemption,
     ];
 
     /// Its place in a port's list.
@@ -52,7 +54,9 @@ impl Kind {
             Self::ScToVlr => AttributeId::SC_TO_VLR,
             Self::ScToVlt => AttributeId::SC_TO_VLT,
             Self::ScToVlnt => AttributeId::SC_TO_VLNT,
-            Self::ArbitrationLow | Self::ArbitrationHigh => AttributeId::VL_ARBITRATION,
+            Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => {
+                AttributeId::VL_ARBITRATION
+            }
             Self::Buffers => AttributeId::BUFFER_CONTROL_TABLE,
         }
     }
@@ -61,7 +65,7 @@ impl Kind {
     pub(crate) fn len(self) -> usize {
         match self {
             Self::PKeys => 64,
-            Self::ArbitrationLow | Self::ArbitrationHigh => 256,
+            Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => 256,
             Self::Buffers => 132,
             _ => 32,
         }
@@ -78,7 +82,7 @@ impl Kind {
             // The tables of a port are addressed one port at a time.
             Self::PKeys | Self::SlToSc | Self::ScToSl => 1,
             // First-generation agents refuse several ports where one has a single VL.
-            Self::ArbitrationLow | Self::ArbitrationHigh => 1,
+            Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => 1,
             Self::Buffers => 7,
             Self::ScToVlr | Self::ScToVlt | Self::ScToVlnt => 31,
         }
@@ -111,12 +115,9 @@ impl Kind {
                 port,
             }
             .bits(),
-            Self::ArbitrationLow | Self::ArbitrationHigh => VlArbModifier {
+            Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => VlArbModifier {
                 count,
-                section: match self {
-                    Self::ArbitrationLow => VlArbSection::Low as u8,
-                    _ => VlArbSection::High as u8,
-                },
+                section: self.section(),
                 all_ports,
                 port,
             }
@@ -129,14 +130,22 @@ impl Kind {
         }
     }
 
+    /// The part of VL arbitration that it is.
+    fn section(self) -> u8 {
+        match self {
+            Self::ArbitrationHigh => VlArbSection::High as u8,
+            Self::Preemption => VlArbSection::Matrix as u8,
+            _ => VlArbSection::Low as u8,
+        }
+    }
+
     /// The kind, the first port, the number of ports and whether it is for all, from what
     /// [`Self::modifier`] made; none for an attribute that is no table of a port.
     pub(crate) fn of(attribute: AttributeId, modifier: u32) -> Option<(Self, PortNum, u8, bool)> {
         let kind = Self::ALL.into_iter().find(|kind| {
             kind.attribute() == attribute
                 && (attribute != AttributeId::VL_ARBITRATION
-                    || VlArbModifier::from_bits(modifier).section
-                        == u8::from(*kind == Self::ArbitrationHigh))
+                    || VlArbModifier::from_bits(modifier).section == kind.section())
         })?;
         let at = PortModifier::from_bits(modifier);
         Some(match kind {

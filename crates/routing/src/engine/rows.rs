@@ -139,9 +139,7 @@ pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use proptest::prelude::*;
-    use weft_fabric::enums::LinkWidth;
-    use weft_fabric::generate::FabricSpec;
-    use weft_fabric::{Lid, Lmc, PortRef, SwitchIndex, Topology};
+    use weft_fabric::SwitchIndex;
 
     use super::*;
 
@@ -161,53 +159,5 @@ pub(crate) mod tests {
             prop_assert_eq!(row, &alone[..], "switch {}", switch);
         }
         Ok(network.len() - kinds.len())
-    }
-
-    /// Trees and a torus with LMC 0 to 2; some links lost, some narrower than the others.
-    pub(crate) fn fabrics() -> impl Strategy<Value = Topology> {
-        let specs = prop::sample::select(vec![
-            "fattree:128,radix=8",
-            "fattree:54,radix=6",
-            "pgft:2;4,4;1,2;1,2;radix=8",
-            "pgft:3;2,3,4;1,2,3;1,1,2;radix=12",
-            "torus:3x4",
-        ]);
-        let chosen = || prop::collection::vec(any::<prop::sample::Index>(), 0..5);
-        let parts = (specs, 0..=2u8, chosen(), chosen());
-        parts.prop_map(|(spec, lmc, lost, narrow)| {
-            let mut topology = fabric(spec, Lmc(lmc));
-            let cables: Vec<_> = topology.links().collect();
-            let cables: Vec<_> = cables
-                .into_iter()
-                .filter(|(a, b)| {
-                    [a, b]
-                        .iter()
-                        .all(|end| topology.switch_index(end.node).is_some())
-                })
-                .collect();
-            for (end, _) in narrow.iter().map(|index| index.get(&cables)) {
-                let port = topology.node_mut(end.node).unwrap().port_mut(end.port);
-                port.unwrap().info.link_width_active = LinkWidth(2);
-            }
-            for (end, _) in lost.iter().map(|index| index.get(&cables)) {
-                topology.disconnect(*end);
-            }
-            topology
-        })
-    }
-
-    fn fabric(spec: &str, lmc: Lmc) -> Topology {
-        let spec: FabricSpec = spec.parse().unwrap();
-        let mut topology = spec.generate().unwrap();
-        let ends: Vec<PortRef> = topology.end_ports().map(|(end, _, _)| end).collect();
-        let mut next = lmc.lids();
-        for end in ends {
-            let node = topology.node_mut(end.node).unwrap();
-            let lmc = if node.is_switch() { Lmc(0) } else { lmc };
-            let info = &mut node.port_mut(end.port).unwrap().info;
-            (info.lid, info.lmc) = (Lid(next.next_multiple_of(lmc.lids())), lmc);
-            next = info.lid.0 + lmc.lids();
-        }
-        topology
     }
 }

@@ -219,13 +219,13 @@ layout! {
         preemption_min_initial: u16 = u16 @ 80, "FlitControl.Preemption.MinInitial";
         /// Least bytes after a preemption, in 8 byte units.
         preemption_min_tail: u16 = u16 @ 82, "FlitControl.Preemption.MinTail";
-        /// Size of a packet that may be preempted.
+        /// Least size of a packet that may be preempted: 512 bytes and so many times 512, 0 to 15.
         preemption_large_pkt_limit: u8 = u8 @ 84, "FlitControl.Preemption.LargePktLimit";
-        /// Size of a packet that may preempt.
+        /// Largest size of a packet that may preempt: 32 bytes and so many times 32.
         preemption_small_pkt_limit: u8 = u8 @ 85, "FlitControl.Preemption.SmallPktLimit";
         /// Largest value of the small packet limit.
         preemption_max_small_pkt_limit: u8 = u8 @ 86, "FlitControl.Preemption.MaxSmallPktLimit";
-        /// Bytes of preempting packets in one preemption.
+        /// Bytes of all packets that may preempt one: so many times 256, 255 for no limit.
         preemption_limit: u8 = u8 @ 87, "FlitControl.Preemption.PreemptionLimit";
         /// HFI: highest LID that it can address.
         max_lid: Lid = u32 @ 88, "MaxLID";

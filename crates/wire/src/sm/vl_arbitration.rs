@@ -24,7 +24,7 @@ layout! {
 layout! {
     /// The preemption matrix of a port (`STL_VLARB_TABLE`, section 3).
     pub struct VlArbMatrix: 256, "STL_VLARB_TABLE" {
-        /// For each VL the VLs that may preempt it, one bit each.
+        /// For each VL the VLs whose packets its own may preempt, one bit each.
         matrix: [u32; 32] = block @ 0, "Matrix";
     }
 }

@@ -38,6 +38,11 @@ fn high_section(port: PortNum) -> [u8; 4] {
     [port.0, VlArbSection::High as u8, 0, 0]
 }
 
+/// The port, then the section of the preemption matrix.
+fn matrix_section(port: PortNum) -> [u8; 4] {
+    [port.0, VlArbSection::Matrix as u8, 0, 0]
+}
+
 /// The tables of each port that has a confirmed one of a kind among `kinds`.
 fn tables<R: Record>(view: &View, query: &Query<'_>, kinds: &[(PortTable, Tail)]) -> Answered {
     let mut records = records_by_lid::<R>(view, query);
@@ -99,9 +104,10 @@ pub(crate) fn sc_vlnt_records(view: &View, query: &Query<'_>) -> Answered {
 }
 
 pub(crate) fn vl_arb_records(view: &View, query: &Query<'_>) -> Answered {
-    let sections: [(PortTable, Tail); 2] = [
+    let sections: [(PortTable, Tail); 3] = [
         (PortTable::ArbitrationLow, low_section),
         (PortTable::ArbitrationHigh, high_section),
+        (PortTable::Preemption, matrix_section),
     ];
     tables::<VlArbRecord>(view, query, &sections)
 }

@@ -17,8 +17,8 @@ use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
     Election, FatTree, Hypercube, HypercubePorts, Least, Level, LidSettings, LinkPolicy, Members,
-    Mesh, OrderedGroup, Partition, RequestSettings, RoutingSettings, Selector, Settings,
-    SweepSettings, TrafficSettings,
+    Mesh, OrderedGroup, Partition, Preemption, RequestSettings, RoutingSettings, Selector,
+    Settings, SweepSettings, TrafficSettings,
 };
 
 /// A configuration that this manager cannot carry out.
@@ -239,6 +239,11 @@ fn traffic(instance: &Instance) -> TrafficSettings {
         wire_depth: bytes(sm.wire_depth_override_bytes),
         replay_depth: bytes(sm.replay_depth_override_bytes),
         multicast_mask: sm.multicast_mask.min(7) as u8,
+        preemption: Preemption {
+            small_packet: sm.preemption.small_packet,
+            large_packet: sm.preemption.large_packet,
+            limit: sm.preemption.preempt_limit,
+        },
     }
 }
 
@@ -342,6 +347,7 @@ fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
             max_mtu: largest.and_then(|codes| codes.into_iter().max()).map(Mtu),
             flow_control_disable: qos.flow_control_disable,
             hoq_life: Some(qos.hoq_life.0),
+            preempt_rank: qos.preempt_rank,
         };
         levels.push(level);
         if qos.multicast_sl != qos.base_sl {

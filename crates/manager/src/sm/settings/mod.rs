@@ -170,6 +170,20 @@ pub struct TrafficSettings {
     pub replay_depth: Option<u32>,
     /// High bits that mark a multicast LID, 1 to 7 (`<MulticastMask>`).
     pub multicast_mask: u8,
+    /// How packets interrupt others where a level may (`<Preemption>`).
+    pub preemption: Preemption,
+}
+
+/// Sizes of packets that interrupt others, in bytes on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preemption {
+    /// Largest packet that interrupts others, 32 to 8,192 in steps of 32 (`<SmallPacket>`).
+    pub small_packet: u32,
+    /// Smallest packet that is interrupted, 512 to 8,192 in steps of 512 (`<LargePacket>`).
+    pub large_packet: u32,
+    /// All packets together that interrupt one, 0 to 65,024 in steps of 256; from 65,280 on there is
+    /// no limit (`<PreemptLimit>`).
+    pub limit: u32,
 }
 
 /// When to sweep.
@@ -266,6 +280,9 @@ pub struct Level {
     pub flow_control_disable: bool,
     /// How long a packet may stay at the head of a queue, none for the common value.
     pub hoq_life: Option<u8>,
+    /// Its packets interrupt those of lower rank, 1 to 127; with 0 they neither interrupt others nor
+    /// are interrupted.
+    pub preempt_rank: u8,
 }
 
 /// Key of the management partition.
@@ -315,6 +332,17 @@ impl Default for Level {
             max_mtu: None,
             flow_control_disable: false,
             hoq_life: None,
+            preempt_rank: 0,
+        }
+    }
+}
+
+impl Default for Preemption {
+    fn default() -> Self {
+        Self {
+            small_packet: 256,
+            large_packet: 4_096,
+            limit: 4_096,
         }
     }
 }
@@ -345,6 +373,7 @@ impl Default for Settings {
                 wire_depth: None,
                 replay_depth: None,
                 multicast_mask: 4,
+                preemption: Preemption::default(),
             },
             sweeps: SweepSettings::default(),
             requests: RequestSettings::default(),

@@ -4,6 +4,7 @@ use weft_fabric::{Lid, Lmc, PortNum, Sl, Vl};
 use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, Mtu, PhysState, PortState};
 use weft_wire::sm::{PortErrorAction, PortInfo, XmitQ};
 
+use super::preemption;
 use super::qos::Qos;
 use crate::sm::settings::{LinkPolicy, Settings, TrafficSettings};
 
@@ -38,6 +39,8 @@ pub(crate) struct Context<'a> {
     pub lmc: Lmc,
     /// The port at the other end of the cable, which port 0 does not have.
     pub neighbour: Option<&'a PortInfo>,
+    /// Both ends of the cable can mark lanes.
+    pub markers: bool,
     /// The neighbour is an HFI that may not manage.
     pub faces_guest: bool,
     /// An external port checks the P_Keys of what its HFI sends and receives.
@@ -97,6 +100,8 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
         false => 0,
     };
     info.link_width_downgrade_enabled = downgrade_widths(info, context.policy.max_dropped_lanes);
+    let preemption = qos.preempts().then_some(&settings.traffic.preemption);
+    preemption::set(info, neighbour, context.markers, preemption);
 }
 
 /// How long packets may wait at the heads of a switch port's queues: lanes that no packet takes have
@@ -184,6 +189,12 @@ settings_of_a_port!(
     link_width_downgrade_enabled,
     partition_enforcement_inbound,
     partition_enforcement_outbound,
+    is_vl_marker_enabled,
+    interleave_max_nest_level_tx_enabled,
+    interleave_distance_enabled,
+    preemption_large_pkt_limit,
+    preemption_small_pkt_limit,
+    preemption_limit,
 );
 
 /// What is sent to a port so that it holds `wanted`: states, speeds and widths are left as they

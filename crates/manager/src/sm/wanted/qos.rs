@@ -6,7 +6,7 @@
 use weft_fabric::{Sc, Sl, Vl};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
-use weft_wire::sm::{PortInfo, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbTable};
+use weft_wire::sm::{PortInfo, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
 
 use crate::lanes::LaneLevels;
 use crate::sm::settings::{Level, Settings};
@@ -135,6 +135,32 @@ impl Qos {
                 weight: WEIGHT_MAX as u8,
             });
         table(entries, port.vl_arbitration_high_cap)
+    }
+
+    /// For each lane the lanes whose packets its own may interrupt: those of lower rank, but rank 0
+    /// takes no part.
+    fn interrupts(&self) -> [u32; 32] {
+        let mut matrix = [0; 32];
+        for (by, level) in self.by_lane() {
+            let lower = self.by_lane().filter(|(_, other)| {
+                other.preempt_rank > 0 && other.preempt_rank < level.preempt_rank
+            });
+            matrix[usize::from(by.0)] = lower.map(|(lane, _)| 1 << lane.0).sum();
+        }
+        matrix
+    }
+
+    /// Whether packets of some lane may interrupt those of another.
+    pub(crate) fn preempts(&self) -> bool {
+        self.levels.iter().any(|level| level.preempt_rank > 0) && self.interrupts() != [0; 32]
+    }
+
+    /// The preemption matrix; nothing where no lane may interrupt another.
+    pub(crate) fn preemption(&self) -> Option<[u8; 256]> {
+        let matrix = self.interrupts();
+        let mut bytes = [0; 256];
+        VlArbMatrix { matrix }.encode(&mut bytes);
+        (matrix != [0; 32]).then_some(bytes)
     }
 
     /// One bit a lane on which flow control is off.

@@ -90,7 +90,8 @@ mod tests {
     use super::super::numbers::{columns, leaves};
     use super::*;
     use crate::engine::levels::{levels, rank};
-    use crate::engine::rows::tests::{check, fabrics};
+    use crate::engine::rows::tests::check;
+    use crate::kinds::tests::fabrics;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]

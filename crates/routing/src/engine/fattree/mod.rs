@@ -221,7 +221,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::engine::rows::tests::{check, fabrics};
+    use crate::engine::rows::tests::check;
+    use crate::kinds::tests::fabrics;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
