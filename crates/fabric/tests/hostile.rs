@@ -71,6 +71,17 @@ fn mutate(text: &str, edits: &[(u8, usize, usize)]) -> Vec<u8> {
     bytes
 }
 
+#[test]
+fn a_name_ends_at_a_nul() {
+    let dump = DUMP.replace("MF0;rack1:MCS8500/S01/U1", "MF0\0rack1:MCS8500/S01/U1");
+    assert_ne!(dump, DUMP);
+    let snapshot = import_fabric(dump.as_bytes()).unwrap();
+    let mut text = Vec::new();
+    write_ibnetdiscover(&snapshot.topology, &mut text).unwrap();
+    let again = import_fabric(&text).unwrap();
+    assert_eq!(again.topology, snapshot.topology);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -31,7 +31,7 @@ pub use fat_tree::FatTree;
 pub use grid::Grid;
 pub use pgft::Pgft;
 pub use small::OneSwitch;
-pub use spec::SpecError;
+pub use spec::{FABRICS, SpecError};
 
 /// Most hosts that a generated fabric may have.
 pub const HOSTS_MAX: u64 = 600_000;

@@ -8,7 +8,8 @@ use thiserror::Error;
 use super::{Chassis, Director, FabricSpec, FatTree, Grid, OneSwitch, Pgft};
 use crate::powered_on::SWITCH_PORTS;
 
-const KINDS: &str = "one-switch:HOSTS, back-to-back, fattree:HOSTS, \
+/// The kinds of fabrics that can be described, for help and messages.
+pub const FABRICS: &str = "one-switch:HOSTS, back-to-back, fattree:HOSTS, \
     pgft:HEIGHT;CHILDREN;PARENTS;LINKS, mesh:AxB…, torus:AxB…, hypercube:DIMENSIONS, swd06, swd24, \
     file:PATH, or the path of an ibnetdiscover dump or opareport snapshot";
 
@@ -55,8 +56,8 @@ fn parse(text: &str) -> Result<FabricSpec, Fault> {
         "swd24" => director(arguments, Chassis::Swd24),
         "file" => file(arguments),
         _ if text.contains(['/', '.']) => file(text),
-        "" => Err(("empty".to_owned(), KINDS.to_owned())),
-        _ => Err((format!("no kind is called {kind:?}"), KINDS.to_owned())),
+        "" => Err(("empty".to_owned(), FABRICS.to_owned())),
+        _ => Err((format!("no kind is called {kind:?}"), FABRICS.to_owned())),
     }
 }
 
@@ -323,8 +324,8 @@ mod tests {
     #[test]
     fn errors_say_what_is_allowed() {
         for (text, what, allowed) in [
-            ("", "empty", KINDS),
-            ("ring", "no kind is called \"ring\"", KINDS),
+            ("", "empty", FABRICS),
+            ("ring", "no kind is called \"ring\"", FABRICS),
             (
                 "fattree",
                 "hosts is missing",

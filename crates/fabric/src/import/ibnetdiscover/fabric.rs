@@ -155,10 +155,11 @@ fn width(lanes: u32) -> LinkWidth {
     }
 }
 
-/// The first 64 bytes of a name.
+/// The first 64 bytes of a name, which a NUL ends.
 fn description(name: &[u8]) -> NodeDescription {
     let mut description = NodeDescription::default();
     let field = description.node_string.iter_mut();
+    let name = name.iter().take_while(|byte| **byte != 0);
     field.zip(name).for_each(|(to, from)| *to = *from);
     description
 }

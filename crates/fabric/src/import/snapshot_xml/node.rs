@@ -88,7 +88,9 @@ fn read_info(element: &Element<'_>) -> Result<NodeInfo, ImportError> {
 fn read_name(element: &Element<'_>) -> NodeDescription {
     let text = element.child("NodeDesc").map_or("", |child| &child.text);
     let mut description = NodeDescription::default();
-    let name = unescape_name(text);
+    let name = unescape_name(text)
+        .into_iter()
+        .take_while(|byte| *byte != 0);
     let field = description.node_string.iter_mut();
     field.zip(name).for_each(|(to, from)| *to = from);
     description
