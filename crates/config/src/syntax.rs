@@ -1,6 +1,7 @@
 //! How the text of one element is read and written: one small type for each kind of text.
 
 mod address;
+mod amount;
 mod number;
 mod text;
 mod time;
@@ -9,9 +10,11 @@ mod word;
 pub(crate) use address::{
     Guid16, IntervalOf, MaskedOf, MgidText, PKeyText, PortPairText, ServiceIdText,
 };
+pub(crate) use amount::{
+    core_limit, lifetime_multiplier, limit, percent, percent_number, steps, unchecked_percent,
+};
 pub(crate) use number::{
-    GuidNumber, Named, bits32, core_limit, flag, lifetime_multiplier, limit, named, percent,
-    percent_number, signed32, steps, strict_flag, u8s, u16s, u32s, u64s, unchecked_percent,
+    GuidNumber, Named, bits32, flag, named, signed32, strict_flag, u8s, u16s, u32s, u64s,
 };
 pub(crate) use text::{Pattern, Text, reference};
 pub(crate) use time::{
