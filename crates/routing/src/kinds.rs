@@ -26,10 +26,25 @@ impl Kinds {
     /// Finds them; `is_down` says whether a link of a switch leads downwards.
     pub(crate) fn new(network: &Network, is_down: impl Fn(usize, &Egress) -> bool + Sync) -> Self {
         let keys = |switch: usize| keys_of(network, switch, &is_down);
-        let all = (0..network.len()).into_par_iter();
-        let hashes: Vec<u64> = all.map(|switch| hash(keys(switch))).collect();
+        Self::by(network.len(), keys, |&(port, to, cost, ..)| {
+            u64::from(port) | u64::from(to) << 8 | u64::from(cost) << 40
+        })
+    }
+
+    /// Those of switches with the same keys in the same order; `mixed` makes a number of a key.
+    pub(crate) fn by<I>(
+        switches: usize,
+        keys: impl Fn(usize) -> I + Sync,
+        mixed: impl Fn(&I::Item) -> u64 + Sync,
+    ) -> Self
+    where
+        I: Iterator<Item: PartialEq>,
+    {
+        let all = (0..switches).into_par_iter();
+        let hash = |switch| hash(keys(switch).map(|key| mixed(&key)));
+        let hashes: Vec<u64> = all.map(hash).collect();
         let mut kinds = Self {
-            of: Vec::with_capacity(network.len()),
+            of: Vec::with_capacity(switches),
             members: Vec::new(),
         };
         // Kinds with one hash, most often a single one.
@@ -57,6 +72,16 @@ impl Kinds {
                 self.members.push(vec![switch]);
             }
         }
+    }
+
+    /// The kind of a switch.
+    pub(crate) fn of(&self, switch: usize) -> usize {
+        self.of[switch] as usize
+    }
+
+    /// The switches of each kind.
+    pub(crate) fn members(&self) -> &[Vec<u32>] {
+        &self.members
     }
 
     /// Whether two switches are of one kind.
@@ -103,13 +128,9 @@ fn keys_of<'a>(
     })
 }
 
-fn hash(keys: impl Iterator<Item = Key>) -> u64 {
-    let mix = |hash: u64, part: u64| (hash ^ part).wrapping_mul(MIX).rotate_left(29);
-    keys.fold(MIX, |hash, (port, to, cost, ..)| {
-        mix(
-            hash,
-            u64::from(port) | u64::from(to) << 8 | u64::from(cost) << 40,
-        )
+fn hash(parts: impl Iterator<Item = u64>) -> u64 {
+    parts.fold(MIX, |hash, part| {
+        (hash ^ part).wrapping_mul(MIX).rotate_left(29)
     })
 }
 

@@ -1,5 +1,7 @@
 //! The topology as the engines see it: dense indices, links between switches in flat arrays.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_fabric::{Guid, Lid, Lmc, NodeId, Port, PortNum, PortRef, Topology};
@@ -35,6 +37,19 @@ pub struct EndPort {
     pub lid: Lid,
     /// Which end port.
     pub at: PortRef,
+}
+
+impl EndPort {
+    /// Its LIDs: 2^LMC from the base LID on.
+    pub fn lids(&self) -> Range<u32> {
+        self.lid.0..self.lid.0 + self.lmc.lids()
+    }
+
+    /// Where their entries are in a row of a linear table.
+    pub fn entries(&self) -> Range<usize> {
+        let lids = self.lids();
+        lids.start as usize..lids.end as usize
+    }
 }
 
 /// A switch.
@@ -83,9 +98,10 @@ impl Network {
             costs_alike: false,
             cost_unit: 1,
         };
+        let ends = Ends::read(topology);
         let nodes = topology.switches().par_iter();
         let read: Vec<Site> = nodes
-            .filter_map(|node| Site::read(topology, *node))
+            .filter_map(|node| Site::read(topology, *node, |at| ends.at(topology, at)))
             .collect();
         for site in read {
             network.add(site);
@@ -112,7 +128,8 @@ impl Network {
         network.egress_start.push(0);
         for (switch, dirty) in dirty.into_iter().enumerate() {
             if dirty {
-                let site = Site::read(topology, self.switches[switch].node)?;
+                let end = |at| topology.port(at).and_then(End::read);
+                let site = Site::read(topology, self.switches[switch].node, end)?;
                 if !self.has_same_site(switch, &site) {
                     return None;
                 }
@@ -297,7 +314,12 @@ struct Site {
 }
 
 impl Site {
-    fn read(topology: &Topology, node: NodeId) -> Option<Self> {
+    /// `end` reads a port.
+    fn read(
+        topology: &Topology,
+        node: NodeId,
+        end: impl Fn(PortRef) -> Option<End>,
+    ) -> Option<Self> {
         let data = topology.node(node)?;
         let at = PortRef {
             node,
@@ -314,27 +336,35 @@ impl Site {
             egress: Vec::with_capacity(data.external_ports().len()),
             hfis: Vec::new(),
         };
-        for (number, port) in data.external_ports() {
-            let Some((peer, far)) = working_peer(topology, port) else {
+        for port in 1..=data.external_ports().len() as u8 {
+            let number = PortNum(port);
+            let near = end(PortRef { node, port: number });
+            let both = near.and_then(|near| Some((near.peer, near.worse(end(near.peer)?))));
+            let Some((peer, link)) = both else {
                 continue;
             };
             match topology.switch_index(peer.node) {
                 Some(to) if peer.node != node => site.egress.push(Egress {
-                    port: number.0,
+                    port,
                     far_port: peer.port.0,
-                    rate: rate(port, far),
-                    cost: cost(port, far),
+                    rate: link.rate(),
+                    cost: link.cost(),
                     to: to.0,
                 }),
                 Some(_) => {}
-                None => site.hfis.extend(end_port(number.0, peer, far)),
+                None => {
+                    let hfi = topology.port(peer);
+                    site.hfis
+                        .extend(hfi.and_then(|hfi| end_port(port, peer, hfi)));
+                }
             }
         }
         Some(site)
     }
 }
 
-fn slice<'a, T>(start: &[u32], items: &'a [T], index: usize) -> &'a [T] {
+/// The items of an index: `start` says where each one's begin, and where the last one's end.
+pub(crate) fn slice<'a, T>(start: &[u32], items: &'a [T], index: usize) -> &'a [T] {
     &items[start[index] as usize..start[index + 1] as usize]
 }
 
@@ -347,37 +377,77 @@ fn end_port(port: u8, at: PortRef, end: &Port) -> Option<EndPort> {
     })
 }
 
-/// The other end of a link that is up at both ends.
-pub(crate) fn working_peer<'a>(topology: &'a Topology, port: &Port) -> Option<(PortRef, &'a Port)> {
-    let peer = port.peer?;
-    let far = topology.port(peer)?;
-    let up = |end: &Port| end.info.port_state != PortState::DOWN;
-    (up(port) && up(far)).then_some((peer, far))
+/// An end of a cable that is up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End {
+    /// The other end.
+    pub(crate) peer: PortRef,
+    /// Lanes that carry traffic; 4 where the port does not say.
+    lanes: u8,
+    /// Speed of one, 12.5 Gb/s the unit.
+    speed: u8,
 }
 
-/// Lanes that carry traffic in the worse direction; 4 where a port does not say.
-fn lanes(port: &Port, far: &Port) -> u16 {
-    let sent = |end: &Port| end.info.link_width_downgrade_tx_active;
-    let widths = [
-        sent(port),
-        sent(far),
-        port.info.link_width_active,
-        far.info.link_width_active,
-    ];
-    let count = |width: LinkWidth| 16 - width.0.leading_zeros() as u16;
-    let told = widths.into_iter().map(count).filter(|lanes| *lanes != 0);
-    told.min().unwrap_or(4).min(4)
+impl End {
+    /// Reads a port; none where it has no cable or is down.
+    pub(crate) fn read(port: &Port) -> Option<Self> {
+        let info = &port.info;
+        let widths = [info.link_width_downgrade_tx_active, info.link_width_active];
+        let count = |width: LinkWidth| 16 - width.0.leading_zeros() as u8;
+        let told = widths.into_iter().map(count).filter(|lanes| *lanes != 0);
+        let peer = port.peer.filter(|_| info.port_state != PortState::DOWN)?;
+        Some(Self {
+            peer,
+            lanes: told.min().unwrap_or(4).min(4),
+            speed: 2 - u8::from(info.link_speed_active == LinkSpeed::G12_5),
+        })
+    }
+
+    /// What the link carries that has this end and another one: what the worse of them does.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        Self {
+            lanes: self.lanes.min(other.lanes),
+            speed: self.speed.min(other.speed),
+            ..self
+        }
+    }
+
+    /// Lanes times the speed of one, 12.5 Gb/s the unit.
+    pub(crate) fn rate(self) -> u16 {
+        u16::from(self.lanes) * u16::from(self.speed)
+    }
+
+    /// Cost of a link, 48 for a single lane.
+    pub(crate) fn cost(self) -> u16 {
+        48 / u16::from(self.lanes)
+    }
 }
 
-/// Lanes times the speed of one, 12.5 Gb/s the unit.
-pub(crate) fn rate(port: &Port, far: &Port) -> u16 {
-    let slow = [port, far].map(|end| end.info.link_speed_active == LinkSpeed::G12_5);
-    lanes(port, far) * if slow.contains(&true) { 1 } else { 2 }
-}
+/// The ends of cables at all switches: each port is read once, in the order in which ports lie in
+/// memory, though both of its neighbours ask for it.
+struct Ends(Vec<Vec<Option<End>>>);
 
-/// Cost of a link, 48 for a single lane.
-pub(crate) fn cost(port: &Port, far: &Port) -> u16 {
-    48 / lanes(port, far)
+impl Ends {
+    fn read(topology: &Topology) -> Self {
+        let nodes = topology.switches().par_iter();
+        let read = nodes.map(|node| {
+            let ports = topology.node(*node).into_iter();
+            let ports = ports.flat_map(|node| node.external_ports());
+            ports.map(|(_, port)| End::read(port)).collect()
+        });
+        Self(read.collect())
+    }
+
+    /// The end at a port, of a switch or an HFI.
+    fn at(&self, topology: &Topology, at: PortRef) -> Option<End> {
+        match topology.switch_index(at.node) {
+            Some(switch) => {
+                let port = usize::from(at.port.0).checked_sub(1)?;
+                self.0[switch.0 as usize].get(port).copied()?
+            }
+            None => topology.port(at).and_then(End::read),
+        }
+    }
 }
 
 /// Greatest common divisor; that of a number and 0 is the number.

@@ -94,6 +94,15 @@ impl Paths {
         self.column[switch] as usize
     }
 
+    /// The switch of each column.
+    pub(crate) fn switches(&self) -> Vec<u32> {
+        let mut switches = vec![0; self.column.len()];
+        for (switch, column) in self.column.iter().enumerate() {
+            switches[*column as usize] = switch as u32;
+        }
+        switches
+    }
+
     /// The columns of all switches.
     pub(crate) fn columns(&self) -> &[u32] {
         &self.column
@@ -248,6 +257,9 @@ fn without(row: &mut [u64], taken: &[u64]) {
         .for_each(|(word, taken)| *word &= !taken);
 }
 
+/// So many sets at one switch, and those at the next one get new numbers.
+const NUMBERS: usize = 256;
+
 /// A switch's candidates for every destination; equal sets are stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
@@ -259,6 +271,8 @@ pub(crate) struct Candidates {
     links: Vec<u16>,
     /// Destinations of each kept link, a row of words each.
     legal: Vec<u64>,
+    /// Those of the switch before.
+    before: Vec<u64>,
     scratch: Scratch,
     keep: Vec<u16>,
 }
@@ -275,25 +289,88 @@ impl Candidates {
         words: &[Range<usize>],
         refine: impl FnMut(&mut Vec<u16>),
     ) {
+        self.keep(network, (switch, order));
+        self.clear(network);
+        let beyond = paths.beyond(switch);
+        for words in words {
+            let egress = network.egress(switch);
+            self.read(paths, (switch, egress), (words.clone(), &beyond));
+            words.clone().for_each(|word| self.number(word, words));
+        }
+        self.list(refine);
+    }
+
+    /// Fills in all candidates of one switch after those of another one. What they have in common
+    /// keeps its number: `columns` gets those whose links may stand at other places of the order,
+    /// as bits. Says whether there is anything in common; otherwise all is filled in anew.
+    pub(crate) fn refill(
+        &mut self,
+        network: &Network,
+        paths: &Paths,
+        (switch, order): (usize, &[u16]),
+        columns: &mut Vec<u64>,
+        refine: impl FnMut(&mut Vec<u16>),
+    ) -> bool {
+        let links = self.keep.len();
+        self.keep(network, (switch, order));
+        std::mem::swap(&mut self.legal, &mut self.before);
+        let all = 0..paths.words();
+        let beyond = paths.beyond(switch);
+        self.read(
+            paths,
+            (switch, network.egress(switch)),
+            (all.clone(), &beyond),
+        );
+        let goes_on = links == self.keep.len()
+            && self.legal.len() == self.before.len()
+            && self.set_of.len() == network.len()
+            && self.ranges.len() < NUMBERS;
+        columns.clear();
+        columns.resize(all.len(), if goes_on { 0 } else { u64::MAX });
+        match goes_on {
+            true => self.changes(columns),
+            false => self.clear(network),
+        }
+        let due = columns.iter().zip(all.clone());
+        let due = due.filter(|(columns, _)| **columns != 0);
+        due.for_each(|(_, word)| self.number(word, &all));
+        self.list(refine);
+        goes_on
+    }
+
+    /// Adds the columns that the links are not legal next hops to as they were before.
+    fn changes(&self, columns: &mut [u64]) {
+        let words = columns.len().max(1);
+        let before = self.before.chunks_exact(words);
+        for (row, before) in self.legal.chunks_exact(words).zip(before) {
+            let pairs = row.iter().zip(before);
+            let columns = columns.iter_mut().zip(pairs);
+            columns.for_each(|(column, (now, before))| *column |= now ^ before);
+        }
+    }
+
+    /// Lists the links that any candidate is among.
+    fn keep(&mut self, network: &Network, (switch, order): (usize, &[u16])) {
         let egress = network.egress(switch);
         let is_cheapest = |link: &&u16| network.costs_alike() || cheapest(egress, **link);
         self.keep.clear();
         self.keep.extend(order.iter().filter(is_cheapest));
+    }
+
+    /// Forgets all sets.
+    fn clear(&mut self, network: &Network) {
         self.set_of.clear();
         self.set_of.resize(network.len(), 0);
         self.sets.clear(self.keep.len());
-        let beyond = paths.beyond(switch);
-        for words in words {
-            self.read(paths, (switch, egress), (words.clone(), &beyond));
-            for word in 0..words.len() {
-                let first = (words.start + word) * 64;
-                let last = (first + 64).min(network.len());
-                let rows = self.legal.get(word..).unwrap_or_default();
-                let links = rows.iter().step_by(words.len()).copied();
-                self.sets.read(links, &mut self.set_of[first..last]);
-            }
-        }
-        self.list(refine);
+    }
+
+    /// Finds the sets of 64 columns, of the words that were read.
+    fn number(&mut self, word: usize, words: &Range<usize>) {
+        let first = word * 64;
+        let last = (first + 64).min(self.set_of.len());
+        let rows = self.legal.get(word - words.start..).unwrap_or_default();
+        let links = rows.iter().step_by(words.len()).copied();
+        self.sets.read(links, &mut self.set_of[first..last]);
     }
 
     /// Finds the destinations of each kept link, in some words. Most neighbours are like the one
@@ -352,6 +429,19 @@ impl Candidates {
         self.set_of[column]
     }
 
+    /// How many of some columns have the set of the first one, up to one that has not.
+    pub(crate) fn run(&self, columns: Range<usize>) -> usize {
+        const STEP: usize = 16;
+        let sets = &self.set_of[columns];
+        let is_other = |set: &u32| *set != sets[0];
+        // All of a step are compared without a jump in between.
+        let any = |step: &[u32]| step.iter().fold(false, |any, set| any | is_other(set));
+        let steps = sets.chunks_exact(STEP).take_while(|step| !any(step));
+        let known = steps.count() * STEP;
+        let rest = sets[known..].iter().take_while(|set| !is_other(set));
+        known + rest.count()
+    }
+
     /// Number of sets.
     pub(crate) fn len(&self) -> usize {
         self.ranges.len()
@@ -396,11 +486,13 @@ mod tests {
                 false => Paths::shortest(&network, column),
             };
             let mut candidates = Candidates::default();
+            let (mut next, mut columns) = (Candidates::default(), Vec::new());
             let all = 0..paths.words();
             for switch in 0..network.len() {
                 let egress = network.egress(switch);
                 let order: Vec<u16> = (0..egress.len() as u16).collect();
                 candidates.fill(&network, &paths, (switch, &order), std::slice::from_ref(&all), |_| ());
+                next.refill(&network, &paths, (switch, &order), &mut columns, |_| ());
                 let beyond = paths.beyond(switch);
                 for link in order.into_iter().filter(|link| cheapest(egress, *link)) {
                     let mut row = vec![0; paths.words()];
@@ -410,6 +502,7 @@ mod tests {
                         let is_legal = row[column / 64] >> (column % 64) & 1 == 1;
                         let links = candidates.links(candidates.set(column));
                         prop_assert_eq!(links.contains(&link), is_legal, "{} {}", switch, column);
+                        prop_assert_eq!(next.links(next.set(column)), links);
                     }
                 }
             }

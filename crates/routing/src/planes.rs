@@ -40,6 +40,11 @@ impl Planes {
         &mut self.reached
     }
 
+    /// What each switch reaches.
+    pub(crate) fn all_reached(&self) -> &[u64] {
+        &self.reached
+    }
+
     /// The planes that hold a distance, made where there are none yet.
     pub(crate) fn planes_of(&mut self, distance: u32) -> impl Iterator<Item = &mut Vec<u64>> {
         let bits = (u32::BITS - distance.leading_zeros()) as usize;

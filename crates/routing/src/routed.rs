@@ -380,26 +380,9 @@ fn attempt<E: Engine + ?Sized>(
     });
     notes.extend((settings.adaptive.is_some() && made.is_none()).then_some(Note::GroupsNotMade));
     notes.extend(made.as_ref().and_then(Groups::note));
-    let mut groups = Arc::new(
-        made.as_ref()
-            .map(|made| made.tables.clone())
-            .unwrap_or_default(),
-    );
-    let judge = |groups: &Arc<PortGroupTables>| {
-        let known = before.and_then(|before| before.proof.advance(topology, &plan.linear, groups));
-        known.map_or_else(|| Proof::new(topology, &plan.linear, groups), Ok)
-    };
-    let proof = match judge(&groups) {
-        Err(refusal) if !groups.switches.is_empty() => {
-            // The groups may be what is wrong.
-            groups = Arc::default();
-            let proof = judge(&groups).map_err(Failure::Refused)?;
-            let why = refusal.to_string();
-            notes.push(Note::GroupsRefused { why });
-            proof
-        }
-        judged => judged.map_err(Failure::Refused)?,
-    };
+    let groups = made.as_ref().map(|made| made.tables.clone());
+    let groups = Arc::new(groups.unwrap_or_default());
+    let (groups, proof) = prove(topology, &plan.linear, groups, before, &mut notes)?;
     Ok(Routed {
         linear: Arc::clone(&plan.linear),
         groups,
@@ -412,4 +395,28 @@ fn attempt<E: Engine + ?Sized>(
             proof,
         }),
     })
+}
+
+/// Has the tables judged, without their groups where these are what is wrong.
+fn prove(
+    topology: &Topology,
+    linear: &Arc<LinearTables>,
+    groups: Arc<PortGroupTables>,
+    before: Option<&Basis>,
+    notes: &mut Vec<Note>,
+) -> Result<(Arc<PortGroupTables>, Proof), Failure> {
+    let judge = |groups: &Arc<PortGroupTables>| {
+        let known = before.and_then(|before| before.proof.advance(topology, linear, groups));
+        known.map_or_else(|| Proof::new(topology, linear, groups), Ok)
+    };
+    match judge(&groups) {
+        Err(refusal) if !groups.switches.is_empty() => {
+            let without = Arc::default();
+            let proof = judge(&without).map_err(Failure::Refused)?;
+            let why = refusal.to_string();
+            notes.push(Note::GroupsRefused { why });
+            Ok((without, proof))
+        }
+        judged => Ok((groups, judged.map_err(Failure::Refused)?)),
+    }
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::network::{Egress, Network};
+use crate::kinds::Kinds;
+use crate::network::{Egress, Network, slice};
 use crate::planes::Planes;
 
 /// Fewest switches that are worth a thread of their own.
@@ -26,12 +27,22 @@ pub(crate) enum Start<'a> {
     Known(&'a Planes),
 }
 
-/// What was found at one cost.
+/// What was found at one cost, a row of columns for each switch or kind of switches.
 #[derive(Clone)]
 struct Level {
     words: Vec<u64>,
-    /// By switch, the words of its row outside of which nothing is set.
+    /// The words of each row outside of which nothing is set.
     spans: Vec<Range<usize>>,
+}
+
+impl Level {
+    /// Rows without any column.
+    fn new(rows: usize, words: usize) -> Self {
+        Self {
+            words: vec![0; rows * words],
+            spans: vec![0..0; rows],
+        }
+    }
 }
 
 /// Allowed links, one for each pair of switches and cost.
@@ -39,11 +50,25 @@ struct Links {
     start: Vec<u32>,
     /// To, and cost.
     links: Vec<(u32, u16)>,
+    /// Switches that have the same ones.
+    kinds: Kinds,
 }
 
 impl Links {
+    fn new(start: Vec<u32>, links: Vec<(u32, u16)>) -> Self {
+        let of = |from| slice(&start, &links, from).iter().copied();
+        let kinds = Kinds::by(start.len() - 1, of, |(to, cost)| {
+            u64::from(*to) << 16 | u64::from(*cost)
+        });
+        Self {
+            start,
+            links,
+            kinds,
+        }
+    }
+
     fn of(&self, from: usize) -> &[(u32, u16)] {
-        &self.links[self.start[from] as usize..self.start[from + 1] as usize]
+        slice(&self.start, &self.links, from)
     }
 }
 
@@ -58,12 +83,10 @@ where
         let links = self.links();
         let longest = links.links.iter().map(|link| link.1).max();
         let longest = longest.unwrap_or(1).max(1);
-        let none = Level {
-            words: vec![0; count * found.words()],
-            spans: vec![0..0; count],
-        };
         // Levels that a link of the highest cost still looks back to.
+        let none = Level::new(count, found.words());
         let mut recent = vec![none; usize::from(longest) + 1];
+        let mut by_kind = Level::new(links.kinds.members().len(), found.words());
         let last_start = match self.start {
             Start::Columns(_) => 0,
             Start::Known(known) => known.ceiling(),
@@ -71,12 +94,9 @@ where
         let mut last_new = 0;
         for cost in 0.. {
             let slot = cost as usize % recent.len();
-            let empty = Level {
-                words: Vec::new(),
-                spans: Vec::new(),
-            };
-            let mut level = std::mem::replace(&mut recent[slot], empty);
-            self.level(cost, &links, &recent, found.reached_mut(), &mut level);
+            let mut level = std::mem::replace(&mut recent[slot], Level::new(0, 0));
+            self.gather(cost, (&links, &recent), found.all_reached(), &mut by_kind);
+            self.level(cost, (&links, &by_kind), found.reached_mut(), &mut level);
             if level.spans.iter().any(|span| !span.is_empty()) {
                 last_new = cost;
                 record(&mut found, cost, &level);
@@ -107,14 +127,43 @@ where
             links.extend_from_slice(&own);
             start.push(links.len() as u32);
         }
-        Links { start, links }
+        Links::new(start, links)
     }
 
+    /// Finds what lies ahead of the links of each kind of switches.
+    fn gather(
+        &self,
+        cost: u32,
+        (links, recent): (&Links, &[Level]),
+        reached: &[u64],
+        by_kind: &mut Level,
+    ) {
+        let words = self.network.len().div_ceil(64).max(1);
+        let before = |weight: u16| {
+            let back = cost.checked_sub(u32::from(weight))?;
+            Some(&recent[back as usize % recent.len()])
+        };
+        let rows = by_kind.words.par_chunks_mut(words);
+        rows.zip(by_kind.spans.par_iter_mut())
+            .zip(links.kinds.members())
+            .with_min_len(SHARE)
+            .for_each(|((row, span), kind)| {
+                row[std::mem::take(span)].fill(0);
+                let open = kind.iter().filter_map(|switch| {
+                    let from = *switch as usize;
+                    self.open(from, &reached[from * words..][..words])
+                });
+                if let Some(open) = open.reduce(|a, b| hull(&a, &b)) {
+                    *span = gather(row, open, &before, links.of(kind[0] as usize));
+                }
+            });
+    }
+
+    /// Gives each switch what its kind has found and it has not yet.
     fn level(
         &self,
         cost: u32,
-        links: &Links,
-        recent: &[Level],
+        (links, by_kind): (&Links, &Level),
         reached: &mut [u64],
         level: &mut Level,
     ) {
@@ -126,17 +175,10 @@ where
             .with_min_len(SHARE)
             .for_each(|(from, ((row, span), reached))| {
                 row[std::mem::take(span)].fill(0);
-                if let Some(open) = self.open(from, reached) {
-                    *span = gather(
-                        row,
-                        open,
-                        &|weight| {
-                            let back = cost.checked_sub(u32::from(weight))?;
-                            Some(&recent[back as usize % recent.len()])
-                        },
-                        links.of(from),
-                    );
-                }
+                let kind = links.kinds.of(from);
+                *span = by_kind.spans[kind].clone();
+                let found = &by_kind.words[kind * words..][span.clone()];
+                row[span.clone()].copy_from_slice(found);
                 self.settle(cost, from, row, (span, reached));
             });
     }

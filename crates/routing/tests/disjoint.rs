@@ -251,12 +251,12 @@ fn lids_reach_max_flow_on_whole_trees() {
     }
 }
 
-/// `layered` chooses link by link what carries least, and knows nothing of what has been dealt out
-/// below: LIDs that come over one switch may meet again on one of its links.
+/// `layered` takes what carries least, by which switches of three tiers send LIDs over different
+/// switches: those that come together somewhere may be too many for the links on from there.
 #[test]
 fn lids_take_different_switches_with_lanes() {
     for (spec, tiers, several) in TREES {
-        let promise = if several {
+        let promise = if several && tiers > 2 {
             Promise::Switches
         } else {
             Promise::Both

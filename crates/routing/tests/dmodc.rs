@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{fabric, judge, owner, routed, settings, walk};
-use weft_fabric::{Lid, NodeId, PortNum, Topology};
+use weft_fabric::{Lid, NodeId, PortNum, PortRef, Topology};
 use weft_routing::{EngineKind, EngineUsed, Routed, Settings};
 
 fn dmodc(topology: &Topology) -> Routed {
@@ -19,6 +19,12 @@ fn dmodc(topology: &Topology) -> Routed {
 fn hosts(topology: &Topology) -> Vec<(Lid, NodeId)> {
     let lid = |node: &weft_fabric::Node| node.port(PortNum(1)).unwrap().info.lid;
     topology.hfis().map(|(id, node)| (lid(node), id)).collect()
+}
+
+fn hfi_lids(topology: &Topology) -> Vec<(Lid, PortRef)> {
+    let lids = common::lids(topology).into_iter();
+    lids.filter(|(_, end)| topology.switch_index(end.node).is_none())
+        .collect()
 }
 
 /// Most flows over one link between switches when every host sends to the one `shift` further.
@@ -92,6 +98,47 @@ fn a_lost_link_moves_only_routes_of_switches_that_had_it_as_a_candidate() {
         let entries: usize = whole.switches().len() * hosts(&whole).len();
         assert!(moved > 0, "{a:?} {b:?}");
         assert!(moved * 20 < entries, "{a:?} {b:?}: {moved} of {entries}");
+    }
+}
+
+/// Links between switches, by the ports at their lower ends.
+fn links_between_switches(topology: &Topology) -> Vec<PortRef> {
+    let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
+    let links = topology.links();
+    let links = links.filter(|(a, b)| is_switch(a) && is_switch(b));
+    links.map(|(a, _)| a).collect()
+}
+
+#[test]
+fn a_lost_link_moves_only_routes_over_it() {
+    for (spec, lmc) in [
+        ("pgft:2;8,8;1,8;1,1;radix=16", 0),
+        ("pgft:2;8,8;1,8;1,1;radix=16", 2),
+        ("pgft:3;4,4,4;1,4,4;1,1,1;radix=8", 0),
+        ("pgft:3;4,4,4;1,4,4;1,1,1;radix=8", 1),
+    ] {
+        let whole = fabric(spec, lmc);
+        let before = dmodc(&whole);
+        for lost in links_between_switches(&whole).into_iter().step_by(5) {
+            let ends = [lost, whole.peer(lost).unwrap()].map(|end| (end.node, end.port));
+            let mut degraded = whole.clone();
+            degraded.disconnect(lost);
+            let after = dmodc(&degraded);
+            for (lid, end) in hfi_lids(&whole) {
+                for switch in whole.switches() {
+                    let index = common::index(&whole, *switch);
+                    if before.linear().egress(index, lid) == after.linear().egress(index, lid) {
+                        continue;
+                    }
+                    let route = walk(&whole, before.linear(), *switch, lid, end).unwrap();
+                    let took_it = route.iter().any(|hop| ends.contains(hop));
+                    assert!(
+                        took_it,
+                        "{spec}, {lost:?}: {switch:?} to {lid:?}, {route:?}"
+                    );
+                }
+            }
+        }
     }
 }
 

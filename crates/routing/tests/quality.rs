@@ -52,18 +52,80 @@ fn a_whole_tree_is_perfect_under_shifts() {
 fn whole_trees_are_balanced_at_every_tier() {
     let three_tiers = "pgft:3;4,4,4;1,4,4;1,1,1;radix=8";
     let trunks = "pgft:2;8,4;1,2;1,4;radix=32";
-    for (spec, lmc) in [
-        (three_tiers, 0),
-        (three_tiers, 1),
-        (three_tiers, 2),
-        (trunks, 0),
-    ] {
+    let large = "pgft:2;24,3;1,2;1,12;radix=48";
+    let both = "pgft:3;8,4,4;1,4,4;1,2,2;radix=16";
+    for (spec, lmc) in [three_tiers, trunks, large, both]
+        .into_iter()
+        .flat_map(|spec| (0..=3).map(move |lmc| (spec, lmc)))
+    {
         let topology = fabric(spec, lmc);
         for engine in [EngineKind::Dmodc, EngineKind::ShortestPath] {
             let found = assess(&topology, &tables(&topology, engine), &small_effort());
             let over = (found.all_to_all.over_bound(), found.shifts.worst);
             assert_eq!(over, (1.0, 1.0), "{engine:?} on {spec}, LMC {lmc}");
         }
+    }
+}
+
+/// Twelve edge switches with twelve hosts each under twelve spines; the last ones are gone, and the
+/// first edge switches lack a link, each another one.
+fn damaged(spines: usize, links: usize, lmc: u8) -> Topology {
+    let mut topology = fabric("pgft:2;12,12;1,12;1,1;radix=24", lmc);
+    let switches = topology.switches().to_vec();
+    let (edges, all) = switches.split_at(12);
+    for (place, edge) in edges.iter().enumerate() {
+        let lost = all.iter().rev().take(spines);
+        let lost = lost.chain(all.get(place).filter(|_| place < links));
+        for spine in lost {
+            let port = common::port_to(&topology, *edge, *spine);
+            assert!(topology.disconnect(PortRef { node: *edge, port }));
+        }
+    }
+    topology
+}
+
+/// Destinations that lose their way are dealt out to the others, and only they: two that meet on
+/// the way up then meet on the way down, too, and all others meet nobody.
+#[test]
+fn shifts_keep_their_bandwidth_on_damaged_trees() {
+    // Two of twelve share a spine with another one, or a lost link makes one do so at both ends.
+    let of_four = (8.0 + 4.0 / 2.0) / 12.0;
+    for (spines, links, lmc, least, most) in [
+        (2, 0, 0, of_four, 2.0),
+        (2, 0, 1, of_four, 1.5),
+        (2, 0, 2, of_four, 1.25),
+        (0, 1, 0, 0.97, 2.0),
+        (0, 4, 0, 0.90, 3.0),
+        (0, 4, 1, 0.90, 3.0),
+        (0, 12, 0, 0.74, 3.0),
+    ] {
+        let topology = damaged(spines, links, lmc);
+        let linear = tables(&topology, EngineKind::Dmodc);
+        let found = assess(&topology, &linear, &small_effort());
+        let bandwidth = found.shifts.bandwidth;
+        assert!(
+            bandwidth >= least && found.shifts.worst <= most,
+            "{spines} spines, {links} links, LMC {lmc}: {bandwidth} of {least}, {:?}",
+            found.shifts
+        );
+    }
+}
+
+/// With four LIDs for each of 24 hosts and as many links, six hosts next to each other meet nowhere:
+/// what is sent to one of them does not wait for what is sent to the next.
+#[test]
+fn hosts_next_to_each_other_share_no_link_of_a_trunk() {
+    let topology = fabric("pgft:2;24,3;1,2;1,12;radix=48", 2);
+    let linear = tables(&topology, EngineKind::Dmodc);
+    let hosts = order(&topology);
+    let (from, there) = (hosts[0], &hosts[24..]);
+    for six in there.chunks(6) {
+        let routes = six
+            .iter()
+            .flat_map(|to| routes(&topology, &linear, from, *to));
+        let hops: Vec<_> = routes.flat_map(Option::unwrap).collect();
+        let links: BTreeSet<_> = hops.iter().collect();
+        assert_eq!((hops.len(), links.len()), (48, 48), "{six:?}");
     }
 }
 

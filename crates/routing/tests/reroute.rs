@@ -157,6 +157,40 @@ fn switches_whose_entries_stay_share_their_rows() {
     assert!(shared < whole.switches().len());
 }
 
+fn addresses(routed: &Routed) -> Vec<*const u8> {
+    let linear = routed.linear();
+    let switches = (0..linear.len() as u32).map(SwitchIndex);
+    let rows = switches.map(|switch| linear.row(switch).as_ptr());
+    rows.collect()
+}
+
+#[test]
+fn replaced_rows_are_written_again_where_nobody_reads_them() {
+    let whole = fabric("fattree:128,radix=8", 0);
+    let settings = settings(EngineKind::Dmodc, 3);
+    let lost = without(&whole, &[130]);
+    for is_read in [false, true] {
+        let first = route(&whole, &settings).unwrap();
+        let before = addresses(&first);
+        let second = reroute(&first, &lost, &settings).unwrap();
+        let first = is_read.then_some(first);
+        let third = reroute(&second, &whole, &settings).unwrap();
+        let rows = before.iter().zip(addresses(&second));
+        let rows = rows.zip(addresses(&third));
+        let replaced = rows.filter(|((first, second), _)| *first != second);
+        let (again, anew): (Vec<_>, Vec<_>) =
+            replaced.partition(|((first, _), third)| *first == third);
+        if is_read {
+            assert!(again.is_empty());
+        } else {
+            // The two switches at the cable get rows from nothing.
+            assert!(again.len() > anew.len() && anew.len() <= 2, "{again:?}");
+        }
+        let tables = first.unwrap_or_else(|| route(&whole, &settings).unwrap());
+        assert_eq!(tables.linear(), third.linear(), "{is_read}");
+    }
+}
+
 /// What may change at a switch while no other node does.
 fn changes_at(whole: &Topology, switch: NodeId) -> Vec<(&'static str, Topology)> {
     let ports: Vec<_> = whole.node(switch).unwrap().external_ports().collect();

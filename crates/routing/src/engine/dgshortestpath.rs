@@ -4,7 +4,7 @@
 use weft_fabric::{Guid, Topology};
 
 use super::shortestpath::{Destinations, balanced};
-use super::{Engine, Plan, Pruning};
+use super::{Engine, Plan};
 use crate::network::{EndPort, Network};
 use crate::paths::Paths;
 use crate::routed::EngineUsed;
@@ -27,12 +27,7 @@ impl Engine for DgShortestPath<'_> {
     fn plan(&self, network: &Network) -> Result<Plan, String> {
         let destinations = Destinations::in_order(network, |end| self.turn(end));
         let paths = Paths::shortest(network, destinations.column.clone());
-        let pruning = Pruning {
-            spine_first: self.spine_first,
-            tier: Vec::new(),
-        };
-        let linear = balanced(network, &destinations, &paths, &pruning);
-        Ok(Plan::on_paths(linear, paths, pruning))
+        Ok(balanced(network, &destinations, paths, self.spine_first))
     }
 }
 

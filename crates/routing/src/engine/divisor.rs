@@ -1,7 +1,7 @@
 //! Division by a number that stays the same, by multiplication.
 
 /// What numbers are divided by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Divisor {
     by: u32,
     /// 2^64 / by, rounded up; 0 for 1.

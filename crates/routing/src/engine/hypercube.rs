@@ -68,7 +68,7 @@ fn sets(
     let mut widening = Widening::new((network, &first), rows, &mut lanes);
     let lids = |target: usize| {
         let ends = network.hfis(target).iter();
-        ends.flat_map(|end| (end.lid.0..).take(end.lmc.lids() as usize))
+        ends.flat_map(EndPort::lids)
     };
     let mut all = (0..network.len()).flat_map(lids);
     if !all.all(|lid| widening.trace(lid, 0)) {
@@ -110,8 +110,8 @@ impl Hypercube<'_> {
                     } else if let Some((to, ports)) = &links {
                         // Each neighbour's links take turns, whatever the destination.
                         let turn = &mut turns[*to as usize];
-                        for lid in 0..end.lmc.lids() as usize {
-                            row[end.lid.0 as usize + lid] = ports[*turn % ports.len()];
+                        for entry in &mut row[end.entries()] {
+                            *entry = ports[*turn % ports.len()];
                             *turn += 1;
                         }
                     }

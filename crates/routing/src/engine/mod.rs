@@ -9,6 +9,7 @@ mod hypercube;
 mod lanes;
 mod layered;
 mod levels;
+mod neighbours;
 mod opa_shortestpath;
 mod rows;
 mod shortestpath;
@@ -131,6 +132,14 @@ pub(crate) struct Pruning {
 }
 
 impl Pruning {
+    /// Where no tiers are known: `spine_first` prefers links inside the chassis.
+    fn without_tiers(spine_first: bool) -> Self {
+        Self {
+            spine_first,
+            ..Self::default()
+        }
+    }
+
     /// Fills in a switch's candidates, pruned, in the given order of links.
     pub(crate) fn fill(
         &self,
@@ -152,16 +161,38 @@ impl Pruning {
         (switch, order): (usize, &[u16]),
         words: &[Range<usize>],
     ) {
+        let refine = self.refine(network, switch);
+        candidates.fill(network, paths, (switch, order), words, refine);
+    }
+
+    /// Fills in a switch's candidates after those of another one, see [`Candidates::refill`].
+    fn refill(
+        &self,
+        candidates: &mut Candidates,
+        (network, paths): (&Network, &Paths),
+        (switch, order): (usize, &[u16]),
+        columns: &mut Vec<u64>,
+    ) -> bool {
+        let refine = self.refine(network, switch);
+        candidates.refill(network, paths, (switch, order), columns, refine)
+    }
+
+    /// Takes links out that are not wanted where there are better ones.
+    fn refine<'a>(
+        &self,
+        network: &'a Network,
+        switch: usize,
+    ) -> impl FnMut(&mut Vec<u16>) + use<'a> {
         let egress = network.egress(switch);
         let spine = self.spines(network, switch);
-        candidates.fill(network, paths, (switch, order), words, |list| {
+        move |list| {
             if list.iter().any(|link| spine[usize::from(*link)]) {
                 list.retain(|link| spine[usize::from(*link)]);
             }
             let rate = |link: &u16| egress[usize::from(*link)].rate;
             let best = list.iter().map(rate).max();
             list.retain(|link| Some(rate(link)) == best);
-        });
+        }
     }
 
     /// For each link of a switch whether it leads to a spine: inside its own chassis or upwards.

@@ -7,6 +7,7 @@
 
 use weft_fabric::{LinearTables, UNREACHABLE};
 
+use super::neighbours::shared_chassis;
 use super::rows::rows;
 use super::{Engine, Plan, Pruning};
 use crate::network::{EndPort, Network};
@@ -26,10 +27,7 @@ impl Engine for OpaShortestPath {
 
     fn plan(&self, network: &Network) -> Result<Plan, String> {
         let paths = Paths::shortest(network, (0..network.len() as u32).collect());
-        let pruning = Pruning {
-            spine_first: self.spine_first,
-            tier: Vec::new(),
-        };
+        let pruning = Pruning::without_tiers(self.spine_first);
         let linear = Placing::new(network, &paths, &pruning).tables();
         Ok(Plan::on_paths(linear, paths, pruning))
     }
@@ -46,6 +44,8 @@ struct Count {
 struct Placing<'a> {
     network: &'a Network,
     candidates: Vec<Candidates>,
+    /// Whether a link stays inside the chassis.
+    is_inside: Vec<bool>,
     /// Over each link.
     over: Vec<Vec<Count>>,
     /// From all neighbours.
@@ -63,11 +63,13 @@ impl<'a> Placing<'a> {
             pruning.fill(&mut candidates, network, paths, switch, &by_port);
             candidates
         };
+        let is_inside = |switch| shared_chassis(network, switch).is_some();
         let links = |switch| vec![Count::default(); network.egress(switch).len()];
         let row = vec![UNREACHABLE; network.max_lid as usize + 1];
         Self {
             network,
             candidates: (0..network.len()).map(candidates).collect(),
+            is_inside: (0..network.len()).map(is_inside).collect(),
             over: (0..network.len()).map(links).collect(),
             into: vec![Count::default(); network.len()],
             rows: vec![row; network.len()],
@@ -103,16 +105,15 @@ impl<'a> Placing<'a> {
         let first = end.lid.0 as usize;
         let count = end.lmc.lids() as usize;
         if switch == at {
-            self.rows[switch][first..first + count].fill(end.port);
+            self.rows[switch][end.entries()].fill(end.port);
             return;
         }
-        match count {
-            1 => self.choose_one(switch, at),
-            _ => self.choose_set(switch, at, count),
-        }
-        let offset = match count {
-            1 => 0,
-            _ => self.offset(switch),
+        let offset = if count == 1 {
+            self.choose_one(switch, at);
+            0
+        } else {
+            self.choose_set(switch, at, count);
+            self.offset(switch)
         };
         if self.chosen.is_empty() {
             return;
@@ -151,32 +152,30 @@ impl<'a> Placing<'a> {
     /// As many links as an end port has LIDs: one to each neighbour, those that carry fewest
     /// first, then a second to each. Inside a chassis only the load counts.
     fn choose_set(&mut self, switch: usize, at: usize, count: usize) {
-        let near = |link: u16| {
-            let to = self.network.egress(switch)[usize::from(link)].to as usize;
-            self.network.switches[to]
-        };
-        let system = self.network.switches[switch].system;
-        let links = 0..self.network.egress(switch).len() as u16;
-        let is_inside = links.map(near).any(|near| near.system == system);
-        let key = |link: &u16| (near(*link).guid, self.load(switch, *link));
         let candidates = &self.candidates[switch];
         let mut links = candidates.links(candidates.set(at)).to_vec();
-        if is_inside {
+        if self.is_inside[switch] {
             links.sort_by_key(|link| self.load(switch, *link));
         } else {
-            links.sort_by_key(key);
-            let same = links.chunk_by(|a, b| near(*a).guid == near(*b).guid);
-            let rounds = same.flat_map(|links| (0..).zip(links));
-            let mut rounds: Vec<(usize, u16)> =
-                rounds.map(|(round, link)| (round, *link)).collect();
-            rounds.sort_by_key(|(round, link)| {
-                let (guid, load) = key(link);
-                (*round, load, guid, *link)
-            });
-            links = rounds.into_iter().map(|(_, link)| link).collect();
+            links = self.in_rounds(switch, links);
         }
         links.truncate(count);
         self.chosen = links;
+    }
+
+    /// One link to each neighbour, then a second to each, and so on; in a round those that carry
+    /// fewest first.
+    fn in_rounds(&self, switch: usize, mut links: Vec<u16>) -> Vec<u16> {
+        let near = |link: &u16| {
+            let to = self.network.egress(switch)[usize::from(*link)].to as usize;
+            self.network.switches[to].guid
+        };
+        links.sort_by_key(|link| (near(link), self.load(switch, *link)));
+        let same = links.chunk_by(|a, b| near(a) == near(b));
+        let rounds = same.flat_map(|links| (0..).zip(links));
+        let mut rounds: Vec<(usize, u16)> = rounds.map(|(round, link)| (round, *link)).collect();
+        rounds.sort_by_key(|(round, link)| (*round, self.load(switch, *link), near(link), *link));
+        rounds.into_iter().map(|(_, link)| link).collect()
     }
 
     /// Which of the chosen links gets the base LID: the one that carries fewest base LIDs.

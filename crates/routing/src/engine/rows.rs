@@ -23,17 +23,76 @@ where
     LinearTables::new(rows.collect())
 }
 
+/// What a thread keeps from the row of one switch to that of the next one.
+pub(crate) struct Memory<L> {
+    pub(crate) candidates: Candidates,
+    /// Columns that may have other candidates than at the switch before, as bits.
+    pub(crate) columns: Vec<u64>,
+    before: Option<Before<L>>,
+}
+
+/// The switch before.
+struct Before<L> {
+    switch: usize,
+    row: Arc<[u8]>,
+    /// What its entries were made from.
+    lists: L,
+}
+
+impl<L> Memory<L> {
+    fn new() -> Self {
+        Self {
+            candidates: Candidates::default(),
+            columns: Vec::new(),
+            before: None,
+        }
+    }
+
+    /// Keeps what the next row may be made from.
+    pub(crate) fn keep(&mut self, switch: usize, row: &Arc<[u8]>, lists: L) {
+        let row = Arc::clone(row);
+        self.before = Some(Before { switch, row, lists });
+    }
+
+    /// The row of the switch before, and that switch, where `goes_on` finds that entries for
+    /// columns whose candidates have kept their number are the same here, and most have.
+    pub(crate) fn before(&self, goes_on: impl FnOnce(&L) -> bool) -> Option<(usize, &[u8])> {
+        let before = self.before.as_ref()?;
+        let changed: u32 = self.columns.iter().map(|word| word.count_ones()).sum();
+        let is_few = changed as usize <= FEW.max(self.columns.len() * 64 / SHARE);
+        (is_few && goes_on(&before.lists)).then_some((before.switch, &before.row))
+    }
+}
+
+/// Columns that are worked out one by one at most, whatever the size of the network.
+const FEW: usize = 64;
+
+/// The part of all columns that is worked out one by one at most.
+const SHARE: usize = 8;
+
+/// The bits of a row, in order.
+pub(crate) fn bits(row: &[u64]) -> impl Iterator<Item = usize> + Clone + '_ {
+    row.iter().enumerate().flat_map(|(word, bits)| {
+        let rest = std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
+        rest.take_while(|bits| *bits != 0)
+            .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+    })
+}
+
 /// How an engine makes rows of switches that see the same.
 pub(crate) trait KindRows: Sync {
-    /// Writes the row of a switch, which drops everything at first. What it leaves in the scratch
-    /// memory is there when other rows of the kind are made.
-    fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]);
+    /// What entries are made from, apart from the candidates of each column.
+    type Lists: Send;
+
+    /// Makes the row of a switch. What it leaves in the memory is there when other rows of the kind
+    /// are made, and the first one of the next kind.
+    fn write(&self, memory: &mut Memory<Self::Lists>, switch: usize) -> Arc<[u8]>;
 
     /// Makes the row of another switch of the kind from a copy of the first one's. `second` is the
     /// row of the second one, where there is one already.
     fn rewrite(
         &self,
-        candidates: &mut Candidates,
+        memory: &mut Memory<Self::Lists>,
         pair: (usize, usize),
         second: Option<&[u8]>,
         row: &mut [u8],
@@ -41,15 +100,13 @@ pub(crate) trait KindRows: Sync {
 }
 
 /// Makes the rows of all switches, kind by kind.
-pub(crate) fn rows_by_kind(
+pub(crate) fn rows_by_kind<E: KindRows>(
     network: &Network,
     kinds: &[Vec<u32>],
-    engine: &impl KindRows,
+    engine: &E,
 ) -> LinearTables {
     let made = kinds.par_iter();
-    let made = made.map_init(Candidates::default, |candidates, kind| {
-        rows_of(network, kind, candidates, engine)
-    });
+    let made = made.map_init(Memory::new, |memory, kind| rows_of(kind, memory, engine));
     let made: Vec<Vec<Arc<[u8]>>> = made.collect();
     let mut rows = vec![Arc::default(); network.len()];
     for (switch, row) in kinds.iter().flatten().zip(made.into_iter().flatten()) {
@@ -58,23 +115,16 @@ pub(crate) fn rows_by_kind(
     LinearTables::new(rows)
 }
 
-fn rows_of(
-    network: &Network,
-    kind: &[u32],
-    candidates: &mut Candidates,
-    engine: &impl KindRows,
-) -> Vec<Arc<[u8]>> {
+fn rows_of<E: KindRows>(kind: &[u32], memory: &mut Memory<E::Lists>, engine: &E) -> Vec<Arc<[u8]>> {
     let mut rows: Vec<Arc<[u8]>> = Vec::with_capacity(kind.len());
     for switch in kind.iter().map(|switch| *switch as usize) {
         let row = match &rows[..] {
-            [] => new_row(network, |row| engine.write(candidates, switch, row)),
+            [] => engine.write(memory, switch),
             [first, others @ ..] => {
-                let mut row: Arc<[u8]> = Arc::from(&first[..]);
-                if let Some(entries) = Arc::get_mut(&mut row) {
-                    let second = others.first().map(|row| &**row);
-                    engine.rewrite(candidates, (kind[0] as usize, switch), second, entries);
-                }
-                row
+                let second = others.first().map(|row| &**row);
+                copied_row(first, |row| {
+                    engine.rewrite(memory, (kind[0] as usize, switch), second, row);
+                })
             }
         };
         rows.push(row);
@@ -86,8 +136,7 @@ fn rows_of(
 pub(crate) fn lids(network: &Network, target: usize, mut call: impl FnMut(Range<usize>)) {
     let ends = network.hfis(target).iter();
     for end in ends.chain(network.management(target)) {
-        let first = end.lid.0 as usize;
-        call(first..first + end.lmc.lids() as usize);
+        call(end.entries());
     }
 }
 
@@ -101,10 +150,33 @@ pub(crate) fn new_row(network: &Network, write: impl FnOnce(&mut [u8])) -> Arc<[
     row
 }
 
+/// A copy of a row; `write` gets it.
+pub(crate) fn copied_row(row: &[u8], write: impl FnOnce(&mut [u8])) -> Arc<[u8]> {
+    let mut row: Arc<[u8]> = row.into();
+    if let Some(entries) = Arc::get_mut(&mut row) {
+        write(entries);
+    }
+    row
+}
+
+/// The same in the memory of another row, if nobody else reads that.
+pub(crate) fn rewritten_row(
+    row: &[u8],
+    mut spare: Arc<[u8]>,
+    write: impl FnOnce(&mut [u8]),
+) -> Arc<[u8]> {
+    let entries = Arc::get_mut(&mut spare);
+    let Some(entries) = entries.filter(|entries| entries.len() == row.len()) else {
+        return copied_row(row, write);
+    };
+    entries.copy_from_slice(row);
+    write(entries);
+    spare
+}
+
 /// Points all LIDs of an end port at the port that it is attached to.
 pub(crate) fn deliver(row: &mut [u8], end: &EndPort) {
-    let base = end.lid.0 as usize;
-    row[base..base + end.lmc.lids() as usize].fill(end.port);
+    row[end.entries()].fill(end.port);
 }
 
 /// Fills successive entries with ports in turn, from port number `start` of the list.
@@ -152,9 +224,7 @@ pub(crate) mod tests {
     ) -> Result<usize, TestCaseError> {
         let tables = rows_by_kind(network, kinds, engine);
         for switch in 0..network.len() {
-            let alone = new_row(network, |row| {
-                engine.write(&mut Candidates::default(), switch, row);
-            });
+            let alone = engine.write(&mut Memory::new(), switch);
             let row = tables.row(SwitchIndex(switch as u32));
             prop_assert_eq!(row, &alone[..], "switch {}", switch);
         }

@@ -9,6 +9,7 @@ use weft_fabric::LinearTables;
 
 use super::dmodc::{dividers, turn};
 use super::levels::{is_tree, levels};
+use super::neighbours::{earlier_alike, first_alike};
 use super::rows::{consecutive, deliver, rows};
 use super::{Engine, Plan, Pruning};
 use crate::network::{Egress, EndPort, Network};
@@ -29,12 +30,7 @@ impl Engine for ShortestPath {
     fn plan(&self, network: &Network) -> Result<Plan, String> {
         let destinations = Destinations::new(network);
         let paths = Paths::shortest(network, destinations.column.clone());
-        let pruning = Pruning {
-            spine_first: self.spine_first,
-            tier: Vec::new(),
-        };
-        let linear = balanced(network, &destinations, &paths, &pruning);
-        Ok(Plan::on_paths(linear, paths, pruning))
+        Ok(balanced(network, &destinations, paths, self.spine_first))
     }
 }
 
@@ -132,8 +128,19 @@ fn columns(switches: usize, by_lid: &[Destination]) -> Vec<u32> {
     column
 }
 
-/// Tables balanced by counting, on any kind of paths.
+/// A plan balanced by counting, on any kind of paths.
 pub(crate) fn balanced(
+    network: &Network,
+    destinations: &Destinations,
+    paths: Paths,
+    spine_first: bool,
+) -> Plan {
+    let pruning = Pruning::without_tiers(spine_first);
+    let linear = tables(network, destinations, &paths, &pruning);
+    Plan::on_paths(linear, paths, pruning)
+}
+
+fn tables(
     network: &Network,
     destinations: &Destinations,
     paths: &Paths,
@@ -141,9 +148,11 @@ pub(crate) fn balanced(
 ) -> LinearTables {
     let below = ways_below(network);
     rows(network, |switch, candidates, row| {
-        let order = order(network, destinations, switch);
+        let egress = network.egress(switch);
+        let neighbour = first_alike(egress);
+        let order = order(network, destinations, switch, &neighbour);
         pruning.fill(candidates, network, paths, switch, &order);
-        let mut balance = Balance::new(network.egress(switch), candidates);
+        let mut balance = Balance::new(egress, candidates, neighbour);
         balance.below = below.get(switch).map_or(1, |below| *below as usize);
         for stretch in &destinations.stretches {
             let ends = &destinations.by_lid[stretch.range.clone()];
@@ -171,10 +180,15 @@ fn ways_below(network: &Network) -> Vec<u32> {
 /// Ties between ports: first the neighbour that forwards fewer LIDs so far, then one link to each
 /// neighbour before a second one, then the lower port. Tables are thought of as made switch by
 /// switch, edge switches first, so a neighbour counts either nothing yet or all that it forwards.
-fn order(network: &Network, destinations: &Destinations, switch: usize) -> Vec<u16> {
+fn order(
+    network: &Network,
+    destinations: &Destinations,
+    switch: usize,
+    neighbour: &[u16],
+) -> Vec<u16> {
     let turn = |index: usize| (network.hfis(index).is_empty(), index);
     let egress = network.egress(switch);
-    let parallel = parallel(egress);
+    let parallel = earlier_alike(neighbour);
     let load = |link: &u16| {
         let Egress { to, port, .. } = egress[usize::from(*link)];
         let done = turn(to as usize) < turn(switch);
@@ -190,20 +204,6 @@ fn order(network: &Network, destinations: &Destinations, switch: usize) -> Vec<u
     order
 }
 
-/// For each link how many earlier ones lead to the same neighbour.
-fn parallel(egress: &[Egress]) -> Vec<u16> {
-    let mut by_neighbour: Vec<u16> = (0..egress.len() as u16).collect();
-    by_neighbour.sort_by_key(|link| (egress[usize::from(*link)].to, *link));
-    let mut parallel = vec![0; egress.len()];
-    let same = |a: &u16, b: &u16| egress[usize::from(*a)].to == egress[usize::from(*b)].to;
-    for trunk in by_neighbour.chunk_by(same) {
-        for (earlier, link) in (0..).zip(trunk) {
-            parallel[usize::from(*link)] = earlier;
-        }
-    }
-    parallel
-}
-
 /// The counters of one switch and its place among the candidates.
 struct Balance<'a> {
     egress: &'a [Egress],
@@ -212,6 +212,8 @@ struct Balance<'a> {
     lids: Vec<u32>,
     /// The same, base LIDs only.
     base_lids: Vec<u32>,
+    /// For each first link to a neighbour the base LIDs on all links there, where an LMC asks.
+    base_lids_to: Vec<u32>,
     run: u32,
     /// Candidates that carry fewest, in order; those before `next` carry one more by now.
     ready: Vec<u16>,
@@ -232,19 +234,18 @@ struct Balance<'a> {
 }
 
 impl<'a> Balance<'a> {
-    fn new(egress: &'a [Egress], candidates: &'a Candidates) -> Self {
-        let first = |link: &Egress| egress.iter().position(|other| other.to == link.to);
-        let neighbour = egress.iter().map(|link| first(link).unwrap_or(0) as u16);
+    fn new(egress: &'a [Egress], candidates: &'a Candidates, neighbour: Vec<u16>) -> Self {
         Self {
             egress,
             candidates,
             lids: vec![0; egress.len()],
             base_lids: vec![0; egress.len()],
+            base_lids_to: vec![0; egress.len()],
             run: u32::MAX,
             ready: Vec::with_capacity(egress.len()),
             next: 0,
             even: false,
-            neighbour: neighbour.collect(),
+            neighbour,
             round_of: vec![0; egress.len()],
             round: 0,
             chosen: Vec::new(),
@@ -366,14 +367,21 @@ impl<'a> Balance<'a> {
             return;
         };
         self.base_lids[usize::from(base)] += 1;
+        self.base_lids_to[usize::from(self.neighbour[usize::from(base)])] += 1;
         for (entry, &link) in entries.iter_mut().zip(&self.chosen) {
             *entry = self.egress[usize::from(link)].port;
         }
     }
 
-    /// Puts the chosen links in the order of the LIDs that take them.
+    /// Puts the chosen links in the order of the LIDs that take them. The base LID goes to the
+    /// neighbour that has fewest, then to the link: switches above are thus sent every so many of
+    /// them, wherever the LIDs with an offset go.
     fn deal(&mut self) {
-        let base_lids = |index: &usize| self.base_lids[usize::from(self.chosen[*index])];
+        let base_lids = |index: &usize| {
+            let link = usize::from(self.chosen[*index]);
+            let neighbour = usize::from(self.neighbour[link]);
+            (self.base_lids_to[neighbour], self.base_lids[link])
+        };
         let offset = (0..self.chosen.len()).min_by_key(base_lids).unwrap_or(0);
         let turn = self.turn();
         let place = |index: usize| match turn {

@@ -46,25 +46,7 @@ impl Tiers {
             step => top - step,
         };
         let tier: Vec<u8> = steps.into_iter().map(height).collect();
-        let mut members = vec![Vec::new(); usize::from(settings.tier_count)];
-        for (switch, tier) in tier.iter().enumerate() {
-            if let Some(list) = members.get_mut(usize::from(*tier)) {
-                list.push(switch as u32);
-            }
-        }
-        let names: Vec<String> = network
-            .switches
-            .iter()
-            .map(|switch| name(topology, switch.node))
-            .collect();
-        for (tier, list) in members.iter_mut().enumerate() {
-            // Converge keeps edge switches as they were discovered.
-            if tier > 0 || !settings.converge {
-                list.sort_by(|a, b| {
-                    by_name(&names[*a as usize], &names[*b as usize]).then(a.cmp(b))
-                });
-            }
-        }
+        let members = members(topology, network, settings, &tier);
         let mut index = vec![0; network.len()];
         for list in &members {
             list.iter()
@@ -77,6 +59,30 @@ impl Tiers {
             members,
         })
     }
+}
+
+/// The switches of each tier, in order.
+fn members(
+    topology: &Topology,
+    network: &Network,
+    settings: &FatTreeSettings,
+    tier: &[u8],
+) -> Vec<Vec<u32>> {
+    let mut members = vec![Vec::new(); usize::from(settings.tier_count)];
+    for (switch, tier) in tier.iter().enumerate() {
+        if let Some(list) = members.get_mut(usize::from(*tier)) {
+            list.push(switch as u32);
+        }
+    }
+    let switches = network.switches.iter();
+    let names: Vec<String> = switches.map(|switch| name(topology, switch.node)).collect();
+    for (tier, list) in members.iter_mut().enumerate() {
+        // Converge keeps edge switches as they were discovered.
+        if tier > 0 || !settings.converge {
+            list.sort_by(|a, b| by_name(&names[*a as usize], &names[*b as usize]).then(a.cmp(b)));
+        }
+    }
+    members
 }
 
 /// The switches from which tiers are counted: those with HFIs, or the configured core switches.

@@ -2,7 +2,7 @@
 //! fabric. What other engines fall back to.
 
 use super::shortestpath::{Destinations, balanced};
-use super::{Engine, Plan, Pruning};
+use super::{Engine, Plan};
 use crate::network::Network;
 use crate::paths::Paths;
 use crate::routed::EngineUsed;
@@ -21,12 +21,7 @@ impl Engine for UpDown {
     fn plan(&self, network: &Network) -> Result<Plan, String> {
         let destinations = Destinations::new(network);
         let paths = Paths::up_down(network, destinations.column.clone(), rank(network));
-        let pruning = Pruning {
-            spine_first: self.spine_first,
-            tier: Vec::new(),
-        };
-        let linear = balanced(network, &destinations, &paths, &pruning);
-        Ok(Plan::on_paths(linear, paths, pruning))
+        Ok(balanced(network, &destinations, paths, self.spine_first))
     }
 }
 

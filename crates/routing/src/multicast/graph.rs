@@ -3,7 +3,7 @@
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology};
 
 use super::MulticastGroup;
-use crate::network::{cost, gcd, rate, working_peer};
+use crate::network::{End, gcd};
 
 /// Mb/s of one lane at 12.5 Gb/s, the unit of a link's rate.
 const RATE_UNIT_MBPS: u32 = 12_500;
@@ -87,17 +87,20 @@ impl Graph {
             .push(node.switch.map_or(0, |switch| switch.multicast_fdb_cap));
         self.attached[id.0 as usize].push((PortNum(0), index as u32, PortNum(0)));
         for (port, end) in node.external_ports() {
-            let Some((peer, far)) = working_peer(topology, end) else {
+            let far = end.peer.and_then(|peer| topology.port(peer));
+            let ends = far.and_then(|far| Some((far, End::read(end)?, End::read(far)?)));
+            let Some((far, near, other)) = ends else {
                 continue;
             };
+            let (peer, link) = (near.peer, near.worse(other));
             match topology.switch_index(peer.node) {
                 Some(SwitchIndex(to)) if peer.node != id => self.links.push(Link {
                     port,
                     far_port: peer.port,
                     to,
-                    cost: cost(end, far),
+                    cost: link.cost(),
                     mtu_bytes: end.info.mtu_cap.min(far.info.mtu_cap).bytes(),
-                    rate_mbps: u32::from(rate(end, far)) * RATE_UNIT_MBPS,
+                    rate_mbps: u32::from(link.rate()) * RATE_UNIT_MBPS,
                 }),
                 Some(_) => {}
                 None => self.attached[peer.node.0 as usize].push((peer.port, index as u32, port)),

@@ -6,7 +6,7 @@
 //! these are as before, so is the entry.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use weft_fabric::{LinearTables, SwitchIndex, UNREACHABLE};
@@ -14,9 +14,9 @@ use weft_fabric::{LinearTables, SwitchIndex, UNREACHABLE};
 use super::form::Form;
 use super::numbers::Numbers;
 use super::{Dmodc, fill};
-use crate::engine::fattree::by_neighbour;
 use crate::engine::levels::{is_mostly_tree, rank};
-use crate::engine::rows::{lids, new_row};
+use crate::engine::neighbours::by_neighbour;
+use crate::engine::rows::{bits, lids, new_row, rewritten_row};
 use crate::engine::{Choices, Plan, Pruning};
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
@@ -24,12 +24,34 @@ use crate::paths::{Candidates, Paths};
 /// What a plan keeps for the next one.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    pub(super) network: Network,
-    pub(super) level: Vec<u8>,
-    pub(super) numbers: Numbers,
+    network: Network,
+    level: Vec<u8>,
+    numbers: Numbers,
+    /// By switch, the row that its present one has taken the place of; empty where there is none.
+    /// The next plan writes into those that nobody reads any more: memory that is new to the
+    /// process costs more than what is written into it.
+    replaced: Mutex<Vec<Arc<[u8]>>>,
 }
 
 impl Kept {
+    /// What a plan from nothing keeps.
+    pub(super) fn new(network: &Network, level: Vec<u8>, numbers: Numbers) -> Self {
+        Self {
+            network: network.clone(),
+            level,
+            numbers,
+            replaced: Mutex::default(),
+        }
+    }
+
+    /// The rows that were replaced, for all switches; the first caller gets them.
+    fn take_replaced(&self) -> Vec<Arc<[u8]>> {
+        let kept = self.replaced.lock();
+        let mut rows = std::mem::take(&mut *kept.unwrap_or_else(PoisonError::into_inner));
+        rows.resize(self.network.len(), Arc::default());
+        rows
+    }
+
     /// The network that the plan is of.
     pub(crate) fn network(&self) -> &Network {
         &self.network
@@ -59,26 +81,15 @@ pub(super) fn again(engine: &Dmodc<'_>, network: &Network, before: &Plan) -> Opt
         old: (old, &before.linear),
         paths: &paths,
         numbers: &numbers,
-        switch_of: inverse(old.columns()),
+        switch_of: old.switches(),
     };
-    let (rows, untouched) = update.rows();
-    let kept = Kept {
-        network: network.clone(),
-        level,
-        numbers,
-    };
+    let ((rows, untouched), replaced) = update.rows(kept.take_replaced());
+    let mut kept = Kept::new(network, level, numbers);
+    kept.replaced = Mutex::new(replaced);
     let mut plan = Plan::on_paths(LinearTables::new(rows), paths, Pruning::default());
     plan.kept = Some(Box::new(kept));
     plan.untouched = untouched;
     Some(plan)
-}
-
-fn inverse(column: &[u32]) -> Vec<u32> {
-    let mut switch_of = vec![0; column.len()];
-    for (switch, column) in column.iter().enumerate() {
-        switch_of[*column as usize] = switch as u32;
-    }
-    switch_of
 }
 
 /// Old and new state.
@@ -101,27 +112,40 @@ struct Scratch {
     columns: Vec<u64>,
 }
 
+type Rows = Vec<Arc<[u8]>>;
+
 impl Update<'_> {
-    /// The rows of all switches, and which of them have the same candidates as before.
-    fn rows(&self) -> (Vec<Arc<[u8]>>, Vec<bool>) {
+    /// The rows of all switches, which of them have the same candidates as before, and rows that
+    /// are replaced. `spare` has rows that may be written into.
+    fn rows(&self, spare: Rows) -> ((Rows, Vec<bool>), Rows) {
         let moved = self.moved();
-        let made = (0..self.network.len()).into_par_iter();
-        made.map_init(Scratch::default, |scratch, switch| {
+        let made = spare.into_par_iter().enumerate();
+        made.map_init(Scratch::default, |scratch, (switch, mut spare)| {
             let old = self.old.1.row_shared(SwitchIndex(switch as u32));
             let old = old.cloned().unwrap_or_default();
-            if self.is_new(switch) {
-                let known = (self.network, self.paths, self.numbers);
-                let row = new_row(self.network, |row| {
-                    fill(known, &mut scratch.candidates, switch, row);
-                });
-                return (if row == old { old } else { row }, false);
+            let is_new = self.is_new(switch);
+            let row = if is_new {
+                self.new_row(switch, &old, scratch)
+            } else if self.columns(switch, &moved, &mut scratch.columns) {
+                self.row(switch, &old, &mut spare, scratch)
+            } else {
+                return ((old, true), spare);
+            };
+            match row {
+                Some(row) => ((row, false), old),
+                None => ((old, false), spare),
             }
-            if !self.columns(switch, &moved, &mut scratch.columns) {
-                return (old, true);
-            }
-            (self.row(switch, old, scratch), false)
         })
         .unzip()
+    }
+
+    /// The row of a switch from nothing; none where it is the old one.
+    fn new_row(&self, switch: usize, old: &[u8], scratch: &mut Scratch) -> Option<Arc<[u8]>> {
+        let known = (self.network, self.paths, self.numbers);
+        let row = new_row(self.network, |row| {
+            fill(known, &mut scratch.candidates, switch, row);
+        });
+        (*row != *old).then_some(row)
     }
 
     /// The columns to which the distance from a switch has changed: a row of bits for each.
@@ -142,10 +166,12 @@ impl Update<'_> {
         moved.collect()
     }
 
-    /// Whether a switch has other links or another divider.
+    /// Whether a switch has other links, other places for them or another divider.
     fn is_new(&self, switch: usize) -> bool {
+        let (slots, before) = (&self.numbers.slots, &self.kept.numbers.slots);
         self.network.egress(switch) != self.kept.network.egress(switch)
             || self.numbers.divider[switch] != self.kept.numbers.divider[switch]
+            || !slots.are_as_before(before, self.network, switch)
     }
 
     /// The columns for which a switch may have other candidates; says whether there are any.
@@ -168,8 +194,15 @@ impl Update<'_> {
         any
     }
 
-    /// The row with the entries for some columns worked out again.
-    fn row(&self, switch: usize, mut old: Arc<[u8]>, scratch: &mut Scratch) -> Arc<[u8]> {
+    /// The row with the entries for some columns worked out again, in the memory of `spare` if
+    /// nobody else reads that; none where all are as before.
+    fn row(
+        &self,
+        switch: usize,
+        old: &[u8],
+        spare: &mut Arc<[u8]>,
+        scratch: &mut Scratch,
+    ) -> Option<Arc<[u8]>> {
         let words: Vec<Range<usize>> = scratch
             .columns
             .iter()
@@ -191,35 +224,20 @@ impl Update<'_> {
         let mut differs = false;
         for column in bits(&scratch.columns) {
             let target = self.switch_of[column] as usize;
-            lids(self.network, target, |lids| {
-                scratch.row[lids].fill(UNREACHABLE)
-            });
-            if column < self.numbers.leaves.len() {
-                form.leaf(&mut scratch.row, column);
-            }
-            form.management(&mut scratch.row, target);
+            form.again(&mut scratch.row, (column, target));
             lids(self.network, target, |lids| {
                 differs |= scratch.row[lids.clone()] != old[lids];
             });
         }
-        if differs {
-            let row = Arc::make_mut(&mut old);
-            for column in bits(&scratch.columns) {
-                let target = self.switch_of[column] as usize;
-                lids(self.network, target, |lids| {
-                    row[lids.clone()].copy_from_slice(&scratch.row[lids]);
-                });
-            }
-        }
-        old
+        differs.then(|| {
+            rewritten_row(old, std::mem::take(spare), |row| {
+                for column in bits(&scratch.columns) {
+                    let target = self.switch_of[column] as usize;
+                    lids(self.network, target, |lids| {
+                        row[lids.clone()].copy_from_slice(&scratch.row[lids]);
+                    });
+                }
+            })
+        })
     }
-}
-
-/// The bits of a row, in order.
-fn bits(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    row.iter().enumerate().flat_map(|(word, bits)| {
-        let rest = std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1)));
-        rest.take_while(|bits| *bits != 0)
-            .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
-    })
 }

@@ -1,14 +1,20 @@
 //! The rows of switches that see the same: worked out for one of them and copied to the others.
 //!
 //! An entry follows from distances, links and divider; so the rows of a kind with one divider
-//! differ only in the LIDs on one of its switches.
+//! differ only in the LIDs on one of its switches. The first row of a kind is made from that of the
+//! kind before where most columns have the same ports as candidates.
 
-use weft_fabric::{LinearTables, UNREACHABLE};
+use std::sync::Arc;
 
-use super::fill;
-use super::form::Form;
+use weft_fabric::LinearTables;
+
+use super::form::{Form, Lists};
 use super::numbers::Numbers;
-use crate::engine::rows::{KindRows, deliver, lids, rows_by_kind};
+use crate::engine::Pruning;
+use crate::engine::neighbours::by_neighbour;
+use crate::engine::rows::{
+    KindRows, Memory, bits, copied_row, deliver, lids, new_row, rows_by_kind,
+};
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 
@@ -17,6 +23,8 @@ pub(super) struct Alike<'a> {
     pub(super) network: &'a Network,
     pub(super) paths: &'a Paths,
     pub(super) numbers: &'a Numbers,
+    /// The switch of each column.
+    pub(super) switch_of: Vec<u32>,
 }
 
 impl Alike<'_> {
@@ -26,8 +34,9 @@ impl Alike<'_> {
     }
 
     fn kinds(&self) -> Vec<Vec<u32>> {
-        let divider = |switch: usize| self.numbers.divider[switch];
-        self.paths.kinds().split(divider)
+        let Numbers { divider, slots, .. } = self.numbers;
+        let own = |switch: usize| (divider[switch], slots.count(switch));
+        self.paths.kinds().split(own)
     }
 
     /// Works out the entries of a switch for the LIDs on the first one of its kind, whose
@@ -42,28 +51,44 @@ impl Alike<'_> {
         let columns = (column, self.paths.column(switch));
         candidates.exchange(columns.0, columns.1);
         let form = Form::new((self.network, self.numbers), candidates, switch);
-        lids(self.network, first, |lids| row[lids].fill(UNREACHABLE));
-        if column < self.numbers.leaves.len() {
-            form.leaf(row, column);
-        }
-        form.management(row, first);
+        form.again(row, (column, first));
         candidates.exchange(columns.0, columns.1);
     }
 }
 
 impl KindRows for Alike<'_> {
-    fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]) {
-        fill(
-            (self.network, self.paths, self.numbers),
-            candidates,
-            switch,
-            row,
+    type Lists = Lists;
+
+    fn write(&self, memory: &mut Memory<Lists>, switch: usize) -> Arc<[u8]> {
+        let order = by_neighbour(self.network, switch);
+        let goes_on = Pruning::default().refill(
+            &mut memory.candidates,
+            (self.network, self.paths),
+            (switch, &order),
+            &mut memory.columns,
         );
+        let form = Form::new((self.network, self.numbers), &memory.candidates, switch);
+        let before = memory.before(|lists| goes_on && form.goes_on(lists));
+        let row = match before {
+            Some((before, row)) => copied_row(row, |row| {
+                let own = [before, switch].map(|switch| self.paths.column(switch));
+                for column in bits(&memory.columns).chain(own) {
+                    form.again(row, (column, self.switch_of[column] as usize));
+                }
+            }),
+            None => new_row(self.network, |row| {
+                form.hfis(row);
+                form.switches(row);
+            }),
+        };
+        let lists = form.into_lists();
+        memory.keep(switch, &row, lists);
+        row
     }
 
     fn rewrite(
         &self,
-        candidates: &mut Candidates,
+        memory: &mut Memory<Lists>,
         (first, switch): (usize, usize),
         second: Option<&[u8]>,
         row: &mut [u8],
@@ -73,7 +98,7 @@ impl KindRows for Alike<'_> {
             Some(second) => lids(self.network, first, |lids| {
                 row[lids.clone()].copy_from_slice(&second[lids]);
             }),
-            None => self.towards_first(row, (first, switch), candidates),
+            None => self.towards_first(row, (first, switch), &mut memory.candidates),
         }
         let ends = self.network.hfis(switch).iter();
         let ends = ends.chain(self.network.management(switch));
@@ -108,6 +133,7 @@ mod tests {
                 network: &network,
                 paths: &paths,
                 numbers: &numbers,
+                switch_of: paths.switches(),
             };
             check(&network, &alike.kinds(), &alike)?;
         }

@@ -1,8 +1,13 @@
 //! The closed form at one switch: its entries, leaf by leaf.
 
+use std::ops::Range;
+
+use weft_fabric::UNREACHABLE;
+
 use super::numbers::{Leaf, Numbers};
+use super::turns::Turns;
 use crate::engine::divisor::Divisor;
-use crate::engine::rows::{deliver, take_turns};
+use crate::engine::rows::{deliver, lids};
 use crate::engine::targets::{Target, stretches};
 use crate::network::Network;
 use crate::paths::Candidates;
@@ -17,18 +22,35 @@ pub(super) struct Form<'a> {
     candidates: &'a Candidates,
     switch: usize,
     divider: Divisor,
-    /// Ports of all sets of candidates, in the order in which destinations take them.
+    /// Ports of all sets of candidates, in the order in which destinations take them; where a way
+    /// up is missing that the switch's siblings have, [`UNREACHABLE`].
     ports: Vec<u8>,
-    turns: Vec<Turns>,
+    /// Where these stand in the list of their set.
+    missing: Vec<u32>,
+    sets: Vec<Set>,
+}
+
+/// What entries are made from, apart from the candidates of each column.
+pub(super) struct Lists {
+    divider: u32,
+    ports: Vec<u8>,
+    missing: Vec<u32>,
+    sets: Vec<Set>,
 }
 
 /// The ports of one set.
-struct Turns {
-    start: usize,
+#[derive(PartialEq)]
+struct Set {
+    ports: Range<usize>,
+    missing: Range<usize>,
     count: Divisor,
-    /// The neighbours that they lead to; of one, the links to it.
-    ways: usize,
-    is_empty: bool,
+    /// Neighbours among which destinations are dealt out.
+    slots: usize,
+    /// Neighbours and links that there are.
+    neighbours: usize,
+    links: usize,
+    /// As [`Turns::skip`].
+    skip: u32,
 }
 
 impl<'a> Form<'a> {
@@ -45,7 +67,8 @@ impl<'a> Form<'a> {
             switch,
             divider: Divisor::new(numbers.divider[switch]),
             ports: Vec::new(),
-            turns: Vec::with_capacity(candidates.len()),
+            missing: Vec::new(),
+            sets: Vec::with_capacity(candidates.len()),
         };
         for set in 0..candidates.len() as u32 {
             form.add(set);
@@ -57,39 +80,98 @@ impl<'a> Form<'a> {
     fn add(&mut self, set: u32) {
         let egress = self.network.egress(self.switch);
         let links = self.candidates.links(set);
-        let start = self.ports.len();
+        let (first, lost) = (self.ports.len(), self.missing.len());
         let to = |link: &u16| egress[usize::from(*link)].to;
-        let port = |link: u16| egress[usize::from(link)].port;
-        let groups = || links.chunk_by(|a, b| to(a) == to(b));
-        if groups().all(|group| group.len() == 1) {
-            self.ports.extend(links.iter().map(|link| port(*link)));
+        let neighbours = links.chunk_by(|a, b| to(a) == to(b)).count();
+        let slots = self.slots(links.iter().map(to), neighbours);
+        if neighbours == links.len() && slots == neighbours {
+            let port = |link: &u16| egress[usize::from(*link)].port;
+            self.ports.extend(links.iter().map(port));
         } else {
-            let turns = groups().fold(1, |turns, group| lcm(turns, group.len()));
-            let turns = turns.min(PERIOD_MAX / groups().count().max(1)).max(1);
-            for turn in 0..turns {
-                let ports = groups().map(|group| port(group[turn % group.len()]));
-                self.ports.extend(ports);
-            }
+            self.deal(links, slots, slots > neighbours);
         }
-        let count = self.ports.len() - start;
-        self.turns.push(Turns {
-            start,
-            count: Divisor::new(count as u32),
-            ways: match groups().count() {
-                1 => links.len(),
-                neighbours => neighbours,
-            },
-            is_empty: count == 0,
+        let ways = match neighbours {
+            1 => links.len(),
+            _ => neighbours,
+        };
+        self.sets.push(Set {
+            ports: first..self.ports.len(),
+            missing: lost..self.missing.len(),
+            count: Divisor::new((self.ports.len() - first) as u32),
+            slots,
+            neighbours,
+            links: links.len(),
+            skip: turn(self.divider.by() as usize, ways),
         });
     }
 
-    fn turns(&self, column: usize) -> (&[u8], Divisor) {
-        let turns = &self.turns[self.candidates.set(column) as usize];
-        let count = match turns.is_empty {
-            true => 0,
-            false => turns.count.by() as usize,
-        };
-        (&self.ports[turns.start..turns.start + count], turns.count)
+    /// The same where there are several links to a neighbour, or some neighbours are missing.
+    fn deal(&mut self, links: &[u16], slots: usize, lacks: bool) {
+        let egress = self.network.egress(self.switch);
+        let to = |link: &u16| egress[usize::from(*link)].to;
+        let groups = || links.chunk_by(|a, b| to(a) == to(b));
+        let turns = groups().fold(1, |turns, group| lcm(turns, group.len()));
+        let turns = turns.min(PERIOD_MAX / slots.max(1)).max(1);
+        let first = self.ports.len();
+        self.ports.resize(first + turns * slots, UNREACHABLE);
+        for (place, group) in groups().enumerate() {
+            let slot = self.slot(to(&group[0])).filter(|_| lacks).unwrap_or(place);
+            for turn in 0..turns {
+                let link = usize::from(group[turn % group.len()]);
+                self.ports[first + turn * slots + slot] = egress[link].port;
+            }
+        }
+        let list = (0..).zip(&self.ports[first..]);
+        let missing = list.filter(|(_, port)| **port == UNREACHABLE);
+        self.missing.extend(missing.map(|(place, _)| place));
+    }
+
+    fn slot(&self, to: u32) -> Option<usize> {
+        let slot = self.numbers.slots.slot(self.switch, to)?;
+        Some(slot as usize)
+    }
+
+    /// Among how many ways destinations are dealt out: those that the siblings have together, where
+    /// the switch has at least half of them.
+    fn slots(&self, mut to: impl Iterator<Item = u32>, neighbours: usize) -> usize {
+        let parents = self.numbers.slots.count(self.switch);
+        let lacks = neighbours < parents && parents <= 2 * neighbours;
+        match lacks && to.all(|to| self.slot(to).is_some()) {
+            true => parents,
+            false => neighbours,
+        }
+    }
+
+    /// Whether columns with a number that another switch had have the same entries here.
+    pub(super) fn goes_on(&self, before: &Lists) -> bool {
+        self.divider.by() == before.divider
+            && self.sets.starts_with(&before.sets)
+            && self.ports.starts_with(&before.ports)
+            && self.missing.starts_with(&before.missing)
+    }
+
+    /// What a later switch is compared with.
+    pub(super) fn into_lists(self) -> Lists {
+        Lists {
+            divider: self.divider.by(),
+            ports: self.ports,
+            missing: self.missing,
+            sets: self.sets,
+        }
+    }
+
+    /// The candidates for a column, if there are any.
+    fn turns(&self, column: usize) -> Option<Turns<'_>> {
+        let set = &self.sets[self.candidates.set(column) as usize];
+        (!set.ports.is_empty()).then(|| Turns {
+            ports: &self.ports[set.ports.clone()],
+            missing: &self.missing[set.missing.clone()],
+            count: set.count,
+            slots: set.slots,
+            neighbours: set.neighbours,
+            links: set.links,
+            skip: set.skip,
+        })
     }
 
     /// The entries of all HFIs: of as many leaves at once as follow each other and have the same
@@ -111,68 +193,114 @@ impl<'a> Form<'a> {
         }
     }
 
+    /// Works out the entries of one switch and of the HFIs on it where there are others already.
+    pub(super) fn again(&self, row: &mut [u8], (column, target): (usize, usize)) {
+        lids(self.network, target, |lids| row[lids].fill(UNREACHABLE));
+        if column < self.numbers.leaves.len() {
+            self.leaf(row, column);
+        }
+        self.management(row, target);
+    }
+
     /// The entries of the HFIs of one leaf.
-    pub(super) fn leaf(&self, row: &mut [u8], place: usize) {
+    fn leaf(&self, row: &mut [u8], place: usize) {
         self.stretch(row, place, place);
     }
 
     /// Those of successive leaves that follow each other and have the same candidates.
     fn stretch(&self, row: &mut [u8], place: usize, last: usize) {
-        let leaf = &self.numbers.leaves[place];
-        let hfis = self.network.hfis(leaf.switch as usize);
-        if leaf.switch as usize == self.switch {
-            return hfis.iter().for_each(|end| deliver(row, end));
+        let leaves = &self.numbers.leaves[place..=last];
+        let switch = leaves[0].switch as usize;
+        if switch == self.switch {
+            let hfis = self.network.hfis(switch).iter();
+            return hfis.for_each(|end| deliver(row, end));
         }
-        let (ports, count) = self.turns(place);
-        let end = self.numbers.leaves[last].lids;
-        match leaf.lids.zip(end) {
-            _ if ports.is_empty() => {}
-            Some(((lid, _), (end, more))) => {
-                let entries = &mut row[lid as usize..(end + more) as usize];
-                self.block(entries, leaf.first, (ports, count));
+        let Some(turns) = self.turns(place) else {
+            return;
+        };
+        if self.follow(leaves, &turns) {
+            self.block(row, leaves, &turns);
+        } else {
+            let leaves = leaves.chunks(1);
+            leaves.for_each(|leaf| self.block(row, leaf, &turns));
+        }
+    }
+
+    /// Whether each leaf begins where the one before has come to an end.
+    fn follow(&self, leaves: &[Leaf], turns: &Turns<'_>) -> bool {
+        let begins = |leaf: &Leaf| self.begin(leaf, turns) == leaf.first;
+        leaves.len() == 1
+            || self.divider.by() > 1
+            || turns.count.rest(self.numbers.step) == 0
+            || leaves.iter().all(begins)
+    }
+
+    /// From which number on the HFIs of a leaf are dealt out. Where it has one for each way at
+    /// least, all leaves begin with the first way: those that get a way that another one has are
+    /// then the same at each, and where two meet on the way down they have met on the way up.
+    fn begin(&self, leaf: &Leaf, turns: &Turns<'_>) -> u32 {
+        let fills = leaf.hfis as usize >= turns.ports.len();
+        match fills && self.divider.by() == 1 {
+            true => leaf.first - turns.count.rest(leaf.first),
+            false => leaf.first,
+        }
+    }
+
+    /// The entries of the HFIs of leaves that go on from each other.
+    fn block(&self, row: &mut [u8], leaves: &[Leaf], turns: &Turns<'_>) {
+        let begin = self.begin(&leaves[0], turns);
+        match (leaves[0].lid, leaves.last()) {
+            (
+                Some(lid),
+                Some(Leaf {
+                    lid: Some(last),
+                    hfis,
+                    ..
+                }),
+            ) => {
+                let entries = &mut row[lid as usize..(last + hfis) as usize];
+                self.successive(entries, begin, turns);
             }
-            None => {
-                for (end, number) in hfis.iter().zip(leaf.first..) {
-                    let quotient = self.divider.quotient(number);
-                    let base = end.lid.0 as usize;
-                    let entries = &mut row[base..base + end.lmc.lids() as usize];
-                    self.spread(entries, quotient, place);
+            _ => {
+                let hfis = self.network.hfis(leaves[0].switch as usize);
+                for (end, number) in hfis.iter().zip(begin..) {
+                    let start = turns.start(self.divider.quotient(number));
+                    turns.spread(&mut row[end.entries()], start);
                 }
             }
         }
     }
 
     /// Successive LIDs of HFIs with successive numbers.
-    fn block(&self, mut entries: &mut [u8], first: u32, (ports, count): (&[u8], Divisor)) {
-        if let [port] = ports {
+    fn successive(&self, mut entries: &mut [u8], first: u32, turns: &Turns<'_>) {
+        if let [port] = turns.ports {
             return entries.fill(*port);
         }
-        if self.divider.by() == 1 {
-            return take_turns(entries, ports, count.rest(first) as usize);
-        }
         let quotient = self.divider.quotient(first);
+        let mut at = turns.start(quotient);
+        if self.divider.by() == 1 {
+            return turns.take(entries, at);
+        }
         let mut left = ((quotient + 1) * self.divider.by() - first) as usize;
-        let mut turn = count.rest(quotient) as usize;
         while entries.len() > left {
             let (now, later) = entries.split_at_mut(left);
-            now.fill(ports[turn]);
+            now.fill(turns.port(at));
             entries = later;
-            turn = if turn + 1 == ports.len() { 0 } else { turn + 1 };
+            at = turns.after(at);
             left = self.divider.by() as usize;
         }
-        entries.fill(ports[turn]);
+        entries.fill(turns.port(at));
     }
 
     /// Routes to the switches themselves.
     pub(super) fn switches(&self, row: &mut [u8]) {
         for targets in stretches(&self.numbers.switches, self.candidates) {
             let (first, count) = (&targets[0], targets.len());
-            let (ports, turns) = self.turns(first.column as usize);
-            if count > 1 && !ports.is_empty() {
-                let entries = &mut row[first.lid as usize..][..count];
-                take_turns(entries, ports, turns.rest(first.number) as usize);
-            } else if count == 1 {
+            if count == 1 {
                 self.target(row, first);
+            } else if let Some(turns) = self.turns(first.column as usize) {
+                let entries = &mut row[first.lid as usize..][..count];
+                turns.take(entries, turns.start(first.number));
             }
         }
         let own = self.network.management(self.switch);
@@ -180,7 +308,7 @@ impl<'a> Form<'a> {
     }
 
     /// The entry of one switch.
-    pub(super) fn management(&self, row: &mut [u8], target: usize) {
+    fn management(&self, row: &mut [u8], target: usize) {
         match self.network.management(target) {
             Some(end) if target == self.switch => deliver(row, end),
             _ => self.target(row, &self.numbers.switches[target]),
@@ -191,25 +319,9 @@ impl<'a> Form<'a> {
     #[inline]
     fn target(&self, row: &mut [u8], target: &Target) {
         let (first, end) = (target.lid, target.lid + target.lids);
-        let entries = &mut row[first as usize..end as usize];
-        self.spread(entries, target.number, target.column as usize);
-    }
-
-    /// The LIDs of one end port in a column: each takes the next neighbour.
-    #[inline]
-    fn spread(&self, entries: &mut [u8], quotient: u32, column: usize) {
-        let (ports, count) = self.turns(column);
-        match entries {
-            _ if ports.is_empty() => {}
-            [entry] => *entry = ports[count.rest(quotient) as usize],
-            entries => {
-                let ways = self.turns[self.candidates.set(column) as usize].ways;
-                let turn = turn(self.divider.by() as usize, ways);
-                for (entry, index) in entries.iter_mut().zip(0..) {
-                    let place = quotient.wrapping_add(index + index / turn);
-                    *entry = ports[count.rest(place) as usize];
-                }
-            }
+        if let Some(turns) = self.turns(target.column as usize) {
+            let entries = &mut row[first as usize..end as usize];
+            turns.spread(entries, turns.start(target.number));
         }
     }
 }

@@ -9,6 +9,8 @@ mod again;
 mod alike;
 mod form;
 mod numbers;
+mod slots;
+mod turns;
 
 use weft_fabric::Topology;
 
@@ -18,8 +20,8 @@ use self::alike::Alike;
 use self::form::Form;
 use self::numbers::{Numbers, columns, leaves};
 pub(super) use self::{form::turn, numbers::dividers};
-use super::fattree::by_neighbour;
 use super::levels::{is_mostly_tree, levels, rank};
+use super::neighbours::by_neighbour;
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
 use crate::network::Network;
@@ -53,14 +55,11 @@ impl Engine for Dmodc<'_> {
             network,
             paths: &paths,
             numbers: &numbers,
+            switch_of: paths.switches(),
         };
         let linear = linear.tables();
         let mut plan = Plan::on_paths(linear, paths, Pruning::default());
-        plan.kept = Some(Box::new(Kept {
-            network: network.clone(),
-            level,
-            numbers,
-        }));
+        plan.kept = Some(Box::new(Kept::new(network, level, numbers)));
         Ok(plan)
     }
 

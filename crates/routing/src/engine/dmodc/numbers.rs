@@ -1,5 +1,6 @@
 //! What the closed form is made of: dividers and the numbers of destinations.
 
+use super::slots::Slots;
 use crate::engine::levels::{NO_LEVEL, kin};
 use crate::engine::rows::consecutive;
 use crate::engine::targets::{Target, targets};
@@ -13,6 +14,10 @@ pub(super) struct Numbers {
     pub(super) divider: Vec<u32>,
     /// The switches with HFIs, in order of their columns.
     pub(super) leaves: Vec<Leaf>,
+    /// A number that divides the first ones of all leaves.
+    pub(super) step: u32,
+    /// Places of ways up.
+    pub(super) slots: Slots,
     /// The switches themselves, by switch.
     pub(super) switches: Vec<Target>,
 }
@@ -23,8 +28,10 @@ pub(super) struct Leaf {
     pub(super) switch: u32,
     /// Number of its first HFI; the others follow.
     pub(super) first: u32,
-    /// Its HFIs' first LID and their number, when they have one LID each, one after the other.
-    pub(super) lids: Option<(u32, u32)>,
+    /// How many there are.
+    pub(super) hfis: u32,
+    /// Their first LID, when they have one each, one after the other.
+    pub(super) lid: Option<u32>,
     /// LIDs and numbers go on from the leaf before.
     pub(super) follows: bool,
 }
@@ -36,21 +43,32 @@ impl Numbers {
         let mut end = None;
         let leaf = |(&switch, &first): (&u32, &u32)| {
             let hfis = network.hfis(switch as usize);
-            let lids = consecutive(hfis).map(|lid| (lid as u32, hfis.len() as u32));
-            let follows = lids.is_some_and(|(lid, _)| end == Some((lid, first)));
-            end = lids.map(|(lid, count)| (lid + count, first + count));
+            let lid = consecutive(hfis).map(|lid| lid as u32);
+            let hfis = hfis.len() as u32;
+            let follows = lid.is_some_and(|lid| end == Some((lid, first)));
+            end = lid.map(|lid| (lid + hfis, first + hfis));
             Leaf {
                 switch,
                 first,
-                lids,
+                hfis,
+                lid,
                 follows,
             }
         };
         Self {
             switches: targets(network, paths, |switch| switch as u32),
             divider: dividers(network, level),
+            step: first.iter().fold(0, |step, first| gcd(step, *first)),
+            slots: Slots::new(network, level),
             leaves: leaves.iter().zip(&first).map(leaf).collect(),
         }
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    match b {
+        0 => a,
+        _ => gcd(b, a % b),
     }
 }
 

@@ -3,12 +3,15 @@
 
 mod place;
 
-use weft_fabric::{Guid, LinearTables, Topology, UNREACHABLE};
+use std::sync::Arc;
 
-use self::place::Place;
+use weft_fabric::{LinearTables, Topology, UNREACHABLE};
+
+use self::place::{Lists, Place};
 use super::dmodc::dividers;
 use super::levels::{kin, rank};
-use super::rows::{KindRows, consecutive, lids, rows_by_kind};
+use super::neighbours::{by_neighbour, shared_chassis};
+use super::rows::{KindRows, Memory, bits, consecutive, copied_row, lids, new_row, rows_by_kind};
 use super::targets::{Target, targets};
 use super::tiers::Tiers;
 use super::{Engine, Plan, Pruning};
@@ -41,17 +44,9 @@ impl Engine for FatTree<'_> {
             spine_first: true,
             tier: tiers.tier.clone(),
         };
-        let rows = Rows {
-            settings: self.settings,
-            network,
-            below: dividers(network, &tiers.tier),
-            tiers: &tiers,
-            edges: self.edges(network, &edges),
-            targets: targets(network, &paths, |switch| tiers.index[switch]),
-            paths: &paths,
-            pruning: &pruning,
-        };
-        let linear = rows.tables();
+        let linear = self
+            .rows(network, (&tiers, &edges), (&paths, &pruning))
+            .tables();
         Ok(Plan::on_paths(linear, paths, pruning))
     }
 }
@@ -85,34 +80,59 @@ impl FatTree<'_> {
         }
     }
 
+    fn rows<'a>(
+        &'a self,
+        network: &'a Network,
+        (tiers, edges): (&'a Tiers, &[u32]),
+        (paths, pruning): (&'a Paths, &'a Pruning),
+    ) -> Rows<'a> {
+        Rows {
+            settings: self.settings,
+            network,
+            below: dividers(network, &tiers.tier),
+            tiers,
+            edges: self.edges(network, edges),
+            targets: targets(network, paths, |switch| tiers.index[switch]),
+            switch_of: paths.switches(),
+            paths,
+            pruning,
+        }
+    }
+
     fn edges(&self, network: &Network, edges: &[u32]) -> Vec<Edge> {
         let late = &self.settings.route_last;
-        let mut next_lid = None;
-        let edge = |switch: &u32| {
+        let edge = |(place, switch): (usize, &u32)| {
             let switch = *switch as usize;
             let hfis = network.hfis(switch);
             let has_late = hfis.iter().any(|end| late.contains(&end.at));
-            let first_lid = consecutive(hfis).filter(|_| !has_late);
-            let follows = first_lid.is_some() && first_lid == next_lid;
-            next_lid = first_lid.map(|lid| lid + hfis.len());
             Edge {
                 switch,
-                first_lid,
-                follows,
+                first_lid: consecutive(hfis).filter(|_| !has_late),
+                end: place + 1,
                 has_late,
             }
         };
-        edges.iter().map(edge).collect()
+        let mut edges: Vec<Edge> = edges.iter().enumerate().map(edge).collect();
+        for place in (1..edges.len()).rev() {
+            let (before, end) = (&edges[place - 1], edges[place].end);
+            let next_lid = before
+                .first_lid
+                .map(|lid| lid + network.hfis(before.switch).len());
+            if next_lid.is_some() && next_lid == edges[place].first_lid {
+                edges[place - 1].end = end;
+            }
+        }
+        edges
     }
 }
 
-/// A destination: a switch with HFIs.
+/// A destination: a switch with HFIs. Its place among all of them is its column.
 struct Edge {
     switch: usize,
     /// Its HFIs' first LID when they have one each, one after the other, and none is routed last.
     first_lid: Option<usize>,
-    /// The LIDs go on from the edge switch before.
-    follows: bool,
+    /// The place after the last one that LIDs go on to without a gap.
+    end: usize,
     /// Whether any of them is routed last.
     has_late: bool,
 }
@@ -127,6 +147,8 @@ struct Rows<'a> {
     targets: Vec<Target>,
     /// By switch, ways up that there are below.
     below: Vec<u32>,
+    /// By column.
+    switch_of: Vec<u32>,
     paths: &'a Paths,
     pruning: &'a Pruning,
 }
@@ -152,6 +174,24 @@ impl Rows<'_> {
         place
     }
 
+    /// Routes to all HFIs and to some switches, where other ones are in the row already. Routes to
+    /// HFIs are counted from the switch's place, so all are placed again; those to switches follow
+    /// from the destination.
+    fn again(
+        &self,
+        place: &mut Place<'_>,
+        row: &mut [u8],
+        targets: impl Iterator<Item = usize> + Clone,
+    ) {
+        for target in targets.clone() {
+            lids(self.network, target, |lids| row[lids].fill(UNREACHABLE));
+        }
+        self.hfis(place, row);
+        for target in targets {
+            place.towards(row, &self.targets[target]);
+        }
+    }
+
     /// Routes to all HFIs.
     fn hfis(&self, place: &mut Place<'_>, row: &mut [u8]) {
         place.edge_switches(row, self.paths, &self.edges, false);
@@ -162,56 +202,47 @@ impl Rows<'_> {
 }
 
 impl KindRows for Rows<'_> {
-    fn write(&self, candidates: &mut Candidates, switch: usize, row: &mut [u8]) {
+    type Lists = Lists;
+
+    fn write(&self, memory: &mut Memory<Lists>, switch: usize) -> Arc<[u8]> {
         let order = by_neighbour(self.network, switch);
-        let (network, paths) = (self.network, self.paths);
-        self.pruning
-            .fill(candidates, network, paths, switch, &order);
-        let mut place = self.place(candidates, switch);
-        self.hfis(&mut place, row);
-        place.management(row, &self.targets);
+        let goes_on = self.pruning.refill(
+            &mut memory.candidates,
+            (self.network, self.paths),
+            (switch, &order),
+            &mut memory.columns,
+        );
+        let mut place = self.place(&memory.candidates, switch);
+        let before = memory.before(|lists| goes_on && place.goes_on(lists));
+        let row = match before {
+            Some((before, row)) => copied_row(row, |row| {
+                let changed = bits(&memory.columns).map(|column| self.switch_of[column] as usize);
+                self.again(&mut place, row, changed.chain([before, switch]));
+            }),
+            None => new_row(self.network, |row| {
+                self.hfis(&mut place, row);
+                place.management(row, &self.targets);
+            }),
+        };
+        let lists = place.into_lists();
+        memory.keep(switch, &row, lists);
+        row
     }
 
-    /// Routes to HFIs are counted from the switch's place, so they are placed again; those to
-    /// switches follow from the destination.
     fn rewrite(
         &self,
-        candidates: &mut Candidates,
+        memory: &mut Memory<Lists>,
         (first, switch): (usize, usize),
         _: Option<&[u8]>,
         row: &mut [u8],
     ) {
+        let candidates = &mut memory.candidates;
         let columns = (self.paths.column(first), self.paths.column(switch));
         candidates.exchange(columns.0, columns.1);
-        lids(self.network, first, |lids| row[lids].fill(UNREACHABLE));
-        lids(self.network, switch, |lids| row[lids].fill(UNREACHABLE));
         let mut place = self.place(candidates, switch);
-        self.hfis(&mut place, row);
-        place.towards(row, &self.targets[first]);
-        place.towards(row, &self.targets[switch]);
+        self.again(&mut place, row, [first, switch].into_iter());
         candidates.exchange(columns.0, columns.1);
     }
-}
-
-/// The chassis of a switch, where a link stays inside of it.
-fn shared_chassis(network: &Network, switch: usize) -> Option<Guid> {
-    let system = network.switches[switch].system;
-    let mut links = network.egress(switch).iter();
-    links
-        .any(|link| network.switches[link.to as usize].system == system)
-        .then_some(system)
-}
-
-/// Links sorted by the neighbour's system, then by the neighbour, then by port.
-pub(super) fn by_neighbour(network: &Network, switch: usize) -> Vec<u16> {
-    let egress = network.egress(switch);
-    let mut order: Vec<u16> = (0..egress.len() as u16).collect();
-    order.sort_by_key(|link| {
-        let link = &egress[usize::from(*link)];
-        let to = &network.switches[link.to as usize];
-        (to.system, to.guid, link.port)
-    });
-    order
 }
 
 #[cfg(test)]
@@ -254,16 +285,7 @@ mod tests {
                 spine_first,
                 tier: tiers.tier.clone(),
             };
-            let rows = Rows {
-                settings: &settings,
-                network: &network,
-                below: dividers(&network, &tiers.tier),
-                tiers: &tiers,
-                edges: engine.edges(&network, &edges),
-                targets: targets(&network, &paths, |switch| tiers.index[switch]),
-                paths: &paths,
-                pruning: &pruning,
-            };
+            let rows = engine.rows(&network, (&tiers, &edges), (&paths, &pruning));
             check(&network, &rows.kinds(), &rows)?;
         }
     }

@@ -35,7 +35,16 @@ pub(super) struct Place<'a> {
     set: usize,
 }
 
+/// What entries for switches are made from, apart from the candidates of each column.
+pub(super) struct Lists {
+    below: usize,
+    ports: Vec<u8>,
+    groups: Vec<usize>,
+    sets: Vec<Set>,
+}
+
 /// The candidates of some destinations.
+#[derive(PartialEq)]
 struct Set {
     first_port: usize,
     first_group: usize,
@@ -100,6 +109,25 @@ impl<'a> Place<'a> {
         self.groups.push(links.len());
     }
 
+    /// Whether switches whose columns have a number that another switch had have the same entries
+    /// here.
+    pub(super) fn goes_on(&self, before: &Lists) -> bool {
+        self.below == before.below
+            && self.sets.starts_with(&before.sets)
+            && self.groups.starts_with(&before.groups)
+            && self.ports.starts_with(&before.ports)
+    }
+
+    /// What a later switch is compared with.
+    pub(super) fn into_lists(self) -> Lists {
+        Lists {
+            below: self.below,
+            ports: self.ports,
+            groups: self.groups,
+            sets: self.sets,
+        }
+    }
+
     fn set(&self) -> &Set {
         &self.sets[self.set]
     }
@@ -124,28 +152,18 @@ impl<'a> Place<'a> {
         edges: &[Edge],
         last: bool,
     ) {
-        let mut rest = edges;
-        while let Some((edge, others)) = rest.split_first() {
-            let column = paths.column(edge.switch);
-            let more = match last || edge.switch == self.switch {
-                true => 0,
-                false => self.alike(paths, column, others),
+        // Beyond all of these where the switch has no HFIs.
+        let own = paths.column(self.switch);
+        let mut place = 0;
+        while let Some(edge) = edges.get(place) {
+            let end = match place <= own {
+                _ if last || self.is_fixed() => place + 1,
+                true => edge.end.min(own.max(place + 1)),
+                false => edge.end,
             };
-            self.edge_switch(row, column, (edge, &others[..more]), last);
-            rest = &others[more..];
-        }
-    }
-
-    /// How many of the next edge switches have LIDs that follow, and the same candidates.
-    fn alike(&self, paths: &Paths, column: usize, others: &[Edge]) -> usize {
-        let set = self.candidates.set(column);
-        let alike = |edge: &&Edge| {
-            let same = || self.candidates.set(paths.column(edge.switch)) == set;
-            edge.follows && edge.switch != self.switch && same()
-        };
-        match self.is_fixed() {
-            true => 0,
-            false => others.iter().take_while(alike).count(),
+            let alike = place..place + self.candidates.run(place..end);
+            self.edge_switch(row, (place, &edges[alike.clone()]), last);
+            place = alike.end;
         }
     }
 
@@ -154,14 +172,10 @@ impl<'a> Place<'a> {
         self.settings.converge || self.settings.pass_through
     }
 
-    /// Routes to the HFIs of one edge switch and of some that follow and have the same candidates.
-    fn edge_switch(
-        &mut self,
-        row: &mut [u8],
-        column: usize,
-        (edge, more): (&Edge, &[Edge]),
-        last: bool,
-    ) {
+    /// Routes to the HFIs of some edge switches whose LIDs go on from each other's and that have the
+    /// same candidates.
+    fn edge_switch(&mut self, row: &mut [u8], (column, edges): (usize, &[Edge]), last: bool) {
+        let edge = &edges[0];
         if last && !edge.has_late {
             return;
         }
@@ -179,7 +193,7 @@ impl<'a> Place<'a> {
         match (fixed, edge.first_lid) {
             (None, Some(lid)) => {
                 let lids = |edge: &Edge| self.network.hfis(edge.switch).len();
-                let count = hfis.len() + more.iter().map(lids).sum::<usize>();
+                let count = edges.iter().map(lids).sum();
                 let start = self.next(count);
                 take_turns(&mut row[lid..lid + count], self.ports(), start);
             }
@@ -262,7 +276,7 @@ impl<'a> Place<'a> {
                 ports.len()
             },
         );
-        let entries = &mut row[base..base + end.lmc.lids() as usize];
+        let entries = &mut row[end.entries()];
         for (index, entry) in entries.iter_mut().enumerate() {
             let index = index + index / turn as usize;
             *entry = ports[match spread {

@@ -7,6 +7,7 @@
 
 use super::{NO_LINK, Ways, first_links};
 use crate::engine::levels::{NO_LEVEL, is_mostly_tree, levels};
+use crate::engine::neighbours::first_alike;
 use crate::network::Network;
 
 /// Loads of all links, by number of the link, and the best way to the LID at hand.
@@ -72,6 +73,11 @@ impl<'a> Balance<'a> {
     /// Number of each switch's first link, and past the last one's.
     pub(super) fn first(&self) -> &[u32] {
         &self.first
+    }
+
+    /// For each link the first one from the same switch to the same switch.
+    pub(super) fn alike(&self) -> &[u32] {
+        &self.alike
     }
 
     /// A new end port: its LIDs shall share as few neighbours and links as they can.
@@ -147,11 +153,8 @@ impl<'a> Balance<'a> {
 /// For each link the first one from the same switch to the same switch.
 fn alike(network: &Network, first: &[u32]) -> Vec<u32> {
     let each = (0..network.len()).flat_map(|switch| {
-        let egress = network.egress(switch);
-        egress.iter().zip(first[switch]..).map(move |(link, own)| {
-            let same = egress.iter().position(|other| other.to == link.to);
-            same.map_or(own, |same| first[switch] + same as u32)
-        })
+        let same = first_alike(network.egress(switch)).into_iter();
+        same.map(move |same| first[switch] + u32::from(same))
     });
     each.collect()
 }

@@ -43,9 +43,9 @@ impl<'a> Detours<'a> {
             let up_down = self.all_up_down(target);
             let ways = up_down.as_ref().unwrap_or(&shortest);
             is_all &= ways.is_whole(&shortest);
-            for end in self.network.hfis(target) {
+            for (_, lids) in ends(self.network, target) {
                 placing.next_end();
-                lids(end).for_each(|lid| placing.draft(ways, target, lid));
+                lids.for_each(|lid| placing.draft(ways, target, lid));
             }
         }
         is_all
@@ -71,10 +71,10 @@ impl<'a> Detours<'a> {
         placing.management(ways, target);
         let mut up_down = self.all_up_down(target);
         let drafted = up_down.clone();
-        for end in self.network.hfis(target) {
+        for (end, lids) in ends(self.network, target) {
             placing.deliver(target, end);
             placing.next_end();
-            for lid in lids(end) {
+            for lid in lids {
                 self.lids += 1;
                 placing.lift(drafted.as_ref().unwrap_or(ways), target, lid);
                 if !placing.place(ways, target, lid, 0..self.last) {
@@ -109,10 +109,10 @@ impl<'a> Detours<'a> {
         lanes: usize,
     ) -> bool {
         placing.management(ways, target);
-        for end in self.network.hfis(target) {
+        for (end, lids) in ends(self.network, target) {
             placing.deliver(target, end);
             placing.next_end();
-            for lid in lids(end) {
+            for lid in lids {
                 self.lids += 1;
                 if !placing.place(ways, target, lid, 0..lanes) {
                     return false;
@@ -126,10 +126,10 @@ impl<'a> Detours<'a> {
     pub(crate) fn all(&mut self, placing: &mut Placing<'_>, target: usize) {
         let ways = self.up_down(target);
         placing.management(&ways, target);
-        for end in self.network.hfis(target) {
+        for (end, lids) in ends(self.network, target) {
             placing.deliver(target, end);
             placing.next_end();
-            for lid in lids(end) {
+            for lid in lids {
                 placing.place(&ways, target, lid, self.last..self.last + 1);
                 self.detoured.insert(lid);
                 self.lids += 1;
@@ -149,7 +149,7 @@ impl<'a> Detours<'a> {
         let mut widening = placing.widening(&mut lanes);
         for target in self.homes(targets) {
             let plain = ways(target).unwrap_or_default();
-            let lids = self.network.hfis(target).iter().flat_map(lids);
+            let lids = self.network.hfis(target).iter().flat_map(EndPort::lids);
             let (detoured, own): (Vec<u32>, Vec<u32>) =
                 lids.partition(|lid| self.detoured.contains(lid));
             own.iter()
@@ -174,7 +174,18 @@ impl<'a> Detours<'a> {
     }
 }
 
-/// The LIDs of an end port.
-fn lids(end: &EndPort) -> impl Iterator<Item = u32> + use<> {
-    (end.lid.0..).take(end.lmc.lids() as usize)
+/// The end ports on a switch, and their LIDs in the order in which they are placed. That begins with
+/// another LID at each, and once all links have had one with yet another: each link so serves base
+/// LIDs as often as those with an offset, and libraries that send over one of these reach all links.
+fn ends(
+    network: &Network,
+    target: usize,
+) -> impl Iterator<Item = (&EndPort, impl Iterator<Item = u32> + use<>)> {
+    let links = network.egress(target).len() as u32;
+    (0..).zip(network.hfis(target)).map(move |(index, end)| {
+        let (first, lids) = (end.lids().start, end.lmc.lids());
+        let around = (links / lids).max(1);
+        let turn = index % around + index / around;
+        (end, (0..lids).map(move |lid| first + (lid + turn) % lids))
+    })
 }

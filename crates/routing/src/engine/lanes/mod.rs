@@ -3,6 +3,7 @@
 mod balance;
 mod detours;
 mod order;
+mod trunks;
 mod ways;
 mod widen;
 
@@ -16,6 +17,7 @@ use weft_fabric::{Lanes, LinearTables, UNREACHABLE};
 use self::balance::Balance;
 pub(crate) use self::detours::Detours;
 pub(crate) use self::order::Waits;
+use self::trunks::Trunks;
 pub(crate) use self::ways::Ways;
 pub(crate) use self::widen::Widening;
 use crate::network::{EndPort, Network};
@@ -26,6 +28,7 @@ const NO_LINK: u32 = u32::MAX;
 pub(crate) struct Placing<'a> {
     network: &'a Network,
     balance: Balance<'a>,
+    trunks: Trunks,
     lanes: Vec<Waits>,
     rows: Vec<Vec<u8>>,
     lane_of: Vec<u8>,
@@ -61,6 +64,7 @@ impl<'a> Placing<'a> {
         let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
         Self {
             network,
+            trunks: Trunks::new(network, balance.alike()),
             balance,
             lanes: vec![Waits::new(links); lanes],
             rows: vec![vec![UNREACHABLE; len]; network.len()],
@@ -77,6 +81,7 @@ impl<'a> Placing<'a> {
     /// A new end port: its LIDs shall share as few neighbours and links as they can.
     pub(crate) fn next_end(&mut self) {
         self.balance.next_end();
+        self.trunks.next_end();
     }
 
     /// Routes to a LID of an HFI as if nothing waited for anything, so that those placed before it
@@ -84,8 +89,8 @@ impl<'a> Placing<'a> {
     pub(crate) fn draft(&mut self, ways: &Ways, target: usize, lid: u32) {
         self.balance.weigh(ways, target);
         self.start(target);
-        for (from, _) in ways.iter().filter(|(_, links)| !links.is_empty()) {
-            self.go(from, self.balance.best(from));
+        for (from, links) in ways.iter().filter(|(_, links)| !links.is_empty()) {
+            self.go(from, self.best(from, links));
         }
         self.keep(lid, 0);
     }
@@ -145,11 +150,12 @@ impl<'a> Placing<'a> {
         self.tree.flow[target] = 0;
         self.tree.last_in.fill(NO_LINK);
         self.tree.chosen.clear();
+        self.trunks.start(target);
     }
 
     /// Gives a switch the best link among those that close no cycle.
     fn choose(&mut self, from: usize, links: &[u16], lane: usize) -> bool {
-        let best = self.balance.best(from);
+        let best = self.best(from, links);
         if self.waits(from, best, lane) {
             self.go(from, best);
             return true;
@@ -166,6 +172,24 @@ impl<'a> Placing<'a> {
             self.go(from, link);
         }
         other.is_some()
+    }
+
+    /// The best link of a switch, all that comes to it being known: of the trunk that the best way
+    /// begins with the link that fewest senders share with other LIDs of the end port.
+    fn best(&self, from: usize, links: &[u16]) -> u32 {
+        let best = self.balance.best(from);
+        if !self.trunks.are_there() {
+            return best;
+        }
+        let (first, alike) = (self.balance.first()[from], self.balance.alike());
+        let number = |link: u16| first + u32::from(link);
+        let is_alike = |link: &u16| alike[number(*link) as usize] == alike[best as usize];
+        let shared = |link: &u16| {
+            let shared = self.trunks.shared(from, number(*link));
+            (shared, self.balance.merit(from, *link))
+        };
+        let trunk = links.iter().copied().filter(is_alike);
+        trunk.min_by_key(shared).map_or(best, number)
     }
 
     /// Lets all links over which traffic comes to a switch wait for one of its own, unless that
@@ -190,6 +214,7 @@ impl<'a> Placing<'a> {
         let to = self.network.egress(from)[index].to as usize;
         let flow = self.tree.flow[from];
         self.tree.chosen.push((from as u32, link, flow));
+        self.trunks.go(from, to);
         if flow > 0 {
             self.tree.flow[to] += flow;
             self.tree.earlier[link as usize] = std::mem::replace(&mut self.tree.last_in[to], link);
@@ -203,6 +228,7 @@ impl<'a> Placing<'a> {
             let egress = self.network.egress(from)[index];
             self.rows[from][lid as usize] = egress.port;
             self.balance.add(link, egress.to as usize, flow);
+            self.trunks.add(from, link);
         }
         self.lane_of[lid as usize] = lane;
     }
@@ -249,7 +275,7 @@ impl<'a> Placing<'a> {
     /// What has been placed; lanes that nothing is in are left out.
     pub(crate) fn finish(mut self) -> LinearTables {
         let hfis = self.network.end_ports().filter(|end| end.port != 0);
-        let lids = hfis.flat_map(|end| (end.lid.0 as usize..).take(end.lmc.lids() as usize));
+        let lids = hfis.flat_map(|end| end.entries());
         let lids: Vec<usize> = lids.collect();
         let in_use: BTreeSet<u8> = lids.iter().map(|lid| self.lane_of[*lid]).collect();
         for lid in lids {

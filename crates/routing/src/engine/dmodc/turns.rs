@@ -1,0 +1,213 @@
+//! Destinations take the candidates of a set in turn.
+
+use weft_fabric::UNREACHABLE;
+
+use crate::engine::divisor::Divisor;
+use crate::engine::rows::take_turns;
+
+/// A bit for each slot: a switch has at most 254 neighbours, and twice as many slots.
+const SLOT_WORDS: usize = 8;
+
+/// The candidates of a set.
+pub(super) struct Turns<'a> {
+    /// In the order in which destinations take them, [`UNREACHABLE`] where a way is missing.
+    pub(super) ports: &'a [u8],
+    /// Where ways are missing.
+    pub(super) missing: &'a [u32],
+    /// The number of ports.
+    pub(super) count: Divisor,
+    /// Ways among which destinations are dealt out.
+    pub(super) slots: usize,
+    /// Neighbours and links that there are.
+    pub(super) neighbours: usize,
+    pub(super) links: usize,
+    /// After how many LIDs of one host a candidate is skipped.
+    pub(super) skip: u32,
+}
+
+/// Where a destination stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start {
+    /// In the list.
+    place: usize,
+    /// How often the numbers before have gone through the list.
+    round: u32,
+}
+
+impl Turns<'_> {
+    /// Where a number stands.
+    pub(super) fn start(&self, number: u32) -> Start {
+        Start {
+            place: self.count.rest(number) as usize,
+            round: self.count.quotient(number),
+        }
+    }
+
+    /// Where the next number stands.
+    pub(super) fn after(&self, start: Start) -> Start {
+        match start.place + 1 == self.ports.len() {
+            true => Start {
+                place: 0,
+                round: start.round.wrapping_add(1),
+            },
+            false => Start {
+                place: start.place + 1,
+                ..start
+            },
+        }
+    }
+
+    /// The port of a destination.
+    pub(super) fn port(&self, start: Start) -> u8 {
+        match self.ports[start.place] {
+            UNREACHABLE => self.ports[self.instead(start, 0)],
+            port => port,
+        }
+    }
+
+    /// Where destinations of a missing way go: in each round those of all missing ways to the next
+    /// ways that there are, so that these get one as often as the other; so many ways further on
+    /// for LIDs with an offset.
+    fn instead(&self, Start { place, round }: Start, further: usize) -> usize {
+        let rank = self
+            .missing
+            .partition_point(|missing| (*missing as usize) < place);
+        let first = self.missing.first().map_or(0, |missing| *missing as usize);
+        let before = (round as usize).wrapping_mul(self.missing.len());
+        let there = self.ports.len() - self.missing.len();
+        let index = before.wrapping_add(first + rank + further) % there.max(1);
+        let skipped = |at: usize, missing: &u32| at + usize::from(*missing as usize <= at);
+        self.missing.iter().fold(index, skipped)
+    }
+
+    /// The next place of a way that there is.
+    fn next(&self, place: usize) -> usize {
+        let (before, after) = self.ports.split_at(place + 1);
+        let is_there = |port: &u8| *port != UNREACHABLE;
+        let further = after.iter().position(is_there).map(|step| place + 1 + step);
+        let around = || before.iter().position(is_there);
+        further.or_else(around).unwrap_or(place)
+    }
+
+    /// Successive destinations with one LID each.
+    pub(super) fn take(&self, entries: &mut [u8], start: Start) {
+        take_turns(entries, self.ports, start.place);
+        let count = self.ports.len();
+        for &missing in self.missing {
+            let missing = missing as usize;
+            let (ahead, first) = match missing < start.place {
+                true => (missing + count - start.place, start.round.wrapping_add(1)),
+                false => (missing - start.place, start.round),
+            };
+            let entries = entries.iter_mut().skip(ahead).step_by(count);
+            for (entry, round) in entries.zip(first..) {
+                *entry = self.port(Start {
+                    place: missing,
+                    round,
+                });
+            }
+        }
+    }
+
+    /// The LIDs of one end port: each takes another neighbour.
+    pub(super) fn spread(&self, entries: &mut [u8], start: Start) {
+        match entries {
+            [] => return,
+            [entry] => {
+                *entry = self.port(start);
+                return;
+            }
+            _ => {}
+        }
+        let step = self.step(entries.len());
+        let all_differ = step > 1 || entries.len() <= self.skip as usize;
+        if self.missing.is_empty() {
+            self.successive(entries, start.place, step);
+        } else if all_differ && entries.len() <= self.neighbours {
+            self.apart(entries, start, step);
+        } else {
+            self.walk(entries, start);
+        }
+    }
+
+    /// How far apart successive LIDs of a host are. Far apart, hosts next to each other share few
+    /// ways, and what does not come out even falls to other ways for each LID.
+    fn step(&self, lids: usize) -> usize {
+        (self.slots / lids).max(1)
+    }
+
+    fn successive(&self, entries: &mut [u8], place: usize, step: usize) {
+        let turns = self.ports.len() / self.slots.max(1);
+        let is_even = self.ports.len() == self.links;
+        if is_even && entries.len() > self.slots && entries.len() <= turns {
+            return self.along_trunks(entries, place);
+        }
+        let skip = if step > 1 { u32::MAX } else { self.skip };
+        for (entry, index) in entries.iter_mut().zip(0..) {
+            let further = index * step as u32 + index / skip;
+            *entry = self.ports[self.count.rest(place as u32 + further) as usize];
+        }
+    }
+
+    /// Trunks with a link for each LID: a neighbour after the other, over links far apart.
+    fn along_trunks(&self, entries: &mut [u8], place: usize) {
+        let turns = self.ports.len() / self.slots;
+        let step = turns / entries.len();
+        let (turn, slot) = (place / self.slots, place % self.slots);
+        for (index, entry) in entries.iter_mut().enumerate() {
+            let turn = (turn + index * step) % turns;
+            *entry = self.ports[turn * self.slots + (slot + index) % self.slots];
+        }
+    }
+
+    /// Not more LIDs than neighbours: those of missing ways go to some that no other LID of the
+    /// host takes.
+    fn apart(&self, entries: &mut [u8], Start { place, round }: Start, step: usize) {
+        let start = |index: usize| {
+            let place = (place + index * step) as u32;
+            Start {
+                place: self.count.rest(place) as usize,
+                round: round.wrapping_add(self.count.quotient(place)),
+            }
+        };
+        let mut taken = [0u64; SLOT_WORDS];
+        for index in 0..entries.len() {
+            take(&mut taken, start(index).place % self.slots);
+        }
+        for (index, entry) in entries.iter_mut().enumerate() {
+            let mut to = start(index).place;
+            if self.ports[to] == UNREACHABLE {
+                to = self.instead(start(index), index * step);
+                let mut places = 0..self.ports.len();
+                while !take(&mut taken, to % self.slots) && places.next().is_some() {
+                    to = self.next(to);
+                }
+            }
+            *entry = self.ports[to];
+        }
+    }
+
+    /// More LIDs than neighbours, or than are sent here in turn: one way that there is after the
+    /// other.
+    fn walk(&self, entries: &mut [u8], start: Start) {
+        let mut place = start.place;
+        if self.ports[place] == UNREACHABLE {
+            place = self.next(place);
+        }
+        for (entry, index) in entries.iter_mut().zip(1u32..) {
+            *entry = self.ports[place];
+            place = self.next(place);
+            if index.is_multiple_of(self.skip) {
+                place = self.next(place);
+            }
+        }
+    }
+}
+
+/// Takes a slot; says whether it was free.
+fn take(taken: &mut [u64; SLOT_WORDS], slot: usize) -> bool {
+    let (word, bit) = (&mut taken[slot / 64 % SLOT_WORDS], 1 << (slot % 64));
+    let was_free = *word & bit == 0;
+    *word |= bit;
+    was_free
+}
