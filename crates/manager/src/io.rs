@@ -206,6 +206,8 @@ pub struct SweepReport {
     pub elapsed_ns: u64,
     /// Nanoseconds in each phase, discover to activate.
     pub phase_ns: [u64; 4],
+    /// Nodes that were looked at: all, or after a trap those near what it reports.
+    pub asked: u32,
     /// Datagrams sent, retries included.
     pub sent: u64,
     /// Sets among them, counted by attribute (a Set aggregate of three counts three).

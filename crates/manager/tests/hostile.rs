@@ -119,7 +119,7 @@ fn a_port_that_names_a_wrong_neighbour_loses_its_link_only() {
 
 #[test]
 fn a_switch_that_does_not_take_its_table_over_is_told_and_not_used() {
-    let (world, events) = bring_up_with("fattree:16,radix=8", |packet| {
+    let (_, events) = bring_up_with("fattree:16,radix=8", |packet| {
         let view = SmpView::parse(&packet.mad).unwrap();
         if view.attribute() == AttributeId::LINEAR_FDB && view.header.hop_count == 3 {
             packet.mad[176..240].fill(0xFF);
@@ -136,7 +136,6 @@ fn a_switch_that_does_not_take_its_table_over_is_told_and_not_used() {
     assert!(report.active_ports < 64);
     let sent_per_switch = report.sent / u64::from(report.switches);
     assert!(sent_per_switch < 100, "{report:?}");
-    drop(world);
 }
 
 #[test]
@@ -146,7 +145,10 @@ fn answers_cut_short_are_no_answers() {
             packet.mad.truncate(400);
         }
     });
-    assert!(!report(&events).unfinished.is_empty());
+    let report = report(&events);
+    let found = (report.hfis, report.switches, report.active_ports);
+    assert_eq!(found, (1, 0, 0), "{report:?}");
+    assert!(!report.unfinished.is_empty());
     assert!(world.manager.status().faults > 0);
 }
 
@@ -331,12 +333,12 @@ proptest! {
     }
 
     #[test]
-    fn answers_with_flipped_bits_do_not_make_it_panic(
+    fn answers_with_flipped_bits_do_not_harm_for_long(
         flips in prop::collection::vec((0_usize..2048, 0_u8..8), 1..12),
         every in 1_u64..7,
     ) {
         let count = std::cell::Cell::new(0_u64);
-        let (_, events) = bring_up_with("fattree:8,radix=4", |packet| {
+        let (mut world, events) = bring_up_with("fattree:8,radix=4", |packet| {
             count.set(count.get() + 1);
             if count.get().is_multiple_of(every) {
                 for (at, bit) in &flips {
@@ -347,7 +349,15 @@ proptest! {
                 }
             }
         });
-        prop_assert!(!events.is_empty());
+        prop_assert!(matches!(events.last(), Some(Event::SweepEnded(_))));
+        // Devices tell the truth again: whatever the manager took from the lies, it finds all of
+        // them and their links, once it has lost patience with nodes that only lies spoke of.
+        for _ in 0..6 {
+            world.forced_sweep();
+        }
+        let told = world.forced_sweep();
+        let links = world.topology.links().count() as u32;
+        prop_assert_eq!((told.hfis, told.switches, told.links), (8, 6, links), "{:?}", told);
     }
 }
 

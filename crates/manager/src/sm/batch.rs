@@ -197,6 +197,14 @@ pub(crate) fn replies<'a>(
         });
         return complete(out);
     }
+    aggregated(asked, answer, out)
+}
+
+fn aggregated<'a>(
+    asked: &SmpView<'a>,
+    answer: &SmpView<'a>,
+    out: &mut Vec<Reply<'a>>,
+) -> Result<(), &'static str> {
     let count = asked.header.attribute_modifier as usize;
     let mut came = segments(answer.payload, count);
     for wanted in segments(asked.payload, count).flatten() {

@@ -192,14 +192,12 @@ impl Manager {
         if state.stage == Stage::Compare {
             return; // what cannot be read is written
         }
-        self.fault(
-            Some(guid),
-            format!(
-                "refuses to {verb} {} with status {code:#06x}",
-                reply.attribute
-            ),
-        );
-        if !set {
+        let attribute = reply.attribute;
+        let what = format!("refuses to {verb} {attribute} with status {code:#06x}");
+        if set {
+            self.tell_once(node, &what);
+        } else {
+            self.fault(Some(guid), what);
             self.give_up(now, node);
         }
     }

@@ -13,7 +13,7 @@ use super::Manager;
 use super::node::{Identity, Lft, NodeState, Stage};
 
 /// Longest directed route: the last byte of the path stays free for the node's own ports.
-const HOPS_MAX: usize = 62;
+pub(super) const HOPS_MAX: usize = 62;
 /// Most nodes; what lies beyond is left out and reported.
 const NODES_MAX: usize = 131_072;
 /// Ports whose states one datagram carries.
@@ -35,25 +35,46 @@ impl Manager {
             self.nodes
                 .push(NodeState::new(Guid(0), Box::default(), false));
         }
-        self.note_own_master();
+        self.doubt_own_guid();
+        self.reset_discovery();
         for state in &mut self.nodes {
-            state.failed = false;
-            state.bounced_ports = PortMask::EMPTY;
+            state.kept = false;
             if std::mem::take(&mut state.doubtful) {
                 state.forget_tables();
                 state.read_ports = PortMask::EMPTY;
             }
-            state.stage = Stage::Idle;
         }
         let own = &mut self.nodes[0];
         own.path = Box::default();
         self.identify(0);
     }
 
-    fn identify(&mut self, node: u32) {
+    /// Asks the manager's own node for its GUID again where it could not be discovered: it may have
+    /// told a wrong one, or another device may be there now.
+    fn doubt_own_guid(&mut self) {
+        let own = &mut self.nodes[0];
+        if own.failed {
+            let guid = std::mem::replace(&mut own.guid, Guid(0));
+            self.by_guid.remove(&guid);
+        }
+    }
+
+    /// Forgets what the last sweep noted for itself.
+    pub(super) fn reset_discovery(&mut self) {
+        self.note_own_master();
+        for state in &mut self.nodes {
+            state.failed = false;
+            state.bounced_ports = PortMask::EMPTY;
+            state.stage = Stage::Idle;
+        }
+    }
+
+    /// Asks a node who it is; what hangs on it follows.
+    pub(super) fn identify(&mut self, node: u32) {
         let number = self.sweep.number;
         let state = &mut self.nodes[node as usize];
-        state.seen = number;
+        (state.seen, state.kept) = (number, false);
+        self.sweep.report.asked += 1;
         *state.identity = Identity::default();
         state.enter(Stage::Identify);
         self.make_ready(node);

@@ -5,11 +5,15 @@
 //! drained without cutting something off is not: routes are then made as if nothing were drained.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology};
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
+
+/// What is said of routes that use what is drained.
+pub(super) const LEFT_ASIDE: &str = "drains left aside: they would cut parts off";
 
 /// A switch, or a link between two switches by one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,19 +27,45 @@ pub enum Drain {
 /// All that is drained. A link is in it by the end with the lower GUID and port.
 pub type Drains = BTreeSet<Drain>;
 
+/// A node by its GUID and by what people call it, where that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its GUID.
+    pub guid: Guid,
+    /// Its description, empty where no such node is in the fabric.
+    pub name: String,
+}
+
+impl Named {
+    fn of(topology: &Topology, guid: Guid) -> Self {
+        let node = topology.find(guid).and_then(|node| topology.node(node));
+        let name = node.map_or_else(String::new, |node| node.name().to_string());
+        Self { guid, name }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.is_empty() {
+            true => write!(f, "{}", self.guid),
+            false => write!(f, "{} ({})", self.name, self.guid),
+        }
+    }
+}
+
 /// Why something cannot be drained.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DrainError {
     /// No such switch.
     #[error("no switch {0} in the fabric; `weft report nodes` lists them")]
-    NoSwitch(Guid),
+    NoSwitch(Named),
     /// Hosts would be cut off.
     #[error(
         "switch {switch} has {hfis} HFIs, which nothing else leads to; move or switch them off first"
     )]
     HasHfis {
         /// The switch.
-        switch: Guid,
+        switch: Named,
         /// HFI ports on it.
         hfis: usize,
     },
@@ -46,16 +76,26 @@ pub enum DrainError {
     )]
     NoLink {
         /// The node.
-        node: Guid,
+        node: Named,
         /// The port.
         port: PortNum,
     },
     /// Not drained.
-    #[error("it is not drained; `weft route drains` lists what is")]
-    NotDrained,
+    #[error("{0} is not drained; `weft route drains` lists what is")]
+    NotDrained(String),
 }
 
 impl Drain {
+    /// What people call it: nodes by name and GUID, a link by the end that was named.
+    pub fn describe(self, topology: &Topology) -> String {
+        match self {
+            Self::Switch(guid) => format!("switch {}", Named::of(topology, guid)),
+            Self::Link(guid, port) => {
+                format!("the link at port {port} of {}", Named::of(topology, guid))
+            }
+        }
+    }
+
     /// The same as it is kept, when it can be drained.
     ///
     /// # Errors
@@ -65,21 +105,24 @@ impl Drain {
             Self::Switch(switch) => {
                 let node = topology.find(switch);
                 let node = node.filter(|node| topology.switch_index(*node).is_some());
-                let node = node.ok_or(DrainError::NoSwitch(switch))?;
+                let named = Named::of(topology, switch);
+                let node = node.ok_or_else(|| DrainError::NoSwitch(named.clone()))?;
                 let hfis = neighbours(topology, node);
                 match hfis.filter(|(_, is_switch)| !is_switch).count() {
                     0 => Ok(self),
-                    hfis => Err(DrainError::HasHfis { switch, hfis }),
+                    hfis => Err(DrainError::HasHfis {
+                        switch: named,
+                        hfis,
+                    }),
                 }
             }
             Self::Link(node, port) => {
-                let at = self.ends(topology);
-                let [near, far] = at.ok_or(DrainError::NoLink { node, port })?;
-                let name = |end: PortRef| Some((topology.node(end.node)?.guid(), end.port));
-                let lower = name(near).min(name(far));
-                lower.map_or(Err(DrainError::NoLink { node, port }), |(guid, port)| {
-                    Ok(Self::Link(guid, port))
-                })
+                let named = |end: PortRef| Some((topology.node(end.node)?.guid(), end.port));
+                let ends = self.ends(topology);
+                let lower = ends.and_then(|[near, far]| named(near).min(named(far)));
+                let node = Named::of(topology, node);
+                let (guid, port) = lower.ok_or(DrainError::NoLink { node, port })?;
+                Ok(Self::Link(guid, port))
             }
         }
     }
@@ -91,7 +134,8 @@ impl Drain {
     pub fn found(self, topology: &Topology, drains: &Drains) -> Result<Self, DrainError> {
         let kept = [Ok(self), self.checked(topology)].into_iter().flatten();
         let mut kept = kept.filter(|drain| drains.contains(drain));
-        kept.next().ok_or(DrainError::NotDrained)
+        let not_drained = || DrainError::NotDrained(self.describe(topology));
+        kept.next().ok_or_else(not_drained)
     }
 
     /// Both ends of a link between switches, where it is there.
@@ -258,6 +302,13 @@ fn towards(topology: &Topology, node: NodeId) -> Vec<PortRef> {
         .collect()
 }
 
+/// Whether a switch routes adaptively; one that does not may hold groups from before.
+fn chooses(topology: &Topology, switch: SwitchIndex) -> bool {
+    let node = topology.switches().get(switch.0 as usize);
+    let info = node.and_then(|node| topology.node(*node)?.switch);
+    info.is_some_and(|info| info.ar_enable)
+}
+
 fn count(
     snapshot: &Snapshot,
     (switch, port): (SwitchIndex, PortNum),
@@ -267,7 +318,8 @@ fn count(
     let row = snapshot.linear.row(switch).iter().enumerate();
     let over = row.filter(|(lid, entry)| **entry == port.0 && Some(*lid) != own);
     found.routes += over.count() as u64;
-    if let Some(tables) = snapshot.groups.switches.get(switch.0 as usize) {
+    let groups = snapshot.groups.switches.get(switch.0 as usize);
+    if let Some(tables) = groups.filter(|_| chooses(&snapshot.topology, switch)) {
         let of = |group: &u8| tables.groups.get(usize::from(*group));
         let groups = tables.fdb.iter().enumerate();
         let groups = groups.filter(|(lid, _)| Some(*lid) != own);
@@ -365,24 +417,24 @@ mod tests {
         for (drain, expected) in [
             (
                 Drain::Switch(edge),
-                DrainError::HasHfis {
-                    switch: edge,
-                    hfis: 2,
-                },
+                format!("switch edge1 ({edge}) has 2 HFIs"),
             ),
-            (Drain::Switch(Guid(1)), DrainError::NoSwitch(Guid(1))),
+            (
+                Drain::Switch(Guid(1)),
+                format!("no switch {} in the fabric", Guid(1)),
+            ),
             (
                 Drain::Link(edge, PortNum(1)),
-                DrainError::NoLink {
-                    node: edge,
-                    port: PortNum(1),
-                },
+                format!("port 1 of edge1 ({edge}) has no link to another switch"),
             ),
         ] {
-            assert_eq!(drain.checked(&topology), Err(expected));
+            let said = drain.checked(&topology).unwrap_err().to_string();
+            assert!(said.starts_with(&expected), "{said}");
         }
         let found = Drain::Switch(core).found(&topology, &Drains::from([up]));
-        assert_eq!(found, Err(DrainError::NotDrained));
+        let said = found.unwrap_err().to_string();
+        let expected = format!("switch core1 ({core}) is not drained");
+        assert!(said.starts_with(&expected), "{said}");
         assert_eq!(far.found(&topology, &Drains::from([up])), Ok(up));
     }
 }

@@ -8,7 +8,7 @@ use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier, SwitchInfo};
 
 use super::Manager;
-use super::batch::Reply;
+use super::batch::{Batch, Reply};
 use super::node::{Lft, Stage};
 use super::wanted::switch;
 
@@ -28,6 +28,49 @@ fn block_of(row: &[u8], block: usize) -> [u8; BLOCK] {
     let end = (start + BLOCK).min(row.len());
     entries[..end - start].copy_from_slice(&row[start..end]);
     entries
+}
+
+/// Adds a write of so many blocks of a table by LID unless it does not fit; says whether it was
+/// added.
+fn push_blocks(
+    batch: &mut Batch,
+    table: AttributeId,
+    row: &[u8],
+    first: usize,
+    count: usize,
+) -> bool {
+    let modifier = BlockModifier {
+        count: count as u8,
+        all_blocks: false,
+        block: first as u32,
+    };
+    batch.push(table, modifier.bits(), count * BLOCK, |to| {
+        for (offset, to) in to.chunks_exact_mut(BLOCK).enumerate() {
+            to.copy_from_slice(&block_of(row, first + offset));
+        }
+    })
+}
+
+/// The same for 64 ports of a block of the PortGroup table.
+fn push_groups(
+    batch: &mut Batch,
+    groups: &SwitchPortGroups,
+    position: usize,
+    block: usize,
+) -> bool {
+    let modifier = PortGroupModifier {
+        count: 1,
+        position: position as u8,
+        all_blocks: false,
+        block: block as u8,
+    };
+    let content = group_block(groups, position, block);
+    batch.push(
+        AttributeId::PORT_GROUP_TABLE,
+        modifier.bits(),
+        BLOCK,
+        |to| to.copy_from_slice(&content),
+    )
 }
 
 impl Manager {
@@ -60,22 +103,7 @@ impl Manager {
                 state.cursor += 1;
                 continue;
             }
-            let modifier = BlockModifier {
-                count: run as u8,
-                all_blocks: false,
-                block: first as u32,
-            };
-            let fits = self.batch.push(
-                AttributeId::LINEAR_FDB,
-                modifier.bits(),
-                run * BLOCK,
-                |to| {
-                    for (offset, to) in to.chunks_exact_mut(BLOCK).enumerate() {
-                        to.copy_from_slice(&block_of(&row, first + offset));
-                    }
-                },
-            );
-            if !fits {
+            if !push_blocks(&mut self.batch, AttributeId::LINEAR_FDB, &row, first, run) {
                 break;
             }
             state.cursor += run as u32;
@@ -99,8 +127,9 @@ impl Manager {
         }
     }
 
-    /// The adaptive groups that a switch should have, none where it has none.
-    pub(super) fn wanted_groups(&self, node: u32) -> Option<&Arc<SwitchPortGroups>> {
+    /// The adaptive groups that a switch should have, none where it cannot have any. Routes that come
+    /// without groups ask for empty ones: those of earlier routes are not proved for these.
+    pub(super) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
         let index = self.plan.topology.switch_index(NodeId(node))?;
         let capable = self.nodes[node as usize]
             .node
@@ -108,17 +137,26 @@ impl Manager {
             .switch?
             .is_adaptive_routing_supported;
         let groups = self.plan.routed.as_ref()?.groups();
-        groups
-            .switches
-            .get(index.0 as usize)
-            .filter(|_| capable && self.settings.routing.adaptive.is_some())
+        let own = groups.switches.get(index.0 as usize);
+        let wanted = capable && self.settings.routing.adaptive.is_some();
+        wanted.then(|| own.map(Arc::clone).unwrap_or_default())
     }
 
     /// Whether a switch's adaptive groups are to be written.
     pub(super) fn groups_differ(&self, node: u32) -> bool {
+        let state = &self.nodes[node as usize];
         let wanted = self.wanted_groups(node);
-        let held = self.nodes[node as usize].groups.as_ref();
-        wanted.is_some_and(|wanted| held != Some(wanted))
+        let held = state.groups.as_ref();
+        let all = state.group_blocks >= self.group_blocks(node);
+        wanted.is_some_and(|wanted| held != Some(&wanted) || !all)
+    }
+
+    /// Blocks of a switch's port group forwarding table that it uses.
+    fn group_blocks(&self, node: u32) -> usize {
+        let switch = self.nodes[node as usize].node.as_ref();
+        let cap = switch.and_then(|node| node.switch);
+        let cap = cap.map_or(0, |switch| switch.port_group_fdb_cap as usize);
+        (self.plan.top.0 as usize + 1).min(cap).div_ceil(BLOCK)
     }
 
     /// The next part of a switch's adaptive groups: the PortGroup table, then the group of each LID.
@@ -127,60 +165,33 @@ impl Manager {
         if !self.groups_differ(node) {
             return false;
         }
-        let Some(wanted) = self.wanted_groups(node).map(Arc::clone) else {
+        let Some(wanted) = self.wanted_groups(node) else {
             return false;
         };
         let positions =
             1 + usize::from(self.nodes[node as usize].num_ports().saturating_sub(1)) / 64;
+        // Also where no LID has a group any more: what the switch holds from before leads elsewhere.
+        let blocks = self.group_blocks(node);
         let state = &mut self.nodes[node as usize];
         let tables = wanted.groups.len().div_ceil(GROUPS);
         let parts = tables * positions.min(POSITIONS);
-        let blocks = wanted.fdb.len().div_ceil(BLOCK);
         loop {
             let cursor = state.cursor as usize;
-            if cursor < parts {
-                let (position, block) = (cursor / tables, cursor % tables);
-                let modifier = PortGroupModifier {
-                    count: 1,
-                    position: position as u8,
-                    all_blocks: false,
-                    block: block as u8,
-                };
-                let content = group_block(&wanted, position, block);
-                let fits = self.batch.push(
-                    AttributeId::PORT_GROUP_TABLE,
-                    modifier.bits(),
-                    BLOCK,
-                    |to| {
-                        to.copy_from_slice(&content);
-                    },
-                );
-                if !fits {
-                    return true;
+            let (count, fits) = match cursor.checked_sub(parts) {
+                None => {
+                    let (position, block) = (cursor / tables, cursor % tables);
+                    (1, push_groups(&mut self.batch, &wanted, position, block))
                 }
-                state.cursor += 1;
-                continue;
-            }
-            let first = cursor - parts;
-            let count = (blocks.saturating_sub(first)).min(SEGMENT_BLOCKS);
-            if count == 0 {
-                return !self.batch.is_empty();
-            }
-            let modifier = BlockModifier {
-                count: count as u8,
-                all_blocks: false,
-                block: first as u32,
-            };
-            let fits = self.batch.push(
-                AttributeId::PORT_GROUP_FDB,
-                modifier.bits(),
-                count * BLOCK,
-                |to| {
-                    for (offset, to) in to.chunks_exact_mut(BLOCK).enumerate() {
-                        to.copy_from_slice(&block_of(&wanted.fdb, first + offset));
+                Some(first) => {
+                    let count = blocks.saturating_sub(first).min(SEGMENT_BLOCKS);
+                    if count == 0 {
+                        return !self.batch.is_empty();
                     }
-                },
-            );
+                    let fdb = AttributeId::PORT_GROUP_FDB;
+                    let fits = push_blocks(&mut self.batch, fdb, &wanted.fdb, first, count);
+                    (count, fits)
+                }
+            };
             if !fits {
                 return true;
             }
@@ -219,10 +230,11 @@ impl Manager {
 
     /// Takes over the groups that were written, all of them confirmed.
     pub(super) fn after_groups(&mut self, node: u32) {
-        let wanted = self.wanted_groups(node).map(Arc::clone);
+        let wanted = self.wanted_groups(node);
+        let blocks = self.group_blocks(node);
         let state = &mut self.nodes[node as usize];
-        if !std::mem::take(&mut state.groups_refused) {
-            state.groups = wanted.or(state.groups.take());
+        if !std::mem::take(&mut state.groups_refused) && wanted.is_some() {
+            (state.groups, state.group_blocks) = (wanted, blocks);
         }
     }
 

@@ -91,7 +91,12 @@ impl Manager {
                 .port(port)
                 .is_some_and(|held| held.port_state == block.port_state);
             let known = marked && same && state.read_ports.contains(port);
-            if learn_state(state, port, &block) && !known {
+            let changed = learn_state(state, port, &block) && !known;
+            if block.port_state < PortState::INIT {
+                self.near_link_is_lost(node, port);
+            }
+            let state = &mut self.nodes[node as usize];
+            if changed {
                 state.wanted_ports.insert(port);
             } else {
                 state.wanted_ports.remove(port);
@@ -117,6 +122,7 @@ impl Manager {
                 ..block
             };
             state.update_port(port, |held| *held = block);
+            self.near_link_changed(node, port);
             self.expand(node, port);
         }
     }

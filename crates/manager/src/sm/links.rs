@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use weft_fabric::{NodeId, PortMask, PortNum, PortRef};
+use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -30,23 +30,26 @@ impl Manager {
         self.renumber(&order, &links);
     }
 
-    /// For each node, its links by port, in order.
+    /// For each node, its links by port, in order. Ports whose links have no other end are read again
+    /// in the next sweep: they may have told a wrong one.
     fn agreed_links(&mut self) -> Vec<Vec<(PortNum, PortRef)>> {
         let mut links = Vec::with_capacity(self.nodes.len());
         let mut faults = Vec::new();
-        let mut missing = 0_u32;
-        for state in &self.nodes {
+        let mut missing = Vec::new();
+        for (node, state) in self.nodes.iter().enumerate() {
             let mut good = Vec::new();
             for (port, info) in self.cabled_ports(state) {
                 match self.other_end(state, port, info) {
                     End::Good(peer) => good.push((port, peer)),
-                    End::Missing => missing += 1,
-                    End::Contradicted => faults.push((state.guid, port, info.neighbor_node_guid)),
+                    End::Missing => missing.push((node, port)),
+                    End::Contradicted => faults.push((node, port, info.neighbor_node_guid)),
                 }
             }
             links.push(good);
         }
-        for (guid, port, neighbour) in faults {
+        for (node, port, neighbour) in faults {
+            self.nodes[node].read_ports.remove(port);
+            let guid = self.nodes[node].guid;
             self.fault(
                 Some(guid),
                 format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
@@ -55,10 +58,14 @@ impl Manager {
                 "port {port} of node {guid} and its neighbour contradict each other"
             ));
         }
-        if missing > 0 {
+        if !missing.is_empty() {
+            let count = missing.len();
             self.sweep.unfinished(format!(
-                "{missing} ports have links whose other ends are not known"
+                "{count} ports have links whose other ends are not known"
             ));
+        }
+        for (node, port) in missing {
+            self.nodes[node].read_ports.remove(port);
         }
         links
     }
@@ -78,7 +85,7 @@ impl Manager {
     }
 
     fn other_end(&self, state: &NodeState, port: PortNum, info: &PortInfo) -> End {
-        let peer = self.by_guid.get(&info.neighbor_node_guid).copied();
+        let peer = self.node_with(info.neighbor_node_guid, state, port);
         let Some(index) = peer.filter(|peer| self.nodes[*peer as usize].seen == self.sweep.number)
         else {
             return End::Missing;
@@ -99,6 +106,14 @@ impl Manager {
             }),
             false => End::Contradicted,
         }
+    }
+
+    /// The node with a GUID, which most often is the one that the port's link led to before.
+    fn node_with(&self, guid: Guid, state: &NodeState, port: PortNum) -> Option<u32> {
+        let before = state.node.as_ref()?.port(port)?.peer;
+        let before = before.map(|peer| peer.node.0);
+        let same = before.filter(|node| self.nodes[*node as usize].guid == guid);
+        same.or_else(|| self.by_guid.get(&guid).copied())
     }
 
     /// The nodes that agreed links lead to, in the order of a search from the manager's own.
@@ -135,7 +150,8 @@ impl Manager {
                 let node = number[peer.node.0 as usize]?;
                 Some((*port, PortRef { node, ..*peer }))
             });
-            set_peers(&mut state, peers);
+            let peers: Vec<(PortNum, PortRef)> = peers.collect();
+            set_peers(&mut state, &peers);
             by_guid.insert(state.guid, new as u32);
             self.nodes.push(state);
         }
@@ -143,24 +159,23 @@ impl Manager {
     }
 }
 
-/// Puts the links into a node, which is copied only where they differ.
-fn set_peers(state: &mut NodeState, peers: impl Iterator<Item = (PortNum, PortRef)>) {
-    let peers: BTreeMap<PortNum, PortRef> = peers.collect();
-    state.good_ports = peers.keys().copied().collect::<PortMask>();
+/// Puts the links, in order of ports, into a node, which is copied only where they differ.
+fn set_peers(state: &mut NodeState, peers: &[(PortNum, PortRef)]) {
+    state.good_ports = peers.iter().map(|(port, _)| *port).collect::<PortMask>();
     let Some(node) = state.node.as_mut() else {
         return;
     };
-    let same = node
-        .ports()
-        .all(|(port, end)| end.peer == peers.get(&port).copied());
-    if same {
+    let held = node.ports();
+    let held = held.filter_map(|(port, end)| Some((port, end.peer?)));
+    if held.eq(peers.iter().copied()) {
         return;
     }
     let ports: Vec<PortNum> = node.ports().map(|(port, _)| port).collect();
     let node = Arc::make_mut(node);
     for port in ports {
+        let peer = peers.binary_search_by_key(&port, |(port, _)| *port);
         if let Some(end) = node.port_mut(port) {
-            end.peer = peers.get(&port).copied();
+            end.peer = peer.ok().map(|at| peers[at].1);
         }
     }
 }

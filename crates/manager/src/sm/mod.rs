@@ -6,6 +6,7 @@
 //! | `sweep` | the phases of a sweep, and what starts one |
 //! | `pump` | which node sends next, and what an answer or a timeout leads to |
 //! | `discover`, `links` | who is there, and which links both ends agree on |
+//! | `near` | sweeps that look only where something was reported |
 //! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
 //! | `store` | what outlasts a restart |
@@ -33,6 +34,7 @@ mod lids;
 mod links;
 mod mft;
 mod multicast;
+mod near;
 mod needs;
 mod node;
 mod notices;

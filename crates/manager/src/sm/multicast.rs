@@ -3,7 +3,7 @@
 //! A change of members alone needs no sweep: as soon as none is under way, the blocks that differ
 //! are written, and the snapshot is published when they are confirmed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_fabric::{
@@ -14,6 +14,7 @@ use weft_routing::{
     multicast_step, route_multicast,
 };
 use weft_wire::Layout;
+use weft_wire::enums::PortState;
 use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
 
 use super::Manager;
@@ -180,9 +181,38 @@ impl Manager {
             return;
         };
         let wanted = Arc::clone(routed.tables());
-        let step = multicast_step(&self.plan.topology, &self.possible_multicast(), &wanted);
-        self.plan.multicast.more = step.is_some();
-        self.plan.multicast.step = step.map_or(wanted, Arc::new);
+        let held = self.possible_multicast();
+        let step = multicast_step(&self.plan.topology, &held, &wanted);
+        let outside = self.rows_to_strangers();
+        self.plan.multicast.more = step.is_some() || !outside.is_empty();
+        let step = step.map_or_else(|| Arc::clone(&wanted), Arc::new);
+        self.plan.multicast.step = match outside.is_empty() {
+            true => step,
+            false => Arc::new(without_new(&step, &held, &wanted, &outside)),
+        };
+    }
+
+    /// Rows that some switch may send over a link that is up to a node that is not known: what that one
+    /// does with them may lead anywhere.
+    fn rows_to_strangers(&self) -> BTreeSet<usize> {
+        let switches = self.plan.topology.switches().iter();
+        let strangers = |node: u32| -> PortMask {
+            let state = &self.nodes[node as usize];
+            let ports = state.node.iter().flat_map(|node| node.external_ports());
+            let up = ports.filter(|(_, port)| port.info.port_state >= PortState::INIT);
+            let ports = up.map(|(port, _)| port);
+            ports
+                .filter(|port| self.peer(node, *port).is_none())
+                .collect()
+        };
+        let rows = switches.flat_map(|node| {
+            let strangers = strangers(node.0);
+            let rows = self.nodes[node.0 as usize].mft.possible().iter();
+            let rows = rows.enumerate().filter(move |_| !strangers.is_empty());
+            rows.filter(move |(_, row)| !(**row & strangers).is_empty())
+                .map(|(row, _)| row)
+        });
+        rows.collect()
     }
 
     /// Goes on from what had to stand first; says whether there is something to write. Where a
@@ -241,14 +271,15 @@ impl Manager {
     }
 
     /// MulticastFDBTop of a switch as it should be at present. Rows come into use when they are
-    /// confirmed, or while the switch forwards nothing at all; none goes out of use, as it is
+    /// confirmed, or while no switch forwards anything at all; none goes out of use, as it is
     /// emptied instead.
     pub(super) fn multicast_top(&self, node: u32, held: &SwitchInfo) -> u32 {
         let rows = self.multicast_row(node).len() as u32;
         let rows = rows.min(held.multicast_fdb_cap);
         let stays = self.plan.multicast.routed.is_none()
             || rows <= mft::rows_in_use(held.multicast_fdb_top);
-        match stays || (held.linear_fdb_top != 0 && !self.has_multicast_rows(node)) {
+        let forwards = held.linear_fdb_top != 0 || self.plan.late_tops;
+        match stays || (forwards && !self.has_multicast_rows(node)) {
             true => held.multicast_fdb_top,
             false => FIRST_MLID + rows - 1,
         }
@@ -483,4 +514,26 @@ fn rate_mbps(code: u8) -> u32 {
         18 => 300_000,
         _ => 0,
     }
+}
+
+/// `step`, but of these rows only what is in both old and new ones.
+fn without_new(
+    step: &MulticastTables,
+    held: &MulticastTables,
+    wanted: &MulticastTables,
+    rows: &BTreeSet<usize>,
+) -> MulticastTables {
+    let entries = held.entries().max(wanted.entries()).max(step.entries());
+    let switches = (0..step.len().max(wanted.len()) as u32).map(SwitchIndex);
+    let tables = switches.map(|switch| {
+        let at = |tables: &MulticastTables, row: usize| {
+            tables.row(switch).get(row).copied().unwrap_or_default()
+        };
+        let kept = (0..entries).map(|row| match rows.contains(&row) {
+            true => at(held, row) & at(wanted, row),
+            false => at(step, row),
+        });
+        kept.collect::<Vec<PortMask>>().into()
+    });
+    MulticastTables::new(tables.collect())
 }

@@ -120,6 +120,23 @@ impl Manager {
         tables.map_or(TableId::UNKNOWN, |ids| ids[kind.index()])
     }
 
+    /// SwitchInfo of a switch as it should be while tables are still to be written; none where it can
+    /// wait for them.
+    pub(super) fn wanted_switch_first(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
+        let wanted = self.wanted_switch(node, pause)?;
+        let top = self.nodes[node as usize]
+            .node
+            .as_ref()?
+            .switch?
+            .linear_fdb_top;
+        let waits = self.plan.late_tops && wanted.linear_fdb_top > top;
+        let linear_fdb_top = if waits { top } else { wanted.linear_fdb_top };
+        (linear_fdb_top != 0).then_some(SwitchInfo {
+            linear_fdb_top,
+            ..wanted
+        })
+    }
+
     /// SwitchInfo of a switch as it should be.
     pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
         let held = self.nodes[node as usize].node.as_ref()?.switch?;

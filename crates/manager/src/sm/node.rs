@@ -189,6 +189,8 @@ pub(crate) struct NodeState {
     pub mft: Mft,
     /// Confirmed adaptive-routing groups.
     pub groups: Option<Arc<SwitchPortGroups>>,
+    /// Blocks of the groups of LIDs that are confirmed with them.
+    pub group_blocks: usize,
     /// A part of the groups was not taken over.
     pub groups_refused: bool,
     pub stage: Stage,
@@ -198,10 +200,18 @@ pub(crate) struct NodeState {
     pub outstanding: u8,
     /// It is in the list of nodes that may send.
     pub queued: bool,
+    /// This sweep does not look at it: it is taken as the last one left it.
+    pub kept: bool,
     /// It could not do its work in this sweep.
     pub failed: bool,
+    /// Something was sent in this stage.
+    pub sent: bool,
     /// Times that this stage started over because a device did not do as told.
     pub repeats: u32,
+    /// What was reported of it while it was written to in this sweep.
+    pub told: Vec<String>,
+    /// Something was in the sweep before.
+    pub stubborn: bool,
     /// It may hold something else than it has confirmed; the next sweep reads it again.
     pub doubtful: bool,
     /// Its agent does not know Aggregate.
@@ -236,13 +246,18 @@ impl NodeState {
             read_blocks: 0,
             mft: Mft::default(),
             groups: None,
+            group_blocks: 0,
             groups_refused: false,
             stage: Stage::Idle,
             cursor: 0,
             outstanding: 0,
             queued: false,
+            kept: false,
             failed: false,
+            sent: false,
             repeats: 0,
+            told: Vec::new(),
+            stubborn: false,
             doubtful: false,
             single: false,
             m_key: None,
@@ -320,13 +335,14 @@ impl NodeState {
         self.port_tables.fill(PortTables::default());
         self.lft = Lft::Unknown;
         self.mft.forget();
-        self.groups = None;
+        (self.groups, self.group_blocks) = (None, 0);
     }
 
     /// Starts a stage.
     pub(crate) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
         self.cursor = 0;
+        self.sent = false;
         self.repeats = 0;
     }
 }

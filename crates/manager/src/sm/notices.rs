@@ -32,28 +32,26 @@ pub(super) struct Lately {
 }
 
 impl Lately {
-    /// Whether a trap is to be passed on: it is not one that is repeated until it is answered, and
-    /// this second has not had too many.
-    fn is_news(&mut self, now: Tick, issuer: Lid, number: u16, transaction_id: u64) -> bool {
-        let key = (issuer, number, transaction_id);
+    /// Whether a trap has come before: an agent repeats it until it is answered.
+    pub(super) fn has_come(&mut self, now: Tick, notice: &Notice, transaction_id: u64) -> bool {
+        let key = (notice.issuer_lid, notice.trap_number, transaction_id);
         let known = self
             .seen
             .iter_mut()
             .find(|(lid, trap, id, _)| (*lid, *trap, *id) == key);
         if let Some((.., last)) = known {
             let last = std::mem::replace(last, now);
-            if now.0.saturating_sub(last.0) <= REPEATED_WITHIN_NS {
-                return false;
-            }
-            return self.has_room(now);
+            return now.0.saturating_sub(last.0) <= REPEATED_WITHIN_NS;
         }
         if self.seen.len() == REMEMBERED {
             self.seen.pop_front();
         }
+        let (issuer, number, _) = key;
         self.seen.push_back((issuer, number, transaction_id, now));
-        self.has_room(now)
+        false
     }
 
+    /// Whether this second has not had too many traps that are passed on.
     fn has_room(&mut self, now: Tick) -> bool {
         let second = now.0 / SECOND_NS;
         if second != self.second {
@@ -65,16 +63,9 @@ impl Lately {
 }
 
 impl Manager {
-    /// Passes a trap on as it came.
-    pub(super) fn pass_on(
-        &mut self,
-        now: Tick,
-        notice: &Notice,
-        transaction_id: u64,
-        bytes: &[u8],
-    ) {
-        let (issuer, number) = (notice.issuer_lid, notice.trap_number);
-        if self.lately.is_news(now, issuer, number, transaction_id) {
+    /// Passes a trap on as it came, unless it has come before.
+    pub(super) fn pass_on(&mut self, now: Tick, bytes: &[u8], repeated: bool) {
+        if !repeated && self.lately.has_room(now) {
             self.outputs.push_back(Output::Notice(bytes.to_vec()));
         } else {
             self.totals.traps_left += 1;

@@ -10,7 +10,7 @@ use weft_routing::{Routed, Tables, Transition, certify_transition};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
-use super::drains::{Drains, route_around};
+use super::drains::{Drains, LEFT_ASIDE, route_around};
 use super::lids::EndPort;
 use super::multicast::MulticastPlan;
 use super::node::{Lft, NodeState, TABLE_KINDS};
@@ -43,6 +43,9 @@ pub(super) struct Plan {
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
     pub pause: bool,
+    /// Tables come into use when they are written, not before: some switch forwards already, and what
+    /// another one holds beyond its LinearFDBTop may be of any time.
+    pub late_tops: bool,
     /// The tables of each port of each node, in the node's order of ports.
     pub tables: Vec<Vec<[TableId; TABLE_KINDS]>>,
     pub qos: Option<Qos>,
@@ -179,7 +182,7 @@ impl Manager {
                 self.sweep.report.routing =
                     format!("{}{}", routed.engine(), notes.collect::<String>());
                 if !around.spares_drained && !self.drains.is_empty() {
-                    self.sweep.report.routing += "; drains left aside: they would cut parts off";
+                    self.sweep.report.routing += &format!("; {LEFT_ASIDE}");
                 }
                 self.plan.around = around.spares_drained;
                 self.plan.routed = Some(routed);
@@ -212,6 +215,7 @@ impl Manager {
     fn plan_steps(&mut self) {
         self.plan.steps.clear();
         self.plan.pause = false;
+        self.plan.late_tops = self.holds_tables();
         let Some(routed) = &self.plan.routed else {
             return;
         };

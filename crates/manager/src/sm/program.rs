@@ -16,8 +16,13 @@ use super::tables::{Kind, TableId};
 use super::wanted::port::first_difference;
 use super::wanted::switch;
 
-/// Times that a stage starts over for a device that does not do as told.
+/// Times that a stage starts over for a device that does not do as told; for one that did not in the
+/// sweep before, none.
 const REPEATS_MAX: u32 = 2;
+
+/// Different things that are remembered as reported of a device in one sweep; beyond that, one may be
+/// reported again.
+const TOLD_MAX: usize = 16;
 
 /// What became of an item.
 enum Item {
@@ -38,6 +43,7 @@ impl Manager {
             if state.answered != number || state.failed {
                 continue;
             }
+            state.stubborn = !std::mem::take(&mut state.told).is_empty();
             let stage = match needs_comparison(state) {
                 true => Stage::Compare,
                 false => Stage::WriteNode,
@@ -124,7 +130,7 @@ impl Manager {
         let state = &self.nodes[node as usize];
         let held = state.node.as_ref().and_then(|node| node.switch);
         let pause = self.plan.pause || self.groups_differ(node);
-        let Some((held, wanted)) = held.zip(self.wanted_switch(node, pause)) else {
+        let Some((held, wanted)) = held.zip(self.wanted_switch_first(node, pause)) else {
             return Item::Next;
         };
         if switch::same_settings(&held, &wanted) {
@@ -280,7 +286,7 @@ impl Manager {
             let state = &mut self.nodes[node as usize];
             state.cursor = 0;
             state.repeats += 1;
-            if state.repeats <= REPEATS_MAX {
+            if state.repeats <= if state.stubborn { 0 } else { REPEATS_MAX } {
                 return true;
             }
             self.does_not_obey(now, node, stage);
@@ -288,12 +294,16 @@ impl Manager {
                 return false;
             }
         }
-        let is_switch = self.nodes[node as usize].is_switch();
+        let state = &self.nodes[node as usize];
+        let (is_switch, kept) = (state.is_switch(), state.kept);
         let next = match (stage, is_switch) {
             (Stage::Compare, _) => Stage::WriteNode,
-            (Stage::WriteNode, true) => Stage::WritePorts,
-            (Stage::WritePorts, _) if self.sweep.gate == Gate::Settings => Stage::Ready,
-            (Stage::WritePorts, _) => Stage::WriteTable,
+            // Nothing has changed at its ports.
+            (Stage::WriteNode, true) if !kept => Stage::WritePorts,
+            (Stage::WriteNode, true) | (Stage::WritePorts, _) => match self.sweep.gate {
+                Gate::Settings => Stage::Ready,
+                _ => Stage::WriteTable,
+            },
             (Stage::WriteTable, _) => self.after_table(node),
             (Stage::WriteGroups, _) if self.plan.pause => Stage::Ready,
             (Stage::WriteGroups, _) => Stage::Resume,
@@ -309,7 +319,7 @@ impl Manager {
     /// Whether something of the stage that has just been gone through is still to be written.
     fn is_left_over(&mut self, node: u32) -> bool {
         let state = &mut self.nodes[node as usize];
-        if state.cursor == 0 {
+        if state.cursor == 0 || !state.sent {
             return false;
         }
         let (stage, cursor) = (state.stage, std::mem::take(&mut state.cursor));
@@ -335,26 +345,50 @@ impl Manager {
             Stage::WriteGroups | Stage::Resume => "its adaptive routing".to_owned(),
             _ => self.differing_setting(node),
         };
-        self.fault(
-            Some(guid),
-            format!("does not take over {what}: answers with other values"),
-        );
-        self.sweep
-            .unfinished(format!("node {guid} does not take over {what}"));
+        let told = format!("does not take over {what}");
+        if self.tell_once(node, &told) {
+            self.sweep.unfinished(format!("node {guid} {told}"));
+        }
         // Ports work with a setting that differs; a table that differs leads packets astray.
         if matches!(stage, Stage::WriteTable | Stage::WriteGroups) || !self.has_its_lid(node) {
             self.give_up(now, node);
         }
     }
 
-    /// The first setting of a node's ports that is not as it should be.
+    /// Reports what a device does in this sweep, once; says whether that was the first time.
+    pub(super) fn tell_once(&mut self, node: u32, what: &str) -> bool {
+        let state = &mut self.nodes[node as usize];
+        let first = !state.told.iter().any(|told| told == what);
+        if first && state.told.len() < TOLD_MAX {
+            state.told.push(what.to_owned());
+        }
+        if first {
+            let guid = state.guid;
+            self.fault(Some(guid), what);
+        }
+        first
+    }
+
+    /// The first setting or table of a node's ports that is not as it should be.
     fn differing_setting(&self, node: u32) -> String {
         let last = self.nodes[node as usize].num_ports();
-        let found = (0..=last).map(PortNum).find_map(|port| {
+        let ports = || (0..=last).map(PortNum);
+        let setting = ports().find_map(|port| {
             let wanted = self.wanted_port(node, port)?;
             let held = self.nodes[node as usize].port(port)?;
-            first_difference(&wanted, held).map(|field| format!("{field} of its port {port}"))
+            first_difference(&wanted, held).map(|found| found.of_port(port))
         });
-        found.unwrap_or_else(|| "its tables".to_owned())
+        let table = || {
+            let kinds = Kind::ALL.into_iter();
+            let mut all = kinds.flat_map(|kind| ports().map(move |port| (kind, port)));
+            let is_open = |(kind, port): &(Kind, PortNum)| {
+                self.nodes[node as usize].port(*port).is_some()
+                    && self.table_to_write(node, *port, *kind) != TableId::UNKNOWN
+            };
+            let (kind, port) = all.find(is_open)?;
+            Some(format!("{} of its port {port}", kind.attribute()))
+        };
+        let found = setting.or_else(table);
+        found.unwrap_or_else(|| "its SwitchInfo".to_owned())
     }
 }

@@ -216,7 +216,9 @@ impl Manager {
         self.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
             self.sweep_outstanding += 1;
-            self.nodes[node as usize].outstanding += 1;
+            let state = &mut self.nodes[node as usize];
+            state.outstanding += 1;
+            state.sent = true;
         }
         let sets = self.batch.sets();
         self.sweep.report.sets += sets;

@@ -12,7 +12,7 @@ use weft_routing::{EngineKind, RouteError, Tables, certify_transition};
 use weft_wire::enums::SmState;
 
 use super::Manager;
-use super::drains::{Drain, DrainError, Drains, route_around};
+use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE, route_around};
 use super::settings::Settings;
 use crate::io::{Input, SweepReason};
 
@@ -72,8 +72,8 @@ pub enum RerouteError {
     #[error(transparent)]
     Drain(#[from] DrainError),
     /// Without it, something is not reached any more.
-    #[error("without it, parts of the fabric would be cut off; nothing else leads there")]
-    CutsOff,
+    #[error("without {0}, parts of the fabric would be cut off; nothing else leads there")]
+    CutsOff(String),
     /// There are no routes.
     #[error(transparent)]
     Routes(#[from] RouteError),
@@ -92,6 +92,8 @@ pub struct Basis {
     pub epoch: u64,
     /// What is to be in force.
     pub wanted: Arrangement,
+    /// What is to be drained besides, in words.
+    drained: Option<String>,
     topology: Arc<Topology>,
     routing: weft_routing::Settings,
     engine: String,
@@ -138,10 +140,13 @@ impl Basis {
     /// [`RerouteError`] when there are no such routes.
     pub fn plan(&self) -> Result<RoutePlan, RerouteError> {
         let around = route_around(&self.topology, &self.wanted.drains, &self.routing, None)?;
-        if !around.spares_drained && !self.wanted.drains.is_empty() {
-            return Err(RerouteError::CutsOff);
+        let left_aside = !around.spares_drained && !self.wanted.drains.is_empty();
+        if let Some(drained) = self.drained.as_ref().filter(|_| left_aside) {
+            return Err(RerouteError::CutsOff(drained.clone()));
         }
         let routed = around.routed;
+        let notes = routed.notes().iter().map(ToString::to_string);
+        let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
         let (old, new) = (&*self.linear, &**routed.linear());
         let tables = |linear, groups| Tables { linear, groups };
         let (held, wanted) = (tables(old, &self.groups), tables(new, routed.groups()));
@@ -152,7 +157,7 @@ impl Basis {
         Ok(RoutePlan {
             engine_before: self.engine.clone(),
             engine: routed.engine().to_string(),
-            notes: routed.notes().iter().map(ToString::to_string).collect(),
+            notes: notes.collect(),
             switches: changed.len() as u32,
             blocks: weft_routing::changed_blocks(old, new).len() as u32,
             routes: changed.iter().sum(),
@@ -211,6 +216,10 @@ impl Manager {
     /// [`RerouteError`] when it makes no sense here.
     pub fn basis(&mut self, change: Change) -> Result<Basis, RerouteError> {
         self.must_run_the_fabric()?;
+        let drained = match &change {
+            Change::Drain(drain) => Some(drain.describe(&self.plan.topology)),
+            _ => None,
+        };
         let wanted = self.changed(change)?;
         let topology = Arc::clone(&self.plan.topology);
         let routed = self.plan.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
@@ -223,6 +232,7 @@ impl Manager {
         Ok(Basis {
             epoch: self.epoch,
             wanted,
+            drained,
             topology,
             routing,
             engine,

@@ -8,6 +8,7 @@ use weft_wire::enums::PortState;
 
 use super::Manager;
 use super::election::Verdict;
+use super::near::{Near, Reports};
 use super::node::{Lft, Stage};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
 
@@ -49,6 +50,12 @@ pub(super) struct Sweep {
     /// Unfinished sweeps in a row.
     unfinished_in_a_row: u32,
     ever: bool,
+    /// What asks for the next sweep.
+    pub reports: Reports,
+    /// It looks only where something was reported.
+    pub near: Option<Near>,
+    /// The last sweep has left nothing open.
+    pub settled: bool,
 }
 
 impl Sweep {
@@ -95,6 +102,9 @@ impl Manager {
             }
             _ => now,
         };
+        if reason != SweepReason::Trap {
+            self.sweep.reports.ask_for_all();
+        }
         self.sweep.want(at, reason);
     }
 
@@ -128,7 +138,11 @@ impl Manager {
         let number = sweep.number;
         self.event(Event::SweepStarted { number, reason });
         self.enter_phase(now, SweepPhase::Discover);
-        self.begin_discovery();
+        match self.reported_switches(reason) {
+            Some(reported) => self.begin_near_discovery(&reported),
+            None => self.begin_discovery(),
+        }
+        self.sweep.settled = false;
     }
 
     fn enter_phase(&mut self, now: Tick, phase: SweepPhase) {
@@ -173,6 +187,9 @@ impl Manager {
     }
 
     fn end_discovery(&mut self, now: Tick) {
+        if self.go_on_near() {
+            return;
+        }
         if self.nodes[0].failed || self.nodes[0].node.is_none() {
             self.sweep
                 .unfinished("the manager's own port does not answer".into());
@@ -279,6 +296,8 @@ impl Manager {
 
     fn end_sweep(&mut self, now: Tick) {
         self.end_phase(now);
+        self.sweep.settled = self.sweep.phase == Some(SweepPhase::Activate)
+            && self.sweep.report.unfinished.is_empty();
         self.end_cut();
         self.sweep.phase = None;
         for state in &mut self.nodes {
@@ -306,6 +325,13 @@ impl Manager {
     fn schedule_next(&mut self, now: Tick) {
         let settings = self.settings.sweeps;
         let sweep = &mut self.sweep;
+        if sweep.near.take().is_some() {
+            sweep.reports.ask_for_all();
+            sweep.want(
+                now.max(sweep.started + settings.trap_hold_down),
+                SweepReason::Trap,
+            );
+        }
         let longest = if settings.interval.is_zero() {
             RETRY_MAX
         } else {

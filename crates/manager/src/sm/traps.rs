@@ -27,7 +27,9 @@ impl Manager {
             return; // it is for the master
         }
         self.repress(packet, view);
-        self.pass_on(now, &notice, view.header.transaction_id, view.payload);
+        let id = view.header.transaction_id;
+        let repeated = self.lately.has_come(now, &notice, id);
+        self.pass_on(now, view.payload, repeated);
         let trap = notice.trap();
         let what = match &trap {
             Some(trap) => Trap::name(trap.number()).map_or_else(
@@ -42,7 +44,12 @@ impl Manager {
             trap,
             Some(Trap::PortChangeState(_) | Trap::ChangeCapability(_) | Trap::ChangeSysGuid(_))
         );
-        if changed && !self.settings.sweeps.ignore_traps {
+        // When it came first it was answered by a sweep of everything.
+        if changed && !repeated && !self.settings.sweeps.ignore_traps {
+            match trap {
+                Some(Trap::PortChangeState(_)) => self.links_reported(lid),
+                _ => self.sweep.reports.ask_for_all(),
+            }
             self.request_sweep(now, SweepReason::Trap);
         }
     }

@@ -9,6 +9,7 @@ use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 use super::group::{Group, Joined, Member};
 use super::{Sa, form};
 use crate::gsi::Form;
+use crate::sa::VirtualFabric;
 use crate::sa::dispatch::is_full;
 use crate::sa::path::is_multicast;
 use crate::sa::query::{Found, Query, Refusal};
@@ -235,14 +236,38 @@ fn new_group(
     if sa.view.key_of(end, pkey) != Some(pkey) {
         return Err(Refusal::INVALID);
     }
+    let (mtu, rate) = chosen(query, record, most(sa, fabric, port));
+    Ok(Group {
+        q_key: record.q_key,
+        mtu: mtu.ok_or(Refusal::INVALID)?,
+        rate: rate.ok_or(Refusal::INVALID)?,
+        life: sa.settings.paths.lifetimes[8],
+        sl: record.sl,
+        t_class: record.t_class,
+        hop_limit: record.hop_limit,
+        ..Group::new(mgid, pkey)
+    })
+}
+
+/// The largest MTU and the highest rate that the links and the virtual fabric allow.
+fn most(sa: &Sa, fabric: &VirtualFabric, port: &EndPort) -> (Mtu, u8) {
     let (links_mtu, links_rate) = match sa.settings.multicast.lenient {
         true => (port.mtu, port.rate),
         false => sa.view.least_of_links((port.mtu, port.rate)),
     };
-    let most_mtu = fabric.max_mtu.map_or(links_mtu, |most| links_mtu.min(most));
-    let most_rate = fabric
+    let mtu = fabric.max_mtu.map_or(links_mtu, |most| links_mtu.min(most));
+    let rate = fabric
         .max_rate
         .map_or(links_rate, |most| slower(links_rate, most));
+    (mtu, rate)
+}
+
+/// MTU and rate that a request asks for, none where they are out of reach.
+fn chosen(
+    query: &Query<'_>,
+    record: &McMemberRecord,
+    (most_mtu, most_rate): (Mtu, u8),
+) -> (Option<Mtu>, Option<u8>) {
     let mtu = match query.has(component::MTU) {
         true => chosen_mtu(
             record,
@@ -259,16 +284,7 @@ fn new_group(
         ),
         false => Some(most_rate),
     };
-    Ok(Group {
-        q_key: record.q_key,
-        mtu: mtu.ok_or(Refusal::INVALID)?,
-        rate: rate.ok_or(Refusal::INVALID)?,
-        life: sa.settings.paths.lifetimes[8],
-        sl: record.sl,
-        t_class: record.t_class,
-        hop_limit: record.hop_limit,
-        ..Group::new(mgid, pkey)
-    })
+    (mtu, rate)
 }
 
 /// The MTU that is asked for, the largest where there is a choice; none when it is out of reach.

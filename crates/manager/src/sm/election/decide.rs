@@ -26,7 +26,9 @@ pub(in super::super) enum Verdict {
 impl Manager {
     /// Decides, with what discovery has found, who runs the fabric.
     pub(in super::super) fn elect(&mut self, now: Tick) -> Verdict {
-        self.forget_absent_peers();
+        if self.sweep.near.is_none() {
+            self.forget_absent_peers();
+        }
         if self.standing.is_cut_off() {
             return Verdict::Rest;
         }

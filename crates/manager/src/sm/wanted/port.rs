@@ -92,6 +92,10 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
     if context.place == Place::External {
         info.xmit_q = queues(info.operational_vl, qos, &settings.traffic);
     }
+    info.vl_high_limit = match info.operational_vl {
+        0 | 1 => 0,
+        _ => qos.high_limit(),
+    };
     info.flow_control_mask = qos.flow_control_mask();
     info.port_error_action = PortErrorAction::from_bits(settings.port_error_action);
     info.link_init_reason = LinkInitReason::LINKUP;
@@ -159,15 +163,45 @@ macro_rules! settings_of_a_port {
             $(to.$field = from.$field;)*
         }
 
-        /// The first setting in which two PortInfos differ.
-        pub(crate) fn first_difference(a: &PortInfo, b: &PortInfo) -> Option<&'static str> {
-            $(if a.$field != b.$field {
-                return Some(stringify!($field));
+        /// The first setting in which two PortInfos differ, with both values.
+        pub(crate) fn first_difference(
+            wanted: &PortInfo,
+            held: &PortInfo,
+        ) -> Option<Difference> {
+            $(if wanted.$field != held.$field {
+                return Some(Difference {
+                    field: stringify!($field),
+                    wanted: format!("{:?}", wanted.$field),
+                    held: format!("{:?}", held.$field),
+                });
             })*
             None
         }
     };
 }
+/// A setting that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    field: &'static str,
+    wanted: String,
+    held: String,
+}
+
+impl Difference {
+    /// In words, for a port; a key is named without its values.
+    pub(crate) fn of_port(&self, port: PortNum) -> String {
+        let Self {
+            field,
+            wanted,
+            held,
+        } = self;
+        match *field {
+            "m_key" => format!("{field} of its port {port}"),
+            _ => format!("{field} of its port {port} (wanted {wanted}, holds {held})"),
+        }
+    }
+}
+
 settings_of_a_port!(
     lid,
     lmc,
@@ -182,6 +216,7 @@ settings_of_a_port!(
     neighbor_mtu,
     xmit_q,
     operational_vl,
+    vl_high_limit,
     flow_control_mask,
     port_error_action,
     link_init_reason,

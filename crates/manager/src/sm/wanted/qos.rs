@@ -137,6 +137,15 @@ impl Qos {
         table(entries, port.vl_arbitration_high_cap)
     }
 
+    /// Steps of 4,096 bytes that lanes with priority may send before the others have a turn: as many
+    /// as there are levels with priority (the vendor's manager counts virtual fabrics). With 0 each
+    /// packet of theirs would wait for one of the others.
+    pub(crate) fn high_limit(&self) -> u16 {
+        self.by_lane()
+            .filter(|(_, level)| level.high_priority)
+            .count() as u16
+    }
+
     /// For each lane the lanes whose packets its own may interrupt: those of lower rank, but rank 0
     /// takes no part.
     fn interrupts(&self) -> [u32; 32] {
@@ -237,6 +246,21 @@ mod tests {
             assert_eq!(qos.sc_to_vl().get(sc), Vl(lane));
         }
         assert!(qos.by_lane().all(|(_, level)| level.bandwidth == 25));
+    }
+
+    #[test]
+    fn lanes_with_priority_may_send_a_step_each_before_the_others() {
+        assert_eq!(with_levels(&[0, 1, 2]).high_limit(), 0);
+        let level = |sl, high_priority| Level {
+            sl: Sl(sl),
+            high_priority,
+            ..Level::default()
+        };
+        let settings = Settings {
+            levels: vec![level(0, false), level(1, true), level(2, true)],
+            ..Settings::default()
+        };
+        assert_eq!(Qos::new(&settings, 1).high_limit(), 2);
     }
 
     #[test]

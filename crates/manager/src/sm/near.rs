@@ -1,0 +1,262 @@
+//! Sweeps that look only where something was reported.
+//!
+//! A switch tells in a trap that a link of one of its ports has come or gone. Such a sweep reads that
+//! switch, the node before it on the way, and what hangs on ports that have changed; all other nodes
+//! are taken as the last sweep left them. Routes thus avoid a lost link before a large fabric could
+//! have been asked as a whole. That follows, and takes the place of such a sweep that meets what it
+//! cannot explain.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum, PortRef};
+
+use super::Manager;
+use super::discover::{HOPS_MAX, is_up};
+use super::node::NodeState;
+use crate::io::SweepReason;
+
+/// Where more switches report, the whole fabric is looked at.
+const REPORTS_MAX: usize = 16;
+/// Neighbours over which a switch is looked for whose way was lost.
+const DETOURS_MAX: usize = 4;
+
+/// What asks for the next sweep.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    /// Switches that report changes.
+    switches: BTreeSet<Guid>,
+    /// Something asks for a look at the whole fabric.
+    whole: bool,
+}
+
+impl Reports {
+    /// The next sweep looks at the whole fabric.
+    pub(super) fn ask_for_all(&mut self) {
+        self.whole = true;
+        self.switches.clear();
+    }
+
+    fn add(&mut self, switch: Guid) {
+        self.switches.insert(switch);
+        if self.switches.len() > REPORTS_MAX {
+            self.ask_for_all();
+        }
+    }
+}
+
+/// A sweep that looks only where something was reported.
+#[derive(Debug, Default)]
+pub(super) struct Near {
+    /// Switches that were looked for over other neighbours.
+    searched: BTreeSet<u32>,
+    /// A link has gone: routes to nodes may lead over it.
+    lost_link: bool,
+}
+
+impl Manager {
+    /// A device reports that the link of one of its ports has come or gone.
+    pub(super) fn links_reported(&mut self, lid: Lid) {
+        if self.sweep.reports.whole {
+            return;
+        }
+        let has_it = |(base, lmc): &(Lid, Lmc)| {
+            base.0 != 0 && (base.0..base.0 + lmc.lids()).contains(&lid.0)
+        };
+        let node = self.plan.lids.iter().position(has_it);
+        match node.and_then(|node| self.nodes.get(node)) {
+            Some(state) if state.is_switch() => self.sweep.reports.add(state.guid),
+            _ => self.sweep.reports.ask_for_all(),
+        }
+    }
+
+    /// The switches at which the sweep that begins is to look, none where it is to look at all.
+    pub(super) fn reported_switches(&mut self, reason: SweepReason) -> Option<Vec<u32>> {
+        let reports = std::mem::take(&mut self.sweep.reports);
+        let settled = self.sweep.settled
+            && self.standing.is_master()
+            && self.nodes.iter().all(|state| !state.doubtful);
+        if reason != SweepReason::Trap || reports.whole || !settled {
+            return None;
+        }
+        let known = |guid: &Guid| self.by_guid.get(guid).copied();
+        let switches: Option<Vec<u32>> = reports.switches.iter().map(known).collect();
+        switches.filter(|switches| !switches.is_empty())
+    }
+
+    /// Starts with the manager's own port and the nodes before those that report; these and what is
+    /// new come next.
+    pub(super) fn begin_near_discovery(&mut self, reported: &[u32]) {
+        self.sweep.near = Some(Near::default());
+        self.reset_discovery();
+        let number = self.sweep.number;
+        for state in &mut self.nodes {
+            (state.seen, state.answered, state.kept) = (number, number, true);
+        }
+        for node in reported {
+            self.suspect(*node);
+        }
+        self.identify(0);
+        for node in reported {
+            if let Some(before) = self.node_before(*node).filter(|node| self.is_kept(*node)) {
+                self.identify(before);
+            }
+        }
+    }
+
+    fn is_kept(&self, node: u32) -> bool {
+        self.nodes[node as usize].kept
+    }
+
+    /// The last node on the way to another.
+    fn node_before(&self, node: u32) -> Option<u32> {
+        let (_, path) = self.nodes[node as usize].path.split_last()?;
+        path.iter()
+            .try_fold(0, |at, port| self.peer(at, *port).map(|peer| peer.node.0))
+    }
+
+    /// A node is not to be taken as it was; it counts as found only when it is met again.
+    fn suspect(&mut self, node: u32) {
+        let state = &mut self.nodes[node as usize];
+        if state.kept {
+            (state.kept, state.seen) = (false, 0);
+        }
+    }
+
+    /// Takes in that the link of a port is gone, or was for a while, where a sweep looks only near: who
+    /// was there is looked at.
+    pub(super) fn near_link_is_lost(&mut self, node: u32, port: PortNum) {
+        let Some(near) = &mut self.sweep.near else {
+            return;
+        };
+        let peer = self.plan.topology.peer(PortRef {
+            node: NodeId(node),
+            port,
+        });
+        if let Some(peer) = peer {
+            near.lost_link = true;
+            self.suspect(peer.node.0);
+        }
+    }
+
+    /// Takes in that the link of a port has come or changed, where a sweep looks only near: both who
+    /// was and who is there now are looked at.
+    pub(super) fn near_link_changed(&mut self, node: u32, port: PortNum) {
+        if self.sweep.near.is_none() {
+            return;
+        }
+        self.near_link_is_lost(node, port);
+        let now = self.nodes[node as usize].port(port);
+        let now = now.and_then(|info| self.by_guid.get(&info.neighbor_node_guid).copied());
+        now.into_iter().for_each(|node| self.suspect(node));
+    }
+
+    /// Goes on with discovery where a sweep that looks only near has left something open; says whether
+    /// there is more to ask.
+    pub(super) fn go_on_near(&mut self) -> bool {
+        if self.sweep.near.is_none() {
+            return false;
+        }
+        self.renew_paths();
+        let number = self.sweep.number;
+        let failed = self.nodes.iter().any(|state| state.failed);
+        let lost = |(_, state): &(usize, &NodeState)| {
+            state.seen != number && state.is_switch() && state.node.is_some()
+        };
+        let lost: Vec<u32> = (self.nodes.iter().enumerate())
+            .filter(lost)
+            .map(|(node, _)| node as u32)
+            .collect();
+        if lost.is_empty() && !failed && self.sweep.report.unfinished.is_empty() {
+            return false;
+        }
+        if failed || !self.look_for(&lost) {
+            self.look_everywhere();
+        }
+        true
+    }
+
+    /// Looks for switches over other neighbours, once each; says whether there were any for each.
+    fn look_for(&mut self, lost: &[u32]) -> bool {
+        let Some(near) = &mut self.sweep.near else {
+            return false;
+        };
+        if lost.is_empty() || !lost.iter().all(|node| near.searched.insert(*node)) {
+            return false;
+        }
+        lost.iter().all(|node| {
+            let around = self.kept_neighbours(*node);
+            around.iter().for_each(|node| self.identify(*node));
+            !around.is_empty()
+        })
+    }
+
+    /// Switches beside a node that were not looked at.
+    fn kept_neighbours(&self, node: u32) -> Vec<u32> {
+        let ports = self.nodes[node as usize].good_ports.iter();
+        let peers = ports.filter_map(|port| self.peer(node, port));
+        let mut around = Vec::new();
+        for peer in peers.map(|peer| peer.node.0) {
+            let state = &self.nodes[peer as usize];
+            if around.len() < DETOURS_MAX
+                && state.kept
+                && state.is_switch()
+                && !around.contains(&peer)
+            {
+                around.push(peer);
+            }
+        }
+        around
+    }
+
+    /// Starts discovery over, everywhere.
+    fn look_everywhere(&mut self) {
+        self.sweep.near = None;
+        self.sweep.report.unfinished.clear();
+        for state in &mut self.nodes {
+            state.seen = 0;
+        }
+        self.begin_discovery();
+    }
+
+    /// After a lost link, finds directed routes to all nodes anew, over links that are up as far as is
+    /// known.
+    fn renew_paths(&mut self) {
+        let near = self.sweep.near.as_mut();
+        if !near.is_some_and(|near| std::mem::take(&mut near.lost_link)) {
+            return;
+        }
+        let mut paths: Vec<Option<Box<[PortNum]>>> = vec![None; self.nodes.len()];
+        paths[0] = Some(Box::default());
+        let mut queue = VecDeque::from([0_u32]);
+        while let Some(at) = queue.pop_front() {
+            let path = paths[at as usize].clone().unwrap_or_default();
+            if path.len() == HOPS_MAX {
+                continue;
+            }
+            for (port, peer) in self.ways_on(at) {
+                let to = &mut paths[peer as usize];
+                if to.is_none() {
+                    *to = Some(path.iter().copied().chain([port]).collect());
+                    queue.push_back(peer);
+                }
+            }
+        }
+        for (state, path) in self.nodes.iter_mut().zip(paths) {
+            if let Some(path) = path {
+                state.path = path;
+            }
+        }
+    }
+
+    /// The ports by which datagrams leave a node, and where they get to.
+    fn ways_on(&self, node: u32) -> impl Iterator<Item = (PortNum, u32)> {
+        let state = &self.nodes[node as usize];
+        let forwards = node == 0 || state.is_switch();
+        let ports = state.good_ports.iter().filter(move |_| forwards);
+        let ports = ports.filter(|port| state.port(*port).is_some_and(is_up));
+        ports.filter_map(move |port| {
+            let (far, peer) = (self.peer_info(node, port)?.1, self.peer(node, port)?);
+            is_up(far).then_some((port, peer.node.0))
+        })
+    }
+}
