@@ -169,9 +169,13 @@ fn found(snapshot: &Snapshot, selection: &Selection, text: &str) -> Result<Targe
         }
         Selection::Ports(ports) if ports.len() == 1 && ports[0].port != PortNum(0) => {
             let near = ports[0];
-            // As it is kept: by the end with the lower GUID and port.
-            let ends = [Some(near), topology.peer(near)].into_iter().flatten();
+            // As it is kept: by the end with the lower GUID and port. What is no link between switches
+            // is refused by the end that was named.
+            let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
+            let far = topology.peer(near);
+            let far = far.filter(|far| is_switch(far) && is_switch(&near));
             let key = |end: &PortRef| (guid_of(end.node), end.port);
+            let ends = [Some(near), far].into_iter().flatten();
             let end = ends.min_by_key(key).unwrap_or(near);
             let port_id = v1::PortId {
                 node_guid: guid_of(end.node).0,

@@ -62,6 +62,9 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
     if let Some(routing) = &fabric.routing {
         text += &format!("Routing: {}{}\n", routing.engine, routing_notes(routing));
     }
+    if !fabric.planned.is_empty() {
+        text += &format!("Plan: {}\n", fabric.planned);
+    }
     if let Some(sweep) = &fabric.last_sweep {
         text += &format!("Last sweep: {}\n", summary(sweep));
     }
@@ -106,6 +109,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
             "engines_given_up": routing.engines_given_up,
             "lanes": routing.lanes,
         })),
+        "planned": fabric.planned,
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),
         "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),

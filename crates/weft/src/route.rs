@@ -138,7 +138,7 @@ pub(crate) fn summary(planned: &v1::PlanRoutesResponse) -> String {
     }
     if let Some(proved) = &plan.certificate {
         lines.push(format!(
-            "proved: {} routes arrive, {} links that wait for one another in no circle; \
+            "proved: {} routes arrive, {} dependencies between links form no circle; \
              {} pairs without cables",
             proved.routes, proved.dependencies, proved.disconnected
         ));

@@ -165,6 +165,7 @@ fn details(sweep: &v1::Sweep) -> String {
     let phases = names.iter().zip(&sweep.phase_ns);
     let phases = phases.map(|(name, ns)| format!("{name} {}", duration(*ns)));
     lines.push(format!("phases: {}", phases.collect::<Vec<_>>().join(", ")));
+    lines.push(format!("{} nodes looked at", sweep.asked));
     if !sweep.routing.is_empty() {
         lines.push(format!("routing: {}", sweep.routing));
     }
@@ -191,6 +192,7 @@ pub(crate) fn as_json(sweep: &v1::Sweep) -> Value {
         "generation": sweep.generation,
         "elapsed_ns": sweep.elapsed_ns,
         "phase_ns": sweep.phase_ns,
+        "asked": sweep.asked,
         "sent": sweep.sent,
         "sets": sweep.sets,
         "retries": sweep.retries,

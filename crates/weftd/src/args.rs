@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use weft_fabric::Guid;
+use weft_fabric::generate::FABRICS;
 use weft_transport::umad::PortSpec;
 
 const AFTER: &str = "\
-Fabrics for --emulate: fattree:1152, one-switch:4, back-to-back, torus:4x4x4, swd24, or the path of \
-an ibnetdiscover dump or opareport snapshot.\n\n\
 Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused; \
 4 the fabric cannot be emulated or reached, or there is no HFI; 5 an address cannot be listened on; 6 the state \
 directory cannot be used.\n\n\
@@ -26,8 +25,7 @@ pub(crate) struct Args {
     /// Which instance (element Fm) of the configuration to run, from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) instance: usize,
-    /// Run this fabric in the same process.
-    #[arg(long, value_name = "FABRIC", conflicts_with = "connect")]
+    #[arg(long, value_name = "FABRIC", conflicts_with = "connect", help = emulate())]
     pub(crate) emulate: Option<String>,
     /// Run the fabric of an emulator: unix:PATH or tcp:HOST:PORT.
     #[arg(long, value_name = "ADDRESS")]
@@ -74,6 +72,10 @@ pub(crate) struct Args {
     /// Stop after the first sweep; print what came of it, and a route as an example.
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+fn emulate() -> String {
+    format!("Run this fabric in the same process: {FABRICS}")
 }
 
 /// How to write the log.

@@ -1,5 +1,6 @@
 //! `weftd`, the fabric manager daemon.
 
+mod applied;
 mod args;
 mod config;
 mod counted;
@@ -13,6 +14,7 @@ mod metrics;
 mod narrate;
 mod notify;
 mod once;
+mod open;
 mod plans;
 mod queries;
 mod reload;

@@ -184,10 +184,13 @@ pub(crate) fn fabric_up(report: &SweepReport) -> String {
 fn sweep_line(report: &SweepReport) -> String {
     let reason = report.reason.map_or("unknown", reason_name);
     let elapsed = duration(report.elapsed_ns);
-    format!(
-        "sweep {} ({reason}) ended in {elapsed}, {} sets",
-        report.number, report.sets
-    )
+    let SweepReport {
+        number,
+        asked,
+        sets,
+        ..
+    } = report;
+    format!("sweep {number} ({reason}) ended in {elapsed}, {asked} nodes looked at, {sets} sets")
 }
 
 /// Nanoseconds as a person says them: `0.21 s`, `3.4 ms`.

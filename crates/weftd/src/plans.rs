@@ -58,6 +58,12 @@ struct Undo {
     what: String,
 }
 
+/// The last that changed settings; drains are kept anyway.
+fn planned(undo: &VecDeque<Undo>) -> Option<&Undo> {
+    let changes = |undo: &&Undo| undo.before.settings != undo.after.settings;
+    undo.iter().rev().find(changes)
+}
+
 #[derive(Default)]
 struct State {
     last_id: u64,
@@ -174,6 +180,7 @@ impl Plans {
             rest,
             what: kept.what,
         });
+        self.note(&state.undo).await;
         Ok(sweep)
     }
 
@@ -183,13 +190,24 @@ impl Plans {
         let mut state = self.state.lock().await;
         let undo = state.undo.pop_back().ok_or(PlanFailure::NothingToUndo)?;
         let condition = Condition::InForce(Box::new(undo.after));
+        let settings = undo.before.settings.clone();
         let Adopted { sweep, .. } = self.adopt(condition, undo.before).await?;
+        let earlier = planned(&state.undo).map_or("an earlier plan", |undo| &undo.what);
+        self.reloader.applied().in_force(&settings, earlier).await;
         let what = format!("undone: {}", undo.what);
         info!(event = "routes_planned", "{what}");
         if let Some(rest) = undo.rest {
             self.reloader.put_in_force(rest, what);
         }
         Ok((sweep, undo.what))
+    }
+
+    /// Notes what is in force now, after the last of these.
+    async fn note(&self, undo: &VecDeque<Undo>) {
+        if let Some(last) = planned(undo) {
+            let settings = &last.after.settings;
+            self.reloader.applied().in_force(settings, &last.what).await;
+        }
     }
 
     /// What is drained.

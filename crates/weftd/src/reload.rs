@@ -6,6 +6,7 @@ use tokio::sync::{Mutex, MutexGuard, mpsc, watch};
 use tracing::{error, info, warn};
 use weft_config::{Finding, Severity};
 
+use crate::applied::Applied;
 use crate::config::{Loaded, Source};
 use crate::engine::Request;
 use crate::hub::{Happening, Hub, InForce};
@@ -17,6 +18,7 @@ pub(crate) struct Reloader {
     hub: Arc<Hub>,
     engine: mpsc::Sender<Request>,
     queries: watch::Sender<QuerySettings>,
+    applied: Arc<Applied>,
     one_at_a_time: Mutex<()>,
 }
 
@@ -33,12 +35,14 @@ impl Reloader {
         hub: Arc<Hub>,
         engine: mpsc::Sender<Request>,
         queries: watch::Sender<QuerySettings>,
+        applied: Arc<Applied>,
     ) -> Self {
         Self {
             source,
             hub,
             engine,
             queries,
+            applied,
             one_at_a_time: Mutex::new(()),
         }
     }
@@ -48,6 +52,11 @@ impl Reloader {
         self.source
             .file()
             .map_or_else(String::new, |file| file.display().to_string())
+    }
+
+    /// What is in force beside the file.
+    pub(crate) fn applied(&self) -> &Arc<Applied> {
+        &self.applied
     }
 
     /// Keeps others from changing the configuration meanwhile.
@@ -104,11 +113,11 @@ impl Reloader {
             });
         }
         let usable = usable?;
-        let sent = self
-            .engine
-            .send(Request::Reconfigure(Box::new(usable.settings)))
-            .await;
-        sent.map_err(|_| "the daemon is stopping".to_owned())?;
+        let settings = Box::new(usable.settings);
+        let sent = self.engine.send(Request::Reconfigure(settings.clone()));
+        let stopping = |_| "the daemon is stopping".to_owned();
+        sent.await.map_err(stopping)?;
+        self.applied.reloaded(&settings).await;
         let what = format!("{} is in force", self.file());
         self.put_in_force((usable.queries, usable.in_force), what);
         Ok(Outcome {

@@ -1,21 +1,19 @@
 //! The daemon from start to stop.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use sd_notify::NotifyState;
-use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 use weft_manager::Manager;
 use weft_transport::Connection;
 
+use crate::applied::Applied;
 use crate::args::Args;
-use crate::config;
 use crate::counted::{self, Counted};
 use crate::engine::{Engine, REQUESTS_MAX, Request};
 use crate::error::DaemonError;
@@ -25,19 +23,14 @@ use crate::hub::Hub;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once;
+use crate::open::{Listeners, Opened, open};
 use crate::plans::Plans;
 use crate::queries::{self, Queries};
 use crate::reload::Reloader;
 use crate::stopping::Stopping;
-use crate::store::{self, Store};
+use crate::store;
 use crate::switchboard::Switchboard;
 use crate::tls::Tls;
-
-/// What is listened on.
-struct Listeners {
-    api: TcpListener,
-    metrics: TcpListener,
-}
 
 /// What ended the daemon.
 enum Ended {
@@ -49,25 +42,18 @@ enum Ended {
 
 /// Runs until a signal says stop, the first sweep has ended (`--once`), or something fails.
 pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
-    let tls = Tls::new(args)?;
-    let config_source = config::Source::new(args)?;
-    let usable = config_source.load_first()?;
     let signals = Signals::new()?;
-    let store = open_store(args)?;
-    let stored = match &store {
-        Some(store) => store.load()?,
-        None => None,
-    };
-    let listeners = Listeners {
-        api: listen("the API", args.listen).await?,
-        metrics: listen("metrics", args.metrics).await?,
-    };
-    let source = Source::open(args, usable.port)?;
-    let controller = source.controller();
-    let connection = source.attach().await?;
-    let connected_to = connected_to(args, &connection);
-    info!(event = "attached", "attached to {connected_to}");
-    write_addresses(args, &listeners, tls.is_some())?;
+    let Opened {
+        config,
+        usable,
+        store,
+        stored,
+        tls,
+        listeners,
+        source,
+        connection,
+        connected_to,
+    } = open(args).await?;
 
     let hub = Arc::new(Hub::new(usable.in_force));
     let counted = Arc::new(Counted::default());
@@ -81,11 +67,13 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     let (images, swept) = mpsc::channel(counted::IMAGES_MAX);
     let settings_in_force = query_settings.subscribe();
     let (feeds, to_queries, lines) = queries::feeds(query_settings.subscribe(), images);
+    let note = store.as_ref().map(store::Store::note);
     let reloader = Reloader::new(
-        config_source,
+        config,
         hub.clone(),
         engine_requests.clone(),
         query_settings,
+        Arc::new(Applied::open(note, &usable.settings)),
     );
     let reloader = Arc::new(reloader);
 
@@ -100,7 +88,7 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         plans: Arc::new(Plans::new(engine_requests, reloader.clone())),
         counted: to_read,
         query_settings: settings_in_force,
-        controller,
+        controller: source.controller(),
         reloader: reloader.clone(),
         connected_to: connected_to.into(),
         stopping: stopping.clone(),
@@ -127,72 +115,6 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     stop.send_replace(true);
     watchdog.abort();
     ended.finish(args, &hub, &mut tasks).await
-}
-
-fn open_store(args: &Args) -> Result<Option<Store>, DaemonError> {
-    let systemd = std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
-    let dir = match (&args.state_dir, systemd, &args.emulate) {
-        (Some(dir), ..) => dir.clone(),
-        (None, Some(dir), _) => dir,
-        (None, None, Some(_)) => return Ok(None),
-        (None, None, None) => PathBuf::from("/var/lib/weft"),
-    };
-    Store::open(&dir, args.instance).map(Some)
-}
-
-async fn listen(
-    what: &'static str,
-    address: std::net::SocketAddr,
-) -> Result<TcpListener, DaemonError> {
-    let bound = TcpListener::bind(address).await;
-    bound.map_err(|source| DaemonError::Listen {
-        what,
-        address,
-        source,
-    })
-}
-
-fn connected_to(args: &Args, connection: &Connection) -> String {
-    let fabric = match (&args.emulate, &args.connect) {
-        (Some(spec), _) => format!("the emulated fabric {spec}"),
-        (None, Some(address)) => format!("the fabric at {address}"),
-        (None, None) => "the fabric of this machine".to_owned(),
-    };
-    format!(
-        "{fabric}, HFI {} port {}",
-        connection.guid(),
-        connection.port()
-    )
-}
-
-/// Says where the API and the metrics are, in the log and in a file.
-fn write_addresses(args: &Args, listeners: &Listeners, tls: bool) -> Result<(), DaemonError> {
-    let failed = |what, address, source| DaemonError::Listen {
-        what,
-        address,
-        source,
-    };
-    let api = listeners.api.local_addr();
-    let api = api.map_err(|source| failed("the API", args.listen, source))?;
-    let metrics = listeners.metrics.local_addr();
-    let metrics = metrics.map_err(|source| failed("metrics", args.metrics, source))?;
-    if !metrics.ip().is_loopback() {
-        warn!("metrics at {metrics} can be read from other machines, without encryption");
-    }
-    let scheme = if tls { "https" } else { "http" };
-    info!(
-        event = "listening",
-        "API at {scheme}://{api}, metrics at http://{metrics}/metrics"
-    );
-    let Some(file) = &args.address_file else {
-        return Ok(());
-    };
-    let text = format!("api {scheme}://{api}\nmetrics http://{metrics}/metrics\n");
-    std::fs::write(file, text).map_err(|source| DaemonError::File {
-        what: "address file",
-        file: file.clone(),
-        source,
-    })
 }
 
 fn spawn_servers(

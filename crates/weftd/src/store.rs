@@ -65,13 +65,26 @@ impl Store {
 
     /// Puts `bytes` in place of what was written last; a crash leaves the one or the other.
     pub(crate) fn save(&self, bytes: &[u8]) -> io::Result<()> {
-        let temporary = self.file.with_extension("new");
-        let mut file = private().create(true).truncate(true).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, &self.file)?;
-        File::open(&self.dir)?.sync_all()
+        replace(&self.file, bytes)
     }
+
+    /// Where the note about plans is kept.
+    pub(crate) fn note(&self) -> PathBuf {
+        let state = self.file.extension().unwrap_or_default();
+        self.dir.join("plan").with_extension(state)
+    }
+}
+
+/// Puts `bytes` in place of a file; a crash leaves the old or the new ones.
+pub(crate) fn replace(to: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = to.to_owned().into_os_string();
+    temporary.push(".new");
+    let mut file = private().create(true).truncate(true).open(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, to)?;
+    let dir = to.parent().unwrap_or(Path::new("."));
+    File::open(dir)?.sync_all()
 }
 
 /// Files that only their owner reads.

@@ -52,6 +52,7 @@ impl From<SweepReport> for v1::Sweep {
             active_ports: report.active_ports,
             routing: report.routing,
             unfinished: report.unfinished,
+            asked: report.asked,
         }
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod ctl;
 pub(crate) mod run;
 
 use clap::{Args, Parser, Subcommand};
-use weft_fabric::generate::FabricSpec;
+use weft_fabric::generate::{FABRICS, FabricSpec};
 use weft_transport::Address;
 
 /// An emulated Omni-Path fabric: switches and HFIs that answer management datagrams.
@@ -34,9 +34,7 @@ pub(crate) enum Command {
 /// How to run a fabric.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The fabric: one-switch:4, back-to-back, fattree:1152, mesh:4x4, torus:4x4x4, hypercube:6,
-    /// swd06, swd24, or the path of an ibnetdiscover dump or an opareport snapshot
-    #[arg(required = true, value_name = "FABRIC")]
+    #[arg(required = true, value_name = "FABRIC", help = format!("The fabric: {FABRICS}"))]
     fabric: Option<FabricSpec>,
     /// Where programs connect: unix:PATH or tcp:HOST:PORT
     #[arg(

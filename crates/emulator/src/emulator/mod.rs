@@ -368,9 +368,7 @@ impl Emulator {
             self.settle_traffic(node);
         }
         let set = packet.mad.get(at::METHOD) == Some(&method::SET);
-        let agent = &mut self.agents[node.0 as usize];
-        let device = self.network.device_at(node);
-        if agent.silent || !device.is_powered() {
+        if self.agents[node.0 as usize].silent || !self.network.device_at(node).is_powered() {
             self.losses.unanswered += 1;
             return;
         }
@@ -378,18 +376,7 @@ impl Emulator {
         let answered = if performance {
             pma::answer(&mut self.network, asked, &mut packet.mad)
         } else {
-            let lease = &mut agent.lease;
-            let (mad, is_switch) = (&mut packet.mad, device.is_switch());
-            let of = Answered {
-                at_switch: is_switch,
-                at_own_port: is_of_no_hops(mad),
-                set,
-            };
-            let answered = sma::answer(&mut self.network, asked, lease, &mut self.stats, mad);
-            if answered.is_some() {
-                self.stats.answered(self.now, of);
-            }
-            answered
+            self.answer_management(asked, &mut packet.mad, set)
         };
         let end = self.network.end_port(at);
         if answered.is_some() {
@@ -406,6 +393,19 @@ impl Emulator {
         if set && !performance {
             self.traffic_changed();
         }
+    }
+
+    /// A node's subnet management agent does what a request asks, and counts it.
+    fn answer_management(&mut self, asked: Asked, mad: &mut Vec<u8>, set: bool) -> Option<()> {
+        let of = Answered {
+            at_switch: self.network.device_at(asked.node).is_switch(),
+            at_own_port: is_of_no_hops(mad),
+            set,
+        };
+        let lease = &mut self.agents[asked.node.0 as usize].lease;
+        sma::answer(&mut self.network, asked, lease, &mut self.stats, mad)?;
+        self.stats.answered(self.now, of);
+        Some(())
     }
 }
 

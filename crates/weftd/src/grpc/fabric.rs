@@ -56,6 +56,7 @@ impl FabricService for Services {
         fabric.role = status.role.to_string();
         fabric.master = status.master.map_or(0, |guid| guid.0);
         fabric.routing = routing(&status);
+        fabric.planned = self.reloader.applied().told();
         Ok(Response::new(fabric))
     }
 

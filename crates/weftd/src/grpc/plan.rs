@@ -1,9 +1,12 @@
 //! The part of RouteService that changes routes.
 
+use std::sync::Arc;
+
 use tonic::Status;
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change as Asked;
-use weft_manager::sm::drains::{Drain, DrainError, drain_use};
+use weft_fabric::Topology;
+use weft_manager::sm::drains::{DrainError, drain_use};
 use weft_manager::sm::reroute::{Change, RerouteError};
 use weft_routing::EngineKind;
 
@@ -15,7 +18,8 @@ impl Services {
         &self,
         request: v1::PlanRoutesRequest,
     ) -> Result<v1::PlanRoutesResponse, Status> {
-        let planned = self.plans.plan(wish(request)?).await;
+        let topology = Arc::clone(&self.hub.snapshot().topology);
+        let planned = self.plans.plan(wish(request, &topology)?).await;
         let planned = planned.map_err(|failure| status(&failure))?;
         let (plan_id, plan) = planned.plan.unzip();
         Ok(v1::PlanRoutesResponse {
@@ -55,7 +59,7 @@ impl Services {
     }
 }
 
-fn wish(request: v1::PlanRoutesRequest) -> Result<Wish, Status> {
+fn wish(request: v1::PlanRoutesRequest, topology: &Topology) -> Result<Wish, Status> {
     let change = request.change.ok_or_else(|| {
         Status::invalid_argument("change: expected config, engine, drain or undrain")
     })?;
@@ -71,11 +75,17 @@ fn wish(request: v1::PlanRoutesRequest) -> Result<Wish, Status> {
         }
         Asked::Drain(target) => {
             let drain = named("drain", &target)?;
-            Wish::Change(Change::Drain(drain), format!("drain {}", words(drain)))
+            Wish::Change(
+                Change::Drain(drain),
+                format!("drain {}", drain.describe(topology)),
+            )
         }
         Asked::Undrain(target) => {
             let drain = named("undrain", &target)?;
-            Wish::Change(Change::Undrain(drain), format!("undrain {}", words(drain)))
+            Wish::Change(
+                Change::Undrain(drain),
+                format!("undrain {}", drain.describe(topology)),
+            )
         }
     })
 }
@@ -89,13 +99,6 @@ fn engine(name: &str) -> Result<EngineKind, Status> {
             "engine: no engine is called {name:?}; allowed: {names}"
         ))
     })
-}
-
-fn words(drain: Drain) -> String {
-    match drain {
-        Drain::Switch(guid) => format!("switch {guid}"),
-        Drain::Link(guid, port) => format!("the link at port {port} of {guid}"),
-    }
 }
 
 fn status(failure: &PlanFailure) -> Status {

@@ -180,6 +180,27 @@ fn a_restart_keeps_what_is_drained() {
 }
 
 #[test]
+fn a_restart_says_which_plan_it_does_not_follow() {
+    let daemon = Daemon::up(TREE);
+    let shown = |daemon: &Daemon| json(&daemon.weft_ok(&["fabric", "show", "--json"]));
+    assert_eq!(shown(&daemon)["planned"], "");
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "fattree", "--json"]));
+    daemon.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
+    let text = daemon.weft_ok(&["fabric", "show"]);
+    let expected = "Plan: engine fattree is in force until weftd ends";
+    assert!(text.contains(expected), "{text}");
+    let (code, dir) = daemon.stop();
+    assert_eq!(code, Some(0));
+
+    let again = Start::in_dir(dir, TREE).up();
+    let said = shown(&again)["planned"].to_string();
+    let expected = "engine fattree was in force before the last start";
+    assert!(said.contains(expected), "{said}");
+    again.weft_ok(&["config", "reload"]);
+    assert_eq!(shown(&again)["planned"], "");
+}
+
+#[test]
 fn a_link_is_drained_by_either_end() {
     let daemon = Daemon::up(TREE);
     let said = json(&daemon.weft_ok(&["drain", "--json", "node:edge1:port:5"]));
@@ -196,13 +217,21 @@ fn a_link_is_drained_by_either_end() {
 fn what_nothing_else_leads_to_is_not_drained() {
     let daemon = Daemon::up(TREE);
     for (code, arguments, expected) in [
-        (1, ["drain", "node:edge1"], "has 4 HFIs"),
+        (
+            1,
+            ["drain", "node:edge1"],
+            "switch edge1 (0x0011750102000001) has 4 HFIs",
+        ),
         (
             1,
             ["drain", "node:edge1:port:1"],
-            "has no link to another switch",
+            "port 1 of edge1 (0x0011750102000001) has no link to another switch",
         ),
-        (1, ["undrain", "node:core1"], "it is not drained"),
+        (
+            1,
+            ["undrain", "node:core1"],
+            "switch core1 (0x0011750102000005) is not drained",
+        ),
         (
             2,
             ["drain", "nodetype:SW"],
@@ -219,5 +248,12 @@ fn what_nothing_else_leads_to_is_not_drained() {
         daemon.weft_ok(&["drain", &format!("node:{core}")]);
     }
     let last = daemon.weft_fails(1, &["drain", "node:core4"]);
-    assert!(last.contains("would be cut off"), "{last}");
+    let expected =
+        "without switch core4 (0x0011750102000008), parts of the fabric would be cut off";
+    assert!(last.contains(expected), "{last}");
+    let undone = daemon.weft_ok(&["route", "rollback"]);
+    assert!(
+        undone.contains("undone: drain switch core3 (0x"),
+        "{undone}"
+    );
 }

@@ -189,5 +189,6 @@ fn a_port_that_is_taken_is_told() {
             said.contains("cannot listen on") && said.contains("in use"),
             "{said}"
         );
+        assert!(said.contains(&format!("({option})")), "{said}");
     }
 }

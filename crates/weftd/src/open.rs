@@ -1,0 +1,168 @@
+//! What the daemon stands on, opened before it runs: what is refused at the start is refused here.
+
+use std::path::PathBuf;
+
+use tokio::net::TcpListener;
+use tracing::{info, warn};
+use weft_transport::Connection;
+
+use crate::args::Args;
+use crate::config::{self, Usable};
+use crate::error::DaemonError;
+use crate::fabric::Source;
+use crate::store::Store;
+use crate::tls::Tls;
+
+/// Everything that is opened.
+pub(crate) struct Opened {
+    pub(crate) config: config::Source,
+    /// What the configuration says.
+    pub(crate) usable: Usable,
+    pub(crate) store: Option<Store>,
+    /// What the store holds.
+    pub(crate) stored: Option<Vec<u8>>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) listeners: Listeners,
+    pub(crate) source: Source,
+    /// The way to the fabric.
+    pub(crate) connection: Connection,
+    /// What that is, in words.
+    pub(crate) connected_to: String,
+}
+
+/// What is listened on.
+pub(crate) struct Listeners {
+    pub(crate) api: TcpListener,
+    pub(crate) metrics: TcpListener,
+}
+
+/// Opens everything that the command line names.
+pub(crate) async fn open(args: &Args) -> Result<Opened, DaemonError> {
+    let tls = Tls::new(args)?;
+    let config = config::Source::new(args)?;
+    let usable = config.load_first()?;
+    let store = open_store(args)?;
+    let stored = match &store {
+        Some(store) => store.load()?,
+        None => None,
+    };
+    let listeners = Listeners {
+        api: listen("the API (--listen)", args.listen).await?,
+        metrics: listen("metrics (--metrics)", args.metrics).await?,
+    };
+    let source = Source::open(args, usable.port.clone())?;
+    let connection = source.attach().await;
+    let connection = connection.map_err(|error| advised(args, error))?;
+    let connected_to = connected_to(args, &connection);
+    info!(event = "attached", "attached to {connected_to}");
+    write_addresses(args, &listeners, tls.is_some())?;
+    Ok(Opened {
+        config,
+        usable,
+        store,
+        stored,
+        tls,
+        listeners,
+        source,
+        connection,
+        connected_to,
+    })
+}
+
+fn open_store(args: &Args) -> Result<Option<Store>, DaemonError> {
+    let systemd = std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
+    let dir = match (&args.state_dir, systemd, &args.emulate) {
+        (Some(dir), ..) => dir.clone(),
+        (None, Some(dir), _) => dir,
+        (None, None, Some(_)) => return Ok(None),
+        (None, None, None) => PathBuf::from("/var/lib/weft"),
+    };
+    Store::open(&dir, args.instance).map(Some)
+}
+
+async fn listen(
+    what: &'static str,
+    address: std::net::SocketAddr,
+) -> Result<TcpListener, DaemonError> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|source| DaemonError::Listen {
+        what,
+        address,
+        source,
+    })
+}
+
+/// Tells who has named no fabric, and has no HFI, of the one that needs none.
+fn advised(args: &Args, error: DaemonError) -> DaemonError {
+    match (error, &args.emulate, &args.connect, &args.hfi) {
+        (DaemonError::Fabric(why), None, None, None) => DaemonError::Fabric(format!(
+            "{why}\nWithout an HFI there are emulated fabrics: weftd --emulate fattree:1152"
+        )),
+        (error, ..) => error,
+    }
+}
+
+fn connected_to(args: &Args, connection: &Connection) -> String {
+    let fabric = match (&args.emulate, &args.connect) {
+        (Some(spec), _) => format!("the emulated fabric {spec}"),
+        (None, Some(address)) => format!("the fabric at {address}"),
+        (None, None) => "the fabric of this machine".to_owned(),
+    };
+    format!(
+        "{fabric}, HFI {} port {}",
+        connection.guid(),
+        connection.port()
+    )
+}
+
+/// Says where the API and the metrics are, in the log and in a file.
+fn write_addresses(args: &Args, listeners: &Listeners, tls: bool) -> Result<(), DaemonError> {
+    let failed = |what, address, source| DaemonError::Listen {
+        what,
+        address,
+        source,
+    };
+    let api = listeners.api.local_addr();
+    let api = api.map_err(|source| failed("the API", args.listen, source))?;
+    let metrics = listeners.metrics.local_addr();
+    let metrics = metrics.map_err(|source| failed("metrics", args.metrics, source))?;
+    if !metrics.ip().is_loopback() {
+        warn!("metrics at {metrics} can be read from other machines, without encryption");
+    }
+    let scheme = if tls { "https" } else { "http" };
+    info!(
+        event = "listening",
+        "API at {scheme}://{api}, metrics at http://{metrics}/metrics"
+    );
+    let Some(file) = &args.address_file else {
+        return Ok(());
+    };
+    let text = format!("api {scheme}://{api}\nmetrics http://{metrics}/metrics\n");
+    std::fs::write(file, text).map_err(|source| DaemonError::File {
+        what: "address file",
+        file: file.clone(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn who_has_named_no_fabric_is_told_of_emulated_ones() {
+        for (arguments, told) in [
+            (&["weftd"][..], true),
+            (&["weftd", "--hfi", "hfi1_0:1"], false),
+            (&["weftd", "--connect", "unix:/absent"], false),
+        ] {
+            let args = Args::parse_from(arguments);
+            let said = advised(&args, DaemonError::Fabric("gone".to_owned())).to_string();
+            assert!(said.starts_with("gone"), "{arguments:?}: {said}");
+            let has = said.contains("weftd --emulate fattree:1152");
+            assert_eq!(has, told, "{arguments:?}: {said}");
+        }
+    }
+}
