@@ -99,9 +99,17 @@ pub const PSM2_RECEIVE: Picos = ENDPOINT;
 /// The same under OPX: 1,170 instructions instead of 3,064.
 pub const OPX_RECEIVE: Picos = PSM2_RECEIVE * 1_170 / 3_064;
 
-/// After this time without an answer PSM2 sends again (`ips_proto.h`: 160 ms, then twice as long;
-/// here always the first).
+/// After this time without an answer PSM2 asks for one, for each packet that a call to the DMA engines
+/// sends, or for a packet that the processor writes (`ips_config.h`: `IPS_PROTO_ERRCHK_MS_MIN_DEFAULT`;
+/// `ips_proto_flow_flush_dma`).
 pub const PSM2_RESEND: Picos = 160 * MILLI;
+
+/// A time-out without an answer makes the next one this many times as long, up to a longest (PSM2:
+/// `IPS_PROTO_ERRCHK_FACTOR_DEFAULT`; TCP: RFC 6298).
+pub const RESEND_FACTOR: u64 = 2;
+
+/// PSM2's longest time between two questions (`IPS_PROTO_ERRCHK_MS_MAX_DEFAULT`).
+pub const PSM2_RESEND_MAX: Picos = 640 * MILLI;
 
 /// Bytes around the payload of OPX's packets: local route header 8, base transport header 12,
 /// KDETH and OPX's own 40, CRC 4 (libfabric, `opx_hfi1_packet.h`: a header is one block of 64).
@@ -144,6 +152,16 @@ pub const BULK_COPIES: u64 = 2;
 /// Bytes that a TCP connection has on its way at most (Linux, third value of `tcp_wmem`).
 pub const TCP_WINDOW: u64 = 4 << 20;
 
+/// Later segments that come before TCP takes one for lost and sends it at once (RFC 5681: three
+/// duplicate acknowledgements).
+pub const TCP_DUPLICATES: u32 = 3;
+
+/// TCP's least time-out (Linux, `TCP_RTO_MIN`); each next one is twice as long (RFC 6298).
+pub const TCP_RESEND: Picos = 200 * MILLI;
+
+/// Its longest (Linux, `TCP_RTO_MAX`).
+pub const TCP_RESEND_MAX: Picos = 120_000 * MILLI;
+
 /// Bytes of a read by ib_read_bw, and reads that an HFI has open to another at a time (perftest:
 /// default size; `rdmavt`: 16 outstanding reads).
 pub const RDMA_READ: u64 = 65_536;
@@ -151,7 +169,7 @@ pub const RDMA_READ: u64 = 65_536;
 pub const RDMA_READS: u32 = 16;
 
 /// After this time without an answer a reliable connection sends again: 4.096 µs × 2^14 (perftest's
-/// default time-out).
+/// default time-out); the next time-out is as long (`rdmavt`, `rvt_mod_retry_timer`).
 pub const VERBS_RESEND: Picos = (4_096 * NANO) << 14;
 
 /// Unit of CCTI_Timer: 1.024 µs (InfiniBand, annex 10; opafm.xml's comment on CCTI_Timer).

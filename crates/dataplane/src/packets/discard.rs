@@ -41,6 +41,7 @@ impl Simulation {
             at: PortIndex(at),
             vl: Vl(lane),
             tag: packet.tag,
+            born: packet.born,
         }));
     }
 

@@ -143,6 +143,8 @@ pub struct Simulation {
     pub(super) errors: Vec<Errors>,
     pub(super) settled: super::settle::Settled,
     pub(super) notices: Vec<Notice>,
+    /// Room for notices while others are told.
+    spare: Vec<Notice>,
     pub(super) totals: Totals,
 }
 
@@ -206,6 +208,7 @@ impl Simulation {
             errors: Vec::new(),
             settled: super::settle::Settled::default(),
             notices: Vec::new(),
+            spare: Vec::new(),
             totals: Totals::default(),
         };
         simulation.configure(network);
@@ -268,14 +271,15 @@ impl Simulation {
     }
 
     pub(super) fn tell(&mut self, traffic: &mut impl Traffic) {
-        let mut notices = std::mem::take(&mut self.notices);
+        let spare = std::mem::take(&mut self.spare);
+        let mut notices = std::mem::replace(&mut self.notices, spare);
         while !notices.is_empty() {
             for notice in notices.drain(..) {
                 traffic.handle(self, notice);
             }
             std::mem::swap(&mut notices, &mut self.notices);
         }
-        self.notices = notices;
+        self.spare = notices;
     }
 
     #[inline]

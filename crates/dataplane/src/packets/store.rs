@@ -46,6 +46,8 @@ pub struct Loss {
     pub vl: Vl,
     /// The sender's words.
     pub tag: u64,
+    /// When it was handed over for sending.
+    pub born: Picos,
 }
 
 /// A packet on its way, in one cache line.

@@ -14,4 +14,4 @@ pub mod streams;
 
 pub use hosts::{Host, Hosts};
 pub use pattern::Pattern;
-pub use streams::{Received, Streams, StreamsOptions};
+pub use streams::{Received, Streams, StreamsOptions, TwoStreams};

@@ -57,7 +57,12 @@ pub struct Streams {
     lost: u64,
     /// Mean time between two packets of a host, 0 for as many as fit.
     interval: f64,
+    /// Tags of its packets and timers are those of its hosts from here on.
+    base: u64,
 }
+
+/// Where tags of the packets beside others begin.
+const BESIDE: u64 = 1 << 28;
 
 impl Streams {
     /// Traffic among `hosts` that has not begun.
@@ -70,9 +75,25 @@ impl Streams {
                 .collect(),
             interval: options.load.map_or(0.0, |load| time / load.max(1e-9)),
             lost: 0,
+            base: 0,
             hosts,
             options,
         }
+    }
+
+    /// The same beside other packets of the same simulation.
+    fn beside(hosts: Hosts, options: StreamsOptions) -> Self {
+        Self {
+            base: BESIDE,
+            ..Self::new(hosts, options)
+        }
+    }
+
+    /// The host of a tag, none where it is of other packets.
+    #[inline]
+    fn sender(&self, tag: u64) -> Option<u32> {
+        let number = tag.wrapping_sub(self.base);
+        (number < self.hosts.len() as u64).then_some(number as u32)
     }
 
     /// Lets all hosts begin that the simulation moves.
@@ -113,7 +134,7 @@ impl Streams {
     fn wait(&mut self, simulation: &mut Simulation, from: u32) {
         let random = &mut self.random[from as usize];
         let at = simulation.now() + random.exponential(self.interval);
-        simulation.set_timer(at, u64::from(from));
+        simulation.set_timer(at, self.base + u64::from(from));
     }
 
     #[inline]
@@ -135,7 +156,7 @@ impl Streams {
             dlid: other.lid,
             sl: level.copied().unwrap_or(Sl(0)),
             bytes: self.options.bytes,
-            tag: u64::from(from),
+            tag: self.base + u64::from(from),
         });
     }
 
@@ -168,11 +189,68 @@ impl Traffic for Streams {
             Notice::Delivered(delivery) => self.take(simulation.now(), &delivery),
             Notice::Room(at) => self.room(simulation, at),
             Notice::Lost(_) => self.lost += 1,
-            Notice::Timer(from) if (from as usize) < self.hosts.len() => {
-                self.send(simulation, from as u32);
-                self.wait(simulation, from as u32);
+            Notice::Timer(tag) => {
+                if let Some(from) = self.sender(tag) {
+                    self.send(simulation, from);
+                    self.wait(simulation, from);
+                }
             }
-            Notice::Timer(_) => {}
+        }
+    }
+}
+
+/// Packets of one kind, and maybe of another beside them.
+#[derive(Debug, Clone)]
+pub struct TwoStreams {
+    /// The first kind.
+    pub front: Streams,
+    /// The other one.
+    pub back: Option<Streams>,
+}
+
+impl TwoStreams {
+    /// Traffic among `hosts` that has not begun.
+    pub fn new(hosts: Hosts, front: StreamsOptions, back: Option<StreamsOptions>) -> Self {
+        Self {
+            back: back.map(|back| Streams::beside(hosts.clone(), back)),
+            front: Streams::new(hosts, front),
+        }
+    }
+
+    /// Lets all hosts begin that the simulation moves.
+    pub fn start(&mut self, simulation: &mut Simulation) {
+        self.front.start(simulation);
+        if let Some(back) = &mut self.back {
+            back.start(simulation);
+        }
+    }
+
+    /// Sets what was received to zero: the warm-up is over.
+    pub fn forget(&mut self) {
+        self.front.forget();
+        if let Some(back) = &mut self.back {
+            back.forget();
+        }
+    }
+}
+
+impl Traffic for TwoStreams {
+    fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
+        let Some(back) = &mut self.back else {
+            return self.front.handle(simulation, notice);
+        };
+        let tag = match notice {
+            Notice::Delivered(delivery) => delivery.tag,
+            Notice::Lost(loss) => loss.tag,
+            Notice::Timer(tag) => tag,
+            Notice::Room(_) => {
+                self.front.handle(simulation, notice);
+                return back.handle(simulation, notice);
+            }
+        };
+        match tag < BESIDE {
+            true => self.front.handle(simulation, notice),
+            false => back.handle(simulation, notice),
         }
     }
 }

@@ -1,9 +1,7 @@
-//! Packets that arrive, and packets that were dropped.
+//! Packets that arrive.
 
 use super::nic::Mpi;
-use super::recovery;
 use super::stack::Stack;
-use super::transfer::Transfers;
 use super::word;
 use crate::constants::SDMA_CALL;
 use crate::packets::{Delivery, Simulation};
@@ -12,33 +10,35 @@ impl Mpi {
     /// A packet has arrived.
     pub(super) fn take(&mut self, simulation: &mut Simulation, delivery: &Delivery) {
         let (what, rest) = word::split(delivery.tag);
-        if let Some(way) = self.gaps.shows(|| Self::way(&self.transfers, what, rest)) {
-            let (_, receiver) = recovery::ranks(way);
-            self.serve(simulation, receiver, 0, word::COMPLAIN, way);
+        if word::has_place(what) && !self.takes(simulation, what, rest) {
+            return;
         }
+        self.tally.taken += 1;
         let id = rest as u32;
         match what {
             word::DATA => self.take_data(simulation, id),
-            word::MISSING => {
-                let (sender, _) = recovery::ranks(rest);
-                self.serve(simulation, sender, 0, what, rest);
-            }
-            word::ASK if self.transfers.get(id).read => {
+            word::ASK => self.take_request(simulation, id),
+            word::ANNOUNCE => {
                 let transfer = self.transfers.get_mut(id);
-                transfer.granted = transfer.packets;
-                let from = transfer.from;
-                self.list(simulation, self.host(from), id);
-            }
-            word::ASK => {
-                let from = self.transfers.get(id).from;
-                let work = SDMA_CALL;
-                self.serve(simulation, from, work, what, rest);
-            }
-            _ => {
-                let to = self.transfers.get(id).to;
+                transfer.known = true;
+                let to = transfer.to;
                 let work = self.ranks[to as usize].stack.receive;
-                self.serve(simulation, to, work, what, rest);
+                self.serve(simulation, to, work, what, u64::from(id));
             }
+            _ => self.hear(simulation, what, rest),
+        }
+    }
+
+    /// A card that is read from sends at once, a rank is asked for a window.
+    fn take_request(&mut self, simulation: &mut Simulation, id: u32) {
+        let transfer = self.transfers.get_mut(id);
+        transfer.heard += 1;
+        let from = transfer.from;
+        if transfer.read {
+            transfer.granted = transfer.packets;
+            self.list(simulation, self.host(from), id);
+        } else {
+            self.serve(simulation, from, SDMA_CALL, word::ASK, u64::from(id));
         }
     }
 
@@ -65,57 +65,6 @@ impl Mpi {
             rank.serve(simulation.now(), work);
         } else if !now.read && now.received.is_multiple_of(window) {
             self.ask(simulation, id);
-        }
-    }
-
-    /// From which rank to which one a packet goes.
-    pub(super) fn way(transfers: &Transfers, what: u64, rest: u64) -> u64 {
-        let transfer = |id: u64| transfers.get(id as u32);
-        match what {
-            word::MISSING => {
-                let (sender, receiver) = recovery::ranks(rest);
-                recovery::key(receiver, sender)
-            }
-            word::ASK => recovery::key(transfer(rest).to, transfer(rest).from),
-            _ => recovery::key(transfer(rest).from, transfer(rest).to),
-        }
-    }
-
-    /// A packet was dropped. When the word of what is missing is lost, the time-out remains.
-    pub(super) fn lose(&mut self, simulation: &mut Simulation, tag: u64) {
-        self.lost += 1;
-        let (what, rest) = word::split(tag);
-        if what == word::MISSING {
-            return;
-        }
-        let way = Self::way(&self.transfers, what, rest);
-        if self.gaps.lose(way, (what, rest as u32), simulation.now()) {
-            let (sender, _) = recovery::ranks(way);
-            let at = simulation.now() + self.ranks[sender as usize].stack.resend;
-            simulation.set_timer(at, word::of(word::RESEND, way));
-        }
-    }
-
-    /// A time-out has ended; one of a gap that is closed means nothing.
-    pub(super) fn time_out(&mut self, simulation: &mut Simulation, way: u64) {
-        let (sender, _) = recovery::ranks(way);
-        let resend = self.ranks[sender as usize].stack.resend;
-        let since = self.gaps.since(way);
-        if since.is_some_and(|since| since + resend <= simulation.now()) {
-            self.send_again(simulation, way);
-        }
-    }
-
-    pub(super) fn send_again(&mut self, simulation: &mut Simulation, way: u64) {
-        let (sender, _) = recovery::ranks(way);
-        let host = self.host(sender);
-        for (what, id) in self.gaps.take(way) {
-            if what == word::DATA {
-                self.transfers.get_mut(id).again += 1;
-                self.list(simulation, host, id);
-            } else {
-                self.control(simulation, host, what, u64::from(id));
-            }
         }
     }
 }

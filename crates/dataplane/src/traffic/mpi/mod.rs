@@ -6,15 +6,17 @@
 //! announces, the receiver asks for a window at a time. Receives are posted before the messages
 //! come, as the benchmarks do. Each packet that is not placed by the card costs the receiving
 //! processor its time. On a host with an LMC the data takes the LIDs after the first in turn, control
-//! takes the first, as PSM2's default policy does. What is dropped is sent again.
+//! takes the first, as PSM2's default policy does. What is dropped is sent again by the library's
+//! rules, see `recovery`.
 //!
-//! Not modelled: messages between ranks of one host other than by the endpoints' time; the limit of
-//! packets without an answer.
+//! Not modelled: messages between ranks of one host other than by the endpoints' time; the answers to
+//! what comes in order, and the limit of packets without one.
 
 mod arrive;
 mod background;
 mod bandwidth;
 mod exchange;
+mod flow;
 mod job;
 mod latency;
 mod nic;
@@ -31,4 +33,5 @@ pub use exchange::AllToAll;
 pub use job::{Job, Program};
 pub use latency::PingPong;
 pub use nic::{Done, Mpi};
-pub use stack::{Method, Stack};
+pub use recovery::Tally;
+pub use stack::{Method, Recovery, Stack};

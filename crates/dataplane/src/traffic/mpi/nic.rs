@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use weft_fabric::Sl;
 
+use super::flow::{Flows, Stamp};
 use super::post::Nic;
 use super::rank::Rank;
-use super::recovery::{self, Gaps};
+use super::recovery::Tally;
 use super::stack::{Method, Stack};
 use super::transfer::{Transfer, Transfers};
 use super::word;
@@ -40,14 +41,13 @@ pub enum Done {
 /// Ranks and their messages.
 #[derive(Debug, Clone)]
 pub struct Mpi {
-    pub(super) level: Sl,
     pub(super) hosts: Hosts,
     pub(super) ranks: Vec<Rank>,
     pub(super) nics: Vec<Nic>,
     pub(super) transfers: Transfers,
-    pub(super) gaps: Gaps,
+    pub(super) flows: Flows,
     done: VecDeque<Done>,
-    pub(super) lost: u64,
+    pub(super) tally: Tally,
 }
 
 impl Mpi {
@@ -57,19 +57,18 @@ impl Mpi {
             nics: vec![Nic::default(); hosts.len()],
             ranks: Vec::new(),
             transfers: Transfers::default(),
-            gaps: Gaps::default(),
+            flows: Flows::default(),
             done: VecDeque::new(),
-            lost: 0,
-            level,
+            tally: Tally::default(),
             hosts,
         };
-        mpi.add(ranks, stack);
+        mpi.add(ranks, stack, level);
         mpi
     }
 
     /// Adds the ranks of another program, which have the numbers after those there are; those of
     /// one call share the hosts' send buffers.
-    pub fn add(&mut self, hosts: &[u32], stack: Stack) {
+    pub fn add(&mut self, hosts: &[u32], stack: Stack, level: Sl) {
         let mut processes = vec![0; self.hosts.len()];
         for host in hosts {
             if let Some(count) = processes.get_mut(*host as usize) {
@@ -78,7 +77,7 @@ impl Mpi {
         }
         let known = hosts.iter().filter_map(|host| {
             let processes = processes.get(*host as usize)?;
-            Some(Rank::new(*host, stack, *processes))
+            Some(Rank::new(*host, stack, level, *processes))
         });
         self.ranks.extend(known);
     }
@@ -93,9 +92,9 @@ impl Mpi {
         self.ranks.is_empty()
     }
 
-    /// Packets that were dropped, and sent again later.
-    pub fn lost(&self) -> u64 {
-        self.lost
+    /// What has become of the packets of all ranks.
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// The host of a rank, by number.
@@ -131,7 +130,8 @@ impl Mpi {
     }
 
     fn add_transfer(&mut self, from: u32, to: u32, bytes: u64, tag: u32, read: bool) -> u32 {
-        let rank = &self.ranks[from as usize];
+        let rank = &mut self.ranks[from as usize];
+        let serial = rank.begin();
         let method = match read {
             true => Method::Dma,
             false => rank.stack.method(bytes, rank.payload),
@@ -147,6 +147,7 @@ impl Mpi {
             to,
             bytes,
             tag,
+            serial,
             method,
             read,
             payload,
@@ -155,10 +156,17 @@ impl Mpi {
             sent: 0,
             granted: if waits { 0 } else { packets },
             again: 0,
+            flying: 0,
             received: 0,
             asked: 0,
+            requests: 0,
+            heard: 0,
+            announced: false,
+            known: false,
             path: from.wrapping_add(to),
             listed: false,
+            told: false,
+            over: false,
         })
     }
 
@@ -193,7 +201,7 @@ impl Mpi {
                     self.room(simulation, host);
                 }
             }
-            Notice::Lost(loss) => self.lose(simulation, loss.tag),
+            Notice::Lost(loss) => self.lose(simulation, &loss),
             Notice::Timer(tag) => {
                 let (what, id) = word::split(tag);
                 self.timer(simulation, what, id);
@@ -208,14 +216,15 @@ impl Mpi {
             word::WRITTEN => self.written(simulation, id),
             word::ANNOUNCE => (0..PSM2_WINDOWS).for_each(|_| self.ask(simulation, id)),
             word::ASK => self.grant(simulation, id),
-            word::COMPLAIN => {
-                let (_, receiver) = recovery::ranks(rest);
-                self.control(simulation, self.host(receiver), word::MISSING, rest);
-            }
-            word::MISSING => self.send_again(simulation, rest),
+            word::COMPLAIN => self.complain(simulation, rest),
+            word::MISSING => self.go_back(simulation, rest),
+            word::CHECK => self.answer(simulation, rest),
             word::RESEND => self.time_out(simulation, rest),
             word::FINISH => {
-                let transfer = self.transfers.remove(id);
+                if !self.flows.is_empty() {
+                    self.flows.forget(id);
+                }
+                let transfer = self.transfers.end(id);
                 self.done.push_back(Done::Received {
                     rank: transfer.to,
                     from: transfer.from,
@@ -230,13 +239,13 @@ impl Mpi {
         let transfer = *self.transfers.get(id);
         let (here, there) = (self.host(transfer.from), self.host(transfer.to));
         if here == there {
-            self.sent(&transfer);
+            self.sent(id);
             self.serve(simulation, transfer.to, 0, word::FINISH, u64::from(id));
             return;
         }
         if transfer.read {
             self.transfers.get_mut(id).asked = transfer.packets;
-            self.control(simulation, there, word::ASK, u64::from(id));
+            self.request(simulation, there, id);
             return;
         }
         match transfer.method {
@@ -249,7 +258,12 @@ impl Mpi {
         }
     }
 
-    pub(super) fn sent(&mut self, transfer: &Transfer) {
+    /// The sender of a message may use its buffer again, which it is told once.
+    pub(super) fn sent(&mut self, id: u32) {
+        let transfer = self.transfers.get_mut(id);
+        if std::mem::replace(&mut transfer.told, true) {
+            return;
+        }
         self.done.push_back(Done::Sent {
             rank: transfer.from,
             tag: transfer.tag,
@@ -265,7 +279,16 @@ impl Mpi {
         }
         transfer.asked = transfer.asked.saturating_add(window).min(transfer.packets);
         let to = transfer.to;
-        self.control(simulation, self.host(to), word::ASK, u64::from(id));
+        self.request(simulation, self.host(to), id);
+    }
+
+    /// Asks for a window, or for a read.
+    pub(super) fn request(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
+        let to = self.transfers.get(id).to;
+        let number = self.ranks[to as usize].begin();
+        let stamp = Stamp { pass: 0, number };
+        let rest = word::stamped(0, stamp.bits(), id);
+        self.control(simulation, host, word::ASK, rest);
     }
 
     pub(super) fn window_of(&self, id: u32) -> u32 {

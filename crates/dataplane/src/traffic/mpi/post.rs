@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use weft_fabric::Lid;
 
+use super::flow::Stamp;
 use super::nic::Mpi;
-use super::recovery;
 use super::word;
 use crate::constants::{MESSAGE_TIME, PIO_BLOCK, PIO_BLOCK_TIME};
 use crate::packets::{Parcel, Picos, Simulation};
@@ -13,10 +13,12 @@ use crate::packets::{Parcel, Picos, Simulation};
 /// What one host's HFI has to send.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nic {
-    /// Control packets: their kind, and a transfer or a gap.
+    /// Control packets: their kind, and a transfer or a flow.
     control: VecDeque<(u64, u64)>,
-    /// Transfers whose packets stand in the send buffer, one entry a packet.
-    written: VecDeque<u32>,
+    /// Packets on the bus to the send buffer: words of their transfers and stamps.
+    bus: VecDeque<u64>,
+    /// Packets that stand in the send buffer.
+    written: VecDeque<u64>,
     /// Transfers that the DMA engines send in turn.
     active: VecDeque<u32>,
     /// The engines have the next turn.
@@ -43,12 +45,19 @@ impl Mpi {
             }
             rank.blocks -= blocks;
             transfer.written += 1;
+            transfer.flying += 1;
             if transfer.written == transfer.packets {
                 rank.writing.pop_front();
-                let transfer = *transfer;
-                self.sent(&transfer);
+                self.sent(id);
             }
+            let pass = self.pass_of(word::DATA, id, place);
+            let stamp = Stamp {
+                pass,
+                number: place,
+            };
             let host = self.host(number);
+            let word = word::stamped(word::DATA, stamp.bits(), id);
+            self.nics[host as usize].bus.push_back(word);
             let bus_free = &mut self.nics[host as usize].bus_free;
             let begin = simulation.now().max(*bus_free);
             let span = Picos::from(blocks) * PIO_BLOCK_TIME;
@@ -63,10 +72,11 @@ impl Mpi {
         }
     }
 
-    /// A packet of a message stands in the send buffer.
+    /// The next packet from the bus, which is one of this message, stands in the send buffer.
     pub(super) fn written(&mut self, simulation: &mut Simulation, id: u32) {
         let host = self.host(self.transfers.get(id).from);
-        self.nics[host as usize].written.push_back(id);
+        let nic = &mut self.nics[host as usize];
+        nic.written.extend(nic.bus.pop_front());
         self.pump(simulation, host);
     }
 
@@ -100,83 +110,129 @@ impl Mpi {
     /// Hands the next packet of a host to its port: control first, then the processors' and the
     /// engines' by turns.
     pub(super) fn pump(&mut self, simulation: &mut Simulation, host: u32) {
+        if self.nics[host as usize].full {
+            return;
+        }
+        while let Some((what, rest)) = self.nics[host as usize].control.pop_front() {
+            if self.put_control(simulation, host, what, rest) {
+                return;
+            }
+        }
         let nic = &mut self.nics[host as usize];
-        if nic.full {
-            return;
-        }
-        if let Some((what, id)) = nic.control.pop_front() {
-            self.put_control(simulation, host, what, id);
-            return;
-        }
         let engines = nic.written.is_empty() || nic.engines_next && !nic.active.is_empty();
         nic.engines_next = !engines;
         if !engines {
-            if let Some(id) = nic.written.pop_front() {
-                self.put_written(simulation, host, id);
+            if let Some(word) = nic.written.pop_front() {
+                self.put_written(simulation, host, word);
             }
         } else if let Some(id) = nic.active.pop_front() {
             self.put_data(simulation, host, id);
         }
     }
 
-    pub(super) fn put_control(
+    /// Hands over a control packet; says whether its flow still lives, if it is about one.
+    fn put_control(
         &mut self,
         simulation: &mut Simulation,
         host: u32,
         what: u64,
-        id: u64,
-    ) {
-        let (from, to) = match what {
-            word::MISSING => {
-                let (sender, receiver) = recovery::ranks(id);
-                (receiver, sender)
-            }
-            word::ASK => {
-                let transfer = self.transfers.get(id as u32);
-                (transfer.to, transfer.from)
-            }
-            _ => {
-                let transfer = self.transfers.get(id as u32);
-                (transfer.from, transfer.to)
-            }
+        rest: u64,
+    ) -> bool {
+        let Some((from, to)) = self.ends_of(what, rest) else {
+            return false;
         };
-        let bytes = self.ranks[from as usize].stack.headers;
-        self.put(simulation, host, to, 0, bytes, word::of(what, id));
-    }
-
-    pub(super) fn put_written(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
-        let transfer = self.transfers.get_mut(id);
-        let place = transfer.sent;
-        transfer.sent += 1;
-        let now = *transfer;
-        let stack = self.ranks[now.from as usize].stack;
-        let bytes = stack.packet_bytes(now.bytes, now.payload, place);
-        self.nics[host as usize].leaving = Some((now.from, bytes.div_ceil(PIO_BLOCK)));
-        let tag = word::of(word::DATA, u64::from(id));
-        self.put(simulation, host, now.to, 1 + now.path, bytes, tag);
-    }
-
-    pub(super) fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
-        let transfer = self.transfers.get_mut(id);
-        // A packet that was lost is as large as all but the last.
-        let place = if transfer.again > 0 {
-            transfer.again -= 1;
-            0
+        let word = if word::has_place(what) {
+            self.stamp_control(what, rest)
         } else {
-            transfer.sent += 1;
-            transfer.sent - 1
+            word::of(what, rest)
         };
+        let bytes = self.ranks[from as usize].stack.control_bytes();
+        self.put(simulation, host, to, 0, bytes, word);
+        true
+    }
+
+    /// From which rank to which one a control packet goes.
+    fn ends_of(&self, what: u64, rest: u64) -> Option<(u32, u32)> {
+        if !word::has_place(what) {
+            let flow = self.flows.get(self.flows.slot(rest)?);
+            let forth = what == word::CHECK;
+            return Some(if forth {
+                (flow.from, flow.to)
+            } else {
+                (flow.to, flow.from)
+            });
+        }
+        let transfer = self.transfers.get(rest as u32);
+        let forth = what == word::ANNOUNCE;
+        Some(if forth {
+            (transfer.from, transfer.to)
+        } else {
+            (transfer.to, transfer.from)
+        })
+    }
+
+    /// An announcement or a request goes, in the pass that its flow has now.
+    fn stamp_control(&mut self, what: u64, rest: u64) -> u64 {
+        let id = rest as u32;
+        let number = Stamp::of(word::stamp(rest)).number;
+        let pass = self.pass_of(what, id, number);
+        let transfer = self.transfers.get_mut(id);
+        transfer.flying += 1;
+        match what {
+            word::ANNOUNCE => transfer.announced = true,
+            _ => transfer.requests += 1,
+        }
+        word::stamped(what, Stamp { pass, number }.bits(), id)
+    }
+
+    fn put_written(&mut self, simulation: &mut Simulation, host: u32, word: u64) {
+        let (_, rest) = word::split(word);
+        let transfer = *self.transfers.get(rest as u32);
+        let stack = self.ranks[transfer.from as usize].stack;
+        let number = Stamp::of(word::stamp(rest)).number;
+        let bytes = stack.packet_bytes(transfer.bytes, transfer.payload, number);
+        self.nics[host as usize].leaving = Some((transfer.from, bytes.div_ceil(PIO_BLOCK)));
+        self.put(
+            simulation,
+            host,
+            transfer.to,
+            1 + transfer.path,
+            bytes,
+            word,
+        );
+    }
+
+    fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
+        let stamp = self.next_stamp(id);
+        let transfer = self.transfers.get_mut(id);
+        transfer.flying += 1;
         transfer.listed = transfer.again > 0 || transfer.sent < transfer.granted;
         let now = *transfer;
         if now.listed {
             self.nics[host as usize].active.push_back(id);
         } else if now.sent == now.packets && !now.read {
-            self.sent(&now);
+            self.sent(id);
         }
         let stack = self.ranks[now.from as usize].stack;
-        let bytes = stack.packet_bytes(now.bytes, now.payload, place);
-        let tag = word::of(word::DATA, u64::from(id));
-        self.put(simulation, host, now.to, 1 + now.path, bytes, tag);
+        let bytes = stack.packet_bytes(now.bytes, now.payload, stamp.number);
+        let word = word::stamped(word::DATA, stamp.bits(), id);
+        self.put(simulation, host, now.to, 1 + now.path, bytes, word);
+    }
+
+    /// The packet of a transfer that goes next: one that goes again, or a new one.
+    fn next_stamp(&mut self, id: u32) -> Stamp {
+        let transfer = self.transfers.get_mut(id);
+        if transfer.again > 0 {
+            transfer.again -= 1;
+            if let Some(stamp) = self.flows.next_again(id) {
+                return stamp;
+            }
+        }
+        let transfer = self.transfers.get_mut(id);
+        let number = transfer.sent;
+        transfer.sent += 1;
+        let pass = self.pass_of(word::DATA, id, number);
+        Stamp { pass, number }
     }
 
     /// A packet to another rank; path 0 is its first LID, the others take turns on the rest.
@@ -189,7 +245,10 @@ impl Mpi {
         bytes: u32,
         tag: u64,
     ) {
-        let (Some(from), Some(to)) = (self.hosts.get(host), self.hosts.get(self.host(rank))) else {
+        let Some(receiver) = self.ranks.get(rank as usize) else {
+            return;
+        };
+        let (Some(from), Some(to)) = (self.hosts.get(host), self.hosts.get(receiver.host)) else {
             return;
         };
         let offset = match (path, to.lids) {
@@ -197,10 +256,11 @@ impl Mpi {
             (path, lids) => 1 + (path - 1) % (lids - 1),
         };
         self.nics[host as usize].full = true;
+        self.tally.sent += 1;
         simulation.send(Parcel {
             from: from.port,
             dlid: Lid(to.lid.0 + offset),
-            sl: self.level,
+            sl: receiver.level,
             bytes,
             tag,
         });

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use weft_fabric::Sl;
+
 use super::stack::Stack;
 use crate::packets::Picos;
 
@@ -11,6 +13,8 @@ pub(super) struct Rank {
     /// Number of its host.
     pub(super) host: u32,
     pub(super) stack: Stack,
+    /// Of all messages of its program.
+    pub(super) level: Sl,
     /// Its processor has something to do until then.
     busy_until: Picos,
     /// Blocks of the send buffer that it may write.
@@ -21,20 +25,30 @@ pub(super) struct Rank {
     pub(super) writing: VecDeque<u32>,
     /// How often it has chosen a path.
     pub(super) paths: u32,
+    /// How many messages and requests it has begun; wraps.
+    begun: u32,
 }
 
 impl Rank {
     /// One of `processes` on its host.
-    pub(super) fn new(host: u32, stack: Stack, processes: u32) -> Self {
+    pub(super) fn new(host: u32, stack: Stack, level: Sl, processes: u32) -> Self {
         Self {
             host,
             stack,
+            level,
             busy_until: 0,
             blocks: Stack::blocks(processes),
             payload: stack.written_payload(processes),
             writing: VecDeque::new(),
             paths: 0,
+            begun: 0,
         }
+    }
+
+    /// The number of what it begins next.
+    pub(super) fn begin(&mut self) -> u32 {
+        self.begun = self.begun.wrapping_add(1);
+        self.begun
     }
 
     /// When something is done that comes at `now`, takes its endpoint's time in all, and `work` of
@@ -54,7 +68,7 @@ mod tests {
 
     #[test]
     fn work_takes_turns_and_what_takes_none_waits_for_what_is_begun() {
-        let mut rank = Rank::new(0, Stack::PSM2, 1);
+        let mut rank = Rank::new(0, Stack::PSM2, Sl(0), 1);
         assert_eq!(rank.serve(0, 400 * NANO), 400 * NANO);
         assert_eq!(rank.serve(10 * NANO, 400 * NANO), 800 * NANO);
         assert_eq!(rank.serve(10 * NANO, 0), 800 * NANO);

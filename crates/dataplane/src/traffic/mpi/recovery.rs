@@ -1,93 +1,383 @@
-//! Packets that were dropped are sent again.
+//! Packets that were dropped are sent again, by the rules of who sent them.
 //!
-//! A receiver sees that one is missing when the next one from the same rank arrives, and says so;
-//! where none arrives, its sender's time-out ends. Only what was lost is sent again: a sender that
-//! goes back to it would send what followed twice.
+//! PSM2 numbers the packets that processors write for one other rank, those that its engines send it
+//! eagerly, and those of each window of a rendezvous. A receiver drops what does not come next and
+//! says once what it misses, until something comes in order (of a window, once in each pass); the
+//! sender goes back to that and sends all from there again. Where nothing follows, or what was said is
+//! lost, the sender's time-out ends and it asks. Cards that read do the same, but that who reads asks
+//! again. TCP sends an IP packet again when three later ones have come, or after a time-out.
+//!
+//! Not modelled: that senders slow down after a loss (TCP's window, PSM2's for marked packets), that
+//! they give up after some tries, and that an IPoIB connection, which is not to try again, is torn
+//! down at each loss.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
-use crate::packets::Picos;
+use super::flow::{self, Key, Kind, Place, Stamp, Verdict};
+use super::nic::Mpi;
+use super::stack::{Method, Recovery};
+use super::word;
+use crate::constants::{RESEND_FACTOR, SDMA_CALL};
+use crate::packets::{Loss, Picos, Simulation};
 
-/// What was lost on the way from one rank to another.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Gap {
-    /// Kinds of packets, with their transfers.
-    pub(super) lost: Vec<(u64, u32)>,
-    pub(super) since: Picos,
-    /// The receiver has seen it.
-    pub(super) seen: bool,
+/// What has become of packets: `sent` are `taken`, `refused` or `lost` in the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Handed to the link, with what was sent again.
+    pub sent: u64,
+    /// Taken by their receivers: messages' packets in order, and control.
+    pub taken: u64,
+    /// Refused by their receivers: out of order after a lost one, or come twice.
+    pub refused: u64,
+    /// Dropped on their way.
+    pub lost: u64,
+    /// Packets of messages given to the link a second time or more.
+    pub again: u64,
+    /// How often a receiver said what it misses.
+    pub told: u64,
+    /// How often a time-out ended.
+    pub timeouts: u64,
 }
 
-/// All gaps, by the two ranks.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Gaps(BTreeMap<u64, Gap>);
-
-/// Bits of a rank's number in a key.
-const RANK_BITS: u32 = 28;
-
-/// The key of the way from one rank to another.
-pub(super) fn key(from: u32, to: u32) -> u64 {
-    u64::from(from) << RANK_BITS | u64::from(to)
-}
-
-/// The two ranks of a key.
-pub(super) fn ranks(key: u64) -> (u32, u32) {
-    let mask = (1 << RANK_BITS) - 1;
-    ((key >> RANK_BITS & mask) as u32, (key & mask) as u32)
-}
-
-impl Gaps {
-    /// A packet was lost; says whether it is the first of its gap.
-    pub(super) fn lose(&mut self, way: u64, packet: (u64, u32), now: Picos) -> bool {
-        let gap = self.0.entry(way).or_default();
-        let first = gap.lost.is_empty();
-        if first {
-            gap.since = now;
+impl Mpi {
+    /// The flow of a packet, and the ranks at its ends.
+    fn flow_of(&self, what: u64, id: u32, number: u32) -> (Key, (u32, u32)) {
+        let transfer = self.transfers.get(id);
+        let stack = self.ranks[transfer.from as usize].stack;
+        let part = |kind, packets: u32| Key {
+            kind,
+            one: id,
+            other: number / packets.max(1),
+        };
+        let pair = |kind, (one, other)| Key { kind, one, other };
+        let (forth, back) = ((transfer.from, transfer.to), (transfer.to, transfer.from));
+        match (what, transfer.method) {
+            (word::ASK, _) if transfer.read => (pair(Kind::Request, back), back),
+            (word::ASK, _) => (pair(Kind::Pio, back), back),
+            (word::ANNOUNCE, _) => (pair(Kind::Pio, forth), forth),
+            _ if transfer.read => (pair(Kind::Response, forth), forth),
+            _ if stack.recovery == Recovery::Tcp => {
+                (part(Kind::Segment, stack.segment_packets()), forth)
+            }
+            (_, Method::Rendezvous) => (part(Kind::Window, stack.window_packets()), forth),
+            (_, Method::Dma) => (pair(Kind::Dma, forth), forth),
+            _ => (pair(Kind::Pio, forth), forth),
         }
-        gap.lost.push(packet);
-        first
     }
 
-    /// A packet has arrived; says whether it shows a gap that was not seen before.
+    fn place_of(&self, what: u64, id: u32, stamp: Stamp) -> Place {
+        match what {
+            word::ASK => Place {
+                serial: stamp.number,
+                number: 0,
+            },
+            _ => Place {
+                serial: self.transfers.get(id).serial,
+                number: stamp.number,
+            },
+        }
+    }
+
+    /// The pass in which a packet is sent.
     #[inline]
-    pub(super) fn shows(&mut self, way: impl FnOnce() -> u64) -> Option<u64> {
-        if self.0.is_empty() {
-            return None;
+    pub(super) fn pass_of(&self, what: u64, id: u32, number: u32) -> u32 {
+        if self.flows.is_empty() {
+            return 0;
         }
-        let way = way();
-        let gap = self.0.get_mut(&way)?;
-        let new = !gap.seen;
-        gap.seen = true;
-        new.then_some(way)
+        self.flows.pass(self.flow_of(what, id, number).0)
     }
 
-    /// Takes what is to be sent again.
-    pub(super) fn take(&mut self, way: u64) -> Vec<(u64, u32)> {
-        self.0.remove(&way).unwrap_or_default().lost
+    /// Whether a packet that has arrived is taken; else it was one of a flow that has lost something.
+    #[inline]
+    pub(super) fn takes(&mut self, simulation: &mut Simulation, what: u64, rest: u64) -> bool {
+        let over = self.transfers.land(rest as u32);
+        let taken = !over && (self.flows.is_empty() || self.judges(simulation, what, rest));
+        self.tally.refused += u64::from(!taken);
+        taken
     }
 
-    /// Since when there is a gap.
-    pub(super) fn since(&self, way: u64) -> Option<Picos> {
-        self.0.get(&way).map(|gap| gap.since)
+    fn judges(&mut self, simulation: &mut Simulation, what: u64, rest: u64) -> bool {
+        let (id, stamp) = (rest as u32, Stamp::of(word::stamp(rest)));
+        let (key, ends) = self.flow_of(what, id, stamp.number);
+        if let Some(slot) = self.flows.find(key) {
+            let place = self.place_of(what, id, stamp);
+            let verdict = self.flows.get_mut(slot).judge(stamp, place);
+            if verdict != Verdict::Taken {
+                self.refuse(simulation, slot, verdict == Verdict::Missing);
+                return false;
+            }
+        }
+        if key.kind == Kind::Segment {
+            self.tell_of_earlier(simulation, id, stamp.number, ends);
+        }
+        true
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// A processor that receives looks at what it drops; the card drops a window's packets by itself.
+    fn refuse(&mut self, simulation: &mut Simulation, slot: u32, tells: bool) {
+        let flow = self.flows.get(slot);
+        let (kind, receiver) = (flow.key.kind, flow.to);
+        let rank = &mut self.ranks[receiver as usize];
+        let work = match kind {
+            Kind::Window => 0,
+            _ => rank.stack.receive,
+        };
+        let now = simulation.now();
+        let by_card = matches!(kind, Kind::Request | Kind::Response);
+        let at = if by_card { now } else { rank.serve(now, work) };
+        if tells {
+            simulation.set_timer(at, word::of(word::COMPLAIN, self.flows.word(slot)));
+        }
+    }
 
-    #[test]
-    fn a_gap_is_seen_once_and_taken_whole() {
-        let mut gaps = Gaps::default();
-        let way = key(3, 1 << 20);
-        assert_eq!(ranks(way), (3, 1 << 20));
-        assert!(gaps.lose(way, (0, 7), 5));
-        assert!(!gaps.lose(way, (0, 8), 9));
-        assert_eq!(gaps.since(way), Some(5));
-        assert_eq!(gaps.shows(|| key(1 << 20, 3)), None);
-        assert_eq!(gaps.shows(|| way), Some(way));
-        assert_eq!(gaps.shows(|| way), None);
-        assert_eq!(gaps.take(way), [(0, 7), (0, 8)]);
-        assert_eq!(gaps.since(way), None);
+    /// Where an IP packet has come whole, those before it that are missing are a step nearer to being
+    /// taken for lost.
+    fn tell_of_earlier(
+        &mut self,
+        simulation: &mut Simulation,
+        id: u32,
+        number: u32,
+        (from, to): (u32, u32),
+    ) {
+        let transfer = *self.transfers.get(id);
+        let segment = self.ranks[from as usize].stack.segment_packets();
+        let last = (number + 1).is_multiple_of(segment) || number + 1 == transfer.packets;
+        if !last {
+            return;
+        }
+        for slot in self.flows.open_segments(from, to) {
+            let key = self.flows.get(slot).key;
+            let before = self.transfers.get(key.one).serial;
+            let age = transfer.serial.wrapping_sub(before) as i32;
+            let later = age > 0 || age == 0 && key.other < number / segment;
+            if later && self.flows.get_mut(slot).count_later() {
+                let at = self.ranks[to as usize].serve(simulation.now(), 0);
+                simulation.set_timer(at, word::of(word::COMPLAIN, self.flows.word(slot)));
+            }
+        }
+    }
+
+    /// The receiver says what it misses.
+    pub(super) fn complain(&mut self, simulation: &mut Simulation, word: u64) {
+        if let Some(slot) = self.flows.slot(word) {
+            self.tally.told += 1;
+            let host = self.host(self.flows.get(slot).to);
+            self.control(simulation, host, word::MISSING, word);
+        }
+    }
+
+    /// What the receiver misses has come to the sender, or the question to the receiver.
+    pub(super) fn hear(&mut self, simulation: &mut Simulation, what: u64, word: u64) {
+        let Some(slot) = self.flows.slot(word) else {
+            return;
+        };
+        let flow = self.flows.get(slot);
+        let (kind, rank) = match what {
+            word::CHECK => (flow.key.kind, flow.to),
+            _ => (flow.key.kind, flow.from),
+        };
+        let work = match (what, kind) {
+            (word::MISSING, Kind::Request | Kind::Response) => {
+                self.go_back(simulation, word);
+                return;
+            }
+            (word::MISSING, Kind::Dma | Kind::Window) => SDMA_CALL,
+            _ => 0,
+        };
+        self.serve(simulation, rank, work, what, word);
+    }
+
+    /// The receiver answers the sender's question. That nothing is missing is not sent: it would
+    /// change nothing.
+    pub(super) fn answer(&mut self, simulation: &mut Simulation, word: u64) {
+        if let Some(slot) = self.flows.slot(word)
+            && self.flows.get_mut(slot).check()
+        {
+            self.complain(simulation, word);
+        }
+    }
+
+    /// A packet was dropped.
+    pub(super) fn lose(&mut self, simulation: &mut Simulation, loss: &Loss) {
+        self.tally.lost += 1;
+        let (what, rest) = word::split(loss.tag);
+        let (id, stamp) = (rest as u32, Stamp::of(word::stamp(rest)));
+        if !word::has_place(what) || self.transfers.land(id) {
+            return;
+        }
+        let (key, ends) = self.flow_of(what, id, stamp.number);
+        let place = self.place_of(what, id, stamp);
+        let slot = self.flows.open(key, ends);
+        if !self.flows.get_mut(slot).lose(stamp, place) {
+            return;
+        }
+        let packets = self.together(key, id);
+        let stack = &self.ranks[ends.0 as usize].stack;
+        let timeout = stack.timeout(packets).0;
+        let flow = self.flows.get_mut(slot);
+        flow.timeout = timeout;
+        flow.deadline = (loss.born + timeout).max(simulation.now());
+        self.arm(simulation, slot);
+    }
+
+    /// Packets that a time-out stands for: one call to the engines sends all of a message or window.
+    fn together(&self, key: Key, id: u32) -> u32 {
+        let transfer = self.transfers.get(id);
+        let window = self.ranks[transfer.from as usize].stack.window_packets();
+        match key.kind {
+            Kind::Window => (transfer.packets - key.other * window).min(window),
+            Kind::Dma => transfer.packets.min(window),
+            _ => 1,
+        }
+    }
+
+    /// Sets a flow's timer, unless it runs out soon enough.
+    fn arm(&mut self, simulation: &mut Simulation, slot: u32) {
+        let word = self.flows.word(slot);
+        let flow = self.flows.get_mut(slot);
+        if flow.deadline < flow.armed {
+            flow.armed = flow.deadline;
+            simulation.set_timer(flow.deadline, word::of(word::RESEND, word));
+        }
+    }
+
+    /// A timer has run out, which means something if a packet is missing for as long.
+    pub(super) fn time_out(&mut self, simulation: &mut Simulation, word: u64) {
+        let Some(slot) = self.flows.slot(word) else {
+            return;
+        };
+        let now = simulation.now();
+        let flow = self.flows.get_mut(slot);
+        if flow.armed <= now {
+            flow.armed = Picos::MAX;
+        }
+        if flow.missing.is_none() {
+            return;
+        }
+        if flow.deadline <= now {
+            self.tally.timeouts += 1;
+            let from = flow.from;
+            let most = self.ranks[from as usize].stack.timeout(1).1;
+            flow.timeout = (flow.timeout * RESEND_FACTOR).min(most);
+            flow.deadline = now + flow.timeout;
+            self.act(simulation, slot, word);
+        }
+        self.arm(simulation, slot);
+    }
+
+    /// What is done at the end of a time-out: PSM2 asks, cards that read ask again, others go back.
+    fn act(&mut self, simulation: &mut Simulation, slot: u32, word: u64) {
+        let flow = self.flows.get(slot);
+        match flow.key.kind {
+            Kind::Pio | Kind::Dma | Kind::Window => {
+                let host = self.host(flow.from);
+                self.control(simulation, host, word::CHECK, word);
+            }
+            Kind::Response => self.complain(simulation, word),
+            Kind::Request | Kind::Segment => self.go_back(simulation, word),
+        }
+    }
+
+    /// The sender sends what is missing, and what followed it, again; does nothing where it has.
+    pub(super) fn go_back(&mut self, simulation: &mut Simulation, word: u64) {
+        let Some(slot) = self.flows.slot(word) else {
+            return;
+        };
+        let flow = self.flows.get_mut(slot);
+        let Some(missing) = flow.go_back() else {
+            return;
+        };
+        let (key, from, to, pass) = (flow.key, flow.from, flow.to, flow.pass);
+        match key.kind {
+            Kind::Pio => self.write_again(simulation, from, to),
+            Kind::Dma => self.list_again(simulation, from, to, pass),
+            Kind::Response => self.respond_again(simulation, from, to),
+            Kind::Request => self.request_again(simulation, from, to),
+            Kind::Window => {
+                let window = self.window_of(key.one);
+                let end = (key.other + 1) * window;
+                self.part_again(simulation, key.one, missing.number..end, pass);
+            }
+            Kind::Segment => {
+                let segment = self.ranks[from as usize].stack.segment_packets();
+                let begin = key.other * segment;
+                self.part_again(simulation, key.one, begin..begin + segment, pass);
+            }
+        }
+    }
+
+    /// Packets that processors write, announcements and requests for windows.
+    fn write_again(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
+        let host = self.host(from);
+        let mut writing: Vec<u32> = self.ranks[from as usize].writing.iter().copied().collect();
+        for id in self.transfers.between(from, to) {
+            let transfer = self.transfers.get_mut(id);
+            if transfer.is_written() && transfer.written > transfer.received {
+                self.tally.again += u64::from(transfer.written - transfer.received);
+                if transfer.written == transfer.packets {
+                    writing.push(id);
+                }
+                transfer.written = transfer.received;
+            } else if transfer.announced && !transfer.known {
+                transfer.announced = false;
+                self.control(simulation, host, word::ANNOUNCE, u64::from(id));
+            }
+        }
+        self.transfers.sort(&mut writing);
+        self.ranks[from as usize].writing = writing.into();
+        self.request_again(simulation, from, to);
+        self.write(simulation, from);
+    }
+
+    /// What the engines send eagerly.
+    fn list_again(&mut self, simulation: &mut Simulation, from: u32, to: u32, pass: u32) {
+        for id in self.transfers.between(from, to) {
+            let transfer = *self.transfers.get(id);
+            let here = !transfer.read && transfer.method == Method::Dma;
+            if here && transfer.sent > transfer.received {
+                self.part_again(simulation, id, transfer.received..transfer.packets, pass);
+            }
+        }
+    }
+
+    /// What a card sends of what is read from it.
+    fn respond_again(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
+        let host = self.host(from);
+        for id in self.transfers.between(from, to) {
+            let transfer = self.transfers.get_mut(id);
+            if transfer.read && transfer.sent > transfer.received {
+                self.tally.again += u64::from(transfer.sent - transfer.received);
+                transfer.sent = transfer.received;
+                self.list(simulation, host, id);
+            }
+        }
+    }
+
+    /// Requests for windows or reads that rank `to` has not got.
+    fn request_again(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
+        let host = self.host(from);
+        for id in self.transfers.between(to, from) {
+            let transfer = self.transfers.get_mut(id);
+            let missing = transfer.requests - transfer.heard;
+            transfer.requests = transfer.heard;
+            for _ in 0..missing {
+                self.request(simulation, host, id);
+            }
+        }
+    }
+
+    /// Packets of a message, a window or an IP packet that the engines send again in a new pass, once
+    /// they have sent what they were given before.
+    fn part_again(&mut self, simulation: &mut Simulation, id: u32, numbers: Range<u32>, pass: u32) {
+        let transfer = self.transfers.get_mut(id);
+        let numbers = numbers.start..numbers.end.min(transfer.packets);
+        let rest = transfer.sent.max(numbers.start)..numbers.end;
+        transfer.again += rest.len() as u32 + numbers.len() as u32;
+        transfer.sent = transfer.sent.max(numbers.end);
+        let from = transfer.from;
+        self.tally.again += numbers.len() as u64;
+        self.flows.repeat(id, rest, flow::before(pass));
+        self.flows.repeat(id, numbers, pass);
+        self.list(simulation, self.host(from), id);
     }
 }

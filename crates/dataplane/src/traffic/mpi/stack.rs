@@ -32,6 +32,20 @@ impl fmt::Display for Method {
     }
 }
 
+/// What becomes of lost packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// PSM2's: the receiver drops what follows a lost packet and says once what is missing, the
+    /// sender goes back to it and sends all from there again. Where nothing follows, the sender asks
+    /// after a time-out.
+    Psm2,
+    /// A reliable connection's: the same, but that after a time-out the sender goes back by itself;
+    /// who reads asks again for what is missing.
+    Connection,
+    /// TCP's: the IP packet is lost, and sent again after three later ones or a time-out.
+    Tcp,
+}
+
 /// A library's way of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack {
@@ -54,8 +68,8 @@ pub struct Stack {
     /// Times that a processor copies each byte of what is sent or received eagerly: on the sending
     /// side, and on the receiving side.
     pub copies: (u64, u64),
-    /// Time without an answer after which lost packets are sent again.
-    pub resend: Picos,
+    /// How lost packets come to be sent again.
+    pub recovery: Recovery,
 }
 
 impl Stack {
@@ -70,10 +84,11 @@ impl Stack {
         endpoint: c::ENDPOINT,
         receive: c::PSM2_RECEIVE,
         copies: (0, 1),
-        resend: c::PSM2_RESEND,
+        recovery: Recovery::Psm2,
     };
 
-    /// OPX, the libfabric provider, under MPI. Its window and its time-out are taken as PSM2's.
+    /// OPX, the libfabric provider, under MPI. Its window and what becomes of lost packets are taken
+    /// as PSM2's; its own sources keep what follows a lost packet and send only that one again.
     pub const OPX: Self = Self {
         headers: c::OPX_HEADERS,
         inject: c::OPX_INJECT,
@@ -95,7 +110,7 @@ impl Stack {
         endpoint: c::ENDPOINT,
         receive: c::PSM2_RECEIVE,
         copies: (1, 1),
-        resend: c::VERBS_RESEND,
+        recovery: Recovery::Tcp,
     };
 
     /// A file copied over a socket.
@@ -108,6 +123,7 @@ impl Stack {
     pub const RDMA: Self = Self {
         receive: 0,
         copies: (0, 0),
+        recovery: Recovery::Connection,
         ..Self::IPOIB
     };
 
@@ -162,9 +178,32 @@ impl Stack {
         left as u32 + self.headers
     }
 
+    /// Bytes of a packet that answers or asks, headers included.
+    pub fn control_bytes(&self) -> u32 {
+        match self.recovery {
+            Recovery::Tcp => self.headers + (c::IPOIB_ENCAPSULATION + c::TCP_HEADERS) as u32,
+            Recovery::Psm2 | Recovery::Connection => self.headers,
+        }
+    }
+
+    /// Time without an answer after which `packets` sent together are asked after or sent again, and
+    /// the longest that this becomes.
+    pub fn timeout(&self, packets: u32) -> (Picos, Picos) {
+        match self.recovery {
+            Recovery::Psm2 => (c::PSM2_RESEND * u64::from(packets), c::PSM2_RESEND_MAX),
+            Recovery::Connection => (c::VERBS_RESEND, c::VERBS_RESEND),
+            Recovery::Tcp => (c::TCP_RESEND, c::TCP_RESEND_MAX),
+        }
+    }
+
     /// Packets of a window.
     pub fn window_packets(&self) -> u32 {
         Self::packets(self.window, self.payload)
+    }
+
+    /// Packets of an IP packet.
+    pub fn segment_packets(&self) -> u32 {
+        Self::packets(c::IPOIB_MTU, self.payload)
     }
 }
 

@@ -10,6 +10,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     /// The program's word.
     pub(super) tag: u32,
+    /// Which one it is of what its sender has begun.
+    pub(super) serial: u32,
     pub(super) method: Method,
     /// The receiver reads it: its sender's card answers by itself.
     pub(super) read: bool,
@@ -21,21 +23,38 @@ pub(super) struct Transfer {
     /// Packets handed to the link, and packets that may be.
     pub(super) sent: u32,
     pub(super) granted: u32,
-    /// Packets that were lost and are to be handed to the link again.
+    /// Packets to be handed to the link again, before others.
     pub(super) again: u32,
+    /// Packets of all kinds that are on their way.
+    pub(super) flying: u32,
     pub(super) received: u32,
     /// Packets that the receiver has asked for.
     pub(super) asked: u32,
+    /// Requests of the receiver handed to the link, and those that have come.
+    pub(super) requests: u32,
+    pub(super) heard: u32,
+    /// Its announcement was handed to the link, and has come.
+    pub(super) announced: bool,
+    pub(super) known: bool,
     /// The LID, after the destination's first, that the next packets take.
     pub(super) path: u32,
     /// It waits in its host's list of transfers.
     pub(super) listed: bool,
+    /// The program was told that it is sent.
+    pub(super) told: bool,
+    /// The receiver has all of it.
+    pub(super) over: bool,
 }
 
 impl Transfer {
     /// Whether the receiver must ask before data comes.
     pub(super) fn is_asked_for(&self) -> bool {
         self.read || self.method == Method::Rendezvous
+    }
+
+    /// Whether the processor writes its packets.
+    pub(super) fn is_written(&self) -> bool {
+        !self.read && !matches!(self.method, Method::Dma | Method::Rendezvous)
     }
 }
 
@@ -56,9 +75,51 @@ impl Transfers {
         self.all.len() as u32 - 1
     }
 
-    pub(super) fn remove(&mut self, id: u32) -> Transfer {
-        self.free.push(id);
+    /// Its receiver has all of it; its place is free once no packet of it is on its way.
+    pub(super) fn end(&mut self, id: u32) -> Transfer {
+        self.all[id as usize].over = true;
+        self.free_if_over(id);
         self.all[id as usize]
+    }
+
+    /// A packet of it has come or was lost; says whether the message was over.
+    #[inline]
+    pub(super) fn land(&mut self, id: u32) -> bool {
+        let transfer = &mut self.all[id as usize];
+        transfer.flying -= 1;
+        let over = transfer.over;
+        if over {
+            self.free_if_over(id);
+        }
+        over
+    }
+
+    fn free_if_over(&mut self, id: u32) {
+        let transfer = &self.all[id as usize];
+        if transfer.over && transfer.flying == 0 {
+            self.free.push(id);
+        }
+    }
+
+    /// Those between two ranks that are not over, in the order in which they were begun.
+    pub(super) fn between(&self, from: u32, to: u32) -> Vec<u32> {
+        let all = self.all.iter().enumerate();
+        let known = all.filter(|(_, one)| !one.over && (one.from, one.to) == (from, to));
+        let mut ids: Vec<u32> = known.map(|(id, _)| id as u32).collect();
+        self.sort(&mut ids);
+        ids
+    }
+
+    /// Puts transfers of one rank in the order in which they were begun.
+    pub(super) fn sort(&self, ids: &mut [u32]) {
+        let serial = |id: u32| self.get(id).serial;
+        let later = |one: u32, other: u32| {
+            let ahead = one.wrapping_sub(other) as i32;
+            if ahead > 0 { one } else { other }
+        };
+        if let Some(newest) = ids.iter().map(|id| serial(*id)).reduce(later) {
+            ids.sort_by_key(|id| std::cmp::Reverse(newest.wrapping_sub(serial(*id))));
+        }
     }
 
     pub(super) fn get(&self, id: u32) -> &Transfer {

@@ -1,4 +1,5 @@
-//! What a packet or a timer is about: a kind above, a transfer or the ranks of a gap below.
+//! What a packet or a timer is about: a kind above, then a packet's stamp or a flow's number, and a
+//! transfer or a flow's slot below.
 
 /// A packet of a message.
 pub(super) const DATA: u64 = 0;
@@ -20,8 +21,31 @@ pub(super) const COMPLAIN: u64 = 7;
 pub(super) const RESEND: u64 = 8;
 /// Timer of the program.
 pub(super) const PROGRAM: u64 = 9;
+/// Packet: the sender asks what has come. Timer: the receiver has read that.
+pub(super) const CHECK: u64 = 10;
 
 const SHIFT: u32 = 56;
+/// Bits of a transfer or a slot.
+const ID_BITS: u32 = 32;
+
+/// Whether packets of a kind have a place in a flow; the others are answers and questions, which are
+/// lost for good.
+#[inline]
+pub(super) fn has_place(kind: u64) -> bool {
+    kind <= ASK
+}
+
+/// A packet's word, with the stamp of its flow.
+#[inline]
+pub(super) fn stamped(kind: u64, stamp: u64, id: u32) -> u64 {
+    of(kind, stamp << ID_BITS | u64::from(id))
+}
+
+/// The stamp in the rest of a word.
+#[inline]
+pub(super) fn stamp(rest: u64) -> u64 {
+    rest >> ID_BITS
+}
 
 /// A word of a kind.
 pub(super) fn of(kind: u64, id: u64) -> u64 {
