@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use weft_lab::campaign::{Outcome, bring_up, election};
+use weft_lab::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintenance};
 
 /// Runs campaigns of faults against the manager, and experiments with traffic, under a virtual
 /// clock, from seeds.
@@ -26,6 +26,8 @@ enum Campaign {
     BringUp(Seeds),
     /// Several managers that die, freeze, lose their power and return.
     Election(Seeds),
+    /// Plans, drains and pulled switches on a running fabric, in quiet and under fire.
+    Maintenance(Seeds),
     /// Scenarios from files: traffic on a fabric, measured beside what was published.
     Run(run::Arguments),
 }
@@ -60,6 +62,11 @@ fn main() -> ExitCode {
         Campaign::Election(seeds) => each(&seeds, |seed| {
             let outcome = election::run(seed).map_err(|error| error.to_string())?;
             report_election(&outcome, seeds.trace);
+            Ok(outcome.breaches.is_empty())
+        }),
+        Campaign::Maintenance(seeds) => each(&seeds, |seed| {
+            let outcome = maintenance::run(seed).map_err(|error| error.to_string())?;
+            report_maintenance(&outcome, seeds.trace);
             Ok(outcome.breaches.is_empty())
         }),
         Campaign::Run(arguments) => match run::run(&arguments) {
@@ -106,6 +113,26 @@ fn report_election(outcome: &election::Outcome, trace: bool) {
     }
 }
 
+/// How many events a report shows.
+fn events_max(trace: bool) -> usize {
+    match trace {
+        true => usize::MAX,
+        false => EVENTS_SHOWN,
+    }
+}
+
+fn report_maintenance(outcome: &maintenance::Outcome, trace: bool) {
+    let seed = outcome.scenario.seed;
+    let rounds = outcome.scenario.rounds.len();
+    match outcome.breaches.len() {
+        0 => println!("seed {seed}: {rounds} rounds"),
+        broken => println!("seed {seed}: {broken} rules broken"),
+    }
+    if trace || !outcome.breaches.is_empty() {
+        print!("{}", outcome.describe(events_max(trace)));
+    }
+}
+
 fn report(outcome: &Outcome, trace: bool) {
     let seed = outcome.scenario.seed;
     match outcome.converged {
@@ -118,11 +145,6 @@ fn report(outcome: &Outcome, trace: bool) {
         _ => println!("seed {seed}: {} rules broken", outcome.breaches.len()),
     }
     if trace || !outcome.breaches.is_empty() {
-        let events_max = if trace {
-            usize::MAX
-        } else {
-            bring_up::EVENTS_SHOWN
-        };
-        print!("{}", outcome.describe(events_max));
+        print!("{}", outcome.describe(events_max(trace)));
     }
 }

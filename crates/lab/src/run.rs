@@ -96,7 +96,16 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     for setting in settings {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
-    let scenario = text.parse().map_err(|error| format!("{name}: {error}"))?;
+    let mut configs = String::new();
+    let open = |named: &str| {
+        let path = file.with_file_name(named);
+        let config = fs::read_to_string(path).map_err(|error| format!("{named}: {error}"))?;
+        configs.push_str(&config);
+        Ok(config)
+    };
+    let scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
+    // What the text is known by: other contents are another scenario.
+    text.push_str(&configs);
     Ok(Experiment {
         file: file.to_owned(),
         text,
@@ -186,9 +195,29 @@ fn perform_all(
             let cases = 0..experiment.scenario.cases.len();
             cases.map(move |case| (number, case))
         });
-    let name =
-        |(number, case): (usize, usize)| key(&experiments[number].text, case, arguments.seed);
     let all: Vec<(usize, usize)> = cases.collect();
+    let found = perform_open(experiments, arguments, &all, kept)?;
+    let mut found: BTreeMap<String, Outcome> = found.0.into_iter().collect();
+    let mut outcomes: Vec<Vec<Outcome>> = experiments.iter().map(|_| Vec::new()).collect();
+    for at in all {
+        outcomes[at.0].extend(found.remove(&name(experiments, arguments, at)));
+    }
+    Ok(outcomes)
+}
+
+/// What a case of an experiment, by their numbers, is kept under.
+fn name(experiments: &[Experiment], arguments: &Arguments, at: (usize, usize)) -> String {
+    key(&experiments[at.0].text, at.1, arguments.seed)
+}
+
+/// Performs the cases whose outcome is not kept yet, and gives all that is kept then.
+fn perform_open(
+    experiments: &[Experiment],
+    arguments: &Arguments,
+    all: &[(usize, usize)],
+    kept: Kept,
+) -> Result<Kept, String> {
+    let name = |at| name(experiments, arguments, at);
     let open: Vec<_> = all
         .iter()
         .copied()
@@ -220,16 +249,8 @@ fn perform_all(
     if let Some(error) = lock(&progress.failed).take() {
         return Err(error);
     }
-    let kept = progress
-        .kept
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mut found: BTreeMap<String, Outcome> = kept.0.into_iter().collect();
-    let mut outcomes: Vec<Vec<Outcome>> = experiments.iter().map(|_| Vec::new()).collect();
-    for at in all {
-        outcomes[at.0].extend(found.remove(&name(at)));
-    }
-    Ok(outcomes)
+    let kept = progress.kept.into_inner();
+    Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
 /// On a terminal only; it hides itself elsewhere.

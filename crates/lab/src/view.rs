@@ -33,6 +33,8 @@ pub struct NodeView {
     pub ports: Vec<Option<PortView>>,
     /// Egress port by LID as the switch forwards: up to its LinearFDBTop; 0xFF drops.
     pub lft: Vec<u8>,
+    /// Ports by LID that the switch may choose instead; empty while it does not route adaptively.
+    pub adaptive: Vec<Vec<u8>>,
     /// Ports by multicast LID from 0xF0000000 on, as the switch forwards: up to its MulticastFDBTop.
     pub mft: Vec<Vec<u8>>,
     /// P_Keys by port number, each that is not zero.
@@ -40,6 +42,20 @@ pub struct NodeView {
 }
 
 impl NodeView {
+    /// All ports through which a switch may send a LID.
+    pub fn egress(&self, lid: Lid) -> impl Iterator<Item = u8> + '_ {
+        let entry = self.lft.get(lid.0 as usize).filter(|port| **port != 0xFF);
+        let chosen = self.adaptive.get(lid.0 as usize).into_iter().flatten();
+        entry.into_iter().chain(chosen).copied()
+    }
+
+    /// The LIDs of the node.
+    pub fn lids(&self) -> impl Iterator<Item = Lid> {
+        let port = self.end_port().filter(|port| port.lid.0 != 0);
+        let range = port.map_or(0..0, |port| port.lid.0..port.lid.0 + port.lmc.lids());
+        range.map(Lid)
+    }
+
     /// The port that holds the node's own LID: 0 of a switch, 1 of an HFI.
     pub fn end_port(&self) -> Option<&PortView> {
         self.ports.get(usize::from(!self.switch))?.as_ref()
@@ -83,6 +99,12 @@ impl FabricView {
         }
         seen
     }
+
+    /// The nodes that `connected` holds.
+    pub(crate) fn among(&self, connected: &[bool]) -> impl Iterator<Item = &NodeView> {
+        let nodes = self.nodes.iter().zip(connected);
+        nodes.filter_map(|(node, connected)| connected.then_some(node))
+    }
 }
 
 /// Reads the registers of all powered nodes.
@@ -122,9 +144,42 @@ fn read_node(network: &Network, places: &[usize], guid: Guid, id: NodeId) -> Nod
         switch: device.is_switch(),
         ports,
         lft,
+        adaptive: network.switch(id).map_or(Vec::new(), read_adaptive),
         mft: network.switch(id).map_or(Vec::new(), read_mft),
         keys,
     }
+}
+
+/// The group of each LID up to LinearFDBTop, where the switch may choose among its ports.
+fn read_adaptive(switch: &SwitchRegisters) -> Vec<Vec<u8>> {
+    let info = switch.info();
+    if !info.ar_enable || info.ar_pause {
+        return Vec::new();
+    }
+    let groups = (0..=u8::MAX).map(|group| read_group(switch, group));
+    let groups: Vec<Vec<u8>> = groups.collect();
+    let blocks = 0..=info.linear_fdb_top / 64;
+    let entries = blocks.flat_map(|block| switch.port_group_fdb_block(block).unwrap_or([0xFF; 64]));
+    let ports = entries.map(|group| groups[usize::from(group)].clone());
+    ports.take(info.linear_fdb_top as usize + 1).collect()
+}
+
+/// The ports of a group: eight groups a block, in each slice bit n is port 64 × slice + n + 1.
+fn read_group(switch: &SwitchRegisters, group: u8) -> Vec<u8> {
+    let at = usize::from(group) % 8 * 8;
+    let slices = (0..4u8).flat_map(|position| {
+        let block = switch.port_group_block(position, group / 8);
+        let block = block.unwrap_or([0; 64]);
+        let bytes = block[at..at + 8].iter().rev().copied().enumerate();
+        let bits: Vec<u8> = bytes
+            .flat_map(|(byte, bits)| {
+                let set = (0..8).filter(move |bit| bits >> bit & 1 == 1);
+                set.map(move |bit| position * 64 + byte as u8 * 8 + bit)
+            })
+            .collect();
+        bits.into_iter().filter_map(|bit| bit.checked_add(1))
+    });
+    slices.collect()
 }
 
 /// The rows that a switch uses. MulticastFDBTop is the LID of the last one, 0 for none.

@@ -8,6 +8,7 @@ use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::{Guid, PortNum, Snapshot, Tick, Topology};
 use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
+use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{Manager, MulticastLid};
 use weft_wire::packet::Packet;
 
@@ -160,6 +161,27 @@ impl<T: Tap> World<T> {
         id
     }
 
+    /// What a plan of a change of routes depends on.
+    ///
+    /// # Errors
+    /// What the manager has against it.
+    pub fn basis(&mut self, change: Change) -> Result<Basis, RerouteError> {
+        self.manager.basis(change)
+    }
+
+    /// Puts an arrangement in force; gives the number of the sweep that will have done it.
+    ///
+    /// # Errors
+    /// What the manager has against it.
+    pub fn adopt(
+        &mut self,
+        condition: &Condition,
+        wanted: Arrangement,
+    ) -> Result<u64, RerouteError> {
+        let (_, sweep) = self.manager.adopt(self.now, condition, wanted)?;
+        Ok(sweep)
+    }
+
     /// Tells the manager who is in which multicast group.
     pub fn multicast(&mut self, groups: Vec<MulticastLid>) {
         self.manager.handle(self.now, Input::Multicast(groups));
@@ -210,7 +232,7 @@ impl<T: Tap> World<T> {
         self.run_while(within, ended)
     }
 
-    /// Everything of this moment, then on to the next one; says whether there is one up to `until`.
+    /// On to the next moment up to `until`, and everything of it; says whether there is one.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
@@ -231,6 +253,7 @@ impl<T: Tap> World<T> {
                 self.now = self.now.max(next);
                 self.emulator.handle(self.now, emulated::Input::Tick)?;
                 self.manager.handle(self.now, Input::Tick);
+                self.exchange()?;
                 Ok(true)
             }
         }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use weft_lab::campaign::{bring_up, election};
+use weft_lab::campaign::{EVENTS_SHOWN, bring_up, election, maintenance};
 
 const SEEDS: u64 = 256;
 
@@ -16,7 +16,7 @@ fn bring_up_holds_its_rules_for_every_seed() {
     for seed in (0..SEEDS).chain(ONCE_BROKEN) {
         let outcome = bring_up::run(seed).unwrap();
         if !outcome.breaches.is_empty() {
-            failed.push(outcome.describe(bring_up::EVENTS_SHOWN));
+            failed.push(outcome.describe(EVENTS_SHOWN));
         }
     }
     assert!(
@@ -43,6 +43,30 @@ fn one_manager_is_master_for_every_seed() {
         let outcome = election::run(seed).unwrap();
         if !outcome.breaches.is_empty() {
             failed.push(outcome.describe());
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "{} seeds failed:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
+}
+
+const MAINTENANCE_SEEDS: u64 = 96;
+
+/// Seeds beyond those that once broke a rule: a switch that was switched off and on during a sweep and
+/// then used what had been written to it before, adaptive groups that stayed when their routes went,
+/// multicast rows that led to a silent switch.
+const MAINTENANCE_ONCE_BROKEN: [u64; 6] = [487, 538, 581, 754, 1170, 1552];
+
+#[test]
+fn plans_and_drains_hold_their_rules_for_every_seed() {
+    let mut failed = Vec::new();
+    for seed in (0..MAINTENANCE_SEEDS).chain(MAINTENANCE_ONCE_BROKEN) {
+        let outcome = maintenance::run(seed).unwrap();
+        if !outcome.breaches.is_empty() {
+            failed.push(outcome.describe(EVENTS_SHOWN));
         }
     }
     assert!(

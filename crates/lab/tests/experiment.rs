@@ -1,8 +1,10 @@
 //! Scenarios: what they say, what they refuse, and what comes out.
 #![allow(clippy::unwrap_used)]
 
-use weft_lab::experiment::scenario::{Pairs, Traffic};
+use weft_lab::experiment::scenario::{Manager, Pairs, Traffic};
 use weft_lab::experiment::{Outcome, Scenario, chart, perform, perform_all, report};
+use weft_manager::sm::settings::Level;
+use weft_routing::EngineKind;
 
 const E1: &str = include_str!("../../../examples/e1-adaptive-routing.scenario");
 const E2: &str = include_str!("../../../examples/e2-dispersive-routing.scenario");
@@ -10,6 +12,7 @@ const E3: &str = include_str!("../../../examples/e3-one-switch.scenario");
 const E4: &str = include_str!("../../../examples/e4-congestion-discards.scenario");
 const E5: &str = include_str!("../../../examples/e5-transfer-methods.scenario");
 const E6: &str = include_str!("../../../examples/e6-bisection.scenario");
+const PREEMPTION: &str = include_str!("../../../examples/preemption.scenario");
 
 #[test]
 fn cases_inherit_what_stands_before_the_first() {
@@ -30,7 +33,7 @@ fn cases_inherit_what_stands_before_the_first() {
         };
         assert_eq!((bytes, window), (4 << 20, 64));
     }
-    for text in [E2, E3, E4, E5, E6] {
+    for text in [E2, E3, E4, E5, E6, PREEMPTION] {
         text.parse::<Scenario>().unwrap();
     }
 }
@@ -66,7 +69,64 @@ fn errors_name_the_line_and_what_is_allowed() {
         ("sweep speed 1 2", 1, "allowed: bytes, hoq-life"),
         ("sweep bytes", 1, "no values"),
         ("stack tcp", 1, "allowed: psm2, opx"),
-        ("background noise", 1, "allowed: off, bulk, rdma-read"),
+        (
+            "background noise",
+            1,
+            "allowed: off, bulk, rdma-read, uniform",
+        ),
+        (
+            "fabric one-switch:2\nbackground bulk\ntraffic uniform\ncase a",
+            2,
+            "allowed: off, uniform, permutation",
+        ),
+        (
+            "fabric one-switch:2\ntraffic osu_bw\nbackground uniform\ncase a",
+            3,
+            "allowed: off, bulk, rdma-read",
+        ),
+        ("background bulk sl=16", 1, "from 0 to 15"),
+        ("background bulk pairs=1-2", 1, "FROM>TO"),
+        ("background bulk rate=1", 1, "allowed: sl, pairs"),
+        (
+            "fabric one-switch:2\nlanes 2\nsl 2\ntraffic osu_latency\ncase a",
+            3,
+            "unknown service level \"2\", allowed: 0, 1",
+        ),
+        (
+            "fabric one-switch:2\nqos-group base-sl=4\nsl 4\ntraffic osu_bw\nbackground bulk\ncase a",
+            5,
+            "unknown service level \"0\", allowed: 4",
+        ),
+        ("qos-group bandwidth=50%", 1, "needs base-sl"),
+        (
+            "qos-group base-sl=16",
+            1,
+            "base-sl: \"16\" is no whole number from 0 to 15",
+        ),
+        ("qos-group base-sl=0 preempt-rank=128", 1, "from 0 to 127"),
+        ("qos-group base-sl=0 bandwidth=0%", 1, "from 1 to 100"),
+        (
+            "qos-group base-sl=0 bandwidth=50% high-priority=1",
+            1,
+            "high-priority has no bandwidth",
+        ),
+        (
+            "qos-group base-sl=0 bandwidth=60%\nqos-group base-sl=1 bandwidth=60%",
+            2,
+            "120 %, allowed: 100 %",
+        ),
+        ("preemption maybe", 1, "allowed: on, off"),
+        (
+            "preemption on small-packet=100",
+            1,
+            "small-packet: 100 is no multiple of 32",
+        ),
+        ("preemption on large-packet=16K", 1, "from 512 to 8192"),
+        (
+            "preemption on tail=1",
+            1,
+            "allowed: small-packet, large-packet, preempt-limit",
+        ),
         ("gone 101%", 1, "from 0 to 100"),
         (
             "plot bandwidth over bytes",
@@ -126,6 +186,191 @@ fn adaptive_routing_doubles_what_two_pairs_get() {
     let csv = report::csv(&scenario, &outcomes);
     assert_eq!(csv.lines().count(), 1 + 3 * 3);
     assert!(csv.contains("\"two pairs, static\",bandwidth,"), "{csv}");
+}
+
+/// Without preemption a small packet that comes at a random moment waits for what is left of the
+/// large one that is being sent: half of one, for as much of the time as one is. With preemption it
+/// waits for ten flits where it comes within the first or the last ten.
+#[test]
+fn preemption_saves_small_packets_the_rest_of_a_large_one() {
+    let scenario: Scenario = PREEMPTION.parse().unwrap();
+    let outcomes = run(PREEMPTION);
+    let outcome = |name: &str| {
+        let place = scenario.cases.iter().position(|case| case.name == name);
+        &outcomes[place.unwrap()]
+    };
+    let latencies = |traffic: &str| {
+        let cases = ["nothing beside", "preemption off", "preemption on"];
+        cases.map(|case| value(outcome(&format!("{traffic}, {case}")), "latency"))
+    };
+    // Microseconds of a flit; flits of the packets.
+    let flit = 0.000_64;
+    let (small, large) = (8.0, f64::from(10_240 / 8));
+    let [alone, off, on] = latencies("64 bytes");
+    let (of_small, of_large) = (0.01, 0.8);
+    let busy = (of_large * large + of_small * small) / 2.0 / (1.0 - of_small) * flit;
+    let own = of_small * small / 2.0 / (1.0 - of_small) * flit;
+    let wait = off - (alone - own);
+    assert!((wait / busy - 1.0).abs() < 0.05, "{wait}, not {busy}");
+    assert!((on - alone).abs() < flit, "{alone}, {on}");
+    let longest = |case: &str| value(outcome(&format!("64 bytes, {case}")), "latency_max");
+    assert!(longest("preemption off") > alone + 0.95 * large * flit);
+    assert!(longest("preemption on") < alone + 5.0 * small * flit);
+    let shorter = value(outcome("64 bytes, preemption on"), "shorter");
+    assert!(
+        (shorter - 100.0 * (1.0 - on / off)).abs() < 1e-9,
+        "{shorter}"
+    );
+
+    // On any number of threads.
+    let case = scenario
+        .cases
+        .iter()
+        .find(|case| case.name == "64 bytes, preemption on");
+    let on_threads = |threads| perform(case.unwrap(), 0, threads).unwrap().measurements;
+    assert_eq!(on_threads(3), on_threads(1));
+
+    let [alone, off, on] = latencies("osu_latency");
+    let large = f64::from((8_192 + 24) / 8) * flit;
+    assert!(
+        (0.25 * large..large).contains(&(off - alone)),
+        "{alone}, {off}"
+    );
+    assert!((0.0..10.0 * flit).contains(&(on - alone)), "{alone}, {on}");
+}
+
+/// Each group has its share, those without one have the rest, and priority needs none.
+#[test]
+fn groups_are_told_to_the_manager_as_opafm_xml_would() {
+    let text = "fabric one-switch:2\ntraffic osu_bw\nqos-group base-sl=3 bandwidth=40% preempt-rank=1\n\
+                qos-group base-sl=0\nqos-group base-sl=1 high-priority=1 preempt-rank=7\n\
+                qos-group base-sl=2\ncase stock\ncase other\nqos-group base-sl=0 bandwidth=10%\n\
+                preemption on preempt-limit=INF";
+    let scenario: Scenario = text.parse().unwrap();
+    let levels = |case: usize| -> Vec<(u8, u8, bool, u8)> {
+        let levels = scenario.cases[case].manager.levels();
+        let of = |level: &Level| {
+            (
+                level.sl.0,
+                level.bandwidth,
+                level.high_priority,
+                level.preempt_rank,
+            )
+        };
+        levels.iter().map(of).collect()
+    };
+    assert_eq!(
+        levels(0),
+        [
+            (3, 40, false, 1),
+            (0, 30, false, 0),
+            (1, 0, true, 7),
+            (2, 30, false, 0)
+        ]
+    );
+    assert_eq!(
+        levels(1),
+        [
+            (3, 40, false, 1),
+            (0, 10, false, 0),
+            (1, 0, true, 7),
+            (2, 50, false, 0)
+        ]
+    );
+    assert_eq!(scenario.cases[0].manager.preemption, None);
+    let preemption = scenario.cases[1].manager.preemption.unwrap();
+    assert_eq!((preemption.small_packet, preemption.limit), (256, 65_280));
+}
+
+/// Two virtual fabrics, one of which may interrupt the other.
+const RANKED: &str = "<Config>
+  <Common>
+    <Shared/><Fe/><Pm/>
+    <Sm>
+      <RoutingAlgorithm>dmodc</RoutingAlgorithm><Lmc>1</Lmc>
+      <Preemption><SmallPacket>128</SmallPacket><PreemptLimit>512</PreemptLimit></Preemption>
+    </Sm>
+    <Applications>
+      <Application><Name>One</Name><ServiceID>0x1</ServiceID></Application>
+      <Application><Name>Others</Name>
+        <Select>UnmatchedServiceID</Select><Select>UnmatchedMGID</Select></Application>
+      <Application><Name>Managers</Name><Select>SA</Select><Select>PM</Select>
+        <ServiceID>0x1100d03c34845555</ServiceID></Application>
+    </Applications>
+    <DeviceGroups>
+      <DeviceGroup><Name>All</Name><Select>All</Select></DeviceGroup>
+      <DeviceGroup><Name>Managers</Name>
+        <Select>AllMgmtAllowed</Select><Select>SWE0</Select></DeviceGroup>
+    </DeviceGroups>
+    <VirtualFabrics>
+      <VirtualFabric>
+        <Name>Admin</Name><Enable>1</Enable><PKey>0x7fff</PKey><Security>1</Security><QOS>0</QOS>
+        <Member>Managers</Member><LimitedMember>All</LimitedMember>
+        <Application>Managers</Application>
+      </VirtualFabric>
+      <VirtualFabric>
+        <Name>Bulk</Name><Enable>1</Enable><QOS>1</QOS><BaseSL>2</BaseSL><PreemptRank>1</PreemptRank>
+        <Bandwidth>70%</Bandwidth><Member>All</Member><Application>Others</Application>
+      </VirtualFabric>
+      <VirtualFabric>
+        <Name>Small</Name><Enable>1</Enable><QOS>1</QOS><BaseSL>3</BaseSL><PreemptRank>2</PreemptRank>
+        <HighPriority>1</HighPriority><Member>All</Member><Application>One</Application>
+      </VirtualFabric>
+    </VirtualFabrics>
+  </Common>
+  <Fm><Shared/><Sm/><Fe/><Pm/></Fm>
+</Config>";
+
+#[test]
+fn a_config_says_what_the_scenario_does_not() {
+    let read = |text: &str| {
+        Scenario::read(text, |file| match file {
+            "ranked.xml" => Ok(RANKED.to_owned()),
+            "wrong.xml" => Ok(RANKED.replace("<Lmc>1<", "<Lmc>9<")),
+            _ => Err(format!("{file}: not there")),
+        })
+    };
+    let text = "fabric one-switch:2\ntraffic osu_bw\nconfig ranked.xml\nsl 3\ncase config\n\
+                preemption on\ncase other\nlmc 2\nsl 0\npreemption on small-packet=64\nlanes 2";
+    let scenario = read(text).unwrap();
+    let [config, other] = [0, 1].map(|case| &scenario.cases[case].manager);
+    assert_eq!((config.engine, config.lmc), (EngineKind::Dmodc, 1));
+    let ranks = |manager: &Manager| -> Vec<(u8, u8, bool)> {
+        let levels = manager.levels();
+        let of = |level: &Level| (level.sl.0, level.preempt_rank, level.high_priority);
+        levels.iter().map(of).collect()
+    };
+    let ranked = ranks(config);
+    assert!(
+        ranked.contains(&(2, 1, false)) && ranked.contains(&(3, 2, true)),
+        "{ranked:?}"
+    );
+    let sizes = |manager: &Manager| {
+        let sizes = manager.preemption.unwrap();
+        (sizes.small_packet, sizes.large_packet, sizes.limit)
+    };
+    assert_eq!(sizes(config), (128, 4_096, 512));
+    assert_eq!((other.lmc, sizes(other)), (2, (64, 4_096, 512)));
+    assert_eq!(ranks(other), [(0, 0, false), (1, 0, false)]);
+    for (text, line, what) in [
+        ("\nconfig none.xml", 2, "none.xml: not there"),
+        (
+            "config wrong.xml",
+            1,
+            "wrong.xml:5: error: Config/Common/Sm/Lmc: 9",
+        ),
+        (
+            "fabric one-switch:2\nconfig ranked.xml\ntraffic osu_bw\nsl 7\ncase a",
+            4,
+            "unknown service level \"7\"",
+        ),
+    ] {
+        let error = read(text).unwrap_err();
+        assert_eq!(error.line, line, "{text:?}: {error}");
+        assert!(error.what.contains(what), "{text:?}: {error}");
+    }
+    let error = "config ranked.xml".parse::<Scenario>().unwrap_err();
+    assert!(error.what.contains("cannot be read"), "{error}");
 }
 
 #[test]

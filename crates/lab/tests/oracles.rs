@@ -1,8 +1,11 @@
 //! The oracles object to what is broken on purpose.
 
+#![allow(clippy::unwrap_used)]
+
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, Lmc};
-use weft_lab::oracle::{Breach, Invariant, deadlock, lids, multicast, partitions, reach};
+use weft_lab::oracle::drained::{Part, Spare};
+use weft_lab::oracle::{Breach, Invariant, deadlock, drained, lids, multicast, partitions, reach};
 use weft_lab::view::{FabricView, NodeView, PortView};
 
 /// Switches in a ring, one host on port 3 of each; port 1 goes to the next switch, port 2 to the one
@@ -27,6 +30,7 @@ fn ring(n: usize) -> FabricView {
             port(0, Some((n + s, 1))),
         ],
         lft: vec![0xFF; 2 * n + 1],
+        adaptive: Vec::new(),
         mft: Vec::new(),
         keys: Vec::new(),
     };
@@ -35,6 +39,7 @@ fn ring(n: usize) -> FabricView {
         switch: false,
         ports: vec![None, port(1 + s as u32, Some((s, 3)))],
         lft: Vec::new(),
+        adaptive: Vec::new(),
         mft: Vec::new(),
         keys: Vec::new(),
     };
@@ -234,4 +239,43 @@ fn ports_that_let_too_much_through_are_reported() {
     }
     let breaches = partitions::check(&checked(), 0, &[secured(&[100])]);
     assert_eq!(broken(&breaches), [Invariant::Isolated]);
+}
+
+#[test]
+fn what_leads_over_a_drained_part_is_seen() {
+    let mut view = ring(4);
+    // Everything goes one way round.
+    let link = Part::Link(Guid(1), 1);
+    assert_eq!(
+        broken(&drained::check(&view, 0, link)),
+        [Invariant::Drained]
+    );
+    assert_eq!(drained::can_spare(&view, 0, &[link]), Spare::Yes);
+    let two = [link, Part::Link(Guid(3), 1)];
+    assert_eq!(drained::can_spare(&view, 0, &two), Spare::No);
+    let switch = [Part::Switch(Guid(2))];
+    assert_eq!(drained::can_spare(&view, 0, &switch), Spare::No);
+    // Routes along a line, which do not need the link from the last switch to the first.
+    for target in 0..4 {
+        for s in (0..4).filter(|s| *s != target) {
+            let port = if s > target { 2 } else { 1 };
+            view.nodes[s].lft[1 + target] = port;
+            view.nodes[s].lft[5 + target] = port;
+        }
+    }
+    let last = Part::Link(Guid(4), 1);
+    assert_eq!(drained::check(&view, 0, last), []);
+    let mut chooses = view.clone();
+    chooses.nodes[0].adaptive = vec![Vec::new(), Vec::new(), vec![2]];
+    assert_eq!(
+        broken(&drained::check(&chooses, 0, last)),
+        [Invariant::Drained]
+    );
+    let mut pulled = view.clone();
+    pulled.nodes[0].ports[2].as_mut().unwrap().peer = None;
+    pulled.nodes[3].ports[1].as_mut().unwrap().peer = None;
+    assert_eq!(drained::check_pulled(&view, &pulled, 0, None), []);
+    pulled.nodes[1].lft[1] = 0xFF;
+    let lost = drained::check_pulled(&view, &pulled, 0, None);
+    assert_eq!(broken(&lost), [Invariant::Drained]);
 }

@@ -17,7 +17,7 @@ use crate::printed::Fields;
 const MULTICAST: u64 = 0xF000_0000;
 
 /// One call of opasmaquery.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Case {
     /// Its arguments.
     pub(crate) arguments: String,

@@ -13,16 +13,14 @@ use weft_manager::io::{Command, Event, Reply};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
+use super::judge;
 use super::members::told;
 use super::scenario::Scenario;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
-use crate::oracle::{Breach, Invariant, deadlock, lids, multicast, partitions, reach, tables};
-use crate::view::{self, FabricView};
+use crate::oracle::{Breach, Invariant, lids, multicast, reach};
 use crate::world::{NoTap, World, WorldError, first_host};
 
-/// From one sweep to the next in these runs: traps may be lost, so this bounds convergence.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
 /// the last fault and see timeouts to its end; the next finds quiet.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
@@ -32,8 +30,6 @@ const SERVED_WITHIN: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// I10: datagrams in one sweep for each node and port of the fabric, retries included.
 const SENT_PER_PART_MAX: u64 = 60;
-/// Events that a failed run shows, from the end.
-pub const EVENTS_SHOWN: usize = 60;
 
 /// What became of a seed.
 #[derive(Debug)]
@@ -109,7 +105,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
     .all()
 }
 
-fn generate(fabric: &str) -> Result<Arc<Topology>, RunError> {
+pub(super) fn generate(fabric: &str) -> Result<Arc<Topology>, RunError> {
     let spec: FabricSpec = fabric
         .parse()
         .map_err(|error| RunError::Fabric(format!("{error}")))?;
@@ -134,7 +130,7 @@ fn settings(scenario: &Scenario) -> Settings {
         "fattree" => EngineKind::FatTree,
         _ => EngineKind::ShortestPath,
     };
-    settings.sweeps.interval = SWEEP_INTERVAL;
+    settings.sweeps.interval = super::SWEEP_INTERVAL;
     if let Some(members) = &scenario.members {
         members.configure(&mut settings);
     }
@@ -221,7 +217,7 @@ impl Run {
             self.world.run_until(next)?;
             self.events.append(&mut self.world.take_events());
             let now = self.world.now();
-            let view = self.view();
+            let view = judge::view(&self.world);
             let mut loops = reach::check_loops(&view);
             loops.extend(multicast::check_loops(&view));
             self.breaches.extend(loops.into_iter().map(|breach| Breach {
@@ -232,40 +228,12 @@ impl Run {
         Ok(())
     }
 
-    fn view(&self) -> FabricView {
-        view::read(self.world.emulator.network())
-    }
-
-    fn root(&self, view: &FabricView) -> usize {
-        let (host, _) = self.world.host();
-        view.find(host).unwrap_or_default()
-    }
-
     /// Everything that must hold in a quiet fabric.
     fn judge(&self) -> Vec<Breach> {
-        let view = self.view();
-        let root = self.root(&view);
-        let mut breaches = reach::check_loops(&view);
-        breaches.extend(reach::check_reachable(&view, root));
-        breaches.extend(deadlock::check(&view));
-        breaches.extend(lids::check(&view, root));
-        breaches.extend(tables::check(&view, root, &self.world.snapshot()));
-        breaches.extend(multicast::check_loops(&view));
+        let members = self.scenario.members.iter();
+        let secured: Vec<Secured> = members.filter_map(|one| one.secured.clone()).collect();
         let groups = self.groups.as_deref().unwrap_or_default();
-        breaches.extend(multicast::check_delivery(&view, root, groups));
-        breaches.extend(multicast::check_published(
-            &view,
-            root,
-            &self.world.snapshot(),
-        ));
-        let secured = self
-            .scenario
-            .members
-            .iter()
-            .flat_map(|members| &members.secured);
-        let secured: Vec<Secured> = secured.cloned().collect();
-        breaches.extend(partitions::check(&view, root, &secured));
-        breaches
+        judge::quiet(&self.world, groups, &secured, |_| 0)
     }
 
     fn tell_members(&mut self, groups: Vec<Group>) {
@@ -370,7 +338,7 @@ impl Run {
     }
 
     fn lids(&self) -> BTreeMap<Guid, Lid> {
-        lids::by_guid(&self.view())
+        lids::by_guid(&judge::view(&self.world))
     }
 
     /// I10.

@@ -13,7 +13,7 @@ use weft_fabric::Sl;
 
 use super::links::{LinkUse, Watch};
 use super::perform::{ExperimentError, Measurement, measurement};
-use super::scenario::{Case, Traffic};
+use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::{bisection, bound, place, rounds};
 
 /// Picoseconds in a second.
@@ -131,7 +131,8 @@ impl<'a> Stage<'a> {
     fn mpi(&self, stack: Stack) -> Mpi {
         let ranks = 0..self.hosts.len() as u32 * self.case.ranks;
         let ranks: Vec<u32> = ranks.map(|rank| rank / self.case.ranks).collect();
-        Mpi::new(self.hosts.clone(), &ranks, stack, Sl(0))
+        let level = self.case.sl.unwrap_or(Sl(0));
+        Mpi::new(self.hosts.clone(), &ranks, stack, level)
     }
 
     fn limit(&self) -> Picos {
@@ -142,27 +143,39 @@ impl<'a> Stage<'a> {
     /// Runs a program to its end, with the other traffic if there is any.
     fn drive<P: Program>(&mut self, program: P, stack: Stack) -> Result<P, ExperimentError> {
         let mpi = self.mpi(stack);
-        let Some(load) = self.case.background else {
+        let Some((load, pairs, level)) = self.background() else {
             return self.drive_alone(mpi, program);
         };
         let delay = WARM_UP + Random::new(self.seed).bits() % WARM_UP;
-        let program = self.beside(load, mpi.len() as u32, program, delay);
+        let first = mpi.len() as u32;
+        let back = self.beside(load, pairs, first)?;
+        let program = Together {
+            front: program,
+            back,
+            first,
+            delay,
+        };
         let mut mpi = mpi;
         let hosts: Vec<u32> = (0..self.hosts.len() as u32).collect();
-        mpi.add(&hosts, load.stack());
+        mpi.add(&hosts, load.stack(), level);
         Ok(self.drive_alone(mpi, program)?.front)
     }
 
-    /// Other traffic between the first half of the hosts and the second, on ranks after `first`.
-    fn beside<P>(&self, load: Load, first: u32, front: P, delay: Picos) -> Together<P> {
-        let half = self.hosts.len() as u32 / 2;
-        let pairs = (0..half).map(|host| (first + host, first + half + host));
-        Together {
-            front,
-            back: Background::new(load, pairs.collect()),
-            first,
-            delay,
-        }
+    /// The messages beside the program's, between which hosts and on which service level.
+    fn background(&self) -> Option<(Load, Pairs, Sl)> {
+        let background = self.case.background.as_ref()?;
+        let Beside::Messages { load, pairs } = &background.what else {
+            return None;
+        };
+        let pairs = pairs.clone().map_or(Pairs::Halves, Pairs::List);
+        Some((*load, pairs, background.sl))
+    }
+
+    /// Other traffic on ranks from `first` on, one on each host.
+    fn beside(&self, load: Load, pairs: Pairs, first: u32) -> Result<Background, ExperimentError> {
+        let pairs = place::pairs(&self.network, &self.hosts, 1, &pairs)?;
+        let ranks = pairs.into_iter().map(|(a, b)| (first + a, first + b));
+        Ok(Background::new(load, ranks.collect()))
     }
 
     fn drive_alone<P: Program>(&mut self, mpi: Mpi, program: P) -> Result<P, ExperimentError> {

@@ -24,6 +24,7 @@ pub mod keep;
 pub mod links;
 mod measure;
 pub mod parse;
+mod parse_levels;
 mod parse_traffic;
 pub mod perform;
 pub mod place;

@@ -7,12 +7,17 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
-use weft_dataplane::traffic::mpi::{Load, Stack};
-use weft_fabric::FabricSpec;
+use weft_dataplane::traffic::mpi::Stack;
+use weft_fabric::{FabricSpec, Sl};
+use weft_manager::Settings;
+use weft_manager::sm::settings::Preemption;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
-use super::parse_traffic::{BYTES_MAX, traffic, with_bytes};
-use super::scenario::{Case, Manager, Pairs, Plot, Point, Published, Scenario, Traffic};
+use super::parse_levels::{self as levels, Group, LEVEL_MAX};
+use super::parse_traffic::{BYTES_MAX, background, goes_beside, pair, traffic, with_bytes};
+use super::scenario::{
+    Background, Case, Manager, Pairs, Plot, Point, Published, Scenario, Traffic,
+};
 use super::values::{Checked, Values, decimal, number, span, switch, unknown};
 
 /// Most cases of a scenario.
@@ -28,9 +33,9 @@ pub struct ScenarioError {
     pub what: String,
 }
 
-const SETTINGS: &str = "experiment, plot, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
-    hoq-life, switch-lifetime, stall-count, hosts, ranks, pairs, traffic, stack, background, runs, \
-    limit, may-not-end, links, baseline, published, sweep, case";
+const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
+    hoq-life, switch-lifetime, stall-count, qos-group, preemption, hosts, ranks, pairs, traffic, \
+    sl, stack, background, runs, limit, may-not-end, links, baseline, published, sweep, case";
 /// What can be swept beside `bytes`.
 const SWEPT: [&str; 8] = [
     "hoq-life",
@@ -46,7 +51,23 @@ const SWEPT: [&str; 8] = [
 impl FromStr for Scenario {
     type Err = ScenarioError;
 
+    /// As [`Scenario::read`], of a text that names no other files.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        Self::read(text, |file| {
+            Err(format!("{file:?} cannot be read from here"))
+        })
+    }
+}
+
+impl Scenario {
+    /// The scenario of a text; `open` gives the content of a file that it names, or why not.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for the first line that is wrong.
+    pub fn read(
+        text: &str,
+        mut open: impl FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, ScenarioError> {
         let mut draft = Draft::default();
         let mut last = 1;
         for (index, line) in text.lines().enumerate() {
@@ -56,12 +77,10 @@ impl FromStr for Scenario {
                 continue;
             }
             let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            let set = draft.set(word, rest.trim());
+            let set = draft.set(last, word, rest.trim(), &mut open);
             set.map_err(|what| ScenarioError { line: last, what })?;
         }
-        draft
-            .finish()
-            .map_err(|what| ScenarioError { line: last, what })
+        draft.finish(last)
     }
 }
 
@@ -78,7 +97,11 @@ struct Partial {
     pairs: Option<Pairs>,
     traffic: Option<Traffic>,
     opx: bool,
-    background: Option<Load>,
+    /// The line at hand, which is kept with what uses a service level.
+    line: usize,
+    sl: Option<(Sl, usize)>,
+    background: Option<(Background, usize)>,
+    groups: Vec<Group>,
     gone: f64,
     runs: Option<u32>,
     limit: Option<Duration>,
@@ -100,7 +123,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn set(&mut self, word: &str, rest: &str) -> Checked<()> {
+    fn set(
+        &mut self,
+        line: usize,
+        word: &str,
+        rest: &str,
+        open: &mut impl FnMut(&str) -> Result<String, String>,
+    ) -> Checked<()> {
         match word {
             "baseline"
                 if self
@@ -117,7 +146,11 @@ impl Draft {
             "case" => self.begin(rest)?,
             _ => {
                 let current = self.cases.last_mut().unwrap_or(&mut self.common);
-                current.set(word, rest)?;
+                current.line = line;
+                match word {
+                    "config" => current.configure(settings(rest, &open(rest)?)?),
+                    _ => current.set(word, rest)?,
+                }
             }
         }
         Ok(())
@@ -137,22 +170,26 @@ impl Draft {
         Ok(())
     }
 
-    fn finish(self) -> Checked<Scenario> {
+    /// The whole; what is missing is said of the `last` line.
+    fn finish(self, last: usize) -> Result<Scenario, ScenarioError> {
+        let at_end = |what| ScenarioError { line: last, what };
         let mut cases = self.cases;
         if cases.is_empty() {
             cases.push(self.common);
         }
         let mut points = Vec::new();
         for case in cases {
-            points.append(&mut case.spread()?);
+            points.append(&mut case.spread().map_err(at_end)?);
         }
         if points.len() > CASES_MAX {
-            return Err(format!("more than {CASES_MAX} cases"));
+            return Err(at_end(format!("more than {CASES_MAX} cases")));
         }
+        points.iter().try_for_each(Partial::check_levels)?;
+        points.iter().try_for_each(Partial::check_background)?;
         let cases = points.into_iter().map(Partial::finish);
         Ok(Scenario {
             title: self.title,
-            cases: cases.collect::<Checked<_>>()?,
+            cases: cases.collect::<Checked<_>>().map_err(at_end)?,
             plots: self.plots,
         })
     }
@@ -175,7 +212,8 @@ impl Partial {
             "pairs" => self.pairs = Some(pairs(rest)?),
             "traffic" => self.traffic = Some(traffic(rest)?),
             "stack" => self.opx = stack(rest)?,
-            "background" => self.background = background(rest)?,
+            "sl" => self.sl = Some((Sl(number(rest, 0, LEVEL_MAX)? as u8), self.line)),
+            "background" => self.background = background(rest)?.map(|what| (what, self.line)),
             "gone" => {
                 let percent = rest.strip_suffix('%').unwrap_or(rest);
                 self.gone = decimal(percent, 100.0)?;
@@ -192,6 +230,12 @@ impl Partial {
         Ok(())
     }
 
+    /// All that an opafm.xml says, in place of what stands before.
+    fn configure(&mut self, settings: Settings) {
+        self.groups.clear();
+        self.manager = Manager::of(settings);
+    }
+
     fn set_manager(&mut self, word: &str, rest: &str) -> Checked<()> {
         let manager = &mut self.manager;
         match word {
@@ -205,11 +249,20 @@ impl Partial {
                 manager.engine = *engine;
             }
             "lmc" => manager.lmc = number(rest, 0, 7)? as u8,
-            "lanes" => manager.lanes = number(rest, 1, 8)? as u8,
+            "lanes" => {
+                manager.lanes = number(rest, 1, 8)? as u8;
+                manager.levels.clear();
+            }
             "adaptive" => manager.adaptive = adaptive(rest)?,
             "hoq-life" => manager.hoq_life = Some(number(rest, 0, 31)? as u8),
             "switch-lifetime" => manager.switch_lifetime = Some(number(rest, 0, 31)? as u8),
             "stall-count" => manager.stall_count = Some(number(rest, 0, 7)? as u8),
+            "qos-group" => levels::add(&mut self.groups, levels::group(rest)?)?,
+            "preemption" => {
+                let base = manager.base.as_ref();
+                let default = base.map_or_else(Preemption::default, |base| base.traffic.preemption);
+                manager.preemption = levels::preemption(rest, default)?;
+            }
             _ => return Err(unknown("setting", word, SETTINGS)),
         }
         Ok(())
@@ -247,7 +300,48 @@ impl Partial {
         values.iter().map(point).collect()
     }
 
+    /// Whether there are the service levels that it uses.
+    fn check_levels(&self) -> Result<(), ScenarioError> {
+        let known: Vec<Sl> = self
+            .manager()
+            .levels()
+            .iter()
+            .map(|level| level.sl)
+            .collect();
+        let background = self.background.as_ref();
+        let used = background.map(|(background, line)| (background.sl, *line));
+        let mut used = self.sl.into_iter().chain(used);
+        match used.find(|(sl, _)| !known.contains(sl)) {
+            None => Ok(()),
+            Some((sl, line)) => {
+                let known: Vec<String> = known.iter().map(|sl| sl.0.to_string()).collect();
+                let what = unknown("service level", &sl.0.to_string(), &known.join(", "));
+                Err(ScenarioError { line, what })
+            }
+        }
+    }
+
+    /// Whether what goes on beside the traffic is of its kind.
+    fn check_background(&self) -> Result<(), ScenarioError> {
+        let Some((traffic, (background, line))) =
+            self.traffic.as_ref().zip(self.background.as_ref())
+        else {
+            return Ok(());
+        };
+        goes_beside(traffic, &background.what).map_err(|what| ScenarioError { line: *line, what })
+    }
+
+    /// What the manager is told, service levels included.
+    fn manager(&self) -> Manager {
+        let mut manager = self.manager.clone();
+        if !self.groups.is_empty() {
+            manager.levels = levels::levels(&self.groups);
+        }
+        manager
+    }
+
     fn finish(self) -> Checked<Case> {
+        let manager = self.manager();
         let name = self.name;
         let missing = |what: &str| format!("case {name:?} has no {what}");
         Ok(Case {
@@ -255,13 +349,14 @@ impl Partial {
             traffic: self.traffic.ok_or_else(|| missing("traffic"))?,
             name,
             uplinks: self.uplinks,
-            manager: self.manager,
+            manager,
             hosts: self.hosts,
             scattered: self.scattered,
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.unwrap_or(Pairs::Halves),
             stack: if self.opx { Stack::OPX } else { Stack::PSM2 },
-            background: self.background,
+            sl: self.sl.map(|(sl, _)| sl),
+            background: self.background.map(|(what, _)| what),
             gone: self.gone,
             runs: self.runs.unwrap_or(1),
             limit: self.limit.unwrap_or(Duration::from_secs(10)),
@@ -272,6 +367,20 @@ impl Partial {
             published: self.published,
         })
     }
+}
+
+/// What the first instance of an opafm.xml says.
+fn settings(file: &str, text: &str) -> Checked<Settings> {
+    let checked = weft_config::check(text, file);
+    let instance = checked
+        .config
+        .as_ref()
+        .and_then(|config| config.instances.first());
+    let Some(instance) = instance else {
+        let finding = checked.errors().next().map(ToString::to_string);
+        return Err(finding.unwrap_or_else(|| format!("{file} has no Fm")));
+    };
+    Settings::from_config(instance).map_err(|error| format!("{file}: {error}"))
 }
 
 fn adaptive(text: &str) -> Checked<Option<AdaptiveSettings>> {
@@ -316,30 +425,11 @@ fn pairs(text: &str) -> Checked<Pairs> {
     }
 }
 
-fn pair(text: &str) -> Checked<(u32, u32)> {
-    let (from, to) = text
-        .split_once('>')
-        .ok_or_else(|| format!("{text:?} is not of the form FROM>TO"))?;
-    Ok((
-        number(from, 0, 1 << 20)? as u32,
-        number(to, 0, 1 << 20)? as u32,
-    ))
-}
-
 fn stack(text: &str) -> Checked<bool> {
     match text {
         "psm2" => Ok(false),
         "opx" => Ok(true),
         _ => Err(unknown("stack", text, "psm2, opx")),
-    }
-}
-
-fn background(text: &str) -> Checked<Option<Load>> {
-    match text {
-        "off" => Ok(None),
-        "bulk" => Ok(Some(Load::Bulk)),
-        "rdma-read" => Ok(Some(Load::Read)),
-        _ => Err(unknown("background", text, "off, bulk, rdma-read")),
     }
 }
 

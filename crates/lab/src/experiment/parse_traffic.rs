@@ -1,12 +1,17 @@
-//! The line `traffic` of a scenario.
+//! The lines `traffic` and `background` of a scenario.
 
-use super::scenario::{StreamPattern, Traffic};
-use super::values::{Checked, Values, decimal, span, unknown};
+use weft_dataplane::traffic::mpi::Load;
+use weft_fabric::Sl;
+
+use super::parse_levels::LEVEL_MAX;
+use super::scenario::{Background, Beside, StreamPattern, Traffic};
+use super::values::{Checked, Values, decimal, number, span, unknown};
 
 /// Most bytes of a message or packet in a scenario.
 pub(super) const BYTES_MAX: u64 = 1 << 40;
 const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, iperf, osu_latency, osu_multi_lat, \
     mpi_nxnlatbw, alltoall, uniform, permutation, shift, hotspot, bisection";
+const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
 
 /// What ranks do.
 pub(super) fn traffic(text: &str) -> Checked<Traffic> {
@@ -58,22 +63,93 @@ fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traf
 
 fn stream<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
     let values = Values::read(words, &["bytes", "load", "span", "by", "percent"])?;
-    let pattern = match kind {
+    let pattern = pattern(kind, &values)?;
+    Ok(Traffic::Stream {
+        pattern: pattern.ok_or_else(|| unknown("traffic", kind, TRAFFIC))?,
+        bytes: packet_bytes(&values)?,
+        load: load(&values)?,
+        span: span(values.get("span").unwrap_or("1ms"))?,
+    })
+}
+
+/// A pattern by its name, none if there is no such one.
+fn pattern(kind: &str, values: &Values<'_>) -> Checked<Option<StreamPattern>> {
+    Ok(Some(match kind {
         "uniform" => StreamPattern::Uniform,
         "permutation" => StreamPattern::Permutation,
         "shift" => StreamPattern::Shift(values.number("by", 1, 1, 1 << 20)? as u32),
         "hotspot" => StreamPattern::Hotspot(values.number("percent", 50, 0, 100)? as u32),
-        _ => return Err(unknown("traffic", kind, TRAFFIC)),
+        _ => return Ok(None),
+    }))
+}
+
+fn packet_bytes(values: &Values<'_>) -> Checked<u32> {
+    Ok(values.number("bytes", 8_256, 8, 10_368)? as u32)
+}
+
+fn load(values: &Values<'_>) -> Checked<Option<f64>> {
+    let load = values.get("load").map(|load| decimal(load, 1.0));
+    load.transpose()
+}
+
+/// What goes on beside the traffic.
+pub(super) fn background(text: &str) -> Checked<Option<Background>> {
+    let mut words = text.split_whitespace();
+    let kind = words.next().unwrap_or("");
+    let messages = match kind {
+        "off" => return Ok(None),
+        "bulk" => Some(Load::Bulk),
+        "rdma-read" => Some(Load::Read),
+        _ => None,
     };
-    Ok(Traffic::Stream {
-        pattern,
-        bytes: values.number("bytes", 8_256, 8, 10_368)? as u32,
-        load: values
-            .get("load")
-            .map(|load| decimal(load, 1.0))
-            .transpose()?,
-        span: span(values.get("span").unwrap_or("1ms"))?,
-    })
+    let keys: &[&str] = match messages {
+        Some(_) => &["sl", "pairs"],
+        None => &["sl", "bytes", "load", "by", "percent"],
+    };
+    let values = Values::read(words, keys)?;
+    let list = |text: &str| text.split(',').map(pair).collect::<Checked<_>>();
+    let what = match messages {
+        Some(load) => Beside::Messages {
+            load,
+            pairs: values.get("pairs").map(list).transpose()?,
+        },
+        None => Beside::Packets {
+            pattern: pattern(kind, &values)?
+                .ok_or_else(|| unknown("background", kind, BACKGROUND))?,
+            bytes: packet_bytes(&values)?,
+            load: load(&values)?,
+        },
+    };
+    let sl = Sl(values.number("sl", 0, 0, LEVEL_MAX)? as u8);
+    Ok(Some(Background { sl, what }))
+}
+
+/// Whether something can go on beside the traffic.
+pub(super) fn goes_beside(traffic: &Traffic, beside: &Beside) -> Checked<()> {
+    let allowed = match (traffic, beside) {
+        (Traffic::Bisection { .. }, _) => "off",
+        (Traffic::Stream { .. }, Beside::Messages { .. }) => {
+            "off, uniform, permutation, shift, hotspot"
+        }
+        (Traffic::Stream { .. }, Beside::Packets { .. }) | (_, Beside::Messages { .. }) => {
+            return Ok(());
+        }
+        (_, Beside::Packets { .. }) => "off, bulk, rdma-read",
+    };
+    Err(format!(
+        "this cannot go beside the traffic, allowed: {allowed}"
+    ))
+}
+
+/// FROM>TO.
+pub(super) fn pair(text: &str) -> Checked<(u32, u32)> {
+    let (from, to) = text
+        .split_once('>')
+        .ok_or_else(|| format!("{text:?} is not of the form FROM>TO"))?;
+    Ok((
+        number(from, 0, 1 << 20)? as u32,
+        number(to, 0, 1 << 20)? as u32,
+    ))
 }
 
 /// The same with another size of messages.

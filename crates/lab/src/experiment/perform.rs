@@ -129,12 +129,14 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
     })
 }
 
-/// The first run, with the median of all runs for each of its metrics.
+/// The first run, or the first that ended if any did, with the median for each of its metrics of all
+/// runs that have it.
 fn median(mut runs: Vec<Outcome>) -> Outcome {
     if runs.is_empty() {
         return Outcome::default();
     }
-    let mut first = runs.remove(0);
+    let ended = |run: &Outcome| run.get("ended").is_none_or(|ended| ended.value > 0.0);
+    let mut first = runs.remove(runs.iter().position(ended).unwrap_or(0));
     for one in &mut first.measurements {
         let others = runs.iter().filter_map(|run| run.get(&one.metric));
         let mut values: Vec<f64> = others.map(|other| other.value).collect();
@@ -165,8 +167,8 @@ pub fn perform_all(
     Ok(outcomes)
 }
 
-/// Adds to each case that names a baseline how it compares with it: `shorter` for times,
-/// `of_baseline` for bandwidths.
+/// Adds to each case that names a baseline how it compares with it: `shorter` for times and
+/// latencies, `of_baseline` for bandwidths.
 pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
     for index in 0..outcomes.len().min(scenario.cases.len()) {
         let case = &scenario.cases[index];
@@ -178,7 +180,8 @@ pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
             let there = outcomes.get(base)?.get(metric)?.value;
             (there != 0.0).then(|| here / there)
         };
-        let shorter = of("time").map(|part| measurement("shorter", 100.0 * (1.0 - part), "%"));
+        let shorter = of("time").or_else(|| of("latency"));
+        let shorter = shorter.map(|part| measurement("shorter", 100.0 * (1.0 - part), "%"));
         let share = of("bandwidth").map(|part| measurement("of_baseline", 100.0 * part, "%"));
         outcomes[index]
             .measurements

@@ -1,9 +1,12 @@
 //! What an experiment is: cases that differ in a few things.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::traffic::mpi::{Load, Stack};
-use weft_fabric::FabricSpec;
+use weft_fabric::{FabricSpec, Sl};
+use weft_manager::Settings;
+use weft_manager::sm::settings::{Level, Preemption};
 use weft_routing::{AdaptiveSettings, EngineKind};
 
 /// An experiment.
@@ -64,8 +67,10 @@ pub struct Case {
     pub traffic: Traffic,
     /// How MPI sends.
     pub stack: Stack,
-    /// What else goes on: one rank on each host, the first half with the second, both ways.
-    pub background: Option<Load>,
+    /// Service level of what they do; none for SL 0, or all of them for packets by a pattern.
+    pub sl: Option<Sl>,
+    /// What else goes on.
+    pub background: Option<Background>,
     /// Percent of the links between switches that are cut, drawn by the seed.
     pub gone: f64,
     /// Runs, each with the next seed; the median of each metric counts.
@@ -84,15 +89,53 @@ pub struct Case {
     pub published: Vec<Published>,
 }
 
+/// Traffic beside what is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Background {
+    /// On which service level.
+    pub sl: Sl,
+    /// What it is.
+    pub what: Beside,
+}
+
+/// What is sent beside something else.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Beside {
+    /// Beside messages: more of them, of one rank on each host, both ways.
+    Messages {
+        /// What they are.
+        load: Load,
+        /// Between which hosts, as numbers among those of the case; none for the first half with
+        /// the second.
+        pairs: Option<Vec<(u32, u32)>>,
+    },
+    /// Beside packets by a pattern: others.
+    Packets {
+        /// The pattern.
+        pattern: StreamPattern,
+        /// Bytes of a packet on the link.
+        bytes: u32,
+        /// Share of the rate of a link, none for as many as fit.
+        load: Option<f64>,
+    },
+}
+
 /// The part of the manager's configuration that experiments vary.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Manager {
+    /// What an opafm.xml says, where all that is not below comes from; none for the defaults.
+    pub base: Option<Arc<Settings>>,
     /// `RoutingAlgorithm`.
     pub engine: EngineKind,
     /// `Lmc`.
     pub lmc: u8,
     /// Service levels, each with its own lane.
     pub lanes: u8,
+    /// The same with what each of them has, as `QOSGroup` says it; where there are any, `lanes` has
+    /// no meaning.
+    pub levels: Vec<Level>,
+    /// `Preemption`, on ports that can interleave packets; none when it is off.
+    pub preemption: Option<Preemption>,
     /// `AdaptiveRouting`, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
     /// `HoqLife` as a register: 4.096 µs × 2^value; none for the manager's default.
@@ -103,12 +146,46 @@ pub struct Manager {
     pub stall_count: Option<u8>,
 }
 
+impl Manager {
+    /// What an opafm.xml says; preemption is off, as ports that cannot interleave packets have it.
+    pub fn of(settings: Settings) -> Self {
+        let traffic = settings.traffic;
+        Self {
+            engine: settings.routing.engine,
+            lmc: settings.lids.lmc.0,
+            levels: settings.levels.clone(),
+            adaptive: settings.routing.adaptive,
+            hoq_life: Some(traffic.hoq_life),
+            switch_lifetime: Some(traffic.switch_lifetime),
+            stall_count: Some(traffic.vl_stall_count),
+            base: Some(Arc::new(settings)),
+            ..Self::default()
+        }
+    }
+
+    /// The service levels in use.
+    pub fn levels(&self) -> Vec<Level> {
+        if !self.levels.is_empty() {
+            return self.levels.clone();
+        }
+        let level = |sl| Level {
+            sl: Sl(sl),
+            bandwidth: 100 / self.lanes,
+            ..Level::default()
+        };
+        (0..self.lanes).map(level).collect()
+    }
+}
+
 impl Default for Manager {
     fn default() -> Self {
         Self {
+            base: None,
             engine: EngineKind::default(),
             lmc: 0,
             lanes: 1,
+            levels: Vec::new(),
+            preemption: None,
             adaptive: None,
             hoq_life: None,
             switch_lifetime: None,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use weft_dataplane::Network;
 use weft_dataplane::packets::Random;
 use weft_emulator::{Options, io::Control};
-use weft_fabric::{Guid, Lmc, NodeId, PortNum, Sl, Topology};
+use weft_fabric::powered_on::let_interleave;
+use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
 use weft_manager::sm::Settings;
-use weft_manager::sm::settings::Level;
 
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
@@ -22,7 +22,10 @@ const BRING_UP_MAX: Duration = Duration::from_secs(600);
 /// # Errors
 /// [`ExperimentError`] when the fabric cannot be made or does not come up.
 pub fn set(case: &Case, seed: u64) -> Result<Network, ExperimentError> {
-    let topology = case.fabric.generate()?;
+    let mut topology = case.fabric.generate()?;
+    if case.manager.preemption.is_some() {
+        let_interleave(&mut topology);
+    }
     let mut cuts = superfluous_uplinks(&topology, case.uplinks);
     cuts.extend(drawn_links(&topology, case.gone, seed));
     let settings = settings(&case.manager);
@@ -39,21 +42,17 @@ pub fn set(case: &Case, seed: u64) -> Result<Network, ExperimentError> {
 }
 
 fn settings(manager: &Manager) -> Settings {
-    let mut settings = Settings::default();
+    let base = manager.base.as_deref().cloned();
+    let mut settings = base.unwrap_or_default();
     settings.routing.engine = manager.engine;
     settings.routing.adaptive = manager.adaptive;
     settings.lids.lmc = Lmc(manager.lmc);
-    settings.levels = (0..manager.lanes)
-        .map(|sl| Level {
-            sl: Sl(sl),
-            bandwidth: 100 / manager.lanes,
-            ..Level::default()
-        })
-        .collect();
+    settings.levels = manager.levels();
     let traffic = &mut settings.traffic;
     traffic.hoq_life = manager.hoq_life.unwrap_or(traffic.hoq_life);
     traffic.switch_lifetime = manager.switch_lifetime.unwrap_or(traffic.switch_lifetime);
     traffic.vl_stall_count = manager.stall_count.unwrap_or(traffic.vl_stall_count);
+    traffic.preemption = manager.preemption.unwrap_or(traffic.preemption);
     settings
 }
 

@@ -2,14 +2,14 @@
 
 use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Simulation};
-use weft_dataplane::traffic::{Hosts, Pattern, Received, Streams, StreamsOptions};
+use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamsOptions, TwoStreams};
 use weft_fabric::Sl;
 
 use super::links::Watch;
 use super::measure::Ran;
 use super::perform::{Measurement, measurement};
 use super::place;
-use super::scenario::{Case, StreamPattern, Traffic};
+use super::scenario::{Beside, Case, StreamPattern, Traffic};
 
 /// Runs a case of packets; none where it is of something else. The result does not depend on the
 /// number of threads.
@@ -27,17 +27,18 @@ pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> 
     let options = StreamsOptions {
         pattern: resolve(pattern, hosts.len() as u32, seed),
         bytes,
-        levels: (0..case.manager.lanes).map(Sl).collect(),
+        levels: levels(case),
         load,
         seed,
     };
+    let back = background(case, hosts.len() as u32, seed);
     let hardware = Options {
         seed,
         order: Order::Place,
         ..Options::default()
     };
     let mut shards = Shards::new(network, &hardware, threads, |_| {
-        Streams::new(hosts.clone(), options.clone())
+        TwoStreams::new(hosts.clone(), options.clone(), back.clone())
     });
     for shard in shards.shards_mut() {
         shard.traffic.start(&mut shard.simulation);
@@ -51,12 +52,38 @@ pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> 
     watch.look(&shards, network, span);
     shards.run(2 * span, threads);
     Some(Ran {
-        measurements: Ok(measurements(&received(&shards, &hosts), bytes, span)),
+        measurements: Ok(measurements(case, &received(&shards, &hosts), bytes, span)),
         totals: shards.totals(),
         span: shards.now(),
         moved: shards.routes_moved(),
         links: watch.busiest(network, &shards),
         method: None,
+    })
+}
+
+/// The service levels of the packets.
+fn levels(case: &Case) -> Vec<Sl> {
+    let all = || case.manager.levels().iter().map(|level| level.sl).collect();
+    case.sl.map_or_else(all, |sl| vec![sl])
+}
+
+/// The packets beside the others; they draw from other sequences.
+fn background(case: &Case, hosts: u32, seed: u64) -> Option<StreamsOptions> {
+    let background = case.background.as_ref()?;
+    let Beside::Packets {
+        pattern,
+        bytes,
+        load,
+    } = background.what
+    else {
+        return None;
+    };
+    Some(StreamsOptions {
+        pattern: resolve(pattern, hosts, !seed),
+        bytes,
+        levels: vec![background.sl],
+        load,
+        seed: !seed,
     })
 }
 
@@ -70,24 +97,29 @@ fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
 }
 
 /// What each host received, whichever shard it is in.
-fn received(shards: &Shards<Streams>, hosts: &Hosts) -> Vec<Received> {
+fn received(shards: &Shards<TwoStreams>, hosts: &Hosts) -> Vec<Received> {
     let of = |host: usize| {
         let parts = shards.shards().iter();
-        let parts = parts.filter_map(|part| part.traffic.received().get(host).copied());
+        let parts = parts.filter_map(|part| part.traffic.front.received().get(host).copied());
         parts.sum()
     };
     (0..hosts.len()).map(of).collect()
 }
 
-fn measurements(received: &[Received], bytes: u32, span: Picos) -> Vec<Measurement> {
+fn measurements(case: &Case, received: &[Received], bytes: u32, span: Picos) -> Vec<Measurement> {
     let time = Simulation::wire_time(bytes) as f64 / span as f64;
     let total: Received = received.iter().copied().sum();
     let least = received.iter().map(|host| host.packets).min();
     let mean = total.packets as f64 / received.len().max(1) as f64;
     let latency = total.latency as f64 / total.packets.max(1) as f64;
-    vec![
+    let mut found = vec![
         measurement("accepted", 100.0 * mean * time, "%"),
         measurement("least", 100.0 * least.unwrap_or(0) as f64 * time, "%"),
         measurement("latency", latency / MICRO as f64, "us"),
-    ]
+    ];
+    if case.background.is_some() {
+        let longest = total.latency_max as f64 / MICRO as f64;
+        found.push(measurement("latency_max", longest, "us"));
+    }
+    found
 }

@@ -10,18 +10,23 @@ use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::Lid;
 
-/// A directed link: the switch and the egress port.
-type Channel = (usize, u8);
+/// A directed link: the lane, the switch and the egress port.
+type Channel = (u8, usize, u8);
 
-/// I3 over every route from host to host.
+/// I3 over every route from host to host, all of them in one lane.
 pub fn check(view: &FabricView) -> Vec<Breach> {
-    let graph = dependencies(view);
+    check_lanes(view, |_| 0)
+}
+
+/// The same with destinations in lanes of their own.
+pub fn check_lanes(view: &FabricView, lane: impl Fn(Lid) -> u8) -> Vec<Breach> {
+    let graph = dependencies(view, lane);
     match find_cycle(&graph) {
         None => Vec::new(),
         Some(cycle) => {
             let hops: Vec<String> = cycle
                 .iter()
-                .map(|(node, port)| format!("{} port {port}", view.nodes[*node].guid))
+                .map(|(_, node, port)| format!("{} port {port}", view.nodes[*node].guid))
                 .collect();
             vec![Breach::new(
                 Invariant::DeadlockFree,
@@ -31,7 +36,10 @@ pub fn check(view: &FabricView) -> Vec<Breach> {
     }
 }
 
-fn dependencies(view: &FabricView) -> BTreeMap<Channel, BTreeSet<Channel>> {
+fn dependencies(
+    view: &FabricView,
+    lane: impl Fn(Lid) -> u8,
+) -> BTreeMap<Channel, BTreeSet<Channel>> {
     let mut graph: BTreeMap<Channel, BTreeSet<Channel>> = BTreeMap::new();
     let hosts = || (0..view.nodes.len()).filter(|node| !view.nodes[*node].switch);
     for target in hosts() {
@@ -42,7 +50,7 @@ fn dependencies(view: &FabricView) -> BTreeMap<Channel, BTreeSet<Channel>> {
             for from in hosts().filter(|from| *from != target) {
                 let mut last = None;
                 walk(view, from, Lid(lid), |node, egress| {
-                    let channel = (node, egress);
+                    let channel = (lane(Lid(lid)), node, egress);
                     if let Some(before) = last.replace(channel) {
                         graph.entry(before).or_default().insert(channel);
                     }

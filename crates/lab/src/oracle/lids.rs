@@ -11,12 +11,7 @@ pub fn check(view: &FabricView, root: usize) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let mut owners: BTreeMap<u32, Guid> = BTreeMap::new();
     let connected = view.connected(root);
-    for (node, _) in view
-        .nodes
-        .iter()
-        .zip(connected)
-        .filter(|(_, connected)| *connected)
-    {
+    for node in view.among(&connected) {
         let Some(port) = node.end_port() else {
             continue;
         };

@@ -3,6 +3,7 @@
 //! Each looks at a [`FabricView`] and returns every breach that it sees, in words.
 
 pub mod deadlock;
+pub mod drained;
 pub mod lids;
 pub mod multicast;
 pub mod partitions;
@@ -34,6 +35,12 @@ pub enum Invariant {
     Converged,
     /// I10: outstanding requests and datagrams a sweep are bounded.
     NoStorm,
+    /// I11: nothing leads over what is called drained, and pulling it loses no route.
+    Drained,
+    /// I12: what can be spared can be drained, and nothing else.
+    Spared,
+    /// I13: what was planned is in force, and a rollback brings back what was.
+    AsPlanned,
 }
 
 impl fmt::Display for Invariant {
@@ -49,6 +56,9 @@ impl fmt::Display for Invariant {
             Self::NoNeedlessSet => "I8 no needless Set",
             Self::Converged => "I9 converged in time",
             Self::NoStorm => "I10 no storm",
+            Self::Drained => "I11 drained",
+            Self::Spared => "I12 only what can be spared",
+            Self::AsPlanned => "I13 as planned",
         })
     }
 }

@@ -129,12 +129,7 @@ pub fn check_delivery(view: &FabricView, root: usize, groups: &[Group]) -> Vec<B
 
 fn without_group(view: &FabricView, connected: &[bool], groups: &[Group]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    for (node, _) in view
-        .nodes
-        .iter()
-        .zip(connected)
-        .filter(|(_, connected)| **connected)
-    {
+    for node in view.among(connected) {
         for (row, ports) in node.mft.iter().enumerate() {
             let asked = groups.iter().any(|group| group.row as usize == row);
             if !asked && !ports.is_empty() {
@@ -171,12 +166,7 @@ fn differs(
 pub fn check_published(view: &FabricView, root: usize, snapshot: &Snapshot) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let connected = view.connected(root);
-    for (node, _) in view
-        .nodes
-        .iter()
-        .zip(connected)
-        .filter(|(_, connected)| *connected)
-    {
+    for node in view.among(&connected) {
         let index = snapshot
             .topology
             .find(node.guid)

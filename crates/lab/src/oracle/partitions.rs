@@ -27,12 +27,7 @@ pub struct Secured {
 pub fn check(view: &FabricView, root: usize, secured: &[Secured]) -> Vec<Breach> {
     let connected = view.connected(root);
     let mut breaches = Vec::new();
-    for (node, _) in view
-        .nodes
-        .iter()
-        .zip(&connected)
-        .filter(|(_, connected)| **connected)
-    {
+    for node in view.among(&connected) {
         for (number, port) in node.external() {
             let Some(peer) = port.peer.filter(|_| node.switch) else {
                 continue;

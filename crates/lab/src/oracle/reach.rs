@@ -74,12 +74,7 @@ pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
 
 fn check_active(view: &FabricView, connected: &[bool]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    for (node, _) in view
-        .nodes
-        .iter()
-        .zip(connected)
-        .filter(|(_, connected)| **connected)
-    {
+    for node in view.among(connected) {
         for (number, port) in node.external() {
             if port.peer.is_some() && port.state != PortState::ACTIVE {
                 let what = format!(
@@ -111,7 +106,8 @@ pub fn check_loops(view: &FabricView) -> Vec<Breach> {
         for lid in port.lid.0..port.lid.0 + port.lmc.lids() {
             for from in 0..view.nodes.len() {
                 if let End::Loop(at) = walk(view, from, Lid(lid), |_, _| {}) {
-                    let what = format!("LID {lid:#x} {}", describe(view, End::Loop(at)));
+                    let end = describe(view, End::Loop(at));
+                    let what = format!("LID {lid:#x} {end}: {}", circle(view, at, Lid(lid)));
                     breaches.push(Breach::new(Invariant::LoopFree, what));
                     break;
                 }
@@ -119,4 +115,16 @@ pub fn check_loops(view: &FabricView) -> Vec<Breach> {
         }
     }
     breaches
+}
+
+/// The switches and egress ports of a circle, once round.
+fn circle(view: &FabricView, start: usize, lid: Lid) -> String {
+    let mut hops: Vec<(usize, u8)> = Vec::new();
+    walk(view, start, lid, |node, egress| hops.push((node, egress)));
+    let again = hops.iter().skip(1).position(|(node, _)| *node == start);
+    hops.truncate(again.map_or(hops.len(), |at| at + 1));
+    let named = hops
+        .iter()
+        .map(|(node, port)| format!("{} port {port}", view.nodes[*node].guid));
+    named.collect::<Vec<_>>().join(" -> ")
 }

@@ -22,8 +22,6 @@ use crate::cluster::Cluster;
 use crate::oracle::{Breach, Invariant, lids, reach, tables};
 use crate::view::{self, FabricView};
 
-/// From one sweep to the next in these runs: traps may be lost, so this bounds convergence.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
 /// I9: from the end of a round's trouble to one master whose routes hold. A dead master is found out
 /// within 10 s, two masters meet within a sweep interval, and a handover that failed is tried again a
 /// minute later.
@@ -115,7 +113,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
 
 fn settings(candidate: &Candidate) -> Settings {
     let mut settings = Settings::default();
-    settings.sweeps.interval = SWEEP_INTERVAL;
+    settings.sweeps.interval = super::SWEEP_INTERVAL;
     settings.election.priority = candidate.priority;
     settings.election.elevated_priority = candidate.elevated;
     settings

@@ -1,0 +1,167 @@
+//! Time that passes between steps: looked at whenever a table may have changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_emulator::io::{Control, Faults};
+use weft_fabric::{Lanes, PortNum, Tick};
+use weft_manager::io::Event;
+use weft_manager::sm::drains::{Drain, drain_use};
+
+use super::Run;
+use super::scenario::Trouble;
+use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
+use crate::campaign::judge;
+use crate::oracle::drained::{self, Part, Spare};
+use crate::oracle::{Invariant, deadlock, multicast, reach};
+use crate::view::FabricView;
+
+/// How often a fabric is looked at that has yet to converge.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// What looks at tables on their way compare with.
+#[derive(Default)]
+pub(super) struct Baseline {
+    /// How the fabric was; whoever reached whom then must still do so, none where that is not asked.
+    pub(super) reached: Option<FabricView>,
+    /// What is pulled and put back meanwhile.
+    pub(super) pulled: Option<Part>,
+    /// Lanes that destinations have in the meantime.
+    pub(super) lanes: Arc<Lanes>,
+}
+
+/// The same as the oracles call it.
+pub(super) fn part(drain: Drain) -> Part {
+    match drain {
+        Drain::Switch(guid) => Part::Switch(guid),
+        Drain::Link(guid, PortNum(port)) => Part::Link(guid, port),
+    }
+}
+
+impl Run {
+    /// The fabric as it is now; who reaches whom counts where `strict` says so.
+    pub(super) fn baseline(&self, strict: bool, pulled: Option<Part>) -> Baseline {
+        Baseline {
+            reached: strict.then(|| judge::view(&self.world)),
+            pulled,
+            lanes: Arc::clone(self.world.snapshot().linear.lanes()),
+        }
+    }
+
+    /// Runs up to `until`, and looks.
+    pub(super) fn run_until(&mut self, until: Tick, base: &Baseline) -> Result<(), RunError> {
+        while self.world.step(until)? {
+            self.look(base);
+        }
+        self.look(base);
+        Ok(())
+    }
+
+    /// Runs until a sweep has ended and nothing is under way; says whether that came in time.
+    pub(super) fn run_sweep(&mut self, number: u64, base: &Baseline) -> Result<bool, RunError> {
+        let until = self.world.now() + CONVERGED_WITHIN;
+        loop {
+            let status = self.world.manager().status();
+            if status.sweep >= number && status.phase.is_none() {
+                return Ok(true);
+            }
+            if !self.world.step(until)? {
+                return Ok(false);
+            }
+            self.look(base);
+        }
+    }
+
+    /// What happens meanwhile, up to `at` nanoseconds from `start`.
+    pub(super) fn run_trouble(
+        &mut self,
+        trouble: &Trouble,
+        start: Tick,
+        from: u64,
+        at: u64,
+    ) -> Result<(), RunError> {
+        let base = Baseline::default();
+        let due = trouble.events.iter();
+        let due = due.filter(|(when, _)| (from..at).contains(when));
+        for (when, control) in due {
+            self.run_until(start + Duration::from_nanos(*when), &base)?;
+            self.tell(format!("  {control:?}"));
+            self.world.control(control.clone())?;
+        }
+        self.run_until(start + Duration::from_nanos(at), &base)
+    }
+
+    pub(super) fn set_faults(&mut self, faults: Faults) -> Result<(), RunError> {
+        Ok(self.world.control(Control::Faults(faults))?)
+    }
+
+    fn look(&mut self, base: &Baseline) {
+        let before = self.events.len();
+        self.events.append(&mut self.world.take_events());
+        let ended = self.events[before..].iter().any(
+            |(_, event)| matches!(event, Event::SweepEnded(report) if report.unfinished.is_empty()),
+        );
+        if ended {
+            self.judge_drains("at a sweep's end", false);
+        }
+        let sets = self.world.emulator.stats().sets_total();
+        if std::mem::replace(&mut self.seen_sets, sets) == sets {
+            return;
+        }
+        let view = judge::view(&self.world);
+        let mut breaches = reach::check_loops(&view);
+        breaches.extend(multicast::check_loops(&view));
+        if let Some(reached) = &base.reached {
+            let root = judge::root(&self.world, &view);
+            breaches.extend(drained::check_pulled(reached, &view, root, base.pulled));
+            let lanes = Arc::clone(&base.lanes);
+            breaches.extend(deadlock::check_lanes(&view, |lid| lanes.of(lid)));
+        }
+        self.broken("on the way", breaches);
+    }
+
+    /// Within its bound there is a moment at which everything holds.
+    pub(super) fn converge(&mut self, when: &str) -> Result<(), RunError> {
+        let until = self.world.now() + CONVERGED_WITHIN;
+        let base = Baseline::default();
+        loop {
+            let idle = self.world.manager().status().phase.is_none();
+            let breaches = if idle { self.judge() } else { Vec::new() };
+            if idle && breaches.is_empty() {
+                return Ok(());
+            }
+            if self.world.now() >= until {
+                let what = "does not converge".to_owned();
+                self.broke(when, Invariant::Converged, what);
+                self.broken(when, breaches);
+                return Ok(());
+            }
+            self.run_until(self.world.now() + LOOK_EVERY, &base)?;
+        }
+    }
+
+    /// What the manager calls drained carries nothing; in quiet, what can be spared is drained.
+    pub(super) fn judge_drains(&mut self, when: &str, quiet: bool) {
+        let snapshot = self.world.snapshot();
+        let view = judge::view(&self.world);
+        let root = judge::root(&self.world, &view);
+        let drains = self.world.manager().arrangement().drains;
+        let mut breaches = Vec::new();
+        let mut left = Vec::new();
+        for drain in &drains {
+            let found = drain_use(&snapshot, *drain);
+            if found.present && found.is_free() {
+                breaches.extend(drained::check(&view, root, part(*drain)));
+            } else if found.present {
+                left.push((*drain, found));
+            }
+        }
+        self.broken(when, breaches);
+        let parts: Vec<Part> = drains.into_iter().map(part).collect();
+        let spare = drained::can_spare(&view, root, &parts);
+        for (drain, found) in left.into_iter().filter(|_| quiet && spare == Spare::Yes) {
+            let what = format!("{drain:?} can be spared and is used: {found:?}");
+            self.broke(when, Invariant::Drained, what);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Work on a running fabric: plans applied and undone, switches and links drained, pulled and put
+//! back, managers started again; in quiet, and while datagrams are lost and links and switches die.
+
+mod follow;
+pub mod scenario;
+mod steps;
+
+use std::time::Duration;
+
+use weft_emulator::Options;
+use weft_fabric::{Guid, Lmc, PortRef, Tick};
+use weft_manager::io::Event;
+use weft_manager::sm::Settings;
+use weft_manager::sm::reroute::Arrangement;
+
+use super::bring_up::{CONVERGED_WITHIN, RunError, generate};
+use super::judge;
+use super::members::told;
+use crate::oracle::multicast::Group;
+use crate::oracle::partitions::Secured;
+use crate::oracle::{Breach, Invariant};
+use crate::world::{NoTap, World, WorldError, first_host};
+pub use scenario::Scenario;
+
+/// Broken rules of one moment that are noted.
+const BREACHES_MAX: usize = 3;
+
+/// What became of a seed.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it stood for.
+    pub scenario: Scenario,
+    /// Every rule that was broken.
+    pub breaches: Vec<Breach>,
+    /// What was done and what came of it, in order.
+    pub story: Vec<(Tick, String)>,
+    /// What the manager told.
+    pub events: Vec<(Tick, Event)>,
+}
+
+impl Outcome {
+    /// Scenario, story, breaches, the last `events_max` events and how to see it again.
+    pub fn describe(&self, events_max: usize) -> String {
+        let line = |(at, what): &(Tick, String)| format!("  {:>13} ns  {what}\n", at.0);
+        let story: String = self.story.iter().map(line).collect();
+        let breaches = self.breaches.iter();
+        let breaches: String = breaches
+            .map(|breach| format!("  BROKEN {breach}\n"))
+            .collect();
+        let shown = self.events.len().saturating_sub(events_max);
+        let events = self.events[shown..].iter();
+        let events: String = events
+            .map(|(at, event)| format!("  {:>13} ns  {event:?}\n", at.0))
+            .collect();
+        let replay = super::replay_command("maintenance", self.scenario.seed);
+        format!(
+            "{}{story}{breaches}{events}replay: {replay}\n",
+            self.scenario
+        )
+    }
+}
+
+/// An arrangement that was put in force, and what was before.
+struct Undo {
+    before: Arrangement,
+    after: Arrangement,
+    engine: String,
+    tables: Tables,
+    /// Since then nothing but plans has changed the fabric.
+    untouched: bool,
+}
+
+/// Linear tables by GUID.
+type Tables = Vec<(Guid, Vec<u8>)>;
+
+struct Run {
+    scenario: Scenario,
+    world: World,
+    groups: Vec<Group>,
+    secured: Vec<Secured>,
+    undo: Vec<Undo>,
+    /// Sets that had been done when tables were looked at last.
+    seen_sets: u64,
+    breaches: Vec<Breach>,
+    story: Vec<(Tick, String)>,
+    events: Vec<(Tick, Event)>,
+}
+
+/// Runs one seed.
+///
+/// # Errors
+/// [`RunError`] when it cannot be run to its end.
+pub fn run(seed: u64) -> Result<Outcome, RunError> {
+    let drawn = Scenario::draw(seed);
+    let topology = generate(drawn.fabric)?;
+    let (guid, port) = first_host(&topology).ok_or(WorldError::NoHost)?;
+    let node = topology.find(guid).ok_or(WorldError::NoHost)?;
+    let scenario = drawn.with_rounds(&topology, PortRef { node, port });
+    let options = Options {
+        seed,
+        agent_latency_ns: scenario.latency_ns,
+        hop_latency_ns: 100,
+        ..Options::default()
+    };
+    let world = World::new(topology, options, settings(&scenario), NoTap)?;
+    let members = scenario.members.clone();
+    let run = Run {
+        scenario,
+        world,
+        groups: members.iter().flat_map(|one| one.last.clone()).collect(),
+        secured: members.and_then(|one| one.secured).into_iter().collect(),
+        undo: Vec::new(),
+        seen_sets: 0,
+        breaches: Vec::new(),
+        story: Vec::new(),
+        events: Vec::new(),
+    };
+    run.all()
+}
+
+/// Settings as a configuration file would give them.
+fn settings(scenario: &Scenario) -> Settings {
+    let mut settings = Settings::default();
+    settings.lids.lmc = Lmc(scenario.lmc);
+    settings.routing.engine = scenario.engine;
+    settings.routing.adaptive = scenario.adaptive.then(Default::default);
+    settings.sweeps.interval = super::SWEEP_INTERVAL;
+    if let Some(members) = &scenario.members {
+        members.configure(&mut settings);
+    }
+    settings
+}
+
+impl Run {
+    fn all(mut self) -> Result<Outcome, RunError> {
+        self.world.multicast(told(&self.groups));
+        self.world.bring_up(CONVERGED_WITHIN)?;
+        self.converge("bring-up")?;
+        for (number, round) in self.scenario.rounds.clone().into_iter().enumerate() {
+            self.tell(format!("round {number}: {:?}", round.step));
+            self.round(&round)?;
+            self.converge(&format!("round {number}"))?;
+            self.judge_drains(&format!("after round {number}"), true);
+            if !self.breaches.is_empty() {
+                break;
+            }
+        }
+        let Self {
+            scenario,
+            breaches,
+            story,
+            events,
+            ..
+        } = self;
+        Ok(Outcome {
+            scenario,
+            breaches,
+            story,
+            events,
+        })
+    }
+
+    fn tell(&mut self, what: String) {
+        self.story.push((self.world.now(), what));
+    }
+
+    /// Notes broken rules, saying when; of one moment the first few.
+    fn broken(&mut self, when: &str, breaches: Vec<Breach>) {
+        let now = self.world.now().0;
+        let dated = breaches
+            .into_iter()
+            .take(BREACHES_MAX)
+            .map(|breach| Breach {
+                what: format!("{when}, at {now} ns: {}", breach.what),
+                ..breach
+            });
+        self.breaches.extend(dated);
+    }
+
+    fn broke(&mut self, when: &str, invariant: Invariant, what: String) {
+        self.broken(when, vec![Breach::new(invariant, what)]);
+    }
+
+    /// Everything that must hold in a quiet fabric.
+    fn judge(&self) -> Vec<Breach> {
+        let snapshot = self.world.snapshot();
+        let lanes = snapshot.linear.lanes();
+        judge::quiet(&self.world, &self.groups, &self.secured, |lid| {
+            lanes.of(lid)
+        })
+    }
+
+    fn tables(&self) -> Tables {
+        let view = judge::view(&self.world);
+        let switches = view.nodes.into_iter().filter(|node| node.switch);
+        switches.map(|node| (node.guid, node.lft)).collect()
+    }
+}

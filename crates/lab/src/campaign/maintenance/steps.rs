@@ -1,0 +1,339 @@
+//! What somebody does in a round.
+
+use std::time::Duration;
+
+use weft_emulator::io::{Control, Faults};
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_manager::sm::drains::{Drain, DrainError, drain_use};
+use weft_manager::sm::reroute::{Arrangement, Change, Condition, RerouteError, RoutePlan};
+use weft_routing::AdaptiveSettings;
+
+use super::follow::{Baseline, part};
+use super::scenario::{Round, Step, Trouble};
+use super::{Run, Undo};
+use crate::campaign::bring_up::RunError;
+use crate::campaign::judge;
+use crate::campaign::members::told;
+use crate::oracle::drained::{self, Part, Spare};
+use crate::oracle::{Invariant, multicast};
+use crate::view::FabricView;
+
+/// From pulling something to putting it back.
+const PULLED_FOR: Duration = Duration::from_secs(3);
+
+impl Run {
+    /// One round, to the end of its trouble.
+    pub(super) fn round(&mut self, round: &Round) -> Result<(), RunError> {
+        let touches = round.trouble.is_some() || matches!(round.step, Step::Pull(_));
+        self.touched(touches);
+        self.step(round)?;
+        self.touched(touches);
+        Ok(())
+    }
+
+    fn touched(&mut self, touches: bool) {
+        let undo = self.undo.iter_mut();
+        undo.for_each(|undo| undo.untouched &= !touches);
+    }
+
+    fn step(&mut self, round: &Round) -> Result<(), RunError> {
+        match &round.step {
+            Step::Engine(engine) => self.change(Change::Engine(*engine), round),
+            Step::Adaptive(on) => {
+                let mut settings = self.world.manager().arrangement().settings;
+                settings.routing.adaptive = on.then(AdaptiveSettings::default);
+                self.change(Change::Settings(Box::new(settings)), round)
+            }
+            Step::Drain(drain) => self.change(Change::Drain(*drain), round),
+            Step::Undrain(any) => match self.drained(*any, |_| true) {
+                Some(drain) => self.change(Change::Undrain(drain), round),
+                None => Ok(()),
+            },
+            Step::Pull(any) => self.pull(*any, round),
+            Step::RollBack => self.roll_back(round),
+            Step::Restart => self.restart(round),
+        }
+    }
+
+    fn drained(&self, any: usize, which: impl Fn(&Drain) -> bool) -> Option<Drain> {
+        let drains = self.world.manager().arrangement().drains;
+        let drains: Vec<Drain> = drains.into_iter().filter(which).collect();
+        (!drains.is_empty()).then(|| drains[any % drains.len()])
+    }
+
+    /// Trouble up to the step; gives how far it has come.
+    fn lead(&mut self, trouble: Option<&Trouble>) -> Result<(), RunError> {
+        let Some(trouble) = trouble else {
+            return Ok(());
+        };
+        self.set_faults(trouble.faults)?;
+        self.run_trouble(trouble, self.world.now(), 0, trouble.lead_ns)
+    }
+
+    /// The rest of the trouble, then quiet.
+    fn trail(&mut self, trouble: &Trouble, start: Tick) -> Result<(), RunError> {
+        let from = self.world.now().since(start).as_nanos() as u64;
+        let lasts = trouble.lasts_ns.max(from) + 1;
+        self.run_trouble(trouble, start, from, lasts)?;
+        self.set_faults(Faults::default())
+    }
+
+    /// A plan, and its application.
+    fn change(&mut self, change: Change, round: &Round) -> Result<(), RunError> {
+        let start = self.world.now();
+        self.lead(round.trouble.as_ref())?;
+        let planned = self.world.basis(change.clone());
+        let planned = planned.and_then(|basis| Ok((basis.plan()?, basis)));
+        let (plan, basis) = match planned {
+            Ok(planned) => planned,
+            Err(error) => {
+                self.tell(format!("  refused: {error}"));
+                self.judge_refusal(&change, Some(&error), round.trouble.is_none());
+                return self.rest(round, start);
+            }
+        };
+        self.judge_refusal(&change, None, round.trouble.is_none());
+        let Some(trouble) = &round.trouble else {
+            return self.apply(Condition::Epoch(basis.epoch), basis.wanted, Some(&plan));
+        };
+        let from = self.world.now().since(start).as_nanos() as u64;
+        self.run_trouble(trouble, start, from, from + trouble.pause_ns)?;
+        let adopted = self.adopt(Condition::Epoch(basis.epoch), basis.wanted);
+        if let Err(error) = adopted.map(drop)
+            && error != RerouteError::Stale
+        {
+            self.broke("apply", Invariant::AsPlanned, format!("refused: {error}"));
+        }
+        self.trail(trouble, start)
+    }
+
+    fn rest(&mut self, round: &Round, start: Tick) -> Result<(), RunError> {
+        match &round.trouble {
+            Some(trouble) => self.trail(trouble, start),
+            None => Ok(()),
+        }
+    }
+
+    fn adopt(&mut self, condition: Condition, wanted: Arrangement) -> Result<u64, RerouteError> {
+        let undo = Undo {
+            before: self.world.manager().arrangement(),
+            after: wanted.clone(),
+            engine: self.world.manager().status().engine,
+            tables: self.tables(),
+            untouched: true,
+        };
+        let adopted = self.world.adopt(&condition, wanted);
+        match &adopted {
+            Ok(sweep) => {
+                self.tell(format!("  in force with sweep {sweep}"));
+                self.undo.push(undo);
+            }
+            Err(error) => self.tell(format!("  not applied: {error}")),
+        }
+        adopted
+    }
+
+    /// Applies in quiet: nothing may be lost on the way that the plan does not announce, and all holds
+    /// when the sweep has ended.
+    fn apply(
+        &mut self,
+        condition: Condition,
+        wanted: Arrangement,
+        plan: Option<&RoutePlan>,
+    ) -> Result<(), RunError> {
+        let keeps_all = plan.is_some_and(|plan| plan.dropping == 0);
+        let base = self.baseline(keeps_all, None);
+        let sweep = match self.adopt(condition, wanted) {
+            Ok(sweep) => sweep,
+            Err(error) => {
+                self.broke("apply", Invariant::AsPlanned, format!("refused: {error}"));
+                return Ok(());
+            }
+        };
+        self.run_sweep(sweep, &base)?;
+        let broken = self.judge();
+        self.broken("after its sweep", broken);
+        let engine = self.world.manager().status().engine;
+        if let Some(plan) = plan.filter(|plan| plan.engine != engine) {
+            let what = format!("{} planned, {engine} in force", plan.engine);
+            self.broke("after its sweep", Invariant::AsPlanned, what);
+        }
+        Ok(())
+    }
+
+    fn roll_back(&mut self, round: &Round) -> Result<(), RunError> {
+        let Some(undo) = self.undo.pop() else {
+            return Ok(());
+        };
+        let start = self.world.now();
+        self.lead(round.trouble.as_ref())?;
+        let condition = Condition::InForce(Box::new(undo.after.clone()));
+        let adopted = self.world.adopt(&condition, undo.before.clone());
+        let sweep = match adopted {
+            Ok(sweep) => sweep,
+            Err(error) => {
+                self.broke(
+                    "rollback",
+                    Invariant::AsPlanned,
+                    format!("refused: {error}"),
+                );
+                return Ok(());
+            }
+        };
+        match &round.trouble {
+            Some(trouble) => self.trail(trouble, start)?,
+            None => {
+                self.run_sweep(sweep, &Baseline::default())?;
+                let broken = self.judge();
+                self.broken("after a rollback", broken);
+            }
+        }
+        self.judge_rollback(&undo);
+        Ok(())
+    }
+
+    fn judge_rollback(&mut self, undo: &Undo) {
+        if self.world.manager().arrangement() != undo.before {
+            let what = "another arrangement is in force than before the plan".to_owned();
+            self.broke("rollback", Invariant::AsPlanned, what);
+        }
+        if !undo.untouched {
+            return;
+        }
+        let engine = self.world.manager().status().engine;
+        if engine != undo.engine {
+            let what = format!("{engine} is in force, {} was", undo.engine);
+            self.broke("rollback", Invariant::AsPlanned, what);
+        }
+        if self.tables() != undo.tables {
+            let what = "tables are not what they were".to_owned();
+            self.broke("rollback", Invariant::AsPlanned, what);
+        }
+    }
+
+    fn restart(&mut self, round: &Round) -> Result<(), RunError> {
+        let start = self.world.now();
+        self.lead(round.trouble.as_ref())?;
+        let before = self.world.manager().arrangement();
+        let base = self.baseline(round.trouble.is_none(), None);
+        self.world.restart(before.settings.clone());
+        self.world.multicast(told(&self.groups));
+        self.undo.clear();
+        if self.world.manager().arrangement().drains != before.drains {
+            let what = "drains are forgotten".to_owned();
+            self.broke("restart", Invariant::Drained, what);
+        }
+        match &round.trouble {
+            Some(trouble) => self.trail(trouble, start),
+            None => self.run_sweep(1, &base).map(drop),
+        }
+    }
+
+    /// Pulls what is called drained, at once, and puts it back later.
+    fn pull(&mut self, any: usize, round: &Round) -> Result<(), RunError> {
+        let snapshot = self.world.snapshot();
+        let is_free = |drain: &Drain| {
+            let found = drain_use(&snapshot, *drain);
+            found.present && found.is_free()
+        };
+        let Some(drain) = self.drained(any, is_free) else {
+            return Ok(());
+        };
+        self.tell(format!("  pulls {drain:?}"));
+        let before = judge::view(&self.world);
+        // Elsewhere than in a tree, engines take other ways when nodes are numbered otherwise, and the
+        // search that numbers them may have gone over what is pulled.
+        let strict = round.trouble.is_none() && self.scenario.fabric.starts_with("pgft");
+        let base = self.baseline(strict, Some(part(drain)));
+        let (down, up) = controls(drain);
+        self.world.control(down)?;
+        let after = judge::view(&self.world);
+        let root = judge::root(&self.world, &after);
+        let mut lost = drained::check_pulled(&before, &after, root, Some(part(drain)));
+        lost.extend(multicast::check_delivery(&after, root, &self.groups));
+        self.broken("pulled", lost);
+        let start = self.world.now();
+        self.lead(round.trouble.as_ref())?;
+        self.rest(round, start)?;
+        self.run_until(self.world.now() + PULLED_FOR, &base)?;
+        self.converge("pulled")?;
+        self.tell("  puts it back".to_owned());
+        self.world.control(up)?;
+        self.run_until(self.world.now() + PULLED_FOR, &base)
+    }
+
+    /// I12: a drain is refused when and only when the fabric cannot do without.
+    fn judge_refusal(&mut self, change: &Change, error: Option<&RerouteError>, calm: bool) {
+        if !calm {
+            return;
+        }
+        let Change::Drain(drain) = change else {
+            if let Some(error) = error {
+                let what = format!("{change:?} is refused: {error}");
+                self.broke("plan", Invariant::Spared, what);
+            }
+            return;
+        };
+        let view = judge::view(&self.world);
+        let root = judge::root(&self.world, &view);
+        let drains = self.world.manager().arrangement().drains;
+        let parts = drains.into_iter().chain([*drain]).map(part);
+        let parts: Vec<Part> = parts.collect();
+        let fits = match (drainable(&view, *drain), error) {
+            (Err(wanted), Some(RerouteError::Drain(found))) => wanted(found),
+            (Err(_), _) => false,
+            (Ok(()), None) => drained::can_spare(&view, root, &parts) != Spare::No,
+            (Ok(()), Some(RerouteError::CutsOff(_))) => {
+                drained::can_spare(&view, root, &parts) != Spare::Yes
+            }
+            (Ok(()), Some(_)) => false,
+        };
+        if !fits {
+            let spare = drained::can_spare(&view, root, &parts);
+            let what = format!("drain of {drain:?} gives {error:?}, spare: {spare:?}");
+            self.broke("plan", Invariant::Spared, what);
+        }
+    }
+}
+
+/// What takes something away, and what brings it back.
+fn controls(drain: Drain) -> (Control, Control) {
+    match drain {
+        Drain::Switch(node) => (Control::NodeDown { node }, Control::NodeUp { node }),
+        Drain::Link(node, port) => (
+            Control::LinkDown { node, port },
+            Control::LinkUp { node, port },
+        ),
+    }
+}
+
+type Judge = fn(&DrainError) -> bool;
+
+/// Whether a switch or link is one that can be drained at all, and otherwise which error is right.
+fn drainable(view: &FabricView, drain: Drain) -> Result<(), Judge> {
+    let switch = |guid: Guid| view.find(guid).filter(|node| view.nodes[*node].switch);
+    let at = |node: usize, port: PortNum| {
+        let end = view.nodes[node].ports.get(usize::from(port.0));
+        end.and_then(|end| end.as_ref()?.peer)
+    };
+    match drain {
+        Drain::Switch(guid) => {
+            let no_switch: Judge = |error| matches!(error, DrainError::NoSwitch(..));
+            let node = switch(guid).ok_or(no_switch)?;
+            let mut peers = view.nodes[node]
+                .external()
+                .filter_map(|(_, port)| port.peer);
+            let has_hfis: Judge = |error| matches!(error, DrainError::HasHfis { .. });
+            match peers.any(|(peer, _)| !view.nodes[peer].switch) {
+                true => Err(has_hfis),
+                false => Ok(()),
+            }
+        }
+        Drain::Link(guid, port) => {
+            let no_link: Judge = |error| matches!(error, DrainError::NoLink { .. });
+            let node = switch(guid).ok_or(no_link)?;
+            let (peer, _) = at(node, port).ok_or(no_link)?;
+            view.nodes[peer].switch.then_some(()).ok_or(no_link)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Does anything lead over what is to be pulled (I11), and could the fabric spare it (I12)?
+
+use super::reach::{End, walk};
+use super::{Breach, Invariant};
+use crate::view::FabricView;
+use weft_fabric::Guid;
+
+/// Something that somebody wants to pull.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A switch.
+    Switch(Guid),
+    /// The link at a port of a switch.
+    Link(Guid, u8),
+}
+
+/// Whether a fabric could do without something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spare {
+    /// Everything else still has a way to everything else.
+    Yes,
+    /// Something else is cut off.
+    No,
+    /// Only drained switches are cut off, from those who manage them.
+    Unmanaged,
+}
+
+/// Whether a port of a node leads over a part.
+fn leads_over(view: &FabricView, part: Part, node: usize, port: u8) -> bool {
+    let end = view.nodes[node].ports.get(usize::from(port));
+    let Some((peer, far)) = end.and_then(|end| end.as_ref()?.peer) else {
+        return false;
+    };
+    match part {
+        Part::Switch(guid) => view.nodes[peer].guid == guid,
+        Part::Link(guid, at) => {
+            (view.nodes[node].guid, port) == (guid, at)
+                || (view.nodes[peer].guid, far) == (guid, at)
+        }
+    }
+}
+
+fn is_part(view: &FabricView, part: Part, node: usize) -> bool {
+    part == Part::Switch(view.nodes[node].guid)
+}
+
+/// I11: no switch that is connected with `root` sends anything over a part, but what is for a drained
+/// switch itself.
+pub fn check(view: &FabricView, root: usize, part: Part) -> Vec<Breach> {
+    let connected = view.connected(root);
+    let others =
+        || (0..view.nodes.len()).filter(|node| connected[*node] && !is_part(view, part, *node));
+    let mut breaches = Vec::new();
+    for node in others().filter(|node| view.nodes[*node].switch) {
+        let own = &view.nodes[node];
+        let mut say = |what: String| breaches.push(Breach::new(Invariant::Drained, what));
+        for target in others() {
+            for lid in view.nodes[target].lids() {
+                let over = own
+                    .egress(lid)
+                    .find(|port| leads_over(view, part, node, *port));
+                if let Some(port) = over {
+                    say(format!(
+                        "{} sends LID {lid} to port {port}, over {part:?}",
+                        own.guid
+                    ));
+                }
+            }
+        }
+        for (row, ports) in own.mft.iter().enumerate() {
+            if let Some(port) = ports
+                .iter()
+                .find(|port| leads_over(view, part, node, **port))
+            {
+                say(format!(
+                    "{} sends multicast row {row} to port {port}, over {part:?}",
+                    own.guid
+                ));
+            }
+        }
+    }
+    breaches
+}
+
+/// I11: whoever reached whom before, and has cables to them, still does; `pulled` aside, a switch that
+/// may have come back without its tables.
+pub fn check_pulled(
+    before: &FabricView,
+    after: &FabricView,
+    root: usize,
+    pulled: Option<Part>,
+) -> Vec<Breach> {
+    let connected = after.connected(root);
+    let mut breaches = Vec::new();
+    let is_pulled = |node: usize| pulled.is_some_and(|part| is_part(after, part, node));
+    let members = || (0..after.nodes.len()).filter(|node| connected[*node] && !is_pulled(*node));
+    for target in members() {
+        let Some(old_target) = before.find(after.nodes[target].guid) else {
+            continue;
+        };
+        for lid in after.nodes[target].lids() {
+            for from in members().filter(|from| *from != target) {
+                let old = before.find(after.nodes[from].guid);
+                let came = old.map(|old| walk(before, old, lid, |_, _| {}));
+                let comes = walk(after, from, lid, |_, _| {});
+                if came == Some(End::At(old_target)) && comes != End::At(target) {
+                    let what = format!(
+                        "{} does not reach LID {lid} of {} any more: {comes:?}",
+                        after.nodes[from].guid, after.nodes[target].guid
+                    );
+                    breaches.push(Breach::new(Invariant::Drained, what));
+                }
+            }
+        }
+    }
+    breaches
+}
+
+/// Whether the fabric around `root` could do without all of these.
+pub fn can_spare(view: &FabricView, root: usize, parts: &[Part]) -> Spare {
+    let connected = view.connected(root);
+    let drained = |node: usize| parts.iter().any(|part| is_part(view, *part, node));
+    let mut seen = vec![false; view.nodes.len()];
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        let own = &view.nodes[node];
+        if std::mem::replace(&mut seen[node], true)
+            || drained(node)
+            || !(own.switch || node == root)
+        {
+            continue;
+        }
+        for (port, end) in own.external() {
+            let link =
+                |part: &Part| matches!(part, Part::Link(..)) && leads_over(view, *part, node, port);
+            let usable = !parts.iter().any(link);
+            open.extend(end.peer.filter(|_| usable).map(|(peer, _)| peer));
+        }
+    }
+    let missed = |node: &usize| connected[*node] && !seen[*node];
+    let missed: Vec<usize> = (0..view.nodes.len()).filter(missed).collect();
+    match missed.is_empty() {
+        true => Spare::Yes,
+        false if missed.into_iter().all(drained) => Spare::Unmanaged,
+        false => Spare::No,
+    }
+}
