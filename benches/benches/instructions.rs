@@ -139,7 +139,7 @@ fn diff((_, routed): (Topology, Option<Routed>)) -> usize {
 }
 
 // The packets' event loop for 5 µs of virtual time.
-#[library_benchmark(config = limit(23_000_000))]
+#[library_benchmark(config = limit(22_500_000))]
 #[bench::uniform(dataplane::in_full_swing().ok())]
 fn packets(stage: Option<(Simulation, Streams)>) -> u64 {
     let Some((mut simulation, mut streams)) = stage else {
@@ -151,7 +151,7 @@ fn packets(stage: Option<(Simulation, Streams)>) -> u64 {
 }
 
 // The same in two shards, both on this thread.
-#[library_benchmark(config = limit(31_000_000))]
+#[library_benchmark(config = limit(29_900_000))]
 #[bench::uniform(dataplane::in_two_shards().ok())]
 fn packets_in_shards(stage: Option<Shards<Streams>>) -> u64 {
     let Some(mut shards) = stage else {

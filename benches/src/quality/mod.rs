@@ -7,7 +7,7 @@ mod peer;
 use clap::Args;
 use weft_fabric::{LinearTables, Lmc, Topology};
 use weft_routing::quality::{Effort, Quality, assess};
-use weft_routing::{EngineKind, FatTreeSettings, Settings, route};
+use weft_routing::{EngineKind, EngineUsed, FatTreeSettings, Settings, route};
 
 use self::damage::Damage;
 use crate::Failure;
@@ -46,7 +46,10 @@ const OURS: [(&str, EngineKind); 4] = [
     ("layered", EngineKind::Layered),
 ];
 
-/// Measures and prints two tables: all figures, and Weft's best beside OpenSM's best.
+/// The routes that the vendor's manager makes, which take no process of it.
+const VENDOR: (&str, EngineKind) = ("opa-fm shortestpath", EngineKind::OpaShortestPath);
+
+/// Measures and prints two tables: all figures, and Weft's best beside the others' best.
 ///
 /// # Errors
 /// [`Failure`] when a fabric, the routing or the peer fails.
@@ -73,7 +76,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         "LMC",
         "what",
         "Weft's best",
-        "OpenSM's best",
+        "the others' best",
         "",
     ]);
     for damage in Damage::ALL {
@@ -123,6 +126,13 @@ impl Case {
                 format!("{name}: {used}")
             };
             case.ours.push((name, judged(&topology, routed.linear())));
+        }
+        let (name, engine) = VENDOR;
+        let routed = route(&topology, &settings(options, engine))?;
+        // Where its tables are refused, as they would be there, others' would stand here.
+        if routed.engine() == EngineUsed::OpaShortestPath {
+            let quality = judged(&topology, routed.linear());
+            case.theirs.push((name.to_owned(), quality));
         }
         Ok(case)
     }
