@@ -251,6 +251,24 @@ fn by_switch(topology: &Topology) -> Vec<Lid> {
     order.into_values().flatten().collect()
 }
 
+/// Up and then down is as short as can be for every HFI, but not for a switch without any: a choice
+/// of its shortest ways leads to a neighbour that sends back.
+#[test]
+fn groups_go_up_and_down_where_their_routes_do() {
+    let links = [(7, 5), (8, 4), (8, 6), (9, 4), (6, 5), (0, 9), (7, 9)];
+    for lanes in 1..4 {
+        let topology = irregular(10, &links, &[5, 6, 0, 0]);
+        let settings = Settings {
+            lanes,
+            ..settings(EngineKind::Layered, 1)
+        };
+        let routed = route(&topology, &adaptive(settings)).unwrap();
+        let refused = |note: &Note| matches!(note, Note::GroupsRefused { .. });
+        assert!(!routed.notes().iter().any(refused), "{:?}", routed.notes());
+        judge(&topology, &routed, false).unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

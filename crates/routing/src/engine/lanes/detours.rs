@@ -14,7 +14,10 @@ pub(crate) struct Detours<'a> {
     rank: Vec<u32>,
     last: usize,
     lids: u64,
-    detoured: BTreeSet<u32>,
+    /// LIDs that are reached up first and then down.
+    up_down: BTreeSet<u32>,
+    /// How many of these are farther for some HFI than they need be.
+    longer: u64,
 }
 
 impl<'a> Detours<'a> {
@@ -30,7 +33,8 @@ impl<'a> Detours<'a> {
             rank,
             last,
             lids: 0,
-            detoured: BTreeSet::new(),
+            up_down: BTreeSet::new(),
+            longer: 0,
         }
     }
 
@@ -94,9 +98,8 @@ impl<'a> Detours<'a> {
         lid: u32,
     ) {
         placing.place(up_down, target, lid, self.last..self.last + 1);
-        if up_down.is_longer(shortest) {
-            self.detoured.insert(lid);
-        }
+        self.up_down.insert(lid);
+        self.longer += u64::from(up_down.is_longer(shortest));
     }
 
     /// Routes to a switch and all HFIs on it over `ways`, in one of the first `lanes` lanes; false
@@ -131,14 +134,15 @@ impl<'a> Detours<'a> {
             placing.next_end();
             for lid in lids {
                 placing.place(&ways, target, lid, self.last..self.last + 1);
-                self.detoured.insert(lid);
+                self.up_down.insert(lid);
+                self.longer += 1;
                 self.lids += 1;
             }
         }
     }
 
     /// By switch, the sets of ports among which it may choose for LIDs of HFIs: out of the
-    /// detours to a LID that has one, out of `ways` to its switch otherwise.
+    /// ways that its LID was placed over: up first and then down, or `ways` to its switch.
     pub(crate) fn sets(
         &self,
         placing: &mut Placing<'_>,
@@ -150,13 +154,13 @@ impl<'a> Detours<'a> {
         for target in self.homes(targets) {
             let plain = ways(target).unwrap_or_default();
             let lids = self.network.hfis(target).iter().flat_map(EndPort::lids);
-            let (detoured, own): (Vec<u32>, Vec<u32>) =
-                lids.partition(|lid| self.detoured.contains(lid));
+            let (up_down, own): (Vec<u32>, Vec<u32>) =
+                lids.partition(|lid| self.up_down.contains(lid));
             own.iter()
                 .for_each(|lid| widening.lid(&plain, *lid, placing.lane(*lid)));
-            if !detoured.is_empty() {
+            if !up_down.is_empty() {
                 let ways = self.up_down(target);
-                let lids = detoured.iter();
+                let lids = up_down.iter();
                 lids.for_each(|lid| widening.lid(&ways, *lid, placing.lane(*lid)));
             }
         }
@@ -166,11 +170,11 @@ impl<'a> Detours<'a> {
     /// What the administrator should know.
     pub(crate) fn notes(&self) -> Vec<Note> {
         let note = Note::Detours {
-            lids: self.detoured.len() as u64,
+            lids: self.longer,
             of: self.lids,
             lanes: self.last as u8 + 1,
         };
-        Vec::from_iter((!self.detoured.is_empty()).then_some(note))
+        Vec::from_iter((self.longer > 0).then_some(note))
     }
 }
 
