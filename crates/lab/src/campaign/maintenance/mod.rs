@@ -5,8 +5,6 @@ mod follow;
 pub mod scenario;
 mod steps;
 
-use std::time::Duration;
-
 use weft_emulator::Options;
 use weft_fabric::{Guid, Lmc, PortRef, Tick};
 use weft_manager::io::Event;
