@@ -90,6 +90,13 @@ fn ways(steps: &[Step], to: NodeId, levels: Option<&BTreeMap<NodeId, usize>>) ->
     [nearer(&down, &below), nearer(&up, &all)].concat()
 }
 
+/// Whether fewest hops from one switch to another lead down and up again: no way goes up first and
+/// then down in as few.
+fn is_zigzag(steps: &[Step], from: NodeId, to: NodeId, levels: &BTreeMap<NodeId, usize>) -> bool {
+    let hops = |ways: &[Step]| hops_to(ways, to, BTreeMap::new()).get(&from).copied();
+    hops(&ways(steps, to, Some(levels))) != hops(steps)
+}
+
 /// Most paths from a switch to another that share no link, or neither link nor switch.
 fn max_flow(ways: &[Step], from: NodeId, to: NodeId, apart: bool) -> usize {
     let mut graph: DiGraph<(), u32> = DiGraph::new();
@@ -169,7 +176,8 @@ enum Promise {
 }
 
 /// Compares every host with max-flow from every other switch with hosts; `whole` is the fabric
-/// before anything was lost. Gives the number of pairs compared.
+/// before anything was lost. Of ways that lead down and up again nothing is promised: who comes
+/// together below, no switch above knows. Gives the number of pairs compared.
 fn against_flow(
     (whole, topology): (&Topology, &Topology),
     routed: &Routed,
@@ -180,15 +188,17 @@ fn against_flow(
         EngineUsed::ShortestPath | EngineUsed::FatTree
     );
     let levels = levels(whole);
-    let levels = (!shortest).then_some(&levels);
     let steps = steps(topology);
     let ends = hosts(topology);
     let homes: BTreeSet<NodeId> = ends.keys().filter_map(|end| home(topology, *end)).collect();
     let mut compared = 0;
     for (&end, lids) in &ends {
         let to = home(topology, end).unwrap();
-        let ways = ways(&steps, to, levels);
+        let ways = ways(&steps, to, (!shortest).then_some(&levels));
         for &from in homes.iter().filter(|from| **from != to) {
+            if shortest && is_zigzag(&steps, from, to, &levels) {
+                continue;
+            }
             let most = |apart| max_flow(&ways, from, to, apart).min(lids.len());
             let best = Spread {
                 links: most(false),
