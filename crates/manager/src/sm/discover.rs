@@ -39,10 +39,6 @@ impl Manager {
         self.reset_discovery();
         for state in &mut self.nodes {
             state.kept = false;
-            if std::mem::take(&mut state.doubtful) {
-                state.forget_tables();
-                state.read_ports = PortMask::EMPTY;
-            }
         }
         let own = &mut self.nodes[0];
         own.path = Box::default();
@@ -308,13 +304,13 @@ impl Manager {
         }
     }
 
-    /// A switch that somebody has set up before, and of whose table nothing is known, is read: the
-    /// way from its table to the new one must be safe too.
+    /// A switch that uses a table of which nothing is known is read: the way from its table to the new
+    /// one must be safe too. That it has no LID says nothing of its table: it may have lost both in the
+    /// middle of a sweep and got the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
         let state = &mut self.nodes[node as usize];
         let switch = state.node.as_ref().and_then(|node| node.switch);
-        let set_up = state.port(PortNum(0)).is_some_and(|port| port.lid.0 != 0);
-        let Some(switch) = switch.filter(|switch| set_up && switch.linear_fdb_top > 0) else {
+        let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
             state.mft.reset();
             return Stage::Idle;
         };

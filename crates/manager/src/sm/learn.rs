@@ -67,6 +67,7 @@ impl Manager {
         }
         port.local_port_num = number;
         state.entered = number;
+        state.settle_doubt();
         note_resets(state, identity.switch.as_ref(), number, &port);
         let info = NodeInfo {
             local_port_num: PortNum(0),

@@ -212,7 +212,8 @@ pub(crate) struct NodeState {
     pub told: Vec<String>,
     /// Something was in the sweep before.
     pub stubborn: bool,
-    /// It may hold something else than it has confirmed; the next sweep reads it again.
+    /// It may hold something else than it has confirmed: it is read again when it next answers. As
+    /// long as it does not, what it has confirmed is the best guess.
     pub doubtful: bool,
     /// Its agent does not know Aggregate.
     pub single: bool,
@@ -336,6 +337,14 @@ impl NodeState {
         self.lft = Lft::Unknown;
         self.mft.forget();
         (self.groups, self.group_blocks) = (None, 0);
+    }
+
+    /// Forgets, now that it answers, what it may not hold any more.
+    pub(crate) fn settle_doubt(&mut self) {
+        if std::mem::take(&mut self.doubtful) {
+            self.forget_tables();
+            self.read_ports = PortMask::EMPTY;
+        }
     }
 
     /// Starts a stage.

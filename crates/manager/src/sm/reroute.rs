@@ -146,8 +146,9 @@ impl Basis {
         }
         let routed = around.routed;
         let notes = routed.notes().iter().map(ToString::to_string);
-        let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
         let (old, new) = (&*self.linear, &**routed.linear());
+        let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
+        let notes = notes.chain(other_lanes(old, new));
         let tables = |linear, groups| Tables { linear, groups };
         let (held, wanted) = (tables(old, &self.groups), tables(new, routed.groups()));
         let way = certify_transition(&self.topology, held, wanted);
@@ -187,6 +188,18 @@ impl Basis {
             ..usual
         }
     }
+}
+
+/// Says so where routes need another number of lanes. Agents refuse other maps of channels to lanes
+/// for a port that is armed or active.
+fn other_lanes(old: &LinearTables, new: &LinearTables) -> Option<String> {
+    let (before, after) = (old.lanes().count(), new.lanes().count());
+    (before != after).then(|| {
+        format!(
+            "routes are spread over {after} virtual lane(s), {before} at present: ports that carry data \
+             keep their maps of lanes until their links go down, sweeps say which"
+        )
+    })
 }
 
 /// Entries that differ, of each switch that has some.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{NodeId, PortMask, Tick};
+use weft_fabric::{NodeId, Tick};
 use weft_wire::enums::PortState;
 
 use super::Manager;
@@ -233,9 +233,10 @@ impl Manager {
     fn may_take_next_step(&self) -> bool {
         let step = self.sweep.step;
         let confirmed = |node: &NodeId| {
-            let held = &self.nodes[node.0 as usize].lft;
-            match (held, self.plan.row(step, node.0)) {
-                (Lft::Whole(held), Some(row)) => Arc::ptr_eq(held, row) || held == row,
+            let state = &self.nodes[node.0 as usize];
+            let sure = !(state.failed && state.doubtful);
+            match (&state.lft, self.plan.row(step, node.0)) {
+                (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
                 _ => false,
             }
         };
@@ -385,10 +386,9 @@ impl Manager {
         match during {
             stage if stage.is_discovery() => self.lost_in_discovery(now, node),
             _ => {
-                // What was written and not confirmed may hold or not: it is read again.
+                // What was written and not confirmed may hold or not.
                 let state = &mut self.nodes[node as usize];
-                state.forget_tables();
-                state.read_ports = PortMask::EMPTY;
+                state.doubtful = true;
                 let guid = state.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));

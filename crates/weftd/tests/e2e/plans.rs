@@ -75,6 +75,18 @@ fn before_engine(daemon: &Daemon) -> String {
 }
 
 #[test]
+fn a_plan_that_needs_other_lanes_says_what_ports_in_use_keep() {
+    let daemon = Daemon::up("torus:4x4");
+    let notes = |engine: &str| {
+        let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", engine, "--json"]));
+        planned["plan"]["notes"].to_string()
+    };
+    let about_lanes = "virtual lane(s), 1 at present";
+    assert!(notes("layered").contains(about_lanes));
+    assert!(!notes("shortestpath").contains(about_lanes));
+}
+
+#[test]
 fn a_plan_for_a_fabric_that_has_changed_is_refused() {
     let daemon = Daemon::up(TREE);
     let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "shortestpath", "--json"]));
