@@ -134,9 +134,7 @@ impl Manager {
         if let Some(path) = self.way_to(view, said) {
             self.send_sm_info(now, &path, Some(SmInfoControl::Acknowledge), Tag::Notice);
         }
-        self.nodes
-            .iter_mut()
-            .for_each(|state| state.doubtful = true);
+        self.doubt_all();
         let why = format!("the manager on port {} hands over", said.port_guid);
         self.take_role(SmState::MASTER, None, why);
         self.request_sweep(now, SweepReason::Election);

@@ -12,6 +12,10 @@ use super::super::plan::Plan;
 use super::Peer;
 use crate::io::SweepReason;
 
+/// Sweeps after a manager has become master in which one that still discovers may have decided to
+/// lead as well, having looked here before.
+const RACE_SWEEPS_MAX: u64 = 10;
+
 /// What follows a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Verdict {
@@ -123,18 +127,23 @@ impl Manager {
             }
             _ => {}
         }
-        if self
-            .best(|peer| peer.info.sm_state_current == SmState::MASTER)
-            .is_some()
-        {
-            // The other one steps down when it has seen this one. Until then it is looked at often,
-            // and what it may have written is read again.
-            self.nodes
-                .iter_mut()
-                .for_each(|state| state.doubtful = true);
+        let rival = |state| {
+            self.best(|peer| peer.info.sm_state_current == state)
+                .is_some()
+        };
+        let is_race = self.sweep.number - self.standing.won_in <= RACE_SWEEPS_MAX;
+        if rival(SmState::MASTER) || (is_race && rival(SmState::DISCOVERING)) {
+            // The other one steps down when it has seen this one. Until then it is looked at often.
+            self.doubt_all();
             self.request_sweep(now, SweepReason::Election);
         }
         Verdict::Lead
+    }
+
+    /// Somebody else may have written anywhere: all nodes are read again.
+    pub(in super::super) fn doubt_all(&mut self) {
+        let nodes = self.nodes.iter_mut();
+        nodes.for_each(|state| state.doubtful = true);
     }
 
     /// Becomes master. Switches note one change at a time, and tell it to their master: those notes
@@ -144,6 +153,13 @@ impl Manager {
         if !self.standing.peers.is_empty() {
             // Who decided at the same time is met again.
             self.request_sweep(now, SweepReason::Election);
+        }
+        if self
+            .best(|peer| peer.info.sm_state_current == SmState::DISCOVERING)
+            .is_some()
+        {
+            // It may lead for a while, and may have stepped down again when it is met.
+            self.doubt_all();
         }
         let number = self.sweep.number;
         self.standing.won_in = number;
