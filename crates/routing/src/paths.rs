@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::kinds::Kinds;
 use crate::network::{Egress, Network};
 use crate::planes::{Carry, Planes};
-use crate::search::{Search, Start};
+use crate::search::{self, Search, Start, common, hull};
 use crate::sets::Sets;
 
 /// Which links are legal next hops.
@@ -32,7 +32,7 @@ enum Rule {
         legal: Box<Planes>,
         /// Where no such path leads there, towards the nearest switch from which one does. Only
         /// what such a switch sends itself goes there, which is management: the others' routes
-        /// avoid it.
+        /// avoid it. Only in the words in which some switch needs that.
         rest: Box<Planes>,
     },
 }
@@ -44,8 +44,9 @@ impl Paths {
             network,
             allowed: |_, _: &Egress| true,
             start: Start::Columns(&column),
+            words: 0..network.len().div_ceil(64),
         }
-        .run();
+        .run(&mut search::Scratch::default());
         Self {
             rule: Rule::Shortest(planes),
             column,
@@ -57,24 +58,29 @@ impl Paths {
     pub(crate) fn up_down(network: &Network, column: Vec<u32>, rank: Vec<u32>) -> Self {
         let is_down = |from: usize, link: &Egress| rank[link.to as usize] < rank[from];
         let kinds = Kinds::new(network, is_down);
+        let words = 0..network.len().div_ceil(64);
+        let scratch = &mut search::Scratch::default();
         let down = Search {
             network,
             allowed: is_down,
             start: Start::Columns(&column),
+            words: words.clone(),
         }
-        .run();
+        .run(scratch);
         let legal = Search {
             network,
             allowed: |from: usize, link: &Egress| rank[link.to as usize] > rank[from],
             start: Start::Known(&down),
+            words,
         }
-        .run();
+        .run(scratch);
         let rest = Search {
             network,
             allowed: |_: usize, _: &Egress| true,
             start: Start::Known(&legal),
+            words: missing(&legal, network.len()),
         }
-        .run();
+        .run(scratch);
         let below = (0..network.len()).map(|switch| set_words(down.reached(switch)));
         Self {
             rule: Rule::UpDown {
@@ -146,7 +152,7 @@ impl Paths {
             ) => {
                 down.differ(other_down, switch, row);
                 legal.differ(other_legal, switch, row);
-                rest.differ(other_rest, switch, row);
+                rest.differ_beyond(other_rest, [legal, other_legal], switch, row);
             }
             _ => row.fill(u64::MAX),
         }
@@ -180,10 +186,10 @@ impl Paths {
             return 0..0;
         };
         let mut pairs = rest.reached(from).iter().zip(legal.reached(from));
-        let Some(first) = pairs.position(|(rest, legal)| rest != legal) else {
+        let Some(first) = pairs.position(|(rest, legal)| rest & !legal != 0) else {
             return 0..0;
         };
-        let last = pairs.rposition(|(rest, legal)| rest != legal);
+        let last = pairs.rposition(|(rest, legal)| rest & !legal != 0);
         first..first + 1 + last.map_or(0, |last| last + 1)
     }
 
@@ -209,7 +215,7 @@ impl Paths {
                 rest,
             } => {
                 if rank[to] < rank[from] {
-                    let below = words.start.max(below[to].start)..words.end.min(below[to].end);
+                    let below = common(&words, &below[to]);
                     if !below.is_empty() {
                         let row = &mut row[below.start - words.start..][..below.len()];
                         down.nearer(step, below, row, carry);
@@ -218,7 +224,7 @@ impl Paths {
                     legal.nearer(step, words.clone(), row, carry);
                     without(row, &down.reached(from)[words.clone()]);
                 }
-                let both = words.start.max(beyond.start)..words.end.min(beyond.end);
+                let both = common(&words, beyond);
                 if !both.is_empty() {
                     scratch.beyond.clear();
                     scratch.beyond.resize(both.len(), 0);
@@ -233,6 +239,24 @@ impl Paths {
             }
         }
     }
+}
+
+/// The words from the first to the last in which some switch does not reach all of its columns.
+fn missing(planes: &Planes, columns: usize) -> Range<usize> {
+    let is_missing = |reached: &[u64], word: usize| {
+        let all = u64::MAX >> (64 - (columns - word * 64).min(64));
+        reached[word] != all
+    };
+    let words = (0..columns).map(|switch| {
+        let reached = planes.reached(switch);
+        let mut open = (0..reached.len()).filter(|word| is_missing(reached, *word));
+        let first = open.next();
+        let last = open.next_back().or(first);
+        first
+            .zip(last)
+            .map_or(0..0, |(first, last)| first..last + 1)
+    });
+    words.fold(0..0, |all, words| hull(&all, &words))
 }
 
 /// The words from the first one that is not empty to the last.

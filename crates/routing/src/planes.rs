@@ -150,24 +150,40 @@ impl Planes {
 
     /// Adds the columns whose distance from a switch is not the same in both, as bits of a row.
     pub(crate) fn differ(&self, other: &Self, switch: usize, row: &mut [u64]) {
-        let own = switch * self.words..(switch + 1) * self.words;
-        let add = |row: &mut [u64], a: &[u64], b: &[u64]| {
-            let pairs = a[own.clone()].iter().zip(&b[own.clone()]);
-            row.iter_mut()
-                .zip(pairs)
-                .for_each(|(row, (a, b))| *row |= a ^ b);
+        self.differ_where(other, switch, row, |_| [u64::MAX; 2]);
+    }
+
+    /// The same where columns that `known` of this one and `known` of the other reach do not count.
+    pub(crate) fn differ_beyond(
+        &self,
+        other: &Self,
+        known: [&Self; 2],
+        switch: usize,
+        row: &mut [u64],
+    ) {
+        let [own, others] = known.map(|known| known.reached(switch));
+        self.differ_where(other, switch, row, |word| [!own[word], !others[word]]);
+    }
+
+    /// `open` says which columns of a word count, in this one and in the other.
+    fn differ_where(
+        &self,
+        other: &Self,
+        switch: usize,
+        row: &mut [u64],
+        open: impl Fn(usize) -> [u64; 2],
+    ) {
+        let at = switch * self.words;
+        let mut add = |a: Option<&Vec<u64>>, b: Option<&Vec<u64>>| {
+            let bits = |plane: Option<&Vec<u64>>, word| plane.map_or(0, |plane| plane[at + word]);
+            for (word, row) in row.iter_mut().enumerate() {
+                let [own, others] = open(word);
+                *row |= (bits(a, word) & own) ^ (bits(b, word) & others);
+            }
         };
-        add(row, &self.reached, &other.reached);
-        let (fewer, more) = match self.planes.len() < other.planes.len() {
-            true => (self, other),
-            false => (other, self),
-        };
-        for (a, b) in fewer.planes.iter().zip(&more.planes) {
-            add(row, a, b);
-        }
-        for plane in &more.planes[fewer.planes.len()..] {
-            let own = &plane[own.clone()];
-            row.iter_mut().zip(own).for_each(|(row, word)| *row |= word);
+        add(Some(&self.reached), Some(&other.reached));
+        for plane in 0..self.planes.len().max(other.planes.len()) {
+            add(self.planes.get(plane), other.planes.get(plane));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
@@ -146,6 +147,7 @@ pub struct Routed {
     groups: Arc<PortGroupTables>,
     engine: EngineUsed,
     notes: Vec<Note>,
+    certificate_took: Duration,
     basis: Arc<Basis>,
 }
 
@@ -192,6 +194,11 @@ impl Routed {
     /// Fallbacks and limits met on the way.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// Wall-clock time that the proof took, of the time that routing took.
+    pub fn certificate_took(&self) -> Duration {
+        self.certificate_took
     }
 
     /// The proof.
@@ -382,12 +389,14 @@ fn attempt<E: Engine + ?Sized>(
     notes.extend(made.as_ref().and_then(Groups::note));
     let groups = made.as_ref().map(|made| made.tables.clone());
     let groups = Arc::new(groups.unwrap_or_default());
+    let start = Instant::now();
     let (groups, proof) = prove(topology, &plan.linear, groups, before, &mut notes)?;
     Ok(Routed {
         linear: Arc::clone(&plan.linear),
         groups,
         engine: engine.name(),
         notes,
+        certificate_took: start.elapsed(),
         basis: Arc::new(Basis {
             engine: engine.name(),
             plan,

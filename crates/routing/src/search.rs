@@ -17,6 +17,17 @@ pub(crate) struct Search<'a, A> {
     /// Whether a route may leave a switch over this link.
     pub(crate) allowed: A,
     pub(crate) start: Start<'a>,
+    /// The words of columns that are searched for; of others nothing is found.
+    pub(crate) words: Range<usize>,
+}
+
+/// Memory of searches, one after the other in the same network: pages that are new cost more than
+/// what is written there.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// Levels that a link of the highest cost still looks back to.
+    recent: Vec<Level>,
+    by_kind: Option<Level>,
 }
 
 /// Where distances begin.
@@ -77,16 +88,16 @@ where
     A: Fn(usize, &Egress) -> bool + Sync,
 {
     /// Runs it to the end.
-    pub(crate) fn run(&self) -> Planes {
+    pub(crate) fn run(&self, scratch: &mut Scratch) -> Planes {
         let count = self.network.len();
         let mut found = Planes::new(count);
         let links = self.links();
         let longest = links.links.iter().map(|link| link.1).max();
         let longest = longest.unwrap_or(1).max(1);
-        // Levels that a link of the highest cost still looks back to.
-        let none = Level::new(count, found.words());
-        let mut recent = vec![none; usize::from(longest) + 1];
-        let mut by_kind = Level::new(links.kinds.members().len(), found.words());
+        let none = || Level::new(count, found.words());
+        let Scratch { recent, by_kind } = scratch;
+        recent.resize_with(usize::from(longest) + 1, none);
+        let by_kind = by_kind.get_or_insert_with(none);
         let last_start = match self.start {
             Start::Columns(_) => 0,
             Start::Known(known) => known.ceiling(),
@@ -95,8 +106,8 @@ where
         for cost in 0.. {
             let slot = cost as usize % recent.len();
             let mut level = std::mem::replace(&mut recent[slot], Level::new(0, 0));
-            self.gather(cost, (&links, &recent), found.all_reached(), &mut by_kind);
-            self.level(cost, (&links, &by_kind), found.reached_mut(), &mut level);
+            self.gather(cost, (&links, recent), found.all_reached(), by_kind);
+            self.level(cost, (&links, by_kind), found.reached_mut(), &mut level);
             if level.spans.iter().any(|span| !span.is_empty()) {
                 last_new = cost;
                 record(&mut found, cost, &level);
@@ -194,8 +205,8 @@ where
             };
             columns & !reached[word] & !known != 0
         };
-        let first = (0..reached.len()).find(|word| is_open(*word))?;
-        let last = (first..reached.len()).rfind(|word| is_open(*word))?;
+        let first = self.words.clone().find(|word| is_open(*word))?;
+        let last = (first..self.words.end).rfind(|word| is_open(*word))?;
         Some(first..last + 1)
     }
 
@@ -217,7 +228,7 @@ where
                 let blocked = &known.reached(from)[span.clone()];
                 let words = row[span.clone()].iter_mut().zip(blocked);
                 words.for_each(|(word, blocked)| *word &= !blocked);
-                let starts = known.span(cost, from);
+                let starts = common(&known.span(cost, from), &self.words);
                 if cost <= known.ceiling() && !starts.is_empty() {
                     known.add_at((cost, from), starts.clone(), row);
                     *span = hull(span, &starts);
@@ -249,7 +260,7 @@ fn gather<'a>(
             continue;
         };
         let span = &before.spans[to as usize];
-        let both = span.start.max(open.start)..span.end.min(open.end);
+        let both = common(span, &open);
         if both.is_empty() {
             continue;
         }
@@ -261,8 +272,13 @@ fn gather<'a>(
     set
 }
 
+/// The words that are in both.
+pub(crate) fn common(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    a.start.max(b.start)..a.end.min(b.end)
+}
+
 /// The words from the first to the last of both.
-fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+pub(crate) fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     match (a.is_empty(), b.is_empty()) {
         (true, _) => b.clone(),
         (_, true) => a.clone(),
