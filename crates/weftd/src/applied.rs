@@ -1,7 +1,7 @@
 //! Plans that are in force and that the configuration file does not have: they end with the daemon,
 //! and whoever applied them is told so, also after a restart.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::{error, warn};
@@ -9,6 +9,8 @@ use weft_manager::sm::Settings;
 
 use crate::store;
 
+/// Longest note that is read back, bytes: far above what a plan is called.
+const MAX_LEN: u64 = 64 << 10;
 /// First line of the note.
 const MAGIC: &str = "WEFTPLAN 1";
 
@@ -31,9 +33,7 @@ impl Applied {
     /// Reads the note of the last run; `settings` are what the configuration file says now.
     pub(crate) fn open(note: Option<PathBuf>, settings: &Settings) -> Self {
         let from_file = digest(settings);
-        let text = note
-            .as_ref()
-            .and_then(|note| std::fs::read_to_string(note).ok());
+        let text = note.as_ref().and_then(|note| read(note));
         let last = text.as_deref().and_then(decode);
         let lost = last.filter(|(planned, _)| *planned != from_file);
         let told = lost.map_or_else(String::new, |(_, what)| {
@@ -91,6 +91,16 @@ impl Applied {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The note as text; one that cannot be read is told and counts as none.
+fn read(note: &Path) -> Option<String> {
+    let bytes = store::read(note, MAX_LEN).unwrap_or_else(|error| {
+        let note = note.display();
+        warn!(%error, %note, "cannot read which plan was in force before the last start");
+        None
+    });
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 fn digest(settings: &Settings) -> u32 {

@@ -52,15 +52,7 @@ impl Store {
             dir: self.dir.clone(),
             why,
         };
-        let file = match File::open(&self.file) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(refuse(error.to_string())),
-        };
-        let mut bytes = Vec::new();
-        let read = file.take(MAX_LEN).read_to_end(&mut bytes);
-        read.map_err(|error| refuse(error.to_string()))?;
-        Ok(Some(bytes))
+        read(&self.file, MAX_LEN).map_err(|error| refuse(error.to_string()))
     }
 
     /// Puts `bytes` in place of what was written last; a crash leaves the one or the other.
@@ -73,6 +65,18 @@ impl Store {
         let state = self.file.extension().unwrap_or_default();
         self.dir.join("plan").with_extension(state)
     }
+}
+
+/// At most the first `most` bytes of a file, none where there is none.
+pub(crate) fn read(from: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(from) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// Puts `bytes` in place of a file; a crash leaves the old or the new ones.
