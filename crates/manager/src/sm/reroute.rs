@@ -3,6 +3,7 @@
 //! [`Manager::basis`] gives what a plan depends on, [`Basis::plan`] computes it without the
 //! manager, and [`Manager::adopt`] puts it in force unless something has changed in between.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -194,12 +195,17 @@ impl Basis {
 /// for a port that is armed or active.
 fn other_lanes(old: &LinearTables, new: &LinearTables) -> Option<String> {
     let (before, after) = (old.lanes().count(), new.lanes().count());
-    (before != after).then(|| {
-        format!(
-            "routes are spread over {after} virtual lane(s), {before} at present: ports that carry data \
-             keep their maps of lanes until their links go down, sweeps say which"
-        )
-    })
+    let keep = match after.cmp(&before) {
+        Ordering::Equal => return None,
+        Ordering::Less => "keep their maps of lanes",
+        Ordering::Greater => {
+            "have no maps and no buffers for the others, and drop what comes in them,"
+        }
+    };
+    Some(format!(
+        "routes are spread over {after} virtual lane(s), {before} at present: ports that carry data \
+         {keep} until their links go down; sweeps say which"
+    ))
 }
 
 /// Entries that differ, of each switch that has some.

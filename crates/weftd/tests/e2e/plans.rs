@@ -82,7 +82,8 @@ fn a_plan_that_needs_other_lanes_says_what_ports_in_use_keep() {
         planned["plan"]["notes"].to_string()
     };
     let about_lanes = "virtual lane(s), 1 at present";
-    assert!(notes("layered").contains(about_lanes));
+    let more = notes("layered");
+    assert!(more.contains(about_lanes) && more.contains("drop what comes in them"));
     assert!(!notes("shortestpath").contains(about_lanes));
 }
 
