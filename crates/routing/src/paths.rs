@@ -491,9 +491,44 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use proptest::prelude::*;
+    use weft_fabric::generate::FabricSpec;
 
     use super::*;
     use crate::kinds::tests::fabrics;
+
+    /// Edge switches are reached up and down from everywhere, so that their columns, which come first,
+    /// need not be searched for the rest.
+    #[test]
+    fn the_rest_of_the_paths_is_the_same_in_fewer_words() {
+        let spec: FabricSpec = "fattree:432,radix=12".parse().unwrap();
+        let network = Network::new(&spec.generate().unwrap()).unwrap();
+        let numbers: Vec<u32> = (0..network.len() as u32).collect();
+        let paths = Paths::up_down(&network, numbers.clone(), numbers);
+        let Rule::UpDown { legal, rest, .. } = &paths.rule else {
+            panic!("it is up and down");
+        };
+        let words = 0..paths.words();
+        let some = missing(legal, network.len());
+        assert!(words.len() == 3 && some == (1..3), "{words:?}: {some:?}");
+        let all = Search {
+            network: &network,
+            allowed: |_: usize, _: &Egress| true,
+            start: Start::Known(legal),
+            words: words.clone(),
+        }
+        .run(&mut search::Scratch::default());
+        for (switch, word) in
+            (0..network.len()).flat_map(|at| words.clone().map(move |word| (at, word)))
+        {
+            let open = !legal.reached(switch)[word];
+            let reached = |planes: &Planes| planes.reached(switch)[word] & open;
+            assert_eq!(reached(rest), reached(&all), "{switch} {word}");
+            for cost in 0..=all.ceiling() {
+                let there = |planes: &Planes| planes.at(cost, switch, word) & open;
+                assert_eq!(there(rest), there(&all), "{switch} {word} {cost}");
+            }
+        }
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]

@@ -263,7 +263,10 @@ impl Manager {
             Stage::Rearm => Stage::States,
             Stage::States => Stage::Ports,
             Stage::Ports => self.after_ports(node),
-            Stage::ReadTable => self.before_multicast(node),
+            Stage::ReadTable => {
+                self.nodes[node as usize].take_reading();
+                self.before_multicast(node)
+            }
             _ => Stage::Idle,
         };
         self.nodes[node as usize].enter(next);
@@ -304,19 +307,24 @@ impl Manager {
         }
     }
 
-    /// A switch that uses a table of which nothing is known is read: the way from its table to the new
-    /// one must be safe too. That it has no LID says nothing of its table: it may have lost both in the
+    /// A switch that uses a table of which nothing is certain is read: the way from its table to the
+    /// new one must be safe too. That it has no LID says nothing of its table: it may have lost both in the
     /// middle of a sweep and got the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
         let state = &mut self.nodes[node as usize];
         let switch = state.node.as_ref().and_then(|node| node.switch);
+        let doubtful = std::mem::take(&mut state.doubtful);
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
+            if doubtful {
+                state.lft = Lft::Unknown;
+            }
             state.mft.reset();
             return Stage::Idle;
         };
-        if !matches!(state.lft, Lft::Unknown) {
+        if !doubtful && !matches!(state.lft, Lft::Unknown) {
             return self.before_multicast(node);
         }
+        state.reading = Lft::Unknown;
         let top = switch
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));

@@ -133,7 +133,7 @@ fn learn_table(state: &mut NodeState, reply: &Reply<'_>) {
     let first = BlockModifier::from_bits(reply.modifier).block as usize;
     let count = usize::from(BlockModifier::from_bits(reply.modifier).count);
     for (offset, block) in reply.data.chunks_exact(BLOCK).take(count).enumerate() {
-        state.lft.confirm(first + offset, block);
+        state.reading.confirm(first + offset, block);
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) const TABLE_KINDS: usize = 10;
 /// A switch's linear forwarding table as far as it is confirmed.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Lft {
-    /// Nothing is known; what the switch holds, it does not use.
+    /// Nothing is known; it counts as dropping everything.
     #[default]
     Unknown,
     /// All of it.
@@ -186,6 +186,8 @@ pub(crate) struct NodeState {
     pub lft: Lft,
     /// Highest LID block of the forwarding table that is to be read.
     pub read_blocks: u32,
+    /// What has been read of that table so far; it counts when all of it is there.
+    pub reading: Lft,
     pub mft: Mft,
     /// Confirmed adaptive-routing groups.
     pub groups: Option<Arc<SwitchPortGroups>>,
@@ -245,6 +247,7 @@ impl NodeState {
             bounced_ports: PortMask::EMPTY,
             lft: Lft::Unknown,
             read_blocks: 0,
+            reading: Lft::Unknown,
             mft: Mft::default(),
             groups: None,
             group_blocks: 0,
@@ -339,12 +342,29 @@ impl NodeState {
         (self.groups, self.group_blocks) = (None, 0);
     }
 
-    /// Forgets, now that it answers, what it may not hold any more.
+    /// Forgets, now that it answers, what it may not hold any more. The linear table of a switch stays
+    /// the best guess until it has been read.
     pub(crate) fn settle_doubt(&mut self) {
-        if std::mem::take(&mut self.doubtful) {
+        if self.doubtful {
+            let lft = std::mem::take(&mut self.lft);
             self.forget_tables();
+            self.lft = lft;
             self.read_ports = PortMask::EMPTY;
+            self.doubtful = self.is_switch();
         }
+    }
+
+    /// Its linear table has been read.
+    pub(crate) fn take_reading(&mut self) {
+        self.lft = std::mem::take(&mut self.reading);
+    }
+
+    /// Its linear table could not be read to the end.
+    pub(crate) fn stop_reading(&mut self) {
+        if matches!(self.lft, Lft::Unknown) {
+            self.take_reading();
+        }
+        self.doubtful = true;
     }
 
     /// Starts a stage.

@@ -252,8 +252,8 @@ impl Manager {
         self.plan.steps.push(new);
     }
 
-    /// Whether any switch holds a table; one of which nothing is known has none in use. Links need
-    /// not carry data yet: traps are routed by LID over links that are up.
+    /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
+    /// Links need not carry data yet: traps are routed by LID over links that are up.
     fn holds_tables(&self) -> bool {
         let held = |state: &NodeState| !matches!(state.lft, Lft::Unknown);
         self.nodes

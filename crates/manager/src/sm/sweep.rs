@@ -384,7 +384,12 @@ impl Manager {
     /// A node has given up its work of this sweep.
     pub(super) fn gave_up(&mut self, now: Tick, node: u32, during: Stage) {
         match during {
-            stage if stage.is_discovery() => self.lost_in_discovery(now, node),
+            stage if stage.is_discovery() => {
+                if stage == Stage::ReadTable {
+                    self.nodes[node as usize].stop_reading();
+                }
+                self.lost_in_discovery(now, node);
+            }
             _ => {
                 // What was written and not confirmed may hold or not.
                 let state = &mut self.nodes[node as usize];

@@ -12,7 +12,7 @@ use super::super::plan::Plan;
 use super::Peer;
 use crate::io::SweepReason;
 
-/// Sweeps after a manager has become master in which one that still discovers may have decided to
+/// Sweeps after a manager has won an election in which one that still discovers may have decided to
 /// lead as well, having looked here before.
 const RACE_SWEEPS_MAX: u64 = 10;
 

@@ -240,9 +240,7 @@ impl Manager {
         // What devices hold is read again before anything is written: others may have changed it.
         if role != SmState::MASTER {
             self.stop_update();
-            self.nodes
-                .iter_mut()
-                .for_each(|state| state.forget_tables());
+            self.doubt_all();
         }
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {
