@@ -336,8 +336,13 @@ impl NodeState {
 
     /// Forgets all confirmed tables: the node was reset.
     pub(crate) fn forget_tables(&mut self) {
-        self.port_tables.fill(PortTables::default());
         self.lft = Lft::Unknown;
+        self.forget_other_tables();
+    }
+
+    /// The same of all but the linear table.
+    fn forget_other_tables(&mut self) {
+        self.port_tables.fill(PortTables::default());
         self.mft.forget();
         (self.groups, self.group_blocks) = (None, 0);
     }
@@ -346,9 +351,7 @@ impl NodeState {
     /// the best guess until it has been read.
     pub(crate) fn settle_doubt(&mut self) {
         if self.doubtful {
-            let lft = std::mem::take(&mut self.lft);
-            self.forget_tables();
-            self.lft = lft;
+            self.forget_other_tables();
             self.read_ports = PortMask::EMPTY;
             self.doubtful = self.is_switch();
         }

@@ -65,6 +65,12 @@ impl Manager {
         wanted.max_by_key(|peer| peer.rank()).cloned()
     }
 
+    /// Whether another manager that takes part is in this state.
+    fn has_rival(&self, state: SmState) -> bool {
+        self.best(|peer| peer.info.sm_state_current == state)
+            .is_some()
+    }
+
     fn elect_as_newcomer(&mut self, now: Tick) -> Verdict {
         let own = self.rank();
         let master = self.best(|peer| peer.info.sm_state_current == SmState::MASTER);
@@ -127,12 +133,8 @@ impl Manager {
             }
             _ => {}
         }
-        let rival = |state| {
-            self.best(|peer| peer.info.sm_state_current == state)
-                .is_some()
-        };
         let is_race = self.sweep.number - self.standing.won_in <= RACE_SWEEPS_MAX;
-        if rival(SmState::MASTER) || (is_race && rival(SmState::DISCOVERING)) {
+        if self.has_rival(SmState::MASTER) || (is_race && self.has_rival(SmState::DISCOVERING)) {
             // The other one steps down when it has seen this one. Until then it is looked at often.
             self.doubt_all();
             self.request_sweep(now, SweepReason::Election);
@@ -154,10 +156,7 @@ impl Manager {
             // Who decided at the same time is met again.
             self.request_sweep(now, SweepReason::Election);
         }
-        if self
-            .best(|peer| peer.info.sm_state_current == SmState::DISCOVERING)
-            .is_some()
-        {
+        if self.has_rival(SmState::DISCOVERING) {
             // It may lead for a while, and may have stepped down again when it is met.
             self.doubt_all();
         }
