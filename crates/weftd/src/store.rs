@@ -48,11 +48,10 @@ impl Store {
 
     /// What was written last, none when that was never.
     pub(crate) fn load(&self) -> Result<Option<Vec<u8>>, DaemonError> {
-        let refuse = |why: String| DaemonError::State {
+        read(&self.file, MAX_LEN).map_err(|error| DaemonError::State {
             dir: self.dir.clone(),
-            why,
-        };
-        read(&self.file, MAX_LEN).map_err(|error| refuse(error.to_string()))
+            why: error.to_string(),
+        })
     }
 
     /// Puts `bytes` in place of what was written last; a crash leaves the one or the other.
