@@ -10,6 +10,12 @@ const SEEDS: u64 = 256;
 /// the two steps of a change, tables left by a sweep that was cut off.
 const ONCE_BROKEN: [u64; 5] = [579, 733, 778, 1342, 1621];
 
+/// Fails with what is said of each seed that failed.
+fn assert_none(failed: &[String]) {
+    let (count, said) = (failed.len(), failed.join("\n"));
+    assert!(failed.is_empty(), "{count} seeds failed:\n{said}");
+}
+
 #[test]
 fn bring_up_holds_its_rules_for_every_seed() {
     let mut failed = Vec::new();
@@ -19,12 +25,7 @@ fn bring_up_holds_its_rules_for_every_seed() {
             failed.push(outcome.describe(EVENTS_SHOWN));
         }
     }
-    assert!(
-        failed.is_empty(),
-        "{} seeds failed:\n{}",
-        failed.len(),
-        failed.join("\n")
-    );
+    assert_none(&failed);
 }
 
 #[test]
@@ -45,12 +46,7 @@ fn one_manager_is_master_for_every_seed() {
             failed.push(outcome.describe());
         }
     }
-    assert!(
-        failed.is_empty(),
-        "{} seeds failed:\n{}",
-        failed.len(),
-        failed.join("\n")
-    );
+    assert_none(&failed);
 }
 
 const MAINTENANCE_SEEDS: u64 = 96;
@@ -70,10 +66,5 @@ fn plans_and_drains_hold_their_rules_for_every_seed() {
             failed.push(outcome.describe(EVENTS_SHOWN));
         }
     }
-    assert!(
-        failed.is_empty(),
-        "{} seeds failed:\n{}",
-        failed.len(),
-        failed.join("\n")
-    );
+    assert_none(&failed);
 }

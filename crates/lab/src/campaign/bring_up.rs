@@ -51,18 +51,11 @@ pub struct Outcome {
 impl Outcome {
     /// Scenario, breaches, the last `events_max` events and how to see it again.
     pub fn describe(&self, events_max: usize) -> String {
-        let breaches = self
-            .breaches
-            .iter()
-            .map(|breach| format!("  BROKEN {breach}\n"));
-        let shown = self.events.len().saturating_sub(events_max);
-        let events = self.events[shown..].iter();
-        let events = events.map(|(at, event)| format!("  {:>13} ns  {event:?}\n", at.0));
         format!(
             "{}{}{}replay: {}\n",
             self.scenario,
-            breaches.collect::<String>(),
-            events.collect::<String>(),
+            super::breach_lines(&self.breaches),
+            super::event_lines(&self.events, events_max),
             super::replay_command("bring-up", self.scenario.seed)
         )
     }

@@ -7,7 +7,13 @@ pub mod maintenance;
 pub mod members;
 pub mod scenario;
 
+use std::fmt;
 use std::time::Duration;
+
+use weft_fabric::Tick;
+use weft_manager::io::Event;
+
+use crate::oracle::Breach;
 
 pub use bring_up::{Outcome, run};
 pub use members::Membership;
@@ -17,6 +23,25 @@ pub use scenario::Scenario;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
 /// Events that a failed run shows, from the end.
 pub const EVENTS_SHOWN: usize = 60;
+
+/// A line for each broken rule.
+fn breach_lines(breaches: &[Breach]) -> String {
+    let lines = breaches.iter();
+    lines.map(|breach| format!("  BROKEN {breach}\n")).collect()
+}
+
+/// A line for something at a moment.
+fn dated_line(at: Tick, what: impl fmt::Display) -> String {
+    format!("  {:>13} ns  {what}\n", at.0)
+}
+
+/// A line for each of the last `max` events.
+fn event_lines(events: &[(Tick, Event)], max: usize) -> String {
+    let shown = events.len().saturating_sub(max);
+    let lines = events[shown..].iter();
+    let line = |(at, event): &(Tick, Event)| dated_line(*at, format_args!("{event:?}"));
+    lines.map(line).collect()
+}
 
 /// The command that replays a seed.
 pub fn replay_command(campaign: &str, seed: u64) -> String {

@@ -46,19 +46,17 @@ impl Outcome {
     /// Scenario, breaches, what the managers told about the election and their sweeps, and how to see
     /// it again.
     pub fn describe(&self) -> String {
-        let breaches = self.breaches.iter();
-        let breaches = breaches.map(|breach| format!("  BROKEN {breach}\n"));
         let telling = |(_, _, event): &&(Tick, usize, Event)| {
             matches!(event, Event::Role { .. } | Event::SweepEnded(_))
         };
         let events = self.events.iter().filter(telling);
         let events = events.map(|(at, number, event)| {
-            format!("  {:>13} ns  manager {number}: {}\n", at.0, short(event))
+            super::dated_line(*at, format_args!("manager {number}: {}", short(event)))
         });
         format!(
             "{}{}{}replay: {}\n",
             self.scenario,
-            breaches.collect::<String>(),
+            super::breach_lines(&self.breaches),
             events.collect::<String>(),
             super::replay_command("election", self.scenario.seed)
         )

@@ -39,21 +39,15 @@ pub struct Outcome {
 impl Outcome {
     /// Scenario, story, breaches, the last `events_max` events and how to see it again.
     pub fn describe(&self, events_max: usize) -> String {
-        let line = |(at, what): &(Tick, String)| format!("  {:>13} ns  {what}\n", at.0);
-        let story: String = self.story.iter().map(line).collect();
-        let breaches = self.breaches.iter();
-        let breaches: String = breaches
-            .map(|breach| format!("  BROKEN {breach}\n"))
-            .collect();
-        let shown = self.events.len().saturating_sub(events_max);
-        let events = self.events[shown..].iter();
-        let events: String = events
-            .map(|(at, event)| format!("  {:>13} ns  {event:?}\n", at.0))
-            .collect();
-        let replay = super::replay_command("maintenance", self.scenario.seed);
+        let story = self.story.iter();
+        let story = story.map(|(at, what)| super::dated_line(*at, what));
         format!(
-            "{}{story}{breaches}{events}replay: {replay}\n",
-            self.scenario
+            "{}{}{}{}replay: {}\n",
+            self.scenario,
+            story.collect::<String>(),
+            super::breach_lines(&self.breaches),
+            super::event_lines(&self.events, events_max),
+            super::replay_command("maintenance", self.scenario.seed)
         )
     }
 }

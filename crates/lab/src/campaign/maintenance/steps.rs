@@ -61,13 +61,21 @@ impl Run {
         (!drains.is_empty()).then(|| drains[any % drains.len()])
     }
 
-    /// Trouble up to the step; gives how far it has come.
+    /// Trouble up to the step.
     fn lead(&mut self, trouble: Option<&Trouble>) -> Result<(), RunError> {
         let Some(trouble) = trouble else {
             return Ok(());
         };
         self.set_faults(trouble.faults)?;
         self.run_trouble(trouble, self.world.now(), 0, trouble.lead_ns)
+    }
+
+    /// The rest of a round's trouble, where it has any.
+    fn rest(&mut self, round: &Round, start: Tick) -> Result<(), RunError> {
+        match &round.trouble {
+            Some(trouble) => self.trail(trouble, start),
+            None => Ok(()),
+        }
     }
 
     /// The rest of the trouble, then quiet.
@@ -105,13 +113,6 @@ impl Run {
             self.broke("apply", Invariant::AsPlanned, format!("refused: {error}"));
         }
         self.trail(trouble, start)
-    }
-
-    fn rest(&mut self, round: &Round, start: Tick) -> Result<(), RunError> {
-        match &round.trouble {
-            Some(trouble) => self.trail(trouble, start),
-            None => Ok(()),
-        }
     }
 
     fn adopt(&mut self, condition: Condition, wanted: Arrangement) -> Result<u64, RerouteError> {
