@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::kinds::Kinds;
 use crate::network::{Egress, Network};
 use crate::planes::{Carry, Planes};
-use crate::search::{self, Search, Start, common, hull};
+use crate::search::{self, Search, Start, columns_of, common, hull, span_of};
 use crate::sets::Sets;
 
 /// Which links are legal next hops.
@@ -81,7 +81,10 @@ impl Paths {
             words: missing(&legal, network.len()),
         }
         .run(scratch);
-        let below = (0..network.len()).map(|switch| set_words(down.reached(switch)));
+        let below = (0..network.len()).map(|switch| {
+            let reached = down.reached(switch);
+            span_of(0..reached.len(), |word| reached[word] != 0)
+        });
         Self {
             rule: Rule::UpDown {
                 rank,
@@ -185,12 +188,8 @@ impl Paths {
         let Rule::UpDown { legal, rest, .. } = &self.rule else {
             return 0..0;
         };
-        let mut pairs = rest.reached(from).iter().zip(legal.reached(from));
-        let Some(first) = pairs.position(|(rest, legal)| rest & !legal != 0) else {
-            return 0..0;
-        };
-        let last = pairs.rposition(|(rest, legal)| rest & !legal != 0);
-        first..first + 1 + last.map_or(0, |last| last + 1)
+        let (rest, legal) = (rest.reached(from), legal.reached(from));
+        span_of(0..rest.len(), |word| rest[word] & !legal[word] != 0)
     }
 
     /// Writes the destinations that a link is a legal next hop to, as some words of a row, which is
@@ -243,29 +242,13 @@ impl Paths {
 
 /// The words from the first to the last in which some switch does not reach all of its columns.
 fn missing(planes: &Planes, columns: usize) -> Range<usize> {
-    let is_missing = |reached: &[u64], word: usize| {
-        let all = u64::MAX >> (64 - (columns - word * 64).min(64));
-        reached[word] != all
-    };
     let words = (0..columns).map(|switch| {
         let reached = planes.reached(switch);
-        let mut open = (0..reached.len()).filter(|word| is_missing(reached, *word));
-        let first = open.next();
-        let last = open.next_back().or(first);
-        first
-            .zip(last)
-            .map_or(0..0, |(first, last)| first..last + 1)
+        span_of(0..reached.len(), |word| {
+            reached[word] != columns_of(word, columns)
+        })
     });
     words.fold(0..0, |all, words| hull(&all, &words))
-}
-
-/// The words from the first one that is not empty to the last.
-fn set_words(row: &[u64]) -> Range<usize> {
-    let first = row.iter().position(|word| *word != 0);
-    let last = row.iter().rposition(|word| *word != 0);
-    first
-        .zip(last)
-        .map_or(0..0, |(first, last)| first..last + 1)
 }
 
 #[derive(Debug, Default)]

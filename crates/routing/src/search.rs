@@ -160,11 +160,12 @@ where
             .with_min_len(SHARE)
             .for_each(|((row, span), kind)| {
                 row[std::mem::take(span)].fill(0);
-                let open = kind.iter().filter_map(|switch| {
+                let open = kind.iter().map(|switch| {
                     let from = *switch as usize;
                     self.open(from, &reached[from * words..][..words])
                 });
-                if let Some(open) = open.reduce(|a, b| hull(&a, &b)) {
+                let open = open.fold(0..0, |all, open| hull(&all, &open));
+                if !open.is_empty() {
                     *span = gather(row, open, &before, links.of(kind[0] as usize));
                 }
             });
@@ -195,19 +196,15 @@ where
     }
 
     /// The words in which a switch may still find columns.
-    fn open(&self, from: usize, reached: &[u64]) -> Option<Range<usize>> {
+    fn open(&self, from: usize, reached: &[u64]) -> Range<usize> {
         let count = self.network.len();
-        let is_open = |word: usize| {
-            let columns = u64::MAX >> (64 - (count - word * 64).min(64));
+        span_of(self.words.clone(), |word| {
             let known = match self.start {
                 Start::Columns(_) => 0,
                 Start::Known(known) => known.reached(from)[word],
             };
-            columns & !reached[word] & !known != 0
-        };
-        let first = self.words.clone().find(|word| is_open(*word))?;
-        let last = (first..self.words.end).rfind(|word| is_open(*word))?;
-        Some(first..last + 1)
+            columns_of(word, count) & !reached[word] & !known != 0
+        })
     }
 
     /// Adds where distances begin, takes out what is known already.
@@ -241,7 +238,7 @@ where
             *word &= !*reached;
             *reached |= *word;
         }
-        *span = trimmed(row, span);
+        *span = span_of(span.clone(), |word| row[word] != 0);
     }
 }
 
@@ -286,14 +283,18 @@ pub(crate) fn hull(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     }
 }
 
-/// The words of a span without those at its ends that are empty.
-fn trimmed(row: &[u64], span: &Range<usize>) -> Range<usize> {
-    let words = &row[span.clone()];
-    let Some(first) = words.iter().position(|word| *word != 0) else {
+/// The words from the first to the last of some for which something holds.
+pub(crate) fn span_of(words: Range<usize>, holds: impl Fn(usize) -> bool) -> Range<usize> {
+    let Some(first) = words.clone().find(|word| holds(*word)) else {
         return 0..0;
     };
-    let last = words.iter().rposition(|word| *word != 0).unwrap_or(first);
-    span.start + first..span.start + last + 1
+    let last = (first..words.end).rfind(|word| holds(*word));
+    first..last.unwrap_or(first) + 1
+}
+
+/// The bits of a word that are columns, of so many.
+pub(crate) fn columns_of(word: usize, count: usize) -> u64 {
+    u64::MAX >> (64 - (count - word * 64).min(64))
 }
 
 fn record(found: &mut Planes, cost: u32, level: &Level) {
