@@ -5,7 +5,7 @@ use std::ops::Range;
 use weft_fabric::UNREACHABLE;
 
 use super::numbers::{Leaf, Numbers};
-use super::turns::Turns;
+use super::turns::{Deal, Turns};
 use crate::engine::divisor::Divisor;
 use crate::engine::rows::{deliver, lids};
 use crate::engine::targets::{Target, stretches};
@@ -43,14 +43,7 @@ pub(super) struct Lists {
 struct Set {
     ports: Range<usize>,
     missing: Range<usize>,
-    count: Divisor,
-    /// Neighbours among which destinations are dealt out.
-    slots: usize,
-    /// Neighbours and links that there are.
-    neighbours: usize,
-    links: usize,
-    /// As [`Turns::skip`].
-    skip: u32,
+    deal: Deal,
 }
 
 impl<'a> Form<'a> {
@@ -97,11 +90,13 @@ impl<'a> Form<'a> {
         self.sets.push(Set {
             ports: first..self.ports.len(),
             missing: lost..self.missing.len(),
-            count: Divisor::new((self.ports.len() - first) as u32),
-            slots,
-            neighbours,
-            links: links.len(),
-            skip: turn(self.divider.by() as usize, ways),
+            deal: Deal {
+                count: Divisor::new((self.ports.len() - first) as u32),
+                slots,
+                neighbours,
+                links: links.len(),
+                skip: turn(self.divider.by() as usize, ways),
+            },
         });
     }
 
@@ -166,11 +161,7 @@ impl<'a> Form<'a> {
         (!set.ports.is_empty()).then(|| Turns {
             ports: &self.ports[set.ports.clone()],
             missing: &self.missing[set.missing.clone()],
-            count: set.count,
-            slots: set.slots,
-            neighbours: set.neighbours,
-            links: set.links,
-            skip: set.skip,
+            deal: set.deal,
         })
     }
 
@@ -231,7 +222,7 @@ impl<'a> Form<'a> {
         let begins = |leaf: &Leaf| self.begin(leaf, turns) == leaf.first;
         leaves.len() == 1
             || self.divider.by() > 1
-            || turns.count.rest(self.numbers.step) == 0
+            || turns.deal.count.rest(self.numbers.step) == 0
             || leaves.iter().all(begins)
     }
 
@@ -241,7 +232,7 @@ impl<'a> Form<'a> {
     fn begin(&self, leaf: &Leaf, turns: &Turns<'_>) -> u32 {
         let fills = leaf.hfis as usize >= turns.ports.len();
         match fills && self.divider.by() == 1 {
-            true => leaf.first - turns.count.rest(leaf.first),
+            true => leaf.first - turns.deal.count.rest(leaf.first),
             false => leaf.first,
         }
     }

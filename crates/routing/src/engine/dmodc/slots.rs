@@ -4,6 +4,8 @@
 //! the parents that the siblings have together, so that a switch that has lost one of them sends
 //! nearly everything where its siblings send it.
 
+use petgraph::unionfind::UnionFind;
+
 use crate::engine::levels::NO_LEVEL;
 use crate::network::Network;
 
@@ -25,12 +27,15 @@ impl Slots {
             parents: vec![0; network.len()],
             place: vec![0; network.len()],
         };
-        let mut family = Families::new(network.len());
+        // Switches that are parents of the same ones.
+        let mut families = UnionFind::<u32>::new(network.len());
         let all = 0..network.len() as u32;
         for child in all.clone() {
             let mut parents = slots.parents(network, child);
             if let Some(first) = parents.next() {
-                parents.for_each(|parent| family.join(first, parent));
+                parents.for_each(|parent| {
+                    families.union(first, parent);
+                });
             }
         }
         let mut order: Vec<u32> = all.clone().collect();
@@ -40,13 +45,13 @@ impl Slots {
         });
         let mut members = vec![0; network.len()];
         for parent in order {
-            let count = &mut members[family.head(parent) as usize];
+            let count = &mut members[families.find_mut(parent) as usize];
             slots.place[parent as usize] = *count;
             *count += 1;
         }
         for child in all {
             let first = slots.parents(network, child).next();
-            let count = first.map(|parent| members[family.head(parent) as usize]);
+            let count = first.map(|parent| members[families.find_mut(parent) as usize]);
             slots.parents[child as usize] = count.unwrap_or(0);
         }
         slots
@@ -74,33 +79,5 @@ impl Slots {
         let mut links = network.egress(switch).iter().map(|link| link.to);
         self.parents[switch] == before.parents[switch]
             && links.all(|to| self.slot(switch, to) == before.slot(switch, to))
-    }
-}
-
-/// Switches that are parents of the same ones.
-struct Families {
-    /// By switch, one that is nearer to the head of its family; the head itself.
-    next: Vec<u32>,
-}
-
-impl Families {
-    fn new(switches: usize) -> Self {
-        Self {
-            next: (0..switches as u32).collect(),
-        }
-    }
-
-    fn head(&mut self, mut at: u32) -> u32 {
-        while self.next[at as usize] != at {
-            let further = self.next[self.next[at as usize] as usize];
-            self.next[at as usize] = further;
-            at = further;
-        }
-        at
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.head(a), self.head(b));
-        self.next[a.max(b) as usize] = a.min(b);
     }
 }

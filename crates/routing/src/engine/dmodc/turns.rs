@@ -14,6 +14,12 @@ pub(super) struct Turns<'a> {
     pub(super) ports: &'a [u8],
     /// Where ways are missing.
     pub(super) missing: &'a [u32],
+    pub(super) deal: Deal,
+}
+
+/// How destinations are dealt out to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Deal {
     /// The number of ports.
     pub(super) count: Divisor,
     /// Ways among which destinations are dealt out.
@@ -38,8 +44,8 @@ impl Turns<'_> {
     /// Where a number stands.
     pub(super) fn start(&self, number: u32) -> Start {
         Start {
-            place: self.count.rest(number) as usize,
-            round: self.count.quotient(number),
+            place: self.deal.count.rest(number) as usize,
+            round: self.deal.count.quotient(number),
         }
     }
 
@@ -120,10 +126,10 @@ impl Turns<'_> {
             _ => {}
         }
         let step = self.step(entries.len());
-        let all_differ = step > 1 || entries.len() <= self.skip as usize;
+        let all_differ = step > 1 || entries.len() <= self.deal.skip as usize;
         if self.missing.is_empty() {
             self.successive(entries, start.place, step);
-        } else if all_differ && entries.len() <= self.neighbours {
+        } else if all_differ && entries.len() <= self.deal.neighbours {
             self.apart(entries, start, step);
         } else {
             self.walk(entries, start);
@@ -133,30 +139,30 @@ impl Turns<'_> {
     /// How far apart successive LIDs of a host are. Far apart, hosts next to each other share few
     /// ways, and what does not come out even falls to other ways for each LID.
     fn step(&self, lids: usize) -> usize {
-        (self.slots / lids).max(1)
+        (self.deal.slots / lids).max(1)
     }
 
     fn successive(&self, entries: &mut [u8], place: usize, step: usize) {
-        let turns = self.ports.len() / self.slots.max(1);
-        let is_even = self.ports.len() == self.links;
-        if is_even && entries.len() > self.slots && entries.len() <= turns {
+        let turns = self.ports.len() / self.deal.slots.max(1);
+        let is_even = self.ports.len() == self.deal.links;
+        if is_even && entries.len() > self.deal.slots && entries.len() <= turns {
             return self.along_trunks(entries, place);
         }
-        let skip = if step > 1 { u32::MAX } else { self.skip };
+        let skip = if step > 1 { u32::MAX } else { self.deal.skip };
         for (entry, index) in entries.iter_mut().zip(0..) {
             let further = index * step as u32 + index / skip;
-            *entry = self.ports[self.count.rest(place as u32 + further) as usize];
+            *entry = self.ports[self.deal.count.rest(place as u32 + further) as usize];
         }
     }
 
     /// Trunks with a link for each LID: a neighbour after the other, over links far apart.
     fn along_trunks(&self, entries: &mut [u8], place: usize) {
-        let turns = self.ports.len() / self.slots;
+        let turns = self.ports.len() / self.deal.slots;
         let step = turns / entries.len();
-        let (turn, slot) = (place / self.slots, place % self.slots);
+        let (turn, slot) = (place / self.deal.slots, place % self.deal.slots);
         for (index, entry) in entries.iter_mut().enumerate() {
             let turn = (turn + index * step) % turns;
-            *entry = self.ports[turn * self.slots + (slot + index) % self.slots];
+            *entry = self.ports[turn * self.deal.slots + (slot + index) % self.deal.slots];
         }
     }
 
@@ -166,20 +172,20 @@ impl Turns<'_> {
         let start = |index: usize| {
             let place = (place + index * step) as u32;
             Start {
-                place: self.count.rest(place) as usize,
-                round: round.wrapping_add(self.count.quotient(place)),
+                place: self.deal.count.rest(place) as usize,
+                round: round.wrapping_add(self.deal.count.quotient(place)),
             }
         };
         let mut taken = [0u64; SLOT_WORDS];
         for index in 0..entries.len() {
-            take(&mut taken, start(index).place % self.slots);
+            take(&mut taken, start(index).place % self.deal.slots);
         }
         for (index, entry) in entries.iter_mut().enumerate() {
             let mut to = start(index).place;
             if self.ports[to] == UNREACHABLE {
                 to = self.instead(start(index), index * step);
                 let mut places = 0..self.ports.len();
-                while !take(&mut taken, to % self.slots) && places.next().is_some() {
+                while !take(&mut taken, to % self.deal.slots) && places.next().is_some() {
                     to = self.next(to);
                 }
             }
@@ -197,7 +203,7 @@ impl Turns<'_> {
         for (entry, index) in entries.iter_mut().zip(1u32..) {
             *entry = self.ports[place];
             place = self.next(place);
-            if index.is_multiple_of(self.skip) {
+            if index.is_multiple_of(self.deal.skip) {
                 place = self.next(place);
             }
         }
