@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use crate::constants::TCP_DUPLICATES;
 use crate::packets::Picos;
 
 /// What a flow carries.
@@ -119,9 +120,6 @@ pub(super) struct Flow {
     pub(super) armed: Picos,
 }
 
-/// Later IP packets that have come before TCP takes one for lost.
-const LATER: u32 = crate::constants::TCP_DUPLICATES;
-
 impl Flow {
     /// A packet was lost; says whether it is the first of its pass.
     pub(super) fn lose(&mut self, stamp: Stamp, place: Place) -> bool {
@@ -168,7 +166,7 @@ impl Flow {
     /// A later segment has come whole; says whether TCP tells that this one is lost.
     pub(super) fn count_later(&mut self) -> bool {
         self.later += 1;
-        let tells = self.later == LATER && !self.told && self.missing.is_some();
+        let tells = self.later == TCP_DUPLICATES && !self.told && self.missing.is_some();
         self.told |= tells;
         tells
     }

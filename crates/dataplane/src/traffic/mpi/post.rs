@@ -153,22 +153,15 @@ impl Mpi {
 
     /// From which rank to which one a control packet goes.
     fn ends_of(&self, what: u64, rest: u64) -> Option<(u32, u32)> {
-        if !word::has_place(what) {
-            let flow = self.flows.get(self.flows.slot(rest)?);
-            let forth = what == word::CHECK;
-            return Some(if forth {
-                (flow.from, flow.to)
-            } else {
-                (flow.to, flow.from)
-            });
-        }
-        let transfer = self.transfers.get(rest as u32);
-        let forth = what == word::ANNOUNCE;
-        Some(if forth {
+        let (from, to) = if word::has_place(what) {
+            let transfer = self.transfers.get(rest as u32);
             (transfer.from, transfer.to)
         } else {
-            (transfer.to, transfer.from)
-        })
+            let flow = self.flows.get(self.flows.slot(rest)?);
+            (flow.from, flow.to)
+        };
+        let forth = matches!(what, word::CHECK | word::ANNOUNCE);
+        Some(if forth { (from, to) } else { (to, from) })
     }
 
     /// An announcement or a request goes, in the pass that its flow has now.
