@@ -66,9 +66,9 @@ pub const PSM2_RENDEZVOUS: u64 = 64_000;
 /// Bytes that a receiver asks for at once in a rendezvous (`psm_config.h`: `MQ_HFI_WINDOW_RNDV`).
 pub const PSM2_WINDOW: u64 = 131_072;
 
-/// Windows of one rendezvous on their way at a time: the next is asked for while one comes in.
-/// Assumed; with one, each window would wait for a round trip.
-pub const PSM2_WINDOWS: u64 = 2;
+/// Windows that a receiving process has on their way at a time, of all its messages (`hfi1`, `chip.h`:
+/// `RXE_NUM_TID_FLOWS`; `opa-psm2`, `ips_tid_pendtids_timer_callback`).
+pub const TID_FLOWS: u32 = 32;
 
 /// Payload of a packet of IP over the fabric in connected mode: the verbs' MTU.
 pub const IPOIB_PAYLOAD: u32 = 8_192;
@@ -138,6 +138,10 @@ pub const PIO_BLOCK_TIME: Picos = 5_586;
 /// evaluation).
 pub const MESSAGE_TIME: Picos = 6_250;
 
+/// DMA engines of an HFI (`hfi1`, `chip.h`). What a process sends to a LID goes to one of them, that of
+/// a number for each LID plus that of the process's context (`hfi1`, `user_sdma.c`).
+pub const SDMA_ENGINES: usize = 16;
+
 /// What the system call costs that hands a message to the DMA engines: assumed, not published.
 pub const SDMA_CALL: Picos = MICRO;
 
@@ -152,9 +156,26 @@ pub const BULK_COPIES: u64 = 2;
 /// Bytes that a TCP connection has on its way at most (Linux, third value of `tcp_wmem`).
 pub const TCP_WINDOW: u64 = 4 << 20;
 
+/// The same in segments.
+pub const TCP_SEGMENTS: u32 = (TCP_WINDOW / IPOIB_MTU) as u32;
+
+/// Segments that it begins with (RFC 6928; Linux, `TCP_INIT_CWND`).
+pub const TCP_INITIAL_WINDOW: u32 = 10;
+
+/// What a loss leaves of its window: seven tenths (RFC 8312, `beta_cubic`).
+pub const TCP_REDUCTION: (u32, u32) = (7, 10);
+
+/// Segments that the window grows by in a round trip without a loss: 3 (1 - 0.7) / (1 + 0.7), nine
+/// seventeenths (RFC 8312, 4.2).
+pub const TCP_GROWTH: (u32, u32) = (9, 17);
+
 /// Later segments that come before TCP takes one for lost and sends it at once (RFC 5681: three
 /// duplicate acknowledgements).
 pub const TCP_DUPLICATES: u32 = 3;
+
+/// After this time without an answer TCP probes for a lost tail (Linux 3.10, `tcp_schedule_loss_probe`;
+/// RFC 8985).
+pub const TCP_PROBE: Picos = 10 * MILLI;
 
 /// TCP's least time-out (Linux, `TCP_RTO_MIN`); each next one is twice as long (RFC 6298).
 pub const TCP_RESEND: Picos = 200 * MILLI;

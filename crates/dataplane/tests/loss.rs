@@ -6,7 +6,7 @@ mod common;
 use common::network;
 use proptest::prelude::*;
 use weft_dataplane::constants::{
-    OPX_RECEIVE, PSM2_RECEIVE, PSM2_RESEND, SDMA_CALL, TCP_RESEND, VERBS_RESEND,
+    OPX_RECEIVE, PSM2_RECEIVE, PSM2_RESEND, SDMA_CALL, TCP_PROBE, TCP_RESEND, VERBS_RESEND,
 };
 use weft_dataplane::packets::{
     Delivery, Loss, MILLI, NANO, Notice, Options, Picos, Random, Simulation, Traffic,
@@ -260,21 +260,24 @@ fn a_read_is_asked_for_again() {
     }
 }
 
-/// TCP: an IP packet goes again whole, when three later ones have come or after 200 ms.
+/// TCP: an IP packet goes again whole, when three later ones have come or after 10 ms, then 200.
 #[test]
 fn tcp_sends_an_ip_packet_again() {
     let copy = Stack::copy_time(1_000, 1);
     let work = SDMA_CALL + copy;
     let data = way(128);
-    let (post, mpi) = run(Stack::IPOIB, false, &[(0, 2, 1_000)], |n| n == 0);
-    let wanted = work + TCP_RESEND + data + PSM2_RECEIVE + copy;
-    assert_eq!((times(&post), mpi.tally().timeouts), (vec![wanted], 1));
+    for (lost, waits) in [(1, TCP_PROBE), (2, TCP_PROBE + TCP_RESEND)] {
+        let (post, mpi) = run(Stack::IPOIB, false, &[(0, 2, 1_000)], |n| n < lost);
+        let wanted = work + waits + data + PSM2_RECEIVE + copy;
+        let timeouts = mpi.tally().timeouts;
+        assert_eq!((times(&post), timeouts), (vec![wanted], lost as u64));
+    }
     for (after, told) in [(2, 0), (3, 1)] {
         let messages = vec![(0, 2, 65_520); 1 + after];
         let (post, mpi) = run(Stack::IPOIB, false, &messages, |n| n == 3);
         let tally = mpi.tally();
         assert_eq!((tally.told, tally.timeouts), (told, 1 - told));
-        assert_eq!(times(&post)[0] > TCP_RESEND, told == 0);
+        assert_eq!(times(&post)[0] > TCP_PROBE, told == 0);
         // What had come of it comes twice, and what followed in it was of no use.
         assert_eq!((tally.again, tally.refused), (8, 4 + 3));
     }

@@ -36,7 +36,7 @@ impl Mpi {
         let from = transfer.from;
         if transfer.read {
             transfer.granted = transfer.packets;
-            self.list(simulation, self.host(from), id);
+            self.list(simulation, id);
         } else {
             self.serve(simulation, from, SDMA_CALL, word::ASK, u64::from(id));
         }
@@ -49,9 +49,10 @@ impl Mpi {
         let now = *transfer;
         let rank = &mut self.ranks[now.to as usize];
         let ends = now.received == now.packets;
+        let fills = !now.read && now.received.is_multiple_of(window);
         let work = if now.is_asked_for() {
-            // The card puts it where it belongs, the processor is told at the end.
-            if ends { rank.stack.receive } else { 0 }
+            // The card puts it where it belongs, the processor is told at the end of a window.
+            if ends || fills { rank.stack.receive } else { 0 }
         } else {
             // What travels in the header is not copied from a buffer.
             let place = now.received - 1;
@@ -59,12 +60,16 @@ impl Mpi {
             let bytes = u64::from(bytes.saturating_sub(rank.stack.headers));
             rank.stack.receive + Stack::copy_time(bytes, rank.stack.copies.1)
         };
+        if self.streams(now.from) {
+            self.acknowledge(simulation, now.from, now.to);
+        }
+        let rank = &mut self.ranks[now.to as usize];
         if ends {
             self.serve(simulation, now.to, work, word::FINISH, u64::from(id));
+        } else if fills && now.is_asked_for() {
+            self.serve(simulation, now.to, work, word::WINDOW, u64::from(now.to));
         } else if work > 0 {
             rank.serve(simulation.now(), work);
-        } else if !now.read && now.received.is_multiple_of(window) {
-            self.ask(simulation, id);
         }
     }
 }

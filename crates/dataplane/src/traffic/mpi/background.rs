@@ -3,7 +3,7 @@
 use super::job::Program;
 use super::nic::{Done, Mpi};
 use super::stack::Stack;
-use crate::constants::{IPOIB_MTU, RDMA_READ, RDMA_READS, TCP_WINDOW};
+use crate::constants::{IPOIB_MTU, RDMA_READ, RDMA_READS, TCP_SEGMENTS};
 use crate::packets::{Picos, Simulation};
 
 /// What it is.
@@ -33,7 +33,7 @@ impl Load {
 
     fn at_once(self) -> u32 {
         match self {
-            Self::Bulk => (TCP_WINDOW / IPOIB_MTU) as u32,
+            Self::Bulk => TCP_SEGMENTS,
             Self::Read => RDMA_READS,
         }
     }

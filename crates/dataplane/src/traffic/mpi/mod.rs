@@ -15,6 +15,7 @@
 mod arrive;
 mod background;
 mod bandwidth;
+mod connection;
 mod exchange;
 mod flow;
 mod job;

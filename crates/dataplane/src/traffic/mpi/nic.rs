@@ -1,17 +1,18 @@
 //! Ranks on hosts, and what their HFIs send next.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::Sl;
 
+use super::connection::Connection;
 use super::flow::{Flows, Stamp};
 use super::post::Nic;
 use super::rank::Rank;
 use super::recovery::Tally;
-use super::stack::{Method, Stack};
+use super::stack::{Method, Recovery, Stack};
 use super::transfer::{Transfer, Transfers};
 use super::word;
-use crate::constants::{PSM2_WINDOWS, SDMA_CALL};
+use crate::constants::SDMA_CALL;
 use crate::packets::{Notice, Picos, Simulation};
 use crate::traffic::Hosts;
 
@@ -46,6 +47,8 @@ pub struct Mpi {
     pub(super) nics: Vec<Nic>,
     pub(super) transfers: Transfers,
     pub(super) flows: Flows,
+    /// TCP connections by sender and receiver.
+    pub(super) connections: BTreeMap<(u32, u32), Connection>,
     done: VecDeque<Done>,
     pub(super) tally: Tally,
 }
@@ -58,6 +61,7 @@ impl Mpi {
             ranks: Vec::new(),
             transfers: Transfers::default(),
             flows: Flows::default(),
+            connections: BTreeMap::new(),
             done: VecDeque::new(),
             tally: Tally::default(),
             hosts,
@@ -75,11 +79,15 @@ impl Mpi {
                 *count += 1;
             }
         }
-        let known = hosts.iter().filter_map(|host| {
-            let processes = processes.get(*host as usize)?;
-            Some(Rank::new(*host, stack, level, *processes))
-        });
-        self.ranks.extend(known);
+        for host in hosts {
+            let place = *host as usize;
+            let (Some(processes), Some(nic)) = (processes.get(place), self.nics.get_mut(place))
+            else {
+                continue;
+            };
+            let rank = Rank::new(*host, stack, level, *processes);
+            self.ranks.push(rank.with_context(nic.open()));
+        }
     }
 
     /// Number of ranks.
@@ -132,6 +140,7 @@ impl Mpi {
     fn add_transfer(&mut self, from: u32, to: u32, bytes: u64, tag: u32, read: bool) -> u32 {
         let rank = &mut self.ranks[from as usize];
         let serial = rank.begin();
+        let streams = rank.stack.recovery == Recovery::Tcp;
         let method = match read {
             true => Method::Dma,
             false => rank.stack.method(bytes, rank.payload),
@@ -141,7 +150,7 @@ impl Mpi {
             Method::Dma | Method::Rendezvous => rank.stack.payload,
         };
         let packets = Stack::packets(bytes, payload);
-        let waits = read || method == Method::Rendezvous;
+        let waits = read || streams || method == Method::Rendezvous;
         self.transfers.add(Transfer {
             from,
             to,
@@ -214,10 +223,15 @@ impl Mpi {
         match what {
             word::START => self.start(simulation, id),
             word::WRITTEN => self.written(simulation, id),
-            word::ANNOUNCE => (0..PSM2_WINDOWS).for_each(|_| self.ask(simulation, id)),
+            word::ANNOUNCE => {
+                let to = self.transfers.get(id).to;
+                self.ranks[to as usize].asking.push_back(id);
+                self.ask(simulation, to);
+            }
+            word::WINDOW => self.window_over(simulation, id),
             word::ASK => self.grant(simulation, id),
             word::COMPLAIN => self.complain(simulation, rest),
-            word::MISSING => self.go_back(simulation, rest),
+            word::MISSING => self.is_told(simulation, rest),
             word::CHECK => self.answer(simulation, rest),
             word::RESEND => self.time_out(simulation, rest),
             word::FINISH => {
@@ -225,6 +239,9 @@ impl Mpi {
                     self.flows.forget(id);
                 }
                 let transfer = self.transfers.end(id);
+                if !transfer.read && transfer.method == Method::Rendezvous {
+                    self.window_over(simulation, transfer.to);
+                }
                 self.done.push_back(Done::Received {
                     rank: transfer.to,
                     from: transfer.from,
@@ -250,7 +267,8 @@ impl Mpi {
         }
         match transfer.method {
             Method::Rendezvous => self.control(simulation, here, word::ANNOUNCE, u64::from(id)),
-            Method::Dma => self.list(simulation, here, id),
+            Method::Dma if self.streams(transfer.from) => self.stream(simulation, id),
+            Method::Dma => self.list(simulation, id),
             Method::Inject | Method::Eager | Method::MultiEager => {
                 self.ranks[transfer.from as usize].writing.push_back(id);
                 self.write(simulation, transfer.from);
@@ -270,16 +288,29 @@ impl Mpi {
         });
     }
 
-    /// The receiver asks for the next window, if there is one.
-    pub(super) fn ask(&mut self, simulation: &mut Simulation, id: u32) {
-        let window = self.window_of(id);
-        let transfer = self.transfers.get_mut(id);
-        if transfer.asked >= transfer.packets {
-            return;
+    /// A window has come to a rank whole.
+    fn window_over(&mut self, simulation: &mut Simulation, rank: u32) {
+        self.ranks[rank as usize].windows += 1;
+        self.ask(simulation, rank);
+    }
+
+    /// A receiver asks for windows, message by message, as long as its HFI can take more of them.
+    fn ask(&mut self, simulation: &mut Simulation, rank: u32) {
+        let host = self.host(rank);
+        let rank = rank as usize;
+        while self.ranks[rank].windows > 0 {
+            let Some(id) = self.ranks[rank].asking.front().copied() else {
+                return;
+            };
+            let window = self.window_of(id);
+            let transfer = self.transfers.get_mut(id);
+            transfer.asked = transfer.asked.saturating_add(window).min(transfer.packets);
+            if transfer.asked == transfer.packets {
+                self.ranks[rank].asking.pop_front();
+            }
+            self.ranks[rank].windows -= 1;
+            self.request(simulation, host, id);
         }
-        transfer.asked = transfer.asked.saturating_add(window).min(transfer.packets);
-        let to = transfer.to;
-        self.request(simulation, self.host(to), id);
     }
 
     /// Asks for a window, or for a read.
@@ -309,6 +340,6 @@ impl Mpi {
             .saturating_add(window)
             .min(transfer.packets);
         transfer.path = path;
-        self.list(simulation, self.host(from), id);
+        self.list(simulation, id);
     }
 }

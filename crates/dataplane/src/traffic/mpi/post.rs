@@ -7,7 +7,7 @@ use weft_fabric::Lid;
 use super::flow::Stamp;
 use super::nic::Mpi;
 use super::word;
-use crate::constants::{MESSAGE_TIME, PIO_BLOCK, PIO_BLOCK_TIME};
+use crate::constants::{MESSAGE_TIME, PIO_BLOCK, PIO_BLOCK_TIME, SDMA_ENGINES};
 use crate::packets::{Parcel, Picos, Simulation};
 
 /// What one host's HFI has to send.
@@ -19,8 +19,12 @@ pub(super) struct Nic {
     bus: VecDeque<u64>,
     /// Packets that stand in the send buffer.
     written: VecDeque<u64>,
-    /// Transfers that the DMA engines send in turn.
-    active: VecDeque<u32>,
+    /// What each DMA engine sends, one transfer after the other.
+    engines: [VecDeque<u32>; SDMA_ENGINES],
+    /// Engines that have something to send, in the order of their turns.
+    active: VecDeque<u8>,
+    /// How many processes have opened it.
+    contexts: u32,
     /// The engines have the next turn.
     engines_next: bool,
     /// The bus to the send buffer is in use until then.
@@ -29,6 +33,14 @@ pub(super) struct Nic {
     leaving: Option<(u32, u32)>,
     /// A packet waits at the port already.
     full: bool,
+}
+
+impl Nic {
+    /// Another process opens it; gives the number of its context.
+    pub(super) fn open(&mut self) -> u32 {
+        self.contexts += 1;
+        self.contexts
+    }
 }
 
 impl Mpi {
@@ -92,12 +104,23 @@ impl Mpi {
         self.pump(simulation, host);
     }
 
-    /// Puts a transfer among those whose packets its host's engines send in turn.
-    pub(super) fn list(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
+    /// Gives a transfer to the engine for its sender and its destination, behind what that has been
+    /// given before.
+    pub(super) fn list(&mut self, simulation: &mut Simulation, id: u32) {
         let transfer = self.transfers.get_mut(id);
+        let rank = &self.ranks[transfer.from as usize];
+        let host = rank.host;
         if !transfer.listed {
             transfer.listed = true;
-            self.nics[host as usize].active.push_back(id);
+            let to = self.ranks[transfer.to as usize].host;
+            let chosen = rank.context.wrapping_add(to).wrapping_add(transfer.path);
+            let engine = (chosen % SDMA_ENGINES as u32) as u8;
+            let nic = &mut self.nics[host as usize];
+            let queue = &mut nic.engines[usize::from(engine)];
+            if queue.is_empty() {
+                nic.active.push_back(engine);
+            }
+            queue.push_back(id);
         }
         self.pump(simulation, host);
     }
@@ -125,8 +148,25 @@ impl Mpi {
             if let Some(word) = nic.written.pop_front() {
                 self.put_written(simulation, host, word);
             }
-        } else if let Some(id) = nic.active.pop_front() {
-            self.put_data(simulation, host, id);
+        } else if let Some(engine) = nic.active.pop_front() {
+            self.put_next(simulation, host, engine);
+        }
+    }
+
+    /// Hands over the next packet of an engine, which then waits for its next turn.
+    fn put_next(&mut self, simulation: &mut Simulation, host: u32, engine: u8) {
+        let queue = &mut self.nics[host as usize].engines[usize::from(engine)];
+        let Some(id) = queue.front().copied() else {
+            return;
+        };
+        let has_more = self.put_data(simulation, host, id);
+        let nic = &mut self.nics[host as usize];
+        let queue = &mut nic.engines[usize::from(engine)];
+        if !has_more {
+            queue.pop_front();
+        }
+        if !queue.is_empty() {
+            nic.active.push_back(engine);
         }
     }
 
@@ -195,21 +235,21 @@ impl Mpi {
         );
     }
 
-    fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
+    /// Hands over the next packet of a transfer; says whether the engines have more of it.
+    fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) -> bool {
         let stamp = self.next_stamp(id);
         let transfer = self.transfers.get_mut(id);
         transfer.flying += 1;
         transfer.listed = transfer.again > 0 || transfer.sent < transfer.granted;
         let now = *transfer;
-        if now.listed {
-            self.nics[host as usize].active.push_back(id);
-        } else if now.sent == now.packets && !now.read {
+        if !now.listed && now.sent == now.packets && !now.read {
             self.sent(id);
         }
         let stack = self.ranks[now.from as usize].stack;
         let bytes = stack.packet_bytes(now.bytes, now.payload, stamp.number);
         let word = word::stamped(word::DATA, stamp.bits(), id);
         self.put(simulation, host, now.to, 1 + now.path, bytes, word);
+        now.listed
     }
 
     /// The packet of a transfer that goes next: one that goes again, or a new one.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use weft_fabric::Sl;
 
 use super::stack::Stack;
+use crate::constants::TID_FLOWS;
 use crate::packets::Picos;
 
 /// A process on a host.
@@ -13,6 +14,8 @@ pub(super) struct Rank {
     /// Number of its host.
     pub(super) host: u32,
     pub(super) stack: Stack,
+    /// Which one of its HFI's contexts it has.
+    pub(super) context: u32,
     /// Of all messages of its program.
     pub(super) level: Sl,
     /// Its processor has something to do until then.
@@ -23,6 +26,10 @@ pub(super) struct Rank {
     pub(super) payload: u32,
     /// Messages that wait to be written, in order.
     pub(super) writing: VecDeque<u32>,
+    /// Windows that it may ask for now.
+    pub(super) windows: u32,
+    /// Messages of which it has not asked for all, in order.
+    pub(super) asking: VecDeque<u32>,
     /// How often it has chosen a path.
     pub(super) paths: u32,
     /// How many messages and requests it has begun; wraps.
@@ -35,14 +42,22 @@ impl Rank {
         Self {
             host,
             stack,
+            context: 0,
             level,
             busy_until: 0,
             blocks: Stack::blocks(processes),
             payload: stack.written_payload(processes),
             writing: VecDeque::new(),
+            windows: TID_FLOWS,
+            asking: VecDeque::new(),
             paths: 0,
             begun: 0,
         }
+    }
+
+    /// The same with another context.
+    pub(super) fn with_context(self, context: u32) -> Self {
+        Self { context, ..self }
     }
 
     /// The number of what it begins next.

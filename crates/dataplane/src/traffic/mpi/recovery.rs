@@ -7,8 +7,7 @@
 //! lost, the sender's time-out ends and it asks. Cards that read do the same, but that who reads asks
 //! again. TCP sends an IP packet again when three later ones have come, or after a time-out.
 //!
-//! Not modelled: that senders slow down after a loss (TCP's window, PSM2's for marked packets), that
-//! they give up after some tries, and that an IPoIB connection, which is not to try again, is torn
+//! Not modelled: PSM2's slower sending after marked packets, that senders give up after some tries, and that an IPoIB connection, which is not to try again, is torn
 //! down at each loss.
 
 use std::ops::Range;
@@ -17,7 +16,7 @@ use super::flow::{self, Key, Kind, Place, Stamp, Verdict};
 use super::nic::Mpi;
 use super::stack::{Method, Recovery};
 use super::word;
-use crate::constants::{RESEND_FACTOR, SDMA_CALL};
+use crate::constants::{SDMA_CALL, TCP_RESEND};
 use crate::packets::{Loss, Picos, Simulation};
 
 /// What has become of packets: `sent` are `taken`, `refused` or `lost` in the end.
@@ -213,9 +212,14 @@ impl Mpi {
         }
         let packets = self.together(key, id);
         let stack = &self.ranks[ends.0 as usize].stack;
-        let timeout = stack.timeout(packets).0;
+        let timeout = stack.timeout(packets);
         let flow = self.flows.get_mut(slot);
-        flow.timeout = timeout;
+        flow.timeout = match flow.timeout {
+            // A segment that is lost again waits as long as it would have without an answer.
+            before if key.kind == Kind::Segment && before > 0 => before.max(TCP_RESEND),
+            _ => timeout,
+        };
+        let timeout = flow.timeout;
         flow.deadline = (loss.born + timeout).max(simulation.now());
         self.arm(simulation, slot);
     }
@@ -256,10 +260,12 @@ impl Mpi {
         }
         if flow.deadline <= now {
             self.tally.timeouts += 1;
-            let from = flow.from;
-            let most = self.ranks[from as usize].stack.timeout(1).1;
-            flow.timeout = (flow.timeout * RESEND_FACTOR).min(most);
+            let (kind, from, to, timeout) = (flow.key.kind, flow.from, flow.to, flow.timeout);
+            flow.timeout = self.ranks[from as usize].stack.timeout_after(timeout);
             flow.deadline = now + flow.timeout;
+            if kind == Kind::Segment {
+                self.hears_nothing(from, to, timeout);
+            }
             self.act(simulation, slot, word);
         }
         self.arm(simulation, slot);
@@ -275,6 +281,18 @@ impl Mpi {
             }
             Kind::Response => self.complain(simulation, word),
             Kind::Request | Kind::Segment => self.go_back(simulation, word),
+        }
+    }
+
+    /// The sender has read what its receiver misses.
+    pub(super) fn is_told(&mut self, simulation: &mut Simulation, word: u64) {
+        if let Some(slot) = self.flows.slot(word) {
+            let flow = self.flows.get(slot);
+            if flow.key.kind == Kind::Segment {
+                let (from, to) = (flow.from, flow.to);
+                self.slow_down(from, to);
+            }
+            self.go_back(simulation, word);
         }
     }
 
@@ -342,13 +360,12 @@ impl Mpi {
 
     /// What a card sends of what is read from it.
     fn respond_again(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
-        let host = self.host(from);
         for id in self.transfers.between(from, to) {
             let transfer = self.transfers.get_mut(id);
             if transfer.read && transfer.sent > transfer.received {
                 self.tally.again += u64::from(transfer.sent - transfer.received);
                 transfer.sent = transfer.received;
-                self.list(simulation, host, id);
+                self.list(simulation, id);
             }
         }
     }
@@ -374,10 +391,9 @@ impl Mpi {
         let rest = transfer.sent.max(numbers.start)..numbers.end;
         transfer.again += rest.len() as u32 + numbers.len() as u32;
         transfer.sent = transfer.sent.max(numbers.end);
-        let from = transfer.from;
         self.tally.again += numbers.len() as u64;
         self.flows.repeat(id, rest, flow::before(pass));
         self.flows.repeat(id, numbers, pass);
-        self.list(simulation, self.host(from), id);
+        self.list(simulation, id);
     }
 }

@@ -186,13 +186,22 @@ impl Stack {
         }
     }
 
-    /// Time without an answer after which `packets` sent together are asked after or sent again, and
-    /// the longest that this becomes.
-    pub fn timeout(&self, packets: u32) -> (Picos, Picos) {
+    /// Time without an answer after which `packets` sent together are asked after or sent again.
+    pub fn timeout(&self, packets: u32) -> Picos {
         match self.recovery {
-            Recovery::Psm2 => (c::PSM2_RESEND * u64::from(packets), c::PSM2_RESEND_MAX),
-            Recovery::Connection => (c::VERBS_RESEND, c::VERBS_RESEND),
-            Recovery::Tcp => (c::TCP_RESEND, c::TCP_RESEND_MAX),
+            Recovery::Psm2 => c::PSM2_RESEND * u64::from(packets),
+            Recovery::Connection => c::VERBS_RESEND,
+            Recovery::Tcp => c::TCP_PROBE,
+        }
+    }
+
+    /// The same after such a time.
+    pub fn timeout_after(&self, timeout: Picos) -> Picos {
+        let longer = timeout * c::RESEND_FACTOR;
+        match self.recovery {
+            Recovery::Psm2 => longer.min(c::PSM2_RESEND_MAX),
+            Recovery::Connection => c::VERBS_RESEND,
+            Recovery::Tcp => longer.clamp(c::TCP_RESEND, c::TCP_RESEND_MAX),
         }
     }
 

@@ -24,6 +24,9 @@ pub(super) const PROGRAM: u64 = 9;
 /// Packet: the sender asks what has come. Timer: the receiver has read that.
 pub(super) const CHECK: u64 = 10;
 
+/// Timer: a rank has read that a window is full.
+pub(super) const WINDOW: u64 = 11;
+
 const SHIFT: u32 = 56;
 /// Bits of a transfer or a slot.
 const ID_BITS: u32 = 32;
