@@ -62,6 +62,7 @@ fn errors_name_the_line_and_what_is_allowed() {
         ("adaptive maybe", 1, "allowed: on, off"),
         ("pairs 1-2", 1, "FROM>TO"),
         ("limit 5", 1, "units: us, ms, s"),
+        ("warm-up 5", 1, "units: us, ms, s"),
         ("limit 9999s", 1, "from 0 to 3600"),
         ("published latency 1 2", 1, "percentage"),
         ("case a\nbaseline b", 2, "no case \"b\""),
@@ -516,6 +517,34 @@ fn other_traffic_takes_its_share_and_lifetimes_discard() {
         .collect();
     assert_eq!(discards[..2], [0.0, 0.0]);
     assert!(discards[2] > 100.0, "{discards:?}");
+}
+
+/// Of several runs times are medians and counts are means; what was dropped before the benchmark began
+/// does not count.
+#[test]
+fn runs_are_summed_up() {
+    let case = |runs: u32, warm_up: &str, hoq_life: u32| {
+        let text = format!(
+            "fabric mesh:2,hosts=5\npairs 0>5\nmay-not-end on\nlimit 2s\nbackground bulk\nruns {runs}\n\
+             warm-up {warm_up}\nhoq-life {hoq_life}\ntraffic osu_bibw bytes=64K window=64 skip=0 iterations=4"
+        );
+        let scenario: Scenario = text.parse().unwrap();
+        scenario.cases[0].clone()
+    };
+    let outcome = |runs, seed| perform(&case(runs, "200us", 3), seed, 1).unwrap();
+    let all = outcome(3, 1);
+    let each: Vec<Outcome> = (1..4).map(|seed| outcome(1, seed)).collect();
+    let of = |metric| {
+        let mut values: Vec<f64> = each.iter().map(|one| value(one, metric)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    assert_eq!(value(&all, "bandwidth"), of("bandwidth")[1]);
+    let discards = of("discards");
+    assert!(discards[0] < discards[2], "{discards:?}");
+    assert_eq!(value(&all, "discards"), discards.iter().sum::<f64>() / 3.0);
+    let late = perform(&case(1, "10ms", 2), 1, 1).unwrap();
+    assert!(late.lost as f64 > value(&late, "discards"), "{late:?}");
 }
 
 /// About what fair shares give on any two-level tree of 128 hosts under destination routing, 86 %

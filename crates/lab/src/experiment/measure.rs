@@ -1,6 +1,7 @@
 //! What is measured in one run of a case.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation, Totals};
@@ -19,13 +20,15 @@ use super::{bisection, bound, place, rounds};
 /// Picoseconds in a second.
 const SECOND: f64 = 1e12;
 
-/// Other traffic runs for this long, and at most as long again, before a benchmark begins.
-const WARM_UP: Picos = 200 * MICRO;
+/// A benchmark beside other traffic begins up to this long after the warm-up.
+const START_SPREAD: Picos = 200 * MICRO;
 
 /// What one run of a case was.
 pub(super) struct Ran {
     pub(super) measurements: Result<Vec<Measurement>, ExperimentError>,
     pub(super) totals: Totals,
+    /// The same when the traffic began.
+    pub(super) before: Totals,
     /// Virtual time that it took.
     pub(super) span: Picos,
     /// Routes that switches have moved.
@@ -43,6 +46,7 @@ pub(super) struct Stage<'a> {
     simulation: Simulation,
     seed: u64,
     watch: Watch,
+    before: Totals,
 }
 
 impl<'a> Stage<'a> {
@@ -56,6 +60,7 @@ impl<'a> Stage<'a> {
             hosts: place::hosts(&network, case, seed),
             simulation: Simulation::new(&network, options),
             watch: Watch::new(case.links),
+            before: Totals::default(),
             network,
             seed,
         }
@@ -65,6 +70,7 @@ impl<'a> Stage<'a> {
         Ran {
             measurements: self.measure(),
             totals: self.simulation.totals(),
+            before: self.before,
             span: self.simulation.now(),
             moved: self.simulation.routes_moved(),
             links: self.watch.busiest(&self.network, &self.simulation),
@@ -135,18 +141,14 @@ impl<'a> Stage<'a> {
         Mpi::new(self.hosts.clone(), &ranks, stack, level)
     }
 
-    fn limit(&self) -> Picos {
-        let picos = self.case.limit.as_nanos().saturating_mul(1_000);
-        Picos::try_from(picos).unwrap_or(Picos::MAX)
-    }
-
     /// Runs a program to its end, with the other traffic if there is any.
     fn drive<P: Program>(&mut self, program: P, stack: Stack) -> Result<P, ExperimentError> {
         let mpi = self.mpi(stack);
         let Some((load, pairs, level)) = self.background() else {
-            return self.drive_alone(mpi, program);
+            return self.drive_from(0, mpi, program);
         };
-        let delay = WARM_UP + Random::new(self.seed).bits() % WARM_UP;
+        let spread = Random::new(self.seed).bits() % START_SPREAD;
+        let delay = picos(self.case.warm_up).saturating_add(spread);
         let first = mpi.len() as u32;
         let back = self.beside(load, pairs, first)?;
         let program = Together {
@@ -158,7 +160,7 @@ impl<'a> Stage<'a> {
         let mut mpi = mpi;
         let hosts: Vec<u32> = (0..self.hosts.len() as u32).collect();
         mpi.add(&hosts, load.stack(), level);
-        Ok(self.drive_alone(mpi, program)?.front)
+        Ok(self.drive_from(delay, mpi, program)?.front)
     }
 
     /// The messages beside the program's, between which hosts and on which service level.
@@ -178,10 +180,20 @@ impl<'a> Stage<'a> {
         Ok(Background::new(load, ranks.collect()))
     }
 
-    fn drive_alone<P: Program>(&mut self, mpi: Mpi, program: P) -> Result<P, ExperimentError> {
+    /// Runs a program whose traffic begins after a while.
+    fn drive_from<P: Program>(
+        &mut self,
+        begin: Picos,
+        mpi: Mpi,
+        program: P,
+    ) -> Result<P, ExperimentError> {
         let mut job = Job { mpi, program };
-        let limit = self.limit();
+        let limit = begin.saturating_add(picos(self.case.limit));
         job.start(&mut self.simulation);
+        if begin > 0 {
+            job.advance(&mut self.simulation, begin);
+            self.before = self.simulation.totals();
+        }
         loop {
             let until = self.watch.next(&self.simulation).min(limit);
             if job.advance(&mut self.simulation, until) {
@@ -292,6 +304,10 @@ fn ip_bytes(bytes: u64) -> u64 {
     use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
     let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
     bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
+}
+
+fn picos(span: Duration) -> Picos {
+    Picos::try_from(span.as_nanos().saturating_mul(1_000)).unwrap_or(Picos::MAX)
 }
 
 fn latencies(times: &[Picos]) -> Vec<Measurement> {

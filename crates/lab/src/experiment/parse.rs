@@ -35,7 +35,7 @@ pub struct ScenarioError {
 
 const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, qos-group, preemption, hosts, ranks, pairs, traffic, \
-    sl, stack, background, runs, limit, may-not-end, links, baseline, published, sweep, case";
+    sl, stack, background, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
 /// What can be swept beside `bytes`.
 const SWEPT: [&str; 8] = [
     "hoq-life",
@@ -104,6 +104,7 @@ struct Partial {
     groups: Vec<Group>,
     gone: f64,
     runs: Option<u32>,
+    warm_up: Option<Duration>,
     limit: Option<Duration>,
     may_not_end: bool,
     links: bool,
@@ -221,6 +222,7 @@ impl Partial {
             "runs" => self.runs = Some(number(rest, 1, 10_000)? as u32),
             "may-not-end" => self.may_not_end = switch(rest)?,
             "sweep" => self.sweep = Some(sweep(rest)?),
+            "warm-up" => self.warm_up = Some(span(rest)?),
             "limit" => self.limit = Some(span(rest)?),
             "baseline" => self.baseline = Some(rest.to_owned()),
             "links" => self.links = switch(rest)?,
@@ -359,6 +361,7 @@ impl Partial {
             background: self.background.map(|(what, _)| what),
             gone: self.gone,
             runs: self.runs.unwrap_or(1),
+            warm_up: self.warm_up.unwrap_or(Duration::from_micros(200)),
             limit: self.limit.unwrap_or(Duration::from_secs(10)),
             may_not_end: self.may_not_end,
             point: self.point,

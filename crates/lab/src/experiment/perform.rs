@@ -93,7 +93,7 @@ pub fn perform(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Experi
     let runs: Result<Vec<Outcome>, _> = seeds
         .map(|seed| perform_once(case, seed, threads))
         .collect();
-    Ok(median(runs?))
+    Ok(combine(runs?))
 }
 
 fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, ExperimentError> {
@@ -114,8 +114,10 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
     };
     let totals = ran.totals;
     if case.background.is_some() || case.may_not_end {
-        let share = 1e6 * totals.lost as f64 / (totals.delivered + totals.lost).max(1) as f64;
-        measurements.push(measurement("discards", totals.lost as f64, "packets"));
+        let lost = totals.lost - ran.before.lost;
+        let ended = lost + totals.delivered - ran.before.delivered;
+        let share = 1e6 * lost as f64 / ended.max(1) as f64;
+        measurements.push(measurement("discards", lost as f64, "packets"));
         measurements.push(measurement("discarded", share, "ppm"));
     }
     Ok(Outcome {
@@ -130,8 +132,8 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
 }
 
 /// The first run, or the first that ended if any did, with the median for each of its metrics of all
-/// runs that have it.
-fn median(mut runs: Vec<Outcome>) -> Outcome {
+/// runs that have it; of what is counted (which is often nothing) the mean.
+fn combine(mut runs: Vec<Outcome>) -> Outcome {
     if runs.is_empty() {
         return Outcome::default();
     }
@@ -141,11 +143,21 @@ fn median(mut runs: Vec<Outcome>) -> Outcome {
         let others = runs.iter().filter_map(|run| run.get(&one.metric));
         let mut values: Vec<f64> = others.map(|other| other.value).collect();
         values.push(one.value);
-        values.sort_by(f64::total_cmp);
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        one.value = f64::midpoint(low, high);
+        one.value = if COUNTED.contains(&one.metric.as_ref()) {
+            values.iter().sum::<f64>() / values.len() as f64
+        } else {
+            median(values)
+        };
     }
     first
+}
+
+/// Metrics that count.
+const COUNTED: [&str; 3] = ["ended", "discards", "discarded"];
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
 }
 
 /// Runs all cases, and compares those that name a baseline with it; `begin` is told of each one.

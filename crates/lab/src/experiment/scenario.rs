@@ -75,7 +75,10 @@ pub struct Case {
     pub gone: f64,
     /// Runs, each with the next seed; the median of each metric counts.
     pub runs: u32,
-    /// Virtual time after which the run is given up.
+    /// Virtual time that messages beside the traffic have for themselves first, and up to 200 µs more,
+    /// drawn by the seed.
+    pub warm_up: Duration,
+    /// Virtual time, from there on, after which the run is given up.
     pub limit: Duration,
     /// A run that is given up is a result: `ended` is 0 then.
     pub may_not_end: bool,

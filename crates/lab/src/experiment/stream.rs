@@ -1,7 +1,7 @@
 //! Packets by a pattern, on as many threads as are asked for.
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Simulation};
+use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Simulation, Totals};
 use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamsOptions, TwoStreams};
 use weft_fabric::Sl;
 
@@ -52,6 +52,7 @@ pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> 
     watch.look(&shards, network, span);
     shards.run(2 * span, threads);
     Some(Ran {
+        before: Totals::default(),
         measurements: Ok(measurements(case, &received(&shards, &hosts), bytes, span)),
         totals: shards.totals(),
         span: shards.now(),
