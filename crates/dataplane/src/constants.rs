@@ -193,6 +193,12 @@ pub const RDMA_READS: u32 = 16;
 /// default time-out); the next time-out is as long (`rdmavt`, `rvt_mod_retry_timer`).
 pub const VERBS_RESEND: Picos = (4_096 * NANO) << 14;
 
+/// Most bytes for each rank, and fewest ranks, for which Alltoall takes Bruck's algorithm (MPICH,
+/// `MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE`, `MPIR_Alltoall_intra_auto`).
+pub const ALLTOALL_SHORT: u64 = 256;
+/// Fewest ranks.
+pub const ALLTOALL_SHORT_RANKS: u32 = 8;
+
 /// Unit of CCTI_Timer: 1.024 µs (InfiniBand, annex 10; opafm.xml's comment on CCTI_Timer).
 pub const CCTI_TIMER_UNIT: Picos = 1_024 * NANO;
 

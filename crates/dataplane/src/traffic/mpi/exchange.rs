@@ -4,14 +4,20 @@ use std::collections::BTreeSet;
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
+use crate::constants::{ALLTOALL_SHORT, ALLTOALL_SHORT_RANKS};
 use crate::packets::{Picos, Simulation};
 
-/// Alltoall by pairwise exchange: in step k each rank sends to the one k further on and receives
-/// from the one k before, and goes on when both are done. This is what MPI libraries use for large
-/// messages; no rank waits for others than these two.
+/// Alltoall in steps: in each of them a rank sends to one that is so much further on, receives from the
+/// one as much before, and goes on when both are done; no rank waits for others than these two.
+///
+/// Large messages by pairwise exchange: in step k to the rank k further on. Small ones by Bruck's
+/// algorithm: to the rank 2^k further on, in one message all that has still to go so far. MPICH, from
+/// which most MPI libraries come, does so (between the two, up to 32 KiB, it sends all at once, which
+/// is not modelled: pairwise exchange).
 #[derive(Debug, Clone)]
 pub struct AllToAll {
-    bytes: u64,
+    /// How much further on the partner of each step is, and the bytes for it.
+    plan: Vec<(u32, u64)>,
     ranks: u32,
     steps: Vec<Step>,
     left: u32,
@@ -30,8 +36,13 @@ struct Step {
 impl AllToAll {
     /// One exchange of `bytes` between each two of `ranks`.
     pub fn new(ranks: u32, bytes: u64) -> Self {
+        let plan = if bytes <= ALLTOALL_SHORT && ranks >= ALLTOALL_SHORT_RANKS {
+            bruck(ranks, bytes)
+        } else {
+            (1..ranks).map(|distance| (distance, bytes)).collect()
+        };
         Self {
-            bytes,
+            plan,
             ranks,
             steps: vec![Step::default(); ranks as usize],
             left: ranks,
@@ -50,17 +61,26 @@ impl AllToAll {
         step.received.remove(&step.at);
         step.at += 1;
         step.sent = false;
-        if step.at == self.ranks {
+        let tag = step.at;
+        let Some((distance, bytes)) = self.plan.get(tag as usize - 1).copied() else {
             self.left -= 1;
             if self.left == 0 {
                 self.ended = Some(simulation.now());
             }
             return;
-        }
-        let to = (rank + step.at) % self.ranks;
-        let tag = step.at;
-        mpi.send(simulation, rank, to, self.bytes, tag);
+        };
+        mpi.send(simulation, rank, (rank + distance) % self.ranks, bytes, tag);
     }
+}
+
+/// Block i goes on in each step whose bit i has: all blocks of a step together.
+fn bruck(ranks: u32, bytes: u64) -> Vec<(u32, u64)> {
+    let bits = u32::BITS - (ranks - 1).leading_zeros();
+    let step = |bit: u32| {
+        let blocks = (1..ranks).filter(|block| block >> bit & 1 == 1).count();
+        (1 << bit, blocks as u64 * bytes)
+    };
+    (0..bits).map(step).collect()
 }
 
 impl Program for AllToAll {
@@ -91,5 +111,27 @@ impl Program for AllToAll {
 
     fn has_ended(&self) -> bool {
         self.left == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_messages_go_by_bits_of_the_distance() {
+        assert_eq!(
+            bruck(8, 10),
+            [(1, 40), (2, 40), (4, 40)],
+            "four of eight blocks"
+        );
+        // Blocks 1, 3, 5, 7, 9; 2, 3, 6, 7; 4 to 7; 8 and 9.
+        assert_eq!(bruck(10, 1), [(1, 5), (2, 4), (4, 4), (8, 2)]);
+        assert_eq!(AllToAll::new(8, ALLTOALL_SHORT).plan.len(), 3);
+        for (ranks, bytes) in [(7, 8), (8, ALLTOALL_SHORT + 1)] {
+            let plan = AllToAll::new(ranks, bytes).plan;
+            let pairs: Vec<(u32, u64)> = (1..ranks).map(|distance| (distance, bytes)).collect();
+            assert_eq!(plan, pairs);
+        }
     }
 }
