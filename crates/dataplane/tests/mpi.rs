@@ -8,7 +8,8 @@ use weft_dataplane::constants::SDMA_CALL;
 use weft_dataplane::packets::{MILLI, NANO, Options, Picos, Simulation};
 use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
-    AllToAll, Background, Bandwidth, BandwidthOptions, Job, Load, Mpi, PingPong, Stack, Together,
+    AllToAll, Background, Bandwidth, BandwidthOptions, Done, Job, Load, Mpi, PingPong,
+    Program as Rounds, Stack, Together,
 };
 use weft_fabric::Sl;
 
@@ -48,6 +49,61 @@ fn a_rendezvous_takes_two_more_one_way_trips() {
     let call = SDMA_CALL - 400 * NANO;
     let wanted = 400 * NANO + 2 * control + call + data + 400 * NANO;
     assert_eq!(job.program.latencies().unwrap(), [wanted]);
+}
+
+/// Messages from rank 0, all at once; when each has come.
+#[derive(Debug)]
+struct Volley {
+    to: Vec<u32>,
+    bytes: u64,
+    came: Vec<(u32, Picos)>,
+}
+
+impl Rounds for Volley {
+    fn begin(&mut self, mpi: &mut Mpi, simulation: &mut Simulation) {
+        for (tag, to) in self.to.iter().enumerate() {
+            mpi.send(simulation, 0, *to, self.bytes, tag as u32);
+        }
+    }
+
+    fn done(&mut self, _: &mut Mpi, simulation: &mut Simulation, done: Done) {
+        if let Done::Received { tag, .. } = done {
+            self.came.push((tag, simulation.now()));
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.came.len() == self.to.len()
+    }
+}
+
+/// What goes to one host leaves message by message, though the receiver asks for 32 windows at once;
+/// what goes to another one takes turns with it, packet by packet.
+#[test]
+fn an_engine_sends_in_order_and_engines_take_turns() {
+    let volley = |to: Vec<u32>| {
+        let program = Volley {
+            to,
+            bytes: 65_536,
+            came: Vec::new(),
+        };
+        let (mut job, mut simulation) = job(3, 3, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        job.program.came
+    };
+    let message = 8 * 1_032 * FLIT;
+    let came = volley(vec![1; 40]);
+    let tags: Vec<u32> = came.iter().map(|(tag, _)| *tag).collect();
+    assert_eq!(tags, (0..40).collect::<Vec<_>>());
+    // Reading forty announcements takes 16 µs, in which the first few come. Then there is only data.
+    for pair in came[8..].windows(2) {
+        let apart = pair[1].1 - pair[0].1;
+        assert!((message..message + 100 * FLIT).contains(&apart), "{pair:?}");
+    }
+    let came = volley(vec![1, 2]);
+    let apart = came[1].1 - came[0].1;
+    // The first has the engines for itself until the second call is made.
+    assert!(apart < message * 3 / 4, "{came:?}");
 }
 
 /// Large messages fill the link but for the headers; both ways at once, each way does.

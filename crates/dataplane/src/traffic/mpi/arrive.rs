@@ -60,7 +60,7 @@ impl Mpi {
             let bytes = u64::from(bytes.saturating_sub(rank.stack.headers));
             rank.stack.receive + Stack::copy_time(bytes, rank.stack.copies.1)
         };
-        if self.streams(now.from) {
+        if self.is_tcp(now.from) {
             self.acknowledge(simulation, now.from, now.to);
         }
         let rank = &mut self.ranks[now.to as usize];

@@ -2,10 +2,9 @@
 //!
 //! It begins with ten segments, takes one more for each that arrives until the first loss, then about
 //! half a segment more in the time in which all of them arrive once. A loss that later segments show
-//! takes three tenths of it away, once for all that was on its way then, and so does a loss that a
-//! probe shows when nothing has come for a while; a time-out leaves one segment
-//! (RFC 5681, RFC 8312 in the region where it grows as RFC 5681 would: round trips here take
-//! microseconds, its cubic takes seconds).
+//! takes three tenths of it away, once for all that was on its way then, and so does a loss that a probe
+//! shows when nothing has come for a while; a time-out leaves one segment (RFC 5681, RFC 8312 in the
+//! region where it grows as RFC 5681 would: round trips here take microseconds, its cubic takes seconds).
 //!
 //! Not modelled: answers as packets; the probe, which is sent with all that is missing.
 
@@ -84,9 +83,11 @@ impl Connection {
         }
     }
 
-    /// A time-out has ended.
+    /// A time-out has ended; further ones, of other segments or of the same, change nothing more.
     fn collapse(&mut self) {
-        self.threshold = self.reduced();
+        if self.window > 1 {
+            self.threshold = self.reduced();
+        }
         self.window = 1;
         self.gained = 0;
         self.recovering = self.flying;
@@ -101,7 +102,7 @@ impl Connection {
 impl Mpi {
     /// Whether what a rank sends goes over TCP.
     #[inline]
-    pub(super) fn streams(&self, rank: u32) -> bool {
+    pub(super) fn is_tcp(&self, rank: u32) -> bool {
         self.ranks[rank as usize].stack.recovery == Recovery::Tcp
     }
 
@@ -203,11 +204,13 @@ mod tests {
     #[test]
     fn a_time_out_leaves_one_segment_and_two_are_the_least_to_grow_to() {
         let mut connection = Connection::default();
-        connection.collapse();
-        assert_eq!((connection.window, connection.threshold), (1, 7));
-        connection.collapse();
-        assert_eq!((connection.window, connection.threshold), (1, 2));
+        for _ in 0..2 {
+            connection.collapse();
+            assert_eq!((connection.window, connection.threshold), (1, 7));
+        }
         round(&mut connection);
         assert_eq!(connection.window, 2);
+        connection.collapse();
+        assert_eq!((connection.window, connection.threshold), (1, 2));
     }
 }

@@ -9,7 +9,7 @@ use super::flow::{Flows, Stamp};
 use super::post::Nic;
 use super::rank::Rank;
 use super::recovery::Tally;
-use super::stack::{Method, Recovery, Stack};
+use super::stack::{Method, Stack};
 use super::transfer::{Transfer, Transfers};
 use super::word;
 use crate::constants::SDMA_CALL;
@@ -138,9 +138,9 @@ impl Mpi {
     }
 
     fn add_transfer(&mut self, from: u32, to: u32, bytes: u64, tag: u32, read: bool) -> u32 {
+        let is_tcp = self.is_tcp(from);
         let rank = &mut self.ranks[from as usize];
         let serial = rank.begin();
-        let streams = rank.stack.recovery == Recovery::Tcp;
         let method = match read {
             true => Method::Dma,
             false => rank.stack.method(bytes, rank.payload),
@@ -150,7 +150,7 @@ impl Mpi {
             Method::Dma | Method::Rendezvous => rank.stack.payload,
         };
         let packets = Stack::packets(bytes, payload);
-        let waits = read || streams || method == Method::Rendezvous;
+        let waits = read || is_tcp || method == Method::Rendezvous;
         self.transfers.add(Transfer {
             from,
             to,
@@ -239,7 +239,8 @@ impl Mpi {
                     self.flows.forget(id);
                 }
                 let transfer = self.transfers.end(id);
-                if !transfer.read && transfer.method == Method::Rendezvous {
+                // What came in windows; not what a rank of the same host handed over.
+                if !transfer.read && transfer.asked > 0 {
                     self.window_over(simulation, transfer.to);
                 }
                 self.done.push_back(Done::Received {
@@ -267,7 +268,7 @@ impl Mpi {
         }
         match transfer.method {
             Method::Rendezvous => self.control(simulation, here, word::ANNOUNCE, u64::from(id)),
-            Method::Dma if self.streams(transfer.from) => self.stream(simulation, id),
+            Method::Dma if self.is_tcp(transfer.from) => self.stream(simulation, id),
             Method::Dma => self.list(simulation, id),
             Method::Inject | Method::Eager | Method::MultiEager => {
                 self.ranks[transfer.from as usize].writing.push_back(id);

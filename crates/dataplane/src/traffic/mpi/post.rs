@@ -113,7 +113,8 @@ impl Mpi {
         if !transfer.listed {
             transfer.listed = true;
             let to = self.ranks[transfer.to as usize].host;
-            let chosen = rank.context.wrapping_add(to).wrapping_add(transfer.path);
+            let lids = self.hosts.get(to).map_or(1, |to| to.lids);
+            let chosen = rank.context + to + lid_offset(1 + transfer.path, lids);
             let engine = (chosen % SDMA_ENGINES as u32) as u8;
             let nic = &mut self.nics[host as usize];
             let queue = &mut nic.engines[usize::from(engine)];
@@ -268,7 +269,7 @@ impl Mpi {
         Stamp { pass, number }
     }
 
-    /// A packet to another rank; path 0 is its first LID, the others take turns on the rest.
+    /// A packet to another rank by one of the paths to its LIDs.
     pub(super) fn put(
         &mut self,
         simulation: &mut Simulation,
@@ -284,18 +285,22 @@ impl Mpi {
         let (Some(from), Some(to)) = (self.hosts.get(host), self.hosts.get(receiver.host)) else {
             return;
         };
-        let offset = match (path, to.lids) {
-            (0, _) | (_, 0 | 1) => 0,
-            (path, lids) => 1 + (path - 1) % (lids - 1),
-        };
         self.nics[host as usize].full = true;
         self.tally.sent += 1;
         simulation.send(Parcel {
             from: from.port,
-            dlid: Lid(to.lid.0 + offset),
+            dlid: Lid(to.lid.0 + lid_offset(path, to.lids)),
             sl: receiver.level,
             bytes,
             tag,
         });
+    }
+}
+
+/// Which of a host's LIDs a path leads to: 0 to the first, the others in turn to the rest.
+fn lid_offset(path: u32, lids: u32) -> u32 {
+    match (path, lids) {
+        (0, _) | (_, 0 | 1) => 0,
+        (path, lids) => 1 + (path - 1) % (lids - 1),
     }
 }

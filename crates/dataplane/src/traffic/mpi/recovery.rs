@@ -5,10 +5,11 @@
 //! says once what it misses, until something comes in order (of a window, once in each pass); the
 //! sender goes back to that and sends all from there again. Where nothing follows, or what was said is
 //! lost, the sender's time-out ends and it asks. Cards that read do the same, but that who reads asks
-//! again. TCP sends an IP packet again when three later ones have come, or after a time-out.
+//! again. TCP sends an IP packet again when three later ones have come, or after a time-out, and slows
+//! down.
 //!
-//! Not modelled: PSM2's slower sending after marked packets, that senders give up after some tries, and that an IPoIB connection, which is not to try again, is torn
-//! down at each loss.
+//! Not modelled: PSM2's slower sending after marked packets, that senders give up after some tries, and
+//! that an IPoIB connection, which is not to try again, is torn down at each loss.
 
 use std::ops::Range;
 
