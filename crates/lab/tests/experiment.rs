@@ -523,15 +523,15 @@ fn other_traffic_takes_its_share_and_lifetimes_discard() {
 /// does not count.
 #[test]
 fn runs_are_summed_up() {
-    let case = |runs: u32, warm_up: &str, hoq_life: u32| {
+    let case = |runs: u32, warm_up: &str| {
         let text = format!(
             "fabric mesh:2,hosts=5\npairs 0>5\nmay-not-end on\nlimit 2s\nbackground bulk\nruns {runs}\n\
-             warm-up {warm_up}\nhoq-life {hoq_life}\ntraffic osu_bibw bytes=64K window=64 skip=0 iterations=4"
+             warm-up {warm_up}\nhoq-life 2\ntraffic osu_bibw bytes=64K window=64 skip=0 iterations=4"
         );
         let scenario: Scenario = text.parse().unwrap();
         scenario.cases[0].clone()
     };
-    let outcome = |runs, seed| perform(&case(runs, "200us", 3), seed, 1).unwrap();
+    let outcome = |runs, seed| perform(&case(runs, "200us"), seed, 1).unwrap();
     let all = outcome(3, 1);
     let each: Vec<Outcome> = (1..4).map(|seed| outcome(1, seed)).collect();
     let of = |metric| {
@@ -543,7 +543,7 @@ fn runs_are_summed_up() {
     let discards = of("discards");
     assert!(discards[0] < discards[2], "{discards:?}");
     assert_eq!(value(&all, "discards"), discards.iter().sum::<f64>() / 3.0);
-    let late = perform(&case(1, "10ms", 2), 1, 1).unwrap();
+    let late = perform(&case(1, "10ms"), 1, 1).unwrap();
     assert!(late.lost as f64 > value(&late, "discards"), "{late:?}");
 }
 
