@@ -47,9 +47,13 @@ impl Mpi {
         let transfer = self.transfers.get_mut(id);
         transfer.received += 1;
         let now = *transfer;
+        if self.is_tcp(now.from) {
+            self.acknowledge(simulation, now.from, now.to);
+        }
         let rank = &mut self.ranks[now.to as usize];
         let ends = now.received == now.packets;
-        let fills = !now.read && now.received.is_multiple_of(window);
+        let is_window = now.is_asked_for() && !now.read;
+        let fills = is_window && now.received.is_multiple_of(window);
         let work = if now.is_asked_for() {
             // The card puts it where it belongs, the processor is told at the end of a window.
             if ends || fills { rank.stack.receive } else { 0 }
@@ -60,13 +64,9 @@ impl Mpi {
             let bytes = u64::from(bytes.saturating_sub(rank.stack.headers));
             rank.stack.receive + Stack::copy_time(bytes, rank.stack.copies.1)
         };
-        if self.is_tcp(now.from) {
-            self.acknowledge(simulation, now.from, now.to);
-        }
-        let rank = &mut self.ranks[now.to as usize];
         if ends {
             self.serve(simulation, now.to, work, word::FINISH, u64::from(id));
-        } else if fills && now.is_asked_for() {
+        } else if fills {
             self.serve(simulation, now.to, work, word::WINDOW, u64::from(now.to));
         } else if work > 0 {
             rank.serve(simulation.now(), work);

@@ -85,8 +85,8 @@ impl Mpi {
             else {
                 continue;
             };
-            let rank = Rank::new(*host, stack, level, *processes);
-            self.ranks.push(rank.with_context(nic.open()));
+            let rank = Rank::new(*host, nic.open(), stack, level, *processes);
+            self.ranks.push(rank);
         }
     }
 

@@ -37,12 +37,12 @@ pub(super) struct Rank {
 }
 
 impl Rank {
-    /// One of `processes` on its host.
-    pub(super) fn new(host: u32, stack: Stack, level: Sl, processes: u32) -> Self {
+    /// One of `processes` on its host, with a context of its HFI.
+    pub(super) fn new(host: u32, context: u32, stack: Stack, level: Sl, processes: u32) -> Self {
         Self {
             host,
             stack,
-            context: 0,
+            context,
             level,
             busy_until: 0,
             blocks: Stack::blocks(processes),
@@ -53,11 +53,6 @@ impl Rank {
             paths: 0,
             begun: 0,
         }
-    }
-
-    /// The same with another context.
-    pub(super) fn with_context(self, context: u32) -> Self {
-        Self { context, ..self }
     }
 
     /// The number of what it begins next.
@@ -83,7 +78,7 @@ mod tests {
 
     #[test]
     fn work_takes_turns_and_what_takes_none_waits_for_what_is_begun() {
-        let mut rank = Rank::new(0, Stack::PSM2, Sl(0), 1);
+        let mut rank = Rank::new(0, 1, Stack::PSM2, Sl(0), 1);
         assert_eq!(rank.serve(0, 400 * NANO), 400 * NANO);
         assert_eq!(rank.serve(10 * NANO, 400 * NANO), 800 * NANO);
         assert_eq!(rank.serve(10 * NANO, 0), 800 * NANO);
