@@ -306,7 +306,8 @@ fn ip_bytes(bytes: u64) -> u64 {
     bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
 }
 
-fn picos(span: Duration) -> Picos {
+/// A time of the scenario's.
+pub(super) fn picos(span: Duration) -> Picos {
     Picos::try_from(span.as_nanos().saturating_mul(1_000)).unwrap_or(Picos::MAX)
 }
 

@@ -6,7 +6,7 @@ use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamsOptions, TwoStrea
 use weft_fabric::Sl;
 
 use super::links::Watch;
-use super::measure::Ran;
+use super::measure::{Ran, picos};
 use super::perform::{Measurement, measurement};
 use super::place;
 use super::scenario::{Beside, Case, StreamPattern, Traffic};
@@ -43,7 +43,7 @@ pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> 
     for shard in shards.shards_mut() {
         shard.traffic.start(&mut shard.simulation);
     }
-    let span = span.as_nanos() as Picos * 1_000;
+    let span = picos(span);
     let mut watch = Watch::new(case.links);
     shards.run(span, threads);
     for shard in shards.shards_mut() {
