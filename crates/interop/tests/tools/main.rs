@@ -8,23 +8,29 @@ mod reasons;
 mod screens;
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use cases::{CLEARING, QUERIES};
 use compare::compare;
 use pair::Pair;
 use reasons::REASONS;
 
-/// How often a tool may run until it says the same on both: tools wait a fraction of a second for an
-/// answer, which a busy machine can exceed. What is really different differs every time.
-const TRIES: usize = 3;
+/// For how long a tool may run again until it says the same on both: tools wait a fraction of a second
+/// for an answer, which a busy machine can exceed, and the vendor's manager sweeps again some time after
+/// a port has changed. What is really different stays so.
+const SETTLING: Duration = Duration::from_secs(30);
+/// Between two runs of a tool.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// Runs tools on both and compares; gives what is wrong and which reasons were needed.
 fn judge(pair: &Pair, lines: &[&str]) -> (Vec<String>, BTreeSet<usize>) {
     let (mut wrong, mut needed) = (Vec::new(), BTreeSet::new());
     for line in lines {
+        let until = Instant::now() + SETTLING;
         let mut told = judge_once(pair, line);
-        for _ in 1..TRIES {
-            told = told.or_else(|_| judge_once(pair, line));
+        while told.is_err() && Instant::now() < until {
+            std::thread::sleep(PAUSE);
+            told = judge_once(pair, line);
         }
         match told {
             Ok(reasons) => needed.extend(reasons),

@@ -9,7 +9,7 @@ use weft_interop::peers::program;
 
 use crate::pair::Pair;
 
-/// How long a screen may take to come.
+/// How long a screen may take to come, and to be the same on both.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -55,25 +55,22 @@ impl Terminal {
         String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
     }
 
-    /// Presses a key and waits for a screen; gives its lines without those that differ anyhow.
-    fn press(&self, key: &str, title: &str, end: &str) -> Vec<String> {
+    fn press(&self, key: &str) {
         if !key.is_empty() {
             self.tmux(&["send-keys", key]);
         }
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if screen.contains(title) && screen.contains(end) {
-                let fixed = |line: &&str| !VOLATILE.iter().any(|text| line.contains(text));
-                let lines = screen.trim_end().lines().filter(fixed);
-                return lines.map(|line| line.trim_end().to_owned()).collect();
-            }
-            assert!(
-                Instant::now() < until,
-                "key {key:?}: no {title:?}: {screen}"
-            );
-            std::thread::sleep(PAUSE);
+    }
+
+    /// The lines of the screen without those that differ anyhow, or the screen as it is where it is not
+    /// yet the one that says `title` and ends with `end`.
+    fn screen(&self, title: &str, end: &str) -> Result<Vec<String>, String> {
+        let screen = self.tmux(&["capture-pane", "-p"]);
+        if !(screen.contains(title) && screen.contains(end)) {
+            return Err(screen);
         }
+        let fixed = |line: &&str| !VOLATILE.iter().any(|text| line.contains(text));
+        let lines = screen.trim_end().lines().filter(fixed);
+        Ok(lines.map(|line| line.trim_end().to_owned()).collect())
     }
 }
 
@@ -92,13 +89,33 @@ pub(crate) fn differences(pair: &Pair) -> Vec<String> {
     let mut wrong = Vec::new();
     for (key, title, end) in SCREENS {
         println!("opatop: key {key:?}, screen {title:?}");
-        let [weft, vendor] = terminals
-            .each_ref()
-            .map(|terminal| terminal.press(key, title, end));
-        if weft != vendor {
-            let (weft, vendor) = (weft.join("\n"), vendor.join("\n"));
-            wrong.push(format!("opatop, key {key:?}:\n{weft}\n-- but --\n{vendor}"));
+        terminals.iter().for_each(|terminal| terminal.press(key));
+        if let Err(what) = wait_until_same(&terminals, title, end) {
+            wrong.push(format!("opatop, key {key:?}:\n{what}"));
         }
     }
     wrong
+}
+
+/// Waits until both show the screen, and the same: opatop asks again every few seconds, and draws line
+/// by line.
+fn wait_until_same(terminals: &[Terminal; 2], title: &str, end: &str) -> Result<(), String> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let screens = terminals
+            .each_ref()
+            .map(|terminal| terminal.screen(title, end));
+        let late = Instant::now() >= until;
+        match screens {
+            [Ok(weft), Ok(vendor)] if weft == vendor => return Ok(()),
+            [Ok(weft), Ok(vendor)] if late => {
+                let (weft, vendor) = (weft.join("\n"), vendor.join("\n"));
+                return Err(format!("{weft}\n-- but --\n{vendor}"));
+            }
+            [Err(screen), _] | [_, Err(screen)] if late => {
+                return Err(format!("no {title:?}: {screen}"));
+            }
+            _ => std::thread::sleep(PAUSE),
+        }
+    }
 }
