@@ -11,7 +11,8 @@ pub enum Pattern {
     Permutation(Vec<u32>),
     /// Each host to the one so many further on.
     Shift(u32),
-    /// Each packet to one host with a probability in percent, else to a random other one.
+    /// Each packet to one host with a probability in percent, else to a random other one, as all of
+    /// that host's own.
     Hotspot {
         /// The host that all want.
         to: u32,
@@ -39,8 +40,10 @@ impl Pattern {
             Self::Uniform => other(from, hosts, random),
             Self::Permutation(to) => to.get(from as usize).copied()?,
             Self::Shift(by) => (from + by) % hosts.max(1),
-            Self::Hotspot { to, percent } if random.below(100) < *percent => *to,
-            Self::Hotspot { .. } => other(from, hosts, random),
+            Self::Hotspot { to, percent } => match random.below(100) < *percent && *to != from {
+                true => *to,
+                false => other(from, hosts, random),
+            },
         };
         (to != from && to < hosts).then_some(to)
     }
@@ -86,5 +89,7 @@ mod tests {
         let hits = hits.count();
         // 40 % of the packets, and a ninth of the others.
         assert!(hits.abs_diff(4_667) < 200, "{hits}");
+        // A sender of as many as fit goes on when a packet has left: it must never send none.
+        assert!((0..1_000).all(|_| pattern.next(3, 10, &mut random).is_some()));
     }
 }
