@@ -5,11 +5,37 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::registers::program_group;
+use common::registers::{program_group, write_group};
 use common::{Log, Program, hosts, network, parcel};
 use weft_dataplane::packets::{MILLI, Notice, Options, Queueing, Simulation};
 use weft_dataplane::{Counter, PortIndex};
-use weft_fabric::Lid;
+use weft_fabric::{Lid, NodeId};
+
+/// All ports of all switches of a ring: copies go round both ways until they have crossed too many
+/// links.
+#[test]
+fn copies_in_a_circle_end() {
+    let mut network = network("torus:4,hosts=1", Program::default());
+    let switches = network.topology().switches().to_vec();
+    let all = |id: &NodeId| {
+        let ports = network.device_at(*id).ports();
+        let cabled = ports.filter(|(_, at)| network.peer(*at).is_some());
+        cabled.fold(0, |row, (number, _)| row | 1_u64 << number.0)
+    };
+    let rows = switches.iter().map(|id| (*id, all(id))).collect();
+    write_group(&mut network, 9, &rows);
+    let hosts = hosts(&network);
+    let mut simulation = Simulation::new(&network, Options::default());
+    let mut packet = parcel(&hosts, 0, 0, 0, 0, 256);
+    packet.dlid = Lid(Lid::MULTICAST_BASE.0 + 9);
+    simulation.send(packet);
+    assert!(simulation.drain(&mut Log::default(), MILLI));
+    let totals = simulation.totals();
+    // Each of the two crosses 64 links, the first of them the host's; the first and the last switch send
+    // none to their hosts.
+    assert_eq!(totals.lost, 2, "{totals:?}");
+    assert_eq!(totals.delivered, 2 * 62, "{totals:?}");
+}
 
 #[test]
 fn every_member_but_the_sender_gets_one_copy() {

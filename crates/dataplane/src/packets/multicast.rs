@@ -7,7 +7,9 @@
 use weft_fabric::Lid;
 use weft_wire::sm::MulticastFdb;
 
+use super::event::PACKETS_MAX;
 use super::simulation::Simulation;
+use crate::forward::HOPS_MAX;
 use crate::switch::SwitchRegisters;
 
 /// Ports of a group: bit n of word n / 64 is port n.
@@ -47,6 +49,9 @@ fn block_rows(registers: &SwitchRegisters, block: u32) -> Vec<Row> {
 
 impl Simulation {
     /// Sends copies of a packet that has come into a switch.
+    ///
+    /// Tables that lead in a circle multiply packets: those that have crossed too many links are
+    /// dropped, and no more copies are made where there is no number left for them.
     #[cold]
     pub(super) fn replicate(&mut self, id: u32) {
         let packet = *self.store.get(id);
@@ -62,12 +67,17 @@ impl Simulation {
             .filter(|port| *port != number && is_member(port))
             .collect();
         ports.sort_by_key(|port| self.load((base + u32::from(*port)) as usize));
-        let Some(last) = ports.pop() else {
+        let last = ports.pop().filter(|_| u32::from(packet.hops) < HOPS_MAX);
+        let Some(last) = last else {
             self.errors[packet.ingress as usize].relay += 1;
             self.drop_packet(id, packet.ingress, 0);
             return;
         };
         for port in ports {
+            if self.store.len() >= PACKETS_MAX {
+                self.errors[packet.ingress as usize].relay += 1;
+                continue;
+            }
             let copy = self.store.add(packet);
             self.totals.copies += 1;
             self.cross(copy, port, false);

@@ -81,7 +81,13 @@ pub fn program_group(network: &mut Network, group: u32) {
         place += 1;
     }
     prune(network, &mut rows);
+    write_group(network, group, &rows);
+}
+
+/// Writes the ports of a group into switches: bit n is port n.
+pub fn write_group(network: &mut Network, group: u32, rows: &BTreeMap<NodeId, u64>) {
     for (id, row) in rows {
+        let id = *id;
         let registers = network.switch_mut(id).unwrap();
         let block = group / MulticastFdb::LIDS;
         let mut content = registers.multicast_block(0, block).unwrap();
