@@ -2,6 +2,7 @@
 
 use weft_fabric::Vl;
 
+use super::Picos;
 use super::lane::{Errors, Rare, Received};
 use super::simulation::Simulation;
 use crate::counters::{Counter, VlCounter};
@@ -11,12 +12,16 @@ use crate::network::{NONE, Network, PortIndex};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settled {
     lanes: Vec<Counts>,
-    ports: Vec<(u64, Errors)>,
+    /// Time of waiting, and errors.
+    ports: Vec<(Picos, Errors)>,
 }
 
-/// All that is counted for one lane, in the registers' units.
+/// All that is counted for one lane, in the registers' units but for [`WAIT`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts([u64; 11]);
+
+/// Where a lane's time of waiting stands, in picoseconds until it goes into the register.
+const WAIT: usize = 4;
 
 const LANE_COUNTERS: [VlCounter; 11] = [
     VlCounter::XmitData,
@@ -85,12 +90,18 @@ impl Simulation {
             .ports
             .resize(self.ports.len(), (0, Errors::default()));
         for at in 0..self.lanes.len() {
-            let counts = self.counts(at);
-            let before = std::mem::replace(&mut self.settled.lanes[at], counts);
-            if counts != before {
-                let port = PortIndex((at / self.width) as u32);
-                write(network, port, Self::vl(at, self.width), counts, before);
+            let (mut counts, before) = (self.counts(at), self.settled.lanes[at]);
+            if counts == before {
+                continue;
             }
+            let index = at / self.width;
+            let mut amounts = Counts(std::array::from_fn(|n| counts.0[n] - before.0[n]));
+            let (count, left) = self.waits(index, amounts.0[WAIT]);
+            amounts.0[WAIT] = count;
+            counts.0[WAIT] -= left;
+            self.settled.lanes[at] = counts;
+            let port = PortIndex(index as u32);
+            write(network, port, Self::vl(at, self.width), amounts);
         }
         for index in 0..self.ports.len() {
             self.settle_port(network, index);
@@ -99,10 +110,11 @@ impl Simulation {
 
     fn settle_port(&mut self, network: &mut Network, index: usize) {
         let (wait, errors) = (self.wait_of(index), self.errors[index]);
-        let (wait_before, before) =
-            std::mem::replace(&mut self.settled.ports[index], (wait, errors));
+        let (wait_before, before) = self.settled.ports[index];
+        let (waits, left) = self.waits(index, wait - wait_before);
+        self.settled.ports[index] = (wait - left, errors);
         let amounts = [
-            (Counter::XmitWait, wait - wait_before),
+            (Counter::XmitWait, waits),
             (Counter::RcvSwitchRelayErrors, errors.relay - before.relay),
             (Counter::RcvErrors, errors.receive - before.receive),
             (Counter::XmitDiscards, errors.discards - before.discards),
@@ -122,16 +134,18 @@ impl Simulation {
         }
     }
 
-    fn wait_of(&self, index: usize) -> u64 {
+    /// Time in which a port had something to send and could not.
+    fn wait_of(&self, index: usize) -> Picos {
         let port = &self.ports[index];
-        let now = self.now.saturating_sub(port.idle_since);
-        (port.wait + now) / self.wait_time(index)
+        port.wait + self.now.saturating_sub(port.idle_since)
     }
 
-    /// Time of one count of a port's XmitWait.
-    fn wait_time(&self, index: usize) -> u64 {
+    /// Counts of a port's XmitWait in a time, and the time that is left: a count depends on the link's
+    /// width and speed, which can change.
+    fn waits(&self, index: usize, time: Picos) -> (u64, Picos) {
         let port = &self.ports[index];
-        u64::from(port.flit.max(1)) * u64::from(port.wait_unit.max(1))
+        let count = Picos::from(port.flit.max(1)) * Picos::from(port.wait_unit.max(1));
+        (time / count, time % count)
     }
 
     fn counts(&self, at: usize) -> Counts {
@@ -149,7 +163,7 @@ impl Simulation {
             data,
             lane.packets,
             packets,
-            lane.wait / self.wait_time(at / self.width),
+            lane.wait,
             congestion,
             bubbles,
             discards,
@@ -210,11 +224,10 @@ impl Simulation {
     }
 }
 
-fn write(network: &mut Network, port: PortIndex, vl: Vl, counts: Counts, before: Counts) {
+fn write(network: &mut Network, port: PortIndex, vl: Vl, amounts: Counts) {
     let registers = network.counters(port);
-    let values = counts.0.into_iter().zip(before.0);
-    for (counter, (now, before)) in LANE_COUNTERS.into_iter().zip(values) {
-        match (counter, now - before) {
+    for (counter, amount) in LANE_COUNTERS.into_iter().zip(amounts.0) {
+        match (counter, amount) {
             (_, 0) => {}
             // The port counts the time in which no lane could send; its lanes may wait together.
             (VlCounter::XmitWait, amount) => registers.add_lane_only(vl, counter, amount),
