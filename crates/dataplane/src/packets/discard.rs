@@ -65,6 +65,7 @@ impl Simulation {
         }
         let port = &mut self.ports[index];
         port.shared_used = 0;
+        port.wait += self.now.saturating_sub(port.idle_since);
         port.free_at = self.now;
         port.idle_since = Picos::MAX;
     }
@@ -111,7 +112,7 @@ impl Simulation {
         })
     }
 
-    /// Drops the packet that was first, and the whole lane after too many in a row.
+    /// Drops the packet that was first for too long, and the whole lane after too many in a row.
     pub(super) fn discard_at_head(&mut self, id: u32, at: usize) {
         let stalls = self.count_in_row(at);
         self.lanes[at].since = self.now;
@@ -119,6 +120,13 @@ impl Simulation {
         if stalls {
             self.stall(at);
         }
+    }
+
+    /// Drops the packet that was first and has been in its switch for too long. The lane did not stand
+    /// still, so this does not count towards its stalling.
+    pub(super) fn discard_old(&mut self, id: u32, at: usize) {
+        self.lanes[at].since = self.now;
+        self.discard(id, at, true);
     }
 
     /// Sets the lifetime timer of a lane whose queue has just got its head.
@@ -156,8 +164,12 @@ impl Simulation {
     pub(super) fn check_lifetime(&mut self, at: usize) {
         self.lanes[at].timed = false;
         while self.lifetime_end(at).is_some_and(|end| end <= self.now) {
+            let stands = self.lanes[at].since.saturating_add(self.hoq[at]) <= self.now;
             let Some(id) = self.take_head(at) else { break };
-            self.discard_at_head(id, at);
+            match stands {
+                true => self.discard_at_head(id, at),
+                false => self.discard_old(id, at),
+            }
         }
         self.watch(at);
         self.try_send((at / self.width) as u32);

@@ -125,7 +125,7 @@ impl Simulation {
         if waited {
             self.discard_at_head(id, at);
         } else if self.is_too_old(id, index) {
-            self.discard(id, at, true);
+            self.discard_old(id, at);
         } else if within {
             self.send_within(id, index, lane);
         } else {
