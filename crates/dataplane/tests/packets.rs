@@ -5,7 +5,7 @@ mod common;
 
 use common::{Log, Program, Saturated, hosts, network, parcel, programmed, topology};
 use weft_dataplane::packets::{
-    MICRO, MILLI, NANO, Notice, Options, Picos, Queueing, Random, Simulation, Traffic,
+    MICRO, MILLI, NANO, Notice, Options, Picos, Queueing, Random, Shards, Simulation, Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex, PortTable, VlCounter};
 use weft_fabric::enums::{PhysState, PortState};
@@ -248,9 +248,10 @@ fn the_first_packet_of_an_input_waits_for_the_others_no_longer_than_its_lifetime
 }
 
 #[test]
-fn a_packet_that_is_too_long_in_a_switch_is_discarded() {
+fn a_packet_that_is_too_long_in_a_switch_is_discarded_and_its_lane_does_not_stall() {
     let program = Program {
         switch_life: 0,
+        stall_count: 1,
         ..Program::default()
     };
     let network = network("one-switch:4,radix=8", program);
@@ -317,6 +318,7 @@ fn a_credit_loop_is_found_with_its_links() {
     assert!(!simulation.drain(&mut Log::default(), MILLI));
     let circle = simulation.deadlock().unwrap();
     assert_eq!(circle.len(), 4, "{circle:?}");
+    assert_eq!(deadlock_of_shards(&network), Some(circle.clone()));
     let ends: Vec<_> = circle
         .iter()
         .map(|(at, _)| network.node_of(network.peer(*at).unwrap()))
@@ -325,6 +327,25 @@ fn a_credit_loop_is_found_with_its_links() {
     for (place, end) in ends.iter().enumerate() {
         assert_eq!(*end, starts[(place + 1) % 4], "the links follow each other");
     }
+}
+
+/// The same with the ring cut in two.
+fn deadlock_of_shards(network: &Network) -> Option<Vec<(PortIndex, Vl)>> {
+    let hosts = hosts(network);
+    let mut shards = Shards::new(network, &Options::default(), 2, |_| Log::default());
+    assert_eq!(shards.shards().len(), 2);
+    for shard in shards.shards_mut() {
+        for number in 0..20 {
+            for from in 0..4 {
+                if shard.simulation.owns(hosts[from].0) {
+                    let packet = parcel(&hosts, from, (from + 3) % 4, number, 0, 8_192);
+                    shard.simulation.send(packet);
+                }
+            }
+        }
+    }
+    assert!(!shards.drain(MILLI, 1));
+    shards.deadlock()
 }
 
 #[test]

@@ -6,27 +6,14 @@ use super::simulation::Simulation;
 use super::transmit::units;
 use crate::network::{NONE, PortIndex};
 
+/// An egress lane: port and virtual lane.
+type Ends = Vec<(PortIndex, Vl)>;
+
 impl Simulation {
     /// The egress lanes of a deadlock, in a circle: each waits for buffer space that is held by
     /// packets that wait for the next one. None when every lane that waits will get its credits.
-    pub fn deadlock(&self) -> Option<Vec<(PortIndex, Vl)>> {
-        let mut stuck: Vec<bool> = (0..self.lanes.len())
-            .map(|at| self.lacks_credits(at))
-            .collect();
-        let holders = self.holders();
-        // Credits that are on their way, or held by what moves, will free a lane; what that lane
-        // holds moves then, and so on.
-        loop {
-            let freed: Vec<usize> = (0..stuck.len())
-                .filter(|at| stuck[*at] && !self.stays(*at, &holders, &stuck))
-                .collect();
-            if freed.is_empty() {
-                break;
-            }
-            freed.into_iter().for_each(|at| stuck[at] = false);
-        }
-        let first = stuck.iter().position(|stuck| *stuck)?;
-        Some(self.circle(first, &holders, &stuck))
+    pub fn deadlock(&self) -> Option<Ends> {
+        Waits::of(std::iter::once(self)).deadlock()
     }
 
     /// Whether a lane has something to send and not the credits for it.
@@ -34,29 +21,6 @@ impl Simulation {
         let (index, lane) = (at / self.width, at % self.width);
         let port = &self.ports[index];
         port.waiting & 1 << lane != 0 && !self.has_credits(port, index, lane)
-    }
-
-    /// For each egress lane: the units of the buffer behind it that packets hold which wait for
-    /// another egress lane, by that lane.
-    fn holders(&self) -> Vec<Vec<(usize, u32)>> {
-        let mut holders: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.lanes.len()];
-        for (at, lane) in self.lanes.iter().enumerate() {
-            let mut id = lane.queue.head;
-            while id != NONE {
-                let packet = self.store.get(id);
-                if packet.ingress != NONE {
-                    let upstream = self.ports[packet.ingress as usize].peer as usize;
-                    let units = units(packet.flits, &self.ports[upstream]);
-                    let behind = upstream * self.width + usize::from(packet.lane);
-                    add(&mut holders[behind], at, units);
-                    let input = packet.ingress as usize * self.width + usize::from(packet.lane);
-                    let more = self.held_behind(input, upstream);
-                    add(&mut holders[behind], at, more);
-                }
-                id = packet.next;
-            }
-        }
-        holders
     }
 
     /// Units that packets behind the head of an input queue hold: they wait for what it waits for.
@@ -69,33 +33,97 @@ impl Simulation {
         }
         held
     }
+}
+
+/// Which lanes wait for which. Lanes are numbered as in a simulation.
+pub(super) struct Waits {
+    /// Lanes of each port.
+    width: usize,
+    /// Whether a lane waits for credits; in the end, whether it always will.
+    stuck: Vec<bool>,
+    /// Units of the buffer behind each lane that are taken up.
+    used: Vec<u32>,
+    /// Of them those that packets hold which wait for another egress lane, by that lane.
+    holders: Vec<Vec<(usize, u32)>>,
+}
+
+impl Waits {
+    /// As it stands in all parts of a simulation; each knows only of its own lanes.
+    pub(super) fn of<'a>(parts: impl Iterator<Item = &'a Simulation>) -> Self {
+        let mut waits = Self {
+            width: 1,
+            stuck: Vec::new(),
+            used: Vec::new(),
+            holders: Vec::new(),
+        };
+        parts.for_each(|part| waits.add(part));
+        waits
+    }
+
+    fn add(&mut self, part: &Simulation) {
+        let lanes = part.lanes.len();
+        self.width = part.width.max(1);
+        self.stuck.resize(lanes, false);
+        self.used.resize(lanes, 0);
+        self.holders.resize(lanes, Vec::new());
+        for (at, lane) in part.lanes.iter().enumerate() {
+            self.stuck[at] |= part.lacks_credits(at);
+            self.used[at] += lane.used;
+            let mut id = lane.queue.head;
+            while id != NONE {
+                self.add_holder(part, at, id);
+                id = part.store.get(id).next;
+            }
+        }
+    }
+
+    /// A packet that waits for the lane `at`.
+    fn add_holder(&mut self, part: &Simulation, at: usize, id: u32) {
+        let packet = part.store.get(id);
+        if packet.ingress == NONE {
+            return;
+        }
+        let upstream = part.ports[packet.ingress as usize].peer as usize;
+        let behind = upstream * self.width + usize::from(packet.lane);
+        let input = packet.ingress as usize * self.width + usize::from(packet.lane);
+        let units = units(packet.flits, &part.ports[upstream]);
+        let more = part.held_behind(input, upstream);
+        add(&mut self.holders[behind], at, units + more);
+    }
+
+    /// See [`Simulation::deadlock`].
+    pub(super) fn deadlock(mut self) -> Option<Ends> {
+        // Credits that are on their way, or held by what moves, will free a lane; what that lane
+        // holds moves then, and so on.
+        loop {
+            let freed: Vec<usize> = (0..self.stuck.len())
+                .filter(|at| self.stuck[*at] && !self.stays(*at))
+                .collect();
+            if freed.is_empty() {
+                break;
+            }
+            freed.into_iter().for_each(|at| self.stuck[at] = false);
+        }
+        let first = self.stuck.iter().position(|stuck| *stuck)?;
+        Some(self.circle(first))
+    }
 
     /// Whether all of the buffer behind a lane that is not free is held by packets that are stuck.
-    fn stays(&self, at: usize, holders: &[Vec<(usize, u32)>], stuck: &[bool]) -> bool {
+    fn stays(&self, at: usize) -> bool {
         let index = at / self.width;
         let lanes = index * self.width..(index + 1) * self.width;
         lanes.into_iter().all(|other| {
-            let held = holders[other].iter().filter(|(by, _)| stuck[*by]);
-            held.map(|(_, units)| units).sum::<u32>() == self.lanes[other].used
+            let held = self.holders[other].iter();
+            let held = held.filter(|(by, _)| self.stuck[*by]);
+            held.map(|(_, units)| units).sum::<u32>() == self.used[other]
         })
     }
 
-    fn circle(
-        &self,
-        first: usize,
-        holders: &[Vec<(usize, u32)>],
-        stuck: &[bool],
-    ) -> Vec<(PortIndex, Vl)> {
+    fn circle(&self, first: usize) -> Ends {
         let mut way: Vec<usize> = vec![first];
         let start = loop {
             let at = way.last().copied().unwrap_or(first);
-            let index = at / self.width;
-            let mut lanes = std::iter::once(at).chain(index * self.width..(index + 1) * self.width);
-            let next = lanes.find_map(|lane| {
-                let mut by = holders[lane].iter().map(|(by, _)| *by);
-                by.find(|by| stuck[*by])
-            });
-            let Some(next) = next else { break 0 };
+            let Some(next) = self.next(at) else { break 0 };
             if let Some(start) = way.iter().position(|at| *at == next) {
                 break start;
             }
@@ -103,9 +131,19 @@ impl Simulation {
         };
         let name = |at: &usize| {
             let port = PortIndex((at / self.width) as u32);
-            (port, Self::vl(*at, self.width))
+            (port, Vl((at % self.width) as u8))
         };
         way[start..].iter().map(name).collect()
+    }
+
+    /// A lane that a stuck one waits for.
+    fn next(&self, at: usize) -> Option<usize> {
+        let index = at / self.width;
+        let mut lanes = std::iter::once(at).chain(index * self.width..(index + 1) * self.width);
+        lanes.find_map(|lane| {
+            let mut by = self.holders[lane].iter().map(|(by, _)| *by);
+            by.find(|by| self.stuck[*by])
+        })
     }
 }
 

@@ -20,9 +20,11 @@ mod office;
 use barrier::Member;
 use office::{Bounds, Office};
 
+use super::deadlock::Waits;
 use super::share::Share;
 use super::{LinkBalance, Options, Order, Picos, Simulation, Totals, Traffic};
 use crate::network::{Network, PortIndex};
+use weft_fabric::Vl;
 
 /// A part of a fabric and who sends there.
 #[derive(Debug, Clone)]
@@ -214,6 +216,11 @@ impl<T> Shards<T> {
     /// As [`Simulation::in_flight`].
     pub fn in_flight(&self) -> usize {
         self.simulations().map(Simulation::packets).sum()
+    }
+
+    /// As [`Simulation::deadlock`].
+    pub fn deadlock(&self) -> Option<Vec<(PortIndex, Vl)>> {
+        Waits::of(self.simulations()).deadlock()
     }
 
     /// As [`Simulation::routes_moved`].
