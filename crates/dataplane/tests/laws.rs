@@ -9,7 +9,7 @@ use common::cases::{FABRICS, programs};
 use common::{Program, hosts, network, parcel};
 use proptest::prelude::*;
 use weft_dataplane::packets::{
-    LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Shards, Simulation,
+    LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Shard, Shards, Simulation,
     Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex};
@@ -63,6 +63,8 @@ struct Storm {
     disorder: u64,
     delivered: u64,
     lost: u64,
+    /// Time that packets were in the fabric, summed.
+    sojourn: Picos,
 }
 
 impl Storm {
@@ -80,6 +82,7 @@ impl Storm {
             disorder: 0,
             delivered: 0,
             lost: 0,
+            sojourn: 0,
         }
     }
 
@@ -122,22 +125,30 @@ impl Traffic for Storm {
             }
             Notice::Delivered(delivery) => {
                 self.delivered += 1;
+                self.sojourn += simulation.now() - delivery.born;
                 // Numbers fall; a service level has its own order.
                 let (flow, number) = (delivery.tag >> 24, delivery.tag as u32 & 0xFF_FFFF);
                 let last = self.last.insert(flow, number).unwrap_or(u32::MAX);
                 self.disorder += u64::from(number > last);
             }
-            Notice::Lost(_) => self.lost += 1,
+            Notice::Lost(loss) => {
+                self.lost += 1;
+                self.sojourn += simulation.now() - loss.born;
+            }
             _ => {}
         }
     }
 }
 
-/// Nothing appears or disappears on a link, and no credit is below zero or beyond its limit.
-fn check(simulation: &Shards<Storm>, balances: &[LinkBalance]) {
+/// Nothing appears or disappears on a link, and no credit is below zero or beyond its limit: that of
+/// its lane, and that of what all lanes of a port share.
+fn check(simulation: &Shards<Storm>, balances: &[LinkBalance], program: &Program) {
     let mut flying = 0;
     let mut queued = 0;
+    let mut shared: BTreeMap<PortIndex, u32> = BTreeMap::new();
     for lane in balances {
+        let dedicated = u32::from(program.dedicated);
+        *shared.entry(lane.port).or_default() += lane.used.saturating_sub(dedicated);
         let gone = lane.received + lane.lost;
         assert!(gone <= lane.sent, "{lane:?}");
         assert!(lane.used <= lane.limit, "{lane:?}");
@@ -148,15 +159,22 @@ fn check(simulation: &Shards<Storm>, balances: &[LinkBalance]) {
     let in_flight = simulation.in_flight() as u64;
     assert_eq!(flying + queued, in_flight);
     assert_eq!(totals.sent, totals.delivered + totals.lost + in_flight);
+    let most = u32::from(program.shared);
+    assert!(shared.values().all(|used| *used <= most), "{shared:?}");
 }
 
-/// No link sends more flits than it has time for.
-fn check_rates(simulation: &Shards<Storm>, network: &Network, before: &[u64], span: Picos) {
+/// A flit on four lanes of 25.78125 Gb/s, of which 64 bits in 66 are data: 64 bits at 100 Gb/s.
+const FLIT: Picos = 640;
+/// Flits of the largest packet, with what stands around its payload.
+const LARGEST: u64 = 1_060;
+
+/// No link has sent more flits than there was time for; what has begun counts whole.
+fn check_rates(simulation: &Shards<Storm>, network: &Network) {
+    let now = simulation.now();
     for (index, at) in ports(network).into_iter().enumerate() {
-        let flits = simulation.flits_sent(at) - before[index];
-        // A packet that had begun or has begun counts whole.
-        let most = span / simulation.flit_time(at).max(1) + 2 * 1_060;
-        assert!(flits <= most, "port {index}: {flits} flits in {span} ps");
+        let flits = simulation.flits_sent(at);
+        let most = now / FLIT + LARGEST;
+        assert!(flits <= most, "port {index}: {flits} flits in {now} ps");
     }
 }
 
@@ -199,13 +217,9 @@ fn run(case: &Case) -> (u64, u64, u64, Picos) {
         shard.traffic.start(&mut shard.simulation);
     }
     for step in 1..=20 {
-        let before: Vec<u64> = ports(&network)
-            .iter()
-            .map(|at| simulation.flits_sent(*at))
-            .collect();
         simulation.run(step * 5 * MICRO, 1);
-        check(&simulation, &simulation.balances());
-        check_rates(&simulation, &network, &before, 5 * MICRO);
+        check(&simulation, &simulation.balances(), &case.program);
+        check_rates(&simulation, &network);
         if let Some(cut) = case.cut.filter(|_| step == 6) {
             let hosts = hosts(&network);
             network.cut_cable(hosts[cut % hosts.len()].0);
@@ -215,7 +229,7 @@ fn run(case: &Case) -> (u64, u64, u64, Picos) {
     let idle = simulation.drain(500 * MILLI, 1);
     assert!(idle, "up and down routes never stop");
     simulation.run(510 * MILLI, 1);
-    check(&simulation, &simulation.balances());
+    check(&simulation, &simulation.balances(), &case.program);
     for lane in simulation.balances() {
         assert_eq!(lane.used, 0, "credits are back: {lane:?}");
         assert_eq!(lane.sent, lane.received + lane.lost, "{lane:?}");
@@ -238,12 +252,60 @@ fn run(case: &Case) -> (u64, u64, u64, Picos) {
     )
 }
 
+/// Little's law, exactly: from an empty fabric to an empty one, the packets in it at each moment,
+/// summed over time, are the times of all packets. Looked at in steps, each packet is seen once too
+/// often or too rarely at most.
+fn littles_law(case: &Case) {
+    const STEP: Picos = MICRO / 5;
+    let network = network(FABRICS[case.fabric], case.program);
+    let options = Options {
+        seed: case.seed,
+        ..Options::default()
+    };
+    let mut simulation = Shards::new(&network, &options, case.shards, |_| {
+        Storm::new(case, &network)
+    });
+    for shard in simulation.shards_mut() {
+        shard.traffic.start(&mut shard.simulation);
+    }
+    let mut seen = 0;
+    // Each part counts down for the hosts that it owns.
+    let to_send = |part: &Shard<Storm>| {
+        let hosts = part.traffic.hosts.iter().zip(&part.traffic.left);
+        let mut own = hosts.filter(|((at, _), _)| part.simulation.owns(*at));
+        own.any(|(_, left)| *left > 0)
+    };
+    for step in 1.. {
+        simulation.run(step * STEP, 1);
+        seen += simulation.in_flight() as u64 * STEP;
+        if simulation.in_flight() == 0 && !simulation.shards().iter().any(to_send) {
+            break;
+        }
+        assert!(step < 500_000, "up and down routes never stop");
+    }
+    let sojourn: Picos = simulation
+        .shards()
+        .iter()
+        .map(|part| part.traffic.sojourn)
+        .sum();
+    let bound = simulation.totals().sent * STEP;
+    assert!(
+        seen.abs_diff(sojourn) <= bound,
+        "{seen} and {sojourn} ps, {bound}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn packets_credits_rates_and_order_are_kept(case in cases()) {
         run(&case);
+    }
+
+    #[test]
+    fn packets_in_the_fabric_are_their_rate_times_their_time(case in cases()) {
+        littles_law(&case);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub use calendar::Order;
 pub(crate) use configure::{carries_data, flit_time};
 pub use random::Random;
 pub use settle::LinkBalance;
-pub use shards::Shards;
+pub use shards::{Shard, Shards};
 pub use simulation::{Notice, Options, Queueing, Simulation, Totals, Traffic};
 pub use store::{Delivery, Loss, Parcel};
 
