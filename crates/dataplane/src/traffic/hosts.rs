@@ -1,7 +1,8 @@
 //! The HFIs that take part in traffic.
 
-use weft_fabric::{Lid, PortNum};
+use weft_fabric::{Lid, PortNum, Sl};
 
+use super::PathLevels;
 use crate::network::{Network, PortIndex};
 
 /// An HFI's port.
@@ -15,12 +16,13 @@ pub struct Host {
     pub lids: u32,
 }
 
-/// Hosts by number, and back.
+/// Hosts by number, and back, with what they know of the paths to each other.
 #[derive(Debug, Clone, Default)]
 pub struct Hosts {
     hosts: Vec<Host>,
     /// Number by port, `u32::MAX` where there is none.
     numbers: Vec<u32>,
+    levels: PathLevels,
 }
 
 impl Hosts {
@@ -45,6 +47,18 @@ impl Hosts {
             }
         }
         hosts
+    }
+
+    /// The same where paths have these service levels; without this, those that users mean.
+    #[must_use]
+    pub fn with_levels(self, levels: PathLevels) -> Self {
+        Self { levels, ..self }
+    }
+
+    /// The service level of the path to a LID, for the one that a user means.
+    #[inline]
+    pub fn level_to(&self, lid: Lid, level: Sl) -> Sl {
+        self.levels.to(lid, level)
     }
 
     fn add(&mut self, host: Host) {

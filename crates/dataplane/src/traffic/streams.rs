@@ -154,7 +154,9 @@ impl Streams {
         simulation.send(Parcel {
             from: host.port,
             dlid: other.lid,
-            sl: level.copied().unwrap_or(Sl(0)),
+            sl: self
+                .hosts
+                .level_to(other.lid, level.copied().unwrap_or(Sl(0))),
             bytes: self.options.bytes,
             tag: self.base + u64::from(from),
         });

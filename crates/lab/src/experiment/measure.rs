@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, Options, Picos, Random, Simulation, Totals};
+use weft_dataplane::packets::{MICRO, MILLI, Options, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
     AllToAll, Background, Bandwidth, BandwidthOptions, Job, Load, Mpi, PingPong, Program, Stack,
@@ -15,7 +15,8 @@ use weft_fabric::Sl;
 use super::links::{LinkUse, Watch};
 use super::perform::{ExperimentError, Measurement, measurement};
 use super::scenario::{Beside, Case, Pairs, Traffic};
-use super::{bisection, bound, place, rounds};
+use super::stage::Staged;
+use super::{bisection, bound, deadlock, place, rounds};
 
 /// Picoseconds in a second.
 const SECOND: f64 = 1e12;
@@ -50,20 +51,20 @@ pub(super) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(case: &'a Case, network: Network, seed: u64) -> Self {
+    pub(super) fn new(case: &'a Case, staged: Staged, seed: u64) -> Result<Self, ExperimentError> {
         let options = Options {
             seed,
             ..Options::default()
         };
-        Self {
+        Ok(Self {
             case,
-            hosts: place::hosts(&network, case, seed),
-            simulation: Simulation::new(&network, options),
+            hosts: place::hosts(&staged, case, seed)?,
+            simulation: Simulation::new(&staged.network, options),
             watch: Watch::new(case.links),
             before: Totals::default(),
-            network,
+            network: staged.network,
             seed,
-        }
+        })
     }
 
     pub(super) fn run(mut self) -> Ran {
@@ -207,21 +208,13 @@ impl<'a> Stage<'a> {
     }
 
     fn not_ended(&self) -> ExperimentError {
-        let ends = self.simulation.deadlock().unwrap_or_default();
-        let name = |(at, vl): &(weft_dataplane::PortIndex, weft_fabric::Vl)| {
-            let node = self.network.device_at(self.network.node_of(*at));
-            let port = self.network.number_of(*at);
-            format!("{} port {} VL{}", node.description.text(), port.0, vl.0)
-        };
-        let names: Vec<String> = ends.iter().map(name).collect();
-        let loop_ = match names.len() {
-            0 => String::new(),
-            _ => format!("; credit loop: {}", names.join(", ")),
-        };
-        ExperimentError::NotEnded {
-            millis: self.case.limit.as_millis(),
-            lost: self.simulation.totals().lost,
-            loop_,
+        let now = self.simulation.now();
+        match self.simulation.deadlock() {
+            Some(circle) => deadlock::told(&self.network, &circle, now),
+            None => ExperimentError::NotEnded {
+                millis: u128::from(now / MILLI),
+                lost: self.simulation.totals().lost,
+            },
         }
     }
 

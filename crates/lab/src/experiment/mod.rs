@@ -10,6 +10,7 @@
 //! | [`perform`] | cases from beginning to end, and compared with each other |
 //! | `measure` | what is measured in one run of messages |
 //! | `stream` | the same of packets by a pattern |
+//! | `deadlock` | packets that wait for each other, in words |
 //! | `bisection` | what flows get in random matchings and shifts |
 //! | `bound` | what a link allows |
 //! | [`links`] | what links carried |
@@ -20,6 +21,7 @@
 mod bisection;
 mod bound;
 pub mod chart;
+mod deadlock;
 pub mod keep;
 pub mod links;
 mod measure;

@@ -127,7 +127,9 @@ pub(super) fn background(text: &str) -> Checked<Option<Background>> {
 /// Whether something can go on beside the traffic.
 pub(super) fn goes_beside(traffic: &Traffic, beside: &Beside) -> Checked<()> {
     let allowed = match (traffic, beside) {
-        (Traffic::Bisection { .. }, _) => "off",
+        // A tournament is one run after the other on the same devices; what goes on beside it
+        // would have to end with each.
+        (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, _) => "off",
         (Traffic::Stream { .. }, Beside::Messages { .. }) => {
             "off, uniform, permutation, shift, hotspot"
         }

@@ -27,6 +27,12 @@ pub enum ExperimentError {
         /// Virtual seconds waited.
         seconds: u64,
     },
+    /// There are no such hosts.
+    #[error("hosts: {what}")]
+    Hosts {
+        /// Why.
+        what: String,
+    },
     /// There are no such pairs of ranks.
     #[error("pairs: {what}")]
     Pairs {
@@ -34,14 +40,23 @@ pub enum ExperimentError {
         what: String,
     },
     /// The traffic has not ended within the limit.
-    #[error("not ended after {millis} ms of virtual time, {lost} packets lost{loop_}")]
+    #[error("not ended after {millis} ms of virtual time, {lost} packets lost")]
     NotEnded {
-        /// The limit.
+        /// The limit, or when nothing was left to happen.
         millis: u128,
         /// Packets that were dropped.
         lost: u64,
-        /// The deadlock, if there is one, else nothing.
-        loop_: String,
+    },
+    /// Packets wait for each other in a circle.
+    #[error(
+        "after {millis} ms of virtual time packets wait for each other; credit loop: {}",
+        loop_.join(", ")
+    )]
+    Deadlock {
+        /// When.
+        millis: u128,
+        /// The ports and lanes that each wait for the next one.
+        loop_: Vec<String>,
     },
 }
 
@@ -97,13 +112,15 @@ pub fn perform(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Experi
 }
 
 fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, ExperimentError> {
-    let network = stage::set(case, seed)?;
-    let ran = match stream::run(case, &network, seed, threads) {
+    let staged = stage::set(case, seed)?;
+    let ran = match stream::run(case, &staged, seed, threads)? {
         Some(ran) => ran,
-        None => Stage::new(case, network, seed).run(),
+        None => Stage::new(case, staged, seed)?.run(),
     };
     let mut measurements = match ran.measurements {
-        Err(ExperimentError::NotEnded { .. }) if case.may_not_end => {
+        Err(ExperimentError::NotEnded { .. } | ExperimentError::Deadlock { .. })
+            if case.may_not_end =>
+        {
             vec![measurement("ended", 0.0, "")]
         }
         Ok(measurements) if case.may_not_end => {

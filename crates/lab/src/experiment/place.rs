@@ -1,6 +1,6 @@
 //! Which ranks talk to each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weft_dataplane::packets::Random;
 use weft_dataplane::traffic::{Host, Hosts};
@@ -9,19 +9,43 @@ use weft_fabric::{NodeId, PortNum};
 
 use super::perform::ExperimentError;
 use super::scenario::{Case, Pairs};
+use super::stage::Staged;
 
 /// The hosts of a case.
-pub fn hosts(network: &Network, case: &Case, seed: u64) -> Hosts {
-    let all = Hosts::all(network);
-    let most = case.hosts.map_or(all.len(), |most| most as usize);
-    let mut chosen: Vec<usize> = (0..all.len()).collect();
+///
+/// # Errors
+/// [`ExperimentError::Hosts`] when there are not as many, or when the manager has not reached some.
+pub fn hosts(staged: &Staged, case: &Case, seed: u64) -> Result<Hosts, ExperimentError> {
+    let network = &staged.network;
+    let mut chosen = cabled(network);
+    let there = chosen.len();
+    let wanted = case.hosts.map_or(there, |most| most as usize);
+    if wanted > there {
+        let what = format!("{wanted} are asked for, the fabric has {there} with a cable");
+        return Err(ExperimentError::Hosts { what });
+    }
     if case.scattered {
         Random::new(seed).shuffle(&mut chosen);
     }
-    chosen.truncate(most);
+    chosen.truncate(wanted);
     chosen.sort_unstable();
-    let ports = chosen.iter().filter_map(|number| all.get(*number as u32));
-    Hosts::new(network, ports.map(|host| host.port))
+    let hosts = Hosts::new(network, chosen);
+    if hosts.len() < wanted {
+        let reached = hosts.len();
+        let what = format!("the manager reaches {reached} of {wanted}: too many links are gone");
+        return Err(ExperimentError::Hosts { what });
+    }
+    Ok(hosts.with_levels(staged.levels.clone()))
+}
+
+/// The ports of all HFIs that are made with a cable, in order of nodes.
+fn cabled(network: &Network) -> Vec<PortIndex> {
+    let number = PortNum(1);
+    let hfis = network.topology().hfis();
+    let cabled = hfis.filter(|(_, hfi)| hfi.port(number).is_some_and(|port| port.peer.is_some()));
+    cabled
+        .filter_map(|(id, _)| network.device(id)?.port(number))
+        .collect()
 }
 
 /// The pairs of ranks that a scenario means.
@@ -42,16 +66,26 @@ pub fn pairs(
             let first = |(a, b): (u32, u32)| (a * ranks, b * ranks);
             Ok(pairs.into_iter().map(first).collect())
         }
-        Pairs::List(list) => {
-            let wrong = list.iter().find(|(a, b)| *a >= all || *b >= all || a == b);
-            match wrong {
-                None => Ok(list.clone()),
-                Some((a, b)) => Err(ExperimentError::Pairs {
-                    what: format!("{a}>{b} is no pair of two ranks below {all}"),
-                }),
-            }
+        Pairs::List(list) => check(list, all).map(|()| list.clone()),
+    }
+}
+
+/// Each rank is in one pair: benchmarks of pairs have no other.
+fn check(list: &[(u32, u32)], ranks: u32) -> Result<(), ExperimentError> {
+    let mut paired = BTreeSet::new();
+    for (a, b) in list {
+        if *a >= ranks || *b >= ranks || a == b {
+            return Err(ExperimentError::Pairs {
+                what: format!("{a}>{b} is no pair of two ranks below {ranks}"),
+            });
+        }
+        if let Some(twice) = [a, b].into_iter().find(|rank| !paired.insert(**rank)) {
+            return Err(ExperimentError::Pairs {
+                what: format!("rank {twice} is in two pairs"),
+            });
         }
     }
+    Ok(())
 }
 
 /// The switch that a host is on.

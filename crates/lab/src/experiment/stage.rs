@@ -1,10 +1,12 @@
 //! The fabric of a case, brought up by the manager.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::Network;
 use weft_dataplane::packets::Random;
+use weft_dataplane::traffic::PathLevels;
 use weft_emulator::{Options, io::Control};
 use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
@@ -17,19 +19,29 @@ use crate::world::{NoTap, World};
 /// Virtual time in which the manager must have brought a fabric up.
 const BRING_UP_MAX: Duration = Duration::from_secs(600);
 
+/// What traffic is put on.
+#[derive(Debug, Clone)]
+pub struct Staged {
+    /// The devices, as the manager programmed them.
+    pub network: Network,
+    /// The service levels that path records tell.
+    pub levels: PathLevels,
+}
+
 /// Brings a case's fabric up and hands out its devices.
 ///
 /// # Errors
 /// [`ExperimentError`] when the fabric cannot be made or does not come up.
-pub fn set(case: &Case, seed: u64) -> Result<Network, ExperimentError> {
+pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     let mut topology = case.fabric.generate()?;
     if case.manager.preemption.is_some() {
         let_interleave(&mut topology);
     }
     let mut cuts = superfluous_uplinks(&topology, case.uplinks);
-    cuts.extend(drawn_links(&topology, case.gone, seed));
+    drawn_links(&topology, case.gone, seed, &mut cuts);
     let settings = settings(&case.manager);
-    let mut world = World::new(Arc::new(topology), Options::default(), settings, NoTap)?;
+    let (topology, wanted) = (Arc::new(topology), settings.clone());
+    let mut world = World::new(topology, Options::default(), wanted, NoTap)?;
     for (node, port) in cuts {
         world.control(Control::LinkDown { node, port })?;
     }
@@ -38,7 +50,12 @@ pub fn set(case: &Case, seed: u64) -> Result<Network, ExperimentError> {
             seconds: BRING_UP_MAX.as_secs(),
         });
     }
-    Ok(world.emulator.network().clone())
+    let snapshot = world.snapshot();
+    let in_lane = |level, lane| settings.level_in_lane(level, lane);
+    Ok(Staged {
+        network: world.emulator.network().clone(),
+        levels: PathLevels::new(snapshot.linear.lanes(), in_lane),
+    })
 }
 
 fn settings(manager: &Manager) -> Settings {
@@ -67,8 +84,9 @@ fn superfluous_uplinks(topology: &Topology, keep: Option<u32>) -> Vec<(Guid, Por
         .collect()
 }
 
-/// So many percent of the links between switches, drawn by the seed.
-fn drawn_links(topology: &Topology, percent: f64, seed: u64) -> Vec<(Guid, PortNum)> {
+/// Adds so many percent of the links between switches that are not cut already, drawn by the seed.
+fn drawn_links(topology: &Topology, percent: f64, seed: u64, cuts: &mut Vec<(Guid, PortNum)>) {
+    let cut: BTreeSet<(Guid, PortNum)> = cuts.iter().copied().collect();
     let mut links = Vec::new();
     for id in topology.switches() {
         let Some(node) = topology.node(*id) else {
@@ -78,7 +96,14 @@ fn drawn_links(topology: &Topology, percent: f64, seed: u64) -> Vec<(Guid, PortN
             let peer = port
                 .peer
                 .filter(|peer| topology.switch_index(peer.node).is_some());
-            if peer.is_some_and(|peer| (peer.node, peer.port) > (*id, number)) {
+            let Some(peer) = peer.filter(|peer| (peer.node, peer.port) > (*id, number)) else {
+                continue;
+            };
+            let there = topology
+                .node(peer.node)
+                .map(|node| (node.guid(), peer.port));
+            let ends = [Some((node.guid(), number)), there];
+            if !ends.iter().flatten().any(|end| cut.contains(end)) {
                 links.push((node.guid(), number));
             }
         }
@@ -86,7 +111,7 @@ fn drawn_links(topology: &Topology, percent: f64, seed: u64) -> Vec<(Guid, PortN
     let count = (links.len() as f64 * percent / 100.0).round() as usize;
     Random::new(seed).shuffle(&mut links);
     links.truncate(count);
-    links
+    cuts.append(&mut links);
 }
 
 fn is_edge(topology: &Topology, id: NodeId) -> bool {

@@ -1,19 +1,27 @@
 //! Packets by a pattern, on as many threads as are asked for.
 
-use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Simulation, Totals};
 use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamsOptions, TwoStreams};
 use weft_fabric::Sl;
 
 use super::links::Watch;
 use super::measure::{Ran, picos};
-use super::perform::{Measurement, measurement};
-use super::place;
+use super::perform::{ExperimentError, Measurement, measurement};
 use super::scenario::{Beside, Case, StreamPattern, Traffic};
+use super::stage::Staged;
+use super::{deadlock, place};
 
 /// Runs a case of packets; none where it is of something else. The result does not depend on the
 /// number of threads.
-pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> Option<Ran> {
+///
+/// # Errors
+/// [`ExperimentError::Hosts`], see there.
+pub(super) fn run(
+    case: &Case,
+    staged: &Staged,
+    seed: u64,
+    threads: usize,
+) -> Result<Option<Ran>, ExperimentError> {
     let Traffic::Stream {
         pattern,
         bytes,
@@ -21,9 +29,10 @@ pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> 
         span,
     } = case.traffic
     else {
-        return None;
+        return Ok(None);
     };
-    let hosts = place::hosts(network, case, seed);
+    let network = &staged.network;
+    let hosts = place::hosts(staged, case, seed)?;
     let options = StreamsOptions {
         pattern: resolve(pattern, hosts.len() as u32, seed),
         bytes,
@@ -51,15 +60,19 @@ pub(super) fn run(case: &Case, network: &Network, seed: u64, threads: usize) -> 
     }
     watch.look(&shards, network, span);
     shards.run(2 * span, threads);
-    Some(Ran {
+    let measurements = match shards.deadlock() {
+        Some(circle) => Err(deadlock::told(network, &circle, shards.now())),
+        None => Ok(measurements(case, &received(&shards, &hosts), bytes, span)),
+    };
+    Ok(Some(Ran {
         before: Totals::default(),
-        measurements: Ok(measurements(case, &received(&shards, &hosts), bytes, span)),
+        measurements,
         totals: shards.totals(),
         span: shards.now(),
         moved: shards.routes_moved(),
         links: watch.busiest(network, &shards),
         method: None,
-    })
+    }))
 }
 
 /// The service levels of the packets.

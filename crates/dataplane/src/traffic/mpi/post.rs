@@ -287,10 +287,11 @@ impl Mpi {
         };
         self.nics[host as usize].full = true;
         self.tally.sent += 1;
+        let dlid = Lid(to.lid.0 + lid_offset(path, to.lids));
         simulation.send(Parcel {
             from: from.port,
-            dlid: Lid(to.lid.0 + lid_offset(path, to.lids)),
-            sl: receiver.level,
+            dlid,
+            sl: self.hosts.level_to(dlid, receiver.level),
             bytes,
             tag,
         });

@@ -13,6 +13,7 @@ pub use from_config::SettingsError;
 pub use members::{Members, Selector};
 
 use super::transactions::{Budget, Patience};
+use crate::lanes::LaneLevels;
 
 /// How to run one fabric. [`Settings::default`] is what the stock opafm.xml says.
 #[derive(Debug, Clone, PartialEq)]
@@ -383,6 +384,14 @@ impl Default for Settings {
             partitions: stock_partitions(),
             levels: vec![Level::default()],
         }
+    }
+}
+
+impl Settings {
+    /// The service level that stands for one of [`Self::levels`] on paths to LIDs in a lane, as path
+    /// records tell it.
+    pub fn level_in_lane(&self, level: Sl, lane: u8) -> Sl {
+        LaneLevels::of(&self.levels).in_lane(level, lane)
     }
 }
 

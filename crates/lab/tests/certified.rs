@@ -1,0 +1,56 @@
+//! Traffic on routes as the manager programs them.
+#![allow(clippy::unwrap_used)]
+
+use weft_lab::experiment::{Outcome, Scenario, perform};
+
+/// Runs the only case of a scenario. Lifetimes are endless: nothing else ends a deadlock.
+fn run(text: &str) -> Result<Outcome, String> {
+    let text = format!("hoq-life 31\nswitch-lifetime 31\n{text}");
+    let scenario: Scenario = text.parse().unwrap();
+    perform(&scenario.cases[0], 7, 1).map_err(|error| error.to_string())
+}
+
+#[test]
+fn routes_in_several_lanes_never_deadlock() {
+    let fabrics = [
+        "torus:4x4,hosts=4",
+        "torus:5x5,hosts=3",
+        "torus:8,hosts=4",
+        "torus:3x3x3,hosts=2",
+    ];
+    let traffics = [
+        "ranks 2\ntraffic alltoall bytes=256K\nlimit 1s",
+        "traffic uniform span=100us",
+    ];
+    for fabric in fabrics {
+        for engine in ["layered", "dor"] {
+            for traffic in traffics {
+                let text = format!("fabric {fabric}\nengine {engine}\n{traffic}");
+                let outcome = run(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+                assert_eq!(outcome.lost, 0, "{text}");
+                assert!(outcome.hops > 1_000, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hosts_that_cannot_take_part_are_no_result() {
+    for (text, what) in [
+        (
+            "fabric pgft:2;4,4;1,4;1,1\ngone 100%\ntraffic bisection matchings=2",
+            "hosts: the manager reaches 4 of 16",
+        ),
+        (
+            "fabric one-switch:4\nhosts 5\ntraffic alltoall bytes=8",
+            "hosts: 5 are asked for, the fabric has 4",
+        ),
+        (
+            "fabric one-switch:4\npairs 0>1 1>2\ntraffic osu_latency bytes=8",
+            "pairs: rank 1 is in two pairs",
+        ),
+    ] {
+        let error = run(text).unwrap_err();
+        assert!(error.contains(what), "{text}: {error}");
+    }
+}
