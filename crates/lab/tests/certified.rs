@@ -54,3 +54,20 @@ fn hosts_that_cannot_take_part_are_no_result() {
         assert!(error.contains(what), "{text}: {error}");
     }
 }
+
+#[test]
+fn windows_take_all_data_paths_by_turns() {
+    // LMC 2: one path for control, three for data, each over a core switch of its own.
+    for bytes in ["128K", "384K", "6M"] {
+        let text = format!(
+            "fabric pgft:2;2,2;1,3;1,1\nlmc 2\npairs 0>2\nlinks on\n\
+             traffic osu_bw bytes={bytes} window=16 iterations=20"
+        );
+        let outcome = run(&text).unwrap();
+        let to_cores = outcome.links.iter().filter(|link| link.to.contains("core"));
+        let shares: Vec<f64> = to_cores.map(|link| link.percent).collect();
+        assert_eq!(shares.len(), 3, "{bytes}: {shares:?}");
+        let even = |share: &f64| (30.0..36.0).contains(share);
+        assert!(shares.iter().all(even), "{bytes}: {shares:?}");
+    }
+}

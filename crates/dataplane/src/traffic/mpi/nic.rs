@@ -237,6 +237,7 @@ impl Mpi {
             word::FINISH => {
                 if !self.flows.is_empty() {
                     self.flows.forget(id);
+                    self.transfers.get_mut(id).again = 0;
                 }
                 let transfer = self.transfers.end(id);
                 // What came in windows; not what a rank of the same host handed over.
@@ -331,16 +332,14 @@ impl Mpi {
     /// The sender was asked for the next window.
     pub(super) fn grant(&mut self, simulation: &mut Simulation, id: u32) {
         let window = self.window_of(id);
-        let from = self.transfers.get(id).from;
-        let turn = &mut self.ranks[from as usize].paths;
-        *turn = turn.wrapping_add(1);
-        let path = *turn;
+        let there = self.host(self.transfers.get(id).to);
         let transfer = self.transfers.get_mut(id);
-        transfer.granted = transfer
-            .granted
-            .saturating_add(window)
-            .min(transfer.packets);
+        let path = self.ranks[transfer.from as usize].next_path(there);
+        let before = transfer.granted;
+        transfer.granted = before.saturating_add(window).min(transfer.packets);
+        // What is lost of it goes again by the path of its last window.
         transfer.path = path;
-        self.list(simulation, id);
+        let numbers = before..transfer.granted;
+        self.list_window(simulation, id, numbers, path);
     }
 }

@@ -1,6 +1,7 @@
 //! What each host's HFI sends next: control, what processors have written, what engines send.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use weft_fabric::Lid;
 
@@ -9,6 +10,15 @@ use super::nic::Mpi;
 use super::word;
 use crate::constants::{MESSAGE_TIME, PIO_BLOCK, PIO_BLOCK_TIME, SDMA_ENGINES};
 use crate::packets::{Parcel, Picos, Simulation};
+
+/// What an engine was given.
+#[derive(Debug, Clone)]
+struct Order {
+    transfer: u32,
+    /// Packets of a window of it that have not gone, and the path that the window takes; else what
+    /// its transfer has to send when its turn comes.
+    window: Option<(Range<u32>, u32)>,
+}
 
 /// What one host's HFI has to send.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +29,8 @@ pub(super) struct Nic {
     bus: VecDeque<u64>,
     /// Packets that stand in the send buffer.
     written: VecDeque<u64>,
-    /// What each DMA engine sends, one transfer after the other.
-    engines: [VecDeque<u32>; SDMA_ENGINES],
+    /// What each DMA engine sends, one order after the other.
+    engines: [VecDeque<Order>; SDMA_ENGINES],
     /// Engines that have something to send, in the order of their turns.
     active: VecDeque<u8>,
     /// How many processes have opened it.
@@ -104,26 +114,63 @@ impl Mpi {
         self.pump(simulation, host);
     }
 
-    /// Gives a transfer to the engine for its sender and its destination, behind what that has been
-    /// given before.
+    /// Gives a transfer to the engine for its sender, its destination and its path, behind what that
+    /// has been given before.
     pub(super) fn list(&mut self, simulation: &mut Simulation, id: u32) {
         let transfer = self.transfers.get_mut(id);
-        let rank = &self.ranks[transfer.from as usize];
-        let host = rank.host;
-        if !transfer.listed {
-            transfer.listed = true;
-            let to = self.ranks[transfer.to as usize].host;
-            let lids = self.hosts.get(to).map_or(1, |to| to.lids);
-            let chosen = rank.context + to + lid_offset(1 + transfer.path, lids);
-            let engine = (chosen % SDMA_ENGINES as u32) as u8;
-            let nic = &mut self.nics[host as usize];
-            let queue = &mut nic.engines[usize::from(engine)];
-            if queue.is_empty() {
-                nic.active.push_back(engine);
-            }
-            queue.push_back(id);
+        let path = transfer.path;
+        if !std::mem::replace(&mut transfer.listed, true) {
+            let order = Order {
+                transfer: id,
+                window: None,
+            };
+            self.order(order, path);
         }
+        let host = self.host(self.transfers.get(id).from);
         self.pump(simulation, host);
+    }
+
+    /// The same with a window, which takes a path of its own.
+    pub(super) fn list_window(
+        &mut self,
+        simulation: &mut Simulation,
+        id: u32,
+        numbers: Range<u32>,
+        path: u32,
+    ) {
+        let order = Order {
+            transfer: id,
+            window: Some((numbers, path)),
+        };
+        self.order(order, path);
+        let host = self.host(self.transfers.get(id).from);
+        self.pump(simulation, host);
+    }
+
+    fn order(&mut self, order: Order, path: u32) {
+        let transfer = self.transfers.get(order.transfer);
+        let rank = &self.ranks[transfer.from as usize];
+        let to = self.ranks[transfer.to as usize].host;
+        let lids = self.hosts.get(to).map_or(1, |to| to.lids);
+        let chosen = rank.context + to + lid_offset(1 + path, lids);
+        let engine = (chosen % SDMA_ENGINES as u32) as u8;
+        let nic = &mut self.nics[rank.host as usize];
+        let queue = &mut nic.engines[usize::from(engine)];
+        if queue.is_empty() {
+            nic.active.push_back(engine);
+        }
+        queue.push_back(order);
+    }
+
+    /// Takes back what has not gone of the window in `numbers`.
+    pub(super) fn take_back(&mut self, id: u32, numbers: &Range<u32>) -> Option<Range<u32>> {
+        let host = self.host(self.transfers.get(id).from);
+        let mut orders = self.nics[host as usize].engines.iter_mut().flatten();
+        orders.find_map(|order| {
+            let (left, _) = order.window.as_mut().filter(|_| order.transfer == id)?;
+            let is_it = left.start < left.end && numbers.contains(&(left.end - 1));
+            is_it.then(|| std::mem::replace(left, 0..0))
+        })
     }
 
     pub(super) fn control(&mut self, simulation: &mut Simulation, host: u32, what: u64, id: u64) {
@@ -142,25 +189,46 @@ impl Mpi {
                 return;
             }
         }
-        let nic = &mut self.nics[host as usize];
-        let engines = nic.written.is_empty() || nic.engines_next && !nic.active.is_empty();
-        nic.engines_next = !engines;
-        if !engines {
-            if let Some(word) = nic.written.pop_front() {
-                self.put_written(simulation, host, word);
+        loop {
+            let nic = &mut self.nics[host as usize];
+            let engines = nic.written.is_empty() || nic.engines_next && !nic.active.is_empty();
+            nic.engines_next = !engines;
+            if !engines {
+                if let Some(word) = nic.written.pop_front() {
+                    self.put_written(simulation, host, word);
+                }
+                return;
             }
-        } else if let Some(engine) = nic.active.pop_front() {
-            self.put_next(simulation, host, engine);
+            let Some(engine) = nic.active.pop_front() else {
+                return;
+            };
+            if self.put_next(simulation, host, engine) {
+                return;
+            }
+            self.nics[host as usize].engines_next = true;
         }
     }
 
-    /// Hands over the next packet of an engine, which then waits for its next turn.
-    fn put_next(&mut self, simulation: &mut Simulation, host: u32, engine: u8) {
+    /// Hands over the next packet of an engine, which then waits for its next turn; says whether the
+    /// engine had one.
+    fn put_next(&mut self, simulation: &mut Simulation, host: u32, engine: u8) -> bool {
         let queue = &mut self.nics[host as usize].engines[usize::from(engine)];
-        let Some(id) = queue.front().copied() else {
-            return;
+        let Some(order) = queue.front_mut() else {
+            return false;
         };
-        let has_more = self.put_data(simulation, host, id);
+        let id = order.transfer;
+        let (put, has_more) = match &mut order.window {
+            Some((left, path)) => {
+                let (path, next) = (*path, left.next());
+                let has_more = left.start < left.end;
+                if let Some(number) = next {
+                    self.put_of_window(simulation, host, id, number, path);
+                }
+                (next.is_some(), has_more)
+            }
+            None if self.transfers.drop_over(id) => (false, false),
+            None => (true, self.put_data(simulation, host, id)),
+        };
         let nic = &mut self.nics[host as usize];
         let queue = &mut nic.engines[usize::from(engine)];
         if !has_more {
@@ -169,6 +237,7 @@ impl Mpi {
         if !queue.is_empty() {
             nic.active.push_back(engine);
         }
+        put
     }
 
     /// Hands over a control packet; says whether its flow still lives, if it is about one.
@@ -236,21 +305,54 @@ impl Mpi {
         );
     }
 
+    /// Hands over a packet of a window for the first time.
+    fn put_of_window(
+        &mut self,
+        simulation: &mut Simulation,
+        host: u32,
+        id: u32,
+        number: u32,
+        path: u32,
+    ) {
+        let transfer = self.transfers.get_mut(id);
+        transfer.flying += 1;
+        transfer.sent += 1;
+        let now = *transfer;
+        if now.sent == now.packets && !now.listed {
+            self.sent(id);
+        }
+        let pass = self.pass_of(word::DATA, id, number);
+        self.put_packet(simulation, host, id, Stamp { pass, number }, path);
+    }
+
     /// Hands over the next packet of a transfer; says whether the engines have more of it.
     fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) -> bool {
         let stamp = self.next_stamp(id);
         let transfer = self.transfers.get_mut(id);
         transfer.flying += 1;
-        transfer.listed = transfer.again > 0 || transfer.sent < transfer.granted;
+        transfer.listed = transfer.has_more();
         let now = *transfer;
         if !now.listed && now.sent == now.packets && !now.read {
             self.sent(id);
         }
-        let stack = self.ranks[now.from as usize].stack;
-        let bytes = stack.packet_bytes(now.bytes, now.payload, stamp.number);
-        let word = word::stamped(word::DATA, stamp.bits(), id);
-        self.put(simulation, host, now.to, 1 + now.path, bytes, word);
+        self.put_packet(simulation, host, id, stamp, now.path);
         now.listed
+    }
+
+    fn put_packet(
+        &mut self,
+        simulation: &mut Simulation,
+        host: u32,
+        id: u32,
+        stamp: Stamp,
+        path: u32,
+    ) {
+        let transfer = self.transfers.get(id);
+        let stack = &self.ranks[transfer.from as usize].stack;
+        let bytes = stack.packet_bytes(transfer.bytes, transfer.payload, stamp.number);
+        let word = word::stamped(word::DATA, stamp.bits(), id);
+        let to = transfer.to;
+        self.put(simulation, host, to, 1 + path, bytes, word);
     }
 
     /// The packet of a transfer that goes next: one that goes again, or a new one.

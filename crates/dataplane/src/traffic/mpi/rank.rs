@@ -1,6 +1,6 @@
 //! A rank's processor and its part of the HFI's send buffer.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::Sl;
 
@@ -30,8 +30,8 @@ pub(super) struct Rank {
     pub(super) windows: u32,
     /// Messages of which it has not asked for all, in order.
     pub(super) asking: VecDeque<u32>,
-    /// How often it has chosen a path.
-    pub(super) paths: u32,
+    /// The path that it takes next to each host.
+    paths: BTreeMap<u32, u32>,
     /// How many messages and requests it has begun; wraps.
     begun: u32,
 }
@@ -50,7 +50,7 @@ impl Rank {
             writing: VecDeque::new(),
             windows: TID_FLOWS,
             asking: VecDeque::new(),
-            paths: 0,
+            paths: BTreeMap::new(),
             begun: 0,
         }
     }
@@ -59,6 +59,15 @@ impl Rank {
     pub(super) fn begin(&mut self) -> u32 {
         self.begun = self.begun.wrapping_add(1);
         self.begun
+    }
+
+    /// The path of the next window to a host: all of them by turns, beginning with one that depends on
+    /// the process (`ips_path_rec.c`).
+    pub(super) fn next_path(&mut self, host: u32) -> u32 {
+        let next = self.paths.entry(host).or_insert(self.context);
+        let path = *next;
+        *next = next.wrapping_add(1);
+        path
     }
 
     /// When something is done that comes at `now`, takes its endpoint's time in all, and `work` of

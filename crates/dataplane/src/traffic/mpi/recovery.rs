@@ -387,11 +387,18 @@ impl Mpi {
     /// Packets of a message, a window or an IP packet that the engines send again in a new pass, once
     /// they have sent what they were given before.
     fn part_again(&mut self, simulation: &mut Simulation, id: u32, numbers: Range<u32>, pass: u32) {
+        let left = self.take_back(id, &numbers);
         let transfer = self.transfers.get_mut(id);
         let numbers = numbers.start..numbers.end.min(transfer.packets);
-        let rest = transfer.sent.max(numbers.start)..numbers.end;
+        let rest = match (transfer.method, left) {
+            (Method::Rendezvous, left) => left.unwrap_or_default(),
+            _ => transfer.sent.max(numbers.start)..numbers.end,
+        };
         transfer.again += rest.len() as u32 + numbers.len() as u32;
-        transfer.sent = transfer.sent.max(numbers.end);
+        transfer.sent = match transfer.method {
+            Method::Rendezvous => transfer.sent + rest.len() as u32,
+            _ => transfer.sent.max(numbers.end),
+        };
         self.tally.again += numbers.len() as u64;
         self.flows.repeat(id, rest, flow::before(pass));
         self.flows.repeat(id, numbers, pass);

@@ -20,7 +20,7 @@ pub(super) struct Transfer {
     pub(super) packets: u32,
     /// Packets that the processor has written into the send buffer.
     pub(super) written: u32,
-    /// Packets handed to the link, and packets that may be.
+    /// Packets handed to the link (of windows: how many), and packets that may be.
     pub(super) sent: u32,
     pub(super) granted: u32,
     /// Packets to be handed to the link again, before others.
@@ -36,7 +36,7 @@ pub(super) struct Transfer {
     /// Its announcement was handed to the link, and has come.
     pub(super) announced: bool,
     pub(super) known: bool,
-    /// The LID, after the destination's first, that the next packets take.
+    /// The LID, after the destination's first, that packets take, but for those of windows.
     pub(super) path: u32,
     /// It waits in its host's list of transfers.
     pub(super) listed: bool,
@@ -50,6 +50,11 @@ impl Transfer {
     /// Whether the receiver must ask before data comes.
     pub(super) fn is_asked_for(&self) -> bool {
         self.read || self.method == Method::Rendezvous
+    }
+
+    /// Whether the engines have more to send of it than the windows that they were given.
+    pub(super) fn has_more(&self) -> bool {
+        self.again > 0 || self.method != Method::Rendezvous && self.sent < self.granted
     }
 
     /// Whether the processor writes its packets.
@@ -96,9 +101,20 @@ impl Transfers {
 
     fn free_if_over(&mut self, id: u32) {
         let transfer = &self.all[id as usize];
-        if transfer.over && transfer.flying == 0 {
+        if transfer.over && transfer.flying == 0 && !transfer.listed {
             self.free.push(id);
         }
+    }
+
+    /// Whether what an engine was to send of a message is of no use any more; the engine forgets it.
+    pub(super) fn drop_over(&mut self, id: u32) -> bool {
+        let transfer = &mut self.all[id as usize];
+        let over = transfer.over;
+        if over {
+            transfer.listed = false;
+            self.free_if_over(id);
+        }
+        over
     }
 
     /// Those between two ranks that are not over, in the order in which they were begun.
