@@ -23,7 +23,12 @@ pub struct Hosts {
     /// Number by port, `u32::MAX` where there is none.
     numbers: Vec<u32>,
     levels: PathLevels,
+    /// The least of the MTUs of their ports for each service level, 0 where none has one.
+    mtus: [u32; LEVELS as usize],
 }
+
+/// Service levels there are.
+const LEVELS: u8 = 32;
 
 impl Hosts {
     /// All HFIs with a LID, in order of nodes.
@@ -39,6 +44,7 @@ impl Hosts {
         for port in ports {
             let info = network.port(port).info();
             if info.lid != Lid(0) {
+                hosts.heed_mtus(network, port);
                 hosts.add(Host {
                     port,
                     lid: info.lid,
@@ -59,6 +65,24 @@ impl Hosts {
     #[inline]
     pub fn level_to(&self, lid: Lid, level: Sl) -> Sl {
         self.levels.to(lid, level)
+    }
+
+    fn heed_mtus(&mut self, network: &Network, port: PortIndex) {
+        let info = network.port(port).info();
+        for level in 0..LEVELS {
+            let lane = network.lanes_along(&[port.0], Sl(level)).next();
+            let mtu = lane.map_or(0, |lane| info.neighbor_mtu.get(lane).bytes());
+            let least = &mut self.mtus[usize::from(level)];
+            if mtu > 0 && (*least == 0 || mtu < *least) {
+                *least = mtu;
+            }
+        }
+    }
+
+    /// Most bytes of payload in a packet of a service level between any two of them; none where it has
+    /// no lane that carries data.
+    pub fn mtu(&self, level: Sl) -> Option<u32> {
+        Some(self.mtus[usize::from(level.0 % LEVELS)]).filter(|mtu| *mtu > 0)
     }
 
     fn add(&mut self, host: Host) {

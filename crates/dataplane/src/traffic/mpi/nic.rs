@@ -79,6 +79,7 @@ impl Mpi {
                 *count += 1;
             }
         }
+        let stack = stack.within(self.hosts.mtu(level));
         for host in hosts {
             let place = *host as usize;
             let (Some(processes), Some(nic)) = (processes.get(place), self.nics.get_mut(place))

@@ -127,6 +127,15 @@ impl Stack {
         ..Self::IPOIB
     };
 
+    /// The same where packets have no more payload than an MTU.
+    #[must_use]
+    pub fn within(self, mtu: Option<u32>) -> Self {
+        Self {
+            payload: mtu.map_or(self.payload, |mtu| self.payload.min(mtu)),
+            ..self
+        }
+    }
+
     /// How a message travels, when the processor may write packets of `payload` bytes.
     pub fn method(&self, bytes: u64, payload: u32) -> Method {
         if bytes > self.rendezvous {
