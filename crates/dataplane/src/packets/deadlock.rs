@@ -23,6 +23,18 @@ impl Simulation {
         port.waiting & 1 << lane != 0 && !self.has_credits(port, index, lane)
     }
 
+    fn credits(&self, at: usize) -> Credits {
+        let (index, lane) = (at / self.width, &self.lanes[at]);
+        let port = &self.ports[index];
+        let lanes = &self.lanes[index * self.width..][..self.width];
+        Credits {
+            wanted: units(self.store.get(lane.queue.head).flits, port),
+            shared: u32::from(lane.shared),
+            all_shared: u32::from(port.shared_limit),
+            dedicated: lanes.iter().map(|lane| u32::from(lane.dedicated)).collect(),
+        }
+    }
+
     /// Units that packets behind the head of an input queue hold: they wait for what it waits for.
     fn held_behind(&self, input: usize, upstream: usize) -> u32 {
         let (mut id, mut held) = (self.inputs[input].behind.head, 0);
@@ -35,15 +47,27 @@ impl Simulation {
     }
 }
 
+/// What a lane that lacks credits could have at most, in units.
+#[derive(Debug, Clone, Default)]
+struct Credits {
+    /// What its first packet takes.
+    wanted: u32,
+    /// Of the shared space: this lane, and all lanes of the port.
+    shared: u32,
+    all_shared: u32,
+    /// What each lane of the port has for itself.
+    dedicated: Vec<u32>,
+}
+
 /// Which lanes wait for which. Lanes are numbered as in a simulation.
 pub(super) struct Waits {
     /// Lanes of each port.
     width: usize,
     /// Whether a lane waits for credits; in the end, whether it always will.
     stuck: Vec<bool>,
-    /// Units of the buffer behind each lane that are taken up.
-    used: Vec<u32>,
-    /// Of them those that packets hold which wait for another egress lane, by that lane.
+    lanes: Vec<Credits>,
+    /// Units of the buffer behind each lane that packets hold which wait for another egress lane, by
+    /// that lane.
     holders: Vec<Vec<(usize, u32)>>,
 }
 
@@ -53,7 +77,7 @@ impl Waits {
         let mut waits = Self {
             width: 1,
             stuck: Vec::new(),
-            used: Vec::new(),
+            lanes: Vec::new(),
             holders: Vec::new(),
         };
         parts.for_each(|part| waits.add(part));
@@ -64,11 +88,13 @@ impl Waits {
         let lanes = part.lanes.len();
         self.width = part.width.max(1);
         self.stuck.resize(lanes, false);
-        self.used.resize(lanes, 0);
+        self.lanes.resize(lanes, Credits::default());
         self.holders.resize(lanes, Vec::new());
         for (at, lane) in part.lanes.iter().enumerate() {
-            self.stuck[at] |= part.lacks_credits(at);
-            self.used[at] += lane.used;
+            if part.lacks_credits(at) {
+                self.stuck[at] = true;
+                self.lanes[at] = part.credits(at);
+            }
             let mut id = lane.queue.head;
             while id != NONE {
                 self.add_holder(part, at, id);
@@ -108,15 +134,27 @@ impl Waits {
         Some(self.circle(first))
     }
 
-    /// Whether all of the buffer behind a lane that is not free is held by packets that are stuck.
+    /// Whether a lane lacks credits even when all have come back but those of packets that are stuck.
     fn stays(&self, at: usize) -> bool {
         let index = at / self.width;
-        let lanes = index * self.width..(index + 1) * self.width;
-        lanes.into_iter().all(|other| {
-            let held = self.holders[other].iter();
-            let held = held.filter(|(by, _)| self.stuck[*by]);
-            held.map(|(_, units)| units).sum::<u32>() == self.used[other]
-        })
+        let credits = &self.lanes[at];
+        let mut shared = 0;
+        for (lane, dedicated) in credits.dedicated.iter().enumerate() {
+            let held = self.held(index * self.width + lane);
+            shared += held.saturating_sub(*dedicated);
+        }
+        let (held, own) = (self.held(at), credits.dedicated[at % self.width]);
+        let (before, after) = (
+            held.saturating_sub(own),
+            (held + credits.wanted).saturating_sub(own),
+        );
+        after > credits.shared || after > before && shared + after - before > credits.all_shared
+    }
+
+    /// Units of the buffer behind a lane that stuck packets hold.
+    fn held(&self, at: usize) -> u32 {
+        let held = self.holders[at].iter().filter(|(by, _)| self.stuck[*by]);
+        held.map(|(_, units)| units).sum()
     }
 
     fn circle(&self, first: usize) -> Ends {
