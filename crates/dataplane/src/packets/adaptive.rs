@@ -139,15 +139,18 @@ impl Simulation {
         }
     }
 
-    /// The LID of the first packet of the lane of a port that has too much waiting.
+    /// The LID of the first packet of the lane of a port that has too much waiting; of several lanes,
+    /// of the one that has most.
     fn congested_route(&self, index: usize, port: u8) -> Option<u32> {
         let egress = self.switches[index].base as usize + usize::from(port);
         let threshold = self.adaptive.policies[index].threshold;
         let lanes = &self.lanes[egress * self.width..][..self.width];
-        let lane = lanes.iter().max_by_key(|lane| lane.waiting)?;
-        let buffer = u32::from(lane.dedicated) + u32::from(lane.shared);
-        let congested = lane.waiting > 0 && lane.waiting * 100 >= threshold * buffer;
-        congested.then(|| self.store.get(lane.queue.head).dlid)
+        let congested = lanes.iter().filter(|lane| {
+            let buffer = u32::from(lane.dedicated) + u32::from(lane.shared);
+            lane.waiting > 0 && lane.waiting * 100 >= threshold * buffer
+        });
+        let most = congested.max_by_key(|lane| lane.waiting)?;
+        Some(self.store.get(most.queue.head).dlid)
     }
 
     /// Units that wait for a port.

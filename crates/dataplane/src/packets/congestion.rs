@@ -111,6 +111,9 @@ impl Simulation {
                 let levels = before.and_then(Option::take).map(|before| before.levels);
                 let with = |mut now: Reaction| {
                     now.levels = levels.clone().unwrap_or(now.levels);
+                    let most = now.table.len().saturating_sub(1) as u16;
+                    let levels = now.levels.iter_mut();
+                    levels.for_each(|level| level.index = level.index.min(most));
                     Box::new(now)
                 };
                 reactions[at.0 as usize] = reaction.clone().map(with);
