@@ -8,7 +8,7 @@ use weft_dataplane::packets::{
     MICRO, MILLI, NANO, Notice, Options, Picos, Queueing, Random, Shards, Simulation, Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex, PortTable, VlCounter};
-use weft_fabric::enums::{PhysState, PortState};
+use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::{Lid, Vl};
 
 /// A flit on four lanes.
@@ -217,7 +217,39 @@ fn a_head_of_queue_that_waits_too_long_is_discarded_and_its_lane_stalls() {
     assert_eq!(network.counter(egress, Counter::XmitDiscards), 8);
     assert_eq!(network.counter(egress, Counter::SwPortCongestion), 8);
     // In cycles of two flit times.
-    assert!(network.counter(egress, Counter::XmitWait) > 15_000);
+    let waited = network.counter(egress, Counter::XmitWait);
+    assert!(waited > 15_000);
+    simulation.run(&mut Log::default(), 10 * MILLI);
+    simulation.settle(&mut network);
+    let later = network.counter(egress, Counter::XmitWait);
+    assert_eq!(later, waited, "nothing waits any more");
+}
+
+#[test]
+fn a_host_sends_on_after_a_packet_that_its_link_does_not_take() {
+    let program = Program {
+        mtu: Mtu::B2048,
+        ..Program::default()
+    };
+    let network = network("one-switch:2,radix=8", program);
+    let hosts = hosts(&network);
+    let mut simulation = simulation(&network);
+    let mut log = Log::default();
+    simulation.send(parcel(&hosts, 0, 1, 0, 0, 8_192));
+    assert!(simulation.drain(&mut log, MILLI));
+    simulation.run(&mut log, MILLI);
+    let told: Vec<Picos> = log
+        .notices
+        .iter()
+        .filter(|(_, notice)| matches!(notice, Notice::Room(at) if *at == hosts[0].0))
+        .map(|(at, _)| *at)
+        .collect();
+    assert_eq!(simulation.totals().lost, 1);
+    assert_eq!(
+        told,
+        [Simulation::wire_time(8_192)],
+        "once, when it would have gone"
+    );
 }
 
 /// The oldest goes first: one packet behind many of two other inputs waits for all of them, though
@@ -350,7 +382,40 @@ fn deadlock_of_shards(network: &Network) -> Option<Vec<(PortIndex, Vl)>> {
 
 #[test]
 fn lifetimes_break_a_credit_loop() {
+    for written_before in [true, false] {
+        break_a_loop(written_before);
+    }
+}
+
+/// Lifetimes are written before the packets come, or when they stand already.
+fn break_a_loop(written_before: bool) {
     let mut network = ring();
+    let hosts = hosts(&network);
+    let mut simulation = simulation(&network);
+    if written_before {
+        write_lifetimes(&mut network);
+        simulation.configure(&network);
+    }
+    for number in 0..20 {
+        for from in 0..4 {
+            simulation.send(parcel(&hosts, from, (from + 3) % 4, number, 0, 8_192));
+        }
+    }
+    if !written_before {
+        assert!(!simulation.drain(&mut Log::default(), MILLI));
+        write_lifetimes(&mut network);
+        simulation.configure(&network);
+    }
+    assert!(simulation.drain(&mut Log::default(), 10 * MILLI));
+    assert!(simulation.totals().lost > 0);
+    assert_eq!(simulation.deadlock(), None);
+    let before = simulation.totals().delivered;
+    simulation.send(parcel(&hosts, 0, 3, 0, 0, 8_192));
+    assert!(simulation.drain(&mut Log::default(), 20 * MILLI));
+    assert_eq!(simulation.totals().delivered, before + 1);
+}
+
+fn write_lifetimes(network: &mut Network) {
     let ports: Vec<PortIndex> = network
         .topology()
         .switches()
@@ -370,20 +435,6 @@ fn lifetimes_break_a_credit_loop() {
         (info.port_state, info.phys_state) = (PortState::NOP, PhysState::NOP);
         network.set_port_info(at, &info).unwrap();
     }
-    let hosts = hosts(&network);
-    let mut simulation = simulation(&network);
-    for number in 0..20 {
-        for from in 0..4 {
-            simulation.send(parcel(&hosts, from, (from + 3) % 4, number, 0, 8_192));
-        }
-    }
-    assert!(simulation.drain(&mut Log::default(), 10 * MILLI));
-    assert!(simulation.totals().lost > 0);
-    assert_eq!(simulation.deadlock(), None);
-    let before = simulation.totals().delivered;
-    simulation.send(parcel(&hosts, 0, 3, 0, 0, 8_192));
-    assert!(simulation.drain(&mut Log::default(), 20 * MILLI));
-    assert_eq!(simulation.totals().delivered, before + 1);
 }
 
 /// Share of the links' capacity that 48 hosts get which always send to random others.

@@ -29,12 +29,16 @@ impl Simulation {
         if self.ports.is_empty() {
             self.make_room(network);
         }
+        let before = self.lifetimes();
         for index in 0..self.ports.len() {
             self.read_port(network, index);
         }
         for index in 0..self.switches.len() {
             self.read_switch(network, index);
         }
+        let shorter = self.lifetimes().into_iter().zip(before).enumerate();
+        let shorter = shorter.filter(|(_, (now, before))| now < before);
+        shorter.for_each(|(at, _)| self.watch_anew(at));
         self.watch_inputs();
         self.read_preemption(network);
         self.read_adaptive(network);
@@ -42,6 +46,16 @@ impl Simulation {
         for index in 0..self.ports.len() {
             self.try_send(index as u32);
         }
+    }
+
+    /// How long the first packet of each lane may wait, the shorter one of both lifetimes.
+    fn lifetimes(&self) -> Vec<Picos> {
+        let of_lane = |(at, hoq): (usize, &Picos)| {
+            let switch = self.ports[at / self.width].switch;
+            let switch = self.switches.get(switch as usize);
+            switch.map_or(Picos::MAX, |switch| switch.lifetime.min(*hoq))
+        };
+        self.hoq.iter().enumerate().map(of_lane).collect()
     }
 
     fn make_room(&mut self, network: &Network) {

@@ -20,6 +20,11 @@ impl Simulation {
         self.rare[at].congestion += u64::from(by_congestion);
         let port = at / self.width;
         self.drop_packet(id, port as u32, Self::vl(at, self.width).0);
+        let port = &mut self.ports[port];
+        if port.waiting == 0 {
+            port.wait += self.now.saturating_sub(port.idle_since);
+            port.idle_since = Picos::MAX;
+        }
     }
 
     /// Drops a packet that has been counted.
@@ -29,7 +34,19 @@ impl Simulation {
             self.stops_coming(id, packet.ingress, packet.lane);
         }
         self.release(&packet, self.now.max(packet.tail));
+        if packet.ingress == NONE && self.ports[at as usize].switch == NONE {
+            // It takes its time, so that who sends as much as fits does not do so without end.
+            let time = Self::wire_time(u32::from(packet.flits) * 8);
+            self.calendar.push(self.now + time, code(kind::ROOM, at, 0));
+        }
         self.tell_lost(&packet, at, lane);
+    }
+
+    /// Who sends by an HFI's port hands over the next packet, where none waits.
+    pub(super) fn make_way(&mut self, at: u32) {
+        if self.ports[at as usize].waiting == 0 {
+            self.notices.push(Notice::Room(PortIndex(at)));
+        }
     }
 
     fn tell_lost(&mut self, packet: &Packet, at: u32, lane: u8) {
@@ -62,6 +79,8 @@ impl Simulation {
         for at in index * self.width..(index + 1) * self.width {
             self.flush(at, false);
             self.lanes[at].used = 0;
+            self.lanes[at].discards = 0;
+            self.rare[at].stalled_until = 0;
         }
         let port = &mut self.ports[index];
         port.shared_used = 0;
@@ -138,6 +157,15 @@ impl Simulation {
             self.lanes[at].timed = true;
             let event = self.of_lane(kind::LIFETIME, at);
             self.calendar.push(end, event);
+        }
+    }
+
+    /// The same for a lane that waits already, where its lifetime has become shorter.
+    pub(super) fn watch_anew(&mut self, at: usize) {
+        if let Some(end) = self.lifetime_end(at) {
+            self.lanes[at].timed = true;
+            let event = self.of_lane(kind::LIFETIME, at);
+            self.calendar.push(end.max(self.now), event);
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) mod kind {
     pub(crate) const TAIL: u64 = 10;
     /// The tail of a packet will come later than its head told.
     pub(crate) const LATE: u64 = 11;
+    /// An HFI's port that has dropped what it was to send takes the next packet.
+    pub(crate) const ROOM: u64 = 12;
 }
 
 /// Bits below the kind; all of them are a traffic's timer.

@@ -301,6 +301,7 @@ impl Simulation {
             kind::GATE => self.try_send(place),
             kind::TAIL => self.tail_goes(place as usize),
             kind::LATE => self.tail_is_late(place, rest),
+            kind::ROOM => self.make_way(place),
             _ => self
                 .notices
                 .push(Notice::Timer(event::timer_tag(event.code))),
