@@ -1,5 +1,6 @@
 //! `weft-lab`: runs campaigns and replays their seeds; runs experiments.
 
+mod files;
 mod run;
 
 use std::ops::Range;

@@ -9,7 +9,10 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use weft_lab::experiment::keep::{Kept, key};
+use weft_lab::experiment::parse::TEXT_MAX;
 use weft_lab::experiment::{Outcome, Scenario, chart, compare, perform, report};
+
+use crate::files::{self, replace};
 
 /// What `weft-lab run` takes.
 #[derive(Debug, clap::Args)]
@@ -49,6 +52,13 @@ pub(crate) struct Arguments {
 
 const RESULTS: &str = "<!-- results -->\n";
 const END: &str = "<!-- end of results -->";
+
+/// Most bytes of a file that a scenario names.
+const NAMED_MAX: u64 = 64 << 20;
+/// Most bytes of a state file: far above what all cases of some scenarios need.
+const STATE_MAX: u64 = 64 << 20;
+/// Most bytes of a document.
+const DOCUMENT_MAX: u64 = 64 << 20;
 
 /// A scenario with its file and text.
 struct Experiment {
@@ -92,14 +102,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
 
 fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     let name = file.display();
-    let mut text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let mut text = files::read(file, TEXT_MAX as u64)?;
     for setting in settings {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
     let mut configs = String::new();
     let open = |named: &str| {
-        let path = file.with_file_name(named);
-        let config = fs::read_to_string(path).map_err(|error| format!("{named}: {error}"))?;
+        let config = files::read(&file.with_file_name(named), NAMED_MAX)?;
         configs.push_str(&config);
         Ok(config)
     };
@@ -128,17 +137,8 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
 
 fn load(state: &Path) -> Result<Kept, String> {
     let name = state.display();
-    let text = fs::read_to_string(state).map_err(|error| format!("{name}: {error}"))?;
+    let text = files::read(state, STATE_MAX)?;
     Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))
-}
-
-/// Puts a whole file in the place of another one, or leaves that as it is.
-fn replace(file: &Path, text: &str) -> Result<(), String> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, file));
-    written.map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// What the workers have done so far.
@@ -312,7 +312,7 @@ fn section(
 /// Puts text between the two lines of a file.
 fn insert(file: &Path, text: &str) -> Result<(), String> {
     let name = file.display();
-    let old = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let old = files::read(file, DOCUMENT_MAX)?;
     let parts = old
         .split_once(RESULTS)
         .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));

@@ -147,6 +147,70 @@ fn errors_name_the_line_and_what_is_allowed() {
     }
 }
 
+/// Each of these would take gigabytes if it was multiplied out.
+#[test]
+fn sizes_are_limited_before_anything_is_made() {
+    let head = "fabric one-switch:2\ntraffic osu_bw bytes=1\n";
+    let many = |what: &str, count: usize| what.repeat(count);
+    for (text, line, what) in [
+        (
+            many("# nothing\n", 120_000),
+            1,
+            "bytes in a scenario, allowed: 1048576",
+        ),
+        (
+            format!("{head}pairs{}", many(" 0>1", 5_000)),
+            3,
+            "bytes in a line, allowed: 16384",
+        ),
+        (
+            format!("{head}sweep bytes{}", many(" 8", 1_001)),
+            3,
+            "1001 cases, allowed: 1000",
+        ),
+        (
+            format!(
+                "{head}sweep ranks{}\n{}",
+                many(" 1", 900),
+                many("case a\n", 999)
+            ),
+            3,
+            "1800 cases, allowed: 1000",
+        ),
+        (
+            format!("{head}{}", many("case a\n", 1_001)),
+            1_003,
+            "1001 cases, allowed: 1000",
+        ),
+        (
+            "fabric one-switch:2\nranks 1024\n\ntraffic osu_bw bytes=1 window=65536".to_owned(),
+            4,
+            "1024 pairs with windows of 65536 messages are 67108864 messages at once, allowed: 1048576",
+        ),
+        (
+            "fabric back-to-back\ntraffic osu_bibw window=65536\nsweep ranks 8 9".to_owned(),
+            3,
+            "9 pairs with windows of 65536 messages both ways are 1179648",
+        ),
+        (
+            "fabric swd24\nranks 1024\ntraffic alltoall".to_owned(),
+            3,
+            "786432 ranks on 768 hosts, allowed: 262144",
+        ),
+        (
+            "fabric fattree:600000\nhosts 4097\ntraffic mpi_nxnlatbw".to_owned(),
+            3,
+            "4097 ranks on 4097 hosts, allowed in mpi_nxnlatbw: 4096",
+        ),
+    ] {
+        let error = text.parse::<Scenario>().unwrap_err();
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.what.contains(what), "{error}");
+    }
+    let largest = "fabric back-to-back\ntraffic osu_bibw window=65536\nranks 8";
+    largest.parse::<Scenario>().unwrap();
+}
+
 fn run(text: &str) -> Vec<Outcome> {
     let scenario: Scenario = text.parse().unwrap();
     perform_all(&scenario, 0, |_, _| {}).unwrap()

@@ -124,3 +124,24 @@ fn a_setting_can_be_taken_instead_of_all_of_its_name() {
         assert!(error.contains(what), "{setting:?}: {error}");
     }
 }
+
+#[test]
+fn endless_files_are_refused() {
+    let stage = stage();
+    let text = "fabric one-switch:2\ntraffic osu_bw\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    let refused = |arguments: &[&str], what: &str| {
+        let output = weft_lab(stage.path(), arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(what), "{error}");
+    };
+    refused(&["/dev/zero"], "/dev/zero is longer than 1048576 bytes");
+    refused(
+        &["--state", "/dev/zero", "--resume"],
+        "/dev/zero is longer than",
+    );
+    let config = format!("{text}config /dev/zero\n");
+    fs::write(stage.path().join("t.scenario"), config).unwrap();
+    refused(&[], "line 3: /dev/zero is longer than");
+}

@@ -4,7 +4,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`scenario`] | what an experiment is |
-//! | [`parse`] | its text form |
+//! | [`parse`], `parse_…` | its text form |
+//! | `size` | how large a case may be |
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | [`place`] | which hosts talk to each other |
 //! | [`perform`] | cases from beginning to end, and compared with each other |
@@ -26,7 +27,9 @@ pub mod keep;
 pub mod links;
 mod measure;
 pub mod parse;
+mod parse_case;
 mod parse_levels;
+mod parse_sweep;
 mod parse_traffic;
 pub mod perform;
 pub mod place;
@@ -34,6 +37,7 @@ pub mod report;
 mod rounds;
 mod scale;
 pub mod scenario;
+mod size;
 pub mod stage;
 mod stream;
 mod values;

@@ -1,0 +1,34 @@
+//! Files of `weft-lab run`: read up to a limit, replaced whole.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// At most so many bytes of a file as text.
+///
+/// # Errors
+/// The file and what is wrong: it cannot be read, is longer, or is no UTF-8.
+pub(crate) fn read(file: &Path, most: u64) -> Result<String, String> {
+    let name = file.display();
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    let read = read.map_err(|error| format!("{name}: {error}"))?;
+    if read as u64 > most {
+        return Err(format!(
+            "{name} is longer than {most} bytes, which is allowed"
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("{name} is no text in UTF-8"))
+}
+
+/// Puts a whole file in the place of another one, or leaves that as it is.
+///
+/// # Errors
+/// The file and what is wrong.
+pub(crate) fn replace(file: &Path, text: &str) -> Result<(), String> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, file));
+    written.map_err(|error| format!("{}: {error}", file.display()))
+}
