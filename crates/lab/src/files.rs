@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// At most so many bytes of a file as text.
+/// A file of at most so many bytes.
 ///
 /// # Errors
-/// The file and what is wrong: it cannot be read, is longer, or is no UTF-8.
-pub(crate) fn read(file: &Path, most: u64) -> Result<String, String> {
+/// The file and what is wrong: it cannot be read, or is longer.
+pub(crate) fn read(file: &Path, most: u64) -> Result<Vec<u8>, String> {
     let name = file.display();
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
@@ -18,7 +18,16 @@ pub(crate) fn read(file: &Path, most: u64) -> Result<String, String> {
             "{name} is longer than {most} bytes, which is allowed"
         ));
     }
-    String::from_utf8(bytes).map_err(|_| format!("{name} is no text in UTF-8"))
+    Ok(bytes)
+}
+
+/// The same as text.
+///
+/// # Errors
+/// As [`read`], and for what is no UTF-8.
+pub(crate) fn read_text(file: &Path, most: u64) -> Result<String, String> {
+    let text = String::from_utf8(read(file, most)?);
+    text.map_err(|_| format!("{} is no text in UTF-8", file.display()))
 }
 
 /// Puts a whole file in the place of another one, or leaves that as it is.

@@ -102,19 +102,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
 
 fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     let name = file.display();
-    let mut text = files::read(file, TEXT_MAX as u64)?;
+    let mut text = files::read_text(file, TEXT_MAX as u64)?;
     for setting in settings {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
-    let mut configs = String::new();
+    let mut named_files = String::new();
     let open = |named: &str| {
-        let config = files::read(&file.with_file_name(named), NAMED_MAX)?;
-        configs.push_str(&config);
-        Ok(config)
+        let content = files::read(&file.with_file_name(named), NAMED_MAX)?;
+        named_files.push_str(&String::from_utf8_lossy(&content));
+        Ok(content)
     };
     let scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
     // What the text is known by: other contents are another scenario.
-    text.push_str(&configs);
+    text.push_str(&named_files);
     Ok(Experiment {
         file: file.to_owned(),
         text,
@@ -137,7 +137,7 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
 
 fn load(state: &Path) -> Result<Kept, String> {
     let name = state.display();
-    let text = files::read(state, STATE_MAX)?;
+    let text = files::read_text(state, STATE_MAX)?;
     Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))
 }
 
@@ -312,7 +312,7 @@ fn section(
 /// Puts text between the two lines of a file.
 fn insert(file: &Path, text: &str) -> Result<(), String> {
     let name = file.display();
-    let old = files::read(file, DOCUMENT_MAX)?;
+    let old = files::read_text(file, DOCUMENT_MAX)?;
     let parts = old
         .split_once(RESULTS)
         .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));

@@ -139,7 +139,27 @@ fn errors_name_the_line_and_what_is_allowed() {
             3,
             "no bytes to sweep",
         ),
-        ("fabric one-switch:2", 1, "has no traffic"),
+        ("fabric one-switch:2", 1, "the scenario has no traffic"),
+        (
+            "\nfabric a.ibnetdiscover\ntraffic osu_bw",
+            2,
+            "cannot be read from here",
+        ),
+        (
+            "fabric one-switch:2\ncase a\ntraffic osu_bw\ncase b\nsweep bytes 1 2\ncase c",
+            4,
+            "case \"b\" has no traffic",
+        ),
+        (
+            "traffic osu_bw\ncase a\nlmc 1\nsweep ranks 1 2",
+            2,
+            "case \"a\" has no fabric",
+        ),
+        (
+            "fabric one-switch:2\ntraffic osu_bw\ncase a\nsweep ranks 1 2000\nlmc 0\ncase b",
+            4,
+            "from 1 to 1024",
+        ),
     ] {
         let error = text.parse::<Scenario>().unwrap_err();
         assert_eq!(error.line, line, "{text:?}: {error}");
@@ -390,8 +410,8 @@ const RANKED: &str = "<Config>
 fn a_config_says_what_the_scenario_does_not() {
     let read = |text: &str| {
         Scenario::read(text, |file| match file {
-            "ranked.xml" => Ok(RANKED.to_owned()),
-            "wrong.xml" => Ok(RANKED.replace("<Lmc>1<", "<Lmc>9<")),
+            "ranked.xml" => Ok(RANKED.to_owned().into_bytes()),
+            "wrong.xml" => Ok(RANKED.replace("<Lmc>1<", "<Lmc>9<").into_bytes()),
             _ => Err(format!("{file}: not there")),
         })
     };
@@ -436,6 +456,42 @@ fn a_config_says_what_the_scenario_does_not() {
     }
     let error = "config ranked.xml".parse::<Scenario>().unwrap_err();
     assert!(error.what.contains("cannot be read"), "{error}");
+}
+
+const FOUR_HOSTS: &[u8] = include_bytes!("../../../examples/four-hosts.ibnetdiscover");
+
+#[test]
+fn a_fabric_can_be_read_from_a_file() {
+    let mut opened = Vec::new();
+    let mut read = |text: &str| {
+        opened.clear();
+        Scenario::read(text, |file| {
+            opened.push(file.to_owned());
+            match file {
+                "four.ibnetdiscover" => Ok(FOUR_HOSTS.to_vec()),
+                _ => Ok(b"nothing of the kind".to_vec()),
+            }
+        })
+    };
+    let text = "traffic osu_latency bytes=1 iterations=1\ncase a\nfabric four.ibnetdiscover\n\
+                case b\nfabric file:four.ibnetdiscover\nhosts 2";
+    let scenario = read(text).unwrap();
+    let outcome = perform(&scenario.cases[0], 0, 1).unwrap();
+    assert!(value(&outcome, "latency") > 0.5, "{outcome:?}");
+    let error = read("\nfabric other.ibnetdiscover").unwrap_err();
+    assert_eq!(error.line, 2);
+    assert!(
+        error.what.starts_with("other.ibnetdiscover: line 1: "),
+        "{error}"
+    );
+    // Hosts are counted.
+    let many = read("fabric four.ibnetdiscover\nranks 1024\ntraffic mpi_nxnlatbw").unwrap();
+    assert_eq!(many.cases.len(), 1);
+    let error =
+        read("ranks 1024\nfabric four.ibnetdiscover\ntraffic osu_bw window=513").unwrap_err();
+    assert_eq!(error.line, 3, "{error}");
+    drop(read);
+    assert_eq!(opened, ["four.ibnetdiscover"]);
 }
 
 #[test]

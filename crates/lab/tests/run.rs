@@ -145,3 +145,29 @@ fn endless_files_are_refused() {
     fs::write(stage.path().join("t.scenario"), config).unwrap();
     refused(&[], "line 3: /dev/zero is longer than");
 }
+
+#[test]
+fn files_are_looked_for_beside_the_scenario() {
+    let stage = tempfile::tempdir().unwrap();
+    let fabric = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/four-hosts.ibnetdiscover"
+    );
+    fs::create_dir(stage.path().join("sub")).unwrap();
+    fs::copy(fabric, stage.path().join("sub/four.ibnetdiscover")).unwrap();
+    let text = "fabric four.ibnetdiscover\ntraffic osu_latency iterations=1\n";
+    fs::write(stage.path().join("sub/s.scenario"), text).unwrap();
+    let text = text.replace("four.ibn", "sub/four.ibn");
+    fs::write(stage.path().join("t.scenario"), &text).unwrap();
+    let output = weft_lab(stage.path(), &["sub/s.scenario"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.as_str()), (Some(0), ""));
+    fs::write(stage.path().join("t.scenario"), text.replace("sub/", "")).unwrap();
+    let output = weft_lab(stage.path(), &[]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error.contains("t.scenario: line 1: four.ibnetdiscover: "),
+        "{error}"
+    );
+}

@@ -4,6 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`scenario`] | what an experiment is |
+//! | [`fabric`] | its fabric, described or read |
 //! | [`parse`], `parse_…` | its text form |
 //! | `size` | how large a case may be |
 //! | [`stage`] | the fabric, brought up by the manager |
@@ -23,6 +24,7 @@ mod bisection;
 mod bound;
 pub mod chart;
 mod deadlock;
+pub mod fabric;
 pub mod keep;
 pub mod links;
 mod measure;

@@ -3,11 +3,14 @@
 //! One setting a line, a word and what it is set to; `#` begins a comment. What stands before the
 //! first `case` holds for all cases, what stands after a `case` for that one.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use thiserror::Error;
+use weft_fabric::FabricSpec;
 use weft_manager::Settings;
 
+use super::fabric::Fabric;
 use super::parse_case::Partial;
 use super::scenario::{Plot, Scenario};
 use super::values::Checked;
@@ -52,7 +55,7 @@ impl Scenario {
     /// [`ScenarioError`] for the first line that is wrong.
     pub fn read(
         text: &str,
-        mut open: impl FnMut(&str) -> Result<String, String>,
+        mut open: impl FnMut(&str) -> Result<Vec<u8>, String>,
     ) -> Result<Self, ScenarioError> {
         at(1, at_most(text.len(), TEXT_MAX, "bytes in a scenario"))?;
         let mut draft = Draft::default();
@@ -84,6 +87,8 @@ struct Draft {
     common: Partial,
     cases: Vec<Partial>,
     plots: Vec<Plot>,
+    /// Fabrics by the files that they were read from.
+    read: BTreeMap<String, Fabric>,
 }
 
 impl Draft {
@@ -92,7 +97,7 @@ impl Draft {
         line: usize,
         word: &str,
         rest: &str,
-        open: &mut impl FnMut(&str) -> Result<String, String>,
+        open: &mut impl FnMut(&str) -> Result<Vec<u8>, String>,
     ) -> Checked<()> {
         match word {
             "baseline"
@@ -108,15 +113,38 @@ impl Draft {
             "experiment" => self.title = rest.to_owned(),
             "plot" => self.plots.push(plot(rest)?),
             "case" => self.begin(line, rest)?,
-            _ => {
-                let current = self.cases.last_mut().unwrap_or(&mut self.common);
-                match word {
-                    "config" => current.configure(settings(rest, &open(rest)?)?),
-                    _ => current.set(line, word, rest)?,
-                }
+            "config" => self.current().configure(settings(rest, &open(rest)?)?),
+            "fabric" => {
+                let fabric = self.fabric(rest, open)?;
+                self.current().fabric = Some(fabric);
             }
+            _ => self.current().set(line, word, rest)?,
         }
         Ok(())
+    }
+
+    /// The case at hand, else what all of them have.
+    fn current(&mut self) -> &mut Partial {
+        self.cases.last_mut().unwrap_or(&mut self.common)
+    }
+
+    fn fabric(
+        &mut self,
+        text: &str,
+        open: &mut impl FnMut(&str) -> Result<Vec<u8>, String>,
+    ) -> Checked<Fabric> {
+        let spec: FabricSpec = text
+            .parse()
+            .map_err(|error: weft_fabric::SpecError| error.to_string())?;
+        let FabricSpec::File(path) = spec else {
+            return Ok(Fabric::Described(spec));
+        };
+        if let Some(fabric) = self.read.get(&path) {
+            return Ok(fabric.clone());
+        }
+        let fabric = Fabric::import(&open(&path)?).map_err(|what| format!("{path}: {what}"))?;
+        self.read.insert(path, fabric.clone());
+        Ok(fabric)
     }
 
     fn begin(&mut self, line: usize, name: &str) -> Checked<()> {
@@ -157,7 +185,7 @@ impl Draft {
 }
 
 /// What the first instance of an opafm.xml says.
-fn settings(file: &str, text: &str) -> Checked<Settings> {
+fn settings(file: &str, text: &[u8]) -> Checked<Settings> {
     let checked = weft_config::check(text, file);
     let instance = checked
         .config

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::traffic::mpi::Stack;
-use weft_fabric::{FabricSpec, Sl};
+use weft_fabric::Sl;
 use weft_manager::Settings;
 use weft_manager::sm::settings::Preemption;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
+use super::fabric::Fabric;
 use super::parse::{ScenarioError, at};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_sweep::Sweep;
@@ -27,7 +28,7 @@ pub(super) struct Partial {
     pub(super) name: String,
     /// Where it begins.
     line: usize,
-    fabric: Option<FabricSpec>,
+    pub(super) fabric: Option<Fabric>,
     uplinks: Option<u32>,
     manager: Manager,
     hosts: Option<u32>,
@@ -69,10 +70,6 @@ impl Partial {
 
     pub(super) fn set(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
-            "fabric" => {
-                let fabric = rest.parse::<FabricSpec>();
-                self.fabric = Some(fabric.map_err(|error| error.to_string())?);
-            }
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
@@ -181,7 +178,7 @@ impl Partial {
     }
 
     /// What no case can lack; the traffic with its line.
-    fn essentials(&self) -> Checked<(FabricSpec, (Traffic, usize))> {
+    fn essentials(&self) -> Checked<(Fabric, (Traffic, usize))> {
         let missing = |what: &str| match self.name.as_str() {
             "" => format!("the scenario has no {what}"),
             name => format!("case {name:?} has no {what}"),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::traffic::mpi::{Load, Stack};
-use weft_fabric::{FabricSpec, Sl};
+use weft_fabric::Sl;
 use weft_manager::Settings;
 use weft_manager::sm::settings::{Level, Preemption};
 use weft_routing::{AdaptiveSettings, EngineKind};
+
+use super::fabric::Fabric;
 
 /// An experiment.
 #[derive(Debug, Clone)]
@@ -50,7 +52,7 @@ pub struct Case {
     /// Its name.
     pub name: String,
     /// The fabric.
-    pub fabric: FabricSpec,
+    pub fabric: Fabric,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
     /// What the manager is told.
