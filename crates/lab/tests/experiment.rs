@@ -64,6 +64,23 @@ fn errors_name_the_line_and_what_is_allowed() {
         ("limit 5", 1, "units: us, ms, s"),
         ("warm-up 5", 1, "units: us, ms, s"),
         ("limit 9999s", 1, "from 0 to 3600"),
+        ("limit 0ms", 1, "allowed: more than 0s"),
+        ("traffic uniform span=0s", 1, "allowed: more than 0s"),
+        (
+            "traffic uniform span=0.0000001us",
+            1,
+            "allowed: more than 0s",
+        ),
+        (
+            "fabric one-switch:2\ntraffic uniform\nsweep bytes 64 20000",
+            3,
+            "\"20000\" is no whole number from 8 to 10368",
+        ),
+        (
+            "fabric one-switch:2\ntraffic osu_bw\nsweep bytes 0 1",
+            3,
+            "from 1 to",
+        ),
         ("published latency 1 2", 1, "percentage"),
         ("case a\nbaseline b", 2, "no case \"b\""),
         ("case", 1, "needs a name"),

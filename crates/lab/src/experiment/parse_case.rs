@@ -16,7 +16,7 @@ use super::parse_sweep::Sweep;
 use super::parse_traffic::{background, goes_beside, pair, traffic};
 use super::scenario::{Background, Case, Manager, Pairs, Point, Published, Traffic};
 use super::size;
-use super::values::{Checked, Values, decimal, number, span, switch, unknown};
+use super::values::{Checked, Values, decimal, number, some_span, span, switch, unknown};
 
 const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, qos-group, preemption, hosts, ranks, pairs, traffic, \
@@ -90,7 +90,7 @@ impl Partial {
             "may-not-end" => self.may_not_end = switch(rest)?,
             "sweep" => self.sweep = Some(Arc::new(Sweep::read(line, rest)?)),
             "warm-up" => self.warm_up = Some(span(rest)?),
-            "limit" => self.limit = Some(span(rest)?),
+            "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some(rest.to_owned()),
             "links" => self.links = switch(rest)?,
             "published" => self.published.push(published(rest)?),

@@ -63,25 +63,23 @@ impl Partial {
         let word = sweep.word.as_str();
         let mut case = self.clone();
         case.name = format!("{}, {word} {text}", self.name);
-        let percent = text.strip_suffix('%').unwrap_or(text);
-        let value = match word {
-            "bytes" => number(text, 0, BYTES_MAX)? as f64,
-            _ => decimal(percent, 1e9)?,
-        };
-        match (word, case.traffic.take()) {
-            ("bytes", Some((traffic, line))) => {
-                case.traffic = Some((with_bytes(traffic, value as u64)?, line));
-            }
-            (_, traffic) => {
-                case.traffic = traffic;
-                case.set(sweep.line, word, text)?;
-            }
+        match (word, &mut case.traffic) {
+            ("bytes", Some((traffic, _))) => *traffic = with_bytes(traffic, text)?,
+            _ => case.set(sweep.line, word, text)?,
         }
         case.point = Some(Point {
             series: self.name.clone(),
             axis: word.to_owned(),
-            value,
+            value: value(word, text)?,
         });
         Ok(case)
+    }
+}
+
+/// A value where it stands on a curve.
+fn value(word: &str, text: &str) -> Checked<f64> {
+    match word {
+        "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
+        _ => number(text, 0, BYTES_MAX).map(|value| value as f64),
     }
 }

@@ -5,10 +5,14 @@ use weft_fabric::Sl;
 
 use super::parse_levels::LEVEL_MAX;
 use super::scenario::{Background, Beside, StreamPattern, Traffic};
-use super::values::{Checked, Values, decimal, number, span, unknown};
+use super::values::{Checked, Values, decimal, number, some_span, unknown};
 
-/// Most bytes of a message or packet in a scenario.
+/// Most bytes of a message in a scenario.
 pub(super) const BYTES_MAX: u64 = 1 << 40;
+/// Bytes of the messages of bandwidths, of all other messages, and of packets on the link.
+const BANDWIDTH_BYTES: (u64, u64) = (1, BYTES_MAX);
+const MESSAGE_BYTES: (u64, u64) = (0, BYTES_MAX);
+const PACKET_BYTES: (u64, u64) = (8, 10_368);
 const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, iperf, osu_latency, osu_multi_lat, \
     mpi_nxnlatbw, alltoall, uniform, permutation, shift, hotspot, bisection";
 const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
@@ -22,7 +26,7 @@ pub(super) fn traffic(text: &str) -> Checked<Traffic> {
         "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
         "alltoall" => {
             let values = Values::read(words, &["bytes"])?;
-            let bytes = values.number("bytes", 256 << 10, 0, BYTES_MAX)?;
+            let bytes = bytes(&values, 256 << 10, MESSAGE_BYTES)?;
             Ok(Traffic::AllToAll { bytes })
         }
         "bisection" => {
@@ -37,7 +41,7 @@ pub(super) fn traffic(text: &str) -> Checked<Traffic> {
 fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
     let values = Values::read(words, &["bytes", "window", "skip", "iterations"])?;
     Ok(Traffic::Bandwidth {
-        bytes: values.number("bytes", 4 << 20, 1, BYTES_MAX)?,
+        bytes: bytes(&values, 4 << 20, BANDWIDTH_BYTES)?,
         window: values.number("window", 64, 1, 1 << 16)? as u32,
         skip: values.number("skip", 2, 0, 1 << 20)? as u32,
         iterations: values.number("iterations", 20, 1, 1 << 20)? as u32,
@@ -48,7 +52,7 @@ fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Tr
 
 fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
     let values = Values::read(words, &["bytes", "iterations", "sessions"])?;
-    let bytes = values.number("bytes", 8, 0, BYTES_MAX)?;
+    let bytes = bytes(&values, 8, MESSAGE_BYTES)?;
     let iterations = values.number("iterations", 100, 1, 1 << 20)? as u32;
     if kind == "mpi_nxnlatbw" {
         let sessions = values.number("sessions", 0, 0, 1 << 20)? as u32;
@@ -68,7 +72,7 @@ fn stream<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traff
         pattern: pattern.ok_or_else(|| unknown("traffic", kind, TRAFFIC))?,
         bytes: packet_bytes(&values)?,
         load: load(&values)?,
-        span: span(values.get("span").unwrap_or("1ms"))?,
+        span: some_span(values.get("span").unwrap_or("1ms"))?,
     })
 }
 
@@ -84,7 +88,11 @@ fn pattern(kind: &str, values: &Values<'_>) -> Checked<Option<StreamPattern>> {
 }
 
 fn packet_bytes(values: &Values<'_>) -> Checked<u32> {
-    Ok(values.number("bytes", 8_256, 8, 10_368)? as u32)
+    Ok(bytes(values, 8_256, PACKET_BYTES)? as u32)
+}
+
+fn bytes(values: &Values<'_>, default: u64, (least, most): (u64, u64)) -> Checked<u64> {
+    values.number("bytes", default, least, most)
 }
 
 fn load(values: &Values<'_>) -> Checked<Option<f64>> {
@@ -154,15 +162,16 @@ pub(super) fn pair(text: &str) -> Checked<(u32, u32)> {
     ))
 }
 
-/// The same with another size of messages.
-pub(super) fn with_bytes(traffic: Traffic, size: u64) -> Checked<Traffic> {
-    let mut traffic = traffic;
+/// The same with another size of messages, in the same range as on its line.
+pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
+    let mut traffic = traffic.clone();
+    let size = |(least, most): (u64, u64)| number(text, least, most);
     match &mut traffic {
-        Traffic::Bandwidth { bytes, .. }
-        | Traffic::Latency { bytes, .. }
+        Traffic::Bandwidth { bytes, .. } => *bytes = size(BANDWIDTH_BYTES)?,
+        Traffic::Latency { bytes, .. }
         | Traffic::AllPairs { bytes, .. }
-        | Traffic::AllToAll { bytes } => *bytes = size,
-        Traffic::Stream { bytes, .. } => *bytes = size.min(u64::from(u32::MAX)) as u32,
+        | Traffic::AllToAll { bytes } => *bytes = size(MESSAGE_BYTES)?,
+        Traffic::Stream { bytes, .. } => *bytes = size(PACKET_BYTES)? as u32,
         Traffic::Bisection { .. } => return Err("bisection has no bytes to sweep".to_owned()),
     }
     Ok(traffic)

@@ -44,6 +44,15 @@ pub(super) fn span(text: &str) -> Checked<Duration> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// The same, but not none at all.
+pub(super) fn some_span(text: &str) -> Checked<Duration> {
+    let some = span(text)?;
+    match some.is_zero() {
+        true => Err(format!("{text:?} is no time at all, allowed: more than 0s")),
+        false => Ok(some),
+    }
+}
+
 pub(super) fn switch(text: &str) -> Checked<bool> {
     match text {
         "on" => Ok(true),
