@@ -1,6 +1,5 @@
 //! `weft-lab`: runs campaigns and replays their seeds; runs experiments.
 
-mod files;
 mod run;
 
 use std::ops::Range;

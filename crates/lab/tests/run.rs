@@ -171,3 +171,22 @@ fn files_are_looked_for_beside_the_scenario() {
         "{error}"
     );
 }
+
+#[test]
+fn a_scenario_that_is_given_twice_comes_out_twice() {
+    let stage = stage();
+    fs::copy(
+        stage.path().join("t.scenario"),
+        stage.path().join("u.scenario"),
+    )
+    .unwrap();
+    let once = weft_lab(stage.path(), &[]);
+    let twice = weft_lab(stage.path(), &["u.scenario", "--state", "state"]);
+    let once = String::from_utf8(once.stdout).unwrap();
+    let twice_out = String::from_utf8(twice.stdout).unwrap();
+    assert_eq!(twice_out, once.repeat(2));
+    assert_eq!(twice.status.code(), Some(1));
+    // Each case was performed once.
+    let kept = fs::read_to_string(stage.path().join("state")).unwrap();
+    assert_eq!(kept.matches("case\t").count(), 5);
+}

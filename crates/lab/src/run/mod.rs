@@ -1,18 +1,16 @@
 //! `weft-lab run`: cases of scenarios, several at once, with progress, kept and gone on with.
 
-use std::collections::BTreeMap;
+mod files;
+mod work;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use weft_lab::experiment::keep::{Kept, key};
+use weft_lab::experiment::keep::Kept;
 use weft_lab::experiment::parse::TEXT_MAX;
-use weft_lab::experiment::{Outcome, Scenario, chart, compare, perform, report};
+use weft_lab::experiment::{Outcome, Scenario, chart, compare, report};
 
-use crate::files::{self, replace};
+use files::replace;
 
 /// What `weft-lab run` takes.
 #[derive(Debug, clap::Args)]
@@ -78,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
         (Some(state), true) if state.exists() => load(state)?,
         _ => Kept::default(),
     };
-    let mut all = perform_all(&experiments, arguments, kept)?;
+    let mut all = work::perform_all(&experiments, arguments, kept)?;
     let mut held = true;
     let mut text = String::new();
     for (experiment, outcomes) in experiments.iter().zip(&mut all) {
@@ -139,130 +137,6 @@ fn load(state: &Path) -> Result<Kept, String> {
     let name = state.display();
     let text = files::read_text(state, STATE_MAX)?;
     Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))
-}
-
-/// What the workers have done so far.
-struct Progress<'a> {
-    bar: ProgressBar,
-    kept: Mutex<Kept>,
-    failed: Mutex<Option<String>>,
-    begun: Instant,
-    hops: Mutex<u64>,
-    state: Option<&'a Path>,
-}
-
-impl Progress<'_> {
-    fn finish(&self, key: String, outcome: Outcome) {
-        let hops = {
-            let mut hops = lock(&self.hops);
-            *hops += outcome.hops;
-            *hops
-        };
-        let rate = hops as f64 / self.begun.elapsed().as_secs_f64().max(1e-3) / 1e6;
-        self.bar.set_message(format!("{rate:.2} M packet-hops/s"));
-        self.bar.inc(1);
-        let mut kept = lock(&self.kept);
-        kept.0.push((key, outcome));
-        if let Some(state) = self.state
-            && let Err(error) = replace(state, &kept.to_text())
-        {
-            self.fail(error);
-        }
-    }
-
-    fn fail(&self, error: String) {
-        lock(&self.failed).get_or_insert(error);
-    }
-}
-
-/// A thread that died while it held the lock has ended the run anyway.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Outcomes of all cases of all experiments, in their order whatever the number of jobs.
-fn perform_all(
-    experiments: &[Experiment],
-    arguments: &Arguments,
-    kept: Kept,
-) -> Result<Vec<Vec<Outcome>>, String> {
-    let cases = experiments
-        .iter()
-        .enumerate()
-        .flat_map(|(number, experiment)| {
-            let cases = 0..experiment.scenario.cases.len();
-            cases.map(move |case| (number, case))
-        });
-    let all: Vec<(usize, usize)> = cases.collect();
-    let found = perform_open(experiments, arguments, &all, kept)?;
-    let mut found: BTreeMap<String, Outcome> = found.0.into_iter().collect();
-    let mut outcomes: Vec<Vec<Outcome>> = experiments.iter().map(|_| Vec::new()).collect();
-    for at in all {
-        outcomes[at.0].extend(found.remove(&name(experiments, arguments, at)));
-    }
-    Ok(outcomes)
-}
-
-/// What a case of an experiment, by their numbers, is kept under.
-fn name(experiments: &[Experiment], arguments: &Arguments, at: (usize, usize)) -> String {
-    key(&experiments[at.0].text, at.1, arguments.seed)
-}
-
-/// Performs the cases whose outcome is not kept yet, and gives all that is kept then.
-fn perform_open(
-    experiments: &[Experiment],
-    arguments: &Arguments,
-    all: &[(usize, usize)],
-    kept: Kept,
-) -> Result<Kept, String> {
-    let name = |at| name(experiments, arguments, at);
-    let open: Vec<_> = all
-        .iter()
-        .copied()
-        .filter(|at| kept.get(&name(*at)).is_none())
-        .collect();
-    let progress = Progress {
-        bar: bar(all.len(), all.len() - open.len()),
-        kept: Mutex::new(kept),
-        failed: Mutex::new(None),
-        begun: Instant::now(),
-        hops: Mutex::new(0),
-        state: arguments.state.as_deref(),
-    };
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(at) = open.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
-            if lock(&progress.failed).is_some() {
-                return;
-            }
-            let case = &experiments[at.0].scenario.cases[at.1];
-            match perform(case, arguments.seed, usize::from(arguments.threads)) {
-                Ok(outcome) => progress.finish(name(at), outcome),
-                Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
-            }
-        }
-    };
-    std::thread::scope(|scope| (0..arguments.jobs).for_each(|_| drop(scope.spawn(work))));
-    progress.bar.finish_and_clear();
-    if let Some(error) = lock(&progress.failed).take() {
-        return Err(error);
-    }
-    let kept = progress.kept.into_inner();
-    Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
-}
-
-/// On a terminal only; it hides itself elsewhere.
-fn bar(all: usize, done: usize) -> ProgressBar {
-    let bar = ProgressBar::new(all as u64);
-    let style = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    bar.set_position(done as u64);
-    bar.reset_eta();
-    bar
 }
 
 /// Writes the plots; their titles and names.

@@ -1,0 +1,142 @@
+//! The cases, several at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use weft_lab::experiment::keep::{Kept, key};
+use weft_lab::experiment::{Outcome, perform};
+
+use super::files::replace;
+use super::{Arguments, Experiment};
+
+/// What the workers have done so far.
+struct Progress<'a> {
+    bar: ProgressBar,
+    kept: Mutex<Kept>,
+    failed: Mutex<Option<String>>,
+    begun: Instant,
+    hops: Mutex<u64>,
+    state: Option<&'a Path>,
+}
+
+impl Progress<'_> {
+    fn finish(&self, key: String, outcome: Outcome) {
+        let hops = {
+            let mut hops = lock(&self.hops);
+            *hops += outcome.hops;
+            *hops
+        };
+        let rate = hops as f64 / self.begun.elapsed().as_secs_f64().max(1e-3) / 1e6;
+        self.bar.set_message(format!("{rate:.2} M packet-hops/s"));
+        self.bar.inc(1);
+        let mut kept = lock(&self.kept);
+        kept.0.push((key, outcome));
+        if let Some(state) = self.state
+            && let Err(error) = replace(state, &kept.to_text())
+        {
+            self.fail(error);
+        }
+    }
+
+    fn fail(&self, error: String) {
+        lock(&self.failed).get_or_insert(error);
+    }
+}
+
+/// A thread that died while it held the lock has ended the run anyway.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A case: the number of its experiment, and its number in it.
+type Place = (usize, usize);
+
+/// Outcomes of all cases of all experiments, in their order whatever the number of jobs.
+pub(super) fn perform_all(
+    experiments: &[Experiment],
+    arguments: &Arguments,
+    kept: Kept,
+) -> Result<Vec<Vec<Outcome>>, String> {
+    let places = |(number, experiment): (usize, &Experiment)| {
+        let cases = 0..experiment.scenario.cases.len();
+        cases.map(|case| (number, case)).collect()
+    };
+    let all: Vec<Vec<Place>> = experiments.iter().enumerate().map(places).collect();
+    let found = perform_open(experiments, arguments, &all.concat(), kept)?;
+    let found: BTreeMap<String, Outcome> = found.0.into_iter().collect();
+    let outcome = |at: &Place| {
+        let outcome = found.get(&name(experiments, arguments, *at)).cloned();
+        outcome.ok_or_else(|| format!("nothing came of case {:?}", case_name(experiments, *at)))
+    };
+    let outcomes = |places: &Vec<Place>| places.iter().map(outcome).collect();
+    all.iter().map(outcomes).collect()
+}
+
+fn case_name(experiments: &[Experiment], at: Place) -> &str {
+    &experiments[at.0].scenario.cases[at.1].name
+}
+
+/// What a case of an experiment, by their numbers, is kept under.
+fn name(experiments: &[Experiment], arguments: &Arguments, at: Place) -> String {
+    key(&experiments[at.0].text, at.1, arguments.seed)
+}
+
+/// Performs the cases whose outcome is not kept yet, and gives all that is kept then.
+fn perform_open(
+    experiments: &[Experiment],
+    arguments: &Arguments,
+    all: &[Place],
+    kept: Kept,
+) -> Result<Kept, String> {
+    let name = |at| name(experiments, arguments, at);
+    // Two scenarios with the same text have the same cases.
+    let mut seen = BTreeSet::new();
+    let mut is_open = |at: &Place| kept.get(&name(*at)).is_none() && seen.insert(name(*at));
+    let open: Vec<Place> = all.iter().copied().filter(|at| is_open(at)).collect();
+    let progress = Progress {
+        bar: bar(all.len(), all.len() - open.len()),
+        kept: Mutex::new(kept),
+        failed: Mutex::new(None),
+        begun: Instant::now(),
+        hops: Mutex::new(0),
+        state: arguments.state.as_deref(),
+    };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(at) = open.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+            if lock(&progress.failed).is_some() {
+                return;
+            }
+            let case = &experiments[at.0].scenario.cases[at.1];
+            match perform(case, arguments.seed, usize::from(arguments.threads)) {
+                Ok(outcome) => progress.finish(name(at), outcome),
+                Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..arguments.jobs).for_each(|_| drop(scope.spawn(work))));
+    progress.bar.finish_and_clear();
+    if let Some(error) = lock(&progress.failed).take() {
+        return Err(error);
+    }
+    let kept = progress.kept.into_inner();
+    Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// On a terminal only; it hides itself elsewhere.
+fn bar(all: usize, done: usize) -> ProgressBar {
+    let bar = ProgressBar::new(all as u64);
+    let style = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar.set_position(done as u64);
+    bar.reset_eta();
+    bar
+}
