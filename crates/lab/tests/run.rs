@@ -48,7 +48,12 @@ fn a_run_goes_on_with_what_was_kept() {
             .count(),
         5
     );
-    // A latency that the model never gives shows whether the kept one counts.
+    // What is there is not written over by a run that goes on with nothing.
+    let again = weft_lab(stage.path(), &["--state", "state"]);
+    let error = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(error.contains("--resume"), "{error}");
+    assert_eq!(fs::read_to_string(&state).unwrap(), kept);
     let metric = kept
         .lines()
         .find(|line| line.starts_with("metric\tlatency\t"))

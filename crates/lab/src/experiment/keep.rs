@@ -10,8 +10,18 @@ use thiserror::Error;
 use super::links::LinkUse;
 use super::perform::{Measurement, Outcome};
 
-const HEADER: &str = "weft-lab state 1";
+/// The model by which outcomes come about. It is raised with every change after which a scenario can
+/// come out differently: of packets and traffic, of routes, of what the manager writes, of what is
+/// measured. Outcomes of two models do not stand in one table.
+pub const MODEL: u32 = 1;
+
 const SUM: &str = "sum\t";
+
+/// The first line.
+fn header() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("weft-lab state 2, version {version}, model {MODEL}")
+}
 
 /// Why a text holds no outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -19,6 +29,16 @@ pub enum KeepError {
     /// It is damaged, or something else.
     #[error("checksum does not fit")]
     Checksum,
+    /// It was written by another program or model.
+    #[error(
+        "written as {found:?}, this program goes on with {:?} only: remove it, or name another file \
+         and begin anew without --resume",
+        header()
+    )]
+    Model {
+        /// Its first line.
+        found: String,
+    },
     /// A line of another form.
     #[error("line {0} is not understood")]
     Line(usize),
@@ -28,7 +48,8 @@ pub enum KeepError {
 #[derive(Debug, Clone, Default)]
 pub struct Kept(pub Vec<(String, Outcome)>);
 
-/// Names a case among all runs: the whole scenario's text, its number in it, and the seed.
+/// Names a case among all runs: checksum and length of the scenario's text (with the content of the
+/// files that it names), the case's number in it, and the seed.
 pub fn key(text: &str, index: usize, seed: u64) -> String {
     format!(
         "{:08x}-{:x}-{index}-{seed}",
@@ -48,7 +69,7 @@ impl Kept {
 
     /// All of it as text.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{HEADER}\n");
+        let mut text = header() + "\n";
         for (key, outcome) in &self.0 {
             write(&mut text, key, outcome);
         }
@@ -65,8 +86,13 @@ impl Kept {
         let end = text.rfind(SUM).ok_or(KeepError::Checksum)?;
         let (body, sum) = text.split_at(end);
         let wanted = format!("{SUM}{:08x}\n", crc32c::crc32c(body.as_bytes()));
-        if sum != wanted || body.lines().next() != Some(HEADER) {
+        if sum != wanted {
             return Err(KeepError::Checksum);
+        }
+        let found = body.lines().next().unwrap_or("");
+        if found != header() {
+            let found = found.to_owned();
+            return Err(KeepError::Model { found });
         }
         let mut kept = Self::default();
         for (index, line) in body.lines().enumerate().skip(1) {
@@ -179,6 +205,27 @@ mod tests {
         assert_eq!(outcome.links[0].from, "a b");
         assert!(back.get(&key("text", 1, 2)).is_none());
         assert!(back.get(&key("other", 1, 1)).is_none());
+    }
+
+    #[test]
+    fn outcomes_of_another_model_are_refused() {
+        let text = kept().to_text();
+        let body = text.split_once(SUM).unwrap().0;
+        let of = |body: String| {
+            let sum = crc32c::crc32c(body.as_bytes());
+            Kept::from_text(&format!("{body}{SUM}{sum:08x}\n"))
+        };
+        assert!(of(body.to_owned()).is_ok());
+        let (old, new) = (format!("model {MODEL}"), format!("model {}", MODEL + 1));
+        for other in [
+            body.replace(&old, &new),
+            body.replace("version ", "version 9"),
+            body.replace("state 2", "state 1"),
+        ] {
+            let error = of(other).unwrap_err();
+            assert!(matches!(error, KeepError::Model { .. }), "{error}");
+            assert!(error.to_string().contains(&old), "{error}");
+        }
     }
 
     #[test]

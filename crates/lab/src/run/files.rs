@@ -1,7 +1,7 @@
 //! Files of `weft-lab run`: read up to a limit, replaced whole.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A file of at most so many bytes.
@@ -30,14 +30,30 @@ pub(crate) fn read_text(file: &Path, most: u64) -> Result<String, String> {
     text.map_err(|_| format!("{} is no text in UTF-8", file.display()))
 }
 
-/// Puts a whole file in the place of another one, or leaves that as it is.
+/// Puts a whole file in the place of another one; a crash leaves the old or the new one.
 ///
 /// # Errors
 /// The file and what is wrong.
 pub(crate) fn replace(file: &Path, text: &str) -> Result<(), String> {
+    put(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn put(file: &Path, text: &str) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let new = PathBuf::from(name);
-    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, file));
-    written.map_err(|error| format!("{}: {error}", file.display()))
+    let mut written = File::create(&new)?;
+    written.write_all(text.as_bytes())?;
+    written.sync_all()?;
+    fs::rename(&new, file)?;
+    File::open(directory(file))?.sync_all()
+}
+
+/// Where a file is.
+pub(crate) fn directory(file: &Path) -> &Path {
+    let parent = file.parent().unwrap_or(Path::new(""));
+    match parent.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => parent,
+    }
 }

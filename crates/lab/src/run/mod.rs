@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// `<!-- results -->` and `<!-- end of results -->` instead of printing them.
     #[arg(long, value_name = "FILE", conflicts_with = "csv")]
     markdown: Option<PathBuf>,
-    /// Keep the outcomes of finished cases in this file.
+    /// Keep the outcomes of finished cases in this file; one that is there already needs --resume.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Go on with what the state file has.
@@ -72,10 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
         .iter()
         .map(|file| read(file, &arguments.set));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
-    let kept = match (&arguments.state, arguments.resume) {
-        (Some(state), true) if state.exists() => load(state)?,
-        _ => Kept::default(),
-    };
+    let kept = kept(arguments)?;
     let mut all = work::perform_all(&experiments, arguments, kept)?;
     let mut held = true;
     let mut text = String::new();
@@ -133,10 +130,26 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
     Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
-fn load(state: &Path) -> Result<Kept, String> {
+/// What the state file has; from here on there is one, which shows that it can be written.
+fn kept(arguments: &Arguments) -> Result<Kept, String> {
+    let Some(state) = &arguments.state else {
+        return Ok(Kept::default());
+    };
     let name = state.display();
-    let text = files::read_text(state, STATE_MAX)?;
-    Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))
+    let kept = match (state.exists(), arguments.resume) {
+        (false, _) => Kept::default(),
+        (true, true) => {
+            let text = files::read_text(state, STATE_MAX)?;
+            Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))?
+        }
+        (true, false) => {
+            return Err(format!(
+                "{name} is there already: add --resume to go on with it, or remove it to begin anew"
+            ));
+        }
+    };
+    replace(state, &kept.to_text())?;
+    Ok(kept)
 }
 
 /// Writes the plots; their titles and names.
