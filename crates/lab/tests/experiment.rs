@@ -524,7 +524,6 @@ fn blocks_of_ports_show_in_the_latencies() {
     assert!(value(&outcomes[0], "asymmetry") < 0.68);
 }
 
-/// Fewer uplinks take longer, and a case can be compared with one before it.
 /// Nothing is faster than the links, and large messages come near to them.
 #[test]
 fn curves_over_the_size_stay_within_what_links_allow() {
@@ -546,6 +545,7 @@ fn curves_over_the_size_stay_within_what_links_allow() {
     }
 }
 
+/// Fewer uplinks take longer, and a case can be compared with one before it.
 #[test]
 fn uplinks_can_be_taken_away_evenly() {
     let outcomes = run(

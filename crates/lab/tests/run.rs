@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use weft_lab::experiment::keep::Kept;
+
 const SCENARIO: &str = "experiment T: a test\nfabric one-switch:4\n\
     plot latency Latencies\nplot rate over bytes log Rates\n\
     case small\ntraffic osu_latency bytes=1 iterations=2\npublished latency 0.93 5%\n\
@@ -65,18 +67,18 @@ fn a_run_goes_on_with_what_was_kept() {
     let error = String::from_utf8(damaged.stderr).unwrap();
     assert!(error.contains("checksum"), "{error}");
     // Without the last case, as an interruption leaves it.
-    let unfinished = weft_lab_state_without_last_case(&kept);
-    fs::write(&state, unfinished).unwrap();
+    let mut unfinished = Kept::from_text(&kept).unwrap();
+    unfinished.0.pop();
+    fs::write(&state, unfinished.to_text()).unwrap();
     let second = weft_lab(stage.path(), &["--state", "state", "--resume"]);
     assert_eq!(second.stdout, first.stdout);
     assert_eq!(fs::read_to_string(&state).unwrap(), kept);
-}
-
-fn weft_lab_state_without_last_case(kept: &str) -> String {
-    use weft_lab::experiment::keep::Kept;
-    let mut kept = Kept::from_text(kept).unwrap();
-    kept.0.pop();
-    kept.to_text()
+    // A latency that the model never gives shows that what is kept counts.
+    unfinished.0[0].1.measurements[0].value = 0.777;
+    fs::write(&state, unfinished.to_text()).unwrap();
+    let third = weft_lab(stage.path(), &["--state", "state", "--resume"]);
+    let text = String::from_utf8(third.stdout).unwrap();
+    assert!(text.contains("| small | latency | 0.7770 us |"), "{text}");
 }
 
 #[test]
