@@ -285,7 +285,7 @@ fn adaptive_routing_doubles_what_two_pairs_get() {
     assert!(report::holds(&scenario, &outcomes));
     let table = report::table(&scenario, &outcomes);
     assert!(table.contains("| 12.38 GB/s ± 1 % |"), "{table}");
-    let csv = report::csv(&scenario, &outcomes);
+    let csv = report::csv([(&scenario, &outcomes[..])]);
     assert_eq!(csv.lines().count(), 1 + 3 * 3);
     assert!(csv.contains("\"two pairs, static\",bandwidth,"), "{csv}");
 }

@@ -110,6 +110,75 @@ fn the_document_keeps_what_stands_around_its_results() {
     assert_eq!(fs::read_to_string(&document).unwrap(), "no marks");
 }
 
+const MARKS: &str = "<!-- results -->\n<!-- end of results -->\n";
+
+#[test]
+fn links_lead_from_the_document_to_the_plots() {
+    let stage = stage();
+    fs::create_dir(stage.path().join("docs")).unwrap();
+    let document = stage.path().join("docs/doc.md");
+    let whole = stage.path().join("my plots");
+    for (plots, link) in [
+        ("docs/plots", "](plots/t-1.svg)"),
+        ("./docs/plots", "](plots/t-1.svg)"),
+        ("plots", "](../plots/t-1.svg)"),
+        (whole.to_str().unwrap(), "](<../my plots/t-1.svg>)"),
+    ] {
+        fs::write(&document, MARKS).unwrap();
+        let output = weft_lab(
+            stage.path(),
+            &["--svg", plots, "--markdown", "./docs/doc.md"],
+        );
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = fs::read_to_string(&document).unwrap();
+        assert!(text.contains(link), "{plots}: {text}");
+    }
+}
+
+/// A case that would fail shows whether the work has begun.
+#[test]
+fn what_cannot_be_written_is_told_before_the_work() {
+    let stage = stage();
+    let text = "fabric one-switch:2\ntraffic osu_bw\nlimit 1us\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    fs::write(stage.path().join("no-marks.md"), "text").unwrap();
+    fs::create_dir(stage.path().join("sub")).unwrap();
+    fs::copy(
+        stage.path().join("t.scenario"),
+        stage.path().join("sub/t.scenario"),
+    )
+    .unwrap();
+    for (arguments, what) in [
+        (&["--markdown", "no-marks.md"][..], "no line"),
+        (&["--markdown", "none.md"], "none.md: No such file"),
+        (&["--svg", "no-marks.md"], "no-marks.md: "),
+        (&["--svg", "plots", "sub/t.scenario"], "same names"),
+        (&["--state", "none/state"], "none/state: No such file"),
+        (&[], "not ended"),
+    ] {
+        let output = weft_lab(stage.path(), arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error.contains(what), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn csv_has_one_header_and_names_the_experiment() {
+    let stage = stage();
+    let other = "fabric one-switch:2\ncase a|b\ntraffic osu_latency iterations=1\n";
+    fs::write(stage.path().join("other.scenario"), other).unwrap();
+    let output = weft_lab(stage.path(), &["other.scenario", "--csv"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.matches("experiment,case,metric").count(), 1, "{text}");
+    assert!(text.contains("\nother,a|b,latency,"), "{text}");
+    assert!(text.contains("\nT: a test,small,latency,"), "{text}");
+    let output = weft_lab(stage.path(), &["other.scenario"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\n| a\\|b | latency | "), "{text}");
+    assert!(text.contains("\n| a\\|b | 0."), "{text}");
+}
+
 #[test]
 fn a_setting_can_be_taken_instead_of_all_of_its_name() {
     let stage = stage();

@@ -34,7 +34,10 @@ fn runs(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
         let _ = writeln!(
             text,
             "| {} | {millis:.3} | {} | {} | {} |",
-            case.name, outcome.hops, outcome.lost, outcome.moved
+            cell(&case.name),
+            outcome.hops,
+            outcome.lost,
+            outcome.moved
         );
     }
 }
@@ -48,7 +51,8 @@ fn metrics(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
         let _ = writeln!(
             text,
             "| {} | {} | {measured} | {published} | {difference} |",
-            row.case.name, row.metric
+            cell(&row.case.name),
+            row.metric
         );
     }
 }
@@ -143,20 +147,22 @@ fn links(text: &mut String, case: &Case, outcome: &Outcome) {
     }
 }
 
-/// CSV with a header; names with commas or quotes are quoted.
-pub fn csv(scenario: &Scenario, outcomes: &[Outcome]) -> String {
-    let mut text = "case,metric,measured,unit,published,within_percent\n".to_owned();
-    for row in rows(scenario, outcomes) {
-        let (value, within) = match row.published {
-            Some(figure) => (figure.value.to_string(), figure.within.to_string()),
-            None => (String::new(), String::new()),
-        };
-        let case = quoted(&row.case.name);
-        let _ = writeln!(
-            text,
-            "{case},{},{},{},{value},{within}",
-            row.metric, row.value, row.unit
-        );
+/// CSV with one header for all experiments; names with commas or quotes are quoted.
+pub fn csv<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> String {
+    let mut text = "experiment,case,metric,measured,unit,published,within_percent\n".to_owned();
+    for (scenario, outcomes) in all {
+        for row in rows(scenario, outcomes) {
+            let (value, within) = match row.published {
+                Some(figure) => (figure.value.to_string(), figure.within.to_string()),
+                None => (String::new(), String::new()),
+            };
+            let (title, case) = (quoted(&scenario.title), quoted(&row.case.name));
+            let _ = writeln!(
+                text,
+                "{title},{case},{},{},{},{value},{within}",
+                row.metric, row.value, row.unit
+            );
+        }
     }
     text
 }
@@ -195,6 +201,11 @@ fn rows<'a>(scenario: &'a Scenario, outcomes: &'a [Outcome]) -> impl Iterator<It
             }
         })
     })
+}
+
+/// A name in a table of Markdown, where a bar would end its cell.
+fn cell(name: &str) -> String {
+    name.replace('|', "\\|")
 }
 
 fn quoted(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A file of at most so many bytes.
 ///
@@ -56,4 +56,31 @@ pub(crate) fn directory(file: &Path) -> &Path {
         true => Path::new("."),
         false => parent,
     }
+}
+
+/// Finds out whether files can be written into a directory.
+///
+/// # Errors
+/// The directory and what is wrong.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), String> {
+    let probe = directory.join(format!(".weft-lab.{}.new", std::process::id()));
+    let written = File::create(&probe).and_then(|_| fs::remove_file(&probe));
+    written.map_err(|error| format!("{}: {error}", directory.display()))
+}
+
+/// The way to a file that exists from a directory, as links in documents have it.
+///
+/// # Errors
+/// What cannot be found.
+pub(crate) fn way(from: &Path, to: &Path) -> Result<String, String> {
+    let whole = |path: &Path| {
+        let whole = path.canonicalize();
+        whole.map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let (from, to) = (whole(from)?, whole(to)?);
+    let both = from.components().zip(to.components());
+    let common = both.take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.components().skip(common)).collect();
+    Ok(way.to_string_lossy().into_owned())
 }

@@ -1,14 +1,14 @@
 //! `weft-lab run`: cases of scenarios, several at once, with progress, kept and gone on with.
 
 mod files;
+mod sinks;
 mod work;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use weft_lab::experiment::keep::Kept;
 use weft_lab::experiment::parse::TEXT_MAX;
-use weft_lab::experiment::{Outcome, Scenario, chart, compare, report};
+use weft_lab::experiment::{Scenario, compare, report};
 
 use files::replace;
 
@@ -48,15 +48,10 @@ pub(crate) struct Arguments {
     resume: bool,
 }
 
-const RESULTS: &str = "<!-- results -->\n";
-const END: &str = "<!-- end of results -->";
-
 /// Most bytes of a file that a scenario names.
 const NAMED_MAX: u64 = 64 << 20;
 /// Most bytes of a state file: far above what all cases of some scenarios need.
 const STATE_MAX: u64 = 64 << 20;
-/// Most bytes of a document.
-const DOCUMENT_MAX: u64 = 64 << 20;
 
 /// A scenario with its file and text.
 struct Experiment {
@@ -72,26 +67,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
         .iter()
         .map(|file| read(file, &arguments.set));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
+    sinks::check(arguments, &experiments)?;
     let kept = kept(arguments)?;
     let mut all = work::perform_all(&experiments, arguments, kept)?;
     let mut held = true;
-    let mut text = String::new();
     for (experiment, outcomes) in experiments.iter().zip(&mut all) {
-        let scenario = &experiment.scenario;
-        compare(scenario, outcomes);
-        held &= report::holds(scenario, outcomes);
-        let plots = plots(experiment, outcomes, arguments)?;
-        if arguments.csv {
-            print!("{}", report::csv(scenario, outcomes));
-        } else if let Some(document) = &arguments.markdown {
-            text.push_str(&section(scenario, outcomes, &plots, document));
-        } else {
-            println!("{}", report::table(scenario, outcomes));
-        }
+        compare(&experiment.scenario, outcomes);
+        held &= report::holds(&experiment.scenario, outcomes);
     }
-    if let Some(file) = &arguments.markdown {
-        insert(file, &text)?;
-    }
+    print!("{}", sinks::write(arguments, &experiments, &all)?);
     Ok(held)
 }
 
@@ -107,7 +91,10 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
         named_files.push_str(&String::from_utf8_lossy(&content));
         Ok(content)
     };
-    let scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
+    let mut scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
+    if scenario.title.is_empty() {
+        scenario.title = stem(file);
+    }
     // What the text is known by: other contents are another scenario.
     text.push_str(&named_files);
     Ok(Experiment {
@@ -115,6 +102,12 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
         text,
         scenario,
     })
+}
+
+/// The name of a file without what follows its last point.
+fn stem(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
 }
 
 /// The text with another setting on each line that has one of its name.
@@ -150,64 +143,4 @@ fn kept(arguments: &Arguments) -> Result<Kept, String> {
     };
     replace(state, &kept.to_text())?;
     Ok(kept)
-}
-
-/// Writes the plots; their titles and names.
-fn plots(
-    experiment: &Experiment,
-    outcomes: &[Outcome],
-    arguments: &Arguments,
-) -> Result<Vec<(String, PathBuf)>, String> {
-    let Some(directory) = &arguments.svg else {
-        return Ok(Vec::new());
-    };
-    let wrong = |error: std::io::Error| format!("{}: {error}", directory.display());
-    fs::create_dir_all(directory).map_err(wrong)?;
-    let stem = experiment
-        .file
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy();
-    let mut names = Vec::new();
-    for (number, plot) in experiment.scenario.plots.iter().enumerate() {
-        let Some(text) = chart::draw(&experiment.scenario, outcomes, plot) else {
-            continue;
-        };
-        let file = directory.join(format!("{stem}-{}.svg", number + 1));
-        replace(&file, &text)?;
-        names.push((plot.title.clone(), file));
-    }
-    Ok(names)
-}
-
-/// A section of a document, with links to plots as they are seen from its directory.
-fn section(
-    scenario: &Scenario,
-    outcomes: &[Outcome],
-    plots: &[(String, PathBuf)],
-    document: &Path,
-) -> String {
-    let directory = document.parent().unwrap_or(Path::new(""));
-    let mut text = format!("#{}\n", report::table(scenario, outcomes));
-    for (title, file) in plots {
-        let name = file.strip_prefix(directory).unwrap_or(file).display();
-        text.push_str(&format!("![{title}]({name})\n\n"));
-    }
-    text
-}
-
-/// Puts text between the two lines of a file.
-fn insert(file: &Path, text: &str) -> Result<(), String> {
-    let name = file.display();
-    let old = files::read_text(file, DOCUMENT_MAX)?;
-    let parts = old
-        .split_once(RESULTS)
-        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = parts.ok_or_else(|| {
-        format!(
-            "{name}: no line {:?} with a line {END:?} after it",
-            RESULTS.trim_end()
-        )
-    })?;
-    replace(file, &format!("{before}{RESULTS}\n{text}{END}{after}"))
 }

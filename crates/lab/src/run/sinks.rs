@@ -1,0 +1,127 @@
+//! Where results go: printed, into a document, into plots.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weft_lab::experiment::{Outcome, chart, report};
+
+use super::files::{self, check_directory, directory, replace};
+use super::{Arguments, Experiment, stem};
+
+const RESULTS: &str = "<!-- results -->\n";
+const END: &str = "<!-- end of results -->";
+/// Most bytes of a document.
+const DOCUMENT_MAX: u64 = 64 << 20;
+
+/// Finds out before the work whether what comes of it can be written.
+pub(super) fn check(arguments: &Arguments, experiments: &[Experiment]) -> Result<(), String> {
+    if let Some(document) = &arguments.markdown {
+        around(document)?;
+        check_directory(directory(document))?;
+    }
+    let Some(plots) = &arguments.svg else {
+        return Ok(());
+    };
+    let mut stems = BTreeSet::new();
+    for experiment in experiments {
+        let stem = stem(&experiment.file);
+        if !stems.insert(stem.clone()) {
+            return Err(format!(
+                "two scenarios are called {stem:?}, their plots would have the same names"
+            ));
+        }
+    }
+    let made = fs::create_dir_all(plots);
+    made.map_err(|error| format!("{}: {error}", plots.display()))?;
+    check_directory(plots)
+}
+
+/// Writes plots and the document; what is left to be printed.
+pub(super) fn write(
+    arguments: &Arguments,
+    experiments: &[Experiment],
+    all: &[Vec<Outcome>],
+) -> Result<String, String> {
+    let mut text = String::new();
+    let each = || experiments.iter().zip(all);
+    for (experiment, outcomes) in each() {
+        let plots = plots(experiment, outcomes, arguments)?;
+        let table = report::table(&experiment.scenario, outcomes);
+        match &arguments.markdown {
+            Some(document) => text.push_str(&section(&table, &plots, document)?),
+            None => text.push_str(&(table + "\n")),
+        }
+    }
+    if let Some(document) = &arguments.markdown {
+        insert(document, &text)?;
+        return Ok(String::new());
+    }
+    let tables = each().map(|(experiment, outcomes)| (&experiment.scenario, &outcomes[..]));
+    Ok(match arguments.csv {
+        true => report::csv(tables),
+        false => text,
+    })
+}
+
+/// Writes the plots; their titles and names.
+fn plots(
+    experiment: &Experiment,
+    outcomes: &[Outcome],
+    arguments: &Arguments,
+) -> Result<Vec<(String, PathBuf)>, String> {
+    let Some(directory) = &arguments.svg else {
+        return Ok(Vec::new());
+    };
+    let stem = stem(&experiment.file);
+    let mut names = Vec::new();
+    for (number, plot) in experiment.scenario.plots.iter().enumerate() {
+        let Some(text) = chart::draw(&experiment.scenario, outcomes, plot) else {
+            continue;
+        };
+        let file = directory.join(format!("{stem}-{}.svg", number + 1));
+        replace(&file, &text)?;
+        names.push((plot.title.clone(), file));
+    }
+    Ok(names)
+}
+
+/// A section of a document, with links to plots as they are seen from its directory.
+fn section(table: &str, plots: &[(String, PathBuf)], document: &Path) -> Result<String, String> {
+    let mut text = format!("#{table}\n");
+    for (title, file) in plots {
+        let way = files::way(directory(document), file)?;
+        text.push_str(&format!("{}\n\n", link(title, &way)));
+    }
+    Ok(text)
+}
+
+/// A plot in a document; brackets in its title and spaces in its name would end what they are in.
+fn link(title: &str, way: &str) -> String {
+    let title = title.replace('[', "\\[").replace(']', "\\]");
+    match way.contains([' ', '(', ')']) {
+        true => format!("![{title}](<{way}>)"),
+        false => format!("![{title}]({way})"),
+    }
+}
+
+/// What stands before and after the results in a document.
+fn around(document: &Path) -> Result<(String, String), String> {
+    let text = files::read_text(document, DOCUMENT_MAX)?;
+    let parts = text
+        .split_once(RESULTS)
+        .and_then(|(before, rest)| Some((before.to_owned(), rest.split_once(END)?.1.to_owned())));
+    parts.ok_or_else(|| {
+        format!(
+            "{}: no line {:?} with a line {END:?} after it",
+            document.display(),
+            RESULTS.trim_end()
+        )
+    })
+}
+
+/// Puts text between the two lines of a document.
+fn insert(document: &Path, text: &str) -> Result<(), String> {
+    let (before, after) = around(document)?;
+    replace(document, &format!("{before}{RESULTS}\n{text}{END}{after}"))
+}
