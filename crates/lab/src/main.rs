@@ -2,7 +2,8 @@
 
 mod run;
 
-use std::ops::Range;
+use std::io::{self, Write};
+use std::ops::{Range, RangeInclusive};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -45,6 +46,16 @@ struct Seeds {
     trace: bool,
 }
 
+impl Seeds {
+    /// Never empty: [`parse_seeds`] refuses that.
+    fn all(&self) -> RangeInclusive<u64> {
+        match self.seed {
+            Some(seed) => seed..=seed,
+            None => self.seeds.start..=self.seeds.end - 1,
+        }
+    }
+}
+
 fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
     let parse = |(first, end): (&str, &str)| Some(first.parse().ok()?..end.parse().ok()?);
     let range: Option<Range<u64>> = text.split_once("..").and_then(parse);
@@ -52,64 +63,91 @@ fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
     range.ok_or_else(|| format!("{text:?} is no range of seeds, wanted FIRST..END such as 0..256"))
 }
 
+/// Why nothing more comes.
+enum Failure {
+    /// What is wrong.
+    Told(String),
+    Output(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
 fn main() -> ExitCode {
-    match Arguments::parse().campaign {
+    let error = match run(Arguments::parse().campaign) {
+        Ok(held) => return ExitCode::from(u8::from(!held)),
+        // Who read the output has gone.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            return ExitCode::SUCCESS;
+        }
+        Err(Failure::Output(error)) => format!("cannot write: {error}"),
+        Err(Failure::Told(what)) => what,
+    };
+    eprintln!("weft-lab: {error}");
+    ExitCode::from(2)
+}
+
+/// Whether all rules and published figures held.
+fn run(campaign: Campaign) -> Result<bool, Failure> {
+    match campaign {
         Campaign::BringUp(seeds) => each(&seeds, |seed| {
             let outcome = bring_up::run(seed).map_err(|error| error.to_string())?;
-            report(&outcome, seeds.trace);
-            Ok(outcome.breaches.is_empty())
+            Ok((outcome.breaches.is_empty(), report(&outcome, seeds.trace)))
         }),
         Campaign::Election(seeds) => each(&seeds, |seed| {
             let outcome = election::run(seed).map_err(|error| error.to_string())?;
-            report_election(&outcome, seeds.trace);
-            Ok(outcome.breaches.is_empty())
+            let text = report_election(&outcome, seeds.trace);
+            Ok((outcome.breaches.is_empty(), text))
         }),
         Campaign::Maintenance(seeds) => each(&seeds, |seed| {
             let outcome = maintenance::run(seed).map_err(|error| error.to_string())?;
-            report_maintenance(&outcome, seeds.trace);
-            Ok(outcome.breaches.is_empty())
+            let text = report_maintenance(&outcome, seeds.trace);
+            Ok((outcome.breaches.is_empty(), text))
         }),
-        Campaign::Run(arguments) => match run::run(&arguments) {
-            Ok(held) => ExitCode::from(u8::from(!held)),
-            Err(error) => {
-                eprintln!("weft-lab: {error}");
-                ExitCode::from(2)
-            }
-        },
-    }
-}
-
-/// Runs every seed; each says whether all rules held.
-fn each(seeds: &Seeds, run: impl Fn(u64) -> Result<bool, String>) -> ExitCode {
-    let range = seeds
-        .seed
-        .map_or(seeds.seeds.clone(), |seed| seed..seed + 1);
-    let mut broken = 0;
-    for seed in range.clone() {
-        match run(seed) {
-            Ok(held) => broken += u64::from(!held),
-            Err(error) => {
-                broken += 1;
-                println!("seed {seed}: {error}");
-            }
+        Campaign::Run(arguments) => {
+            let (held, text) = run::run(&arguments).map_err(Failure::Told)?;
+            io::stdout().write_all(text.as_bytes())?;
+            Ok(held)
         }
     }
-    println!("{} seeds, {broken} broken", range.end - range.start);
-    ExitCode::from(u8::from(broken > 0))
 }
 
-fn report_election(outcome: &election::Outcome, trace: bool) {
+/// Runs every seed, and prints what each says; whether all rules held.
+fn each(
+    seeds: &Seeds,
+    run: impl Fn(u64) -> Result<(bool, String), String>,
+) -> Result<bool, Failure> {
+    let mut output = io::stdout().lock();
+    let (mut all, mut broken) = (0, 0);
+    for seed in seeds.all() {
+        let (held, text) = run(seed).unwrap_or_else(|error| {
+            let text = format!("seed {seed}: {error}\n");
+            (false, text)
+        });
+        all += 1;
+        broken += u64::from(!held);
+        output.write_all(text.as_bytes())?;
+    }
+    writeln!(output, "{all} seeds, {broken} broken")?;
+    Ok(broken == 0)
+}
+
+fn report_election(outcome: &election::Outcome, trace: bool) -> String {
     let seed = outcome.scenario.seed;
     let after = outcome.converged.iter();
     let after: Vec<String> = after
         .map(|after| format!("{:.1} s", after.as_secs_f64()))
         .collect();
-    match outcome.breaches.len() {
-        0 => println!("seed {seed}: one master after {}", after.join(", ")),
-        broken => println!("seed {seed}: {broken} rules broken"),
-    }
-    if trace || !outcome.breaches.is_empty() {
-        print!("{}", outcome.describe());
+    let text = match outcome.breaches.len() {
+        0 => format!("seed {seed}: one master after {}\n", after.join(", ")),
+        broken => format!("seed {seed}: {broken} rules broken\n"),
+    };
+    match trace || !outcome.breaches.is_empty() {
+        true => text + &outcome.describe(),
+        false => text,
     }
 }
 
@@ -121,30 +159,32 @@ fn events_max(trace: bool) -> usize {
     }
 }
 
-fn report_maintenance(outcome: &maintenance::Outcome, trace: bool) {
+fn report_maintenance(outcome: &maintenance::Outcome, trace: bool) -> String {
     let seed = outcome.scenario.seed;
     let rounds = outcome.scenario.rounds.len();
-    match outcome.breaches.len() {
-        0 => println!("seed {seed}: {rounds} rounds"),
-        broken => println!("seed {seed}: {broken} rules broken"),
-    }
-    if trace || !outcome.breaches.is_empty() {
-        print!("{}", outcome.describe(events_max(trace)));
+    let text = match outcome.breaches.len() {
+        0 => format!("seed {seed}: {rounds} rounds\n"),
+        broken => format!("seed {seed}: {broken} rules broken\n"),
+    };
+    match trace || !outcome.breaches.is_empty() {
+        true => text + &outcome.describe(events_max(trace)),
+        false => text,
     }
 }
 
-fn report(outcome: &Outcome, trace: bool) {
+fn report(outcome: &Outcome, trace: bool) -> String {
     let seed = outcome.scenario.seed;
-    match outcome.converged {
-        Some(after) if outcome.breaches.is_empty() => println!(
-            "seed {seed}: converged after {:.3} s, {} sweeps, {} datagrams",
+    let text = match outcome.converged {
+        Some(after) if outcome.breaches.is_empty() => format!(
+            "seed {seed}: converged after {:.3} s, {} sweeps, {} datagrams\n",
             after.as_secs_f64(),
             outcome.sweeps,
             outcome.sent
         ),
-        _ => println!("seed {seed}: {} rules broken", outcome.breaches.len()),
-    }
-    if trace || !outcome.breaches.is_empty() {
-        print!("{}", outcome.describe(events_max(trace)));
+        _ => format!("seed {seed}: {} rules broken\n", outcome.breaches.len()),
+    };
+    match trace || !outcome.breaches.is_empty() {
+        true => text + &outcome.describe(events_max(trace)),
+        false => text,
     }
 }

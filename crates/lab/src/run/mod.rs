@@ -60,8 +60,8 @@ struct Experiment {
     scenario: Scenario,
 }
 
-/// Runs all cases of all scenarios; says whether all published figures came out.
-pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
+/// Runs all cases of all scenarios: whether all published figures came out, and what to print.
+pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     let files = arguments
         .files
         .iter()
@@ -75,8 +75,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool, String> {
         compare(&experiment.scenario, outcomes);
         held &= report::holds(&experiment.scenario, outcomes);
     }
-    print!("{}", sinks::write(arguments, &experiments, &all)?);
-    Ok(held)
+    let text = sinks::write(arguments, &experiments, &all)?;
+    Ok((held, text))
 }
 
 fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
