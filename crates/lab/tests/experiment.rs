@@ -1,7 +1,9 @@
 //! Scenarios: what they say, what they refuse, and what comes out.
 #![allow(clippy::unwrap_used)]
 
-use weft_lab::experiment::scenario::{Manager, Pairs, Traffic};
+use std::collections::BTreeSet;
+
+use weft_lab::experiment::scenario::{METRICS, Manager, Pairs, Traffic};
 use weft_lab::experiment::{Outcome, Scenario, chart, perform, perform_all, report};
 use weft_manager::sm::settings::Level;
 use weft_routing::EngineKind;
@@ -146,6 +148,17 @@ fn errors_name_the_line_and_what_is_allowed() {
             "allowed: small-packet, large-packet, preempt-limit",
         ),
         ("gone 101%", 1, "from 0 to 100"),
+        (
+            "published speed 1 2%",
+            1,
+            "unknown metric \"speed\", allowed: bandwidth, rate",
+        ),
+        ("plot speed Title", 1, "unknown metric \"speed\""),
+        (
+            "plot rate over speed Title",
+            1,
+            "unknown thing to sweep \"speed\"",
+        ),
         (
             "plot bandwidth over bytes",
             1,
@@ -509,6 +522,48 @@ fn a_fabric_can_be_read_from_a_file() {
     assert_eq!(error.line, 3, "{error}");
     drop(read);
     assert_eq!(opened, ["four.ibnetdiscover"]);
+}
+
+/// In tables, in curves and in CSV; and one of a case counts instead of the common one.
+#[test]
+fn a_published_figure_that_is_not_measured_is_marked() {
+    let text = "fabric one-switch:2\ntraffic osu_latency bytes=1 iterations=1\npublished latency 99 1%\n\
+                published rate 5 1%\ncase a\npublished latency 1 50%\ncase b\nsweep bytes 1 2";
+    let scenario: Scenario = text.parse().unwrap();
+    let figures = |case: usize| scenario.cases[case].published.len();
+    assert_eq!([0, 1, 2].map(figures), [2, 2, 2]);
+    let outcomes = run(text);
+    assert!(!report::holds(&scenario, &outcomes));
+    let table = report::table(&scenario, &outcomes);
+    assert!(
+        table.contains("| a | rate | not measured | 5 ± 1 % | ✗ |"),
+        "{table}"
+    );
+    assert_eq!(table.matches("not measured ✗").count(), 2, "{table}");
+    assert_eq!(table.matches('✗').count(), 5, "{table}");
+    let csv = report::csv([(&scenario, &outcomes[..])]);
+    assert!(csv.contains(",a,rate,,,5,1,not measured ✗\n"), "{csv}");
+    assert!(
+        csv.contains(",us,1,50,held\n") && csv.contains(",us,99,1,✗\n"),
+        "{csv}"
+    );
+}
+
+/// Scenarios can name all that comes out, and nothing else.
+#[test]
+fn all_that_is_measured_has_a_known_name() {
+    let text = "fabric mesh:2,hosts=2\nmay-not-end on\ncase bw\ntraffic osu_bw window=1 skip=0 iterations=1\n\
+                case later\ntraffic osu_bw window=1 skip=0 iterations=1\nbaseline bw\n\
+                case bytes\ntraffic osu_bw window=1 skip=0 iterations=1\nsweep bytes 8\n\
+                case latency\ntraffic osu_latency iterations=1\nsweep bytes 8\n\
+                case pairs\ntraffic mpi_nxnlatbw iterations=1\ncase all\ntraffic alltoall bytes=8\n\
+                case again\ntraffic alltoall bytes=8\nbaseline all\n\
+                case stream\ntraffic uniform span=10us\nbackground uniform load=0.1\n\
+                case rates\ntraffic bisection matchings=1";
+    let outcomes = run(text);
+    let found = outcomes.iter().flat_map(|outcome| &outcome.measurements);
+    let found: BTreeSet<&str> = found.map(|one| one.metric.as_ref()).collect();
+    assert_eq!(found, BTreeSet::from(METRICS));
 }
 
 #[test]

@@ -12,8 +12,9 @@ use weft_manager::Settings;
 
 use super::fabric::Fabric;
 use super::parse_case::Partial;
+use super::parse_sweep::swept;
 use super::scenario::{Plot, Scenario};
-use super::values::Checked;
+use super::values::{Checked, metric};
 
 /// Most cases of a scenario, each value of what they sweep counted.
 pub const CASES_MAX: usize = 1_000;
@@ -201,7 +202,7 @@ fn settings(file: &str, text: &[u8]) -> Checked<Settings> {
 /// METRIC [over WORD] [log] TITLE.
 fn plot(text: &str) -> Checked<Plot> {
     let mut words = text.split_whitespace().peekable();
-    let metric = words.next().unwrap_or_default().to_owned();
+    let name = words.next().unwrap_or_default();
     let over = words.next_if_eq(&"over").and_then(|_| words.next());
     let logarithmic = words.next_if_eq(&"log").is_some();
     let title: Vec<&str> = words.collect();
@@ -210,8 +211,8 @@ fn plot(text: &str) -> Checked<Plot> {
         return Err(format!("{text:?} is not of the form {form}"));
     }
     Ok(Plot {
-        metric,
-        over: over.map(str::to_owned),
+        metric: metric(name)?,
+        over: over.map(swept).transpose()?,
         logarithmic,
         title: title.join(" "),
     })

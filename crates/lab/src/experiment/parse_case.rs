@@ -16,7 +16,7 @@ use super::parse_sweep::Sweep;
 use super::parse_traffic::{background, goes_beside, pair, traffic};
 use super::scenario::{Background, Case, Manager, Pairs, Point, Published, Traffic};
 use super::size;
-use super::values::{Checked, Values, decimal, number, some_span, span, switch, unknown};
+use super::values::{Checked, Values, decimal, metric, number, some_span, span, switch, unknown};
 
 const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, qos-group, preemption, hosts, ranks, pairs, traffic, \
@@ -93,10 +93,16 @@ impl Partial {
             "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some(rest.to_owned()),
             "links" => self.links = switch(rest)?,
-            "published" => self.published.push(published(rest)?),
+            "published" => self.publish(published(rest)?),
             _ => self.set_manager(word, rest)?,
         }
         Ok(())
+    }
+
+    /// A figure, in place of the one of the same metric that all cases have.
+    fn publish(&mut self, figure: Published) {
+        self.published.retain(|other| other.metric != figure.metric);
+        self.published.push(figure);
     }
 
     /// All that an opafm.xml says, in place of what stands before.
@@ -278,13 +284,13 @@ fn stack(text: &str) -> Checked<bool> {
 /// METRIC VALUE PERCENT%.
 fn published(text: &str) -> Checked<Published> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [metric, value, within] = words[..] else {
+    let [name, value, within] = words[..] else {
         return Err(format!("{text:?} is not of the form METRIC VALUE PERCENT%"));
     };
     let percent = within.strip_suffix('%');
     let percent = percent.ok_or_else(|| format!("{within:?} is no percentage such as 1%"))?;
     Ok(Published {
-        metric: metric.to_owned(),
+        metric: metric(name)?,
         value: decimal(value, 1e15)?,
         within: decimal(percent, 1e6)?,
     })

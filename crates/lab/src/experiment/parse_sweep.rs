@@ -6,8 +6,9 @@ use super::parse_traffic::{BYTES_MAX, with_bytes};
 use super::scenario::Point;
 use super::values::{Checked, decimal, number, unknown};
 
-/// What can be swept beside `bytes`.
-const SWEPT: [&str; 8] = [
+/// What can be swept.
+const SWEPT: [&str; 9] = [
+    "bytes",
     "hoq-life",
     "switch-lifetime",
     "stall-count",
@@ -17,6 +18,14 @@ const SWEPT: [&str; 8] = [
     "lanes",
     "ranks",
 ];
+
+/// One of what can be swept.
+pub(super) fn swept(word: &str) -> Checked<String> {
+    match SWEPT.contains(&word) {
+        true => Ok(word.to_owned()),
+        false => Err(unknown("thing to sweep", word, &SWEPT.join(", "))),
+    }
+}
 
 /// What is swept.
 #[derive(Debug)]
@@ -30,13 +39,9 @@ pub(super) struct Sweep {
 impl Sweep {
     /// WORD VALUE VALUE ….
     pub(super) fn read(line: usize, text: &str) -> Checked<Self> {
-        let mut words = text.split_whitespace().map(str::to_owned);
-        let word = words.next().unwrap_or_default();
-        if word != "bytes" && !SWEPT.contains(&word.as_str()) {
-            let allowed = format!("bytes, {}", SWEPT.join(", "));
-            return Err(unknown("thing to sweep", &word, &allowed));
-        }
-        let values: Vec<String> = words.collect();
+        let mut words = text.split_whitespace();
+        let word = swept(words.next().unwrap_or_default())?;
+        let values: Vec<String> = words.map(str::to_owned).collect();
         if values.is_empty() {
             return Err(format!("no values to sweep {word} over"));
         }

@@ -46,8 +46,14 @@ fn metrics(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
     text.push_str("\n| case | metric | measured | published | difference |\n");
     text.push_str("| --- | --- | ---: | ---: | ---: |\n");
     for row in rows(scenario, outcomes).filter(|row| row.case.point.is_none()) {
-        let (published, difference) = verdict(&row);
-        let measured = with_unit(row.value, row.unit);
+        let (published, difference) = row
+            .published
+            .map_or_else(Default::default, |figure| beside(figure, row.measured));
+        let measured = row
+            .measured
+            .map_or(NOT_MEASURED.to_owned(), |(value, unit)| {
+                with_unit(value, unit)
+            });
         let _ = writeln!(
             text,
             "| {} | {} | {measured} | {published} | {difference} |",
@@ -57,24 +63,30 @@ fn metrics(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
     }
 }
 
-fn verdict(row: &Row<'_>) -> (String, String) {
-    let Some(figure) = row.published else {
-        return (String::new(), String::new());
+const NOT_MEASURED: &str = "not measured";
+
+/// A published figure, and how what was measured differs from it.
+fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String) {
+    let unit = match measured {
+        None | Some((_, "")) => String::new(),
+        Some((_, unit)) => format!(" {unit}"),
     };
-    let mark = if figure.holds(row.value) { "" } else { " ✗" };
-    let value = figure.value;
-    let unit = if row.unit.is_empty() {
-        String::new()
+    let published = match figure.value {
+        0.0 => format!("0{unit}"),
+        value => format!("{value}{unit} ± {} %", figure.within),
+    };
+    let value = measured.map(|(value, _)| value);
+    let mark = if value.is_some_and(|value| figure.holds(value)) {
+        ""
     } else {
-        format!(" {}", row.unit)
+        " ✗"
     };
-    match figure.difference(row.value) {
-        Some(difference) => (
-            format!("{value}{unit} ± {} %", figure.within),
-            format!("{difference:+.2} %{mark}"),
-        ),
-        None => (format!("{value}{unit}"), mark.trim_start().to_owned()),
-    }
+    let difference = value.and_then(|value| figure.difference(value));
+    let difference = difference.map_or(String::new(), |percent| format!("{percent:+.2} %"));
+    (
+        published,
+        format!("{difference}{mark}").trim_start().to_owned(),
+    )
 }
 
 /// For each curve what was measured at each value, one column a metric.
@@ -97,12 +109,7 @@ fn curves(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
 }
 
 fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)]) {
-    let mut metrics: Vec<(&str, &str)> = Vec::new();
-    for one in cases.iter().flat_map(|(_, outcome)| &outcome.measurements) {
-        if !metrics.contains(&(&one.metric, &one.unit)) {
-            metrics.push((&one.metric, &one.unit));
-        }
-    }
+    let metrics = columns(cases);
     let with_method = cases.iter().any(|(_, outcome)| outcome.method.is_some());
     let mut head = vec![axis.to_owned()];
     head.extend(with_method.then(|| "method".to_owned()));
@@ -117,16 +124,36 @@ fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)])
         let value = case.point.as_ref().map_or(0.0, |point| point.value);
         let mut cells = vec![value.to_string()];
         cells.extend(with_method.then(|| outcome.method.clone().unwrap_or_default()));
-        let cell = |(metric, _): &(&str, &str)| {
-            let Some(one) = outcome.get(metric) else {
-                return "–".to_owned();
-            };
-            let mut figures = case.published.iter();
-            let wrong = figures.any(|figure| figure.metric == *metric && !figure.holds(one.value));
-            format!("{}{}", digits(one.value), if wrong { " ✗" } else { "" })
-        };
+        let cell = |(metric, _): &(&str, &str)| at(case, outcome, metric);
         cells.extend(metrics.iter().map(cell));
         let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+}
+
+/// What was measured or published of a curve, with units where they are known.
+fn columns<'a>(cases: &[(&'a Case, &'a Outcome)]) -> Vec<(&'a str, &'a str)> {
+    let measured = cases.iter().flat_map(|(_, outcome)| &outcome.measurements);
+    let measured = measured.map(|one| (one.metric.as_ref(), one.unit.as_ref()));
+    let published = cases.iter().flat_map(|(case, _)| &case.published);
+    let published = published.map(|figure| (figure.metric.as_str(), ""));
+    let mut columns: Vec<(&str, &str)> = Vec::new();
+    for (metric, unit) in measured.chain(published) {
+        if columns.iter().all(|(other, _)| *other != metric) {
+            columns.push((metric, unit));
+        }
+    }
+    columns
+}
+
+/// What was measured at one point of a curve, with a mark where that is not what was published.
+fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
+    let mut figures = case.published.iter();
+    let figure = figures.find(|figure| figure.metric == metric);
+    match (outcome.get(metric), figure) {
+        (Some(one), Some(figure)) if !figure.holds(one.value) => format!("{} ✗", digits(one.value)),
+        (Some(one), _) => digits(one.value),
+        (None, Some(_)) => format!("{NOT_MEASURED} ✗"),
+        (None, None) => "–".to_owned(),
     }
 }
 
@@ -149,22 +176,32 @@ fn links(text: &mut String, case: &Case, outcome: &Outcome) {
 
 /// CSV with one header for all experiments; names with commas or quotes are quoted.
 pub fn csv<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> String {
-    let mut text = "experiment,case,metric,measured,unit,published,within_percent\n".to_owned();
+    let mut text =
+        "experiment,case,metric,measured,unit,published,within_percent,verdict\n".to_owned();
     for (scenario, outcomes) in all {
         for row in rows(scenario, outcomes) {
-            let (value, within) = match row.published {
-                Some(figure) => (figure.value.to_string(), figure.within.to_string()),
-                None => (String::new(), String::new()),
-            };
-            let (title, case) = (quoted(&scenario.title), quoted(&row.case.name));
-            let _ = writeln!(
-                text,
-                "{title},{case},{},{},{},{value},{within}",
-                row.metric, row.value, row.unit
-            );
+            let _ = writeln!(text, "{},{}", quoted(&scenario.title), line(&row));
         }
     }
     text
+}
+
+fn line(row: &Row<'_>) -> String {
+    let (published, within) = row.published.map_or_else(Default::default, |figure| {
+        (figure.value.to_string(), figure.within.to_string())
+    });
+    let (measured, unit) = row
+        .measured
+        .map_or_else(Default::default, |(value, unit)| (value.to_string(), unit));
+    let verdict = match (row.published, row.measured) {
+        (None, _) => "",
+        (Some(_), None) => "not measured ✗",
+        (Some(figure), Some((value, _))) if figure.holds(value) => "held",
+        (Some(_), Some(_)) => "✗",
+    };
+    let case = quoted(&row.case.name);
+    let metric = row.metric;
+    format!("{case},{metric},{measured},{unit},{published},{within},{verdict}")
 }
 
 /// Whether all that was published came out.
@@ -182,24 +219,30 @@ pub fn holds(scenario: &Scenario, outcomes: &[Outcome]) -> bool {
 struct Row<'a> {
     case: &'a Case,
     metric: &'a str,
-    value: f64,
-    unit: &'a str,
+    /// With its unit, none for what was published and not measured.
+    measured: Option<(f64, &'a str)>,
     published: Option<&'a Published>,
 }
 
+/// All that was measured or published of each case.
 fn rows<'a>(scenario: &'a Scenario, outcomes: &'a [Outcome]) -> impl Iterator<Item = Row<'a>> + 'a {
     let cases = scenario.cases.iter().zip(outcomes);
     cases.flat_map(|(case, outcome)| {
-        outcome.measurements.iter().map(move |one| {
-            let mut published = case.published.iter();
-            Row {
-                case,
-                metric: &one.metric,
-                value: one.value,
-                unit: &one.unit,
-                published: published.find(|figure| figure.metric == one.metric),
-            }
-        })
+        let of = |metric| case.published.iter().find(|figure| figure.metric == metric);
+        let measured = outcome.measurements.iter().map(move |one| Row {
+            case,
+            metric: &one.metric,
+            measured: Some((one.value, &one.unit)),
+            published: of(one.metric.as_ref()),
+        });
+        let others = case.published.iter();
+        let others = others.filter(|figure| outcome.get(&figure.metric).is_none());
+        measured.chain(others.map(move |figure| Row {
+            case,
+            metric: &figure.metric,
+            measured: None,
+            published: Some(figure),
+        }))
     })
 }
 

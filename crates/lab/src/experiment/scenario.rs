@@ -281,6 +281,33 @@ pub enum StreamPattern {
     Hotspot(u32),
 }
 
+/// All that can be measured.
+pub const METRICS: [&str; 23] = [
+    "bandwidth",
+    "rate",
+    "messages",
+    "bandwidth_bound",
+    "latency",
+    "latency_min",
+    "latency_max",
+    "latency_bound",
+    "time",
+    "same_block",
+    "other_block",
+    "asymmetry",
+    "bisection",
+    "slowest",
+    "worst_shift",
+    "shift_by",
+    "accepted",
+    "least",
+    "ended",
+    "discards",
+    "discarded",
+    "shorter",
+    "of_baseline",
+];
+
 /// A figure that was published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {

@@ -2,11 +2,21 @@
 
 use std::time::Duration;
 
+use super::scenario::METRICS;
+
 /// What was read, or what is wrong with it and what is allowed.
 pub(super) type Checked<T> = Result<T, String>;
 
 pub(super) fn unknown(what: &str, text: &str, allowed: &str) -> String {
     format!("unknown {what} {text:?}, allowed: {allowed}")
+}
+
+/// One of [`METRICS`].
+pub(super) fn metric(text: &str) -> Checked<String> {
+    match METRICS.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(unknown("metric", text, &METRICS.join(", "))),
+    }
 }
 
 pub(super) fn number(text: &str, least: u64, most: u64) -> Checked<u64> {
