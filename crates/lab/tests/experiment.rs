@@ -197,11 +197,127 @@ fn errors_name_the_line_and_what_is_allowed() {
     }
 }
 
+const HEAD: &str = "fabric one-switch:2\ntraffic osu_bw\n";
+
+#[test]
+fn lines_without_effect_are_refused() {
+    for (text, line, what) in [
+        (
+            "qos-group base-sl=0\nlanes 2",
+            4,
+            "lanes says nothing beside qos-group",
+        ),
+        (
+            "qos-group base-sl=0\ncase a\nsweep lanes 1 2",
+            5,
+            "lanes says nothing",
+        ),
+        (
+            "sweep lanes 1 2\nqos-group base-sl=0",
+            3,
+            "lanes says nothing",
+        ),
+        (
+            "lanes 2\nqos-group base-sl=0",
+            4,
+            "lanes, in line 3, exclude",
+        ),
+        (
+            "qos-group base-sl=1\nqos-group base-sl=1",
+            4,
+            "qos-group base-sl=1 is in line 3",
+        ),
+        (
+            "case a\ncase b\ncase a",
+            5,
+            "line 3 has a case \"a\" already",
+        ),
+        (
+            "case a, ranks 1\ncase a\nsweep ranks 1 2",
+            5,
+            "two cases \"a, ranks 1\"",
+        ),
+        ("sweep ranks 2 1 2", 3, "2 is swept twice"),
+        ("sweep bytes 1K 2 1024", 3, "1024 is swept twice"),
+        (
+            "background bulk\nbackground rdma-read",
+            4,
+            "background is in line 3 already",
+        ),
+        ("case a\nlmc 1\n\nlmc 1", 6, "lmc is in line 4 already"),
+        (
+            "published rate 1 1%\npublished rate 2 1%",
+            4,
+            "published rate is in line 3",
+        ),
+        ("fabric one-switch:3", 3, "fabric is in line 1 already"),
+        (
+            "experiment A\nexperiment B",
+            4,
+            "experiment is in line 3 already",
+        ),
+        (
+            "case a\ntraffic alltoall\npairs 0>1",
+            5,
+            "pairs say nothing to this traffic",
+        ),
+        (
+            "pairs 0>1\ncase a\ntraffic uniform\ncase b\ntraffic bisection",
+            3,
+            "pairs say nothing",
+        ),
+        ("case a\nbaseline a", 4, "no case \"a\" before this one"),
+        (
+            "case a\nsweep ranks 1 2\ncase b\nbaseline a",
+            6,
+            "sweeps ranks: only",
+        ),
+        (
+            "case a\nsweep ranks 1 2\ncase b\nbaseline a\nsweep lmc 1 2",
+            6,
+            "only a case that sweeps ranks can be compared",
+        ),
+        (
+            "case a\nsweep ranks 1 2\ncase b\nsweep ranks 3 4\nbaseline a",
+            7,
+            "none of the same values",
+        ),
+        (
+            "case a\ncase b\ntraffic osu_latency\nbaseline a",
+            6,
+            "case \"a\" has no latency to compare with",
+        ),
+        (
+            "case a\ncase b\ntraffic bisection\nbaseline a",
+            6,
+            "no time, latency or bandwidth",
+        ),
+    ] {
+        let text = format!("{HEAD}{text}");
+        let error = text.parse::<Scenario>().unwrap_err();
+        assert_eq!(error.line, line, "{text:?}: {error}");
+        assert!(error.what.contains(what), "{text:?}: {error}");
+    }
+    // What all cases have may say nothing to one, and be said again by one.
+    let text = format!(
+        "{HEAD}pairs 0>1\nlanes 2\nbackground bulk\nlmc 1\nqos-group base-sl=1\ncase a\nlmc 0\n\
+         background off\nsweep ranks 1 2\ncase b\ntraffic alltoall\nbackground bulk sl=1\n\
+         case c\nbackground off\nranks 1\nqos-group base-sl=1\nqos-group base-sl=0"
+    );
+    text.replace("lanes 2\n", "").parse::<Scenario>().unwrap();
+}
+
 /// Each of these would take gigabytes if it was multiplied out.
 #[test]
 fn sizes_are_limited_before_anything_is_made() {
     let head = "fabric one-switch:2\ntraffic osu_bw bytes=1\n";
     let many = |what: &str, count: usize| what.repeat(count);
+    let cases = |end: u32| {
+        (1..=end)
+            .map(|one| format!("case {one}\n"))
+            .collect::<String>()
+    };
+    let numbers = |end: u32| (1..=end).map(|one| format!(" {one}")).collect::<String>();
     for (text, line, what) in [
         (
             many("# nothing\n", 120_000),
@@ -214,21 +330,17 @@ fn sizes_are_limited_before_anything_is_made() {
             "bytes in a line, allowed: 16384",
         ),
         (
-            format!("{head}sweep bytes{}", many(" 8", 1_001)),
+            format!("{head}sweep bytes{}", numbers(1_001)),
             3,
             "1001 cases, allowed: 1000",
         ),
         (
-            format!(
-                "{head}sweep ranks{}\n{}",
-                many(" 1", 900),
-                many("case a\n", 999)
-            ),
+            format!("{head}sweep ranks{}\n{}", numbers(900), cases(999)),
             3,
             "1800 cases, allowed: 1000",
         ),
         (
-            format!("{head}{}", many("case a\n", 1_001)),
+            format!("{head}{}", cases(1_001)),
             1_003,
             "1001 cases, allowed: 1000",
         ),

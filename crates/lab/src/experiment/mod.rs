@@ -30,6 +30,7 @@ pub mod links;
 mod measure;
 pub mod parse;
 mod parse_case;
+mod parse_check;
 mod parse_levels;
 mod parse_sweep;
 mod parse_traffic;

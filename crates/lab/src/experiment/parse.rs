@@ -12,6 +12,7 @@ use weft_manager::Settings;
 
 use super::fabric::Fabric;
 use super::parse_case::Partial;
+use super::parse_check;
 use super::parse_sweep::swept;
 use super::scenario::{Plot, Scenario};
 use super::values::{Checked, metric};
@@ -101,27 +102,33 @@ impl Draft {
         open: &mut impl FnMut(&str) -> Result<Vec<u8>, String>,
     ) -> Checked<()> {
         match word {
-            "baseline"
-                if self
-                    .cases
-                    .iter()
-                    .rev()
-                    .skip(1)
-                    .all(|case| case.name != rest) =>
-            {
+            "baseline" if self.has_no_other(rest) => {
                 return Err(format!("no case {rest:?} before this one"));
             }
-            "experiment" => self.title = rest.to_owned(),
+            "experiment" => {
+                self.common.note(line, word.to_owned())?;
+                self.title = rest.to_owned();
+            }
             "plot" => self.plots.push(plot(rest)?),
             "case" => self.begin(line, rest)?,
-            "config" => self.current().configure(settings(rest, &open(rest)?)?),
+            "config" => {
+                self.current().note(line, word.to_owned())?;
+                self.current().configure(settings(rest, &open(rest)?)?);
+            }
             "fabric" => {
                 let fabric = self.fabric(rest, open)?;
+                self.current().note(line, word.to_owned())?;
                 self.current().fabric = Some(fabric);
             }
             _ => self.current().set(line, word, rest)?,
         }
         Ok(())
+    }
+
+    /// Whether no case before the one at hand is called so.
+    fn has_no_other(&self, name: &str) -> bool {
+        let mut others = self.cases.iter().rev().skip(1);
+        others.all(|case| case.name != name)
     }
 
     /// The case at hand, else what all of them have.
@@ -153,6 +160,9 @@ impl Draft {
             return Err("a case needs a name".to_owned());
         }
         at_most(self.cases.len() + 1, CASES_MAX, "cases")?;
+        if let Some(other) = self.cases.iter().find(|case| case.name == name) {
+            return Err(format!("line {} has a case {name:?} already", other.line));
+        }
         self.cases.push(self.common.case(line, name));
         Ok(())
     }
@@ -168,18 +178,21 @@ impl Draft {
             count += case.points();
             at(case.line(), at_most(count, CASES_MAX, "cases"))?;
         }
+        cases.iter().try_for_each(Partial::check_essentials)?;
+        parse_check::together(&cases)?;
         let mut all = Vec::new();
         for case in cases {
-            case.check_essentials()?;
+            let line = case.line();
             for point in case.spread()? {
                 point.check_levels()?;
                 point.check_background()?;
-                all.push(point.finish()?);
+                all.push((point.finish()?, line));
             }
         }
+        parse_check::names(&all)?;
         Ok(Scenario {
             title: self.title,
-            cases: all,
+            cases: all.into_iter().map(|(case, _)| case).collect(),
             plots: self.plots,
         })
     }

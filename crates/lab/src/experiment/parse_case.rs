@@ -1,5 +1,6 @@
 //! One case of a scenario's text.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,14 +28,16 @@ const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine,
 pub(super) struct Partial {
     pub(super) name: String,
     /// Where it begins.
-    line: usize,
+    pub(super) line: usize,
+    /// What its own lines have set so far, and where.
+    own: BTreeMap<String, usize>,
     pub(super) fabric: Option<Fabric>,
     uplinks: Option<u32>,
     manager: Manager,
     hosts: Option<u32>,
     scattered: bool,
     ranks: Option<u32>,
-    pairs: Option<Pairs>,
+    pub(super) pairs: Option<(Pairs, usize)>,
     /// With its line, as all that is checked at the end.
     pub(super) traffic: Option<(Traffic, usize)>,
     opx: bool,
@@ -49,7 +52,7 @@ pub(super) struct Partial {
     links: bool,
     pub(super) sweep: Option<Arc<Sweep>>,
     pub(super) point: Option<Point>,
-    baseline: Option<String>,
+    pub(super) baseline: Option<(String, usize)>,
     published: Vec<Published>,
 }
 
@@ -59,6 +62,7 @@ impl Partial {
         Self {
             name: name.to_owned(),
             line,
+            own: BTreeMap::new(),
             ..self.clone()
         }
     }
@@ -68,7 +72,47 @@ impl Partial {
         self.sweep.as_ref().map_or(self.line, |sweep| sweep.line)
     }
 
+    /// Notes that one of its own lines sets something, which a second one may not set again.
+    pub(super) fn note(&mut self, line: usize, what: String) -> Checked<()> {
+        match self.own.get(&what) {
+            Some(first) => Err(format!("{what} is in line {first} already")),
+            None => {
+                self.own.insert(what, line);
+                Ok(())
+            }
+        }
+    }
+
+    /// A line of its own.
     pub(super) fn set(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
+        match word {
+            "published" => {
+                let figure = published(rest)?;
+                self.note(line, format!("published {}", figure.metric))?;
+                self.publish(figure);
+            }
+            "qos-group" => self.add_group(line, levels::group(rest)?)?,
+            _ => {
+                self.apply(line, word, rest)?;
+                self.note(line, word.to_owned())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A service level, in place of the one that all cases have.
+    fn add_group(&mut self, line: usize, group: Group) -> Checked<()> {
+        if let Some(lanes) = self.own.get("lanes") {
+            return Err(format!(
+                "qos-group and lanes, in line {lanes}, exclude each other"
+            ));
+        }
+        self.note(line, format!("qos-group base-sl={}", group.sl()))?;
+        levels::add(&mut self.groups, group)
+    }
+
+    /// What a line sets.
+    pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
             "hosts" => {
@@ -77,7 +121,7 @@ impl Partial {
                 self.hosts = Some(number(count.unwrap_or(rest), 1, 1 << 20)? as u32);
             }
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
-            "pairs" => self.pairs = Some(pairs(rest)?),
+            "pairs" => self.pairs = Some((pairs(rest)?, line)),
             "traffic" => self.traffic = Some((traffic(rest)?, line)),
             "stack" => self.opx = stack(rest)?,
             "sl" => self.sl = Some((Sl(number(rest, 0, LEVEL_MAX)? as u8), line)),
@@ -91,9 +135,8 @@ impl Partial {
             "sweep" => self.sweep = Some(Arc::new(Sweep::read(line, rest)?)),
             "warm-up" => self.warm_up = Some(span(rest)?),
             "limit" => self.limit = Some(some_span(rest)?),
-            "baseline" => self.baseline = Some(rest.to_owned()),
+            "baseline" => self.baseline = Some((rest.to_owned(), line)),
             "links" => self.links = switch(rest)?,
-            "published" => self.publish(published(rest)?),
             _ => self.set_manager(word, rest)?,
         }
         Ok(())
@@ -124,6 +167,11 @@ impl Partial {
                 manager.engine = *engine;
             }
             "lmc" => manager.lmc = number(rest, 0, 7)? as u8,
+            "lanes" if !self.groups.is_empty() => {
+                return Err(
+                    "lanes says nothing beside qos-group, which has lanes of its own".to_owned(),
+                );
+            }
             "lanes" => {
                 manager.lanes = number(rest, 1, 8)? as u8;
                 manager.levels.clear();
@@ -132,7 +180,6 @@ impl Partial {
             "hoq-life" => manager.hoq_life = Some(number(rest, 0, 31)? as u8),
             "switch-lifetime" => manager.switch_lifetime = Some(number(rest, 0, 31)? as u8),
             "stall-count" => manager.stall_count = Some(number(rest, 0, 7)? as u8),
-            "qos-group" => levels::add(&mut self.groups, levels::group(rest)?)?,
             "preemption" => {
                 let base = manager.base.as_ref();
                 let default = base.map_or_else(Preemption::default, |base| base.traffic.preemption);
@@ -212,7 +259,7 @@ impl Partial {
             hosts: self.hosts,
             scattered: self.scattered,
             ranks: self.ranks.unwrap_or(1),
-            pairs: self.pairs.unwrap_or(Pairs::Halves),
+            pairs: self.pairs.map_or(Pairs::Halves, |(pairs, _)| pairs),
             stack: if self.opx { Stack::OPX } else { Stack::PSM2 },
             sl: self.sl.map(|(sl, _)| sl),
             background: self.background.map(|(what, _)| what),
@@ -223,7 +270,7 @@ impl Partial {
             may_not_end: self.may_not_end,
             point: self.point,
             links: self.links,
-            baseline: self.baseline,
+            baseline: self.baseline.map(|(name, _)| name),
             published: self.published,
         };
         at(line, size::check(&case))?;

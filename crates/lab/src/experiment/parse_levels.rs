@@ -20,6 +20,13 @@ pub(super) struct Group {
     preempt_rank: u8,
 }
 
+impl Group {
+    /// The service level.
+    pub(super) fn sl(self) -> u8 {
+        self.sl
+    }
+}
+
 /// `base-sl=N` and what the level has.
 pub(super) fn group(text: &str) -> Checked<Group> {
     let keys = ["base-sl", "bandwidth", "high-priority", "preempt-rank"];

@@ -45,6 +45,14 @@ impl Sweep {
         if values.is_empty() {
             return Err(format!("no values to sweep {word} over"));
         }
+        let mut seen = Vec::new();
+        for text in &values {
+            let value = value(&word, text)?;
+            if seen.contains(&value) {
+                return Err(format!("{text} is swept twice"));
+            }
+            seen.push(value);
+        }
         Ok(Self { word, values, line })
     }
 }
@@ -70,7 +78,7 @@ impl Partial {
         case.name = format!("{}, {word} {text}", self.name);
         match (word, &mut case.traffic) {
             ("bytes", Some((traffic, _))) => *traffic = with_bytes(traffic, text)?,
-            _ => case.set(sweep.line, word, text)?,
+            _ => case.apply(sweep.line, word, text)?,
         }
         case.point = Some(Point {
             series: self.name.clone(),
@@ -82,7 +90,7 @@ impl Partial {
 }
 
 /// A value where it stands on a curve.
-fn value(word: &str, text: &str) -> Checked<f64> {
+pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
     match word {
         "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
         _ => number(text, 0, BYTES_MAX).map(|value| value as f64),

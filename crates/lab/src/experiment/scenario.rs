@@ -268,6 +268,23 @@ pub enum Traffic {
     },
 }
 
+impl Traffic {
+    /// Whether it says who talks to whom by [`Pairs`].
+    pub fn has_pairs(&self) -> bool {
+        matches!(self, Self::Bandwidth { .. } | Self::Latency { .. })
+    }
+
+    /// The metric by which it is compared with a baseline; none if it has none of those.
+    pub fn compared(&self) -> Option<&'static str> {
+        match self {
+            Self::Bandwidth { .. } => Some("bandwidth"),
+            Self::Latency { .. } | Self::Stream { .. } => Some("latency"),
+            Self::AllToAll { .. } => Some("time"),
+            Self::AllPairs { .. } | Self::Bisection { .. } => None,
+        }
+    }
+}
+
 /// A pattern of packets; see [`weft_dataplane::traffic::Pattern`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamPattern {
