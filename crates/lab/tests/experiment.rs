@@ -632,7 +632,6 @@ fn a_fabric_can_be_read_from_a_file() {
     let error =
         read("ranks 1024\nfabric four.ibnetdiscover\ntraffic osu_bw window=513").unwrap_err();
     assert_eq!(error.line, 3, "{error}");
-    drop(read);
     assert_eq!(opened, ["four.ibnetdiscover"]);
 }
 
