@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use weft_lab::experiment::keep::{Kept, key};
@@ -19,20 +19,22 @@ struct Progress<'a> {
     kept: Mutex<Kept>,
     failed: Mutex<Option<String>>,
     begun: Instant,
-    hops: Mutex<u64>,
+    /// Packet-hops of the cases that have ended here, none before the first has.
+    hops: Mutex<Option<u64>>,
     state: Option<&'a Path>,
 }
 
 impl Progress<'_> {
+    /// Until the first case has ended, the one that began last is shown.
+    fn begin(&self, case: &str) {
+        if lock(&self.hops).is_none() {
+            self.bar.set_message(case.to_owned());
+        }
+    }
+
     fn finish(&self, key: String, outcome: Outcome) {
-        let hops = {
-            let mut hops = lock(&self.hops);
-            *hops += outcome.hops;
-            *hops
-        };
-        let rate = hops as f64 / self.begun.elapsed().as_secs_f64().max(1e-3) / 1e6;
-        self.bar.set_message(format!("{rate:.2} M packet-hops/s"));
         self.bar.inc(1);
+        self.tell_rate(outcome.hops);
         let mut kept = lock(&self.kept);
         kept.0.push((key, outcome));
         if let Some(state) = self.state
@@ -40,6 +42,16 @@ impl Progress<'_> {
         {
             self.fail(error);
         }
+    }
+
+    fn tell_rate(&self, more: u64) {
+        let mut hops = lock(&self.hops);
+        let all = hops.unwrap_or(0) + more;
+        if hops.replace(all).is_none() {
+            set_template(&self.bar, LATER);
+        }
+        let rate = all as f64 / self.begun.elapsed().as_secs_f64().max(1e-3) / 1e6;
+        self.bar.set_message(format!("{rate:.2} M packet-hops/s"));
     }
 
     fn fail(&self, error: String) {
@@ -104,7 +116,7 @@ fn perform_open(
         kept: Mutex::new(kept),
         failed: Mutex::new(None),
         begun: Instant::now(),
-        hops: Mutex::new(0),
+        hops: Mutex::new(None),
         state: arguments.state.as_deref(),
     };
     let next = AtomicUsize::new(0);
@@ -114,6 +126,7 @@ fn perform_open(
                 return;
             }
             let case = &experiments[at.0].scenario.cases[at.1];
+            progress.begin(&case.name);
             match perform(case, arguments.seed, usize::from(arguments.threads)) {
                 Ok(outcome) => progress.finish(name(at), outcome),
                 Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
@@ -129,14 +142,24 @@ fn perform_open(
     Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
+/// While no case has ended nothing says how long they take.
+const AT_FIRST: &str = "{bar:30} {pos} of {len} cases, {elapsed} gone, at work on {wide_msg}";
+const LATER: &str = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
+
 /// On a terminal only; it hides itself elsewhere.
 fn bar(all: usize, done: usize) -> ProgressBar {
-    let bar = ProgressBar::new(all as u64);
-    let style = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
+    let bar = ProgressBar::new(all as u64).with_message("the first");
+    set_template(&bar, AT_FIRST);
     bar.set_position(done as u64);
     bar.reset_eta();
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_secs(1));
+    }
     bar
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
 }
