@@ -249,6 +249,27 @@ fn files_are_looked_for_beside_the_scenario() {
 }
 
 #[test]
+fn a_named_file_with_other_contents_makes_another_scenario() {
+    let stage = stage();
+    let fabric = |name: &str| {
+        let text = include_str!("../../../examples/four-hosts.ibnetdiscover");
+        let text = text.replace("edge1", name);
+        fs::write(stage.path().join("f.ibnetdiscover"), text).unwrap();
+    };
+    let text = "fabric f.ibnetdiscover\ntraffic osu_latency iterations=1\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    let kept = || {
+        weft_lab(stage.path(), &["--state", "state", "--resume"]);
+        let state = fs::read_to_string(stage.path().join("state")).unwrap();
+        state.matches("case\t").count()
+    };
+    fabric("edge1");
+    assert_eq!([kept(), kept()], [1, 1]);
+    fabric("edge9");
+    assert_eq!(kept(), 2);
+}
+
+#[test]
 fn a_scenario_that_is_given_twice_comes_out_twice() {
     let stage = stage();
     fs::copy(

@@ -48,8 +48,8 @@ pub enum KeepError {
 #[derive(Debug, Clone, Default)]
 pub struct Kept(pub Vec<(String, Outcome)>);
 
-/// Names a case among all runs: checksum and length of the scenario's text (with the content of the
-/// files that it names), the case's number in it, and the seed.
+/// Names a case among all runs: checksum and length of the scenario's text (with the same of the files
+/// that it names), the case's number in it, and the seed.
 pub fn key(text: &str, index: usize, seed: u64) -> String {
     format!(
         "{:08x}-{:x}-{index}-{seed}",

@@ -88,7 +88,8 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     let mut named_files = String::new();
     let open = |named: &str| {
         let content = files::read(&file.with_file_name(named), NAMED_MAX)?;
-        named_files.push_str(&String::from_utf8_lossy(&content));
+        let sum = crc32c::crc32c(&content);
+        named_files.push_str(&format!("\n{sum:08x}-{:x}", content.len()));
         Ok(content)
     };
     let mut scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
