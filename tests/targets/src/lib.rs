@@ -16,6 +16,7 @@ pub mod performance;
 pub mod point;
 pub mod preload;
 pub mod rmpp;
+pub mod scenario;
 pub mod structures;
 pub mod subnet_administration;
 
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("point", point::run),
     ("preload", preload::run),
     ("rmpp", rmpp::run),
+    ("scenario", scenario::run),
     ("structures", structures::run),
     ("subnet_administration", subnet_administration::run),
 ];
