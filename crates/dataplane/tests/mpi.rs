@@ -150,11 +150,17 @@ fn two_receivers_of_one_sender_get_half_each() {
 #[test]
 fn an_exchange_on_one_switch_takes_its_steps() {
     let (ranks, bytes) = (6, 1 << 20);
-    let (mut job, mut simulation) = job(ranks, ranks, AllToAll::new(ranks, bytes));
-    assert!(job.run(&mut simulation, 100 * MILLI));
-    let time = job.program.time().unwrap() as f64;
-    let least = 5.0 * 128.0 * 1_032.0 * FLIT as f64;
-    assert!(time > least && time < 1.05 * least, "{time} of {least}");
+    for (skip, iterations) in [(0, 1), (1, 3)] {
+        let program = AllToAll::new(ranks, bytes, skip, iterations);
+        let (mut job, mut simulation) = job(ranks, ranks, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let time = job.program.time().unwrap() as f64;
+        let least = 5.0 * 128.0 * 1_032.0 * FLIT as f64;
+        assert!(time > least && time < 1.05 * least, "{time} of {least}");
+        let all = simulation.now() as f64 / least;
+        let exchanges = f64::from(skip + iterations);
+        assert!(all > exchanges && all < 1.05 * exchanges, "{all}");
+    }
 }
 
 /// Two switches, one link between them, two hosts each, in which packets soon grow too old.
@@ -175,7 +181,7 @@ fn what_is_dropped_is_sent_again_until_the_exchange_ends() {
         let (hosts, mut simulation) = narrow(0);
         let places: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
         let mpi = Mpi::new(hosts, &places, Stack::PSM2, Sl(0));
-        let program = AllToAll::new(16, bytes);
+        let program = AllToAll::new(16, bytes, 0, 1);
         let mut job = Job { mpi, program };
         assert!(job.run(&mut simulation, 60_000 * MILLI), "{bytes}");
         let (tally, totals) = (job.mpi.tally(), simulation.totals());

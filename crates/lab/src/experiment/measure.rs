@@ -109,9 +109,14 @@ impl<'a> Stage<'a> {
                 iterations,
                 sessions,
             } => self.all_pairs(*bytes, *iterations, *sessions),
-            Traffic::AllToAll { bytes } => {
+            Traffic::AllToAll {
+                bytes,
+                skip,
+                iterations,
+            } => {
                 let ranks = self.hosts.len() as u32 * self.case.ranks;
-                let program = self.drive(AllToAll::new(ranks, *bytes), self.case.stack)?;
+                let program = AllToAll::new(ranks, *bytes, *skip, *iterations);
+                let program = self.drive(program, self.case.stack)?;
                 let time = program.time().unwrap_or(0) as f64;
                 Ok(vec![measurement("time", time / MICRO as f64, "us")])
             }

@@ -25,9 +25,12 @@ pub(super) fn traffic(text: &str) -> Checked<Traffic> {
         "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "iperf" => bandwidth(kind, words),
         "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
         "alltoall" => {
-            let values = Values::read(words, &["bytes"])?;
-            let bytes = bytes(&values, 256 << 10, MESSAGE_BYTES)?;
-            Ok(Traffic::AllToAll { bytes })
+            let values = Values::read(words, &["bytes", "skip", "iterations"])?;
+            Ok(Traffic::AllToAll {
+                bytes: bytes(&values, 256 << 10, MESSAGE_BYTES)?,
+                skip: values.number("skip", 0, 0, 1 << 20)? as u32,
+                iterations: values.number("iterations", 1, 1, 1 << 20)? as u32,
+            })
         }
         "bisection" => {
             let values = Values::read(words, &["matchings"])?;
@@ -170,7 +173,7 @@ pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
         Traffic::Bandwidth { bytes, .. } => *bytes = size(BANDWIDTH_BYTES)?,
         Traffic::Latency { bytes, .. }
         | Traffic::AllPairs { bytes, .. }
-        | Traffic::AllToAll { bytes } => *bytes = size(MESSAGE_BYTES)?,
+        | Traffic::AllToAll { bytes, .. } => *bytes = size(MESSAGE_BYTES)?,
         Traffic::Stream { bytes, .. } => *bytes = size(PACKET_BYTES)? as u32,
         Traffic::Bisection { .. } => return Err("bisection has no bytes to sweep".to_owned()),
     }

@@ -244,10 +244,14 @@ pub enum Traffic {
         /// Pairs that are active at a time; 0 for as many as there can be.
         sessions: u32,
     },
-    /// IMB Alltoall by pairwise exchange.
+    /// IMB Alltoall.
     AllToAll {
         /// Bytes from each rank to each.
         bytes: u64,
+        /// Exchanges before time is taken.
+        skip: u32,
+        /// Exchanges while time is taken.
+        iterations: u32,
     },
     /// No packets: the rates that flows get which share links fairly, over many random matchings
     /// of the hosts and over all shifts.

@@ -14,12 +14,20 @@ use crate::packets::{Picos, Simulation};
 /// algorithm: to the rank 2^k further on, in one message all that has still to go so far. MPICH, from
 /// which most MPI libraries come, does so (between the two, up to 32 KiB, it sends all at once, which
 /// is not modelled: pairwise exchange).
+///
+/// As in IMB, exchanges follow each other without a pause: a rank begins the next one when it has
+/// ended its own part of the one before.
 #[derive(Debug, Clone)]
 pub struct AllToAll {
     /// How much further on the partner of each step is, and the bytes for it.
     plan: Vec<(u32, u64)>,
     ranks: u32,
+    /// Exchanges before time is taken, and while it is.
+    skip: u32,
+    iterations: u32,
     steps: Vec<Step>,
+    /// Ranks that have not ended the exchanges before time is taken, and those that have not ended all.
+    warming: u32,
     left: u32,
     begun: Picos,
     ended: Option<Picos>,
@@ -34,8 +42,9 @@ struct Step {
 }
 
 impl AllToAll {
-    /// One exchange of `bytes` between each two of `ranks`.
-    pub fn new(ranks: u32, bytes: u64) -> Self {
+    /// Exchanges of `bytes` between each two of `ranks`, `skip` of them before time is taken and
+    /// `iterations`, at least one, while it is.
+    pub fn new(ranks: u32, bytes: u64, skip: u32, iterations: u32) -> Self {
         let plan = if bytes <= ALLTOALL_SHORT && ranks >= ALLTOALL_SHORT_RANKS {
             bruck(ranks, bytes)
         } else {
@@ -44,16 +53,21 @@ impl AllToAll {
         Self {
             plan,
             ranks,
+            skip,
+            iterations: iterations.max(1),
             steps: vec![Step::default(); ranks as usize],
+            warming: ranks,
             left: ranks,
             begun: 0,
             ended: None,
         }
     }
 
-    /// Time from the common start to the last rank's end, none before it.
+    /// Time of an exchange, none before the end of all: from when the last rank had ended those before,
+    /// or from the common start, to when the last rank has ended.
     pub fn time(&self) -> Option<Picos> {
-        self.ended.map(|ended| ended - self.begun)
+        let all = self.ended? - self.begun;
+        Some(all / Picos::from(self.iterations))
     }
 
     fn step(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, rank: u32) {
@@ -62,7 +76,16 @@ impl AllToAll {
         step.at += 1;
         step.sent = false;
         let tag = step.at;
-        let Some((distance, bytes)) = self.plan.get(tag as usize - 1).copied() else {
+        let (place, steps) = (u64::from(tag) - 1, self.plan.len().max(1) as u64);
+        if place == steps * u64::from(self.skip) {
+            self.warming -= 1;
+            if self.warming == 0 {
+                self.begun = simulation.now();
+            }
+        }
+        let part = self.plan.get((place % steps) as usize).copied();
+        let is_last = place >= steps * (u64::from(self.skip) + u64::from(self.iterations));
+        let Some((distance, bytes)) = part.filter(|_| !is_last) else {
             self.left -= 1;
             if self.left == 0 {
                 self.ended = Some(simulation.now());
@@ -85,7 +108,6 @@ fn bruck(ranks: u32, bytes: u64) -> Vec<(u32, u64)> {
 
 impl Program for AllToAll {
     fn begin(&mut self, mpi: &mut Mpi, simulation: &mut Simulation) {
-        self.begun = simulation.now();
         (0..self.ranks).for_each(|rank| self.step(mpi, simulation, rank));
     }
 
@@ -127,9 +149,9 @@ mod tests {
         );
         // Blocks 1, 3, 5, 7, 9; 2, 3, 6, 7; 4 to 7; 8 and 9.
         assert_eq!(bruck(10, 1), [(1, 5), (2, 4), (4, 4), (8, 2)]);
-        assert_eq!(AllToAll::new(8, ALLTOALL_SHORT).plan.len(), 3);
+        assert_eq!(AllToAll::new(8, ALLTOALL_SHORT, 0, 1).plan.len(), 3);
         for (ranks, bytes) in [(7, 8), (8, ALLTOALL_SHORT + 1)] {
-            let plan = AllToAll::new(ranks, bytes).plan;
+            let plan = AllToAll::new(ranks, bytes, 0, 1).plan;
             let pairs: Vec<(u32, u64)> = (1..ranks).map(|distance| (distance, bytes)).collect();
             assert_eq!(plan, pairs);
         }
