@@ -71,3 +71,26 @@ fn windows_take_all_data_paths_by_turns() {
         assert!(shares.iter().all(even), "{bytes}: {shares:?}");
     }
 }
+
+/// A fifth of all packets to one host. Where the file says so, switches mark them, and who sends them
+/// slows down.
+#[test]
+fn congestion_control_is_written_as_the_file_says() {
+    let text = "fabric pgft:2;8,2;1,2;1,4\nconfig opafm.xml\nlanes 1\nsl 0\n\
+                traffic hotspot percent=20 bytes=2112 load=0.5 span=1ms";
+    let stock = include_str!("../../../config/opafm.xml");
+    let outcome = |enable: &str| {
+        let on = format!("<CongestionControl><Enable>{enable}</Enable>");
+        let file = stock.replacen("<CongestionControl>", &on, 1);
+        let scenario = Scenario::read(text, |_| Ok(file.clone().into_bytes())).unwrap();
+        perform(&scenario.cases[0], 7, 1).unwrap()
+    };
+    let (off, on) = (outcome("0"), outcome("1"));
+    let get = |outcome: &Outcome, metric| outcome.get(metric).map(|one| one.value);
+    assert_eq!(get(&off, "marked"), None);
+    assert!(get(&on, "marked").unwrap() > 100.0, "{on:?}");
+    assert!(
+        get(&on, "accepted").unwrap() < get(&off, "accepted").unwrap(),
+        "{off:?} {on:?}"
+    );
+}

@@ -671,7 +671,11 @@ fn all_that_is_measured_has_a_known_name() {
                 case again\ntraffic alltoall bytes=8\nbaseline all\n\
                 case stream\ntraffic uniform span=10us\nbackground uniform load=0.1\n\
                 case rates\ntraffic bisection matchings=1";
-    let outcomes = run(text);
+    let mut scenario: Scenario = text.parse().unwrap();
+    for case in &mut scenario.cases {
+        case.manager.congestion.control.enable = true;
+    }
+    let outcomes = perform_all(&scenario, 0, |_, _| {}).unwrap();
     let found = outcomes.iter().flat_map(|outcome| &outcome.measurements);
     let found: BTreeSet<&str> = found.map(|one| one.metric.as_ref()).collect();
     assert_eq!(found, BTreeSet::from(METRICS));

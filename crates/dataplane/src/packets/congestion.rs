@@ -93,6 +93,11 @@ impl State {
 }
 
 impl Simulation {
+    /// Packets that switches have marked since the beginning.
+    pub fn packets_marked(&self) -> u64 {
+        self.congestion.marked.iter().map(|lane| lane.made).sum()
+    }
+
     pub(super) fn read_congestion(&mut self, network: &Network) {
         let marking: Vec<Marking> = network
             .topology()

@@ -34,6 +34,8 @@ pub(super) struct Ran {
     pub(super) span: Picos,
     /// Routes that switches have moved.
     pub(super) moved: u64,
+    /// Packets that switches have marked.
+    pub(super) marked: u64,
     pub(super) links: Vec<LinkUse>,
     /// How messages travelled, where their size is swept.
     pub(super) method: Option<String>,
@@ -74,6 +76,7 @@ impl<'a> Stage<'a> {
             before: self.before,
             span: self.simulation.now(),
             moved: self.simulation.routes_moved(),
+            marked: self.simulation.packets_marked(),
             links: self.watch.busiest(&self.network, &self.simulation),
             method: self.method(),
         }

@@ -9,12 +9,13 @@ use std::str::FromStr;
 use thiserror::Error;
 use weft_fabric::FabricSpec;
 use weft_manager::Settings;
+use weft_manager::congestion::CongestionSettings;
 
 use super::fabric::Fabric;
 use super::parse_case::Partial;
 use super::parse_check;
 use super::parse_sweep::swept;
-use super::scenario::{Plot, Scenario};
+use super::scenario::{Manager, Plot, Scenario};
 use super::values::{Checked, metric};
 
 /// Most cases of a scenario, each value of what they sweep counted.
@@ -199,7 +200,7 @@ impl Draft {
 }
 
 /// What the first instance of an opafm.xml says.
-fn settings(file: &str, text: &[u8]) -> Checked<Settings> {
+fn settings(file: &str, text: &[u8]) -> Checked<Manager> {
     let checked = weft_config::check(text, file);
     let instance = checked
         .config
@@ -209,7 +210,11 @@ fn settings(file: &str, text: &[u8]) -> Checked<Settings> {
         let finding = checked.errors().next().map(ToString::to_string);
         return Err(finding.unwrap_or_else(|| format!("{file} has no Fm")));
     };
-    Settings::from_config(instance).map_err(|error| format!("{file}: {error}"))
+    let settings = Settings::from_config(instance).map_err(|error| format!("{file}: {error}"))?;
+    Ok(Manager::of(
+        settings,
+        CongestionSettings::from_config(instance),
+    ))
 }
 
 /// METRIC [over WORD] [log] TITLE.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use weft_dataplane::traffic::mpi::Stack;
 use weft_fabric::Sl;
-use weft_manager::Settings;
 use weft_manager::sm::settings::Preemption;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
@@ -149,9 +148,9 @@ impl Partial {
     }
 
     /// All that an opafm.xml says, in place of what stands before.
-    pub(super) fn configure(&mut self, settings: Settings) {
+    pub(super) fn configure(&mut self, manager: Manager) {
         self.groups.clear();
-        self.manager = Manager::of(settings);
+        self.manager = manager;
     }
 
     fn set_manager(&mut self, word: &str, rest: &str) -> Checked<()> {

@@ -27,6 +27,12 @@ pub enum ExperimentError {
         /// Virtual seconds waited.
         seconds: u64,
     },
+    /// A device does not take its congestion control.
+    #[error("congestion control: {what}")]
+    Refused {
+        /// Which one, and its answer.
+        what: String,
+    },
     /// There are no such hosts.
     #[error("hosts: {what}")]
     Hosts {
@@ -137,6 +143,9 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
         measurements.push(measurement("discards", lost as f64, "packets"));
         measurements.push(measurement("discarded", share, "ppm"));
     }
+    if case.manager.congestion.control.enable {
+        measurements.push(measurement("marked", ran.marked as f64, "packets"));
+    }
     Ok(Outcome {
         measurements,
         links: ran.links,
@@ -170,7 +179,7 @@ fn combine(mut runs: Vec<Outcome>) -> Outcome {
 }
 
 /// Metrics that count.
-const COUNTED: [&str; 3] = ["ended", "discards", "discarded"];
+const COUNTED: [&str; 4] = ["ended", "discards", "discarded", "marked"];
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

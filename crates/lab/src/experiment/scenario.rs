@@ -6,6 +6,7 @@ use std::time::Duration;
 use weft_dataplane::traffic::mpi::{Load, Stack};
 use weft_fabric::Sl;
 use weft_manager::Settings;
+use weft_manager::congestion::CongestionSettings;
 use weft_manager::sm::settings::{Level, Preemption};
 use weft_routing::{AdaptiveSettings, EngineKind};
 
@@ -143,6 +144,8 @@ pub struct Manager {
     pub preemption: Option<Preemption>,
     /// `AdaptiveRouting`, none when it is off.
     pub adaptive: Option<AdaptiveSettings>,
+    /// `CongestionControl`, which only an opafm.xml switches on.
+    pub congestion: CongestionSettings,
     /// `HoqLife` as a register: 4.096 µs × 2^value; none for the manager's default.
     pub hoq_life: Option<u8>,
     /// `SwitchLifetime` likewise.
@@ -153,7 +156,7 @@ pub struct Manager {
 
 impl Manager {
     /// What an opafm.xml says; preemption is off, as ports that cannot interleave packets have it.
-    pub fn of(settings: Settings) -> Self {
+    pub fn of(settings: Settings, congestion: CongestionSettings) -> Self {
         let traffic = settings.traffic;
         Self {
             engine: settings.routing.engine,
@@ -164,6 +167,7 @@ impl Manager {
             switch_lifetime: Some(traffic.switch_lifetime),
             stall_count: Some(traffic.vl_stall_count),
             base: Some(Arc::new(settings)),
+            congestion,
             ..Self::default()
         }
     }
@@ -192,6 +196,7 @@ impl Default for Manager {
             levels: Vec::new(),
             preemption: None,
             adaptive: None,
+            congestion: CongestionSettings::default(),
             hoq_life: None,
             switch_lifetime: None,
             stall_count: None,
@@ -303,7 +308,7 @@ pub enum StreamPattern {
 }
 
 /// All that can be measured.
-pub const METRICS: [&str; 23] = [
+pub const METRICS: [&str; 24] = [
     "bandwidth",
     "rate",
     "messages",
@@ -325,6 +330,7 @@ pub const METRICS: [&str; 23] = [
     "ended",
     "discards",
     "discarded",
+    "marked",
     "shorter",
     "of_baseline",
 ];

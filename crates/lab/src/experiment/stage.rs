@@ -12,6 +12,7 @@ use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
 use weft_manager::sm::Settings;
 
+use super::congestion;
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
 use crate::world::{NoTap, World};
@@ -50,6 +51,7 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
             seconds: BRING_UP_MAX.as_secs(),
         });
     }
+    congestion::write(&mut world, case.manager.congestion.clone())?;
     let snapshot = world.snapshot();
     let in_lane = |level, lane| settings.level_in_lane(level, lane);
     Ok(Staged {

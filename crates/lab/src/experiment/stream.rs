@@ -70,6 +70,7 @@ pub(super) fn run(
         totals: shards.totals(),
         span: shards.now(),
         moved: shards.routes_moved(),
+        marked: shards.packets_marked(),
         links: watch.busiest(network, &shards),
         method: None,
     }))

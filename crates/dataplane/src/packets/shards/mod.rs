@@ -228,6 +228,11 @@ impl<T> Shards<T> {
         self.simulations().map(Simulation::routes_moved).sum()
     }
 
+    /// As [`Simulation::packets_marked`].
+    pub fn packets_marked(&self) -> u64 {
+        self.simulations().map(Simulation::packets_marked).sum()
+    }
+
     /// As [`Simulation::settle`].
     pub fn settle(&mut self, network: &mut Network) {
         let each = self.shards.iter_mut();
