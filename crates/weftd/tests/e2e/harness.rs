@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::process::output;
+
 /// How long anything may take before it counts as never.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -127,7 +129,7 @@ impl Daemon {
             .env("WEFT_ADDRESS", &self.api)
             .env_remove("NO_COLOR")
             .args(args);
-        command.output().unwrap()
+        output(&mut command)
     }
 
     /// Calls the client, which has to succeed; what it prints.

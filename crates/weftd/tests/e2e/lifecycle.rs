@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::harness::{Daemon, Start, text, wait_for};
+use crate::process::output;
 
 #[test]
 fn a_restart_keeps_the_lids() {
@@ -54,7 +55,7 @@ fn one_state_directory_has_one_daemon() {
     second
         .arg("--state-dir")
         .arg(daemon.dir.path().join("state"));
-    let output = second.output().unwrap();
+    let output = output(&mut second);
     assert_eq!(output.status.code(), Some(6));
     assert!(
         text(&output.stderr).contains("another weftd uses it"),
@@ -66,7 +67,7 @@ fn one_state_directory_has_one_daemon() {
 #[test]
 fn once_prints_what_came_of_it() {
     let mut start = Start::new("fattree:64").args(&["--once"]);
-    let output = start.command.output().unwrap();
+    let output = output(&mut start.command);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let out = text(&output.stdout);
     assert!(

@@ -8,6 +8,7 @@ mod live;
 mod notify;
 mod plans;
 mod ports;
+mod process;
 mod refusals;
 mod reports;
 mod services;

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use crate::harness::text;
+use crate::process::output;
 
 fn weftd(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weftd"));
@@ -11,7 +12,7 @@ fn weftd(args: &[&str]) -> (Option<i32>, String) {
         .args(args)
         .env_remove("NOTIFY_SOCKET")
         .env_remove("STATE_DIRECTORY");
-    let output = command.output().unwrap();
+    let output = output(&mut command);
     (output.status.code(), text(&output.stderr))
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::harness::{Daemon, Start, text, weft};
+use crate::process::output;
 
 #[test]
 fn an_engine_that_does_not_fit_is_told() {
@@ -159,7 +160,7 @@ fn a_reader_that_goes_away_is_no_error() {
     shell
         .args(["-o", "pipefail", "-c", &pipe])
         .env("WEFT_ADDRESS", &daemon.api);
-    let output = shell.output().unwrap();
+    let output = output(&mut shell);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "Node Type Summary\n");
 }

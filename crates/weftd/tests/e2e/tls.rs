@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use crate::harness::{Start, data, text, weft};
+use crate::process::output;
 
 fn path(name: &str) -> String {
     data(name).to_str().unwrap().to_owned()
@@ -28,7 +29,7 @@ fn only_known_clients_are_let_in() {
             .args(["--address", &daemon.api])
             .args(args)
             .args(["fabric", "show"]);
-        command.output().unwrap()
+        output(&mut command)
     };
     let (client, client_key) = (path("client.pem"), path("client.key"));
     let known = call(&[
@@ -46,16 +47,11 @@ fn only_known_clients_are_let_in() {
         !unknown.status.success(),
         "a client without a certificate was let in"
     );
-    let plain = Command::new(weft())
-        .args([
-            "--address",
-            &daemon.api.replace("https", "http"),
-            "fabric",
-            "show",
-        ])
-        .output();
+    let mut plain = Command::new(weft());
+    let plain_address = daemon.api.replace("https", "http");
+    plain.args(["--address", &plain_address, "fabric", "show"]);
     assert!(
-        !plain.unwrap().status.success(),
+        !output(&mut plain).status.success(),
         "a client without encryption was let in"
     );
 }

@@ -1,16 +1,13 @@
 //! The stream of events.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::harness::{Daemon, weft};
+use crate::process::Reading;
 
-struct Watcher {
-    child: Child,
-    lines: std::io::Lines<BufReader<ChildStdout>>,
-}
+struct Watcher(Reading);
 
 impl Watcher {
     /// Starts to watch; returns once the marker has come.
@@ -20,16 +17,14 @@ impl Watcher {
             .env("WEFT_ADDRESS", &daemon.api)
             .args(["watch", "--json"])
             .args(args);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut watcher = Self { child, lines };
+        let mut watcher = Self(Reading::start(&mut command));
         let marker = watcher.next();
         assert_eq!(marker["event"], "marker");
         (watcher, marker)
     }
 
     fn next(&mut self) -> Value {
-        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
+        serde_json::from_str(&self.0.line().unwrap()).unwrap()
     }
 
     fn until(&mut self, event: &str) -> Value {
@@ -39,13 +34,6 @@ impl Watcher {
                 return next;
             }
         }
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -85,17 +73,13 @@ fn people_read_lines() {
     command
         .env("WEFT_ADDRESS", &daemon.api)
         .args(["watch", "--count", "2"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
+    let mut watcher = Reading::start(&mut command);
+    let first = watcher.line().unwrap();
     assert!(first.contains("watching from generation"), "{first}");
     daemon.weft_ok(&["sweep"]);
-    let second = lines.next().unwrap().unwrap();
+    let second = watcher.line().unwrap();
     assert!(second.contains("started (forced)"), "{second}");
-    assert!(
-        child.wait().unwrap().success(),
-        "it stops after so many events"
-    );
+    assert_eq!(watcher.end(), Some(0), "it stops after so many events");
 }
 
 #[test]
@@ -104,6 +88,6 @@ fn watchers_are_told_when_the_daemon_stops() {
     let (mut watcher, _) = Watcher::start(&daemon, &[]);
     let (code, _dir) = daemon.stop();
     assert_eq!(code, Some(0));
-    while watcher.lines.next().is_some() {}
-    assert_eq!(watcher.child.wait().unwrap().code(), Some(3));
+    while watcher.0.line().is_some() {}
+    assert_eq!(watcher.0.end(), Some(3));
 }

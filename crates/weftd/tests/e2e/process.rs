@@ -1,0 +1,114 @@
+//! Programs as children of the test, none of which can keep it waiting for ever.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+use crate::harness::{PATIENCE, text};
+
+/// How often a child is asked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Runs a program to its end.
+///
+/// # Panics
+/// When it has not ended in time; it is killed before.
+pub(crate) fn output(command: &mut Command) -> Output {
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stdout = read(child.stdout.take().unwrap());
+    let stderr = read(child.stderr.take().unwrap());
+    let ended = wait(&mut child);
+    let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+    let Some(status) = ended else {
+        panic!("{command:?} did not end: {}", text(&stderr));
+    };
+    Output {
+        status,
+        stdout,
+        stderr,
+    }
+}
+
+/// Reads all that comes, so that a full pipe stops nobody.
+fn read(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).unwrap();
+        bytes
+    })
+}
+
+/// How a child ended; none when it had to be killed.
+fn wait(child: &mut Child) -> Option<std::process::ExitStatus> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        if Instant::now() >= until {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// A running program whose lines are read as they come; it is killed when this is dropped.
+pub(crate) struct Reading {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Reading {
+    /// Starts a program.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = lines(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// The next line; none when the program has closed its output.
+    ///
+    /// # Panics
+    /// When neither comes in time.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no line came"),
+        }
+    }
+
+    /// Waits for the end; the exit code.
+    ///
+    /// # Panics
+    /// When it does not end in time.
+    pub(crate) fn end(&mut self) -> Option<i32> {
+        wait(&mut self.child).expect("it did not end").code()
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(from: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    spawn(move || {
+        let lines = BufReader::new(from).lines();
+        // Who reads may have gone.
+        lines
+            .map_while(Result::ok)
+            .try_for_each(|line| sender.send(line))
+    });
+    receiver
+}
