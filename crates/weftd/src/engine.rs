@@ -380,12 +380,12 @@ impl Engine {
             Event::SweepEnded(report) => self.metrics.sweep(report),
             _ => {}
         }
-        narrate(&event);
-        let ended = matches!(event, Event::SweepEnded(_));
-        self.hub.tell(Happening::Fabric(event));
-        if ended {
+        // Who waits for an event, or for its line in the log, then finds the status that goes with it.
+        if matches!(event, Event::SweepEnded(_) | Event::Role { .. }) {
             self.report();
         }
+        self.hub.tell(Happening::Fabric(event.clone()));
+        narrate(&event);
     }
 
     fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use weft_fabric::Snapshot;
 use weft_manager::sm::Status;
@@ -169,9 +170,9 @@ impl Hub {
 
     /// Ends when the first sweep has ended.
     pub(crate) async fn first_sweep(&self) {
-        let mut snapshots = self.status.subscribe();
+        let mut events = self.events.subscribe();
         while self.journal().sweeps().next().is_none() {
-            if snapshots.changed().await.is_err() {
+            if matches!(events.recv().await, Err(RecvError::Closed)) {
                 return;
             }
         }
