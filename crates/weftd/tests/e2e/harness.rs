@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::process::output;
+use crate::process::{output, program};
 
 /// How long anything may take before it counts as never.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,7 +55,7 @@ impl Start {
 
     /// The same again where an earlier daemon was.
     pub(crate) fn in_dir(dir: TempDir, fabric: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weftd"));
+        let mut command = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
         command.args([
             "--emulate",
             fabric,
@@ -82,32 +82,24 @@ impl Start {
     pub(crate) fn up(mut self) -> Daemon {
         let addresses = self.dir.path().join("addresses");
         let _ = std::fs::remove_file(&addresses);
-        let stderr = self.dir.path().join("stderr");
-        self.command.stderr(std::fs::File::create(&stderr).unwrap());
-        let mut child = self.command.spawn().unwrap();
-        let text = wait_for(|| {
-            let ended = child.try_wait().unwrap();
-            assert!(
-                ended.is_none(),
-                "it ended: {}",
-                std::fs::read_to_string(&stderr).unwrap()
-            );
-            std::fs::read_to_string(&addresses)
-                .ok()
-                .filter(|text| text.lines().count() == 2)
+        let stderr = std::fs::File::create(self.dir.path().join("stderr"));
+        self.command.stderr(stderr.unwrap());
+        let mut daemon = Daemon {
+            child: self.command.spawn().unwrap(),
+            api: String::new(),
+            metrics: String::new(),
+            dir: self.dir,
+        };
+        let text = daemon.wait_for(|_| {
+            let text = std::fs::read_to_string(&addresses).ok();
+            text.filter(|text| text.lines().count() == 2)
         });
         let url = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(name)).unwrap();
             line.split(' ').nth(1).unwrap().to_owned()
         };
-        let (api, metrics) = (url("api"), url("metrics"));
-        let daemon = Daemon {
-            child,
-            api,
-            metrics,
-            dir: self.dir,
-        };
-        wait_for(|| daemon.log().contains("fabric up").then_some(()));
+        (daemon.api, daemon.metrics) = (url("api"), url("metrics"));
+        daemon.wait_for(|daemon| daemon.log().contains("fabric up").then_some(()));
         daemon
     }
 }
@@ -117,6 +109,16 @@ impl Daemon {
         Start::new(fabric).up()
     }
 
+    /// What `look` gives once it gives something, unless the daemon ends before.
+    fn wait_for<T>(&mut self, look: impl Fn(&Self) -> Option<T>) -> T {
+        wait_for(|| {
+            let found = look(self);
+            let ended = found.is_none().then(|| self.child.try_wait().unwrap());
+            assert_eq!(ended.flatten(), None, "the daemon has ended");
+            found
+        })
+    }
+
     /// What it has logged.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("stderr")).unwrap()
@@ -124,11 +126,8 @@ impl Daemon {
 
     /// Calls the client.
     pub(crate) fn weft(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(weft());
-        command
-            .env("WEFT_ADDRESS", &self.api)
-            .env_remove("NO_COLOR")
-            .args(args);
+        let mut command = program(weft());
+        command.env("WEFT_ADDRESS", &self.api).args(args);
         output(&mut command)
     }
 
@@ -187,6 +186,10 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.dir.path().join("stderr"));
+            eprintln!("the daemon's log:\n{}", log.unwrap_or_default());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,9 +1,10 @@
 //! Start, stop, state over restarts, metrics.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use crate::harness::{Daemon, Start, text, wait_for};
-use crate::process::output;
+use crate::process::{output, program};
 
 #[test]
 fn a_restart_keeps_the_lids() {
@@ -43,7 +44,7 @@ fn a_restart_keeps_the_lids() {
 #[test]
 fn one_state_directory_has_one_daemon() {
     let daemon = Daemon::up("one-switch:2");
-    let mut second = std::process::Command::new(env!("CARGO_BIN_EXE_weftd"));
+    let mut second = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
     second.args([
         "--emulate",
         "one-switch:2",

@@ -1,6 +1,7 @@
 //! Programs as children of the test, none of which can keep it waiting for ever.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{JoinHandle, sleep, spawn};
@@ -10,6 +11,30 @@ use crate::harness::{PATIENCE, text};
 
 /// How often a child is asked whether it has ended.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// What the environment of a test may hold and would change what the programs do.
+const SETTINGS: [&str; 11] = [
+    "JOURNAL_STREAM",
+    "NO_COLOR",
+    "NOTIFY_SOCKET",
+    "STATE_DIRECTORY",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+    "WEFTD_LOG",
+    "WEFT_ADDRESS",
+    "WEFT_TLS_CA",
+    "WEFT_TLS_CERT",
+    "WEFT_TLS_KEY",
+];
+
+/// A program that takes no setting from the environment of the test.
+pub(crate) fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
+    for setting in SETTINGS {
+        command.env_remove(setting);
+    }
+    command
+}
 
 /// Runs a program to its end.
 ///

@@ -1,17 +1,14 @@
 //! Bad input gets one clear message and its exit code.
 
 use std::net::TcpListener;
-use std::process::Command;
+use std::path::Path;
 
 use crate::harness::text;
-use crate::process::output;
+use crate::process::{output, program};
 
 fn weftd(args: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weftd"));
-    command
-        .args(args)
-        .env_remove("NOTIFY_SOCKET")
-        .env_remove("STATE_DIRECTORY");
+    let mut command = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
+    command.args(args);
     let output = output(&mut command);
     (output.status.code(), text(&output.stderr))
 }

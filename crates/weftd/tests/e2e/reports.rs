@@ -1,11 +1,12 @@
 //! What the client shows of a running fabric.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::harness::{Daemon, Start, text, weft};
-use crate::process::output;
+use crate::process::{output, program};
 
 #[test]
 fn an_engine_that_does_not_fit_is_told() {
@@ -156,7 +157,7 @@ fn what_cannot_be_shown_is_told() {
 fn a_reader_that_goes_away_is_no_error() {
     let daemon = Daemon::up("fattree:64");
     let pipe = format!("{} report nodes | head -1", weft().display());
-    let mut shell = Command::new("bash");
+    let mut shell = program(Path::new("bash"));
     shell
         .args(["-o", "pipefail", "-c", &pipe])
         .env("WEFT_ADDRESS", &daemon.api);

@@ -1,10 +1,8 @@
 //! Encryption, with a certificate of its own for the client. The keys in `tests/data` were made for
 //! this test and protect nothing.
 
-use std::process::Command;
-
 use crate::harness::{Start, data, text, weft};
-use crate::process::output;
+use crate::process::{output, program};
 
 fn path(name: &str) -> String {
     data(name).to_str().unwrap().to_owned()
@@ -24,7 +22,7 @@ fn only_known_clients_are_let_in() {
     let daemon = Start::new("one-switch:2").args(&tls).up();
     assert!(daemon.api.starts_with("https://"), "{}", daemon.api);
     let call = |args: &[&str]| {
-        let mut command = Command::new(weft());
+        let mut command = program(weft());
         command
             .args(["--address", &daemon.api])
             .args(args)
@@ -47,7 +45,7 @@ fn only_known_clients_are_let_in() {
         !unknown.status.success(),
         "a client without a certificate was let in"
     );
-    let mut plain = Command::new(weft());
+    let mut plain = program(weft());
     let plain_address = daemon.api.replace("https", "http");
     plain.args(["--address", &plain_address, "fabric", "show"]);
     assert!(

@@ -1,18 +1,16 @@
 //! The stream of events.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::harness::{Daemon, weft};
-use crate::process::Reading;
+use crate::process::{Reading, program};
 
 struct Watcher(Reading);
 
 impl Watcher {
     /// Starts to watch; returns once the marker has come.
     fn start(daemon: &Daemon, args: &[&str]) -> (Self, Value) {
-        let mut command = Command::new(weft());
+        let mut command = program(weft());
         command
             .env("WEFT_ADDRESS", &daemon.api)
             .args(["watch", "--json"])
@@ -69,7 +67,7 @@ fn events_come_and_can_be_resumed() {
 #[test]
 fn people_read_lines() {
     let daemon = Daemon::up("one-switch:2");
-    let mut command = Command::new(weft());
+    let mut command = program(weft());
     command
         .env("WEFT_ADDRESS", &daemon.api)
         .args(["watch", "--count", "2"]);
