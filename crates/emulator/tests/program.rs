@@ -100,6 +100,8 @@ fn it_says_what_it_hosts_takes_changes_and_ends_cleanly() {
 
 #[test]
 fn what_makes_no_sense_is_refused_in_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = listen(&directory.path().join("fabric.sock"));
     let cases: [(&[&str], &str); 7] = [
         (&["bogus:3"], "no kind is called"),
         (
@@ -108,13 +110,7 @@ fn what_makes_no_sense_is_refused_in_words() {
         ),
         (&["one-switch:3", "--listen", "pigeon:1"], "unknown kind"),
         (
-            &[
-                "one-switch:3",
-                "--listen",
-                "unix:/tmp/w.sock",
-                "--loss",
-                "7",
-            ],
+            &["one-switch:3", "--listen", &socket, "--loss", "7"],
             "loss is 7",
         ),
         (&["one-switch:3", "--latency", "5"], "ns, us, ms or s"),

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use crate::fabric::Fabric;
 use crate::peers::VENDOR_SM;
 
-/// Where the vendor's stock configuration is.
+/// Where the vendor's stock configuration is. Managers of the same instance share files in
+/// `/var/lib/opa-fm`, so one test runs after the other: who holds the lock on this file may run them.
+/// It comes with the manager, all users may read it, and a lock needs no more.
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
-/// Managers of the same instance share files in `/var/lib/opa-fm`: one test after the other.
-const LOCK: &str = "/tmp/weft-vendor-sm.lock";
 /// How often the log is looked at.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -78,10 +78,9 @@ pub struct Turn {
 /// Waits for the right to run the vendor's manager.
 ///
 /// # Panics
-/// When there is no lock to be had.
+/// When there is no lock to be had, as without the vendor's manager.
 pub fn turn() -> Turn {
-    let mut options = File::options();
-    let file = options.create(true).append(true).open(LOCK).unwrap();
+    let file = File::open(STOCK).unwrap();
     file.lock().unwrap();
     Turn { _lock: file }
 }
