@@ -1,6 +1,6 @@
 //! What a check carries along: the document, what was defined so far, and what was found.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Problem, Rule, Severity};
 use crate::syntax::{Kind, Notes, Syntax};
@@ -27,14 +27,14 @@ impl Findings {
         }
     }
 
-    /// Adds a finding about a line; `path` is only asked for if the finding is a new one.
+    /// Adds a finding about a line; `path` and `allowed` are only asked for if it is kept.
     pub(crate) fn add(
         &mut self,
         severity: Severity,
         (line, element): (u32, Option<Id>),
         path: impl FnOnce() -> String,
         problem: Problem,
-        allowed: String,
+        allowed: impl FnOnce() -> String,
     ) {
         let key = (line, element, problem.message.clone());
         if self.seen.contains(&key) {
@@ -46,7 +46,7 @@ impl Findings {
         }
         self.seen.insert(key);
         let Problem { rule, message } = problem;
-        let (file, path) = (self.file.clone(), path());
+        let (file, path, allowed) = (self.file.clone(), path(), allowed());
         self.list.push(Finding {
             severity,
             rule,
@@ -89,24 +89,23 @@ impl Findings {
     }
 }
 
-/// An object that other elements may name.
-#[derive(Clone)]
-pub(crate) struct Definition {
-    pub(crate) kind: Kind,
-    pub(crate) name: String,
-    pub(crate) id: Id,
-    /// Whether it stands in `Common`.
-    pub(crate) common: bool,
-    /// Whether it counts: some objects may be disabled, and then may share a name.
-    pub(crate) enabled: bool,
+/// What is known of a name that other elements may use.
+#[derive(Default)]
+struct Definition {
+    /// The first object of that name that counts: some may be disabled, and then may share a name.
+    enabled: Option<Id>,
+    /// Whether one stands in the `Fm`.
+    in_fm: bool,
 }
 
 /// The state of reading one instance: `Common`, then its `Fm`.
 pub(crate) struct Cx<'d> {
     pub(crate) document: &'d Document<'d>,
     pub(crate) findings: &'d mut Findings,
-    /// All objects in document order.
-    pub(crate) definitions: Vec<Definition>,
+    /// All objects in the order in which they were read.
+    objects: Vec<(Kind, Id)>,
+    /// Their names.
+    names: BTreeMap<Kind, BTreeMap<String, Definition>>,
     /// The elements whose children make up the instance, lowest precedence first.
     pub(crate) layers: Vec<Id>,
     pub(crate) in_common: bool,
@@ -117,7 +116,8 @@ impl<'d> Cx<'d> {
         Self {
             document,
             findings,
-            definitions: Vec::new(),
+            objects: Vec::new(),
+            names: BTreeMap::new(),
             layers: Vec::new(),
             in_common: true,
         }
@@ -128,7 +128,7 @@ impl<'d> Cx<'d> {
             Severity::Error,
             id,
             Problem::new(rule, message),
-            String::new(),
+            String::new,
         );
     }
 
@@ -137,11 +137,18 @@ impl<'d> Cx<'d> {
             Severity::Warning,
             id,
             Problem::new(rule, message),
-            String::new(),
+            String::new,
         );
     }
 
-    pub(crate) fn add(&mut self, severity: Severity, id: Id, problem: Problem, allowed: String) {
+    /// Adds a finding about an element; `allowed` is only asked for if it is kept.
+    pub(crate) fn add(
+        &mut self,
+        severity: Severity,
+        id: Id,
+        problem: Problem,
+        allowed: impl FnOnce() -> String,
+    ) {
         let document = self.document;
         let place = (document.line(id), Some(id));
         self.findings
@@ -161,14 +168,14 @@ impl<'d> Cx<'d> {
                 Severity::Error,
                 id,
                 Problem::form("the element is empty"),
-                syntax.allowed(),
+                || syntax.allowed(),
             );
             return None;
         }
         let mut notes = Notes::new();
         let parsed = syntax.parse(text, &mut notes);
         for note in notes {
-            self.add(Severity::Warning, id, note, syntax.allowed());
+            self.add(Severity::Warning, id, note, || syntax.allowed());
         }
         match parsed {
             Ok(value) => {
@@ -176,7 +183,7 @@ impl<'d> Cx<'d> {
                 Some(value)
             }
             Err(problem) => {
-                self.add(Severity::Error, id, problem, syntax.allowed());
+                self.add(Severity::Error, id, problem, || syntax.allowed());
                 None
             }
         }
@@ -185,64 +192,65 @@ impl<'d> Cx<'d> {
     fn refer(&mut self, kind: Option<Kind>, id: Id) {
         let Some(kind) = kind else { return };
         let name = self.document.text(id).trim_ascii();
-        if !self.is_defined(kind, name) {
-            let known = self
-                .definitions
-                .iter()
-                .filter(|known| known.kind == kind)
-                .map(|known| known.name.as_str());
-            let problem = Problem::new(
-                Rule::Undefined,
-                format!("no {} `{name}` is defined above", kind.tag()),
-            );
-            let allowed =
-                suggestion(name, known).map_or(String::new(), |near| format!("perhaps {near}"));
-            self.add(Severity::Error, id, problem, allowed);
+        if self.named(kind, name).is_some() {
+            return;
         }
+        let problem = Problem::new(
+            Rule::Undefined,
+            format!("no {} `{name}` is defined above", kind.tag()),
+        );
+        let document = self.document;
+        let known = self.names.get(&kind);
+        let allowed = || {
+            let known = known.into_iter().flat_map(BTreeMap::keys);
+            let near = suggestion(name, known.map(String::as_str));
+            near.map_or(String::new(), |near| format!("perhaps {near}"))
+        };
+        let place = (document.line(id), Some(id));
+        let path = || document.path(id);
+        self.findings
+            .add(Severity::Error, place, path, problem, allowed);
     }
 
-    pub(crate) fn is_defined(&self, kind: Kind, name: &str) -> bool {
-        self.definitions
-            .iter()
-            .any(|known| known.kind == kind && known.name == name)
+    fn named(&self, kind: Kind, name: &str) -> Option<&Definition> {
+        self.names.get(&kind)?.get(name)
     }
 
     pub(crate) fn is_enabled(&self, kind: Kind, name: &str) -> bool {
-        self.definitions
-            .iter()
-            .any(|known| known.kind == kind && known.name == name && known.enabled)
+        self.named(kind, name)
+            .is_some_and(|known| known.enabled.is_some())
+    }
+
+    pub(crate) fn is_in_fm(&self, kind: Kind, name: &str) -> bool {
+        self.named(kind, name).is_some_and(|known| known.in_fm)
     }
 
     /// Notes an object; a name that another enabled object of the kind has is a finding.
     pub(crate) fn define(&mut self, kind: Kind, name: &str, id: Id, enabled: bool) {
-        let twin = self
-            .definitions
-            .iter()
-            .find(|known| known.kind == kind && known.name == name && known.enabled);
-        if let Some(twin) = twin.filter(|_| enabled && !name.is_empty()) {
+        self.objects.push((kind, id));
+        let names = self.names.entry(kind).or_default();
+        let known = names.entry(name.to_owned()).or_default();
+        known.in_fm |= !self.in_common;
+        if !enabled {
+            return;
+        }
+        let first = *known.enabled.get_or_insert(id);
+        if first != id && !name.is_empty() {
             let message = format!(
                 "{} `{name}` is already defined at line {}",
                 kind.tag(),
-                self.document.line(twin.id)
+                self.document.line(first)
             );
             self.error(id, Rule::Name, message);
         }
-        let common = self.in_common;
-        self.definitions.push(Definition {
-            kind,
-            name: name.to_owned(),
-            id,
-            common,
-            enabled,
-        });
     }
 
     /// The elements of all objects of a kind, in the order in which they were read.
     pub(crate) fn ids_of(&self, kind: Kind) -> Vec<Id> {
-        self.definitions
+        self.objects
             .iter()
-            .filter(|known| known.kind == kind)
-            .map(|known| known.id)
+            .filter(|(known, _)| *known == kind)
+            .map(|(_, id)| *id)
             .collect()
     }
 
@@ -282,9 +290,12 @@ impl<'d> Cx<'d> {
     }
 
     /// An element that its place does not know: it is ignored, as the vendor ignores it.
-    pub(crate) fn unknown(&mut self, id: Id, known: &[&'static str]) {
-        let near = suggestion(self.document.name(id), known.iter().copied());
-        let allowed = near.map_or(String::new(), |near| format!("perhaps `{near}`"));
+    pub(crate) fn unknown(&mut self, id: Id, known: impl FnOnce() -> Vec<&'static str>) {
+        let name = self.document.name(id);
+        let allowed = || {
+            let near = suggestion(name, known().into_iter());
+            near.map_or(String::new(), |near| format!("perhaps `{near}`"))
+        };
         let problem = Problem::new(
             Rule::UnknownElement,
             "this element is not known here and is ignored",

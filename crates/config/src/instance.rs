@@ -1,5 +1,7 @@
 //! Instances: the layers of a file, from `Common` to one `Fm`, put on top of each other.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::context::Cx;
@@ -89,10 +91,9 @@ impl Instance {
         cx.refuse_attributes(id);
         cx.require(id, &["Shared", "Sm", "Fe", "Pm"]);
         let mut sections: Vec<Id> = Vec::new();
+        let mut seen = BTreeSet::new();
         for child in document.children(id) {
-            let twin = sections
-                .iter()
-                .any(|&known| document.name(known) == document.name(child));
+            let twin = !seen.insert(document.name(child));
             if !(twin && cx.is_second_section(child)) {
                 sections.push(child);
             }
@@ -120,7 +121,7 @@ impl Instance {
             "Sm" => apply(&mut self.sm, id, cx),
             "Fe" => apply(&mut self.fe, id, cx),
             "Pm" => apply(&mut self.pm, id, cx),
-            _ => cx.unknown(id, SECTIONS),
+            _ => cx.unknown(id, || SECTIONS.to_vec()),
         }
     }
 

@@ -118,13 +118,9 @@ pub fn check(bytes: impl AsRef<[u8]>, file: &str) -> Checked {
 
 fn read(bytes: &[u8], findings: &mut Findings) -> Option<Config> {
     let mut refuse = |line: u32, problem: Problem| {
-        findings.add(
-            Severity::Error,
-            (line, None),
-            String::new,
-            problem,
-            "well-formed XML 1.0 in UTF-8".to_owned(),
-        );
+        findings.add(Severity::Error, (line, None), String::new, problem, || {
+            "well-formed XML 1.0 in UTF-8".to_owned()
+        });
     };
     if bytes.len() > MAX_BYTES {
         refuse(
@@ -225,7 +221,7 @@ fn check_root(document: &Document<'_>, findings: &mut Findings) {
                 Rule::NoEffect,
                 "messages of the vendor's parser; without effect here",
             ),
-            _ => cx.unknown(child, &["Common", "Fm"]),
+            _ => cx.unknown(child, || vec!["Common", "Fm"]),
         }
     }
 }

@@ -178,7 +178,7 @@ fn check_fabrics(instance: &Instance, fm: Id, cx: &mut Cx<'_>) {
             Subject::Multicast(at) => groups.get(at),
             Subject::All => None,
         };
-        cx.add(severity, id.copied().unwrap_or(fm), problem, String::new());
+        cx.add(severity, id.copied().unwrap_or(fm), problem, String::new);
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn apply<S: Section>(section: &mut S, id: Id, cx: &mut Cx<'_>) {
             continue;
         }
         match section.set(tag, child, cx) {
-            None => cx.unknown(child, &S::tags()),
+            None => cx.unknown(child, S::tags),
             Some(true) => {}
             Some(false) if seen.contains(&tag) => {
                 cx.warn(

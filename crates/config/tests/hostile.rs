@@ -97,6 +97,50 @@ fn findings_are_limited() {
     assert!(checked.config.is_none());
 }
 
+/// Elements that nothing knows, each with a name of its own.
+fn strangers(count: usize) -> String {
+    (0..count)
+        .map(|number| format!("<stranger{number}/>"))
+        .collect()
+}
+
+/// A file with so much in `Common` and in `Sm`, which is read again for each `Fm`.
+fn with_common(common: &str, sm: &str) -> String {
+    let fm = "<Fm><Shared/><Sm/><Fe/><Pm/></Fm>".repeat(8);
+    format!("<Config><Common>{common}<Shared/><Sm>{sm}</Sm><Fe/><Pm/></Common>{fm}</Config>")
+}
+
+// Work that grows with the square of the elements would take hours here.
+#[test]
+fn unknown_elements_take_no_long_time() {
+    let cases = [
+        with_common(&strangers(400_000), ""),
+        with_common("", &strangers(400_000)),
+        with_common("", &"<aaaa/>".repeat(400_000)),
+    ];
+    for text in cases {
+        let checked = check(text, "t.xml");
+        assert_eq!(checked.findings.len(), MAX_FINDINGS + 1);
+        assert!(checked.config.is_none());
+    }
+}
+
+#[test]
+fn names_that_nobody_has_take_no_long_time() {
+    let name = |number: usize| format!("{number:0>63}");
+    let groups: String = (0..1000)
+        .map(|at| format!("<DeviceGroup><Name>{}</Name></DeviceGroup>", name(at)))
+        .collect();
+    let member = |at| format!("<Member>{}</Member>", name(at));
+    let members: String = (1000..2000).map(member).collect();
+    let fabric = format!("<VirtualFabric><Name>V</Name>{members}</VirtualFabric>");
+    let fabrics = fabric.repeat(200);
+    let objects =
+        format!("<DeviceGroups>{groups}</DeviceGroups><VirtualFabrics>{fabrics}</VirtualFabrics>");
+    let checked = check(with_common(&objects, ""), "t.xml");
+    assert_eq!(checked.findings.len(), MAX_FINDINGS + 1);
+}
+
 #[test]
 fn many_objects_take_no_long_time() {
     let patterns = "<NodeDesc>*[1-9]*[1-9]*[1-9]*[1-9]*x</NodeDesc>".repeat(20_000);

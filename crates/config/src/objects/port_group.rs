@@ -43,11 +43,7 @@ fn check(group: &mut PmPortGroup, id: Id, cx: &mut Cx<'_>) {
         );
     }
     for name in &group.monitors {
-        let local = cx
-            .definitions
-            .iter()
-            .any(|known| known.kind == Kind::DeviceGroup && known.name == *name && !known.common);
-        if local {
+        if cx.is_in_fm(Kind::DeviceGroup, name) {
             cx.error(
                 id,
                 Rule::Undefined,
