@@ -5,7 +5,6 @@
 //! [`Snapshot`] of all of them, immutable and numbered, is what every reader sees.
 
 pub mod cabling;
-pub mod delta;
 pub mod export;
 pub mod generate;
 pub mod import;
@@ -19,7 +18,6 @@ pub mod time;
 pub mod topology;
 pub mod upward;
 
-pub use delta::{Delta, DeltaError};
 pub use generate::{FabricSpec, GenerateError, SpecError};
 pub use lanes::Lanes;
 pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};
