@@ -146,7 +146,7 @@ pub fn measure_lost(
         anew: f64::INFINITY,
         blocks: 0,
     };
-    for _ in 0..runs {
+    for _ in 0..runs.max(1) {
         let blocks = |routed: &Routed| changed_blocks(before.linear(), routed.linear()).len();
         let again = || reroute(&before, &lost, &settings).map(|routed| (blocks(&routed), routed));
         let (seconds, again) = timed(again);
@@ -194,7 +194,7 @@ impl Times {
 /// [`RouteError`] when it cannot be routed.
 pub fn measure(topology: &Topology, engine: EngineKind, runs: u32) -> Result<Times, RouteError> {
     let mut times = Times::NONE;
-    for _ in 0..runs {
+    for _ in 0..runs.max(1) {
         let (total, routed) = timed_route(topology, engine);
         let routed = routed?;
         times.least(total, &routed, f64::INFINITY);

@@ -205,8 +205,7 @@ impl Fabric {
             port: a.port,
         };
         let done = self.runtime.block_on(self.handle.control(control));
-        done.map_err(|error| self.failed(error.to_string()))?;
-        let at = self.inspect(Emulator::now)?;
+        let at = done.map_err(|error| self.failed(error.to_string()))?;
         Ok(Cut { ends: [a, b], at })
     }
 }

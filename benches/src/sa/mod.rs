@@ -6,6 +6,9 @@ mod client;
 mod load;
 mod question;
 
+use std::fmt::Display;
+use std::io;
+
 use clap::Args;
 
 use self::load::{Asked, Load};
@@ -82,6 +85,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Milliseconds on the cores between two looks: a process that has ended has none.
+fn spent(whose: impl Display, before: u64, after: u64) -> Result<u64, Failure> {
+    let ended = || io::Error::other("it has ended");
+    let spent = after.checked_sub(before).ok_or_else(ended);
+    spent.map_err(Failure::io(format!("time of {whose} on the cores")))
+}
+
 /// Lets a manager bring a fabric up and all its hosts ask it.
 fn measure(
     programs: &Programs,
@@ -99,8 +109,8 @@ fn measure(
         let runs = (0..options.runs.max(1)).map(|_| {
             let before = (manager.cpu_ms(), cpu_ms("self"));
             let mut asked = load.run(question, count)?;
-            asked.manager_ms = manager.cpu_ms() - before.0;
-            asked.rest_ms = cpu_ms("self") - before.1;
+            asked.manager_ms = spent(kind, before.0, manager.cpu_ms())?;
+            asked.rest_ms = spent("the rest", before.1, cpu_ms("self"))?;
             Ok(asked)
         });
         let runs = runs.collect::<Result<Vec<Asked>, Failure>>()?;

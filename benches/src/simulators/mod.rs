@@ -182,17 +182,21 @@ fn weft(tree: Tree, traffic: Traffic, runs: u32) -> Result<Cost, Failure> {
     })
 }
 
+/// What the longer run does more than the short one, the fastest of several of each.
 fn fastest(peer: &Simulator, options: &Options, traffic: Traffic) -> Result<Cost, Failure> {
     let program = options.directory.join(peer.program);
     let [short, long] = peer.lengths;
-    let mut best: Option<Cost> = None;
-    for _ in 0..options.runs.max(1) {
-        let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
-        let short = (peer.run)(&program, dir.path(), traffic, short)?;
-        let cost = (peer.run)(&program, dir.path(), traffic, long)? - short;
-        if best.is_none_or(|best| cost.rate() > best.rate()) {
-            best = Some(cost);
-        }
+    let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
+    let once = |length| (peer.run)(&program, dir.path(), traffic, length);
+    let mut best = (once(short)?, once(long)?);
+    for _ in 1..options.runs {
+        best.0 = best.0.faster(once(short)?);
+        best.1 = best.1.faster(once(long)?);
     }
-    best.ok_or_else(|| process::unclear(peer.name, "nothing was run"))
+    let cost = best.1 - best.0;
+    if cost.hops <= 0.0 || cost.seconds <= 0.0 {
+        let why = "a long run did no more than a short one, or took no longer";
+        return Err(process::unclear(peer.name, why));
+    }
+    Ok(cost)
 }

@@ -17,7 +17,16 @@ pub(super) struct Cost {
 
 impl Cost {
     pub(super) fn rate(self) -> f64 {
-        self.hops / self.seconds.max(1e-9)
+        self.hops / self.seconds
+    }
+
+    /// The run that took less time.
+    pub(super) fn faster(self, other: Self) -> Self {
+        if other.seconds < self.seconds {
+            other
+        } else {
+            self
+        }
     }
 }
 

@@ -58,7 +58,10 @@ impl Controller {
     /// [`ControllerError`].
     pub async fn control(&self, control: Control) -> Result<(), ControllerError> {
         match self {
-            Self::Here(handle) => Ok(handle.control(control).await?),
+            Self::Here(handle) => {
+                handle.control(control).await?;
+                Ok(())
+            }
             Self::Socket(address) => request(address, &control).await.map(drop),
         }
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use weft_fabric::{Guid, PortNum, Topology};
+use weft_fabric::{Guid, PortNum, Tick, Topology};
 use weft_transport::{Attach, Connection, Endpoint, ToFabric, Welcome, pair};
 
 use crate::io::{Control, ControlError};
@@ -120,7 +120,7 @@ enum Command {
     },
     Control {
         control: Control,
-        reply: oneshot::Sender<Result<(), ControlError>>,
+        reply: oneshot::Sender<Result<Tick, ControlError>>,
     },
     Inspect(Inspection),
     Stop,
@@ -218,11 +218,11 @@ impl HostHandle {
         Ok((attached.connection, attached.welcome))
     }
 
-    /// Changes the fabric.
+    /// Changes the fabric; when that was, by its clock.
     ///
     /// # Errors
     /// [`RequestError`].
-    pub async fn control(&self, control: Control) -> Result<(), RequestError> {
+    pub async fn control(&self, control: Control) -> Result<Tick, RequestError> {
         let (reply, answer) = oneshot::channel();
         let told = self.tell(Command::Control { control, reply }).await;
         told.map_err(|()| RequestError::Stopped)?;

@@ -116,7 +116,7 @@ impl Runner {
             Command::Control { control, reply } => {
                 let now = self.now();
                 let done = self.emulator.handle(now, Input::Control(control));
-                drop(reply.send(done));
+                drop(reply.send(done.map(|()| now)));
             }
             Command::Inspect(look) => look(&self.emulator),
             Command::Stop => return ControlFlow::Break(()),
