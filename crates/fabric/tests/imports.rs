@@ -281,6 +281,25 @@ fn bad_dumps_are_refused_with_their_line() {
 }
 
 #[test]
+fn a_short_dump_gets_no_million_ports() {
+    let switches = |count: u64| -> String {
+        (1..=count)
+            .map(|guid| format!("Switch 250 \"S-{guid:x}\"\n"))
+            .collect()
+    };
+    let topology = import_ibnetdiscover(&switches(80)).unwrap();
+    let mut nodes = topology.nodes();
+    assert!(nodes.all(|(_, switch)| switch.info.num_ports == 250));
+    let error = import_ibnetdiscover(&switches(2_000)).unwrap_err();
+    assert_eq!((error.line, error.what.as_str()), (81, "too many ports"));
+    // Cables make room for more.
+    let ends: String = (1..=25)
+        .map(|port| format!("[{port}] \"H-{port:x}00\"[1]\n"))
+        .collect();
+    import_ibnetdiscover(&format!("{}{ends}", switches(81))).unwrap();
+}
+
+#[test]
 fn bad_snapshots_are_refused_with_their_line() {
     for (from, to, line, what) in [
         ("<Snapshot ", "<Report ", 2, "the document is <Report>"),

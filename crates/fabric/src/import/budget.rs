@@ -8,6 +8,17 @@ const SWITCH_PORTS_MAX: u64 = 50 * SWITCHES_MAX;
 /// Most entries of all forwarding tables together.
 const ENTRIES_MAX: u64 = 1 << 29;
 
+/// Ports of switches that may be without a cable, in a dump that lists none.
+const SPARE_PORTS: u64 = 20_000;
+/// Ports of switches for each end of a cable that a dump lists: nine in ten may be without one.
+const PORTS_PER_END: u64 = 10;
+
+/// Most external ports of all switches of a dump that lists so many ends of cables. A dump says
+/// nothing of a port without a cable but how many ports its switch has, in a few bytes.
+pub(super) fn switch_ports_max(ends: usize) -> u64 {
+    SPARE_PORTS + PORTS_PER_END * ends as u64
+}
+
 /// Counts what an import has made, since a short text can ask for much memory.
 #[derive(Debug, Default)]
 pub(super) struct Budget {

@@ -14,6 +14,9 @@
 //!
 //! A cable that only one end lists is a cable; a listed adapter that is not described (as in a dump
 //! of switches alone) is made from its name in that list.
+//!
+//! A switch has its ports whether they have cables or not. Of all ports together nine in ten may be
+//! without one, and 20,000 more.
 
 mod fabric;
 mod line;
@@ -23,7 +26,7 @@ use std::collections::BTreeMap;
 use self::fabric::Fabric;
 use self::line::{Kind, Line, NodeLine, PortLine, parse};
 use super::ImportError;
-use super::budget::Budget;
+use super::budget::{Budget, switch_ports_max};
 use crate::topology::Topology;
 
 /// What the name of an aggregation node contains.
@@ -34,12 +37,13 @@ const AGGREGATION: &[u8] = b"Aggregation Node";
 /// # Errors
 /// [`ImportError`] with the first line that is none of the format's, contradicts another, or names
 /// what does not exist, or that exceeds [`HOSTS_MAX`](crate::generate::HOSTS_MAX) or
-/// [`SWITCHES_MAX`](crate::generate::SWITCHES_MAX).
+/// [`SWITCHES_MAX`](crate::generate::SWITCHES_MAX), or has far more ports than cables.
 pub fn import_ibnetdiscover(text: &str) -> Result<Topology, ImportError> {
     let mut dump = Dump::default();
     for (text, line) in text.lines().zip(1..) {
         dump.line(line, text)?;
     }
+    dump.check_ports()?;
     dump.add_undescribed()?;
     let cables = dump.cables()?;
     Fabric::build(&dump, &cables)
@@ -182,6 +186,20 @@ impl Dump {
                 Err(ImportError::new(line, what, "once"))
             }
         }
+    }
+
+    /// Refuses a short text that asks for many ports.
+    fn check_ports(&self) -> Result<(), ImportError> {
+        let most = switch_ports_max(self.listed.len());
+        let mut ports = 0;
+        for node in self.nodes.iter().filter(|node| node.kind == Kind::Switch) {
+            ports += u64::from(node.ports);
+            if ports > most {
+                let allowed = format!("up to {most} ports of switches with so few cables");
+                return Err(ImportError::new(node.line, "too many ports", allowed));
+            }
+        }
+        Ok(())
     }
 
     /// Adapters that are listed at a switch's port and described nowhere.
