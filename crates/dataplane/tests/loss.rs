@@ -330,3 +330,77 @@ proptest! {
         prop_assert_eq!(tags, (0..messages.len() as u32).collect::<Vec<_>>());
     }
 }
+
+/// A job in which one packet is dropped far away, after those behind it have arrived by another route.
+struct Overtaken {
+    job: Job<Post>,
+    /// Which arrival would have been it, and after which one it is dropped.
+    place: (usize, usize),
+    held: Option<Loss>,
+    arrived: usize,
+}
+
+impl Traffic for Overtaken {
+    fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
+        let Notice::Delivered(delivery) = notice else {
+            return self.job.handle(simulation, notice);
+        };
+        let (lost, told) = self.place;
+        if self.arrived == lost {
+            self.held = Some(Loss {
+                at: delivery.at,
+                vl: Vl(0),
+                tag: delivery.tag,
+                born: delivery.born,
+            });
+        } else {
+            self.job.handle(simulation, notice);
+        }
+        if self.arrived == told {
+            let loss = self.held.take().unwrap();
+            self.job.handle(simulation, Notice::Lost(loss));
+        }
+        self.arrived += 1;
+    }
+}
+
+/// Packets of a window and of an IP packet that came before one of theirs was lost come again with it,
+/// and do not count again.
+#[test]
+fn what_has_overtaken_a_lost_packet_counts_once() {
+    // Before the window's first packet come the announcement and the request. Of a window all from the
+    // gap on goes again, of an IP packet all.
+    for (stack, before, again) in [(Stack::PSM2, 2, 6), (Stack::BULK, 0, 8)] {
+        let mut network = network("one-switch:2,radix=48", common::Program::default());
+        let mpi = Mpi::new(Hosts::all(&network), &[0, 1], stack, Sl(0));
+        let mut simulation = Simulation::new(&network, Options::default());
+        let switch = network.topology().switches()[0];
+        common::set_routes(
+            &mut network,
+            switch,
+            &[0xFF, 1, 2, 3, 1],
+            common::Program::default(),
+        );
+        simulation.configure(&network);
+        assert!(simulation.may_overtake());
+        let program = Post {
+            messages: vec![(0, 1, 65_536)],
+            reads: false,
+            got: Vec::new(),
+        };
+        let mut traffic = Overtaken {
+            job: Job { mpi, program },
+            place: (before + 2, before + 5),
+            held: None,
+            arrived: 0,
+        };
+        traffic.job.start(&mut simulation);
+        simulation.run(&mut traffic, 5_000 * MILLI);
+        let tally = traffic.job.mpi.tally();
+        assert_eq!(traffic.job.program.got.len(), 1);
+        assert_eq!((tally.lost, tally.again), (1, again), "{tally:?}");
+        // The two behind them are refused in the first pass; of what comes again only these and the
+        // lost one are new.
+        assert_eq!(tally.refused, 2 + again - 3, "{tally:?}");
+    }
+}

@@ -63,6 +63,8 @@ pub(super) struct State {
     policies: Vec<Policy>,
     /// What each switch draws from.
     random: Vec<Random>,
+    /// Routes have changed, or may at any moment.
+    pub(super) routes_change: bool,
 }
 
 impl State {
@@ -71,6 +73,7 @@ impl State {
         Self {
             policies: vec![Policy::default(); switches],
             random: random.collect(),
+            routes_change: false,
         }
     }
 }
@@ -89,6 +92,7 @@ impl Simulation {
             (policy.looks, policy.moved) = (looks, moved);
             self.adaptive.policies[index] = policy;
             if self.adaptive.policies[index].enabled {
+                self.adaptive.routes_change = true;
                 self.move_lost_routes(index);
                 self.begin_looks(index);
             }
@@ -105,6 +109,12 @@ impl Simulation {
         let phase = self.adaptive.random[index].bits() % policy.period.max(1);
         self.calendar
             .push(self.now + phase, code(kind::ADAPT, index as u32, 0));
+    }
+
+    /// Whether packets to a LID can overtake each other: their routes have changed, or may.
+    #[inline]
+    pub fn may_overtake(&self) -> bool {
+        self.adaptive.routes_change
     }
 
     /// Routes that switches have moved since the beginning.

@@ -202,6 +202,8 @@ impl Simulation {
         switch.routes = routes
             .map(|(lid, port)| moved(lid).unwrap_or(*port))
             .collect();
+        self.adaptive.routes_change |=
+            !switch.programmed.is_empty() && switch.programmed != programmed;
         switch.programmed = programmed;
         let top = multicast_rows(registers.info().multicast_fdb_top);
         switch.multicast = multicast::rows(registers, top);

@@ -4,7 +4,7 @@
 //! number in the message; it also carries the pass, which counts how often the sender has gone back.
 //! A flow is written down once it has lost a packet: while nothing is lost there is none.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 use crate::constants::TCP_DUPLICATES;
@@ -194,6 +194,8 @@ pub(super) struct Flows {
     uids: u32,
     /// Packets to be sent again before others, by transfer.
     again: BTreeMap<u32, VecDeque<Stamp>>,
+    /// Transfers, and numbers of their packets that have come, where they can overtake each other.
+    come: BTreeSet<(u32, u32)>,
 }
 
 const UIDS: u32 = (1 << 24) - 1;
@@ -271,6 +273,11 @@ impl Flows {
 
     /// Forgets the windows and segments of a transfer that is over.
     pub(super) fn forget(&mut self, transfer: u32) {
+        let come = self.come.range((transfer, 0)..=(transfer, u32::MAX));
+        let come: Vec<(u32, u32)> = come.copied().collect();
+        come.iter().for_each(|packet| {
+            self.come.remove(packet);
+        });
         for kind in [Kind::Window, Kind::Segment] {
             let name = |other| Key {
                 kind,
@@ -285,6 +292,11 @@ impl Flows {
             }
         }
         self.again.remove(&transfer);
+    }
+
+    /// Notes that a packet of a transfer has come; says whether it is the first time.
+    pub(super) fn note(&mut self, transfer: u32, number: u32) -> bool {
+        self.come.insert((transfer, number))
     }
 
     /// Slots of the segments between two ranks that wait for what is missing.

@@ -236,7 +236,7 @@ impl Mpi {
             word::CHECK => self.answer(simulation, rest),
             word::RESEND => self.time_out(simulation, rest),
             word::FINISH => {
-                if !self.flows.is_empty() {
+                if !self.flows.is_empty() || simulation.may_overtake() {
                     self.flows.forget(id);
                     self.transfers.get_mut(id).again = 0;
                 }

@@ -91,7 +91,8 @@ impl Mpi {
     #[inline]
     pub(super) fn takes(&mut self, simulation: &mut Simulation, what: u64, rest: u64) -> bool {
         let over = self.transfers.land(rest as u32);
-        let taken = !over && (self.flows.is_empty() || self.judges(simulation, what, rest));
+        let in_order = self.flows.is_empty() && !simulation.may_overtake();
+        let taken = !over && (in_order || self.judges(simulation, what, rest));
         self.tally.refused += u64::from(!taken);
         taken
     }
@@ -106,6 +107,11 @@ impl Mpi {
                 self.refuse(simulation, slot, verdict == Verdict::Missing);
                 return false;
             }
+        }
+        // What has overtaken a packet that is lost comes again with it.
+        let in_part = matches!(key.kind, Kind::Window | Kind::Segment);
+        if in_part && simulation.may_overtake() && !self.flows.note(id, stamp.number) {
+            return false;
         }
         if key.kind == Kind::Segment {
             self.tell_of_earlier(simulation, id, stamp.number, ends);
