@@ -46,6 +46,10 @@ fn hosts_that_cannot_take_part_are_no_result() {
             "hosts: 5 are asked for, the fabric has 4",
         ),
         (
+            "fabric one-switch:4\nhosts 1\ntraffic bisection matchings=2",
+            "hosts: 1 take part, traffic needs two",
+        ),
+        (
             "fabric one-switch:4\npairs 0>1 1>2\ntraffic osu_latency bytes=8",
             "pairs: rank 1 is in two pairs",
         ),

@@ -24,6 +24,10 @@ pub fn hosts(staged: &Staged, case: &Case, seed: u64) -> Result<Hosts, Experimen
         let what = format!("{wanted} are asked for, the fabric has {there} with a cable");
         return Err(ExperimentError::Hosts { what });
     }
+    if wanted < 2 {
+        let what = format!("{wanted} take part, traffic needs two");
+        return Err(ExperimentError::Hosts { what });
+    }
     if case.scattered {
         Random::new(seed).shuffle(&mut chosen);
     }
