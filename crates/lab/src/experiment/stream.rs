@@ -1,5 +1,6 @@
 //! Packets by a pattern, on as many threads as are asked for.
 
+use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Simulation, Totals};
 use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamsOptions, TwoStreams};
 use weft_fabric::Sl;
@@ -33,7 +34,7 @@ pub(super) fn run(
     };
     let network = &staged.network;
     let hosts = place::hosts(staged, case, seed)?;
-    let options = StreamsOptions {
+    let front = StreamsOptions {
         pattern: resolve(pattern, hosts.len() as u32, seed),
         bytes,
         levels: levels(case),
@@ -41,17 +42,8 @@ pub(super) fn run(
         seed,
     };
     let back = background(case, hosts.len() as u32, seed);
-    let hardware = Options {
-        seed,
-        order: Order::Place,
-        ..Options::default()
-    };
-    let mut shards = Shards::new(network, &hardware, threads, |_| {
-        TwoStreams::new(hosts.clone(), options.clone(), back.clone())
-    });
-    for shard in shards.shards_mut() {
-        shard.traffic.start(&mut shard.simulation);
-    }
+    let traffic = TwoStreams::new(hosts.clone(), front, back);
+    let mut shards = begin(network, &traffic, seed, threads);
     let span = picos(span);
     let mut watch = Watch::new(case.links);
     shards.run(span, threads);
@@ -74,6 +66,20 @@ pub(super) fn run(
         links: watch.busiest(network, &shards),
         method: None,
     }))
+}
+
+/// Lets all hosts begin.
+fn begin(network: &Network, traffic: &TwoStreams, seed: u64, threads: usize) -> Shards<TwoStreams> {
+    let hardware = Options {
+        seed,
+        order: Order::Place,
+        ..Options::default()
+    };
+    let mut shards = Shards::new(network, &hardware, threads, |_| traffic.clone());
+    for shard in shards.shards_mut() {
+        shard.traffic.start(&mut shard.simulation);
+    }
+    shards
 }
 
 /// The service levels of the packets.
