@@ -34,7 +34,7 @@ fn pairs(cases: &[Partial]) -> Result<(), ScenarioError> {
     let unused = lines.find(|line| !used.contains(line));
     unused.map_or(Ok(()), |line| {
         let what = "pairs say nothing to this traffic, allowed beside osu_bw, osu_bibw, \
-                    osu_mbw_mr, iperf, osu_latency, osu_multi_lat";
+                    osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat";
         at(line, Err(what.to_owned()))
     })
 }

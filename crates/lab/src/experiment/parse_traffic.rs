@@ -13,7 +13,7 @@ pub(super) const BYTES_MAX: u64 = 1 << 40;
 const BANDWIDTH_BYTES: (u64, u64) = (1, BYTES_MAX);
 const MESSAGE_BYTES: (u64, u64) = (0, BYTES_MAX);
 const PACKET_BYTES: (u64, u64) = (8, 10_368);
-const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, iperf, osu_latency, osu_multi_lat, \
+const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, \
     mpi_nxnlatbw, alltoall, uniform, permutation, shift, hotspot, bisection";
 const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
 
@@ -22,7 +22,7 @@ pub(super) fn traffic(text: &str) -> Checked<Traffic> {
     let mut words = text.split_whitespace();
     let kind = words.next().unwrap_or("");
     match kind {
-        "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "iperf" => bandwidth(kind, words),
+        "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "biband" | "iperf" => bandwidth(kind, words),
         "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
         "alltoall" => {
             let values = Values::read(words, &["bytes", "skip", "iterations"])?;
@@ -48,7 +48,7 @@ fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Tr
         window: values.number("window", 64, 1, 1 << 16)? as u32,
         skip: values.number("skip", 2, 0, 1 << 20)? as u32,
         iterations: values.number("iterations", 20, 1, 1 << 20)? as u32,
-        both_ways: kind == "osu_bibw",
+        both_ways: matches!(kind, "osu_bibw" | "biband"),
         ip: kind == "iperf",
     })
 }

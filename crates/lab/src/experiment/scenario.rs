@@ -218,7 +218,7 @@ pub enum Pairs {
 /// What ranks do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// osu_bw, osu_mbw_mr and osu_bibw.
+    /// osu_bw, osu_mbw_mr and osu_bibw, IMB Biband and iperf.
     Bandwidth {
         /// Bytes of a message.
         bytes: u64,
