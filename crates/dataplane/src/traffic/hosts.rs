@@ -2,7 +2,7 @@
 
 use weft_fabric::{Lid, PortNum, Sl};
 
-use super::PathLevels;
+use super::levels::{LEVELS, PathLevels};
 use crate::network::{Network, PortIndex};
 
 /// An HFI's port.
@@ -26,9 +26,6 @@ pub struct Hosts {
     /// The least of the MTUs of their ports for each service level, 0 where none has one.
     mtus: [u32; LEVELS as usize],
 }
-
-/// Service levels there are.
-const LEVELS: u8 = 32;
 
 impl Hosts {
     /// All HFIs with a LID, in order of nodes.

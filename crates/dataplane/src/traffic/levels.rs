@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_fabric::{Lanes, Lid, Sl};
 
 /// Service levels there are.
-const LEVELS: u8 = 32;
+pub(super) const LEVELS: u8 = 32;
 
 /// For a service level that a user means, the one that the path to a LID has: routes that close no
 /// cycle only in several lanes lead each LID in one of them.
