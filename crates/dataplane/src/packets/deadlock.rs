@@ -2,6 +2,7 @@
 
 use weft_fabric::Vl;
 
+use super::lane::Lane;
 use super::simulation::Simulation;
 use super::transmit::units;
 use crate::network::{NONE, PortIndex};
@@ -23,18 +24,6 @@ impl Simulation {
         port.waiting & 1 << lane != 0 && !self.has_credits(port, index, lane)
     }
 
-    fn credits(&self, at: usize) -> Credits {
-        let (index, lane) = (at / self.width, &self.lanes[at]);
-        let port = &self.ports[index];
-        let lanes = &self.lanes[index * self.width..][..self.width];
-        Credits {
-            wanted: units(self.store.get(lane.queue.head).flits, port),
-            shared: u32::from(lane.shared),
-            all_shared: u32::from(port.shared_limit),
-            dedicated: lanes.iter().map(|lane| u32::from(lane.dedicated)).collect(),
-        }
-    }
-
     /// Units that packets behind the head of an input queue hold: they wait for what it waits for.
     fn held_behind(&self, input: usize, upstream: usize) -> u32 {
         let (mut id, mut held) = (self.inputs[input].behind.head, 0);
@@ -47,25 +36,17 @@ impl Simulation {
     }
 }
 
-/// What a lane that lacks credits could have at most, in units.
-#[derive(Debug, Clone, Default)]
-struct Credits {
-    /// What its first packet takes.
-    wanted: u32,
-    /// Of the shared space: this lane, and all lanes of the port.
-    shared: u32,
-    all_shared: u32,
-    /// What each lane of the port has for itself.
-    dedicated: Vec<u32>,
-}
-
 /// Which lanes wait for which. Lanes are numbered as in a simulation.
 pub(super) struct Waits {
     /// Lanes of each port.
     width: usize,
     /// Whether a lane waits for credits; in the end, whether it always will.
     stuck: Vec<bool>,
-    lanes: Vec<Credits>,
+    /// What each of them may take of the buffer behind it, all of a port together of the shared space,
+    /// and what its first packet takes where it lacks that.
+    lanes: Vec<Lane>,
+    shared_limits: Vec<u32>,
+    wanted: Vec<u32>,
     /// Units of the buffer behind each lane that packets hold which wait for another egress lane, by
     /// that lane.
     holders: Vec<Vec<(usize, u32)>>,
@@ -78,6 +59,8 @@ impl Waits {
             width: 1,
             stuck: Vec::new(),
             lanes: Vec::new(),
+            shared_limits: Vec::new(),
+            wanted: Vec::new(),
             holders: Vec::new(),
         };
         parts.for_each(|part| waits.add(part));
@@ -88,12 +71,16 @@ impl Waits {
         let lanes = part.lanes.len();
         self.width = part.width.max(1);
         self.stuck.resize(lanes, false);
-        self.lanes.resize(lanes, Credits::default());
+        self.lanes.clone_from(&part.lanes);
+        let limits = part.ports.iter().map(|port| u32::from(port.shared_limit));
+        self.shared_limits = limits.collect();
+        self.wanted.resize(lanes, 0);
         self.holders.resize(lanes, Vec::new());
         for (at, lane) in part.lanes.iter().enumerate() {
             if part.lacks_credits(at) {
                 self.stuck[at] = true;
-                self.lanes[at] = part.credits(at);
+                let flits = part.store.get(lane.queue.head).flits;
+                self.wanted[at] = units(flits, &part.ports[at / self.width]);
             }
             let mut id = lane.queue.head;
             while id != NONE {
@@ -137,18 +124,10 @@ impl Waits {
     /// Whether a lane lacks credits even when all have come back but those of packets that are stuck.
     fn stays(&self, at: usize) -> bool {
         let index = at / self.width;
-        let credits = &self.lanes[at];
-        let mut shared = 0;
-        for (lane, dedicated) in credits.dedicated.iter().enumerate() {
-            let held = self.held(index * self.width + lane);
-            shared += held.saturating_sub(*dedicated);
-        }
-        let (held, own) = (self.held(at), credits.dedicated[at % self.width]);
-        let (before, after) = (
-            held.saturating_sub(own),
-            (held + credits.wanted).saturating_sub(own),
-        );
-        after > credits.shared || after > before && shared + after - before > credits.all_shared
+        let lanes = index * self.width..(index + 1) * self.width;
+        let shared = |lane: usize| self.lanes[lane].shared_by(self.held(lane));
+        let shared = (lanes.map(shared).sum(), self.shared_limits[index]);
+        !self.lanes[at].may_take(self.wanted[at], self.held(at), shared)
     }
 
     /// Units of the buffer behind a lane that stuck packets hold.

@@ -22,8 +22,7 @@ impl Simulation {
         self.drop_packet(id, port as u32, Self::vl(at, self.width).0);
         let port = &mut self.ports[port];
         if port.waiting == 0 {
-            port.wait += self.now.saturating_sub(port.idle_since);
-            port.idle_since = Picos::MAX;
+            port.end_wait(self.now);
         }
     }
 
@@ -84,9 +83,8 @@ impl Simulation {
         }
         let port = &mut self.ports[index];
         port.shared_used = 0;
-        port.wait += self.now.saturating_sub(port.idle_since);
         port.free_at = self.now;
-        port.idle_since = Picos::MAX;
+        port.end_wait(self.now);
     }
 
     /// Drops all that waits in a lane.

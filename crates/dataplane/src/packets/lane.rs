@@ -80,7 +80,31 @@ impl Lane {
     /// Units of the shared space that it takes up.
     #[inline]
     pub(super) fn shared_used(&self) -> u32 {
-        self.used.saturating_sub(u32::from(self.dedicated))
+        self.shared_by(self.used)
+    }
+
+    /// Units of the shared space that it takes up with so many in all.
+    #[inline]
+    pub(super) fn shared_by(&self, units: u32) -> u32 {
+        units.saturating_sub(u32::from(self.dedicated))
+    }
+
+    /// Whether it may take so many more units where it has `used`, and all lanes of its port have
+    /// `all` of the shared ones of which there are `limit`.
+    #[inline(always)]
+    pub(super) fn may_take(&self, units: u32, used: u32, (all, limit): (u32, u32)) -> bool {
+        let after = self.shared_by(used + units);
+        let more = after - self.shared_by(used);
+        after <= u32::from(self.shared) && (more == 0 || all + more <= limit)
+    }
+}
+
+impl Port {
+    /// It sends, or has nothing to send any more: what it waited is over.
+    #[inline(always)]
+    pub(super) fn end_wait(&mut self, now: Picos) {
+        self.wait += now - self.idle_since.min(now);
+        self.idle_since = Picos::MAX;
     }
 }
 

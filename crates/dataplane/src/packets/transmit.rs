@@ -3,7 +3,7 @@
 use super::Picos;
 use super::calendar::Event;
 use super::event::{PACKETS_MAX, code, credit, kind};
-use super::lane::{Lane, Port};
+use super::lane::Port;
 use super::multicast::is_group;
 use super::simulation::{Notice, Queueing, Simulation};
 use super::store::{Packet, Parcel};
@@ -160,10 +160,8 @@ impl Simulation {
     pub(super) fn has_credits(&self, port: &Port, index: usize, lane: usize) -> bool {
         let lane = &self.lanes[index * self.width + lane];
         let flits = self.store.get(lane.queue.head).flits;
-        let after = shared_after(lane, units(flits, port));
-        let more = after - lane.shared_used();
-        after <= u32::from(lane.shared)
-            && (more == 0 || port.shared_used + more <= u32::from(port.shared_limit))
+        let shared = (port.shared_used, u32::from(port.shared_limit));
+        lane.may_take(units(flits, port), lane.used, shared)
     }
 
     /// Takes the first packet out of a lane's queue.
@@ -198,8 +196,7 @@ impl Simulation {
         let waited = self.now - state.since.max(port.free_at).min(self.now);
         state.wait += waited;
         state.since = self.now;
-        port.wait += self.now - port.idle_since.min(self.now);
-        port.idle_since = Picos::MAX;
+        port.end_wait(self.now);
         let begin = self.now.max(packet.ready);
         let full = begin + Picos::from(packet.flits) * Picos::from(port.flit);
         let end = full.max(packet.tail);
@@ -300,9 +297,4 @@ impl Simulation {
 #[inline]
 pub(super) fn units(flits: u16, port: &Port) -> u32 {
     (u32::from(flits) + (1 << port.unit_bits) - 1) >> port.unit_bits
-}
-
-#[inline]
-fn shared_after(lane: &Lane, units: u32) -> u32 {
-    (lane.used + units).saturating_sub(u32::from(lane.dedicated))
 }
