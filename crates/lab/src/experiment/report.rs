@@ -64,6 +64,7 @@ fn metrics(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
 }
 
 const NOT_MEASURED: &str = "not measured";
+const NOT_MEASURED_MARKED: &str = "not measured ✗";
 
 /// A published figure, and how what was measured differs from it.
 fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String) {
@@ -152,7 +153,7 @@ fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
     match (outcome.get(metric), figure) {
         (Some(one), Some(figure)) if !figure.holds(one.value) => format!("{} ✗", digits(one.value)),
         (Some(one), _) => digits(one.value),
-        (None, Some(_)) => format!("{NOT_MEASURED} ✗"),
+        (None, Some(_)) => NOT_MEASURED_MARKED.to_owned(),
         (None, None) => "–".to_owned(),
     }
 }
@@ -195,7 +196,7 @@ fn line(row: &Row<'_>) -> String {
         .map_or_else(Default::default, |(value, unit)| (value.to_string(), unit));
     let verdict = match (row.published, row.measured) {
         (None, _) => "",
-        (Some(_), None) => "not measured ✗",
+        (Some(_), None) => NOT_MEASURED_MARKED,
         (Some(figure), Some((value, _))) if figure.holds(value) => "held",
         (Some(_), Some(_)) => "✗",
     };
