@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::{Guid, PortNum, Snapshot, Tick, Topology};
+use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
 use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
@@ -58,6 +59,10 @@ pub struct World<T: Tap = NoTap> {
     /// What watches the manager's port.
     pub tap: T,
     manager: Manager,
+    /// Writes congestion control, once it was asked for.
+    congestion: Option<Congestion>,
+    /// What devices did not take of it.
+    refusals: Vec<String>,
     now: Tick,
     host: (Guid, PortNum),
     steps_max: u64,
@@ -95,6 +100,8 @@ impl<T: Tap> World<T> {
             emulator,
             tap,
             manager,
+            congestion: None,
+            refusals: Vec::new(),
             now: Tick(0),
             host,
             steps_max: STEPS_PER_PORT_MAX * ports as u64,
@@ -232,13 +239,34 @@ impl<T: Tap> World<T> {
         self.run_while(within, ended)
     }
 
+    /// Has all devices of a fabric that is up do what the settings say, as long as that takes; gives
+    /// what they did not take.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn control_congestion(
+        &mut self,
+        settings: CongestionSettings,
+    ) -> Result<Vec<String>, WorldError> {
+        let mut writer = Congestion::new(settings);
+        writer.handle(self.now, CongestionInput::Published(self.snapshot()));
+        self.congestion = Some(writer);
+        self.exchange()?;
+        while let Some(next) = self.congestion.as_ref().and_then(Congestion::deadline) {
+            self.step(next)?;
+        }
+        self.congestion = None;
+        Ok(std::mem::take(&mut self.refusals))
+    }
+
     /// On to the next moment up to `until`, and everything of it; says whether there is one.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
     pub fn step(&mut self, until: Tick) -> Result<bool, WorldError> {
         self.exchange()?;
-        let deadlines = [self.manager.deadline(), self.emulator.deadline()];
+        let writer = self.congestion.as_ref().and_then(Congestion::deadline);
+        let deadlines = [self.manager.deadline(), self.emulator.deadline(), writer];
         match deadlines
             .into_iter()
             .flatten()
@@ -253,6 +281,9 @@ impl<T: Tap> World<T> {
                 self.now = self.now.max(next);
                 self.emulator.handle(self.now, emulated::Input::Tick)?;
                 self.manager.handle(self.now, Input::Tick);
+                if let Some(writer) = &mut self.congestion {
+                    writer.handle(self.now, CongestionInput::Tick);
+                }
                 self.exchange()?;
                 Ok(true)
             }
@@ -263,7 +294,8 @@ impl<T: Tap> World<T> {
     fn exchange(&mut self) -> Result<(), WorldError> {
         for _ in 0..self.steps_max {
             self.outstanding_max = self.outstanding_max.max(self.manager.outstanding());
-            let moved = self.take_from_manager()? | self.take_from_emulator();
+            let moved =
+                self.take_from_manager()? | self.take_from_writer()? | self.take_from_emulator();
             if !moved {
                 return Ok(());
             }
@@ -279,12 +311,7 @@ impl<T: Tap> World<T> {
         while let Some(output) = self.manager.poll() {
             moved = true;
             match output {
-                Output::Send(packet) => {
-                    self.tap.see(self.now, true, &packet);
-                    let (node, port) = self.host;
-                    self.emulator
-                        .handle(self.now, emulated::Input::Send { node, port, packet })?;
-                }
+                Output::Send(packet) => self.send(packet)?,
                 Output::Publish(_) => {}
                 Output::Persist(bytes) => self.stored = Some(bytes),
                 Output::Event(event) => self.events.push((self.now, event)),
@@ -297,12 +324,43 @@ impl<T: Tap> World<T> {
         Ok(moved)
     }
 
+    fn take_from_writer(&mut self) -> Result<bool, WorldError> {
+        let mut moved = false;
+        while let Some(output) = self.congestion.as_mut().and_then(Congestion::poll) {
+            moved = true;
+            match output {
+                CongestionOutput::Send(packet) => self.send(packet)?,
+                CongestionOutput::Held(_) => {}
+                CongestionOutput::Refused {
+                    node,
+                    attribute,
+                    status,
+                    ..
+                } => self.refusals.push(format!(
+                    "{node} answers {attribute:?} with status {status:#06x}"
+                )),
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Sends a datagram from the manager's port.
+    fn send(&mut self, packet: Packet) -> Result<(), WorldError> {
+        self.tap.see(self.now, true, &packet);
+        let (node, port) = self.host;
+        let input = emulated::Input::Send { node, port, packet };
+        Ok(self.emulator.handle(self.now, input)?)
+    }
+
     fn take_from_emulator(&mut self) -> bool {
         let mut moved = false;
         while let Some(emulated::Output::Deliver { node, port, packet }) = self.emulator.poll() {
             moved = true;
             if (node, port) == self.host {
                 self.tap.see(self.now, false, &packet);
+                if let Some(writer) = &mut self.congestion {
+                    writer.handle(self.now, CongestionInput::Received(packet.clone()));
+                }
                 self.manager.handle(self.now, Input::Received(packet));
             }
         }

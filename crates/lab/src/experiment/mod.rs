@@ -8,7 +8,6 @@
 //! | [`parse`], `parse_…` | its text form |
 //! | `size` | how large a case may be |
 //! | [`stage`] | the fabric, brought up by the manager |
-//! | `congestion` | its congestion control, where that is on |
 //! | [`place`] | which hosts talk to each other |
 //! | [`perform`] | cases from beginning to end, and compared with each other |
 //! | `measure` | what is measured in one run of messages |
@@ -24,7 +23,6 @@
 mod bisection;
 mod bound;
 pub mod chart;
-mod congestion;
 mod deadlock;
 pub mod fabric;
 pub mod keep;

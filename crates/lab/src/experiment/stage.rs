@@ -12,7 +12,6 @@ use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
 use weft_manager::sm::Settings;
 
-use super::congestion;
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
 use crate::world::{NoTap, World};
@@ -51,7 +50,10 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
             seconds: BRING_UP_MAX.as_secs(),
         });
     }
-    congestion::write(&mut world, case.manager.congestion.clone())?;
+    let refusals = world.control_congestion(case.manager.congestion.clone())?;
+    if let Some(what) = refusals.into_iter().next() {
+        return Err(ExperimentError::Refused { what });
+    }
     let snapshot = world.snapshot();
     let in_lane = |level, lane| settings.level_in_lane(level, lane);
     Ok(Staged {
