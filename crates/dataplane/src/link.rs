@@ -87,14 +87,16 @@ impl Network {
         (speeds != 0 && widths != 0).then(|| LinkWidth(1 << widths.ilog2()))
     }
 
-    /// The widths that a cable has lanes for: up to the one that the topology says it came up with.
+    /// The widths that a cable has lanes for: up to the one that the topology says it came up with, less
+    /// what it has lost since.
     fn cable_widths(&self, at: PortIndex) -> u16 {
         let node = self.topology.node(self.node_of(at));
         let port = node.and_then(|node| node.port(self.number_of(at)));
-        match port.map_or(0, |port| port.info.link_width_active.0) {
+        let made = match port.map_or(0, |port| port.info.link_width_active.0) {
             0 => u16::MAX,
             active => u16::MAX >> active.leading_zeros(),
-        }
+        };
+        made & up_to(self.links[at.0 as usize].lanes)
     }
 
     fn neighbor(&self, at: PortIndex) -> Neighbor {
@@ -265,6 +267,40 @@ impl Network {
         self.train(at);
     }
 
+    /// Leaves so many lanes to the cable at a port. A link that has more goes on with what both ends may
+    /// drop to, or goes down where they may not; lanes that come back are used when it comes up again.
+    pub fn set_cable_lanes(&mut self, at: PortIndex, lanes: u8) {
+        let ends = [Some(at), self.peer(at)];
+        for end in ends.into_iter().flatten() {
+            self.links[end.0 as usize].lanes = lanes;
+        }
+        let Some(peer) = self.peer(at) else { return };
+        let active = self.port(at).info().link_width_downgrade_tx_active;
+        if self.state(at) == PortState::DOWN {
+            self.train(at);
+        } else if active.lanes() > u32::from(lanes) {
+            self.narrow(at, peer);
+        }
+    }
+
+    fn narrow(&mut self, at: PortIndex, peer: PortIndex) {
+        let enabled = |end| self.port(end).info().link_width_downgrade_enabled.0;
+        let left = up_to(self.links[at.0 as usize].lanes) & enabled(at) & enabled(peer);
+        if left == 0 {
+            self.take_down(at, LinkDownReason::WIDTH_POLICY);
+            return self.train(at);
+        }
+        for end in [at, peer] {
+            let info = &mut self.ports[end.0 as usize].info;
+            info.link_width_downgrade_tx_active = LinkWidth(1 << left.ilog2());
+            info.link_width_downgrade_rx_active = LinkWidth(1 << left.ilog2());
+            let node = self.node_of(end);
+            if !self.narrowed.contains(&node) {
+                self.narrowed.push(node);
+            }
+        }
+    }
+
     /// Takes a node's power: its links go down, its registers are lost.
     pub fn power_off(&mut self, id: NodeId) {
         let Some(device) = self.devices.get_mut(id.0 as usize).filter(|d| d.powered) else {
@@ -289,6 +325,12 @@ impl Network {
             self.train(at);
         }
     }
+}
+
+/// All widths of at most so many lanes.
+fn up_to(lanes: u8) -> u16 {
+    let above = u32::from(lanes).min(u16::BITS);
+    (1_u32 << above).wrapping_sub(1) as u16
 }
 
 fn no_media(port_type: PortType) -> OfflineDisabledReason {

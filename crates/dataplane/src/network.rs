@@ -40,6 +40,8 @@ pub(crate) struct LinkEnd {
     pub(crate) lmc: u8,
     /// The cable is cut.
     pub(crate) cut: bool,
+    /// Lanes of the cable that can carry something.
+    pub(crate) lanes: u8,
 }
 
 /// All devices of a fabric.
@@ -53,6 +55,8 @@ pub struct Network {
     pub(crate) pool: TablePool,
     /// Switches with a port whose link came up or went down since they were last asked for.
     pub(crate) changed: Vec<NodeId>,
+    /// Nodes with a port whose link has lost lanes since they were last asked for.
+    pub(crate) narrowed: Vec<NodeId>,
 }
 
 impl Network {
@@ -66,6 +70,7 @@ impl Network {
             links: Vec::new(),
             pool: TablePool::default(),
             changed: Vec::new(),
+            narrowed: Vec::new(),
             topology: topology.clone(),
         };
         for (id, _) in topology.nodes() {
@@ -105,6 +110,7 @@ impl Network {
                 state: PortState::DOWN,
                 lmc: 0,
                 cut: false,
+                lanes: u8::MAX,
             });
             self.ports.push(registers);
         }
@@ -246,6 +252,11 @@ impl Network {
     #[inline]
     pub fn has_changed(&self) -> bool {
         !self.changed.is_empty()
+    }
+
+    /// Nodes with a port whose link went on with fewer lanes since the last call, each once.
+    pub fn take_narrowed(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.narrowed)
     }
 
     /// Writes `bytes` into a port's table at `offset`; what would go beyond its end is left out.

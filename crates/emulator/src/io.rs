@@ -57,6 +57,16 @@ pub enum Control {
         /// The port.
         port: PortNum,
     },
+    /// Leaves so many lanes to the cable at a port: its link goes on with fewer, or down where that is
+    /// not enabled. Lanes that come back are used when the link comes up the next time.
+    LinkLanes {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// 1 to 4.
+        lanes: u8,
+    },
     /// Powers a node off: its links drop, its registers are lost.
     NodeDown {
         /// The node.

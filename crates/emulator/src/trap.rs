@@ -6,7 +6,7 @@ use weft_wire::Layout;
 use weft_wire::bits::load;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
-use weft_wire::sm::trap::{Trap, TrapChangeCapability, TrapPortChangeState};
+use weft_wire::sm::trap::{Trap, TrapChangeCapability, TrapLinkWidth, TrapPortChangeState};
 use weft_wire::sm::{AttributeId, Notice, PortInfo};
 use weft_wire::smp::{LID_ROUTED_HEADER_LEN, Smp};
 
@@ -26,6 +26,21 @@ pub(crate) enum News {
     Ports,
     /// What a port can do is another: trap 144.
     Capability,
+    /// A link goes on with fewer lanes: trap 2048.
+    Width,
+}
+
+impl News {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Ports, Self::Capability, Self::Width];
+
+    fn trap_number(self) -> u16 {
+        match self {
+            Self::Ports => 128,
+            Self::Capability => 144,
+            Self::Width => 2048,
+        }
+    }
 }
 
 /// The trap that a node is about to send or repeats.
@@ -130,20 +145,20 @@ pub(crate) fn packet(
     if info.lid == Lid(0) || info.master_sm_lid == Lid(0) {
         return None;
     }
-    let (trap, producer) = match news {
-        News::Ports => (
-            Trap::PortChangeState(TrapPortChangeState { lid: info.lid }),
-            Notice::PRODUCER_SWITCH,
-        ),
-        News::Capability => (
-            Trap::ChangeCapability(TrapChangeCapability {
-                lid: info.lid,
-                capability_mask: info.capability_mask,
-                capability_mask3: info.capability_mask3,
-                ..TrapChangeCapability::default()
-            }),
-            Notice::PRODUCER_HFI,
-        ),
+    let lid = info.lid;
+    let trap = match news {
+        News::Ports => Trap::PortChangeState(TrapPortChangeState { lid }),
+        News::Capability => Trap::ChangeCapability(TrapChangeCapability {
+            lid,
+            capability_mask: info.capability_mask,
+            capability_mask3: info.capability_mask3,
+            ..TrapChangeCapability::default()
+        }),
+        News::Width => Trap::LinkWidth(TrapLinkWidth { reporting_lid: lid }),
+    };
+    let producer = match network.device_at(network.node_of(end)).is_switch() {
+        true => Notice::PRODUCER_SWITCH,
+        false => Notice::PRODUCER_HFI,
     };
     let notice = Notice::of(&trap, producer, info.lid);
     let smp = Smp {
@@ -172,10 +187,6 @@ pub(crate) fn repressed(mad: &[u8]) -> u32 {
 pub(crate) fn is_about(mad: &[u8], news: News) -> bool {
     let notice = mad.get(LID_ROUTED_HEADER_LEN..);
     let notice = notice.and_then(|bytes| Notice::decode(bytes).ok());
-    let number = match news {
-        News::Ports => 128,
-        News::Capability => 144,
-    };
     // One without its notice is taken for whatever trap has its number.
-    notice.is_none_or(|notice| notice.trap_number == number)
+    notice.is_none_or(|notice| notice.trap_number == news.trap_number())
 }

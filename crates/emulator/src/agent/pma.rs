@@ -21,6 +21,8 @@ const MASKS: usize = 40;
 const RESP_TIME: u8 = 18;
 /// `LinkQualityIndicator` of a link without errors.
 const QUALITY_EXCELLENT: u64 = 5;
+/// Where NumLanesDown stands above it.
+const LANES_DOWN_SHIFT: u32 = 4;
 /// Error counters that are 64 bits wide, in order.
 const ERRORS: [Counter; 9] = [
     Counter::RcvConstraintErrors,
@@ -313,11 +315,15 @@ impl Entry<'_> {
         }
     }
 
+    /// LinkQualityIndicator, and NumLanesDown above it.
     fn quality(&self) -> u64 {
-        match self.network.state(self.port) {
-            PortState::DOWN => 0,
-            _ => QUALITY_EXCELLENT,
+        if self.network.state(self.port) == PortState::DOWN {
+            return 0;
         }
+        let info = self.network.port(self.port).info();
+        let left = info.link_width_downgrade_tx_active.lanes();
+        let down = info.link_width_active.lanes().saturating_sub(left);
+        u64::from(down) << LANES_DOWN_SHIFT | QUALITY_EXCELLENT
     }
 
     /// The sum of all error counters; two of them in the units that the request asks for.

@@ -31,6 +31,14 @@ enum Change {
     LinkDown(Port),
     /// Mend the cable at a port
     LinkUp(Port),
+    /// Leave so many of its four lanes to the cable at a port
+    LinkLanes {
+        #[command(flatten)]
+        port: Port,
+        /// How many: 1 to 4; what comes back is used when the link comes up again
+        #[arg(value_name = "LANES", value_parser = clap::value_parser!(u8).range(1..=4))]
+        lanes: u8,
+    },
     /// Switch a node off
     NodeDown(Node),
     /// Switch a node on
@@ -150,6 +158,11 @@ impl Change {
             Self::LinkUp(at) => Control::LinkUp {
                 node: at.node.guid,
                 port: PortNum(at.port),
+            },
+            Self::LinkLanes { port: at, lanes } => Control::LinkLanes {
+                node: at.node.guid,
+                port: PortNum(at.port),
+                lanes,
             },
             Self::NodeDown(Node { guid: node }) => Control::NodeDown { node },
             Self::NodeUp(Node { guid: node }) => Control::NodeUp { node },

@@ -16,8 +16,11 @@ pub(super) struct Announcement {
 }
 
 impl Emulator {
-    /// Switches whose ports went up or down say so.
+    /// Switches whose ports went up or down say so, and nodes with a link that lost lanes.
     pub(super) fn announce_changes(&mut self) {
+        for node in self.network.take_narrowed() {
+            self.announce(node, News::Width);
+        }
         if self.network.has_changed() {
             for node in self.network.take_changed() {
                 self.announce(node, News::Ports);
@@ -45,7 +48,7 @@ impl Emulator {
 
     pub(super) fn repress(&mut self, node: NodeId, mad: &[u8]) {
         let number = trap::repressed(mad);
-        for news in [News::Ports, News::Capability] {
+        for news in News::ALL {
             if trap::is_about(mad, news) {
                 let step = self.agent(node).announcement(news).trap.repress(number);
                 self.follow(node, news, step);

@@ -8,6 +8,9 @@ use crate::agent::sma::KeyLease;
 use crate::io::{Control, ControlError};
 use crate::trap::{News, TrapState};
 
+/// Lanes of a cable.
+const LANES_MAX: u8 = 4;
+
 impl Emulator {
     pub(super) fn control(&mut self, control: Control) -> Result<(), ControlError> {
         match control {
@@ -18,6 +21,10 @@ impl Emulator {
             Control::LinkUp { node, port } => {
                 let at = self.cable(node, port)?;
                 self.network.mend_cable(at);
+            }
+            Control::LinkLanes { node, port, lanes } => {
+                let at = self.cable(node, port)?;
+                self.set_lanes(at, lanes)?;
             }
             Control::NodeDown { node } => {
                 let id = self.node(node)?;
@@ -51,7 +58,20 @@ impl Emulator {
             agent.lease = KeyLease::default();
             agent.ports.trap = TrapState::default();
             agent.capability.trap = TrapState::default();
+            agent.width.trap = TrapState::default();
         }
+        Ok(())
+    }
+
+    fn set_lanes(&mut self, at: PortIndex, lanes: u8) -> Result<(), ControlError> {
+        if !(1..=LANES_MAX).contains(&lanes) {
+            return Err(ControlError::Range {
+                what: "lanes",
+                value: f64::from(lanes),
+                allowed: "1 to 4",
+            });
+        }
+        self.network.set_cable_lanes(at, lanes);
         Ok(())
     }
 

@@ -67,6 +67,7 @@ struct Agent {
     lease: KeyLease,
     ports: Announcement,
     capability: Announcement,
+    width: Announcement,
 }
 
 impl Agent {
@@ -74,6 +75,7 @@ impl Agent {
         match news {
             News::Ports => &mut self.ports,
             News::Capability => &mut self.capability,
+            News::Width => &mut self.width,
         }
     }
 }

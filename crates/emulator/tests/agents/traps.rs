@@ -5,6 +5,7 @@ use weft_emulator::trap::SENDS_MAX;
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::Layout;
 use weft_wire::bits::store;
+use weft_wire::enums::{LinkDownReason, LinkWidth, PortState};
 use weft_wire::header::{class, method};
 use weft_wire::packet::Packet;
 use weft_wire::sm::trap::Trap;
@@ -170,4 +171,42 @@ fn a_host_tells_when_a_subnet_manager_starts_there() {
     let arrived = player.exchange(crate::player::smp_packet(Lid(1), Lid(2), mad.clone()));
     assert_eq!(arrived.len(), 1);
     assert_eq!(arrived[0].mad, mad);
+}
+
+/// A link that loses lanes goes on with the rest where that is enabled, and its ends say so; else it goes
+/// down, and comes up again as narrow as it must.
+#[test]
+fn a_link_that_loses_lanes_is_told() {
+    let (mut player, node) = player();
+    let port = PortNum(3);
+    let lanes = |player: &mut Player, lanes| {
+        player.control(Control::LinkLanes { node, port, lanes });
+        player.drain()
+    };
+    let told = lanes(&mut player, 3);
+    let (_, notice_) = notice(&told[0]);
+    assert!(matches!(notice_.trap(), Some(Trap::LinkWidth(_))));
+    assert_eq!((told.len(), notice_.issuer_lid), (1, SWITCH));
+    player.exchange(repress(&told[0]));
+    let info = player.port_info_register(node, port);
+    assert_eq!(info.link_width_downgrade_tx_active.lanes(), 3);
+    assert_eq!(info.link_width_active.lanes(), 4);
+    assert_eq!(info.link_down_reason, LinkDownReason::NONE);
+    // Lanes that come back wait until the link comes up again.
+    assert!(lanes(&mut player, 4).is_empty());
+    let info = player.port_info_register(node, port);
+    assert_eq!(info.link_width_downgrade_tx_active.lanes(), 3);
+    let (status, _) = player.change_port(&[1], 3, |info| {
+        info.link_width_downgrade_enabled = LinkWidth::X4;
+    });
+    assert_eq!(status, 0);
+    let told = lanes(&mut player, 2);
+    assert!(matches!(
+        notice(&told[0]).1.trap(),
+        Some(Trap::PortChangeState(_))
+    ));
+    let info = player.port_info_register(node, port);
+    assert_eq!(info.link_width_active.lanes(), 2);
+    assert_eq!(info.port_state, PortState::INIT);
+    assert_eq!(info.link_down_reason, LinkDownReason::WIDTH_POLICY);
 }

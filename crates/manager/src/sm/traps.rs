@@ -42,7 +42,12 @@ impl Manager {
         self.event(Event::Trap { lid, what });
         let changed = matches!(
             trap,
-            Some(Trap::PortChangeState(_) | Trap::ChangeCapability(_) | Trap::ChangeSysGuid(_))
+            Some(
+                Trap::PortChangeState(_)
+                    | Trap::ChangeCapability(_)
+                    | Trap::ChangeSysGuid(_)
+                    | Trap::LinkWidth(_)
+            )
         );
         // When it came first it was answered by a sweep of everything.
         if changed && !repeated && !self.settings.sweeps.ignore_traps {

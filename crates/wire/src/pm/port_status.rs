@@ -78,6 +78,8 @@ layout! {
         uncorrectable_errors: u8 = u8 @ 208, "UncorrectableErrors";
         /// Quality of the link: 5 excellent to 1 bad, 0 link down.
         link_quality_indicator: u8 = u8 @ 209 [2:0], "lq.s.LinkQualityIndicator";
+        /// Lanes that the link has lost.
+        num_lanes_down: u8 = u8 @ 209 [7:4], "lq.s.NumLanesDown";
     }
 }
 
