@@ -281,6 +281,7 @@ fn full_swing() -> StreamsOptions {
         bytes: 2_112,
         levels: (0..8).map(Sl).collect(),
         load: None,
+        begin: 0,
         seed: 1,
     }
 }
@@ -326,6 +327,7 @@ fn measure(network: &Network, options: &Options, load: &Load, cut: Cut) -> Measu
         bytes: options.bytes,
         levels: (0..options.lanes).map(Sl).collect(),
         load: load.load,
+        begin: 0,
         seed: 1,
     };
     let mut shards = Shards::new(network, &hardware, cut.shards, |_| {

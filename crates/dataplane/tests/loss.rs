@@ -121,7 +121,7 @@ fn run(
         reads,
         got: Vec::new(),
     };
-    let job = Job { mpi, program };
+    let job = Job::new(mpi, program);
     let mut faulty = Faulty {
         job,
         drops,
@@ -389,7 +389,7 @@ fn what_has_overtaken_a_lost_packet_counts_once() {
             got: Vec::new(),
         };
         let mut traffic = Overtaken {
-            job: Job { mpi, program },
+            job: Job::new(mpi, program),
             place: (before + 2, before + 5),
             held: None,
             arrived: 0,

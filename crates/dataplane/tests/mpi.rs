@@ -8,8 +8,7 @@ use weft_dataplane::constants::SDMA_CALL;
 use weft_dataplane::packets::{MILLI, NANO, Options, Picos, Simulation};
 use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
-    AllToAll, Background, Bandwidth, BandwidthOptions, Done, Job, Load, Mpi, PingPong,
-    Program as Rounds, Stack, Together,
+    AllToAll, Bandwidth, BandwidthOptions, Done, Job, Mpi, PingPong, Program as Rounds, Stack,
 };
 use weft_fabric::Sl;
 
@@ -22,7 +21,7 @@ fn job<P>(hosts: u32, ranks: u32, program: P) -> (Job<P>, Simulation) {
     let places: Vec<u32> = (0..ranks).map(|rank| rank % hosts).collect();
     let mpi = Mpi::new(all, &places, Stack::PSM2, Sl(0));
     let simulation = Simulation::new(&network, Options::default());
-    (Job { mpi, program }, simulation)
+    (Job::new(mpi, program), simulation)
 }
 
 #[test]
@@ -151,7 +150,7 @@ fn two_receivers_of_one_sender_get_half_each() {
 fn an_exchange_on_one_switch_takes_its_steps() {
     let (ranks, bytes) = (6, 1 << 20);
     for (skip, iterations) in [(0, 1), (1, 3)] {
-        let program = AllToAll::new(ranks, bytes, skip, iterations);
+        let program = AllToAll::new(0..ranks, bytes, skip, iterations);
         let (mut job, mut simulation) = job(ranks, ranks, program);
         assert!(job.run(&mut simulation, 100 * MILLI));
         let time = job.program.time().unwrap() as f64;
@@ -181,8 +180,8 @@ fn what_is_dropped_is_sent_again_until_the_exchange_ends() {
         let (hosts, mut simulation) = narrow(0);
         let places: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
         let mpi = Mpi::new(hosts, &places, Stack::PSM2, Sl(0));
-        let program = AllToAll::new(16, bytes, 0, 1);
-        let mut job = Job { mpi, program };
+        let program = AllToAll::new(0..16, bytes, 0, 1);
+        let mut job = Job::new(mpi, program);
         assert!(job.run(&mut simulation, 60_000 * MILLI), "{bytes}");
         let (tally, totals) = (job.mpi.tally(), simulation.totals());
         assert_eq!((tally.sent, tally.lost), (totals.sent, totals.lost));
@@ -215,47 +214,9 @@ fn message_rates_are_those_of_the_processors_until_the_card_is_full() {
             iterations: 16,
             both_ways: false,
         });
-        let mut job = Job { mpi, program };
+        let mut job = Job::new(mpi, program);
         assert!(job.run(&mut simulation, 100 * MILLI));
         let rate = job.program.bytes_per_second().unwrap() / 8.0;
         assert!((rate / wanted - 1.0).abs() < 0.05, "{rate}, not {wanted}");
     }
-}
-
-#[test]
-fn reads_by_the_cards_take_more_of_the_link_than_copies_over_sockets() {
-    let foreground = |load: Option<Load>| {
-        let (hosts, mut simulation) = narrow(31);
-        let mut mpi = Mpi::new(hosts, &[0, 2], Stack::PSM2, Sl(0));
-        let front = Bandwidth::new(BandwidthOptions {
-            pairs: vec![(0, 1)],
-            bytes: 1 << 20,
-            window: 8,
-            skip: 1,
-            iterations: 8,
-            both_ways: true,
-        });
-        let pairs = load.map_or(vec![], |_| vec![(2, 4), (3, 5)]);
-        let load = load.unwrap_or(Load::Bulk);
-        mpi.add(&[0, 1, 2, 3], load.stack(), Sl(0));
-        let program = Together {
-            front,
-            back: Background::new(load, pairs),
-            first: 2,
-            delay: MILLI,
-        };
-        let mut job = Job { mpi, program };
-        assert!(job.run(&mut simulation, 1_000 * MILLI));
-        job.program.front.bytes_per_second().unwrap()
-    };
-    let (alone, bulk, read) = (
-        foreground(None),
-        foreground(Some(Load::Bulk)),
-        foreground(Some(Load::Read)),
-    );
-    assert!(alone > 24e9, "{alone}");
-    assert!(
-        bulk < 0.95 * alone && read < 0.9 * bulk,
-        "{bulk} and {read}"
-    );
 }

@@ -269,6 +269,7 @@ fn streams_receive_the_same_in_any_number_of_shards() {
             bytes: 2_112,
             levels: (0..4).map(Sl).collect(),
             load,
+            begin: 0,
             seed: 11,
         };
         let received = |count: usize| {
@@ -312,6 +313,7 @@ fn a_fat_tree_is_cut_into_equal_parts() {
         bytes: 2_112,
         levels: Vec::new(),
         load: Some(0.5),
+        begin: 0,
         seed: 1,
     };
     for count in [2, 4] {

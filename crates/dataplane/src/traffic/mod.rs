@@ -17,4 +17,4 @@ pub mod streams;
 pub use hosts::{Host, Hosts};
 pub use levels::PathLevels;
 pub use pattern::Pattern;
-pub use streams::{Received, Streams, StreamsOptions, TwoStreams};
+pub use streams::{Received, StreamMix, Streams, StreamsOptions};

@@ -17,6 +17,8 @@ pub struct StreamsOptions {
     pub levels: Vec<Sl>,
     /// Share of the rate of a full link, at random moments; none for as many as fit.
     pub load: Option<f64>,
+    /// When they begin.
+    pub begin: Picos,
     /// Seed of all that is random.
     pub seed: u64,
 }
@@ -61,8 +63,8 @@ pub struct Streams {
     base: u64,
 }
 
-/// Where tags of the packets beside others begin.
-const BESIDE: u64 = 1 << 28;
+/// Tags of each kind of packets in a mix.
+const TAGS: u64 = 1 << 28;
 
 impl Streams {
     /// Traffic among `hosts` that has not begun.
@@ -81,14 +83,6 @@ impl Streams {
         }
     }
 
-    /// The same beside other packets of the same simulation.
-    fn beside(hosts: Hosts, options: StreamsOptions) -> Self {
-        Self {
-            base: BESIDE,
-            ..Self::new(hosts, options)
-        }
-    }
-
     /// The host of a tag, none where it is of other packets.
     #[inline]
     fn sender(&self, tag: u64) -> Option<u32> {
@@ -104,11 +98,27 @@ impl Streams {
                 continue;
             }
             if self.interval > 0.0 {
-                self.wait(simulation, from);
-            } else {
+                self.wait(simulation, self.options.begin, from);
+            } else if self.has_begun(simulation) {
                 self.send(simulation, from);
+            } else {
+                simulation.set_timer(self.options.begin, self.base + u64::from(from));
             }
         }
+    }
+
+    fn has_begun(&self, simulation: &Simulation) -> bool {
+        simulation.now() >= self.options.begin
+    }
+
+    /// Time since they began.
+    pub fn time(&self, now: Picos) -> Picos {
+        now.saturating_sub(self.options.begin)
+    }
+
+    /// Time of one of their packets on a link of 100 Gb/s.
+    pub fn packet_time(&self) -> Picos {
+        Simulation::wire_time(self.options.bytes)
     }
 
     /// What each host has received since the beginning or the last [`Self::forget`].
@@ -131,9 +141,10 @@ impl Streams {
         self.received.fill(Received::default());
     }
 
-    fn wait(&mut self, simulation: &mut Simulation, from: u32) {
+    /// Has the next packet sent a while after `since`.
+    fn wait(&mut self, simulation: &mut Simulation, since: Picos, from: u32) {
         let random = &mut self.random[from as usize];
-        let at = simulation.now() + random.exponential(self.interval);
+        let at = since + random.exponential(self.interval);
         simulation.set_timer(at, self.base + u64::from(from));
     }
 
@@ -163,7 +174,7 @@ impl Streams {
     }
 
     fn room(&mut self, simulation: &mut Simulation, at: PortIndex) {
-        if self.interval > 0.0 {
+        if self.interval > 0.0 || !self.has_begun(simulation) {
             return;
         }
         if let Some(from) = self.hosts.number(at) {
@@ -194,65 +205,75 @@ impl Traffic for Streams {
             Notice::Timer(tag) => {
                 if let Some(from) = self.sender(tag) {
                     self.send(simulation, from);
-                    self.wait(simulation, from);
+                    if self.interval > 0.0 {
+                        self.wait(simulation, simulation.now(), from);
+                    }
                 }
             }
         }
     }
 }
 
-/// Packets of one kind, and maybe of another beside them.
-#[derive(Debug, Clone)]
-pub struct TwoStreams {
-    /// The first kind.
-    pub front: Streams,
-    /// The other one.
-    pub back: Option<Streams>,
+/// Packets of several kinds, each with tags of its own.
+#[derive(Debug, Clone, Default)]
+pub struct StreamMix {
+    kinds: Vec<Streams>,
+    /// Where the tags of the first kind begin.
+    base: u64,
 }
 
-impl TwoStreams {
+impl StreamMix {
     /// Traffic among `hosts` that has not begun.
-    pub fn new(hosts: Hosts, front: StreamsOptions, back: Option<StreamsOptions>) -> Self {
+    pub fn new(hosts: &Hosts, kinds: impl IntoIterator<Item = StreamsOptions>) -> Self {
+        let kinds = kinds.into_iter();
+        let kinds = kinds.map(|options| Streams::new(hosts.clone(), options));
         Self {
-            back: back.map(|back| Streams::beside(hosts.clone(), back)),
-            front: Streams::new(hosts, front),
+            kinds: kinds.collect(),
+            base: 0,
         }
+        .tagged(0)
+    }
+
+    /// The same with tags from `base` on, for each kind as many as there can be hosts.
+    pub(crate) fn tagged(mut self, base: u64) -> Self {
+        self.base = base;
+        for (kind, place) in self.kinds.iter_mut().zip(0..) {
+            kind.base = base + TAGS * place;
+        }
+        self
+    }
+
+    /// Each kind.
+    pub fn kinds(&self) -> &[Streams] {
+        &self.kinds
     }
 
     /// Lets all hosts begin that the simulation moves.
     pub fn start(&mut self, simulation: &mut Simulation) {
-        self.front.start(simulation);
-        if let Some(back) = &mut self.back {
-            back.start(simulation);
-        }
+        let kinds = self.kinds.iter_mut();
+        kinds.for_each(|kind| kind.start(simulation));
     }
 
     /// Sets what was received to zero: the warm-up is over.
     pub fn forget(&mut self) {
-        self.front.forget();
-        if let Some(back) = &mut self.back {
-            back.forget();
-        }
+        self.kinds.iter_mut().for_each(Streams::forget);
     }
 }
 
-impl Traffic for TwoStreams {
+impl Traffic for StreamMix {
     fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
-        let Some(back) = &mut self.back else {
-            return self.front.handle(simulation, notice);
-        };
         let tag = match notice {
             Notice::Delivered(delivery) => delivery.tag,
             Notice::Lost(loss) => loss.tag,
             Notice::Timer(tag) => tag,
             Notice::Room(_) => {
-                self.front.handle(simulation, notice);
-                return back.handle(simulation, notice);
+                let kinds = self.kinds.iter_mut();
+                return kinds.for_each(|kind| kind.handle(simulation, notice));
             }
         };
-        match tag < BESIDE {
-            true => self.front.handle(simulation, notice),
-            false => back.handle(simulation, notice),
+        let place = tag.wrapping_sub(self.base) / TAGS;
+        if let Some(kind) = self.kinds.get_mut(place as usize) {
+            kind.handle(simulation, notice);
         }
     }
 }

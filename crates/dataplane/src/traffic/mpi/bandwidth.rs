@@ -72,11 +72,16 @@ impl Bandwidth {
         spans.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
+    /// Messages of all pairs while time is taken.
+    pub fn messages(&self) -> u64 {
+        let ways = 1 + u64::from(self.options.both_ways);
+        let windows = u64::from(self.options.iterations) * ways * self.pairs.len() as u64;
+        u64::from(self.options.window) * windows
+    }
+
     /// Bytes of all pairs by the time of the slowest, bytes a second; none before the end.
     pub fn bytes_per_second(&self) -> Option<f64> {
-        let ways = 1 + u64::from(self.options.both_ways);
-        let messages = u64::from(self.options.window) * u64::from(self.options.iterations);
-        let bytes = self.options.bytes * messages * ways * self.pairs.len() as u64;
+        let bytes = self.options.bytes * self.messages();
         self.time().map(|time| bytes as f64 / (time as f64 * 1e-12))
     }
 

@@ -1,6 +1,7 @@
 //! Alltoall: each rank to each other.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
@@ -21,6 +22,7 @@ use crate::packets::{Picos, Simulation};
 pub struct AllToAll {
     /// How much further on the partner of each step is, and the bytes for it.
     plan: Vec<(u32, u64)>,
+    first: u32,
     ranks: u32,
     /// Exchanges before time is taken, and while it is.
     skip: u32,
@@ -44,7 +46,8 @@ struct Step {
 impl AllToAll {
     /// Exchanges of `bytes` between each two of `ranks`, `skip` of them before time is taken and
     /// `iterations`, at least one, while it is.
-    pub fn new(ranks: u32, bytes: u64, skip: u32, iterations: u32) -> Self {
+    pub fn new(ranks: Range<u32>, bytes: u64, skip: u32, iterations: u32) -> Self {
+        let (first, ranks) = (ranks.start, ranks.len() as u32);
         let plan = if bytes <= ALLTOALL_SHORT && ranks >= ALLTOALL_SHORT_RANKS {
             bruck(ranks, bytes)
         } else {
@@ -52,6 +55,7 @@ impl AllToAll {
         };
         Self {
             plan,
+            first,
             ranks,
             skip,
             iterations: iterations.max(1),
@@ -70,6 +74,7 @@ impl AllToAll {
         Some(all / Picos::from(self.iterations))
     }
 
+    /// Its next step for a rank, counted from its first one.
     fn step(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, rank: u32) {
         let step = &mut self.steps[rank as usize];
         step.received.remove(&step.at);
@@ -92,7 +97,8 @@ impl AllToAll {
             }
             return;
         };
-        mpi.send(simulation, rank, (rank + distance) % self.ranks, bytes, tag);
+        let to = (rank + distance) % self.ranks;
+        mpi.send(simulation, self.first + rank, self.first + to, bytes, tag);
     }
 }
 
@@ -114,11 +120,13 @@ impl Program for AllToAll {
     fn done(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, done: Done) {
         let rank = match done {
             Done::Sent { rank, tag } => {
+                let rank = rank - self.first;
                 let step = &mut self.steps[rank as usize];
                 step.sent |= tag == step.at;
                 rank
             }
             Done::Received { rank, tag, .. } => {
+                let rank = rank - self.first;
                 let step = &mut self.steps[rank as usize];
                 step.received.insert(tag);
                 rank
@@ -149,9 +157,9 @@ mod tests {
         );
         // Blocks 1, 3, 5, 7, 9; 2, 3, 6, 7; 4 to 7; 8 and 9.
         assert_eq!(bruck(10, 1), [(1, 5), (2, 4), (4, 4), (8, 2)]);
-        assert_eq!(AllToAll::new(8, ALLTOALL_SHORT, 0, 1).plan.len(), 3);
+        assert_eq!(AllToAll::new(0..8, ALLTOALL_SHORT, 0, 1).plan.len(), 3);
         for (ranks, bytes) in [(7, 8), (8, ALLTOALL_SHORT + 1)] {
-            let plan = AllToAll::new(ranks, bytes, 0, 1).plan;
+            let plan = AllToAll::new(0..ranks, bytes, 0, 1).plan;
             let pairs: Vec<(u32, u64)> = (1..ranks).map(|distance| (distance, bytes)).collect();
             assert_eq!(plan, pairs);
         }

@@ -1,7 +1,9 @@
 //! A program on its ranks.
 
 use super::nic::{Done, Mpi};
+use super::word;
 use crate::packets::{MICRO, Notice, Picos, Simulation, Traffic};
+use crate::traffic::StreamMix;
 
 /// How often a job looks whether it has ended.
 const STRIDE: Picos = 10 * MICRO;
@@ -23,12 +25,40 @@ pub struct Job<P> {
     pub mpi: Mpi,
     /// The program.
     pub program: P,
+    /// Packets by patterns that the same hosts send beside them.
+    beside: StreamMix,
+}
+
+impl<P> Job<P> {
+    /// A program that has not begun.
+    pub fn new(mpi: Mpi, program: P) -> Self {
+        Self {
+            mpi,
+            program,
+            beside: StreamMix::default(),
+        }
+    }
+
+    /// The same with packets by patterns beside it.
+    #[must_use]
+    pub fn beside(self, packets: StreamMix) -> Self {
+        Self {
+            beside: packets.tagged(word::of(word::STREAMS, 0)),
+            ..self
+        }
+    }
+
+    /// The packets beside it.
+    pub fn packets(&self) -> &StreamMix {
+        &self.beside
+    }
 }
 
 impl<P: Program> Job<P> {
     /// Lets all ranks start.
     pub fn start(&mut self, simulation: &mut Simulation) {
         self.program.begin(&mut self.mpi, simulation);
+        self.beside.start(simulation);
     }
 
     /// Goes on until the program has ended, at most up to `until`; says whether it has.
@@ -51,6 +81,18 @@ impl<P: Program> Job<P> {
 
 impl<P: Program> Traffic for Job<P> {
     fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
+        let tag = match notice {
+            Notice::Delivered(delivery) => delivery.tag,
+            Notice::Lost(loss) => loss.tag,
+            Notice::Timer(tag) => tag,
+            Notice::Room(_) => {
+                self.beside.handle(simulation, notice);
+                0
+            }
+        };
+        if word::split(tag).0 == word::STREAMS {
+            return self.beside.handle(simulation, notice);
+        }
         self.mpi.handle(simulation, notice);
         while let Some(done) = self.mpi.next_done() {
             self.program.done(&mut self.mpi, simulation, done);

@@ -13,12 +13,13 @@
 //! what comes in order, and the limit of packets without one.
 
 mod arrive;
-mod background;
 mod bandwidth;
 mod connection;
+mod copies;
 mod exchange;
 mod flow;
 mod job;
+mod jobs;
 mod latency;
 mod nic;
 mod post;
@@ -28,10 +29,11 @@ mod stack;
 mod transfer;
 mod word;
 
-pub use background::{Background, Load, Together};
 pub use bandwidth::{Bandwidth, BandwidthOptions};
+pub use copies::{Copies, CopiesOptions, Load};
 pub use exchange::AllToAll;
 pub use job::{Job, Program};
+pub use jobs::{Benchmark, Jobs, Part};
 pub use latency::PingPong;
 pub use nic::{Done, Mpi};
 pub use recovery::Tally;

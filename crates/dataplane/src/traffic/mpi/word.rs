@@ -26,6 +26,8 @@ pub(super) const CHECK: u64 = 10;
 
 /// Timer: a rank has read that a window is full.
 pub(super) const WINDOW: u64 = 11;
+/// What packets by patterns beside messages have; not a message's.
+pub(super) const STREAMS: u64 = 15;
 
 const SHIFT: u32 = 56;
 /// Bits of a transfer or a slot.

@@ -1,0 +1,186 @@
+//! Copies over sockets, and reads by the cards: messages one after the other, so many at a time.
+
+use super::job::Program;
+use super::nic::{Done, Mpi};
+use super::stack::Stack;
+use crate::constants::{
+    IPOIB_ENCAPSULATION, IPOIB_MTU, RDMA_READ, RDMA_READS, TCP_HEADERS, TCP_SEGMENTS,
+};
+use crate::packets::{Picos, Simulation};
+
+/// What carries them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// Files over sockets, as by `dd`: the processors copy, a connection's window is on its way.
+    Bulk,
+    /// `ib_read_bw`: the cards send what is asked for.
+    Read,
+}
+
+impl Load {
+    /// How its ranks send.
+    pub fn stack(self) -> Stack {
+        match self {
+            Self::Bulk => Stack::BULK,
+            Self::Read => Stack::RDMA,
+        }
+    }
+
+    fn at_once(self) -> u32 {
+        match self {
+            Self::Bulk => TCP_SEGMENTS,
+            Self::Read => RDMA_READS,
+        }
+    }
+
+    /// Bytes of the user in a message, unless somebody asks for others: an IP packet's, or a read's.
+    pub fn payload(self) -> u64 {
+        match self {
+            Self::Bulk => IPOIB_MTU - TCP_HEADERS,
+            Self::Read => RDMA_READ,
+        }
+    }
+
+    /// Bytes of a message that carries so many of the user.
+    fn bytes(self, payload: u64) -> u64 {
+        match self {
+            Self::Bulk => payload + TCP_HEADERS + IPOIB_ENCAPSULATION,
+            Self::Read => payload,
+        }
+    }
+}
+
+/// Who copies how much.
+#[derive(Debug, Clone)]
+pub struct CopiesOptions {
+    /// What carries them.
+    pub load: Load,
+    /// From which ranks to which; they have been added with the load's stack.
+    pub pairs: Vec<(u32, u32)>,
+    /// Bytes of the user in a message.
+    pub payload: u64,
+    /// Messages of each pair, each way; none for no end.
+    pub messages: Option<u64>,
+    /// Both of a pair send.
+    pub both_ways: bool,
+}
+
+/// One way of a pair.
+#[derive(Debug, Clone, Copy, Default)]
+struct Way {
+    begun: u64,
+    arrived: u64,
+}
+
+/// Copies between pairs of ranks: each way always has something on its way until all of it has been
+/// sent.
+#[derive(Debug, Clone)]
+pub struct Copies {
+    options: CopiesOptions,
+    /// Both ways of each pair.
+    ways: Vec<[Way; 2]>,
+    /// Pair by rank.
+    of_rank: Vec<usize>,
+    /// Ways that have not ended.
+    left: usize,
+    begun: Picos,
+    ended: Option<Picos>,
+}
+
+impl Copies {
+    /// Copies that have not begun.
+    pub fn new(options: CopiesOptions) -> Self {
+        let ranks = options.pairs.iter().flat_map(|(a, b)| [*a, *b]).max();
+        let mut of_rank = vec![usize::MAX; ranks.map_or(0, |most| most as usize + 1)];
+        for (index, (a, b)) in options.pairs.iter().enumerate() {
+            of_rank[*a as usize] = index;
+            of_rank[*b as usize] = index;
+        }
+        Self {
+            ways: vec![[Way::default(); 2]; options.pairs.len()],
+            left: options.pairs.len() * (1 + usize::from(options.both_ways)),
+            begun: 0,
+            ended: None,
+            of_rank,
+            options,
+        }
+    }
+
+    /// Whether they go on until somebody else ends.
+    pub fn is_endless(&self) -> bool {
+        self.options.messages.is_none()
+    }
+
+    /// Time from the beginning until all has arrived, or until `now`.
+    pub fn time(&self, now: Picos) -> Picos {
+        self.ended.unwrap_or(now).saturating_sub(self.begun)
+    }
+
+    /// Bytes of the user that have arrived, by that time: bytes a second.
+    pub fn bytes_per_second(&self, now: Picos) -> f64 {
+        let messages: u64 = self.ways.iter().flatten().map(|way| way.arrived).sum();
+        let bytes = messages * self.options.payload;
+        bytes as f64 / (self.time(now).max(1) as f64 * 1e-12)
+    }
+
+    /// Begins the next message of a way, if there is one.
+    fn next(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, pair: usize, way: usize) {
+        let CopiesOptions {
+            load,
+            payload,
+            messages,
+            ..
+        } = self.options;
+        let state = &mut self.ways[pair][way];
+        if messages.is_some_and(|most| state.begun == most) {
+            return;
+        }
+        state.begun += 1;
+        let (a, b) = self.options.pairs[pair];
+        let (from, to) = if way == 0 { (a, b) } else { (b, a) };
+        match load {
+            Load::Bulk => mpi.send(simulation, from, to, load.bytes(payload), 0),
+            Load::Read => mpi.read(simulation, to, from, load.bytes(payload), 0),
+        }
+    }
+
+    /// Notes that a message has arrived.
+    fn note(&mut self, pair: usize, way: usize, now: Picos) {
+        let state = &mut self.ways[pair][way];
+        state.arrived += 1;
+        if self.options.messages == Some(state.arrived) {
+            self.left -= 1;
+        }
+        if self.left == 0 {
+            self.ended = Some(now);
+        }
+    }
+}
+
+impl Program for Copies {
+    fn begin(&mut self, mpi: &mut Mpi, simulation: &mut Simulation) {
+        self.begun = simulation.now();
+        let ways = 1 + usize::from(self.options.both_ways);
+        for pair in 0..self.ways.len() {
+            for _ in 0..self.options.load.at_once() {
+                (0..ways).for_each(|way| self.next(mpi, simulation, pair, way));
+            }
+        }
+    }
+
+    fn done(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, done: Done) {
+        let Done::Received { rank, .. } = done else {
+            return;
+        };
+        let Some(pair) = self.of_rank.get(rank as usize).copied() else {
+            return;
+        };
+        let way = usize::from(self.options.pairs[pair].1 != rank);
+        self.note(pair, way, simulation.now());
+        self.next(mpi, simulation, pair, way);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+}
