@@ -259,20 +259,25 @@ impl<T: Tap> World<T> {
         Ok(std::mem::take(&mut self.refusals))
     }
 
+    /// When the next thing happens.
+    pub fn deadline(&self) -> Option<Tick> {
+        let writer = self.congestion.as_ref().and_then(Congestion::deadline);
+        let deadlines = [self.manager.deadline(), self.emulator.deadline(), writer];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Whether the manager has nothing to do but wait.
+    pub fn is_idle(&self) -> bool {
+        self.manager.status().phase.is_none()
+    }
+
     /// On to the next moment up to `until`, and everything of it; says whether there is one.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
     pub fn step(&mut self, until: Tick) -> Result<bool, WorldError> {
         self.exchange()?;
-        let writer = self.congestion.as_ref().and_then(Congestion::deadline);
-        let deadlines = [self.manager.deadline(), self.emulator.deadline(), writer];
-        match deadlines
-            .into_iter()
-            .flatten()
-            .min()
-            .filter(|next| *next <= until)
-        {
+        match self.deadline().filter(|next| *next <= until) {
             None => {
                 self.now = self.now.max(until);
                 Ok(false)

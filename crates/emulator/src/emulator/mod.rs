@@ -158,6 +158,11 @@ impl Emulator {
         &self.network
     }
 
+    /// The devices, to count what a simulation of packets has carried over their links.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
     /// Requests handled.
     pub fn stats(&self) -> &Stats {
         &self.stats

@@ -24,7 +24,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::experiment::measure::Stage;
-    use crate::experiment::scenario::Case;
+    use crate::experiment::scenario::{Case, Traffic};
     use crate::experiment::{Scenario, stage, stream};
     use weft_dataplane::traffic::PathLevels;
 
@@ -32,8 +32,10 @@ mod tests {
     fn run(case: &Case, threads: usize) -> ExperimentError {
         let mut staged = stage::set(case, 7).unwrap();
         staged.levels = PathLevels::default();
-        let ran = stream::run(case, &staged, 7, threads).unwrap();
-        let ran = ran.unwrap_or_else(|| Stage::new(case, staged, 7).unwrap().run());
+        let ran = match case.traffic {
+            Traffic::Stream { .. } => stream::run(case, staged, 7, threads).unwrap(),
+            _ => Stage::new(case, staged, 7).unwrap().run(),
+        };
         ran.measurements.unwrap_err()
     }
 

@@ -13,14 +13,14 @@ use super::perform::{Measurement, Outcome};
 /// The model by which outcomes come about. It is raised with every change after which a scenario can
 /// come out differently: of packets and traffic, of routes, of what the manager writes, of what is
 /// measured. Outcomes of two models do not stand in one table.
-pub const MODEL: u32 = 2;
+pub const MODEL: u32 = 3;
 
 const SUM: &str = "sum\t";
 
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 2, version {version}, model {MODEL}")
+    format!("weft-lab state 3, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -122,10 +122,12 @@ impl Kept {
                 value: from_bits(bits)?,
                 unit: Cow::Owned(unit.to_owned()),
             }),
-            ["link", from, to, bits] => outcome.links.push(LinkUse {
+            ["link", from, to, bits, wait, discards] => outcome.links.push(LinkUse {
                 from: from.to_owned(),
                 to: to.to_owned(),
                 percent: from_bits(bits)?,
+                xmit_wait: wait.parse().ok()?,
+                xmit_discards: discards.parse().ok()?,
             }),
             _ => return None,
         }
@@ -157,7 +159,10 @@ fn write(text: &mut String, key: &str, outcome: &Outcome) {
     for link in &outcome.links {
         let bits = link.percent.to_bits();
         let (from, to) = (without_tabs(&link.from), without_tabs(&link.to));
-        text.push_str(&format!("link\t{from}\t{to}\t{bits:x}\n"));
+        let (wait, discards) = (link.xmit_wait, link.xmit_discards);
+        text.push_str(&format!(
+            "link\t{from}\t{to}\t{bits:x}\t{wait}\t{discards}\n"
+        ));
     }
 }
 
@@ -182,6 +187,8 @@ mod tests {
                 from: "a\tb".to_owned(),
                 to: "c".to_owned(),
                 percent: 99.9,
+                xmit_wait: 11,
+                xmit_discards: 12,
             }],
             span: 7,
             method: Some("eager by SDMA".to_owned()),
@@ -220,7 +227,7 @@ mod tests {
         for other in [
             body.replace(&old, &new),
             body.replace("version ", "version 9"),
-            body.replace("state 2", "state 1"),
+            body.replace("state 3", "state 2"),
         ] {
             let error = of(other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");

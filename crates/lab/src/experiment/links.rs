@@ -1,9 +1,12 @@
-//! What links carry while a case runs.
+//! What links carry while a case runs, as their registers say it.
 
 use std::fmt;
 
-use weft_dataplane::packets::{MILLI, Picos, Shards, Simulation};
+use weft_dataplane::counters::Counter;
+use weft_dataplane::packets::{MILLI, Picos, Shards, Simulation, Traffic};
 use weft_dataplane::{Network, PortIndex};
+
+use super::managed::Managed;
 
 /// Time between two looks at first.
 const INTERVAL: Picos = MILLI;
@@ -21,21 +24,33 @@ pub struct LinkUse {
     pub to: String,
     /// Percent of what it can carry.
     pub percent: f64,
+    /// What the sending port has counted since the run began: XmitWait, in the register's unit.
+    pub xmit_wait: u64,
+    /// XmitDiscards, packets.
+    pub xmit_discards: u64,
 }
 
 impl fmt::Display for LinkUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:5.1} %  {} → {}", self.percent, self.from, self.to)
+        write!(f, "{:5.1} %  {} → {}", self.percent, self.from, self.to)?;
+        let counts = [
+            ("XmitWait", self.xmit_wait),
+            ("XmitDiscards", self.xmit_discards),
+        ];
+        for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            write!(f, ", {name} {count}")?;
+        }
+        Ok(())
     }
 }
 
-/// Where a port's traffic can be seen.
+/// What counts the packets on links.
 pub(super) trait Carried {
     /// The time.
     fn now(&self) -> Picos;
-    /// Flits that a port has sent.
-    fn flits_sent(&self, at: PortIndex) -> u64;
-    /// Time of one.
+    /// Has the registers count what was carried.
+    fn settle(&mut self, network: &mut Network);
+    /// Time of a flit on a port's link.
     fn flit_time(&self, at: PortIndex) -> Picos;
 }
 
@@ -44,8 +59,8 @@ impl Carried for Simulation {
         self.now()
     }
 
-    fn flits_sent(&self, at: PortIndex) -> u64 {
-        self.flits_sent(at)
+    fn settle(&mut self, network: &mut Network) {
+        self.settle(network);
     }
 
     fn flit_time(&self, at: PortIndex) -> Picos {
@@ -53,13 +68,13 @@ impl Carried for Simulation {
     }
 }
 
-impl<T> Carried for Shards<T> {
+impl<T: Traffic + Send> Carried for Shards<T> {
     fn now(&self) -> Picos {
         self.now()
     }
 
-    fn flits_sent(&self, at: PortIndex) -> u64 {
-        self.flits_sent(at)
+    fn settle(&mut self, network: &mut Network) {
+        self.settle(network);
     }
 
     fn flit_time(&self, at: PortIndex) -> Picos {
@@ -67,7 +82,7 @@ impl<T> Carried for Shards<T> {
     }
 }
 
-/// Counters of all ports at several moments.
+/// Data counters of all ports at several moments.
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     on: bool,
@@ -85,15 +100,15 @@ impl Watch {
     }
 
     /// When to look next.
-    pub(super) fn next(&self, simulation: &Simulation) -> Picos {
+    pub(super) fn next(&self, now: Picos) -> Picos {
         if self.on {
-            simulation.now().saturating_add(self.interval)
+            now.saturating_add(self.interval)
         } else {
             Picos::MAX
         }
     }
 
-    pub(super) fn look(&mut self, simulation: &impl Carried, network: &Network, at: Picos) {
+    pub(super) fn look(&mut self, packets: &mut impl Carried, managed: &mut Managed, at: Picos) {
         if !self.on {
             return;
         }
@@ -105,39 +120,50 @@ impl Watch {
             });
             self.interval *= 2;
         }
-        let counts = ports(network).map(|port| simulation.flits_sent(port));
+        packets.settle(managed.network_mut());
+        let network = managed.network();
+        let counts = ports(network).map(|port| network.counter(port, Counter::XmitData));
         self.looks.push((at, counts.collect()));
     }
 
-    /// The links that carried most since the look nearest to half of the run.
-    pub(super) fn busiest(&self, network: &Network, simulation: &impl Carried) -> Vec<LinkUse> {
-        let half = simulation.now() / 2;
+    /// The links that carried most since the look nearest to half of the run, then those that dropped
+    /// something.
+    pub(super) fn busiest(
+        &self,
+        packets: &mut impl Carried,
+        managed: &mut Managed,
+    ) -> Vec<LinkUse> {
+        packets.settle(managed.network_mut());
+        let network = managed.network();
+        let half = packets.now() / 2;
         let look = self.looks.iter().min_by_key(|(at, _)| at.abs_diff(half));
         let Some((since, before)) = look else {
             return Vec::new();
         };
-        let span = (simulation.now() - since).max(1) as f64;
-        let mut uses: Vec<(f64, PortIndex)> = ports(network)
-            .zip(before)
-            .map(|(port, before)| {
-                let flits = simulation.flits_sent(port) - before;
-                (
-                    100.0 * (flits * simulation.flit_time(port)) as f64 / span,
-                    port,
-                )
-            })
-            .filter(|(percent, _)| *percent >= 1.0)
-            .collect();
+        let span = (packets.now() - since).max(1) as f64;
+        let percent = |(port, before): (PortIndex, &u64)| {
+            let now = network.counter(port, Counter::XmitData);
+            // A node that was switched off counts anew.
+            let flits = now.checked_sub(*before).unwrap_or(now);
+            let time = (flits * packets.flit_time(port)) as f64;
+            (100.0 * time / span, port)
+        };
+        let discards = |port: PortIndex| network.counter(port, Counter::XmitDiscards);
+        let uses = ports(network).zip(before).map(percent);
+        let shown = |(percent, port): &(f64, PortIndex)| *percent >= 1.0 || discards(*port) > 0;
+        let mut uses: Vec<(f64, PortIndex)> = uses.filter(shown).collect();
         uses.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         uses.truncate(SHOWN);
-        let named = uses.into_iter().filter_map(|(percent, port)| {
+        let told = |(percent, port)| {
             Some(LinkUse {
                 from: name(network, port),
                 to: name(network, network.peer(port)?),
                 percent,
+                xmit_wait: network.counter(port, Counter::XmitWait),
+                xmit_discards: discards(port),
             })
-        });
-        named.collect()
+        };
+        uses.into_iter().filter_map(told).collect()
     }
 }
 

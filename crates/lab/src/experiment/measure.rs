@@ -1,25 +1,19 @@
-//! What is measured in one run of a case.
+//! What is measured in one run of a case of messages.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, MILLI, Options, Picos, Random, Simulation, Totals};
-use weft_dataplane::traffic::Hosts;
-use weft_dataplane::traffic::mpi::{
-    AllToAll, Background, Bandwidth, BandwidthOptions, Job, Load, Mpi, PingPong, Program, Stack,
-    Together,
-};
+use weft_dataplane::traffic::mpi::{Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, Stack};
+use weft_dataplane::traffic::{Hosts, StreamMix};
 use weft_fabric::Sl;
 
 use super::links::{LinkUse, Watch};
-use super::perform::{ExperimentError, Measurement, measurement};
+use super::managed::Managed;
+use super::perform::{ExperimentError, Measurement, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
-use super::{bisection, bound, deadlock, place, rounds};
-
-/// Picoseconds in a second.
-const SECOND: f64 = 1e12;
+use super::{bisection, bound, deadlock, place, rounds, stream, task};
 
 /// A benchmark beside other traffic begins up to this long after the warm-up.
 const START_SPREAD: Picos = 200 * MICRO;
@@ -36,6 +30,8 @@ pub(super) struct Ran {
     pub(super) moved: u64,
     /// Packets that switches have marked.
     pub(super) marked: u64,
+    /// How long the manager took after the last fault.
+    pub(super) reprogrammed: Option<Measurement>,
     pub(super) links: Vec<LinkUse>,
     /// How messages travelled, where their size is swept.
     pub(super) method: Option<String>,
@@ -44,10 +40,12 @@ pub(super) struct Ran {
 /// A fabric with messages to come.
 pub(super) struct Stage<'a> {
     case: &'a Case,
-    network: Network,
+    managed: Managed,
     hosts: Hosts,
     simulation: Simulation,
     seed: u64,
+    /// When the case's own traffic begins.
+    begin: Picos,
     watch: Watch,
     before: Totals,
 }
@@ -58,13 +56,15 @@ impl<'a> Stage<'a> {
             seed,
             ..Options::default()
         };
+        let begin = begin(case, seed);
         Ok(Self {
             case,
             hosts: place::hosts(&staged, case, seed)?,
-            simulation: Simulation::new(&staged.network, options),
+            simulation: Simulation::new(staged.network(), options),
             watch: Watch::new(case.links),
             before: Totals::default(),
-            network: staged.network,
+            managed: Managed::new(staged, begin),
+            begin,
             seed,
         })
     }
@@ -77,7 +77,8 @@ impl<'a> Stage<'a> {
             span: self.simulation.now(),
             moved: self.simulation.routes_moved(),
             marked: self.simulation.packets_marked(),
-            links: self.watch.busiest(&self.network, &self.simulation),
+            reprogrammed: self.managed.reprogrammed(),
+            links: self.watch.busiest(&mut self.simulation, &mut self.managed),
             method: self.method(),
         }
     }
@@ -97,106 +98,153 @@ impl<'a> Stage<'a> {
     }
 
     fn measure(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
-        match &self.case.traffic {
-            Traffic::Bandwidth { .. } => self.bandwidth(),
-            Traffic::Latency { bytes, iterations } => {
-                let pairs = self.pairs()?;
-                let program = PingPong::new(pairs, *bytes, 10, *iterations);
-                let program = self.drive(program, self.case.stack)?;
-                let mut found = latencies(&program.latencies().unwrap_or_default());
-                found.extend(self.is_over_size().then(|| bound::latency(*bytes)));
-                Ok(found)
-            }
+        match self.case.traffic {
             Traffic::AllPairs {
                 bytes,
                 iterations,
                 sessions,
-            } => self.all_pairs(*bytes, *iterations, *sessions),
-            Traffic::AllToAll {
-                bytes,
-                skip,
-                iterations,
-            } => {
-                let ranks = self.hosts.len() as u32 * self.case.ranks;
-                let program = AllToAll::new(ranks, *bytes, *skip, *iterations);
-                let program = self.drive(program, self.case.stack)?;
-                let time = program.time().unwrap_or(0) as f64;
-                Ok(vec![measurement("time", time / MICRO as f64, "us")])
-            }
-            // Packets by a pattern are measured elsewhere.
-            Traffic::Stream { .. } => Ok(Vec::new()),
+            } => self.all_pairs(bytes, iterations, sessions),
             Traffic::Bisection { matchings } => Ok(bisection::measure(
-                &self.network,
+                self.managed.network(),
                 &self.hosts,
-                *matchings,
+                matchings,
                 self.seed,
             )),
+            _ => self.benchmarks(),
         }
     }
 
-    fn pairs(&self) -> Result<Vec<(u32, u32)>, ExperimentError> {
-        place::pairs(
-            &self.network,
-            &self.hosts,
-            self.case.ranks,
-            &self.case.pairs,
-        )
+    /// The case's own traffic, and what goes on beside it.
+    fn benchmarks(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
+        let case = self.case;
+        let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
+        let pairs = self.own_pairs()?;
+        let links = self.links(&pairs);
+        let own = task::benchmark(&case.traffic, pairs, 0..mpi.len() as u32);
+        let mut parts: Vec<Part> = own
+            .into_iter()
+            .map(|benchmark| part(benchmark, 0, self.begin))
+            .collect();
+        for beside in &case.beside {
+            parts.extend(self.join(&mut mpi, beside)?);
+        }
+        let job = Job::new(mpi, Jobs::new(parts)).beside(self.packets());
+        let job = self.drive(self.begin, job)?;
+        Ok(self.results(&job, links))
+    }
+
+    /// What the case's own traffic has measured, and each job, under its name.
+    fn results(&self, job: &Job<Jobs>, links: usize) -> Vec<Measurement> {
+        let now = self.simulation.now();
+        let mut benchmarks = job.program.benchmarks();
+        let mut packets = job.packets().kinds().iter();
+        let own = benchmarks.next();
+        let mut found = own.map_or(Vec::new(), |own| {
+            task::results(&self.case.traffic, own, now)
+        });
+        found.extend(self.bound(links));
+        for beside in &self.case.beside {
+            let measured = match beside.traffic {
+                Traffic::Stream { .. } => packets.next().map(|kind| stream::since_begin(kind, now)),
+                _ => benchmarks
+                    .next()
+                    .map(|one| task::results(&beside.traffic, one, now)),
+            };
+            let Some(name) = &beside.name else { continue };
+            found.extend(named(name, measured.unwrap_or_default()));
+        }
+        found
+    }
+
+    /// What links allow, where the size of messages is swept.
+    fn bound(&self, links: usize) -> Option<Measurement> {
+        match self.case.traffic {
+            _ if !self.is_over_size() => None,
+            Traffic::Latency { bytes, .. } => Some(bound::latency(bytes)),
+            Traffic::Bandwidth { .. } | Traffic::Copies { .. } => Some(bound::bandwidth(links)),
+            _ => None,
+        }
+    }
+
+    /// Links by which hosts send in the case's own traffic.
+    fn links(&self, pairs: &[(u32, u32)]) -> usize {
+        let hosts: BTreeSet<u32> = pairs
+            .iter()
+            .map(|(from, _)| from / self.case.ranks)
+            .collect();
+        let both_ways = matches!(
+            self.case.traffic,
+            Traffic::Bandwidth {
+                both_ways: true,
+                ..
+            } | Traffic::Copies {
+                both_ways: true,
+                ..
+            }
+        );
+        hosts.len() * (1 + usize::from(both_ways))
+    }
+
+    /// Adds the ranks of a job to those there are, and gives what they do; none where it sends packets by
+    /// a pattern.
+    fn join(&self, mpi: &mut Mpi, beside: &Beside) -> Result<Option<Part>, ExperimentError> {
+        if matches!(beside.traffic, Traffic::Stream { .. }) {
+            return Ok(None);
+        }
+        let first = mpi.len() as u32;
+        let stack = task::stack(&beside.traffic, beside.stack);
+        let hosts = self.ranks(beside.ranks);
+        mpi.add(&hosts, stack, beside.sl.unwrap_or(Sl(0)));
+        let pairs = match beside.traffic.has_pairs() {
+            true => self.pairs(beside.ranks, &beside.pairs)?,
+            false => Vec::new(),
+        };
+        let pairs = pairs.into_iter().map(|(a, b)| (first + a, first + b));
+        let ranks = first..mpi.len() as u32;
+        let benchmark = task::benchmark(&beside.traffic, pairs.collect(), ranks);
+        let later = match beside.name {
+            Some(_) => self.begin.saturating_add(picos(beside.begin)),
+            None => 0,
+        };
+        Ok(benchmark.map(|benchmark| part(benchmark, first, later)))
+    }
+
+    /// Packets by patterns beside the messages.
+    fn packets(&self) -> StreamMix {
+        let count = self.hosts.len() as u32;
+        let kinds = stream::beside(self.case, count, self.seed, self.begin);
+        StreamMix::new(&self.hosts, kinds)
+    }
+
+    fn own_pairs(&self) -> Result<Vec<(u32, u32)>, ExperimentError> {
+        match self.case.traffic.has_pairs() {
+            true => self.pairs(self.case.ranks, &self.case.pairs),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    fn pairs(&self, ranks: u32, pairs: &Pairs) -> Result<Vec<(u32, u32)>, ExperimentError> {
+        place::pairs(self.managed.network(), &self.hosts, ranks, pairs)
+    }
+
+    /// The hosts of so many ranks on each, by number.
+    fn ranks(&self, each: u32) -> Vec<u32> {
+        let ranks = 0..self.hosts.len() as u32 * each;
+        ranks.map(|rank| rank / each).collect()
     }
 
     fn mpi(&self, stack: Stack) -> Mpi {
-        let ranks = 0..self.hosts.len() as u32 * self.case.ranks;
-        let ranks: Vec<u32> = ranks.map(|rank| rank / self.case.ranks).collect();
+        let ranks = self.ranks(self.case.ranks);
         let level = self.case.sl.unwrap_or(Sl(0));
         Mpi::new(self.hosts.clone(), &ranks, stack, level)
     }
 
-    /// Runs a program to its end, with the other traffic if there is any.
-    fn drive<P: Program>(&mut self, program: P, stack: Stack) -> Result<P, ExperimentError> {
-        let mpi = self.mpi(stack);
-        let Some((load, pairs, level)) = self.background() else {
-            return self.drive_from(0, mpi, program);
-        };
-        let spread = Random::new(self.seed).bits() % START_SPREAD;
-        let delay = picos(self.case.warm_up).saturating_add(spread);
-        let first = mpi.len() as u32;
-        let back = self.beside(load, pairs, first)?;
-        let program = Together {
-            front: program,
-            back,
-            first,
-            delay,
-        };
-        let mut mpi = mpi;
-        let hosts: Vec<u32> = (0..self.hosts.len() as u32).collect();
-        mpi.add(&hosts, load.stack(), level);
-        Ok(self.drive_from(delay, mpi, program)?.front)
-    }
-
-    /// The messages beside the program's, between which hosts and on which service level.
-    fn background(&self) -> Option<(Load, Pairs, Sl)> {
-        let background = self.case.background.as_ref()?;
-        let Beside::Messages { load, pairs } = &background.what else {
-            return None;
-        };
-        let pairs = pairs.clone().map_or(Pairs::Halves, Pairs::List);
-        Some((*load, pairs, background.sl))
-    }
-
-    /// Other traffic on ranks from `first` on, one on each host.
-    fn beside(&self, load: Load, pairs: Pairs, first: u32) -> Result<Background, ExperimentError> {
-        let pairs = place::pairs(&self.network, &self.hosts, 1, &pairs)?;
-        let ranks = pairs.into_iter().map(|(a, b)| (first + a, first + b));
-        Ok(Background::new(load, ranks.collect()))
-    }
-
-    /// Runs a program whose traffic begins after a while.
-    fn drive_from<P: Program>(
+    /// Runs a job to its end, whose own traffic begins after a while.
+    fn drive<P: Program>(
         &mut self,
         begin: Picos,
-        mpi: Mpi,
-        program: P,
-    ) -> Result<P, ExperimentError> {
-        let mut job = Job { mpi, program };
+        mut job: Job<P>,
+    ) -> Result<Job<P>, ExperimentError> {
         let limit = begin.saturating_add(picos(self.case.limit));
         job.start(&mut self.simulation);
         if begin > 0 {
@@ -204,72 +252,36 @@ impl<'a> Stage<'a> {
             self.before = self.simulation.totals();
         }
         loop {
-            let until = self.watch.next(&self.simulation).min(limit);
+            let now = self.simulation.now();
+            let (look, kept_up) = (self.watch.next(now), self.managed.next(now));
+            let until = look.min(kept_up).min(limit);
             if job.advance(&mut self.simulation, until) {
-                return Ok(job.program);
+                return Ok(job);
             }
-            if until == limit || self.simulation.deadline().is_none() {
+            let is_over = self.simulation.deadline().is_none() && kept_up == Picos::MAX;
+            if until == limit || is_over {
                 return Err(self.not_ended());
             }
-            self.watch.look(&self.simulation, &self.network, until);
+            self.simulation.run(&mut job, until);
+            if until == look {
+                self.watch
+                    .look(&mut self.simulation, &mut self.managed, until);
+            }
+            if self.managed.keep_up(until)? {
+                self.simulation.configure(self.managed.network());
+            }
         }
     }
 
     fn not_ended(&self) -> ExperimentError {
         let now = self.simulation.now();
         match self.simulation.deadlock() {
-            Some(circle) => deadlock::told(&self.network, &circle, now),
+            Some(circle) => deadlock::told(self.managed.network(), &circle, now),
             None => ExperimentError::NotEnded {
                 millis: u128::from(now / MILLI),
                 lost: self.simulation.totals().lost,
             },
         }
-    }
-
-    fn bandwidth(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
-        let Traffic::Bandwidth {
-            bytes,
-            window,
-            skip,
-            iterations,
-            both_ways,
-            ip,
-        } = self.case.traffic
-        else {
-            return Ok(Vec::new());
-        };
-        let pairs = self.pairs()?;
-        let ways = 1 + u64::from(both_ways);
-        let hosts: BTreeSet<u32> = pairs
-            .iter()
-            .map(|(from, _)| from / self.case.ranks)
-            .collect();
-        let links = hosts.len() * ways as usize;
-        let messages = u64::from(window) * u64::from(iterations) * ways * pairs.len() as u64;
-        let (on_link, stack) = if ip {
-            (ip_bytes(bytes), Stack::IPOIB)
-        } else {
-            (bytes, self.case.stack)
-        };
-        let program = Bandwidth::new(BandwidthOptions {
-            pairs,
-            bytes: on_link,
-            window,
-            skip,
-            iterations,
-            both_ways,
-        });
-        let program = self.drive(program, stack)?;
-        let measured = program.bytes_per_second().unwrap_or(0.0);
-        let measured = measured * bytes as f64 / on_link as f64;
-        let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
-        let mut found = vec![
-            measurement("bandwidth", measured / 1e9, "GB/s"),
-            measurement("rate", measured * 8.0 / 1e9, "Gb/s"),
-            measurement("messages", messages as f64 / time, "1/s"),
-        ];
-        found.extend(self.is_over_size().then(|| bound::bandwidth(links)));
-        Ok(found)
     }
 
     /// Every rank with every other one, each way.
@@ -286,13 +298,13 @@ impl<'a> Stage<'a> {
                 let turn = |(a, b): &(u32, u32)| if turned { (*b, *a) } else { (*a, *b) };
                 let pairs: Vec<_> = round.iter().map(turn).collect();
                 let program = PingPong::new(pairs.clone(), bytes, 2, iterations);
-                let program = self.drive(program, self.case.stack)?;
-                let times = program.latencies().unwrap_or_default();
+                let job = self.drive(0, Job::new(self.mpi(self.case.stack), program))?;
+                let times = job.program.latencies().unwrap_or_default();
                 all.extend(pairs.into_iter().zip(times));
             }
         }
         Ok(rounds::measurements(
-            &self.network,
+            self.managed.network(),
             &self.hosts,
             self.case.ranks,
             &all,
@@ -300,27 +312,26 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Bytes of IP packets, with what stands in front of each, that carry the user's `bytes`.
-fn ip_bytes(bytes: u64) -> u64 {
-    use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
-    let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
-    bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
+fn part(benchmark: Benchmark, first: u32, begin: Picos) -> Part {
+    Part {
+        benchmark,
+        first,
+        begin,
+    }
+}
+
+/// When a case's own traffic begins: after what is not measured has had its warm-up.
+fn begin(case: &Case, seed: u64) -> Picos {
+    let messages = |beside: &Beside| !matches!(beside.traffic, Traffic::Stream { .. });
+    let warms_up = |beside: &Beside| beside.name.is_none() && messages(beside);
+    if !case.beside.iter().any(warms_up) {
+        return 0;
+    }
+    let spread = Random::new(seed).bits() % START_SPREAD;
+    picos(case.warm_up).saturating_add(spread)
 }
 
 /// A time of the scenario's.
 pub(super) fn picos(span: Duration) -> Picos {
     Picos::try_from(span.as_nanos().saturating_mul(1_000)).unwrap_or(Picos::MAX)
-}
-
-fn latencies(times: &[Picos]) -> Vec<Measurement> {
-    let micros = |time: Picos| time as f64 / MICRO as f64;
-    let sum: Picos = times.iter().sum();
-    let mean = micros(sum) / times.len().max(1) as f64;
-    let least = times.iter().min().copied().unwrap_or(0);
-    let most = times.iter().max().copied().unwrap_or(0);
-    vec![
-        measurement("latency", mean, "us"),
-        measurement("latency_min", micros(least), "us"),
-        measurement("latency_max", micros(most), "us"),
-    ]
 }

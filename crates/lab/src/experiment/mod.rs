@@ -8,8 +8,10 @@
 //! | [`parse`], `parse_…` | its text form |
 //! | `size` | how large a case may be |
 //! | [`stage`] | the fabric, brought up by the manager |
+//! | `faults`, `managed` | what happens to it while traffic goes on, and the manager with it |
 //! | [`place`] | which hosts talk to each other |
 //! | [`perform`] | cases from beginning to end, and compared with each other |
+//! | `task` | messages as a case or a job describes them |
 //! | `measure` | what is measured in one run of messages |
 //! | `stream` | the same of packets by a pattern |
 //! | `deadlock` | packets that wait for each other, in words |
@@ -25,12 +27,16 @@ mod bound;
 pub mod chart;
 mod deadlock;
 pub mod fabric;
+mod faults;
 pub mod keep;
 pub mod links;
+mod managed;
 mod measure;
 pub mod parse;
+mod parse_beside;
 mod parse_case;
 mod parse_check;
+mod parse_fault;
 mod parse_levels;
 mod parse_sweep;
 mod parse_traffic;
@@ -43,6 +49,7 @@ pub mod scenario;
 mod size;
 pub mod stage;
 mod stream;
+mod task;
 mod values;
 
 pub use parse::ScenarioError;

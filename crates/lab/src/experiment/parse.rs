@@ -16,7 +16,7 @@ use super::parse_case::Partial;
 use super::parse_check;
 use super::parse_sweep::swept;
 use super::scenario::{Manager, Plot, Scenario};
-use super::values::{Checked, metric};
+use super::values::{Checked, at_most, metric};
 
 /// Most cases of a scenario, each value of what they sweep counted.
 pub const CASES_MAX: usize = 1_000;
@@ -74,13 +74,6 @@ impl Scenario {
             at(last, draft.set(last, word, rest.trim(), &mut open))?;
         }
         draft.finish(last)
-    }
-}
-
-fn at_most(count: usize, most: usize, what: &str) -> Checked<()> {
-    match count <= most {
-        true => Ok(()),
-        false => Err(format!("{count} {what}, allowed: {most}")),
     }
 }
 
@@ -186,7 +179,8 @@ impl Draft {
             let line = case.line();
             for point in case.spread()? {
                 point.check_levels()?;
-                point.check_background()?;
+                point.check_beside()?;
+                point.check_figures()?;
                 all.push((point.finish()?, line));
             }
         }

@@ -11,16 +11,20 @@ use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::parse::{ScenarioError, at};
+use super::parse_beside::{JOBS_MAX, background, goes_beside, job, stack};
+use super::parse_fault::{FAULTS_MAX, fault};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_sweep::Sweep;
-use super::parse_traffic::{background, goes_beside, pair, traffic};
-use super::scenario::{Background, Case, Manager, Pairs, Point, Published, Traffic};
+use super::parse_traffic::{pair, traffic};
+use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Published, Traffic};
 use super::size;
-use super::values::{Checked, Values, decimal, metric, number, some_span, span, switch, unknown};
+use super::values::{
+    Checked, Values, at_most, decimal, metric, number, some_span, span, switch, unknown,
+};
 
 const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
-    hoq-life, switch-lifetime, stall-count, qos-group, preemption, hosts, ranks, pairs, traffic, \
-    sl, stack, background, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
+    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
+    sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
 
 /// A case that may lack something.
 #[derive(Debug, Clone, Default)]
@@ -39,9 +43,11 @@ pub(super) struct Partial {
     pub(super) pairs: Option<(Pairs, usize)>,
     /// With its line, as all that is checked at the end.
     pub(super) traffic: Option<(Traffic, usize)>,
-    opx: bool,
+    stack: Option<Stack>,
     sl: Option<(Sl, usize)>,
-    background: Option<(Background, usize)>,
+    background: Option<(Beside, usize)>,
+    jobs: Vec<(Beside, usize)>,
+    faults: Vec<(Fault, usize)>,
     groups: Vec<Group>,
     gone: f64,
     runs: Option<u32>,
@@ -91,6 +97,8 @@ impl Partial {
                 self.publish(figure);
             }
             "qos-group" => self.add_group(line, levels::group(rest)?)?,
+            "job" => self.add_job(line, rest)?,
+            "fault" => self.add_fault(line, rest)?,
             _ => {
                 self.apply(line, word, rest)?;
                 self.note(line, word.to_owned())?;
@@ -110,6 +118,25 @@ impl Partial {
         levels::add(&mut self.groups, group)
     }
 
+    /// A job, in place of the one of the same name that all cases have.
+    fn add_job(&mut self, line: usize, text: &str) -> Checked<()> {
+        let (name, job) = job(text)?;
+        self.note(line, format!("job {name}"))?;
+        let others = |(other, _): &(Beside, usize)| other.name.as_ref() != Some(&name);
+        self.jobs.retain(others);
+        self.jobs.extend(job.map(|job| (job, line)));
+        at_most(self.jobs.len(), JOBS_MAX, "jobs")
+    }
+
+    /// A fault, after those of its time or before that all cases have.
+    fn add_fault(&mut self, line: usize, text: &str) -> Checked<()> {
+        let fault = fault(text)?;
+        self.note(line, format!("fault {text}"))?;
+        let place = self.faults.partition_point(|(one, _)| one.at <= fault.at);
+        self.faults.insert(place, (fault, line));
+        at_most(self.faults.len(), FAULTS_MAX, "faults")
+    }
+
     /// What a line sets.
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
@@ -121,8 +148,12 @@ impl Partial {
             }
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
             "pairs" => self.pairs = Some((pairs(rest)?, line)),
-            "traffic" => self.traffic = Some((traffic(rest)?, line)),
-            "stack" => self.opx = stack(rest)?,
+            "traffic" => {
+                let mut words = rest.split_whitespace();
+                let kind = words.next().unwrap_or("");
+                self.traffic = Some((traffic(kind, words, true)?, line));
+            }
+            "stack" => self.stack = Some(stack(rest)?),
             "sl" => self.sl = Some((Sl(number(rest, 0, LEVEL_MAX)? as u8), line)),
             "background" => self.background = background(rest)?.map(|what| (what, line)),
             "gone" => {
@@ -179,6 +210,7 @@ impl Partial {
             "hoq-life" => manager.hoq_life = Some(number(rest, 0, 31)? as u8),
             "switch-lifetime" => manager.switch_lifetime = Some(number(rest, 0, 31)? as u8),
             "stall-count" => manager.stall_count = Some(number(rest, 0, 7)? as u8),
+            "max-dropped-lanes" => manager.max_dropped_lanes = Some(number(rest, 0, 3)? as u8),
             "preemption" => {
                 let base = manager.base.as_ref();
                 let default = base.map_or_else(Preemption::default, |base| base.traffic.preemption);
@@ -197,9 +229,9 @@ impl Partial {
             .iter()
             .map(|level| level.sl)
             .collect();
-        let background = self.background.as_ref();
-        let used = background.map(|(background, line)| (background.sl, *line));
-        let mut used = self.sl.into_iter().chain(used);
+        let beside = self.beside();
+        let beside = beside.filter_map(|(one, line)| Some((one.sl?, *line)));
+        let mut used = self.sl.into_iter().chain(beside);
         match used.find(|(sl, _)| !known.contains(sl)) {
             None => Ok(()),
             Some((sl, line)) => {
@@ -210,14 +242,42 @@ impl Partial {
         }
     }
 
-    /// Whether what goes on beside the traffic is of its kind.
-    pub(super) fn check_background(&self) -> Result<(), ScenarioError> {
-        let Some(((traffic, _), (background, line))) =
-            self.traffic.as_ref().zip(self.background.as_ref())
-        else {
+    /// What goes on beside the traffic, with its lines.
+    fn beside(&self) -> impl Iterator<Item = &(Beside, usize)> {
+        self.background.iter().chain(&self.jobs)
+    }
+
+    /// Whether what goes on beside the traffic, and what happens to the fabric, goes with it.
+    pub(super) fn check_beside(&self) -> Result<(), ScenarioError> {
+        let Some((traffic, _)) = self.traffic.as_ref() else {
             return Ok(());
         };
-        goes_beside(traffic, &background.what).map_err(|what| ScenarioError { line: *line, what })
+        for (beside, line) in self.beside() {
+            at(*line, goes_beside(traffic, &beside.traffic))?;
+        }
+        match (traffic, self.faults.first()) {
+            (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, Some((_, line))) => {
+                let what = "nothing happens to the fabric beside this traffic, allowed beside all but \
+                            bisection and mpi_nxnlatbw";
+                at(*line, Err(what.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether each figure of a job, `NAME.METRIC`, names one of its jobs.
+    pub(super) fn check_figures(&self) -> Result<(), ScenarioError> {
+        let names = self.jobs.iter().filter_map(|(job, _)| job.name.as_deref());
+        let names: Vec<&str> = names.collect();
+        for figure in &self.published {
+            let job = figure.metric.split_once('.').map(|(job, _)| job);
+            if let Some(job) = job.filter(|job| !names.contains(job)) {
+                let note = format!("published {}", figure.metric);
+                let line = self.own.get(&note).copied().unwrap_or(self.line);
+                return at(line, Err(unknown("job", job, &names.join(", "))));
+            }
+        }
+        Ok(())
     }
 
     /// What the manager is told, service levels included.
@@ -249,6 +309,7 @@ impl Partial {
     pub(super) fn finish(self) -> Result<Case, ScenarioError> {
         let (fabric, (traffic, line)) = at(self.line, self.essentials())?;
         let line = self.sweep.as_ref().map_or(line, |sweep| sweep.line);
+        let beside = self.beside().map(|(one, _)| one.clone()).collect();
         let case = Case {
             manager: self.manager(),
             fabric,
@@ -259,9 +320,10 @@ impl Partial {
             scattered: self.scattered,
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.map_or(Pairs::Halves, |(pairs, _)| pairs),
-            stack: if self.opx { Stack::OPX } else { Stack::PSM2 },
+            stack: self.stack.unwrap_or(Stack::PSM2),
             sl: self.sl.map(|(sl, _)| sl),
-            background: self.background.map(|(what, _)| what),
+            faults: self.faults.into_iter().map(|(fault, _)| fault).collect(),
+            beside,
             gone: self.gone,
             runs: self.runs.unwrap_or(1),
             warm_up: self.warm_up.unwrap_or(Duration::from_micros(200)),
@@ -316,14 +378,6 @@ fn pairs(text: &str) -> Checked<Pairs> {
             other.unwrap_or(""),
             "halves, shared-uplink COUNT, or FROM>TO …",
         )),
-    }
-}
-
-fn stack(text: &str) -> Checked<bool> {
-    match text {
-        "psm2" => Ok(false),
-        "opx" => Ok(true),
-        _ => Err(unknown("stack", text, "psm2, opx")),
     }
 }
 

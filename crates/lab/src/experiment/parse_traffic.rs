@@ -1,10 +1,8 @@
-//! The lines `traffic` and `background` of a scenario.
+//! What ranks or hosts do: the line `traffic` of a scenario, and what `job` says of it.
 
 use weft_dataplane::traffic::mpi::Load;
-use weft_fabric::Sl;
 
-use super::parse_levels::LEVEL_MAX;
-use super::scenario::{Background, Beside, StreamPattern, Traffic};
+use super::scenario::{StreamPattern, Traffic};
 use super::values::{Checked, Values, decimal, number, some_span, unknown};
 
 /// Most bytes of a message in a scenario.
@@ -13,14 +11,20 @@ pub(super) const BYTES_MAX: u64 = 1 << 40;
 const BANDWIDTH_BYTES: (u64, u64) = (1, BYTES_MAX);
 const MESSAGE_BYTES: (u64, u64) = (0, BYTES_MAX);
 const PACKET_BYTES: (u64, u64) = (8, 10_368);
+const READ_BYTES: (u64, u64) = (1, 1 << 30);
 const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, \
-    mpi_nxnlatbw, alltoall, uniform, permutation, shift, hotspot, bisection";
-const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
+    mpi_nxnlatbw, alltoall, bulk, ib_read_bw, uniform, permutation, shift, hotspot, bisection";
+/// Bytes of a file that is copied, and reads of ib_read_bw (perftest's default), where nothing is said and
+/// there is nothing else whose end could end them.
+const FILE_BYTES: u64 = 64 << 20;
+const READS: u64 = 1_000;
 
-/// What ranks do.
-pub(super) fn traffic(text: &str) -> Checked<Traffic> {
-    let mut words = text.split_whitespace();
-    let kind = words.next().unwrap_or("");
+/// What ranks do; `ends` where it has to end by itself.
+pub(super) fn traffic<'a>(
+    kind: &str,
+    words: impl Iterator<Item = &'a str>,
+    ends: bool,
+) -> Checked<Traffic> {
     match kind {
         "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "biband" | "iperf" => bandwidth(kind, words),
         "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
@@ -37,8 +41,57 @@ pub(super) fn traffic(text: &str) -> Checked<Traffic> {
             let matchings = values.number("matchings", 1_000, 1, 1 << 20)? as u32;
             Ok(Traffic::Bisection { matchings })
         }
-        _ => stream(kind, words),
+        "bulk" => bulk(words, ends),
+        "ib_read_bw" => reads(words, ends),
+        _ => {
+            let values = Values::read(words, &["bytes", "load", "span", "by", "percent"])?;
+            let pattern = pattern(kind, &values)?;
+            stream(
+                pattern.ok_or_else(|| unknown("traffic", kind, TRAFFIC))?,
+                &values,
+            )
+        }
     }
+}
+
+/// Copies of files, each of so many bytes.
+fn bulk<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffic> {
+    let values = Values::read(words, &["bytes", "both-ways"])?;
+    let file = match values.get("bytes") {
+        Some(text) => Some(number(text, 1, BYTES_MAX)?),
+        None => ends.then_some(FILE_BYTES),
+    };
+    let messages = file.map(|bytes| bytes.div_ceil(Load::Bulk.payload()));
+    Ok(copies(Load::Bulk, messages, both_ways(&values)?))
+}
+
+/// ib_read_bw.
+fn reads<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffic> {
+    let values = Values::read(words, &["bytes", "iterations", "both-ways"])?;
+    let messages = match values.get("iterations") {
+        Some(text) => Some(number(text, 1, 1 << 30)?),
+        None => ends.then_some(READS),
+    };
+    Ok(Traffic::Copies {
+        load: Load::Read,
+        bytes: bytes(&values, Load::Read.payload(), READ_BYTES)?,
+        messages,
+        both_ways: both_ways(&values)?,
+    })
+}
+
+/// Copies with messages of their own size.
+pub(super) fn copies(load: Load, messages: Option<u64>, both_ways: bool) -> Traffic {
+    Traffic::Copies {
+        load,
+        bytes: load.payload(),
+        messages,
+        both_ways,
+    }
+}
+
+fn both_ways(values: &Values<'_>) -> Checked<bool> {
+    Ok(values.number("both-ways", 0, 0, 1)? == 1)
 }
 
 fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
@@ -68,19 +121,18 @@ fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traf
     Ok(Traffic::Latency { bytes, iterations })
 }
 
-fn stream<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "load", "span", "by", "percent"])?;
-    let pattern = pattern(kind, &values)?;
+/// Packets by a pattern.
+pub(super) fn stream(pattern: StreamPattern, values: &Values<'_>) -> Checked<Traffic> {
     Ok(Traffic::Stream {
-        pattern: pattern.ok_or_else(|| unknown("traffic", kind, TRAFFIC))?,
-        bytes: packet_bytes(&values)?,
-        load: load(&values)?,
+        pattern,
+        bytes: packet_bytes(values)?,
+        load: load(values)?,
         span: some_span(values.get("span").unwrap_or("1ms"))?,
     })
 }
 
 /// A pattern by its name, none if there is no such one.
-fn pattern(kind: &str, values: &Values<'_>) -> Checked<Option<StreamPattern>> {
+pub(super) fn pattern(kind: &str, values: &Values<'_>) -> Checked<Option<StreamPattern>> {
     Ok(Some(match kind {
         "uniform" => StreamPattern::Uniform,
         "permutation" => StreamPattern::Permutation,
@@ -101,57 +153,6 @@ fn bytes(values: &Values<'_>, default: u64, (least, most): (u64, u64)) -> Checke
 fn load(values: &Values<'_>) -> Checked<Option<f64>> {
     let load = values.get("load").map(|load| decimal(load, 1.0));
     load.transpose()
-}
-
-/// What goes on beside the traffic.
-pub(super) fn background(text: &str) -> Checked<Option<Background>> {
-    let mut words = text.split_whitespace();
-    let kind = words.next().unwrap_or("");
-    let messages = match kind {
-        "off" => return Ok(None),
-        "bulk" => Some(Load::Bulk),
-        "rdma-read" => Some(Load::Read),
-        _ => None,
-    };
-    let keys: &[&str] = match messages {
-        Some(_) => &["sl", "pairs"],
-        None => &["sl", "bytes", "load", "by", "percent"],
-    };
-    let values = Values::read(words, keys)?;
-    let list = |text: &str| text.split(',').map(pair).collect::<Checked<_>>();
-    let what = match messages {
-        Some(load) => Beside::Messages {
-            load,
-            pairs: values.get("pairs").map(list).transpose()?,
-        },
-        None => Beside::Packets {
-            pattern: pattern(kind, &values)?
-                .ok_or_else(|| unknown("background", kind, BACKGROUND))?,
-            bytes: packet_bytes(&values)?,
-            load: load(&values)?,
-        },
-    };
-    let sl = Sl(values.number("sl", 0, 0, LEVEL_MAX)? as u8);
-    Ok(Some(Background { sl, what }))
-}
-
-/// Whether something can go on beside the traffic.
-pub(super) fn goes_beside(traffic: &Traffic, beside: &Beside) -> Checked<()> {
-    let allowed = match (traffic, beside) {
-        // A tournament is one run after the other on the same devices; what goes on beside it
-        // would have to end with each.
-        (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, _) => "off",
-        (Traffic::Stream { .. }, Beside::Messages { .. }) => {
-            "off, uniform, permutation, shift, hotspot"
-        }
-        (Traffic::Stream { .. }, Beside::Packets { .. }) | (_, Beside::Messages { .. }) => {
-            return Ok(());
-        }
-        (_, Beside::Packets { .. }) => "off, bulk, rdma-read",
-    };
-    Err(format!(
-        "this cannot go beside the traffic, allowed: {allowed}"
-    ))
 }
 
 /// FROM>TO.
@@ -175,6 +176,15 @@ pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
         | Traffic::AllPairs { bytes, .. }
         | Traffic::AllToAll { bytes, .. } => *bytes = size(MESSAGE_BYTES)?,
         Traffic::Stream { bytes, .. } => *bytes = size(PACKET_BYTES)? as u32,
+        Traffic::Copies {
+            load: Load::Read,
+            bytes,
+            ..
+        } => *bytes = size(READ_BYTES)?,
+        Traffic::Copies { messages, .. } => {
+            let file = size((1, BYTES_MAX))?;
+            *messages = Some(file.div_ceil(Load::Bulk.payload()));
+        }
         Traffic::Bisection { .. } => return Err("bisection has no bytes to sweep".to_owned()),
     }
     Ok(traffic)

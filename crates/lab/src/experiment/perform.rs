@@ -8,7 +8,7 @@ use weft_fabric::GenerateError;
 
 use super::links::LinkUse;
 use super::measure::Stage;
-use super::scenario::{Case, Scenario};
+use super::scenario::{Case, Scenario, Traffic};
 use super::{stage, stream};
 use crate::world::WorldError;
 
@@ -43,6 +43,12 @@ pub enum ExperimentError {
     #[error("pairs: {what}")]
     Pairs {
         /// Why.
+        what: String,
+    },
+    /// Nothing can happen to what is not there.
+    #[error("fault: {what}")]
+    Fault {
+        /// What is not there.
         what: String,
     },
     /// The traffic has not ended within the limit.
@@ -119,9 +125,9 @@ pub fn perform(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Experi
 
 fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, ExperimentError> {
     let staged = stage::set(case, seed)?;
-    let ran = match stream::run(case, &staged, seed, threads)? {
-        Some(ran) => ran,
-        None => Stage::new(case, staged, seed)?.run(),
+    let ran = match case.traffic {
+        Traffic::Stream { .. } => stream::run(case, staged, seed, threads)?,
+        _ => Stage::new(case, staged, seed)?.run(),
     };
     let mut measurements = match ran.measurements {
         Err(ExperimentError::NotEnded { .. } | ExperimentError::Deadlock { .. })
@@ -136,13 +142,15 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
         other => other?,
     };
     let totals = ran.totals;
-    if case.background.is_some() || case.may_not_end {
+    let is_disturbed = !case.beside.is_empty() || !case.faults.is_empty();
+    if is_disturbed || case.may_not_end {
         let lost = totals.lost - ran.before.lost;
         let ended = lost + totals.delivered - ran.before.delivered;
         let share = 1e6 * lost as f64 / ended.max(1) as f64;
         measurements.push(measurement("discards", lost as f64, "packets"));
         measurements.push(measurement("discarded", share, "ppm"));
     }
+    measurements.extend(ran.reprogrammed);
     if case.manager.congestion.control.enable {
         measurements.push(measurement("marked", ran.marked as f64, "packets"));
     }
@@ -236,6 +244,17 @@ fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
         _ => other.name == *name,
     };
     scenario.cases.iter().position(is_named)
+}
+
+/// What something beside a case's own traffic has measured.
+pub(super) fn named(
+    name: &str,
+    measured: impl IntoIterator<Item = Measurement>,
+) -> impl Iterator<Item = Measurement> {
+    measured.into_iter().map(move |one| Measurement {
+        metric: Cow::Owned(format!("{name}.{}", one.metric)),
+        ..one
+    })
 }
 
 pub(super) fn measurement(metric: &'static str, value: f64, unit: &'static str) -> Measurement {

@@ -16,7 +16,7 @@ use super::stage::Staged;
 /// # Errors
 /// [`ExperimentError::Hosts`] when there are not as many, or when the manager has not reached some.
 pub fn hosts(staged: &Staged, case: &Case, seed: u64) -> Result<Hosts, ExperimentError> {
-    let network = &staged.network;
+    let network = staged.network();
     let mut chosen = cabled(network);
     let there = chosen.len();
     let wanted = case.hosts.map_or(there, |most| most as usize);

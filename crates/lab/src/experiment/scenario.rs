@@ -72,8 +72,10 @@ pub struct Case {
     pub stack: Stack,
     /// Service level of what they do; none for SL 0, or all of them for packets by a pattern.
     pub sl: Option<Sl>,
-    /// What else goes on.
-    pub background: Option<Background>,
+    /// What goes on at the same time.
+    pub beside: Vec<Beside>,
+    /// What happens to the fabric while they do it, in the order of time.
+    pub faults: Vec<Fault>,
     /// Percent of the links between switches that are cut, drawn by the seed.
     pub gone: f64,
     /// Runs, each with the next seed; the median of each metric counts.
@@ -95,35 +97,58 @@ pub struct Case {
     pub published: Vec<Published>,
 }
 
-/// Traffic beside what is measured.
+/// Traffic beside a case's own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Background {
-    /// On which service level.
-    pub sl: Sl,
-    /// What it is.
-    pub what: Beside,
+pub struct Beside {
+    /// What stands before its metrics. Without a name it is not measured: it is there before the case's
+    /// own traffic, and as long as that.
+    pub name: Option<String>,
+    /// What its ranks do, or its hosts.
+    pub traffic: Traffic,
+    /// Ranks on each host, beside those of the others.
+    pub ranks: u32,
+    /// Who talks to whom, as numbers of its own ranks.
+    pub pairs: Pairs,
+    /// How MPI sends.
+    pub stack: Stack,
+    /// On which service level; none for SL 0, or all of them for packets by a pattern.
+    pub sl: Option<Sl>,
+    /// So much later than the case's own traffic it begins.
+    pub begin: Duration,
 }
 
-/// What is sent beside something else.
+/// Something that happens to the fabric; the manager sees it as it would see it of devices.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Beside {
-    /// Beside messages: more of them, of one rank on each host, both ways.
-    Messages {
-        /// What they are.
-        load: Load,
-        /// Between which hosts, as numbers among those of the case; none for the first half with
-        /// the second.
-        pairs: Option<Vec<(u32, u32)>>,
-    },
-    /// Beside packets by a pattern: others.
-    Packets {
-        /// The pattern.
-        pattern: StreamPattern,
-        /// Bytes of a packet on the link.
-        bytes: u32,
-        /// Share of the rate of a link, none for as many as fit.
-        load: Option<f64>,
-    },
+pub struct Fault {
+    /// Virtual time since the traffic began.
+    pub at: Duration,
+    /// What.
+    pub what: FaultKind,
+    /// To what.
+    pub place: FaultPlace,
+}
+
+/// What can happen to a link or a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A cable is cut, or a node switched off.
+    Down,
+    /// It is mended, or switched on.
+    Up,
+    /// So many lanes of a cable are left.
+    Lanes(u8),
+}
+
+/// What something happens to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FaultPlace {
+    /// The cable at a port, by its node's description and its number.
+    Port(String, u8),
+    /// So many percent of the cables between switches that are not cut from the beginning, drawn by the
+    /// seed: the same ones each time.
+    Drawn(f64),
+    /// A node, by its description.
+    Node(String),
 }
 
 /// The part of the manager's configuration that experiments vary.
@@ -152,6 +177,8 @@ pub struct Manager {
     pub switch_lifetime: Option<u8>,
     /// `VLStallCount`.
     pub stall_count: Option<u8>,
+    /// `MaxDroppedLanes` of both link policies: with so many lanes fewer a link may go on.
+    pub max_dropped_lanes: Option<u8>,
 }
 
 impl Manager {
@@ -200,6 +227,7 @@ impl Default for Manager {
             hoq_life: None,
             switch_lifetime: None,
             stall_count: None,
+            max_dropped_lanes: None,
         }
     }
 }
@@ -258,6 +286,17 @@ pub enum Traffic {
         /// Exchanges while time is taken.
         iterations: u32,
     },
+    /// Copies over sockets, or ib_read_bw.
+    Copies {
+        /// What carries them.
+        load: Load,
+        /// Bytes of a message.
+        bytes: u64,
+        /// Messages of each pair, each way; none for as long as other traffic goes on.
+        messages: Option<u64>,
+        /// Both of a pair send.
+        both_ways: bool,
+    },
     /// No packets: the rates that flows get which share links fairly, over many random matchings
     /// of the hosts and over all shifts.
     Bisection {
@@ -280,13 +319,16 @@ pub enum Traffic {
 impl Traffic {
     /// Whether it says who talks to whom by [`Pairs`].
     pub fn has_pairs(&self) -> bool {
-        matches!(self, Self::Bandwidth { .. } | Self::Latency { .. })
+        matches!(
+            self,
+            Self::Bandwidth { .. } | Self::Latency { .. } | Self::Copies { .. }
+        )
     }
 
     /// The metric by which it is compared with a baseline; none if it has none of those.
     pub fn compared(&self) -> Option<&'static str> {
         match self {
-            Self::Bandwidth { .. } => Some("bandwidth"),
+            Self::Bandwidth { .. } | Self::Copies { .. } => Some("bandwidth"),
             Self::Latency { .. } | Self::Stream { .. } => Some("latency"),
             Self::AllToAll { .. } => Some("time"),
             Self::AllPairs { .. } | Self::Bisection { .. } => None,
@@ -308,7 +350,7 @@ pub enum StreamPattern {
 }
 
 /// All that can be measured.
-pub const METRICS: [&str; 24] = [
+pub const METRICS: [&str; 25] = [
     "bandwidth",
     "rate",
     "messages",
@@ -331,6 +373,7 @@ pub const METRICS: [&str; 24] = [
     "discards",
     "discarded",
     "marked",
+    "reprogrammed",
     "shorter",
     "of_baseline",
 ];
@@ -338,7 +381,7 @@ pub const METRICS: [&str; 24] = [
 /// A figure that was published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// Of which measurement.
+    /// Of which measurement: a metric, or that of what goes on beside, `NAME.METRIC`.
     pub metric: String,
     /// In that measurement's unit.
     pub value: f64,

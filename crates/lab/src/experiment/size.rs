@@ -10,43 +10,51 @@ const ALL_PAIRS_MAX: u64 = 1 << 12;
 /// Most messages at once: each takes about a hundred bytes.
 const MESSAGES_MAX: u64 = 1 << 20;
 
-/// Whether a case's messages fit into memory.
+/// Whether a case's messages, and those beside them, fit into memory.
 pub(super) fn check(case: &Case) -> Checked<()> {
     let taking_part = case.hosts.map_or(u64::MAX, u64::from);
     let hosts = case.fabric.most_hosts().min(taking_part);
-    let ranks = hosts * u64::from(case.ranks);
-    let at_most = |most: u64, what: &str| match ranks <= most {
-        true => Ok(()),
-        false => Err(format!(
-            "{ranks} ranks on {hosts} hosts, allowed{what}: {most}"
-        )),
+    let (most, of) = match case.traffic {
+        Traffic::AllPairs { .. } => (ALL_PAIRS_MAX, " in mpi_nxnlatbw"),
+        _ => (RANKS_MAX, ""),
     };
-    match &case.traffic {
-        Traffic::Stream { .. } | Traffic::Bisection { .. } => Ok(()),
-        Traffic::AllPairs { .. } => at_most(ALL_PAIRS_MAX, " in mpi_nxnlatbw"),
-        Traffic::Latency { .. } | Traffic::AllToAll { .. } => at_most(RANKS_MAX, ""),
-        Traffic::Bandwidth {
-            window, both_ways, ..
-        } => {
-            at_most(RANKS_MAX, "")?;
-            let pairs = match &case.pairs {
-                Pairs::Halves => ranks / 2,
-                Pairs::SharedUplink(count) => u64::from(*count),
-                Pairs::List(list) => list.len() as u64,
-            };
-            messages(pairs, u64::from(*window), *both_ways)
+    let own = (&case.traffic, case.ranks, &case.pairs);
+    let beside = case.beside.iter();
+    let beside = beside.map(|one| (&one.traffic, one.ranks, &one.pairs));
+    let (mut all_ranks, mut all_messages) = (0, 0);
+    for (traffic, ranks, pairs) in std::iter::once(own).chain(beside) {
+        if matches!(traffic, Traffic::Stream { .. } | Traffic::Bisection { .. }) {
+            continue;
         }
+        let ranks = hosts * u64::from(ranks);
+        all_ranks += ranks;
+        all_messages += messages(traffic, ranks, pairs);
+    }
+    let what = format!("ranks on {hosts} hosts, allowed{of}");
+    allowed(all_ranks, most, &what)?;
+    let what = "messages at once in the windows of all pairs, allowed";
+    allowed(all_messages, MESSAGES_MAX, what)
+}
+
+fn allowed(count: u64, most: u64, what: &str) -> Checked<()> {
+    match count <= most {
+        true => Ok(()),
+        false => Err(format!("{count} {what}: {most}")),
     }
 }
 
-fn messages(pairs: u64, window: u64, both_ways: bool) -> Checked<()> {
-    let messages = pairs * window * (1 + u64::from(both_ways));
-    if messages <= MESSAGES_MAX {
-        return Ok(());
-    }
-    let ways = if both_ways { " both ways" } else { "" };
-    Err(format!(
-        "{pairs} pairs with windows of {window} messages{ways} are {messages} messages at once, \
-         allowed: {MESSAGES_MAX}"
-    ))
+/// Messages of windows at once.
+fn messages(traffic: &Traffic, ranks: u64, pairs: &Pairs) -> u64 {
+    let Traffic::Bandwidth {
+        window, both_ways, ..
+    } = traffic
+    else {
+        return 0;
+    };
+    let pairs = match pairs {
+        Pairs::Halves => ranks / 2,
+        Pairs::SharedUplink(count) => u64::from(*count),
+        Pairs::List(list) => list.len() as u64,
+    };
+    pairs * u64::from(*window) * (1 + u64::from(*both_ways))
 }

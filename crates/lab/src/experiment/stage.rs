@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::Random;
+use weft_dataplane::packets::{Picos, Random};
 use weft_dataplane::traffic::PathLevels;
 use weft_emulator::{Options, io::Control};
 use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
 use weft_manager::sm::Settings;
 
+use super::faults;
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
 use crate::world::{NoTap, World};
@@ -19,29 +20,51 @@ use crate::world::{NoTap, World};
 /// Virtual time in which the manager must have brought a fabric up.
 const BRING_UP_MAX: Duration = Duration::from_secs(600);
 
+/// Virtual time between bring-up and traffic where something happens to the fabric: a trap soon after a
+/// sweep has to wait (`TrapHoldDown`), as traffic does not begin with the fabric.
+const REST: Duration = Duration::from_secs(10);
+
+/// Time of an agent for a request, and of a datagram over a link and through the switch before it, where
+/// the manager works while traffic goes on; nanoseconds. Chosen, as nobody has published either: the
+/// campaigns' own.
+const AGENT_NS: u64 = 20_000;
+const HOP_NS: u64 = 100;
+
 /// What traffic is put on.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Staged {
-    /// The devices, as the manager programmed them.
-    pub network: Network,
+    /// The devices, as the manager programmed them, and the manager.
+    pub world: World,
     /// The service levels that path records tell.
     pub levels: PathLevels,
+    /// What is to happen to it, in order of time.
+    pub(super) faults: Vec<(Picos, Vec<Control>)>,
 }
 
-/// Brings a case's fabric up and hands out its devices.
+impl Staged {
+    /// The devices.
+    pub fn network(&self) -> &Network {
+        self.world.emulator.network()
+    }
+}
+
+/// Brings a case's fabric up.
 ///
 /// # Errors
-/// [`ExperimentError`] when the fabric cannot be made or does not come up.
+/// [`ExperimentError`] when the fabric cannot be made or does not come up, or when it does not have what
+/// something is to happen to.
 pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     let mut topology = case.fabric.generate()?;
     if case.manager.preemption.is_some() {
         let_interleave(&mut topology);
     }
     let mut cuts = superfluous_uplinks(&topology, case.uplinks);
-    drawn_links(&topology, case.gone, seed, &mut cuts);
+    let spare = drawn_links(&topology, case.gone, seed, &cuts);
+    cuts.extend(spare);
+    let faults = faults::resolve(&topology, &case.faults, seed, &cuts)?;
     let settings = settings(&case.manager);
     let (topology, wanted) = (Arc::new(topology), settings.clone());
-    let mut world = World::new(topology, Options::default(), wanted, NoTap)?;
+    let mut world = World::new(topology, options(case), wanted, NoTap)?;
     for (node, port) in cuts {
         world.control(Control::LinkDown { node, port })?;
     }
@@ -54,12 +77,28 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     if let Some(what) = refusals.into_iter().next() {
         return Err(ExperimentError::Refused { what });
     }
+    if !case.faults.is_empty() {
+        world.run_until(world.now() + REST)?;
+    }
     let snapshot = world.snapshot();
     let in_lane = |level, lane| settings.level_in_lane(level, lane);
     Ok(Staged {
-        network: world.emulator.network().clone(),
         levels: PathLevels::new(snapshot.linear.lanes(), in_lane),
+        world,
+        faults,
     })
+}
+
+/// Datagrams take time where something happens while traffic goes on.
+fn options(case: &Case) -> Options {
+    match case.faults.is_empty() {
+        true => Options::default(),
+        false => Options {
+            agent_latency_ns: AGENT_NS,
+            hop_latency_ns: HOP_NS,
+            ..Options::default()
+        },
+    }
 }
 
 fn settings(manager: &Manager) -> Settings {
@@ -69,6 +108,10 @@ fn settings(manager: &Manager) -> Settings {
     settings.routing.adaptive = manager.adaptive;
     settings.lids.lmc = Lmc(manager.lmc);
     settings.levels = manager.levels();
+    for policy in [&mut settings.hfi_links, &mut settings.switch_links] {
+        let dropped = manager.max_dropped_lanes;
+        policy.max_dropped_lanes = dropped.unwrap_or(policy.max_dropped_lanes);
+    }
     let traffic = &mut settings.traffic;
     traffic.hoq_life = manager.hoq_life.unwrap_or(traffic.hoq_life);
     traffic.switch_lifetime = manager.switch_lifetime.unwrap_or(traffic.switch_lifetime);
@@ -88,8 +131,13 @@ fn superfluous_uplinks(topology: &Topology, keep: Option<u32>) -> Vec<(Guid, Por
         .collect()
 }
 
-/// Adds so many percent of the links between switches that are not cut already, drawn by the seed.
-fn drawn_links(topology: &Topology, percent: f64, seed: u64, cuts: &mut Vec<(Guid, PortNum)>) {
+/// So many percent of the links between switches that are not cut already, drawn by the seed.
+pub(super) fn drawn_links(
+    topology: &Topology,
+    percent: f64,
+    seed: u64,
+    cuts: &[(Guid, PortNum)],
+) -> Vec<(Guid, PortNum)> {
     let cut: BTreeSet<(Guid, PortNum)> = cuts.iter().copied().collect();
     let mut links = Vec::new();
     for id in topology.switches() {
@@ -115,7 +163,7 @@ fn drawn_links(topology: &Topology, percent: f64, seed: u64, cuts: &mut Vec<(Gui
     let count = (links.len() as f64 * percent / 100.0).round() as usize;
     Random::new(seed).shuffle(&mut links);
     links.truncate(count);
-    cuts.append(&mut links);
+    links
 }
 
 fn is_edge(topology: &Topology, id: NodeId) -> bool {

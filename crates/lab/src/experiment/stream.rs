@@ -1,75 +1,64 @@
 //! Packets by a pattern, on as many threads as are asked for.
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Simulation, Totals};
-use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamsOptions, TwoStreams};
+use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Totals};
+use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamMix, Streams, StreamsOptions};
 use weft_fabric::Sl;
 
 use super::links::Watch;
+use super::managed::Managed;
 use super::measure::{Ran, picos};
-use super::perform::{ExperimentError, Measurement, measurement};
-use super::scenario::{Beside, Case, StreamPattern, Traffic};
+use super::perform::{ExperimentError, Measurement, measurement, named};
+use super::scenario::{Case, StreamPattern, Traffic};
 use super::stage::Staged;
 use super::{deadlock, place};
 
-/// Runs a case of packets; none where it is of something else. The result does not depend on the
-/// number of threads.
+/// Runs a case of packets. The result does not depend on the number of threads.
 ///
 /// # Errors
-/// [`ExperimentError::Hosts`], see there.
+/// [`ExperimentError::Hosts`], see there; what the manager has met.
 pub(super) fn run(
     case: &Case,
-    staged: &Staged,
+    staged: Staged,
     seed: u64,
     threads: usize,
-) -> Result<Option<Ran>, ExperimentError> {
-    let Traffic::Stream {
-        pattern,
-        bytes,
-        load,
-        span,
-    } = case.traffic
-    else {
-        return Ok(None);
-    };
-    let network = &staged.network;
-    let hosts = place::hosts(staged, case, seed)?;
-    let front = StreamsOptions {
-        pattern: resolve(pattern, hosts.len() as u32, seed),
-        bytes,
-        levels: levels(case),
-        load,
-        seed,
-    };
-    let back = background(case, hosts.len() as u32, seed);
-    let traffic = TwoStreams::new(hosts.clone(), front, back);
-    let mut shards = begin(network, &traffic, seed, threads);
-    let span = picos(span);
+) -> Result<Ran, ExperimentError> {
+    let hosts = place::hosts(&staged, case, seed)?;
+    let count = hosts.len() as u32;
+    let own = options(&case.traffic, count, seed).map(|own| StreamsOptions {
+        levels: levels(case, case.sl),
+        ..own
+    });
+    let traffic = StreamMix::new(&hosts, own.into_iter().chain(beside(case, count, seed, 0)));
+    let mut shards = begin(staged.network(), &traffic, seed, threads);
+    let mut managed = Managed::new(staged, 0);
+    let span = span(&case.traffic);
     let mut watch = Watch::new(case.links);
-    shards.run(span, threads);
+    go_on(&mut shards, &mut managed, span, threads)?;
     for shard in shards.shards_mut() {
         shard.traffic.forget();
     }
-    watch.look(&shards, network, span);
-    shards.run(2 * span, threads);
+    watch.look(&mut shards, &mut managed, span);
+    go_on(&mut shards, &mut managed, 2 * span, threads)?;
     let measurements = match shards.deadlock() {
-        Some(circle) => Err(deadlock::told(network, &circle, shards.now())),
-        None => Ok(measurements(case, &received(&shards, &hosts), bytes, span)),
+        Some(circle) => Err(deadlock::told(managed.network(), &circle, shards.now())),
+        None => Ok(measurements(case, &shards, &hosts, span)),
     };
-    Ok(Some(Ran {
+    Ok(Ran {
         before: Totals::default(),
         measurements,
         totals: shards.totals(),
         span: shards.now(),
         moved: shards.routes_moved(),
         marked: shards.packets_marked(),
-        links: watch.busiest(network, &shards),
+        reprogrammed: managed.reprogrammed(),
+        links: watch.busiest(&mut shards, &mut managed),
         method: None,
-    }))
+    })
 }
 
 /// Lets all hosts begin.
-fn begin(network: &Network, traffic: &TwoStreams, seed: u64, threads: usize) -> Shards<TwoStreams> {
+fn begin(network: &Network, traffic: &StreamMix, seed: u64, threads: usize) -> Shards<StreamMix> {
     let hardware = Options {
         seed,
         order: Order::Place,
@@ -82,30 +71,76 @@ fn begin(network: &Network, traffic: &TwoStreams, seed: u64, threads: usize) -> 
     shards
 }
 
-/// The service levels of the packets.
-fn levels(case: &Case) -> Vec<Sl> {
-    let all = || case.manager.levels().iter().map(|level| level.sl).collect();
-    case.sl.map_or_else(all, |sl| vec![sl])
+/// Lets everything happen up to `until`, to the fabric too.
+fn go_on(
+    shards: &mut Shards<StreamMix>,
+    managed: &mut Managed,
+    until: Picos,
+    threads: usize,
+) -> Result<(), ExperimentError> {
+    while shards.now() < until {
+        let next = managed.next(shards.now()).min(until);
+        shards.run(next, threads);
+        if managed.keep_up(next)? {
+            shards.configure(managed.network());
+        }
+    }
+    Ok(())
 }
 
-/// The packets beside the others; they draw from other sequences.
-fn background(case: &Case, hosts: u32, seed: u64) -> Option<StreamsOptions> {
-    let background = case.background.as_ref()?;
-    let Beside::Packets {
+/// The service levels of packets: all that there are where none is said.
+fn levels(case: &Case, sl: Option<Sl>) -> Vec<Sl> {
+    let all = || case.manager.levels().iter().map(|level| level.sl).collect();
+    sl.map_or_else(all, |sl| vec![sl])
+}
+
+/// What goes on beside a case's own traffic, which begins at `begin`; each draws from sequences of its
+/// own.
+pub(super) fn beside(case: &Case, hosts: u32, seed: u64, begin: Picos) -> Vec<StreamsOptions> {
+    let seeds = (0..).map(|place: u64| (!seed).wrapping_sub(place));
+    let all = case.beside.iter().zip(seeds);
+    let options = all.filter_map(|(one, seed)| {
+        let begin = match one.name {
+            Some(_) => begin.saturating_add(picos(one.begin)),
+            None => 0,
+        };
+        let levels = levels(case, one.sl);
+        options(&one.traffic, hosts, seed).map(|options| StreamsOptions {
+            levels,
+            begin,
+            ..options
+        })
+    });
+    options.collect()
+}
+
+/// Packets of any service level; none where the traffic is messages.
+fn options(traffic: &Traffic, hosts: u32, seed: u64) -> Option<StreamsOptions> {
+    let Traffic::Stream {
         pattern,
         bytes,
         load,
-    } = background.what
+        ..
+    } = *traffic
     else {
         return None;
     };
     Some(StreamsOptions {
-        pattern: resolve(pattern, hosts, !seed),
+        pattern: resolve(pattern, hosts, seed),
         bytes,
-        levels: vec![background.sl],
+        levels: Vec::new(),
         load,
-        seed: !seed,
+        begin: 0,
+        seed,
     })
+}
+
+/// Time before and while it is measured.
+fn span(traffic: &Traffic) -> Picos {
+    match traffic {
+        Traffic::Stream { span, .. } => picos(*span),
+        _ => 0,
+    }
 }
 
 fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
@@ -117,30 +152,74 @@ fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
     }
 }
 
-/// What each host received, whichever shard it is in.
-fn received(shards: &Shards<TwoStreams>, hosts: &Hosts) -> Vec<Received> {
+/// What the case's own packets have measured, and each job's, under its name.
+fn measurements(
+    case: &Case,
+    shards: &Shards<StreamMix>,
+    hosts: &Hosts,
+    span: Picos,
+) -> Vec<Measurement> {
+    let first = shards.shards().first();
+    let kinds = first.map_or(&[][..], |shard| shard.traffic.kinds());
+    let own = kinds.first().map(|kind| {
+        let received = received(shards, hosts, 0);
+        let mut found = accepted(&received, kind.packet_time(), span);
+        if !case.beside.is_empty() {
+            found.push(longest(&received));
+        }
+        found
+    });
+    let mut found = own.unwrap_or_default();
+    for ((place, kind), one) in kinds.iter().enumerate().skip(1).zip(&case.beside) {
+        let Some(name) = &one.name else { continue };
+        let received = received(shards, hosts, place);
+        let since = kind.time(2 * span).min(span);
+        let mut measured = accepted(&received, kind.packet_time(), since);
+        measured.push(longest(&received));
+        found.extend(named(name, measured));
+    }
+    found
+}
+
+/// What each host received of a kind, whichever shard it is in.
+fn received(shards: &Shards<StreamMix>, hosts: &Hosts, kind: usize) -> Vec<Received> {
     let of = |host: usize| {
         let parts = shards.shards().iter();
-        let parts = parts.filter_map(|part| part.traffic.front.received().get(host).copied());
+        let parts = parts.filter_map(|part| {
+            let kind = part.traffic.kinds().get(kind)?;
+            kind.received().get(host).copied()
+        });
         parts.sum()
     };
     (0..hosts.len()).map(of).collect()
 }
 
-fn measurements(case: &Case, received: &[Received], bytes: u32, span: Picos) -> Vec<Measurement> {
-    let time = Simulation::wire_time(bytes) as f64 / span as f64;
+/// What packets have measured since they began.
+pub(super) fn since_begin(kind: &Streams, now: Picos) -> Vec<Measurement> {
+    let mut found = accepted(kind.received(), kind.packet_time(), kind.time(now));
+    found.push(longest(kind.received()));
+    found
+}
+
+/// What hosts received in a time, of all that fits, and how long it was on its way.
+fn accepted(received: &[Received], packet: Picos, span: Picos) -> Vec<Measurement> {
+    let time = packet as f64 / span.max(1) as f64;
     let total: Received = received.iter().copied().sum();
     let least = received.iter().map(|host| host.packets).min();
     let mean = total.packets as f64 / received.len().max(1) as f64;
     let latency = total.latency as f64 / total.packets.max(1) as f64;
-    let mut found = vec![
+    vec![
         measurement("accepted", 100.0 * mean * time, "%"),
         measurement("least", 100.0 * least.unwrap_or(0) as f64 * time, "%"),
         measurement("latency", latency / MICRO as f64, "us"),
-    ];
-    if case.background.is_some() {
-        let longest = total.latency_max as f64 / MICRO as f64;
-        found.push(measurement("latency_max", longest, "us"));
-    }
-    found
+    ]
+}
+
+fn longest(received: &[Received]) -> Measurement {
+    let longest = received.iter().map(|host| host.latency_max).max();
+    measurement(
+        "latency_max",
+        longest.unwrap_or(0) as f64 / MICRO as f64,
+        "us",
+    )
 }

@@ -11,11 +11,20 @@ pub(super) fn unknown(what: &str, text: &str, allowed: &str) -> String {
     format!("unknown {what} {text:?}, allowed: {allowed}")
 }
 
-/// One of [`METRICS`].
+/// One of [`METRICS`], or `JOB.METRIC`.
 pub(super) fn metric(text: &str) -> Checked<String> {
-    match METRICS.contains(&text) {
+    let name = text.split_once('.').map_or(text, |(_, metric)| metric);
+    match METRICS.contains(&name) {
         true => Ok(text.to_owned()),
-        false => Err(unknown("metric", text, &METRICS.join(", "))),
+        false => Err(unknown("metric", name, &METRICS.join(", "))),
+    }
+}
+
+/// Whether something is not too many.
+pub(super) fn at_most(count: usize, most: usize, what: &str) -> Checked<()> {
+    match count <= most {
+        true => Ok(()),
+        false => Err(format!("{count} {what}, allowed: {most}")),
     }
 }
 

@@ -1,0 +1,81 @@
+//! What happens to a fabric while traffic goes on, as changes of the emulator.
+
+use weft_dataplane::packets::Picos;
+use weft_emulator::io::Control;
+use weft_fabric::{Guid, Node, PortNum, Topology};
+
+use super::measure::picos;
+use super::perform::ExperimentError;
+use super::scenario::{Fault, FaultKind, FaultPlace};
+use super::stage::drawn_links;
+
+/// Faults as changes, with their times. Links that are drawn are not among those that are cut already.
+///
+/// # Errors
+/// [`ExperimentError::Fault`] for what the fabric does not have.
+pub(super) fn resolve(
+    topology: &Topology,
+    faults: &[Fault],
+    seed: u64,
+    cuts: &[(Guid, PortNum)],
+) -> Result<Vec<(Picos, Vec<Control>)>, ExperimentError> {
+    let changes = |fault: &Fault| {
+        let changes = match &fault.place {
+            FaultPlace::Port(name, port) => vec![of_port(topology, fault.what, name, *port)?],
+            FaultPlace::Node(name) => vec![of_node(topology, fault.what, name)?],
+            FaultPlace::Drawn(percent) => {
+                let links = drawn_links(topology, *percent, !seed, cuts).into_iter();
+                links.map(|link| of_link(fault.what, link)).collect()
+            }
+        };
+        Ok((picos(fault.at), changes))
+    };
+    faults.iter().map(changes).collect()
+}
+
+fn of_port(
+    topology: &Topology,
+    what: FaultKind,
+    name: &str,
+    port: u8,
+) -> Result<Control, ExperimentError> {
+    let node = find(topology, name)?;
+    let port = PortNum(port);
+    let cabled = node.port(port).is_some_and(|port| port.peer.is_some());
+    match cabled {
+        true => Ok(of_link(what, (node.guid(), port))),
+        false => Err(fault(format!("{name:?} has no cable at port {}", port.0))),
+    }
+}
+
+fn of_link(what: FaultKind, (node, port): (Guid, PortNum)) -> Control {
+    match what {
+        FaultKind::Down => Control::LinkDown { node, port },
+        FaultKind::Up => Control::LinkUp { node, port },
+        FaultKind::Lanes(lanes) => Control::LinkLanes { node, port, lanes },
+    }
+}
+
+fn of_node(topology: &Topology, what: FaultKind, name: &str) -> Result<Control, ExperimentError> {
+    let node = find(topology, name)?.guid();
+    match what {
+        FaultKind::Down => Ok(Control::NodeDown { node }),
+        FaultKind::Up => Ok(Control::NodeUp { node }),
+        FaultKind::Lanes(_) => Err(fault(format!("{name:?} is a node, lanes are a link's"))),
+    }
+}
+
+/// The one node of a description.
+fn find<'a>(topology: &'a Topology, name: &str) -> Result<&'a Node, ExperimentError> {
+    let nodes = topology.nodes().map(|(_, node)| node);
+    let mut named = nodes.filter(|node| node.description.text() == name);
+    match (named.next(), named.next()) {
+        (Some(node), None) => Ok(node),
+        (None, _) => Err(fault(format!("no node is called {name:?}"))),
+        (Some(_), Some(_)) => Err(fault(format!("two nodes are called {name:?}"))),
+    }
+}
+
+fn fault(what: String) -> ExperimentError {
+    ExperimentError::Fault { what }
+}

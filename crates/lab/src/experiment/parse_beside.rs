@@ -1,0 +1,129 @@
+//! The lines `job` and `background` of a scenario.
+
+use std::time::Duration;
+
+use weft_dataplane::traffic::mpi::{Load, Stack};
+use weft_fabric::Sl;
+
+use super::parse_levels::LEVEL_MAX;
+use super::parse_traffic::{copies, pair, pattern, stream, traffic};
+use super::scenario::{Beside, Pairs, Traffic};
+use super::values::{Checked, Values, number, span, unknown};
+
+/// Most jobs beside a case's own traffic.
+pub(super) const JOBS_MAX: usize = 16;
+/// What is said of a job beside its traffic's own words.
+const JOB: [&str; 5] = ["ranks", "pairs", "stack", "sl", "begin"];
+const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
+
+/// NAME KIND key=value …; none where it is off.
+pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
+    let mut words = text.split_whitespace();
+    let name = job_name(words.next().unwrap_or(""))?;
+    let kind = words.next().unwrap_or("");
+    if kind == "off" {
+        return Ok((name, None));
+    }
+    let of_job = |word: &&str| {
+        let key = word.split_once('=').map(|(key, _)| key);
+        key.is_some_and(|key| JOB.contains(&key))
+    };
+    let (about, own): (Vec<&str>, Vec<&str>) = words.partition(of_job);
+    let traffic = traffic(kind, own.iter().copied(), false)
+        .map_err(|what| format!("{what}; beside these, of any job: {}", JOB.join(", ")))?;
+    let about = Values::read(about.into_iter(), &JOB)?;
+    let beside = Beside {
+        name: Some(name.clone()),
+        ranks: about.number("ranks", 1, 1, 1_024)? as u32,
+        pairs: pairs(&about)?,
+        stack: stack(about.get("stack").unwrap_or("psm2"))?,
+        sl: about.get("sl").map(level).transpose()?,
+        begin: about.get("begin").map_or(Ok(Duration::ZERO), span)?,
+        traffic,
+    };
+    Ok((name, Some(beside)))
+}
+
+/// Small letters, digits and hyphens, so that NAME.METRIC is one word.
+fn job_name(text: &str) -> Checked<String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    match !text.is_empty() && text.len() <= 32 && text.chars().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "{text:?} is no name of a job, allowed: 1 to 32 of a to z, 0 to 9 and -"
+        )),
+    }
+}
+
+/// What goes on beside the traffic and is not measured; none where it is off.
+pub(super) fn background(text: &str) -> Checked<Option<Beside>> {
+    let mut words = text.split_whitespace();
+    let kind = words.next().unwrap_or("");
+    let load = match kind {
+        "off" => return Ok(None),
+        "bulk" => Some(Load::Bulk),
+        "rdma-read" => Some(Load::Read),
+        _ => None,
+    };
+    let keys: &[&str] = match load {
+        Some(_) => &["sl", "pairs"],
+        None => &["sl", "bytes", "load", "by", "percent"],
+    };
+    let values = Values::read(words, keys)?;
+    let traffic = match load {
+        Some(load) => copies(load, None, true),
+        None => {
+            let pattern = pattern(kind, &values)?;
+            let pattern = pattern.ok_or_else(|| unknown("background", kind, BACKGROUND))?;
+            stream(pattern, &values)?
+        }
+    };
+    Ok(Some(Beside {
+        name: None,
+        traffic,
+        ranks: 1,
+        pairs: pairs(&values)?,
+        stack: Stack::PSM2,
+        sl: Some(level(values.get("sl").unwrap_or("0"))?),
+        begin: Duration::ZERO,
+    }))
+}
+
+/// `pairs=0>4,1>5`, else halves.
+fn pairs(values: &Values<'_>) -> Checked<Pairs> {
+    let list = |text: &str| text.split(',').map(pair).collect::<Checked<_>>();
+    let listed = values.get("pairs").map(list).transpose()?;
+    Ok(listed.map_or(Pairs::Halves, Pairs::List))
+}
+
+fn level(text: &str) -> Checked<Sl> {
+    Ok(Sl(number(text, 0, LEVEL_MAX)? as u8))
+}
+
+/// How MPI sends.
+pub(super) fn stack(text: &str) -> Checked<Stack> {
+    match text {
+        "psm2" => Ok(Stack::PSM2),
+        "opx" => Ok(Stack::OPX),
+        _ => Err(unknown("stack", text, "psm2, opx")),
+    }
+}
+
+/// Whether something can go on beside the traffic.
+pub(super) fn goes_beside(traffic: &Traffic, beside: &Traffic) -> Checked<()> {
+    let allowed = match (traffic, beside) {
+        // A tournament is one run after the other on the same devices; what goes on beside it
+        // would have to end with each.
+        (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, _) => "nothing",
+        (_, Traffic::Bisection { .. } | Traffic::AllPairs { .. }) => {
+            "all but bisection and mpi_nxnlatbw"
+        }
+        (Traffic::Stream { .. }, beside) if !matches!(beside, Traffic::Stream { .. }) => {
+            "uniform, permutation, shift, hotspot"
+        }
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "this cannot go beside the traffic, allowed: {allowed}"
+    ))
+}

@@ -1,0 +1,137 @@
+//! Messages as a case or a job describes them: the benchmark that sends them, and what it says.
+
+use std::ops::Range;
+
+use weft_dataplane::packets::{MICRO, Picos};
+use weft_dataplane::traffic::mpi::{
+    AllToAll, Bandwidth, BandwidthOptions, Benchmark, Copies, CopiesOptions, PingPong, Stack,
+};
+
+use super::perform::{Measurement, measurement};
+use super::scenario::Traffic;
+
+/// Picoseconds in a second.
+const SECOND: f64 = 1e12;
+
+/// Round trips before time is taken.
+const LATENCY_SKIP: u32 = 10;
+
+/// How the ranks of some traffic send.
+pub(super) fn stack(traffic: &Traffic, mpi: Stack) -> Stack {
+    match traffic {
+        Traffic::Bandwidth { ip: true, .. } => Stack::IPOIB,
+        Traffic::Copies { load, .. } => load.stack(),
+        _ => mpi,
+    }
+}
+
+/// The benchmark of some traffic between pairs of ranks, or all of `ranks`; none where it is of something
+/// else than messages that begin once.
+pub(super) fn benchmark(
+    traffic: &Traffic,
+    pairs: Vec<(u32, u32)>,
+    ranks: Range<u32>,
+) -> Option<Benchmark> {
+    Some(match *traffic {
+        Traffic::Bandwidth {
+            bytes,
+            window,
+            skip,
+            iterations,
+            both_ways,
+            ip,
+        } => Benchmark::Bandwidth(Bandwidth::new(BandwidthOptions {
+            pairs,
+            bytes: on_link(bytes, ip),
+            window,
+            skip,
+            iterations,
+            both_ways,
+        })),
+        Traffic::Latency { bytes, iterations } => {
+            Benchmark::PingPong(PingPong::new(pairs, bytes, LATENCY_SKIP, iterations))
+        }
+        Traffic::AllToAll {
+            bytes,
+            skip,
+            iterations,
+        } => Benchmark::AllToAll(AllToAll::new(ranks, bytes, skip, iterations)),
+        Traffic::Copies {
+            load,
+            bytes,
+            messages,
+            both_ways,
+        } => Benchmark::Copies(Copies::new(CopiesOptions {
+            load,
+            pairs,
+            payload: bytes,
+            messages,
+            both_ways,
+        })),
+        Traffic::AllPairs { .. } | Traffic::Bisection { .. } | Traffic::Stream { .. } => {
+            return None;
+        }
+    })
+}
+
+/// Bytes of IP packets, with what stands in front of each, that carry the user's `bytes`.
+fn on_link(bytes: u64, ip: bool) -> u64 {
+    use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
+    if !ip {
+        return bytes;
+    }
+    let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
+    bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
+}
+
+/// What a benchmark of some traffic says at `now`, when it has ended, or when those have for which it went
+/// on.
+pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> Vec<Measurement> {
+    match benchmark {
+        Benchmark::Bandwidth(one) => bandwidth(traffic, one),
+        Benchmark::PingPong(one) => latencies(&one.latencies().unwrap_or_default()),
+        Benchmark::AllToAll(one) => {
+            let time = one.time().unwrap_or(0) as f64;
+            vec![measurement("time", time / MICRO as f64, "us")]
+        }
+        Benchmark::Copies(one) => {
+            let mut found = rates(one.bytes_per_second(now));
+            let time = one.time(now) as f64 / MICRO as f64;
+            found.push(measurement("time", time, "us"));
+            found
+        }
+    }
+}
+
+fn bandwidth(traffic: &Traffic, program: &Bandwidth) -> Vec<Measurement> {
+    let Traffic::Bandwidth { bytes, ip, .. } = *traffic else {
+        return Vec::new();
+    };
+    let on_link = on_link(bytes, ip).max(1) as f64;
+    let measured = program.bytes_per_second().unwrap_or(0.0) * bytes as f64 / on_link;
+    let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
+    let mut found = rates(measured);
+    let messages = program.messages() as f64 / time;
+    found.push(measurement("messages", messages, "1/s"));
+    found
+}
+
+fn rates(bytes_per_second: f64) -> Vec<Measurement> {
+    vec![
+        measurement("bandwidth", bytes_per_second / 1e9, "GB/s"),
+        measurement("rate", bytes_per_second * 8.0 / 1e9, "Gb/s"),
+    ]
+}
+
+fn latencies(times: &[Picos]) -> Vec<Measurement> {
+    let micros = |time: Picos| time as f64 / MICRO as f64;
+    let sum: Picos = times.iter().sum();
+    let mean = micros(sum) / times.len().max(1) as f64;
+    let least = times.iter().min().copied().unwrap_or(0);
+    let most = times.iter().max().copied().unwrap_or(0);
+    vec![
+        measurement("latency", mean, "us"),
+        measurement("latency_min", micros(least), "us"),
+        measurement("latency_max", micros(most), "us"),
+    ]
+}
