@@ -66,6 +66,8 @@ pub struct World<T: Tap = NoTap> {
     now: Tick,
     host: (Guid, PortNum),
     steps_max: u64,
+    /// Moments in a row at which no time passed.
+    standing: u64,
     outstanding_max: usize,
     events: Vec<(Tick, Event)>,
     stored: Option<Vec<u8>>,
@@ -105,6 +107,7 @@ impl<T: Tap> World<T> {
             now: Tick(0),
             host,
             steps_max: STEPS_PER_PORT_MAX * ports as u64,
+            standing: 0,
             outstanding_max: 0,
             events: Vec::new(),
             stored: None,
@@ -283,7 +286,7 @@ impl<T: Tap> World<T> {
                 Ok(false)
             }
             Some(next) => {
-                self.now = self.now.max(next);
+                self.note_time(next)?;
                 self.emulator.handle(self.now, emulated::Input::Tick)?;
                 self.manager.handle(self.now, Input::Tick);
                 if let Some(writer) = &mut self.congestion {
@@ -292,6 +295,27 @@ impl<T: Tap> World<T> {
                 self.exchange()?;
                 Ok(true)
             }
+        }
+    }
+
+    /// Goes on to a moment that somebody asked for; one that is over does not come again and again.
+    fn note_time(&mut self, next: Tick) -> Result<(), WorldError> {
+        self.standing = if next > self.now {
+            0
+        } else {
+            self.standing + 1
+        };
+        if self.standing > self.steps_max {
+            return Err(self.livelock());
+        }
+        self.now = self.now.max(next);
+        Ok(())
+    }
+
+    fn livelock(&self) -> WorldError {
+        WorldError::Livelock {
+            steps: self.steps_max,
+            now_ns: self.now.0,
         }
     }
 
@@ -305,10 +329,7 @@ impl<T: Tap> World<T> {
                 return Ok(());
             }
         }
-        Err(WorldError::Livelock {
-            steps: self.steps_max,
-            now_ns: self.now.0,
-        })
+        Err(self.livelock())
     }
 
     fn take_from_manager(&mut self) -> Result<bool, WorldError> {

@@ -43,7 +43,9 @@ impl Demand {
     pub fn receivers(&self) -> usize {
         match &self.to {
             Receivers::One(_) => 1,
-            Receivers::Others(hosts) | Receivers::Hotspot { hosts, .. } => hosts.len() - 1,
+            Receivers::Others(hosts) | Receivers::Hotspot { hosts, .. } => {
+                hosts.len().saturating_sub(1)
+            }
         }
     }
 
