@@ -5,7 +5,9 @@
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, Lmc};
 use weft_lab::oracle::drained::{Part, Spare};
-use weft_lab::oracle::{Breach, Invariant, deadlock, drained, lids, multicast, partitions, reach};
+use weft_lab::oracle::{
+    Breach, Invariant, choices, deadlock, drained, lids, multicast, partitions, reach,
+};
 use weft_lab::view::{FabricView, NodeView, PortView};
 
 /// Switches in a ring, one host on port 3 of each; port 1 goes to the next switch, port 2 to the one
@@ -278,4 +280,56 @@ fn what_leads_over_a_drained_part_is_seen() {
     pulled.nodes[1].lft[1] = 0xFF;
     let lost = drained::check_pulled(&view, &pulled, 0, None);
     assert_eq!(broken(&lost), [Invariant::Drained]);
+}
+
+/// Lets a switch choose among ports for a LID.
+fn choose(view: &mut FabricView, switch: usize, lid: usize, ports: &[u8]) {
+    let node = &mut view.nodes[switch];
+    node.adaptive.resize(node.lft.len(), Vec::new());
+    node.adaptive[lid] = ports.to_vec();
+}
+
+#[test]
+fn what_adaptive_switches_may_choose_is_followed() {
+    let mut view = pair();
+    // Two cables between the two switches: either does.
+    choose(&mut view, 0, 2, &[1, 2]);
+    assert_eq!(choices::check(&view, 0), []);
+    // A port that leads back.
+    choose(&mut view, 1, 2, &[1, 3]);
+    assert_eq!(broken(&choices::check(&view, 0)), [Invariant::LoopFree]);
+    assert_eq!(reach::check_loops(&view), []);
+    // A host that the LID is not of.
+    let mut view = pair();
+    choose(&mut view, 0, 2, &[1, 3]);
+    assert_eq!(broken(&choices::check(&view, 0)), [Invariant::Reachable]);
+    // A port without a link is no choice.
+    view.nodes[0].ports[3].as_mut().unwrap().peer = None;
+    assert_eq!(choices::check(&view, 0), []);
+}
+
+#[test]
+fn a_ring_deadlocks_as_soon_as_switches_may_go_round_it() {
+    // Each to its neighbours the shorter way.
+    let mut view = ring(4);
+    for switch in 0..4 {
+        view.nodes[switch].lft[1 + (switch + 3) % 4] = 2;
+    }
+    let across = |view: &mut FabricView, switch: usize| {
+        let lid = 1 + (switch + 2) % 4;
+        view.nodes[switch].lft[lid] = 2;
+        choose(view, switch, lid, &[1, 2]);
+    };
+    // From 0 either way, from 1 by port 2, from 2 and 3 by port 1: no ring.
+    across(&mut view, 0);
+    for switch in [1, 2, 3] {
+        view.nodes[switch].lft[1 + (switch + 2) % 4] = if switch == 1 { 2 } else { 1 };
+    }
+    let ring_of = |view: &FabricView| broken(&deadlock::check(view));
+    let before = ring_of(&view);
+    (1..4).for_each(|switch| across(&mut view, switch));
+    assert_eq!(
+        (before, ring_of(&view)),
+        (vec![], vec![Invariant::DeadlockFree])
+    );
 }

@@ -4,7 +4,7 @@ use weft_fabric::Lid;
 
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
-use crate::oracle::{Breach, deadlock, lids, multicast, partitions, reach, tables};
+use crate::oracle::{Breach, choices, deadlock, lids, multicast, partitions, reach, tables};
 use crate::view::{self, FabricView};
 use crate::world::World;
 
@@ -32,6 +32,7 @@ pub(super) fn quiet(
     let snapshot = world.snapshot();
     let mut breaches = reach::check_loops(&view);
     breaches.extend(reach::check_reachable(&view, root));
+    breaches.extend(choices::check(&view, root));
     breaches.extend(deadlock::check_lanes(&view, lane));
     breaches.extend(lids::check(&view, root));
     breaches.extend(tables::check(&view, root, &snapshot));

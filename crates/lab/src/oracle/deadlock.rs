@@ -1,11 +1,11 @@
-//! I3: packets between hosts can never wait for each other in a ring.
+//! I3: packets between hosts can never wait for each other in a ring, whatever ports adaptive switches
+//! choose.
 //!
 //! All traffic is taken to share one virtual lane, the hardest case: whatever is free of cycles
 //! then is free of them on any lanes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reach::walk;
 use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::Lid;
@@ -40,25 +40,52 @@ fn dependencies(
     view: &FabricView,
     lane: impl Fn(Lid) -> u8,
 ) -> BTreeMap<Channel, BTreeSet<Channel>> {
-    let mut graph: BTreeMap<Channel, BTreeSet<Channel>> = BTreeMap::new();
-    let hosts = || (0..view.nodes.len()).filter(|node| !view.nodes[*node].switch);
-    for target in hosts() {
-        let Some(port) = view.nodes[target].end_port().filter(|port| port.lid.0 != 0) else {
-            continue;
-        };
-        for lid in port.lid.0..port.lid.0 + port.lmc.lids() {
-            for from in hosts().filter(|from| *from != target) {
-                let mut last = None;
-                walk(view, from, Lid(lid), |node, egress| {
-                    let channel = (lane(Lid(lid)), node, egress);
-                    if let Some(before) = last.replace(channel) {
-                        graph.entry(before).or_default().insert(channel);
-                    }
-                });
-            }
+    let mut graph = BTreeMap::new();
+    for target in hosts(view) {
+        for lid in view.nodes[target].lids() {
+            depend(view, target, lid, lane(lid), &mut graph);
         }
     }
     graph
+}
+
+fn hosts(view: &FabricView) -> impl Iterator<Item = usize> {
+    (0..view.nodes.len()).filter(|node| !view.nodes[*node].switch)
+}
+
+/// Adds what packets to a LID from all other hosts can wait for, whatever ports switches choose.
+fn depend(
+    view: &FabricView,
+    target: usize,
+    lid: Lid,
+    lane: u8,
+    graph: &mut BTreeMap<Channel, BTreeSet<Channel>>,
+) {
+    let mut seen = vec![false; view.nodes.len()];
+    let others = hosts(view).filter(|host| *host != target);
+    let mut stack: Vec<usize> = others.filter_map(|host| behind(view, host, 1)).collect();
+    while let Some(switch) = stack.pop() {
+        if std::mem::replace(&mut seen[switch], true) {
+            continue;
+        }
+        for egress in view.nodes[switch].egress(lid) {
+            let Some(next) = behind(view, switch, egress) else {
+                continue;
+            };
+            let then = view.nodes[next].egress(lid);
+            let then = then.filter(|egress| behind(view, next, *egress).is_some());
+            let waits = graph.entry((lane, switch, egress)).or_default();
+            waits.extend(then.map(|egress| (lane, next, egress)));
+            stack.push(next);
+        }
+    }
+}
+
+/// The switch behind a port, where there is one.
+fn behind(view: &FabricView, node: usize, port: u8) -> Option<usize> {
+    let port = view.nodes[node].ports.get(usize::from(port))?.as_ref()?;
+    let (peer, _) = port.peer?;
+    view.nodes[peer].switch.then_some(peer)
 }
 
 /// Takes channels without a successor away until none is left, or only cycles are.

@@ -2,6 +2,7 @@
 //!
 //! Each looks at a [`FabricView`] and returns every breach that it sees, in words.
 
+pub mod choices;
 pub mod deadlock;
 pub mod drained;
 pub mod lids;
