@@ -6,11 +6,15 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::cases::{FABRICS, programs};
-use common::{Program, hosts, network, parcel};
+use common::vary::{Variety, varied, varieties};
+use common::{Program, hosts, parcel};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use weft_dataplane::constants::ADAPTIVE_PERIOD;
 use weft_dataplane::packets::{
     LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Shard, Shards, Simulation,
-    Traffic,
+    Totals, Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex};
 use weft_fabric::Lid;
@@ -21,46 +25,71 @@ struct Case {
     fabric: usize,
     seed: u64,
     program: Program,
+    variety: Variety,
     fifo: bool,
     packets: u32,
-    /// A cable to cut in the middle, by number of host.
+    /// A cable to cut in the middle.
     cut: Option<usize>,
     shards: usize,
 }
 
+impl Case {
+    fn network(&self) -> Network {
+        varied(FABRICS[self.fabric], self.program, &self.variety)
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            seed: self.seed,
+            queueing: match self.fifo {
+                true => Queueing::Fifo,
+                false => Queueing::VirtualOutput,
+            },
+            ..Options::default()
+        }
+    }
+
+    /// When packets begin to be sent: shortly before a switch looks whether to move routes, which it
+    /// first does at a moment of the first period that it draws.
+    fn start(&self, network: &Network) -> Picos {
+        let switches = network.topology().switches().len() as u64;
+        if self.variety.adaptive.is_none() || switches == 0 {
+            return 0;
+        }
+        let look = Random::of(self.seed, self.variety.seed % switches).bits() % ADAPTIVE_PERIOD;
+        look.saturating_sub(20 * MICRO)
+    }
+}
+
 fn cases() -> impl Strategy<Value = Case> {
-    let program = programs();
-    let cut = proptest::option::of(0_usize..64);
-    (
-        0..FABRICS.len(),
-        any::<u64>(),
-        program,
-        any::<bool>(),
-        1_u32..600,
-        cut,
-        1_usize..=2,
-    )
-        .prop_map(|(fabric, seed, program, fifo, packets, cut, shards)| Case {
+    let cut = proptest::option::of(0_usize..1_000);
+    let numbers = (0..FABRICS.len(), any::<u64>(), 1_u32..600, cut, 1_usize..=2);
+    (programs(), varieties(), any::<bool>(), numbers).prop_map(
+        |(program, variety, fifo, (fabric, seed, packets, cut, shards))| Case {
             fabric,
             seed,
             program,
+            variety,
             fifo,
             packets,
             cut,
             shards,
-        })
+        },
+    )
 }
 
 /// Random packets at random moments from each host, and what becomes of them.
 struct Storm {
     hosts: Vec<(PortIndex, Lid)>,
     random: Vec<Random>,
-    lanes: u8,
+    levels: u8,
+    start: Picos,
     /// Packets that each host has yet to send.
     left: Vec<u32>,
     /// Highest number that arrived, by tag without its number and service level.
     last: BTreeMap<u64, u32>,
     disorder: u64,
+    sent: u64,
     delivered: u64,
     lost: u64,
     /// Time that packets were in the fabric, summed.
@@ -75,11 +104,13 @@ impl Storm {
         let seeds = 0..u64::from(count);
         Self {
             random: seeds.map(|host| Random::of(case.seed, host)).collect(),
-            lanes: case.program.lanes,
+            levels: case.variety.levels(case.program),
+            start: case.start(network),
             left: (0..count).map(share).collect(),
             hosts,
             last: BTreeMap::new(),
             disorder: 0,
+            sent: 0,
             delivered: 0,
             lost: 0,
             sojourn: 0,
@@ -89,7 +120,7 @@ impl Storm {
     /// When a host sends next.
     fn wait(&mut self, simulation: &mut Simulation, from: usize) {
         let mean = 100_000.0 * self.hosts.len() as f64;
-        let next = simulation.now() + self.random[from].exponential(mean);
+        let next = simulation.now().max(self.start) + self.random[from].exponential(mean);
         simulation.set_timer(next, from as u64);
     }
 
@@ -107,10 +138,16 @@ impl Storm {
         if from == to {
             return;
         }
-        let sl = random.below(u32::from(self.lanes)) as u8;
+        let sl = random.below(u32::from(self.levels)) as u8;
         let bytes = 64 + random.below(8_192);
         let number = u32::from(sl) << 24 | self.left[from];
         simulation.send(parcel(&self.hosts, from, to, number, sl, bytes));
+        self.sent += 1;
+    }
+
+    /// Packets that it has sent and not heard of again.
+    fn open(&self) -> i64 {
+        self.sent as i64 - (self.delivered + self.lost) as i64
     }
 }
 
@@ -163,18 +200,49 @@ fn check(simulation: &Shards<Storm>, balances: &[LinkBalance], program: &Program
     assert!(shared.values().all(|used| *used <= most), "{shared:?}");
 }
 
-/// A flit on four lanes of 25.78125 Gb/s, of which 64 bits in 66 are data: 64 bits at 100 Gb/s.
-const FLIT: Picos = 640;
+/// Time of a flit on a lane of 25.78125 Gb/s, of which 64 bits in 66 are data: 64 bits at 25 Gb/s.
+const FLIT_ONE_LANE: Picos = 2_560;
 /// Flits of the largest packet, with what stands around its payload.
 const LARGEST: u64 = 1_060;
+/// Flits of the largest packet that can be sent in the middle of another.
+const SMALL_MAX: u64 = 64 * 4;
 
-/// No link has sent more flits than there was time for; what has begun counts whole.
-fn check_rates(simulation: &Shards<Storm>, network: &Network) {
-    let now = simulation.now();
-    for (index, at) in ports(network).into_iter().enumerate() {
-        let flits = simulation.flits_sent(at);
-        let most = now / FLIT + LARGEST;
-        assert!(flits <= most, "port {index}: {flits} flits in {now} ps");
+/// No link has sent more flits since the last look than there was time for; what has begun counts
+/// whole.
+struct Rates {
+    ports: Vec<PortIndex>,
+    /// Time of a flit and flits sent by port.
+    before: Vec<(Picos, u64)>,
+    at: Picos,
+}
+
+impl Rates {
+    fn new(network: &Network, at: Picos) -> Self {
+        let ports = ports(network);
+        let flit = |at: &PortIndex| {
+            let info = network.port(*at).info();
+            let lanes = info.link_width_downgrade_tx_active.lanes().max(1);
+            (FLIT_ONE_LANE.div_ceil(u64::from(lanes)), 0)
+        };
+        Self {
+            before: ports.iter().map(flit).collect(),
+            ports,
+            at,
+        }
+    }
+
+    fn check(&mut self, simulation: &Shards<Storm>) {
+        let span = simulation.now() - self.at;
+        for (at, (flit, before)) in self.ports.iter().zip(&mut self.before) {
+            let flits = simulation.flits_sent(*at);
+            let most = span / *flit + LARGEST + SMALL_MAX;
+            assert!(
+                flits - *before <= most,
+                "{at:?}: {flits} flits in {span} ps"
+            );
+            *before = flits;
+        }
+        self.at = simulation.now();
     }
 }
 
@@ -185,71 +253,91 @@ fn ports(network: &Network) -> Vec<PortIndex> {
         .collect()
 }
 
-fn discards(network: &Network) -> u64 {
-    let counters = [
-        Counter::XmitDiscards,
-        Counter::RcvSwitchRelayErrors,
-        Counter::RcvErrors,
-    ];
-    let ports = ports(network);
+fn total<const N: usize>(network: &Network, counters: [Counter; N]) -> u64 {
+    let ports = ports(network).into_iter();
     ports
-        .iter()
-        .flat_map(|at| counters.map(|counter| network.counter(*at, counter)))
+        .flat_map(|at| counters.map(|counter| network.counter(at, counter)))
         .sum()
 }
 
-fn run(case: &Case) -> (u64, u64, u64, Picos) {
-    let mut network = network(FABRICS[case.fabric], case.program);
-    let queueing = if case.fifo {
-        Queueing::Fifo
-    } else {
-        Queueing::VirtualOutput
-    };
-    let options = Options {
-        seed: case.seed,
-        queueing,
-        ..Options::default()
-    };
-    let mut simulation = Shards::new(&network, &options, case.shards, |_| {
-        Storm::new(case, &network)
+/// The middle of a storm: some steps, and a cable that is cut in one of them.
+fn rage(case: &Case, simulation: &mut Shards<Storm>, network: &mut Network) {
+    let start = case.start(network);
+    simulation.run(start, 1);
+    let mut rates = Rates::new(network, start);
+    for step in 1..=20 {
+        simulation.run(start + step * 5 * MICRO, 1);
+        check(simulation, &simulation.balances(), &case.program);
+        rates.check(simulation);
+        if let Some(cut) = case.cut.filter(|_| step == 6) {
+            let cables = ports(network).into_iter();
+            let cables: Vec<_> = cables.filter(|at| network.has_cable(*at)).collect();
+            network.cut_cable(cables[cut % cables.len()]);
+            simulation.configure(network);
+        }
+    }
+}
+
+fn sum(simulation: &Shards<Storm>, of: impl Fn(&Storm) -> i64) -> i64 {
+    let parts = simulation.shards().iter();
+    parts.map(|part| of(&part.traffic)).sum()
+}
+
+fn begin(case: &Case, network: &Network) -> Shards<Storm> {
+    let mut simulation = Shards::new(network, &case.options(), case.shards, |_| {
+        Storm::new(case, network)
     });
     for shard in simulation.shards_mut() {
         shard.traffic.start(&mut shard.simulation);
     }
-    for step in 1..=20 {
-        simulation.run(step * 5 * MICRO, 1);
-        check(&simulation, &simulation.balances(), &case.program);
-        check_rates(&simulation, &network);
-        if let Some(cut) = case.cut.filter(|_| step == 6) {
-            let hosts = hosts(&network);
-            network.cut_cable(hosts[cut % hosts.len()].0);
-            simulation.configure(&network);
-        }
-    }
-    let idle = simulation.drain(500 * MILLI, 1);
+    simulation
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Outcome {
+    totals: Totals,
+    moved: u64,
+    marked: u64,
+    ended: Picos,
+}
+
+fn run(case: &Case) -> Outcome {
+    let mut network = case.network();
+    let mut simulation = begin(case, &network);
+    rage(case, &mut simulation, &mut network);
+    let idle = simulation.drain(simulation.now() + 500 * MILLI, 1);
     assert!(idle, "up and down routes never stop");
-    simulation.run(510 * MILLI, 1);
+    simulation.run(simulation.now() + 10 * MILLI, 1);
     check(&simulation, &simulation.balances(), &case.program);
     for lane in simulation.balances() {
         assert_eq!(lane.used, 0, "credits are back: {lane:?}");
         assert_eq!(lane.sent, lane.received + lane.lost, "{lane:?}");
     }
     simulation.settle(&mut network);
-    let sum = |of: fn(&Storm) -> u64| -> u64 {
-        let parts = simulation.shards().iter();
-        parts.map(|part| of(&part.traffic)).sum()
-    };
-    assert_eq!(sum(|storm| storm.disorder), 0);
-    let (delivered, lost) = (sum(|storm| storm.delivered), sum(|storm| storm.lost));
-    assert_eq!(lost, discards(&network), "every loss is counted");
     let totals = simulation.totals();
-    assert_eq!((delivered, lost), (totals.delivered, totals.lost));
-    (
-        totals.delivered,
-        totals.lost,
-        totals.events,
-        simulation.now(),
-    )
+    let discards = [
+        Counter::XmitDiscards,
+        Counter::RcvSwitchRelayErrors,
+        Counter::RcvErrors,
+    ];
+    let discards = total(&network, discards);
+    assert_eq!(totals.lost, discards, "every loss is counted");
+    assert_eq!(sum(&simulation, Storm::open), 0, "every loss is told");
+    let told = sum(&simulation, |storm| (storm.delivered + storm.lost) as i64);
+    // A packet of congestion control goes back for each mark that came, and nobody is told of it.
+    let answers = total(&network, [Counter::RcvFecn]);
+    assert_eq!(totals.sent - told as u64, answers);
+    let moved = simulation.routes_moved();
+    if moved == 0 {
+        assert_eq!(sum(&simulation, |storm| storm.disorder as i64), 0);
+    }
+    Outcome {
+        totals,
+        moved,
+        marked: simulation.packets_marked(),
+        ended: simulation.now(),
+    }
 }
 
 /// Little's law, exactly: from an empty fabric to an empty one, the packets in it at each moment,
@@ -257,17 +345,10 @@ fn run(case: &Case) -> (u64, u64, u64, Picos) {
 /// often or too rarely at most.
 fn littles_law(case: &Case) {
     const STEP: Picos = MICRO / 5;
-    let network = network(FABRICS[case.fabric], case.program);
-    let options = Options {
-        seed: case.seed,
-        ..Options::default()
-    };
-    let mut simulation = Shards::new(&network, &options, case.shards, |_| {
-        Storm::new(case, &network)
-    });
-    for shard in simulation.shards_mut() {
-        shard.traffic.start(&mut shard.simulation);
-    }
+    let network = case.network();
+    let mut simulation = begin(case, &network);
+    let start = case.start(&network);
+    simulation.run(start, 1);
     let mut seen = 0;
     // Each part counts down for the hosts that it owns.
     let to_send = |part: &Shard<Storm>| {
@@ -276,18 +357,19 @@ fn littles_law(case: &Case) {
         own.any(|(_, left)| *left > 0)
     };
     for step in 1.. {
-        simulation.run(step * STEP, 1);
-        seen += simulation.in_flight() as u64 * STEP;
-        if simulation.in_flight() == 0 && !simulation.shards().iter().any(to_send) {
+        simulation.run(start + step * STEP, 1);
+        let open = sum(&simulation, Storm::open) as u64;
+        // What congestion control sends is in the fabric too, and its times are told to nobody.
+        if case.variety.control.is_none() {
+            assert_eq!(open, simulation.in_flight() as u64);
+        }
+        seen += open * STEP;
+        if open == 0 && !simulation.shards().iter().any(to_send) {
             break;
         }
         assert!(step < 500_000, "up and down routes never stop");
     }
-    let sojourn: Picos = simulation
-        .shards()
-        .iter()
-        .map(|part| part.traffic.sojourn)
-        .sum();
+    let sojourn = sum(&simulation, |storm| storm.sojourn as i64) as u64;
     let bound = simulation.totals().sent * STEP;
     assert!(
         seen.abs_diff(sojourn) <= bound,
@@ -312,4 +394,22 @@ proptest! {
     fn a_seed_gives_the_same_run_again(case in cases()) {
         prop_assert_eq!(run(&case), run(&case));
     }
+}
+
+/// What the laws are tried on does happen, and often enough.
+#[test]
+fn the_cases_drop_mark_and_move() {
+    let mut runner = TestRunner::deterministic();
+    let mut outcomes = Vec::new();
+    for _ in 0..96 {
+        let case = cases().new_tree(&mut runner).unwrap().current();
+        outcomes.push(run(&case));
+    }
+    let many = |of: fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| of(outcome)).count();
+    let delivers = many(|outcome| outcome.totals.delivered > outcome.totals.lost);
+    let drops = many(|outcome| outcome.totals.lost > 0);
+    let marks = many(|outcome| outcome.marked > 0);
+    let moves = many(|outcome| outcome.moved > 0);
+    let happened = [delivers, drops, marks, moves];
+    assert!(happened.iter().all(|cases| *cases > 3), "{happened:?}");
 }

@@ -6,6 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::cases::{FABRICS, programs};
+use common::vary::{Variety, varied, varieties};
 use common::{Program, hosts, network, parcel, registers};
 use proptest::prelude::*;
 use weft_dataplane::packets::{
@@ -24,6 +25,7 @@ struct Case {
     fabric: usize,
     seed: u64,
     program: Program,
+    variety: Variety,
     fifo: bool,
     adaptive: bool,
     control: bool,
@@ -45,18 +47,22 @@ fn cases() -> impl Strategy<Value = Case> {
     );
     let cut = proptest::option::of(0_usize..1_000);
     let numbers = (0..FABRICS.len(), any::<u64>(), 1_u32..60, cut);
-    (programs(), flags, numbers).prop_map(|(program, flags, (fabric, seed, packets, cut))| Case {
-        fabric,
-        seed,
-        program,
-        fifo: flags.0,
-        adaptive: flags.1,
-        control: flags.2,
-        group: flags.3,
-        eager: flags.4,
-        packets,
-        cut,
-    })
+    let strategy = (programs(), varieties(), flags, numbers);
+    strategy.prop_map(
+        |(program, variety, flags, (fabric, seed, packets, cut))| Case {
+            fabric,
+            seed,
+            program,
+            variety,
+            fifo: flags.0,
+            adaptive: flags.1,
+            control: flags.2,
+            group: flags.3,
+            eager: flags.4,
+            packets,
+            cut,
+        },
+    )
 }
 
 /// Hosts that send to random others, each by itself, and all that they are told.
@@ -97,7 +103,7 @@ impl Crowd {
         let random = &mut self.random[from];
         let others = self.hosts.len() as u32 - 1;
         let to = (from + 1 + random.below(others) as usize) % self.hosts.len();
-        let sl = random.below(u32::from(self.case.program.lanes)) as u8;
+        let sl = random.below(u32::from(self.case.variety.levels(self.case.program))) as u8;
         // Packets of equal length from many hosts at once: many things happen at one moment.
         let bytes = [256, 2_048, 2_048, 8_192][random.below(4) as usize];
         let mut packet = parcel(&self.hosts, from, to, self.left[from], sl, bytes);
@@ -164,7 +170,7 @@ fn counters(network: &Network) -> Vec<Vec<u64>> {
 }
 
 fn stage(case: &Case) -> Network {
-    let mut network = network(FABRICS[case.fabric], case.program);
+    let mut network = varied(FABRICS[case.fabric], case.program, &case.variety);
     if case.adaptive {
         registers::adapt(&mut network);
     }

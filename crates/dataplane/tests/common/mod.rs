@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod registers;
 pub mod stage;
+pub mod vary;
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use weft_dataplane::packets::{Notice, Parcel, Picos, Random, Simulation, Traffic
 use weft_dataplane::{Network, PortIndex, PortTable};
 use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::powered_on::let_interleave;
-use weft_fabric::{FabricSpec, Lid, Lmc, NodeId, PortNum, Sl, Topology};
-use weft_routing::{EngineKind, Settings, route};
+use weft_fabric::{FabricSpec, Lid, Lmc, NodeId, PortNum, Sl, SwitchIndex, Topology};
+use weft_routing::{AdaptiveSettings, EngineKind, Routed, Settings, route};
 use weft_wire::Layout;
 use weft_wire::sm::{BufferControlTable, PortInfo, VlArbMatrix, VlBufferLimits, VlMtus, XmitQ};
 
@@ -71,24 +72,34 @@ pub fn topology(spec: &str) -> Topology {
 
 /// A fabric that is ready for data, routed on shortest paths.
 pub fn network(spec: &str, program: Program) -> Network {
+    let topology = topology_for(spec, program);
+    let rows = rows(&topology, &routed(&topology, None));
+    programmed(topology, &rows, program)
+}
+
+/// A described fabric with LIDs, whose ports can do what a program has them do.
+pub fn topology_for(spec: &str, program: Program) -> Topology {
     let mut topology = topology(spec);
     if program.preempt.is_some() {
         let_interleave(&mut topology);
     }
+    topology
+}
+
+/// Shortest paths, and the groups that adaptive routing takes them from.
+pub fn routed(topology: &Topology, adaptive: Option<AdaptiveSettings>) -> Routed {
     let settings = Settings {
         engine: EngineKind::ShortestPath,
+        adaptive,
         ..Settings::default()
     };
-    let routed = route(&topology, &settings).unwrap();
-    let rows: Vec<Vec<u8>> = (0..topology.switches().len())
-        .map(|index| {
-            routed
-                .linear()
-                .row(weft_fabric::SwitchIndex(index as u32))
-                .to_vec()
-        })
-        .collect();
-    programmed(topology, &rows, program)
+    route(topology, &settings).unwrap()
+}
+
+/// The linear table of each switch.
+pub fn rows(topology: &Topology, routed: &Routed) -> Vec<Vec<u8>> {
+    let row = |index| routed.linear().row(SwitchIndex(index as u32)).to_vec();
+    (0..topology.switches().len()).map(row).collect()
 }
 
 /// A fabric that is ready for data, with these tables.
