@@ -111,7 +111,7 @@ impl Arbiter {
     #[inline]
     pub(super) fn sent(&mut self, lane: u8, bytes: u32) {
         let bytes = bytes as i32;
-        if self.high.lanes & 1 << lane != 0 {
+        if self.is_high_turn(lane) {
             self.high.left = self.high.left.saturating_sub(bytes);
             if self.limit != i32::MAX {
                 // Low priority has its turn after the limit, or after one packet when that is 0.
@@ -121,6 +121,14 @@ impl Arbiter {
             self.low.left = self.low.left.saturating_sub(bytes);
             self.left = self.limit;
         }
+    }
+
+    /// Whether it is by the high table that a lane sends. One that is in both does so until the limit
+    /// is reached; then its packet may be low priority's one.
+    #[inline]
+    fn is_high_turn(&self, lane: u8) -> bool {
+        let is_in = |section: &Section| section.lanes & 1 << lane != 0;
+        is_in(&self.high) && (self.left >= 0 || !is_in(&self.low))
     }
 }
 
@@ -169,6 +177,17 @@ mod tests {
         assert_eq!(limited[3], 12_000 - 12_000 / 66);
         let even = shares(arbiter(&high, 0), 0b1111);
         assert_eq!(even[3], 6_000);
+    }
+
+    /// A lane in both tables: what it sends in its low turns is low priority's one packet.
+    #[test]
+    fn a_lane_in_both_tables_leaves_the_others_their_low_turns() {
+        let (high, low) = (table(&[(3, 4)]), table(&[(0, 1), (3, 1)]));
+        let both = |limit| shares(Arbiter::new(&high, &low, (16, 16), limit), 0b1001);
+        assert_eq!(both(0), [3_000, 0, 0, 9_000]);
+        // 65 packets of high priority, then one of each lane of low priority in turn.
+        assert_eq!(both(1)[0], 12_000_u32.div_ceil(2 * 66));
+        assert_eq!(both(255)[0], 0);
     }
 
     /// A lane that waits alone is never chosen, it just sends: its turn must not run away.
