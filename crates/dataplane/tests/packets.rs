@@ -64,6 +64,48 @@ fn a_link_that_lost_lanes_is_slower_and_starves_a_faster_one_behind_it() {
     assert_eq!(network.counter(egress, Counter::XmitWaitData), 1_000);
 }
 
+/// Packets that wait when the manager makes their buffer smaller than they are.
+#[test]
+fn what_no_longer_fits_is_dropped_and_what_is_behind_it_goes() {
+    let small = Program {
+        dedicated: 16,
+        shared: 0,
+        ..Program::default()
+    };
+    let mut network = network("one-switch:3,radix=8", Program::default());
+    let hosts = hosts(&network);
+    let mut simulation = simulation(&network);
+    let mut log = Log::default();
+    for (number, bytes) in [(0, 8_192), (1, 8_192), (2, 1_024), (3, 1_025)] {
+        for from in [0, 1] {
+            simulation.send(parcel(&hosts, from, 2, number, 0, bytes));
+        }
+    }
+    simulation.run(&mut log, MICRO);
+    let ports: Vec<_> = network
+        .devices()
+        .flat_map(|(_, device)| device.ports())
+        .collect();
+    for (_, at) in ports.iter().copied() {
+        common::set_buffers(&mut network, at, small);
+    }
+    simulation.configure(&network);
+    simulation.run(&mut log, MILLI);
+    let numbers = arrivals(&log).into_iter().map(|(_, tag)| tag as u32);
+    let numbers: Vec<u32> = numbers.collect();
+    assert_eq!(numbers, [0, 0, 2, 2]);
+    simulation.settle(&mut network);
+    let sum = |counter: Counter| -> u64 {
+        let ports = ports.iter();
+        ports.map(|(_, at)| network.counter(*at, counter)).sum()
+    };
+    assert_eq!(sum(Counter::XmitDiscards), 4);
+    assert_eq!(sum(Counter::SwPortCongestion), 0);
+    for lane in simulation.balances() {
+        assert_eq!((lane.used, lane.waiting), (0, 0), "{lane:?}");
+    }
+}
+
 /// Writes a one-switch table that sends each host's LID to its port.
 fn route_by_cables(network: &mut Network) {
     let mut row = vec![0xFF; 64];

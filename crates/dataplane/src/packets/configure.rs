@@ -138,6 +138,7 @@ impl Simulation {
     fn read_credits(&mut self, registers: &PortRegisters, index: usize) {
         let table = BufferControlTable::decode(registers.table(PortTable::BufferControl));
         let table = table.unwrap_or_default();
+        let mut smaller = 0_u32;
         let port = &mut self.ports[index];
         port.shared_limit = table.tx_overall_shared_limit;
         let lanes = &mut self.lanes[index * self.width..][..self.width];
@@ -149,9 +150,16 @@ impl Simulation {
             let mtu = registers.info().neighbor_mtu.get(Vl(vl as u8)).bytes();
             let bytes = if mtu == 0 { 0 } else { mtu + HEADERS_MAX };
             let largest = (bytes / 8).min(units << port.unit_bits);
-            lane.largest = largest.min(u32::from(u16::MAX)) as u16;
+            let largest = largest.min(u32::from(u16::MAX)) as u16;
+            smaller |= u32::from(largest < lane.largest) << vl;
+            lane.largest = largest;
         }
         port.shared_used = lanes.iter().map(Lane::shared_used).sum();
+        let mut left = smaller & port.waiting;
+        while left != 0 {
+            self.discard_too_long(index * self.width + left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
     }
 
     fn read_lifetimes(&mut self, info: &PortInfo, index: usize, of_switch: bool) {

@@ -9,6 +9,7 @@ use super::congestion::BECN;
 use super::event::{code, kind};
 use super::simulation::{Notice, Simulation};
 use super::store::{Loss, Packet};
+use super::transmit::units;
 use super::{Picos, lane::Queue};
 use crate::constants::STALL_LIFETIMES;
 use crate::network::{NONE, PortIndex};
@@ -93,6 +94,33 @@ impl Simulation {
             self.discard(id, at, by_congestion);
         }
         self.lanes[at].queue = Queue::default();
+    }
+
+    /// Drops what waits in a lane and is longer than what the lane may send from now on: it would never
+    /// find the credits, and nothing behind it would go. A port sends no packet that is longer than
+    /// what it is told (XmitDiscards: "packet length exceeded"), whether it came before that or after.
+    pub(super) fn discard_too_long(&mut self, at: usize) {
+        let (index, lane) = (at / self.width, at % self.width);
+        let mut queue = std::mem::take(&mut self.lanes[at].queue);
+        let first = queue.head;
+        self.ports[index].waiting &= !(1 << lane);
+        while let Some(id) = queue.pop(&self.store) {
+            let flits = self.store.get(id).flits;
+            if flits <= self.lanes[at].largest {
+                self.lanes[at].queue.push(&mut self.store, id);
+                continue;
+            }
+            self.lanes[at].waiting -= units(flits, &self.ports[index]);
+            if let Some(place) = self.input_of(id, at) {
+                self.left[place] = self.now;
+            }
+            self.discard(id, at, false);
+        }
+        let state = &mut self.lanes[at];
+        if state.queue.head != first {
+            state.since = self.now;
+        }
+        self.ports[index].waiting |= u32::from(!state.queue.is_empty()) << lane;
     }
 
     /// Whether a packet has been in its switch for longer than it may.

@@ -141,6 +141,13 @@ fn set_port(network: &mut Network, at: PortIndex, number: PortNum, program: Prog
         set_preemption(network, at, &mut info, preempt);
     }
     network.set_port_info(at, &info).unwrap();
+    set_buffers(network, at, program);
+    let map: [u8; 32] = std::array::from_fn(|sc| sc as u8 % program.lanes);
+    network.write_table(at, PortTable::ScToVlt, 0, &map);
+}
+
+/// Writes the limits of all lanes.
+pub fn set_buffers(network: &mut Network, at: PortIndex, program: Program) {
     let mut buffers = BufferControlTable {
         tx_overall_shared_limit: program.shared,
         ..BufferControlTable::default()
@@ -154,8 +161,6 @@ fn set_port(network: &mut Network, at: PortIndex, number: PortNum, program: Prog
     let mut bytes = [0; 132];
     buffers.encode(&mut bytes);
     network.write_table(at, PortTable::BufferControl, 0, &bytes);
-    let map: [u8; 32] = std::array::from_fn(|sc| sc as u8 % program.lanes);
-    network.write_table(at, PortTable::ScToVlt, 0, &map);
 }
 
 fn set_preemption(network: &mut Network, at: PortIndex, info: &mut PortInfo, preempt: Preempt) {
