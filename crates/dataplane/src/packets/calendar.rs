@@ -130,29 +130,36 @@ impl Calendar {
     }
 
     /// When the next event is.
-    #[inline]
-    pub fn peek(&mut self) -> Option<Picos> {
-        if self.next == self.current.len() && !self.turn() {
-            return None;
+    pub fn peek(&self) -> Option<Picos> {
+        if let Some(event) = self.current.get(self.next) {
+            return Some(event.at);
         }
-        self.current.get(self.next).map(|event| event.at)
+        let near = self.next_occupied();
+        let near = near.map(|slot| &self.wheel[slot as usize % SLOTS]);
+        let near = near.and_then(|events| events.iter().map(|event| event.at).min());
+        let far = self.far.peek().map(|Reverse((at, ..))| *at);
+        near.into_iter().chain(far).min()
     }
 
     /// The next event, if it is not after `until`.
     #[inline]
     pub fn pop(&mut self, until: Picos) -> Option<Event> {
-        if self.peek()? > until {
+        if self.next == self.current.len() && !self.turn(until) {
             return None;
         }
         let Event { at, code } = self.current[self.next];
+        if at > until {
+            return None;
+        }
         self.next += 1;
         self.len -= 1;
         let code = self.mix(at, code);
         Some(Event { at, code })
     }
 
-    /// Goes on to the next slot that has events; says whether there is one.
-    fn turn(&mut self) -> bool {
+    /// Goes on to the next slot that has events; says whether there is one that begins by `until`.
+    /// Slots that may still get earlier events are left as they are.
+    fn turn(&mut self, until: Picos) -> bool {
         self.current.clear();
         self.next = 0;
         if self.len == 0 {
@@ -160,10 +167,14 @@ impl Calendar {
         }
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse((at, ..))| at >> SLOT_BITS);
-        self.slot = match (near, far) {
+        let slot = match (near, far) {
             (Some(near), Some(far)) => near.min(far),
             (near, far) => near.or(far).unwrap_or(self.slot),
         };
+        if slot > until >> SLOT_BITS {
+            return false;
+        }
+        self.slot = slot;
         self.bring_near();
         let place = self.slot as usize % SLOTS;
         self.occupied[place / 64] &= !(1 << (place % 64));
@@ -213,7 +224,27 @@ impl Calendar {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::packets::Random;
+    use crate::packets::{MILLI, NANO, Random};
+
+    /// What comes before an event far ahead goes through the wheel although that one is known.
+    #[test]
+    fn looking_far_ahead_takes_no_memory() {
+        let mut calendar = Calendar::new(Order::Place);
+        let far = 64 * MILLI;
+        calendar.push(far, 7);
+        for step in 1..50_000 {
+            let at = step * NANO;
+            assert_eq!(calendar.peek(), Some(far));
+            assert_eq!(calendar.pop(at), None);
+            calendar.push(at + 1, 5);
+            assert_eq!(calendar.peek(), Some(at + 1));
+            let event = calendar.pop(at + 1).map(|event| event.code);
+            assert_eq!(event, Some(5));
+        }
+        let rooms = calendar.wheel.iter().map(Vec::capacity).sum::<usize>();
+        assert!(calendar.current.capacity() + rooms <= 4 * (SLOTS + 1));
+        assert_eq!(calendar.pop(far).map(|event| event.at), Some(far));
+    }
 
     /// Random events, some put in while others are taken out, against a sorted list.
     #[test]

@@ -88,7 +88,7 @@ impl Simulation {
     }
 
     /// When the first thing will happen that it knows of, its own or another's.
-    pub(super) fn next(&mut self) -> Option<Picos> {
+    pub(super) fn next(&self) -> Option<Picos> {
         let own = self.calendar.peek();
         own.into_iter().chain(self.share.first).min()
     }

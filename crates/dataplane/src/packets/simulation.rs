@@ -231,7 +231,7 @@ impl Simulation {
     }
 
     /// When the next event is.
-    pub fn deadline(&mut self) -> Option<Picos> {
+    pub fn deadline(&self) -> Option<Picos> {
         self.calendar.peek()
     }
 
