@@ -111,6 +111,19 @@ fn a_small_packet_waits_for_a_large_one_unless_it_may_interrupt() {
     }
 }
 
+/// A head that crosses a switch to another block of ports takes 10 ns longer than word of its tail
+/// would.
+#[test]
+fn word_of_a_late_tail_does_not_overtake_the_head() {
+    let alone = (40 + 110 + 100 + 110) * NANO + LARGE * FLIT;
+    for after in 1..40 {
+        let mut network = network("pgft:2;4,2;1,2;1,1", program(Some(STOCK)));
+        let plan = [(0, 0, 4, 0, 10_240), (after * FLIT, 0, 1, 1, 64)];
+        let arrived = arrivals(&mut network, &plan);
+        assert_eq!(arrived[0], alone + 8 * FLIT, "{after} flits later");
+    }
+}
+
 /// The wait of a packet that comes at any moment while a link always sends large packets is half of
 /// one of them; with preemption only the parts that may not be interrupted are left of it.
 #[test]

@@ -403,14 +403,15 @@ impl Simulation {
 
     /// The packet that a port sends will end later by `delay`: tells the switch that it goes to.
     fn tell_late(&mut self, index: usize, delay: Picos) {
-        let port = &self.ports[index];
-        if delay == 0 || self.preemption.sending[index].lands != NONE {
+        let (port, sending) = (&self.ports[index], &self.preemption.sending[index]);
+        if delay == 0 || sending.lands != NONE {
             return;
         }
-        let lane = u32::from(self.preemption.sending[index].lane);
-        let rest = lane << DELAY_BITS | delay.min(DELAY_MAX) as u32;
+        let rest = u32::from(sending.lane) << DELAY_BITS | delay.min(DELAY_MAX) as u32;
+        // The head may be on its way across this switch still.
+        let from = self.now.max(sending.begin);
         let event = Event {
-            at: self.now + self.options.cable + self.options.block_latency,
+            at: from + self.options.cable + self.options.block_latency,
             code: code(kind::LATE, port.peer, rest),
         };
         if port.away {
