@@ -6,12 +6,13 @@ mod common;
 use common::registers::control;
 use common::{Program, hosts, network, parcel};
 use weft_dataplane::packets::{MICRO, MILLI, Notice, Options, Simulation, Traffic};
-use weft_dataplane::{Counter, Network, PortIndex};
+use weft_dataplane::{Counter, Network, PortIndex, PortTable};
 use weft_fabric::Lid;
 
 /// The first hosts always send to the last one.
 struct Incast {
     hosts: Vec<(PortIndex, Lid)>,
+    sl: u8,
     waited: u64,
     delivered: u64,
 }
@@ -23,7 +24,7 @@ impl Traffic for Incast {
                 let from = self.hosts.iter().position(|(host, _)| *host == at);
                 let to = self.hosts.len() - 1;
                 if let Some(from) = from.filter(|from| *from != to) {
-                    simulation.send(parcel(&self.hosts, from, to, 0, 0, 2_048));
+                    simulation.send(parcel(&self.hosts, from, to, 0, self.sl, 2_048));
                 }
             }
             Notice::Delivered(delivery) => {
@@ -37,14 +38,19 @@ impl Traffic for Incast {
 
 /// Mean latency, microseconds, and packets received, of three hosts that all send to a fourth.
 fn incast(network: &mut Network) -> (f64, u64, Simulation) {
+    incast_on(network, 0)
+}
+
+fn incast_on(network: &mut Network, sl: u8) -> (f64, u64, Simulation) {
     let mut simulation = Simulation::new(network, Options::default());
     let mut traffic = Incast {
         hosts: hosts(network),
+        sl,
         waited: 0,
         delivered: 0,
     };
     for from in 0..3 {
-        simulation.send(parcel(&traffic.hosts, from, 3, 0, 0, 2_048));
+        simulation.send(parcel(&traffic.hosts, from, 3, 0, sl, 2_048));
     }
     simulation.run(&mut traffic, MILLI);
     (traffic.waited, traffic.delivered) = (0, 0);
@@ -95,5 +101,21 @@ fn only_what_registers_say_is_marked_and_heeded() {
         assert_eq!(sum(&network, Counter::RcvBecn) > 0, marks);
         let full = MILLI / (256 * 640);
         assert!(received.abs_diff(full) < 5, "{received} of {full}");
+    }
+}
+
+/// Levels 0 and 3 share their channel; only level 0 heeds marks.
+#[test]
+fn the_level_that_sent_a_marked_packet_is_told_where_levels_share_a_channel() {
+    let full = MILLI / (256 * 640);
+    for (sl, heeds) in [(0, true), (3, false)] {
+        let mut network = network("one-switch:4,radix=8", Program::default());
+        control(&mut network, 15, 1_000);
+        for (host, _) in hosts(&network) {
+            network.write_table(host, PortTable::SlToSc, 0, &[0; 32]);
+        }
+        let (_, received, _) = incast_on(&mut network, sl);
+        assert!(sum(&network, Counter::RcvBecn) > 0);
+        assert_eq!(received + 5 < full, heeds, "{received} of {full}");
     }
 }

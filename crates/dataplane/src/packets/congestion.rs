@@ -202,16 +202,14 @@ impl Simulation {
     fn notify(&mut self, packet: &Packet) {
         let sender = packet.from as usize;
         let (lid, _) = self.lids[sender];
-        let levels = &self.lane_maps[usize::from(self.sl_maps[sender])];
-        let level = levels.iter().position(|sc| *sc == packet.sc).unwrap_or(0);
         self.totals.sent += 1;
         self.inject_marked(
             &Parcel {
                 from: crate::network::PortIndex(packet.ingress),
                 dlid: Lid(lid),
-                sl: Sl(level as u8),
+                sl: Sl(packet.sl),
                 bytes: NOTIFICATION_BYTES,
-                tag: level as u64,
+                tag: u64::from(packet.sl),
             },
             BECN,
         );
@@ -269,16 +267,14 @@ impl Simulation {
         &mut self,
         port: usize,
         at: usize,
-        sc: u8,
+        level: u8,
         (now, span): (Picos, Picos),
     ) {
         let reaction = self.congestion.reactions.get(port);
         let Some(reaction) = reaction.and_then(Option::as_ref) else {
             return;
         };
-        let levels = &self.lane_maps[usize::from(self.sl_maps[port])];
-        let level = levels.iter().position(|other| *other == sc).unwrap_or(0);
-        let index = usize::from(reaction.levels[level].index);
+        let index = usize::from(reaction.levels[usize::from(level)].index);
         let entry = reaction.table.get(index).copied().unwrap_or_default();
         let delay = (span * Picos::from(entry.cct_multiplier)) >> entry.cct_shift;
         self.congestion.gates[at] = now + span + delay;

@@ -70,6 +70,8 @@ pub(super) struct Packet {
     /// The port that it was first sent by.
     pub(super) from: u32,
     pub(super) flits: u16,
+    /// The service level that it was sent on.
+    pub(super) sl: u8,
     pub(super) sc: u8,
     /// The lane whose buffer it takes up.
     pub(super) lane: u8,

@@ -33,6 +33,7 @@ impl Simulation {
             dlid: parcel.dlid.0,
             from,
             flits: parcel.bytes.div_ceil(8).clamp(1, u32::from(u16::MAX)) as u16,
+            sl: parcel.sl.0 & 31,
             sc,
             lane: 0,
             hops: 0,
@@ -211,7 +212,7 @@ impl Simulation {
             self.notices.push(Notice::Room(PortIndex(index as u32)));
         }
         if of_hfi {
-            self.hold_back(index, at, packet.sc, (begin, end - begin));
+            self.hold_back(index, at, packet.sl, (begin, end - begin));
         }
         self.mark(id, at, waited > 0);
         if is_group(packet.dlid) {
