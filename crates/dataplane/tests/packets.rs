@@ -62,6 +62,8 @@ fn a_link_that_lost_lanes_is_slower_and_starves_a_faster_one_behind_it() {
     simulation.settle(&mut network);
     let egress = network.peer(hosts[1].0).unwrap();
     assert_eq!(network.counter(egress, Counter::XmitWaitData), 1_000);
+    let received = [egress, hosts[1].0].map(|at| network.counter(at, Counter::RcvBubble));
+    assert_eq!(received, [0, 1_000]);
 }
 
 /// Packets that wait when the manager makes their buffer smaller than they are.

@@ -234,6 +234,8 @@ fn a_tail_is_late_once_on_all_its_way() {
         .map(|at| network.counter(at, Counter::XmitWaitData))
         .sum();
     assert_eq!((bubbles(to_host), bubbles(to_other), all), (24, 0, 24));
+    let received = network.lane_counter(ends[2], Vl(0), VlCounter::RcvBubble);
+    assert_eq!(received, 24);
     let sent = network.lane_counter(to_host, Vl(0), VlCounter::XmitData);
     assert_eq!(sent, 4 * LARGE);
 }

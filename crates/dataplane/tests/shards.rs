@@ -143,7 +143,7 @@ struct Seen {
     counters: Vec<Vec<u64>>,
 }
 
-const LANE: [VlCounter; 11] = [
+const LANE: [VlCounter; 12] = [
     VlCounter::XmitData,
     VlCounter::RcvData,
     VlCounter::XmitPkts,
@@ -153,6 +153,7 @@ const LANE: [VlCounter; 11] = [
     VlCounter::RcvFecn,
     VlCounter::RcvBecn,
     VlCounter::XmitWaitData,
+    VlCounter::RcvBubble,
     VlCounter::MarkFecn,
     VlCounter::XmitDiscards,
 ];

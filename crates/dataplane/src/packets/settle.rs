@@ -22,6 +22,8 @@ struct Counts([u64; 11]);
 
 /// Where a lane's time of waiting stands, in picoseconds until it goes into the register.
 const WAIT: usize = 4;
+/// Where its idle flits inside packets stand.
+const BUBBLES: usize = 6;
 
 const LANE_COUNTERS: [VlCounter; 11] = [
     VlCounter::XmitData,
@@ -101,7 +103,13 @@ impl Simulation {
             counts.0[WAIT] -= left;
             self.settled.lanes[at] = counts;
             let port = PortIndex(index as u32);
-            write(network, port, Self::vl(at, self.width), amounts);
+            let vl = Self::vl(at, self.width);
+            write(network, port, vl, amounts);
+            if let Some(peer) = network.peer(port).filter(|_| amounts.0[BUBBLES] > 0) {
+                // What is sent idle in the middle of a packet is received so.
+                let receiver = network.counters(peer);
+                receiver.add_lane(vl, VlCounter::RcvBubble, amounts.0[BUBBLES]);
+            }
         }
         for index in 0..self.ports.len() {
             self.settle_port(network, index);
