@@ -10,6 +10,7 @@ use weft_dataplane::packets::{
 use weft_dataplane::{Counter, Network, PortIndex, PortTable, VlCounter};
 use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::{Lid, Vl};
+use weft_wire::sm::PortInfo;
 
 /// A flit on four lanes.
 const FLIT: Picos = 640;
@@ -64,6 +65,66 @@ fn a_link_that_lost_lanes_is_slower_and_starves_a_faster_one_behind_it() {
     assert_eq!(network.counter(egress, Counter::XmitWaitData), 1_000);
     let received = [egress, hosts[1].0].map(|at| network.counter(at, Counter::RcvBubble));
     assert_eq!(received, [0, 1_000]);
+}
+
+/// Changes PortInfo of all ports.
+fn write_ports(network: &mut Network, change: impl Fn(&mut PortInfo)) {
+    let devices = network.devices();
+    let ports = devices.flat_map(|(_, device)| device.ports().map(|(_, at)| at));
+    for at in ports.collect::<Vec<_>>() {
+        let mut info = *network.port(at).info();
+        (info.port_state, info.phys_state) = (PortState::NOP, PhysState::NOP);
+        change(&mut info);
+        network.set_port_info(at, &info).unwrap();
+    }
+}
+
+#[test]
+fn a_lane_that_does_not_operate_carries_nothing() {
+    let program = Program {
+        lanes: 4,
+        ..Program::default()
+    };
+    let mut network = network("one-switch:3,radix=8", program);
+    write_ports(&mut network, |info| info.operational_vl = 3);
+    let hosts = hosts(&network);
+    let mut simulation = simulation(&network);
+    let mut log = Log::default();
+    let sent = [2, 3].map(|sl| simulation.send(parcel(&hosts, 0, 1, 0, sl, 1_024)));
+    assert_eq!(sent, [true, false]);
+    simulation.run(&mut log, MILLI);
+    assert_eq!(arrivals(&log).len(), 1);
+    simulation.settle(&mut network);
+    assert_eq!(network.counter(hosts[0].0, Counter::XmitDiscards), 1);
+}
+
+/// With room for one packet, those behind it find no credits when the link is free.
+#[test]
+fn a_lane_without_flow_control_drops_what_finds_no_credits() {
+    let program = Program {
+        lanes: 2,
+        dedicated: 16,
+        shared: 0,
+        ..Program::default()
+    };
+    let mut network = network("one-switch:3,radix=8", program);
+    write_ports(&mut network, |info| info.flow_control_mask = 0b01);
+    let hosts = hosts(&network);
+    let mut simulation = simulation(&network);
+    for sl in [0, 1] {
+        for number in 0..8 {
+            simulation.send(parcel(&hosts, usize::from(sl), 2, number, sl, 1_024));
+        }
+    }
+    let mut log = Log::default();
+    simulation.run(&mut log, MILLI);
+    assert_eq!(simulation.in_flight(), 0);
+    simulation.settle(&mut network);
+    let discards = |at, vl| network.lane_counter(at, Vl(vl), VlCounter::XmitDiscards);
+    assert_eq!([0, 1].map(|host| discards(hosts[host].0, 0)), [7, 0]);
+    assert_eq!([0, 1].map(|host| discards(hosts[host].0, 1)), [0, 0]);
+    assert_eq!(network.counter(hosts[0].0, Counter::SwPortCongestion), 0);
+    assert_eq!(arrivals(&log).len(), 1 + 8);
 }
 
 /// Packets that wait when the manager makes their buffer smaller than they are.

@@ -110,6 +110,7 @@ impl Simulation {
         let info = registers.info();
         self.ports[index].flit = flit_time(info) as u32;
         self.ports[index].wait_unit = wait_unit(info, end.switch != NONE) as u8;
+        self.ports[index].lossy = info.flow_control_mask;
         self.ports[index].unit_bits = network.port(peer).info().buffer_alloc;
         self.read_credits(registers, index);
         self.read_lifetimes(info, index, end.switch != NONE);
@@ -147,8 +148,13 @@ impl Simulation {
             lane.dedicated = limits.tx_dedicated_limit;
             lane.shared = limits.tx_shared_limit.min(table.tx_overall_shared_limit);
             let units = u32::from(lane.dedicated) + u32::from(lane.shared);
+            let operates = vl < usize::from(registers.info().operational_vl);
             let mtu = registers.info().neighbor_mtu.get(Vl(vl as u8)).bytes();
-            let bytes = if mtu == 0 { 0 } else { mtu + HEADERS_MAX };
+            let bytes = if mtu == 0 || !operates {
+                0
+            } else {
+                mtu + HEADERS_MAX
+            };
             let largest = (bytes / 8).min(units << port.unit_bits);
             let largest = largest.min(u32::from(u16::MAX)) as u16;
             smaller |= u32::from(largest < lane.largest) << vl;
@@ -242,6 +248,7 @@ fn new_port(network: &Network, index: usize) -> Port {
         wait_unit: 1,
         wakes: false,
         preempts: false,
+        lossy: 0,
         epoch: 0,
     }
 }

@@ -21,7 +21,8 @@ impl Simulation {
     fn lacks_credits(&self, at: usize) -> bool {
         let (index, lane) = (at / self.width, at % self.width);
         let port = &self.ports[index];
-        port.waiting & 1 << lane != 0 && !self.has_credits(port, index, lane)
+        let waits = port.waiting & !port.lossy & 1 << lane != 0;
+        waits && !self.has_credits(port, index, lane)
     }
 
     /// Units that packets behind the head of an input queue hold: they wait for what it waits for.

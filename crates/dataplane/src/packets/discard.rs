@@ -174,6 +174,16 @@ impl Simulation {
         self.discard(id, at, true);
     }
 
+    /// Drops the packet that was first on a lane without flow control and found no credits: who sends
+    /// drops it (XmitDiscards: "flow control disabled and insufficient credits available"), and a
+    /// switch counts it for congestion.
+    #[cold]
+    pub(super) fn discard_without_credits(&mut self, id: u32, at: usize) {
+        self.lanes[at].since = self.now;
+        let of_switch = self.ports[at / self.width].switch != NONE;
+        self.discard(id, at, of_switch);
+    }
+
     /// Sets the lifetime timer of a lane whose queue has just got its head.
     #[inline]
     pub(super) fn watch(&mut self, at: usize) {

@@ -181,6 +181,8 @@ pub(super) struct Port {
     pub(super) wakes: bool,
     /// Small packets may interrupt large ones.
     pub(super) preempts: bool,
+    /// One bit for each lane without flow control.
+    pub(super) lossy: u32,
     /// Another one after every time that the link went down.
     pub(super) epoch: u8,
 }

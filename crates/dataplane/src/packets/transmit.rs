@@ -119,11 +119,16 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn send_head(&mut self, index: usize, lane: u8, within: bool) {
         let at = index * self.width + usize::from(lane);
+        let port = &self.ports[index];
+        let overruns =
+            self.is_lossy(port, lane) && !self.has_credits(port, index, usize::from(lane));
         let waited = self.has_waited_too_long(at);
         let Some(id) = self.take_head(at) else {
             return;
         };
-        if waited {
+        if overruns {
+            self.discard_without_credits(id, at);
+        } else if waited {
             self.discard_at_head(id, at);
         } else if self.is_too_old(id, index) {
             self.discard_old(id, at);
@@ -154,7 +159,14 @@ impl Simulation {
 
     #[inline]
     pub(super) fn can_send(&self, port: &Port, index: usize, lane: usize) -> bool {
-        self.has_credits(port, index, lane) && !self.is_held_back(index * self.width + lane)
+        (self.has_credits(port, index, lane) || self.is_lossy(port, lane as u8))
+            && !self.is_held_back(index * self.width + lane)
+    }
+
+    /// Whether a lane has no flow control: it does not wait for credits.
+    #[inline]
+    pub(super) fn is_lossy(&self, port: &Port, lane: u8) -> bool {
+        port.lossy & 1 << lane != 0
     }
 
     #[inline]

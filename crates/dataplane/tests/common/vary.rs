@@ -7,7 +7,7 @@ use weft_dataplane::{Network, PortIndex, PortTable};
 use weft_fabric::enums::LinkWidth;
 use weft_fabric::{NodeId, PortNum, PortRef, SwitchPortGroups, Topology, Vl};
 use weft_routing::{AdaptiveSettings, Routed};
-use weft_wire::sm::{PortGroupTable, VlArbElement, VlArbTable};
+use weft_wire::sm::{PortGroupTable, PortInfo, VlArbElement, VlArbTable};
 
 use super::registers::control;
 use super::{Program, programmed, routed, rows, topology_for};
@@ -19,6 +19,8 @@ pub struct Variety {
     pub seed: u64,
     pub maps: Option<Maps>,
     pub arbitration: bool,
+    /// Some lanes have no flow control.
+    pub lossy: bool,
     pub narrow: bool,
     pub adaptive: Option<Adaptive>,
     /// Threshold of switches, and multiplier of the table of HFIs.
@@ -28,7 +30,7 @@ pub struct Variety {
 #[derive(Debug, Clone, Copy)]
 pub struct Maps {
     pub levels: u8,
-    /// Some channels lead to lanes that have no credits, or that no port has.
+    /// Some channels lead to lanes that have no credits, do not operate, or that no port has.
     pub strays: bool,
 }
 
@@ -53,15 +55,17 @@ pub fn varieties() -> impl Strategy<Value = Variety> {
         any::<u64>(),
         proptest::option::of(maps),
         any::<bool>(),
+        proptest::bool::weighted(0.2),
         any::<bool>(),
         proptest::option::of(adaptive),
         proptest::option::of((control, 0_u16..40)),
     );
     parts.prop_map(
-        |(seed, maps, arbitration, narrow, adaptive, control)| Variety {
+        |(seed, maps, arbitration, lossy, narrow, adaptive, control)| Variety {
             seed,
             maps,
             arbitration,
+            lossy,
             narrow,
             adaptive,
             control,
@@ -95,6 +99,14 @@ pub fn varied(spec: &str, program: Program, variety: &Variety) -> Network {
     }
     if variety.arbitration {
         each_port(&network).for_each(|at| arbitrate(&mut network, at, program.lanes, &mut random));
+        change_ports(&mut network, |info| {
+            info.vl_high_limit = [0, 1, 2, 255][random.below(4) as usize];
+        });
+    }
+    if variety.lossy {
+        change_ports(&mut network, |info| {
+            info.flow_control_mask = random.bits() as u32 & random.bits() as u32;
+        });
     }
     if let Some(adaptive) = variety.adaptive {
         adapt(&mut network, &routed, adaptive);
@@ -109,6 +121,15 @@ fn each_port(network: &Network) -> std::vec::IntoIter<PortIndex> {
     let devices = network.devices();
     let ports = devices.flat_map(|(_, device)| device.ports().map(|(_, at)| at));
     ports.collect::<Vec<_>>().into_iter()
+}
+
+fn change_ports(network: &mut Network, mut change: impl FnMut(&mut PortInfo)) {
+    for at in each_port(network) {
+        let mut info = *network.port(at).info();
+        (info.port_state, info.phys_state) = Default::default();
+        change(&mut info);
+        network.set_port_info(at, &info).unwrap();
+    }
 }
 
 /// A third of the links come up with one to three of their four lanes.
@@ -135,6 +156,11 @@ fn write_maps(network: &mut Network, maps: Maps, lanes: u8, random: &mut Random)
         let map: [u8; 32] = std::array::from_fn(lane);
         network.write_table(at, PortTable::ScToVlt, 0, &map);
     }
+    if maps.strays {
+        change_ports(network, |info| {
+            info.operational_vl = 1 + random.below(8) as u8;
+        });
+    }
     for id in network.topology().switches().to_vec() {
         for kind in 0..3 {
             let pairs = |ingress: PortNum, egress: PortNum| (ingress.0 + egress.0) % 3 == kind;
@@ -159,10 +185,6 @@ fn arbitrate(network: &mut Network, at: PortIndex, lanes: u8, random: &mut Rando
         weft_wire::Layout::encode(&elements, &mut bytes);
         network.write_table(at, table, 0, &bytes);
     }
-    let mut info = *network.port(at).info();
-    info.vl_high_limit = [0, 1, 2, 255][random.below(4) as usize];
-    (info.port_state, info.phys_state) = Default::default();
-    network.set_port_info(at, &info).unwrap();
 }
 
 fn adapt(network: &mut Network, routed: &Routed, adaptive: Adaptive) {
