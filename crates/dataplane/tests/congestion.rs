@@ -4,10 +4,10 @@
 mod common;
 
 use common::registers::control;
-use common::{Program, hosts, network, parcel};
+use common::{Log, Program, hosts, network, parcel};
 use weft_dataplane::packets::{MICRO, MILLI, Notice, Options, Simulation, Traffic};
-use weft_dataplane::{Counter, Network, PortIndex, PortTable};
-use weft_fabric::Lid;
+use weft_dataplane::{Counter, Network, PortIndex, PortTable, VlCounter};
+use weft_fabric::{Lid, Vl};
 
 /// The first hosts always send to the last one.
 struct Incast {
@@ -101,6 +101,28 @@ fn only_what_registers_say_is_marked_and_heeded() {
         assert_eq!(sum(&network, Counter::RcvBecn) > 0, marks);
         let full = MILLI / (256 * 640);
         assert!(received.abs_diff(full) < 5, "{received} of {full}");
+    }
+}
+
+/// Three packets of 128 units come at once where 94 units are congestion: the second and the third one
+/// wait for those before them. A switch counts in cycles of two flits.
+#[test]
+fn time_in_congestion_is_counted_while_as_much_waits_as_the_threshold_says() {
+    for (threshold, cycles) in [(15, 2 * 1_024 / 2), (14, 1_024 / 2), (12, 0), (0, 0)] {
+        let mut network = network("one-switch:4,radix=8", Program::default());
+        control(&mut network, threshold, 0);
+        let hosts = hosts(&network);
+        let mut simulation = Simulation::new(&network, Options::default());
+        for from in 0..3 {
+            simulation.send(parcel(&hosts, from, 3, 0, 0, 8_192));
+        }
+        simulation.run(&mut Log::default(), MILLI);
+        simulation.settle(&mut network);
+        let egress = network.peer(hosts[3].0).unwrap();
+        let lane = network.lane_counter(egress, Vl(0), VlCounter::XmitTimeCong);
+        let counted = (network.counter(egress, Counter::XmitTimeCong), lane);
+        assert_eq!(counted, (cycles, cycles), "threshold {threshold}");
+        assert_eq!(sum(&network, Counter::XmitTimeCong), cycles);
     }
 }
 

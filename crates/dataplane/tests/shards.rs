@@ -143,7 +143,7 @@ struct Seen {
     counters: Vec<Vec<u64>>,
 }
 
-const LANE: [VlCounter; 12] = [
+const LANE: [VlCounter; 13] = [
     VlCounter::XmitData,
     VlCounter::RcvData,
     VlCounter::XmitPkts,
@@ -154,6 +154,7 @@ const LANE: [VlCounter; 12] = [
     VlCounter::RcvBecn,
     VlCounter::XmitWaitData,
     VlCounter::RcvBubble,
+    VlCounter::XmitTimeCong,
     VlCounter::MarkFecn,
     VlCounter::XmitDiscards,
 ];

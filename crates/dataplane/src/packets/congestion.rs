@@ -14,6 +14,7 @@ use weft_wire::Layout;
 use weft_wire::sm::{CctEntry, HfiCongestionSetting, SwitchCongestionSetting};
 
 use super::Picos;
+use super::crowd::Crowds;
 use super::event::{code, kind};
 use super::simulation::Simulation;
 use super::store::{Packet, Parcel};
@@ -73,6 +74,7 @@ pub(super) struct State {
     /// By port: the last wake-up that was set for a gate.
     wakes: Vec<Picos>,
     marked: Vec<Marks>,
+    pub(super) crowds: Crowds,
 }
 
 /// What a port has counted.
@@ -132,6 +134,7 @@ impl Simulation {
         let lanes = self.lanes.len();
         if marks {
             state.since_mark.resize(lanes, u16::MAX);
+            state.crowds.make_room(lanes, self.ports.len());
         }
         if reacts {
             state.gates.resize(lanes, 0);
@@ -140,6 +143,7 @@ impl Simulation {
         if marks || reacts {
             state.marked.resize(lanes, Marks::default());
         }
+        (0..lanes).for_each(|at| self.heed_crowd(at));
     }
 
     /// Marks a packet that leaves a switch, if its lane is congested.
@@ -158,10 +162,7 @@ impl Simulation {
             return;
         }
         let marking = &self.congestion.marking[port.switch as usize];
-        let lane = &self.lanes[at];
-        let buffer = u32::from(lane.dedicated) + u32::from(lane.shared);
-        let from = buffer * (THRESHOLD_MAX + 1 - marking.threshold.min(THRESHOLD_MAX));
-        let congested = marking.threshold > 0 && lane.waiting * THRESHOLD_MAX >= from;
+        let congested = self.is_congested(at);
         let packet = self.store.get_mut(id);
         if packet.marks & BECN != 0 {
             return;
@@ -177,6 +178,17 @@ impl Simulation {
         } else {
             *since = since.saturating_add(1);
         }
+    }
+
+    /// Whether as much waits for a switch's lane as its threshold says.
+    pub(super) fn is_congested(&self, at: usize) -> bool {
+        let switch = self.ports[at / self.width].switch as usize;
+        let threshold = self.congestion.marking.get(switch);
+        let threshold = threshold.map_or(0, |marking| marking.threshold.min(THRESHOLD_MAX));
+        let lane = &self.lanes[at];
+        let buffer = u32::from(lane.dedicated) + u32::from(lane.shared);
+        let from = buffer * (THRESHOLD_MAX + 1 - threshold);
+        threshold > 0 && lane.waiting > 0 && lane.waiting * THRESHOLD_MAX >= from
     }
 
     /// A marked packet has come to an HFI, or one that tells of marks; says whether it was of the

@@ -25,6 +25,7 @@
 //! | `adaptive` | routes that switches move |
 //! | [`deadlock`] | lanes that wait for each other |
 //! | `congestion` | marks, and senders that heed them |
+//! | `crowd` | time in congestion |
 //! | `settle` | counters to registers |
 //! | [`shards`] | a fabric on several cores |
 //! | `share` | the devices of one of them |
@@ -38,6 +39,7 @@ mod arbiter;
 pub mod calendar;
 mod configure;
 mod congestion;
+mod crowd;
 pub mod deadlock;
 mod discard;
 mod event;

@@ -12,20 +12,20 @@ use crate::network::{NONE, Network, PortIndex};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settled {
     lanes: Vec<Counts>,
-    /// Time of waiting, and errors.
-    ports: Vec<(Picos, Errors)>,
+    /// Times by [`PORT_TIMES`], and errors.
+    ports: Vec<([Picos; 2], Errors)>,
 }
 
-/// All that is counted for one lane, in the registers' units but for [`WAIT`].
+/// All that is counted for one lane, in the registers' units but for [`TIMES`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts([u64; 11]);
+struct Counts([u64; 12]);
 
-/// Where a lane's time of waiting stands, in picoseconds until it goes into the register.
-const WAIT: usize = 4;
+/// Where a lane's times stand, in picoseconds until they go into registers.
+const TIMES: [usize; 2] = [4, 11];
 /// Where its idle flits inside packets stand.
 const BUBBLES: usize = 6;
 
-const LANE_COUNTERS: [VlCounter; 11] = [
+const LANE_COUNTERS: [VlCounter; 12] = [
     VlCounter::XmitData,
     VlCounter::RcvData,
     VlCounter::XmitPkts,
@@ -37,7 +37,11 @@ const LANE_COUNTERS: [VlCounter; 11] = [
     VlCounter::MarkFecn,
     VlCounter::RcvFecn,
     VlCounter::RcvBecn,
+    VlCounter::XmitTimeCong,
 ];
+
+/// Times of a port that are not the sums of its lanes'.
+const PORT_TIMES: [Counter; 2] = [Counter::XmitWait, Counter::XmitTimeCong];
 
 /// What one lane of a link has carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +94,7 @@ impl Simulation {
             .resize(self.lanes.len(), Counts::default());
         self.settled
             .ports
-            .resize(self.ports.len(), (0, Errors::default()));
+            .resize(self.ports.len(), ([0; 2], Errors::default()));
         for at in 0..self.lanes.len() {
             let (mut counts, before) = (self.counts(at), self.settled.lanes[at]);
             if counts == before {
@@ -98,9 +102,11 @@ impl Simulation {
             }
             let index = at / self.width;
             let mut amounts = Counts(std::array::from_fn(|n| counts.0[n] - before.0[n]));
-            let (count, left) = self.waits(index, amounts.0[WAIT]);
-            amounts.0[WAIT] = count;
-            counts.0[WAIT] -= left;
+            for time in TIMES {
+                let (count, left) = self.waits(index, amounts.0[time]);
+                amounts.0[time] = count;
+                counts.0[time] -= left;
+            }
             self.settled.lanes[at] = counts;
             let port = PortIndex(index as u32);
             let vl = Self::vl(at, self.width);
@@ -117,12 +123,21 @@ impl Simulation {
     }
 
     fn settle_port(&mut self, network: &mut Network, index: usize) {
-        let (wait, errors) = (self.wait_of(index), self.errors[index]);
-        let (wait_before, before) = self.settled.ports[index];
-        let (waits, left) = self.waits(index, wait - wait_before);
-        self.settled.ports[index] = (wait - left, errors);
+        let errors = self.errors[index];
+        let crowded = self.congestion.crowds.of_port(index, self.now);
+        let mut times = [self.wait_of(index), crowded];
+        let (times_before, before) = self.settled.ports[index];
+        for (place, counter) in PORT_TIMES.into_iter().enumerate() {
+            let (count, left) = self.waits(index, times[place] - times_before[place]);
+            times[place] -= left;
+            if count > 0 {
+                network
+                    .counters(PortIndex(index as u32))
+                    .add(counter, count);
+            }
+        }
+        self.settled.ports[index] = (times, errors);
         let amounts = [
-            (Counter::XmitWait, waits),
             (Counter::RcvSwitchRelayErrors, errors.relay - before.relay),
             (Counter::RcvErrors, errors.receive - before.receive),
             (Counter::XmitDiscards, errors.discards - before.discards),
@@ -148,7 +163,7 @@ impl Simulation {
         port.wait + self.now.saturating_sub(port.idle_since)
     }
 
-    /// Counts of a port's XmitWait in a time, and the time that is left: a count depends on the link's
+    /// Counts of a port's XmitWait or XmitTimeCong in a time, and the time that is left: a count depends on the link's
     /// width and speed, which can change.
     fn waits(&self, index: usize, time: Picos) -> (u64, Picos) {
         let port = &self.ports[index];
@@ -178,6 +193,7 @@ impl Simulation {
             marks.made,
             marks.forward,
             marks.backward,
+            self.congestion.crowds.of_lane(at, self.now),
         ])
     }
 
@@ -237,8 +253,11 @@ fn write(network: &mut Network, port: PortIndex, vl: Vl, amounts: Counts) {
     for (counter, amount) in LANE_COUNTERS.into_iter().zip(amounts.0) {
         match (counter, amount) {
             (_, 0) => {}
-            // The port counts the time in which no lane could send; its lanes may wait together.
-            (VlCounter::XmitWait, amount) => registers.add_lane_only(vl, counter, amount),
+            // The port counts the time in which no lane could send, or any is congested; its lanes may
+            // be so together.
+            (VlCounter::XmitWait | VlCounter::XmitTimeCong, amount) => {
+                registers.add_lane_only(vl, counter, amount)
+            }
             (_, amount) => registers.add_lane(vl, counter, amount),
         }
     }
