@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::cases::{FABRICS, programs};
 use common::vary::{Variety, varied, varieties};
-use common::{Program, hosts, parcel};
+use common::{Program, hosts, parcel, set_buffers};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -30,6 +30,8 @@ struct Case {
     packets: u32,
     /// A cable to cut in the middle.
     cut: Option<usize>,
+    /// The limits of all lanes become smaller in the middle, to so many percent.
+    squeeze: Option<u16>,
     shards: usize,
 }
 
@@ -63,9 +65,11 @@ impl Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let cut = proptest::option::of(0_usize..1_000);
-    let numbers = (0..FABRICS.len(), any::<u64>(), 1_u32..600, cut, 1_usize..=2);
-    (programs(), varieties(), any::<bool>(), numbers).prop_map(
-        |(program, variety, fifo, (fabric, seed, packets, cut, shards))| Case {
+    let squeeze = proptest::option::weighted(0.3, 0_u16..100);
+    let changes = (cut, squeeze);
+    let numbers = (0..FABRICS.len(), any::<u64>(), 1_u32..600, 1_usize..=2);
+    (programs(), varieties(), any::<bool>(), numbers, changes).prop_map(
+        |(program, variety, fifo, (fabric, seed, packets, shards), (cut, squeeze))| Case {
             fabric,
             seed,
             program,
@@ -73,6 +77,7 @@ fn cases() -> impl Strategy<Value = Case> {
             fifo,
             packets,
             cut,
+            squeeze,
             shards,
         },
     )
@@ -177,18 +182,14 @@ impl Traffic for Storm {
     }
 }
 
-/// Nothing appears or disappears on a link, and no credit is below zero or beyond its limit: that of
-/// its lane, and that of what all lanes of a port share.
-fn check(simulation: &Shards<Storm>, balances: &[LinkBalance], program: &Program) {
-    let mut flying = 0;
-    let mut queued = 0;
-    let mut shared: BTreeMap<PortIndex, u32> = BTreeMap::new();
-    for lane in balances {
-        let dedicated = u32::from(program.dedicated);
-        *shared.entry(lane.port).or_default() += lane.used.saturating_sub(dedicated);
+/// Nothing appears or disappears on a link, and credits are kept where the limits have always been
+/// those of a program.
+fn check(simulation: &Shards<Storm>, limits: Option<Program>) {
+    let balances = simulation.balances();
+    let (mut flying, mut queued) = (0, 0);
+    for lane in &balances {
         let gone = lane.received + lane.lost;
         assert!(gone <= lane.sent, "{lane:?}");
-        assert!(lane.used <= lane.limit, "{lane:?}");
         flying += lane.sent - gone;
         queued += lane.waiting + lane.behind;
     }
@@ -196,6 +197,20 @@ fn check(simulation: &Shards<Storm>, balances: &[LinkBalance], program: &Program
     let in_flight = simulation.in_flight() as u64;
     assert_eq!(flying + queued, in_flight);
     assert_eq!(totals.sent, totals.delivered + totals.lost + in_flight);
+    if let Some(program) = limits {
+        check_credits(&balances, program);
+    }
+}
+
+/// No credit is below zero or beyond its limit: that of its lane, and that of what all lanes of a
+/// port share.
+fn check_credits(balances: &[LinkBalance], program: Program) {
+    let mut shared: BTreeMap<PortIndex, u32> = BTreeMap::new();
+    for lane in balances {
+        let dedicated = u32::from(program.dedicated);
+        *shared.entry(lane.port).or_default() += lane.used.saturating_sub(dedicated);
+        assert!(lane.used <= lane.limit, "{lane:?}");
+    }
     let most = u32::from(program.shared);
     assert!(shared.values().all(|used| *used <= most), "{shared:?}");
 }
@@ -265,9 +280,10 @@ fn rage(case: &Case, simulation: &mut Shards<Storm>, network: &mut Network) {
     let start = case.start(network);
     simulation.run(start, 1);
     let mut rates = Rates::new(network, start);
+    let mut limits = Some(case.program);
     for step in 1..=20 {
         simulation.run(start + step * 5 * MICRO, 1);
-        check(simulation, &simulation.balances(), &case.program);
+        check(simulation, limits);
         rates.check(simulation);
         if let Some(cut) = case.cut.filter(|_| step == 6) {
             let cables = ports(network).into_iter();
@@ -275,6 +291,24 @@ fn rage(case: &Case, simulation: &mut Shards<Storm>, network: &mut Network) {
             network.cut_cable(cables[cut % cables.len()]);
             simulation.configure(network);
         }
+        if let Some(percent) = case.squeeze.filter(|_| step == 9) {
+            squeeze(network, case.program, percent);
+            simulation.configure(network);
+            // What is on its way may be more than the new limits for a while.
+            limits = None;
+        }
+    }
+}
+
+fn squeeze(network: &mut Network, program: Program, percent: u16) {
+    let part = |units: u16| (u32::from(units) * u32::from(percent) / 100) as u16;
+    let less = Program {
+        dedicated: part(program.dedicated),
+        shared: part(program.shared),
+        ..program
+    };
+    for at in ports(network) {
+        set_buffers(network, at, less);
     }
 }
 
@@ -309,7 +343,7 @@ fn run(case: &Case) -> Outcome {
     let idle = simulation.drain(simulation.now() + 500 * MILLI, 1);
     assert!(idle, "up and down routes never stop");
     simulation.run(simulation.now() + 10 * MILLI, 1);
-    check(&simulation, &simulation.balances(), &case.program);
+    check(&simulation, None);
     for lane in simulation.balances() {
         assert_eq!(lane.used, 0, "credits are back: {lane:?}");
         assert_eq!(lane.sent, lane.received + lane.lost, "{lane:?}");
