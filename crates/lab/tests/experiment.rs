@@ -84,6 +84,39 @@ fn errors_name_the_line_and_what_is_allowed() {
             "from 1 to",
         ),
         ("published latency 1 2", 1, "percentage"),
+        ("published latency", 1, "[at-least|above VALUE]"),
+        ("published latency above 1 at", 1, "then at VALUE"),
+        ("published latency above", 1, "not of the form METRIC VALUE"),
+        (
+            "published latency above 1 under 2",
+            1,
+            "unknown bound \"under\", allowed: at-least, above, at-most, below",
+        ),
+        (
+            "published latency above 1 at-least 2",
+            1,
+            "such a bound already",
+        ),
+        (
+            "published latency above 2 below 1",
+            1,
+            "nothing is > 2, < 1",
+        ),
+        (
+            "published shorter above x",
+            1,
+            "\"x\" is no number from -10",
+        ),
+        (
+            "fabric one-switch:2\ntraffic osu_bw\ncase a\npublished rate above 1 at 8\ncase b",
+            4,
+            "at 8: nothing is swept",
+        ),
+        (
+            "fabric one-switch:2\ntraffic osu_bw\ncase a\nsweep bytes 1 2\npublished rate above 1 at 3",
+            5,
+            "bytes 3 is not swept, allowed: 1, 2",
+        ),
         ("case a\nbaseline b", 2, "no case \"b\""),
         ("case", 1, "needs a name"),
         ("sweep speed 1 2", 1, "allowed: bytes, hoq-life"),
@@ -250,6 +283,11 @@ fn lines_without_effect_are_refused() {
             4,
             "published rate is in line 3",
         ),
+        (
+            "published rate 1 1% at 4\npublished rate above 2 at 2 4",
+            4,
+            "published rate at 4 is in line 3",
+        ),
         ("fabric one-switch:3", 3, "fabric is in line 1 already"),
         (
             "experiment A\nexperiment B",
@@ -290,7 +328,7 @@ fn lines_without_effect_are_refused() {
         (
             "case a\ncase b\ntraffic bisection\nbaseline a",
             6,
-            "no time, latency or bandwidth",
+            "case \"a\" has no bisection to compare with",
         ),
     ] {
         let text = format!("{HEAD}{text}");
@@ -653,11 +691,48 @@ fn a_published_figure_that_is_not_measured_is_marked() {
     assert_eq!(table.matches("not measured ✗").count(), 2, "{table}");
     assert_eq!(table.matches('✗').count(), 5, "{table}");
     let csv = report::csv([(&scenario, &outcomes[..])]);
-    assert!(csv.contains(",a,rate,,,5,1,not measured ✗\n"), "{csv}");
+    assert!(csv.contains(",a,rate,,,5,1,,not measured ✗\n"), "{csv}");
     assert!(
-        csv.contains(",us,1,50,held\n") && csv.contains(",us,99,1,✗\n"),
+        csv.contains(",us,1,50,,held\n") && csv.contains(",us,99,1,,✗\n"),
         "{csv}"
     );
+}
+
+/// A bound that belongs to the range holds at the bound itself; one for some values of what is swept
+/// counts there, and one of the case instead of the common ones.
+#[test]
+fn published_bounds_are_checked() {
+    let text = "fabric one-switch:2\ntraffic osu_bw window=2 skip=0 iterations=1\n\
+                published rate 5 1%\npublished bandwidth above 0\ncase a\npublished rate at-least 1 below 101\n\
+                case b\npublished rate above 200\ncase c\nsweep bytes 1 2 4\npublished rate at-least 0\n\
+                published rate at-most -1 at 2 4\npublished step above 0 at 4";
+    let scenario: Scenario = text.parse().unwrap();
+    let outcomes = run(text);
+    assert!(!report::holds(&scenario, &outcomes));
+    let table = report::table(&scenario, &outcomes);
+    for row in [
+        "| ≥ 1 Gb/s, < 101 Gb/s |  |",
+        "| > 200 Gb/s | ✗ |",
+        "Published: bandwidth > 0 GB/s; rate ≥ 0 Gb/s at 1; rate ≤ -1 Gb/s at 2, 4; step > 0 % at 4.",
+    ] {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+    assert_eq!(table.matches('✗').count(), 3 + 1, "{table}");
+    let csv = report::csv([(&scenario, &outcomes[..])]);
+    assert!(csv.contains(",,,\"≥ 1, < 101\",held\n"), "{csv}");
+    let messages: Vec<f64> = outcomes[2..]
+        .iter()
+        .map(|one| value(one, "messages"))
+        .collect();
+    let step = value(&outcomes[4], "step");
+    assert!((step - 100.0 * (messages[2] / messages[1] - 1.0)).abs() < 1e-9);
+    let at_bound = |figure: &str| {
+        let text = format!("fabric one-switch:2\ntraffic osu_bw\npublished rate {figure}");
+        let scenario: Scenario = text.parse().unwrap();
+        scenario.cases[0].published[0].holds(3.0)
+    };
+    let figures = ["at-least 3", "at-most 3", "above 3", "below 3"];
+    assert_eq!(figures.map(at_bound), [true, true, false, false]);
 }
 
 /// Scenarios can name all that comes out, and nothing else.
@@ -665,7 +740,7 @@ fn a_published_figure_that_is_not_measured_is_marked() {
 fn all_that_is_measured_has_a_known_name() {
     let text = "fabric mesh:2,hosts=2\nmay-not-end on\ncase bw\ntraffic osu_bw window=1 skip=0 iterations=1\n\
                 case later\ntraffic osu_bw window=1 skip=0 iterations=1\nbaseline bw\n\
-                case bytes\ntraffic osu_bw window=1 skip=0 iterations=1\nsweep bytes 8\n\
+                case bytes\ntraffic osu_bw window=1 skip=0 iterations=1\nsweep bytes 8 9\npublished step above 0 at 9\n\
                 case latency\ntraffic osu_latency iterations=1\nsweep bytes 8\n\
                 case pairs\ntraffic mpi_nxnlatbw iterations=1\ncase all\ntraffic alltoall bytes=8\n\
                 case again\ntraffic alltoall bytes=8\nbaseline all\n\
@@ -692,7 +767,15 @@ fn blocks_of_ports_show_in_the_latencies() {
     );
     assert!((far - near - 0.010).abs() < 1e-6, "{near} and {far}");
     assert!((far / 0.93 - 1.0).abs() < 0.02, "{far}");
-    assert!(value(&outcomes[0], "asymmetry") < 0.68);
+    assert!((value(&outcomes[0], "between_blocks") - 10.0).abs() < 1e-6);
+    assert!(value(&outcomes[0], "asymmetry_time") < 10.0);
+    // With as many blocks as this, hosts of one are further from the mean than the others.
+    let mean = value(&outcomes[0], "latency");
+    let jitter = value(&outcomes[0], "jitter");
+    assert!(
+        (jitter - 100.0 * (1.0 - near / mean)).abs() < 1e-9,
+        "{jitter}"
+    );
 }
 
 /// Nothing is faster than the links, and large messages come near to them.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::bound::BOUND;
 use super::perform::Outcome;
+use super::published::Published;
 use super::scale::Scale;
 use super::scenario::{Case, Plot, Point, Scenario};
 
@@ -28,7 +29,7 @@ struct Mark<'a> {
     case: &'a Case,
     value: f64,
     unit: &'a str,
-    published: Option<f64>,
+    published: Vec<f64>,
     /// What the link allows.
     bound: Option<f64>,
 }
@@ -47,7 +48,7 @@ pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<St
             case,
             value: one.value,
             unit: &one.unit,
-            published: figure.map(|figure| figure.value),
+            published: figure.map_or_else(Vec::new, Published::values),
             bound: outcome.get(&bound).map(|bound| bound.value),
         })
     });
@@ -141,10 +142,13 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
         .collect();
     let along = points.iter().map(|(point, _)| point.value);
     let values = marks.iter();
-    let values = values.flat_map(|mark| [Some(mark.value), mark.published, mark.bound]);
+    let values = values.flat_map(|mark| {
+        let published = mark.published.iter().copied();
+        published.chain([mark.value]).chain(mark.bound)
+    });
     let area = Area {
         across: Scale::new(along, None).onto(LEFT, WIDTH - RIGHT),
-        up: Scale::new(values.flatten(), Some(plot.logarithmic)).onto(HEIGHT - BOTTOM, TOP),
+        up: Scale::new(values, Some(plot.logarithmic)).onto(HEIGHT - BOTTOM, TOP),
     };
     let mut text = open(WIDTH, HEIGHT, &plot.title);
     area.grid(&mut text);
@@ -164,8 +168,8 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
         let places: Vec<(f64, f64)> = of_curve.iter().map(at).collect();
         curve(&mut text, &places, colour, &stroke);
         for (point, mark) in of_curve {
-            if let Some(value) = mark.published {
-                let (x, y) = area.place((point.value, value));
+            for value in &mark.published {
+                let (x, y) = area.place((point.value, *value));
                 rule(&mut text, (x - 6.0, y), (x + 6.0, y), PUBLISHED);
             }
         }
@@ -231,8 +235,8 @@ fn bars(plot: &Plot, marks: &[Mark<'_>]) -> String {
     let height = TOP + BAR * marks.len() as f64 + BOTTOM;
     let values = marks
         .iter()
-        .flat_map(|mark| [Some(mark.value), mark.published, Some(0.0)]);
-    let scale = Scale::new(values.flatten(), Some(plot.logarithmic)).onto(NAMES, WIDTH - 80.0);
+        .flat_map(|mark| mark.published.iter().copied().chain([mark.value, 0.0]));
+    let scale = Scale::new(values, Some(plot.logarithmic)).onto(NAMES, WIDTH - 80.0);
     let mut text = open(WIDTH, height, &plot.title);
     let bottom = height - BOTTOM;
     for (value, name) in scale.ticks() {
@@ -255,15 +259,15 @@ fn bars(plot: &Plot, marks: &[Mark<'_>]) -> String {
         label(&mut text, (NAMES - 8.0, y + 16.0), "end", &mark.case.name);
         let words = super::report::digits(mark.value);
         label(&mut text, (zero.max(end) + 4.0, y + 16.0), "start", &words);
-        if let Some(value) = mark.published {
-            let x = scale.place(value);
+        for value in &mark.published {
+            let x = scale.place(*value);
             rule(&mut text, (x, y), (x, y + BAR), PUBLISHED);
         }
     }
     rule(&mut text, (zero, TOP), (zero, bottom), AXIS);
     let unit = marks.first().map_or("", |mark| mark.unit);
     let words = format!("{unit}; dashed: published");
-    let has_published = marks.iter().any(|mark| mark.published.is_some());
+    let has_published = marks.iter().any(|mark| !mark.published.is_empty());
     let words = if has_published { &words } else { unit };
     label(&mut text, (WIDTH - 80.0, bottom + 36.0), "end", words);
     text.push_str("</svg>\n");

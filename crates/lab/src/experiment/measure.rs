@@ -13,7 +13,7 @@ use super::managed::Managed;
 use super::perform::{ExperimentError, Measurement, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
-use super::{bisection, bound, deadlock, place, rounds, stream, task};
+use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
 
 /// A benchmark beside other traffic begins up to this long after the warm-up.
 const START_SPREAD: Picos = 200 * MICRO;
@@ -303,7 +303,7 @@ impl<'a> Stage<'a> {
                 all.extend(pairs.into_iter().zip(times));
             }
         }
-        Ok(rounds::measurements(
+        Ok(spectrum::measurements(
             self.managed.network(),
             &self.hosts,
             self.case.ranks,

@@ -13,10 +13,12 @@
 //! | [`perform`] | cases from beginning to end, and compared with each other |
 //! | `task` | messages as a case or a job describes them |
 //! | `measure` | what is measured in one run of messages |
+//! | `rounds`, `spectrum` | all pairs of ranks: who meets when, and what their latencies say |
 //! | `stream` | the same of packets by a pattern |
 //! | `deadlock` | packets that wait for each other, in words |
 //! | `bisection` | what flows get in random matchings and shifts |
 //! | `bound` | what a link allows |
+//! | [`published`] | what was published about a measurement |
 //! | [`links`] | what links carried |
 //! | [`report`] | tables and CSV |
 //! | [`chart`], `scale` | plots and their axes |
@@ -38,15 +40,18 @@ mod parse_case;
 mod parse_check;
 mod parse_fault;
 mod parse_levels;
+mod parse_published;
 mod parse_sweep;
 mod parse_traffic;
 pub mod perform;
 pub mod place;
+pub mod published;
 pub mod report;
 mod rounds;
 mod scale;
 pub mod scenario;
 mod size;
+mod spectrum;
 pub mod stage;
 mod stream;
 mod task;

@@ -14,12 +14,13 @@ use super::parse::{ScenarioError, at};
 use super::parse_beside::{JOBS_MAX, background, goes_beside, job, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
+use super::parse_published::Figure;
 use super::parse_sweep::Sweep;
 use super::parse_traffic::{pair, traffic};
-use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Published, Traffic};
+use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
 use super::size;
 use super::values::{
-    Checked, Values, at_most, decimal, metric, number, some_span, span, switch, unknown,
+    Checked, Values, at_most, decimal, number, some_span, span, switch, unknown,
 };
 
 const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
@@ -58,7 +59,7 @@ pub(super) struct Partial {
     pub(super) sweep: Option<Arc<Sweep>>,
     pub(super) point: Option<Point>,
     pub(super) baseline: Option<(String, usize)>,
-    published: Vec<Published>,
+    pub(super) published: Vec<Figure>,
 }
 
 impl Partial {
@@ -92,8 +93,10 @@ impl Partial {
     pub(super) fn set(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
             "published" => {
-                let figure = published(rest)?;
-                self.note(line, format!("published {}", figure.metric))?;
+                let figure = Figure::read(line, rest)?;
+                for name in figure.names() {
+                    self.note(line, name)?;
+                }
                 self.publish(figure);
             }
             "qos-group" => self.add_group(line, levels::group(rest)?)?,
@@ -172,9 +175,11 @@ impl Partial {
         Ok(())
     }
 
-    /// A figure, in place of the one of the same metric that all cases have.
-    fn publish(&mut self, figure: Published) {
-        self.published.retain(|other| other.metric != figure.metric);
+    /// A figure, in place of those of the same metric that all cases have.
+    fn publish(&mut self, figure: Figure) {
+        let (own, metric) = (self.line, &figure.published.metric);
+        let stays = |other: &Figure| other.line >= own || other.published.metric != *metric;
+        self.published.retain(stays);
         self.published.push(figure);
     }
 
@@ -270,10 +275,10 @@ impl Partial {
         let names = self.jobs.iter().filter_map(|(job, _)| job.name.as_deref());
         let names: Vec<&str> = names.collect();
         for figure in &self.published {
-            let job = figure.metric.split_once('.').map(|(job, _)| job);
+            let job = figure.published.metric.split_once('.').map(|(job, _)| job);
             if let Some(job) = job.filter(|job| !names.contains(job)) {
-                let note = format!("published {}", figure.metric);
-                let line = self.own.get(&note).copied().unwrap_or(self.line);
+                // Of a common figure it is said where the case begins.
+                let line = figure.line.max(self.line);
                 return at(line, Err(unknown("job", job, &names.join(", "))));
             }
         }
@@ -332,7 +337,9 @@ impl Partial {
             point: self.point,
             links: self.links,
             baseline: self.baseline.map(|(name, _)| name),
-            published: self.published,
+            published: (self.published.into_iter())
+                .map(|figure| figure.published)
+                .collect(),
         };
         at(line, size::check(&case))?;
         Ok(case)
@@ -379,19 +386,4 @@ fn pairs(text: &str) -> Checked<Pairs> {
             "halves, shared-uplink COUNT, or FROM>TO …",
         )),
     }
-}
-
-/// METRIC VALUE PERCENT%.
-fn published(text: &str) -> Checked<Published> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [name, value, within] = words[..] else {
-        return Err(format!("{text:?} is not of the form METRIC VALUE PERCENT%"));
-    };
-    let percent = within.strip_suffix('%');
-    let percent = percent.ok_or_else(|| format!("{within:?} is no percentage such as 1%"))?;
-    Ok(Published {
-        metric: metric(name)?,
-        value: decimal(value, 1e15)?,
-        within: decimal(percent, 1e6)?,
-    })
 }

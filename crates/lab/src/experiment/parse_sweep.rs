@@ -2,6 +2,7 @@
 
 use super::parse::{ScenarioError, at};
 use super::parse_case::Partial;
+use super::parse_published::at_value;
 use super::parse_traffic::{BYTES_MAX, with_bytes};
 use super::scenario::Point;
 use super::values::{Checked, decimal, number, unknown};
@@ -65,6 +66,9 @@ impl Partial {
 
     /// The case at each value of what it sweeps.
     pub(super) fn spread(&self) -> Result<Vec<Self>, ScenarioError> {
+        for figure in &self.published {
+            at(figure.line, figure.check(self.sweep.as_deref()))?;
+        }
         let Some(sweep) = &self.sweep else {
             return Ok(vec![self.clone()]);
         };
@@ -80,6 +84,7 @@ impl Partial {
             ("bytes", Some((traffic, _))) => *traffic = with_bytes(traffic, text)?,
             _ => case.apply(sweep.line, word, text)?,
         }
+        case.published = at_value(&self.published, word, value(word, text)?)?;
         case.point = Some(Point {
             series: self.name.clone(),
             axis: word.to_owned(),

@@ -214,25 +214,42 @@ pub fn perform_all(
 }
 
 /// Adds to each case that names a baseline how it compares with it: `shorter` for times and
-/// latencies, `of_baseline` for bandwidths.
+/// latencies, `of_baseline` for bandwidths; and `step` where one was published.
 pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
     for index in 0..outcomes.len().min(scenario.cases.len()) {
         let case = &scenario.cases[index];
-        let Some(base) = baseline(scenario, case) else {
-            continue;
-        };
-        let of = |metric: &str| {
+        let part = |there: Option<usize>, metric: &str| {
+            let there = outcomes.get(there?)?.get(metric)?.value;
             let here = outcomes[index].get(metric)?.value;
-            let there = outcomes.get(base)?.get(metric)?.value;
             (there != 0.0).then(|| here / there)
         };
+        let base = baseline(scenario, case);
+        let of = |metric: &str| part(base, metric);
         let shorter = of("time").or_else(|| of("latency"));
         let shorter = shorter.map(|part| measurement("shorter", 100.0 * (1.0 - part), "%"));
-        let share = of("bandwidth").map(|part| measurement("of_baseline", 100.0 * part, "%"));
-        outcomes[index]
-            .measurements
-            .extend(shorter.into_iter().chain(share));
+        let share = of("bandwidth").or_else(|| of("bisection"));
+        let share = share.map(|part| measurement("of_baseline", 100.0 * part, "%"));
+        let step = part(before_step(scenario, case), "messages");
+        let step = step.map(|part| measurement("step", 100.0 * (part - 1.0), "%"));
+        let found: Vec<Measurement> = [shorter, share, step].into_iter().flatten().collect();
+        outcomes[index].measurements.extend(found);
     }
+}
+
+/// Where a step was published, the case at the value before on the same curve.
+fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
+    case.published
+        .iter()
+        .find(|figure| figure.metric == "step")?;
+    let here = case.point.as_ref()?;
+    let cases = scenario.cases.iter().enumerate();
+    let before = cases.filter_map(|(index, other)| {
+        let there = other.point.as_ref()?;
+        let is_before = there.series == here.series && there.value < here.value;
+        is_before.then_some((there.value, index))
+    });
+    let last = before.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    last.map(|(_, index)| index)
 }
 
 /// The case that a case is compared with: the one of that name, or on the curve of that name the

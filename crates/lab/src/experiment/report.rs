@@ -5,7 +5,8 @@ use std::fmt::Write;
 use weft_dataplane::packets::MILLI;
 
 use super::perform::Outcome;
-use super::scenario::{Case, Published, Scenario};
+use super::published::{Published, Wanted};
+use super::scenario::{Case, Scenario};
 
 /// Markdown: one row for each measurement of each case, and a table for each curve.
 pub fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
@@ -68,14 +69,8 @@ const NOT_MEASURED_MARKED: &str = "not measured ✗";
 
 /// A published figure, and how what was measured differs from it.
 fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String) {
-    let unit = match measured {
-        None | Some((_, "")) => String::new(),
-        Some((_, unit)) => format!(" {unit}"),
-    };
-    let published = match figure.value {
-        0.0 => format!("0{unit}"),
-        value => format!("{value}{unit} ± {} %", figure.within),
-    };
+    let unit = measured.map_or("", |(_, unit)| unit);
+    let published = figure.with_unit(unit);
     let value = measured.map(|(value, _)| value);
     let mark = if value.is_some_and(|value| figure.holds(value)) {
         ""
@@ -129,6 +124,34 @@ fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)])
         cells.extend(metrics.iter().map(cell));
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
+    let figures = figures(cases, &metrics);
+    if !figures.is_empty() {
+        let _ = writeln!(text, "\nPublished: {}.", figures.join("; "));
+    }
+}
+
+/// What was published of a curve, with the values at which it was if not at all.
+fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
+    let mut seen: Vec<(&Published, Vec<String>)> = Vec::new();
+    for (case, _) in cases {
+        let value = case.point.as_ref().map_or(0.0, |point| point.value);
+        for figure in &case.published {
+            let known = seen.iter_mut().find(|(other, _)| *other == figure);
+            match known {
+                Some((_, at)) => at.push(value.to_string()),
+                None => seen.push((figure, vec![value.to_string()])),
+            }
+        }
+    }
+    let words = |(figure, at): (&Published, Vec<String>)| {
+        let unit = units.iter().find(|(metric, _)| *metric == figure.metric);
+        let wanted = figure.with_unit(unit.map_or("", |(_, unit)| unit));
+        match at.len() == cases.len() {
+            true => format!("{} {wanted}", figure.metric),
+            false => format!("{} {wanted} at {}", figure.metric, at.join(", ")),
+        }
+    };
+    seen.into_iter().map(words).collect()
 }
 
 /// What was measured or published of a curve, with units where they are known.
@@ -178,7 +201,7 @@ fn links(text: &mut String, case: &Case, outcome: &Outcome) {
 /// CSV with one header for all experiments; names with commas or quotes are quoted.
 pub fn csv<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> String {
     let mut text =
-        "experiment,case,metric,measured,unit,published,within_percent,verdict\n".to_owned();
+        "experiment,case,metric,measured,unit,published,within_percent,bounds,verdict\n".to_owned();
     for (scenario, outcomes) in all {
         for row in rows(scenario, outcomes) {
             let _ = writeln!(text, "{},{}", quoted(&scenario.title), line(&row));
@@ -188,9 +211,11 @@ pub fn csv<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> 
 }
 
 fn line(row: &Row<'_>) -> String {
-    let (published, within) = row.published.map_or_else(Default::default, |figure| {
-        (figure.value.to_string(), figure.within.to_string())
+    let published = row.published.map(|figure| match figure.wanted {
+        Wanted::Near { value, within } => format!("{value},{within},"),
+        Wanted::Within { .. } => format!(",,{}", quoted(&figure.with_unit(""))),
     });
+    let published = published.unwrap_or_else(|| ",,".to_owned());
     let (measured, unit) = row
         .measured
         .map_or_else(Default::default, |(value, unit)| (value.to_string(), unit));
@@ -202,7 +227,7 @@ fn line(row: &Row<'_>) -> String {
     };
     let case = quoted(&row.case.name);
     let metric = row.metric;
-    format!("{case},{metric},{measured},{unit},{published},{within},{verdict}")
+    format!("{case},{metric},{measured},{unit},{published},{verdict}")
 }
 
 /// Whether all that was published came out.

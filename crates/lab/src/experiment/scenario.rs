@@ -11,6 +11,7 @@ use weft_manager::sm::settings::{Level, Preemption};
 use weft_routing::{AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
+use super::published::Published;
 
 /// An experiment.
 #[derive(Debug, Clone)]
@@ -325,13 +326,13 @@ impl Traffic {
         )
     }
 
-    /// The metric by which it is compared with a baseline; none if it has none of those.
-    pub fn compared(&self) -> Option<&'static str> {
+    /// The metric by which it is compared with a baseline.
+    pub fn compared(&self) -> &'static str {
         match self {
-            Self::Bandwidth { .. } | Self::Copies { .. } => Some("bandwidth"),
-            Self::Latency { .. } | Self::Stream { .. } => Some("latency"),
-            Self::AllToAll { .. } => Some("time"),
-            Self::AllPairs { .. } | Self::Bisection { .. } => None,
+            Self::Bandwidth { .. } | Self::Copies { .. } => "bandwidth",
+            Self::Latency { .. } | Self::AllPairs { .. } | Self::Stream { .. } => "latency",
+            Self::AllToAll { .. } => "time",
+            Self::Bisection { .. } => "bisection",
         }
     }
 }
@@ -350,7 +351,7 @@ pub enum StreamPattern {
 }
 
 /// All that can be measured.
-pub const METRICS: [&str; 25] = [
+pub const METRICS: [&str; 31] = [
     "bandwidth",
     "rate",
     "messages",
@@ -362,7 +363,12 @@ pub const METRICS: [&str; 25] = [
     "time",
     "same_block",
     "other_block",
-    "asymmetry",
+    "between_blocks",
+    "asymmetry_min",
+    "asymmetry_max",
+    "asymmetry_time",
+    "jitter",
+    "systematic",
     "bisection",
     "slowest",
     "worst_shift",
@@ -376,30 +382,5 @@ pub const METRICS: [&str; 25] = [
     "reprogrammed",
     "shorter",
     "of_baseline",
+    "step",
 ];
-
-/// A figure that was published.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Published {
-    /// Of which measurement: a metric, or that of what goes on beside, `NAME.METRIC`.
-    pub metric: String,
-    /// In that measurement's unit.
-    pub value: f64,
-    /// Percent by which ours may differ; a published 0 must come out exactly.
-    pub within: f64,
-}
-
-impl Published {
-    /// Percent by which a measurement differs, none where nothing was published but 0.
-    pub fn difference(&self, measured: f64) -> Option<f64> {
-        (self.value != 0.0).then(|| 100.0 * (measured / self.value - 1.0))
-    }
-
-    /// Whether a measurement is near enough.
-    pub fn holds(&self, measured: f64) -> bool {
-        match self.difference(measured) {
-            Some(difference) => difference.abs() <= self.within,
-            None => measured == 0.0,
-        }
-    }
-}

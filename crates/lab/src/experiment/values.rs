@@ -48,6 +48,14 @@ pub(super) fn decimal(text: &str, most: f64) -> Checked<f64> {
         .ok_or_else(|| format!("{text:?} is no number from 0 to {most}"))
 }
 
+/// The same on both sides of 0.
+pub(super) fn signed(text: &str, most: f64) -> Checked<f64> {
+    let value = text.parse::<f64>().ok();
+    value
+        .filter(|value| (-most..=most).contains(value))
+        .ok_or_else(|| format!("{text:?} is no number from -{most} to {most}"))
+}
+
 /// Longest span, seconds.
 const SPAN_MAX: f64 = 3_600.0;
 
