@@ -953,3 +953,22 @@ fn bisection_bandwidth_is_that_of_fair_shares() {
     assert!(bisection[2] > bisection[0] + 2.0, "{bisection:?}");
     assert!(bisection[3] < bisection[0] - 5.0, "{bisection:?}");
 }
+
+/// Why E6 does not list them all: of the engines that can be named two do on a tree what another does.
+#[test]
+fn engines_without_a_way_of_their_own_do_as_others() {
+    let outcome = |engine: &str| {
+        let text = format!(
+            "fabric fattree:128,radix=16\ntraffic bisection matchings=2\ngone 5%\nengine {engine}"
+        );
+        run(&text).remove(0).measurements
+    };
+    assert_eq!(outcome("auto"), outcome("dmodc"));
+    assert_eq!(outcome("dor"), outcome("shortestpath"));
+    let scenario: Scenario = E6.parse().unwrap();
+    for (name, engine) in EngineKind::NAMED {
+        let mut engines = scenario.cases.iter().map(|case| case.manager.engine);
+        let is_listed = engines.any(|other| other == engine);
+        assert_ne!(is_listed, ["auto", "dor"].contains(&name), "{name}");
+    }
+}

@@ -8,9 +8,6 @@ use weft_dataplane::traffic::{Host, Hosts};
 
 use super::perform::{Measurement, measurement};
 
-/// Where switches move routes only every so-manieth shift is tried: each takes many looks.
-const SHIFT_STEP_ADAPTIVE: u32 = 16;
-
 /// Random matchings, half of the hosts to the other half, and shifts of all hosts.
 pub(super) fn measure(
     network: &Network,
@@ -56,12 +53,7 @@ fn mean(rates: &[f64]) -> f64 {
 /// The shift in which hosts get least, and what they get.
 fn worst_shift(routes: &Routes, hosts: &Hosts, random: &mut Random) -> (u32, f64) {
     let count = hosts.len() as u32;
-    let step = if routes.adapt() {
-        SHIFT_STEP_ADAPTIVE
-    } else {
-        1
-    };
-    let shifts = (1..count).step_by(step as usize).map(|by| {
+    let shifts = (1..count).map(|by| {
         let flows = (0..count).filter_map(|from| {
             let to = hosts.get((from + by) % count)?;
             Some(Flow::new(hosts.get(from)?, to))

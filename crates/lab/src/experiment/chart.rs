@@ -99,8 +99,8 @@ fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &s
 
 const GRID: &str = "stroke=\"#dddddd\"";
 const AXIS: &str = "stroke=\"#444444\"";
-/// Curves beyond the number of colours.
-const DASHED: &str = "stroke-dasharray=\"6 4\"";
+/// Curves beyond the number of colours, and beyond twice as many.
+const DASHES: [&str; 3] = ["", "stroke-dasharray=\"6 4\"", "stroke-dasharray=\"2 3\""];
 const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=\"3 2\"";
 
 const BOUND_STYLE: &str = "stroke=\"#888888\" stroke-dasharray=\"1 4\" stroke-linecap=\"round\"";
@@ -162,7 +162,7 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
         let of_curve = points.iter().filter(|(point, _)| point.series == *name);
         let of_curve: Vec<_> = of_curve.collect();
         let colour = COLOURS[place % COLOURS.len()];
-        let dashes = if place < COLOURS.len() { "" } else { DASHED };
+        let dashes = DASHES[place / COLOURS.len() % DASHES.len()];
         let stroke = format!("stroke=\"{colour}\" {dashes}");
         let at = |(point, mark): &&(Point, &Mark<'_>)| area.place((point.value, mark.value));
         let places: Vec<(f64, f64)> = of_curve.iter().map(at).collect();
