@@ -10,6 +10,9 @@ pub const FLIT_BITS: u64 = 64;
 /// packet are flits' data: 64 bits at 25 Gb/s (Omni-Path link layer).
 pub const FLIT_ONE_LANE: Picos = 2_560;
 
+/// Bytes of a flit.
+pub const FLIT_BYTES: u32 = FLIT_BITS as u32 / 8;
+
 /// Switch, port to port, head to head, between blocks of ports: "less than 110 ns" (vendor's
 /// product brief; latency budget of the 32-node evaluation, RACF 2016).
 pub const SWITCH_LATENCY: Picos = 110 * NANO;
@@ -47,6 +50,39 @@ pub const ADAPTIVE_THRESHOLDS: [u32; 7] = [100, 90, 80, 70, 65, 60, 55];
 
 /// What the firmware takes for Threshold 0. Not public: opafm.xml's default, 3.
 pub const ADAPTIVE_THRESHOLD_DEFAULT: usize = 3;
+
+/// Looks after which a switch is taken to have ended moving routes where only rates are worked out:
+/// about a second. Chosen: fluid flows can move in circles for ever.
+pub const ADAPTIVE_LOOKS_MAX: u32 = 16;
+
+/// Share of a link's rate from which on it is full where only rates are worked out. Chosen, for
+/// rounding.
+pub const FULL_LINK: f64 = 0.999;
+
+/// Bytes of a step of VLHighLimit (InfiniBand, 7.6.9).
+pub const ARBITRATION_HIGH_UNIT: i32 = 4_096;
+
+/// A VLHighLimit that never ends the turn of high priority (InfiniBand, 7.6.9).
+pub const ARBITRATION_HIGH_UNLIMITED: u16 = 255;
+
+/// Bytes of a step of an element's weight in VL arbitration (InfiniBand, 7.6.9).
+pub const ARBITRATION_WEIGHT_UNIT: i32 = 64;
+
+/// Bytes of a step of LargePktLimit, SmallPktLimit and PreemptionLimit (`opa-fm`: steps of LargePacket,
+/// SmallPacket and PreemptLimit in opafm.xml).
+pub const PREEMPTION_LARGE_UNIT: u32 = 512;
+/// Of SmallPktLimit.
+pub const PREEMPTION_SMALL_UNIT: u32 = 32;
+/// Of PreemptionLimit.
+pub const PREEMPTION_LIMIT_UNIT: u32 = 256;
+/// A PreemptionLimit that is none (`opa-fm`: INF).
+pub const PREEMPTION_UNLIMITED: u8 = 255;
+
+/// The most eager threshold by which switches mark packets (InfiniBand, annex 10: 0 to 15).
+pub const MARKING_THRESHOLD_MAX: u32 = 15;
+
+/// Bytes of a step of the smallest packet that a switch marks (InfiniBand, annex 10: Packet_Size).
+pub const MARKING_SIZE_UNIT: u32 = 64;
 
 /// Bytes that a packet may have beyond its lane's MTU (`opa-fm`: headers in buffer control).
 pub const HEADERS_MAX: u32 = 128;
@@ -205,3 +241,20 @@ pub const CCTI_TIMER_UNIT: Picos = 1_024 * NANO;
 /// Bytes of the packet by which a receiver tells a sender of marks: a header without payload
 /// (`hfi1`, `return_cnp`: local route header 8, base transport header 12, 16 of zeros, CRC 4).
 pub const NOTIFICATION_BYTES: u32 = 40;
+
+/// Bytes by which the receiver of a window answers in osu_bw (OSU micro-benchmarks).
+pub const WINDOW_ANSWER: u64 = 4;
+
+/// Round trips before osu_latency takes time, up to [`LATENCY_LARGE`] bytes and beyond (OSU
+/// micro-benchmarks 5: `LAT_SKIP_SMALL`, `LAT_SKIP_LARGE`).
+pub const LATENCY_SKIP: (u32, u32) = (100, 10);
+
+/// Messages beyond this many bytes are large to osu_latency (`LARGE_MESSAGE_SIZE`).
+pub const LATENCY_LARGE: u64 = 8_192;
+
+/// The same of mpi_nxnlatbw for each pair. Not known, chosen.
+pub const ALL_PAIRS_SKIP: u32 = 2;
+
+/// A benchmark beside other traffic begins up to this long after the warm-up, drawn by the seed.
+/// Chosen: longer than a message of the other traffic takes, so that runs differ.
+pub const BENCHMARK_SPREAD: Picos = 200 * MICRO;

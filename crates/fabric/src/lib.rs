@@ -5,6 +5,7 @@
 //! [`Snapshot`] of all of them, immutable and numbered, is what every reader sees.
 
 pub mod cabling;
+pub mod constants;
 pub mod export;
 pub mod generate;
 pub mod import;

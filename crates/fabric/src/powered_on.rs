@@ -2,8 +2,8 @@
 //! touched it.
 //!
 //! Capabilities are those of the 100-series HFI as its Linux driver (`hfi1`) sets them, and of the
-//! 48-port switch as far as public reports show them. A switch's buffer size per port and its VL15
-//! buffer are not public: they are set like the HFI's, and say so where they are defined.
+//! 48-port switch as far as public reports show them; sizes and identities are in
+//! [`constants`](crate::constants), each with its source.
 
 use weft_wire::enums::{
     LinkDownReason, LinkInitReason, LinkSpeed, LinkWidth, Mtu, NodeType, OfflineDisabledReason,
@@ -15,35 +15,13 @@ use weft_wire::sm::{
 };
 
 use crate::cabling::Cabling;
+use crate::constants::{
+    ARBITRATION_CAP, BUFFER_DEPTH, BUFFER_SPACE, BUFFER_UNIT, DATA_VLS, HFI_DEVICE_ID,
+    LINEAR_FDB_CAP, MULTICAST_FDB_CAP, P_KEY_CAP, PORT_GROUP_CAP, RESP_TIME, SWITCH_DEVICE_ID,
+    VENDOR_OUI, VL15_INIT, WIRE_DEPTH,
+};
 use crate::topology::{Node, NodeId, Port, Topology, TopologyError};
 
-/// IEEE OUI of the vendor, in `NodeInfo.VendorID` and in the upper 24 bits of its GUIDs.
-pub const VENDOR_OUI: u32 = 0x0000_1175;
-/// `NodeInfo.DeviceID` of the discrete HFI.
-pub const HFI_DEVICE_ID: u16 = 0x24F0;
-/// `NodeInfo.DeviceID` of the switch.
-pub const SWITCH_DEVICE_ID: u16 = 0xABD1;
-/// External ports of the switch.
-pub const SWITCH_PORTS: u8 = 48;
-/// Entries of a P_Key table.
-pub const P_KEY_CAP: u16 = 16;
-/// Entries of a linear forwarding table: LIDs 0 to 0xBFFF.
-pub const LINEAR_FDB_CAP: u32 = 0xC000;
-/// Rows of a multicast forwarding table.
-pub const MULTICAST_FDB_CAP: u32 = 8192;
-/// Groups of a PortGroup table.
-pub const PORT_GROUP_CAP: u8 = 64;
-/// Data VLs of a port; VL15 comes on top.
-pub const DATA_VLS: u8 = 8;
-/// `OverallBufferSpace`, in units of 64 bytes: 139,264 bytes, what the HFI has (`hfi1`); assumed
-/// for switch ports.
-pub const BUFFER_SPACE: u16 = 0x880;
-/// Part of the receive buffer that is VL15's at link-up, in units of 64 bytes: eight full
-/// management datagrams with their headers. Assumed.
-pub const VL15_INIT: u16 = 272;
-
-/// 2^3 · 8 = 64 bytes.
-const BUFFER_ALLOC_64: u8 = 3;
 const ALL_WIDTHS: LinkWidth = LinkWidth(0xF);
 /// `STL_PORT_LINK_MODE_STL`.
 const LINK_MODE_STL: u8 = 4;
@@ -168,8 +146,8 @@ fn capabilities(port: PortNum) -> PortInfo {
     let mut info = PortInfo {
         local_port_num: port,
         vl_cap: DATA_VLS,
-        vl_arbitration_high_cap: 16,
-        vl_arbitration_low_cap: 16,
+        vl_arbitration_high_cap: ARBITRATION_CAP,
+        vl_arbitration_low_cap: ARBITRATION_CAP,
         operational_vl: DATA_VLS,
         link_speed_supported: LinkSpeed::G25,
         link_speed_enabled: LinkSpeed::G25,
@@ -196,12 +174,12 @@ fn capabilities(port: PortNum) -> PortInfo {
 }
 
 fn buffers(info: &mut PortInfo) {
-    info.buffer_alloc = BUFFER_ALLOC_64;
+    info.buffer_alloc = (BUFFER_UNIT / 8).ilog2() as u8;
     info.vl15_init = VL15_INIT;
     info.overall_buffer_space = BUFFER_SPACE;
-    info.buffer_depth = 0x80;
-    info.wire_depth = 0x40;
-    info.resp_time_value = 18;
+    info.buffer_depth = BUFFER_DEPTH;
+    info.wire_depth = WIRE_DEPTH;
+    info.resp_time_value = RESP_TIME;
 }
 
 /// What the link protocol does to a port when its link comes up: Init, with the neighbour known.

@@ -182,6 +182,12 @@ fn errors_name_the_line_and_what_is_allowed() {
         ),
         ("gone 101%", 1, "from 0 to 100"),
         (
+            "traffic osu_latency window=2",
+            1,
+            "allowed: bytes, skip, iterations, sessions",
+        ),
+        ("traffic osu_bibw skip=2M", 1, "skip: \"2M\" is no whole"),
+        (
             "published speed 1 2%",
             1,
             "unknown metric \"speed\", allowed: bandwidth, rate",
@@ -971,4 +977,19 @@ fn engines_without_a_way_of_their_own_do_as_others() {
         let is_listed = engines.any(|other| other == engine);
         assert_ne!(is_listed, ["auto", "dor"].contains(&name), "{name}");
     }
+}
+
+/// osu_latency takes no time before its pairs have met as often as the benchmark has it.
+#[test]
+fn latency_is_taken_after_the_benchmarks_own_round_trips() {
+    let hops = |traffic: &str| {
+        let text = format!("fabric one-switch:2\ntraffic osu_latency iterations=1 {traffic}");
+        run(&text)[0].hops
+    };
+    // There and back over two links each, once while time is taken.
+    for (traffic, skip) in [("bytes=8K", 100), ("bytes=8", 100), ("bytes=8 skip=7", 7)] {
+        let packets = hops(traffic) / (skip + 1);
+        assert!(packets >= 4 && hops(traffic) % (skip + 1) == 0, "{traffic}");
+    }
+    assert_eq!(hops("bytes=8193") % 11, 0);
 }

@@ -10,10 +10,10 @@
 use weft_fabric::{Lid, NodeId, Sl, Tick};
 
 use super::demand::Demand;
-use super::routes::{FULL, Routes};
+use super::routes::Routes;
 use super::share::Shares;
 use super::tally::{Pace, Tally};
-use crate::constants::FLIT_ONE_LANE;
+use crate::constants::{FLIT_ONE_LANE, FULL_LINK};
 use crate::forward::wait_unit;
 use crate::network::{Network, PortIndex};
 use crate::packets::{Random, carries_data, flit_time};
@@ -100,7 +100,7 @@ impl Live {
 
     /// More would cross a link than it carries.
     fn is_congested_at(&self, link: usize) -> bool {
-        self.used[link] >= FULL && self.wanted[link] > 1.0 + SAME
+        self.used[link] >= FULL_LINK && self.wanted[link] > 1.0 + SAME
     }
 
     /// Replaces what hosts want to send.
@@ -121,7 +121,7 @@ impl Live {
     /// Lets the switches whose time has come look for congestion and move routes.
     pub fn look(&mut self, network: &mut Network, now: Tick) {
         let picks = self.pick_routes(network);
-        let waiting = |link: usize| match self.used[link] >= FULL {
+        let waiting = |link: usize| match self.used[link] >= FULL_LINK {
             true => self.wanted[link],
             false => 0.0,
         };
@@ -293,7 +293,7 @@ impl Live {
         let mut waits = vec![false; self.links.len()];
         self.each_way(network, |number, demand, path, _, _| {
             if self.rates[number] < demand.limit * (1.0 - SAME) {
-                let full = |link: &u32| self.used[*link as usize] >= FULL;
+                let full = |link: &u32| self.used[*link as usize] >= FULL_LINK;
                 let before = path.iter().rposition(full).unwrap_or(0);
                 let held = path[..before].iter();
                 held.for_each(|link| waits[*link as usize] = true);

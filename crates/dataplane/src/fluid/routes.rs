@@ -3,16 +3,11 @@
 use weft_fabric::{Lid, NodeId, PortNum};
 
 use super::Shares;
-use crate::constants::ADAPTIVE_PERIOD;
+use crate::constants::{ADAPTIVE_LOOKS_MAX, ADAPTIVE_PERIOD, FULL_LINK};
 use crate::forward::HOPS_MAX;
 use crate::network::{Network, PortIndex};
 use crate::packets::{Algorithm, Mask, NANO, Random, carries_data, groups, masks};
 use crate::traffic::Host;
-
-/// Looks after which switches stop: about a second.
-const LOOKS_MAX: u32 = 16;
-/// From this share on a link is full.
-pub(super) const FULL: f64 = 0.999;
 
 /// What a switch does with its routes.
 #[derive(Debug, Clone)]
@@ -206,7 +201,7 @@ impl Routes {
     /// many have moved.
     pub fn settle(&mut self, flows: &[Flow], random: &mut Random) -> u64 {
         let mut moved = 0;
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..ADAPTIVE_LOOKS_MAX {
             let now = self.look(flows, random);
             moved += now;
             if now == 0 {
@@ -238,13 +233,19 @@ impl Routes {
             }
             for port in 1..=self.switches[index].ports {
                 let link = self.switches[index].link(port);
-                if used[link] < FULL || crossing[link].len() < 2 {
+                if used[link] < FULL_LINK || crossing[link].len() < 2 {
                     continue;
                 }
                 let pick = random.below(crossing[link].len() as u32) as usize;
                 let flow = flows[crossing[link][pick] as usize];
                 let lid = flow.lid.0 + random.below(flow.lids);
-                let waiting = |link: usize| if used[link] < FULL { 0.0 } else { wanted[link] };
+                let waiting = |link: usize| {
+                    if used[link] < FULL_LINK {
+                        0.0
+                    } else {
+                        wanted[link]
+                    }
+                };
                 moved += u64::from(self.switches[index].move_route(lid, port, waiting, random));
             }
         }

@@ -3,12 +3,10 @@
 use weft_wire::Layout;
 use weft_wire::sm::{VlArbElement, VlArbTable};
 
-/// A VLHighLimit that never ends the turn of high priority.
-const HIGH_UNLIMITED: u16 = 255;
-/// Bytes for each step of VLHighLimit.
-const HIGH_UNIT: i32 = 4_096;
-/// Bytes for each step of an element's weight.
-const WEIGHT_UNIT: i32 = 64;
+use crate::constants::{
+    ARBITRATION_HIGH_UNIT as HIGH_UNIT, ARBITRATION_HIGH_UNLIMITED as HIGH_UNLIMITED,
+    ARBITRATION_WEIGHT_UNIT as WEIGHT_UNIT,
+};
 
 /// One of the tables and how far its turns are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -18,15 +18,18 @@ use super::crowd::Crowds;
 use super::event::{code, kind};
 use super::simulation::Simulation;
 use super::store::{Packet, Parcel};
-use crate::constants::{CCTI_TIMER_UNIT, NOTIFICATION_BYTES};
+use crate::constants::{
+    CCTI_TIMER_UNIT, FLIT_BYTES, MARKING_SIZE_UNIT, MARKING_THRESHOLD_MAX, NOTIFICATION_BYTES,
+};
 use crate::network::{NONE, Network};
+
+/// Flits of a step of the smallest packet that is marked.
+const MARKING_SIZE_FLITS: u16 = (MARKING_SIZE_UNIT / FLIT_BYTES) as u16;
 
 /// Bits of [`SwitchCongestionSetting::control_map`].
 const VICTIMS_VALID: u32 = 1;
 const THRESHOLD_VALID: u32 = 4;
 const RATE_VALID: u32 = 16;
-/// The most eager threshold.
-const THRESHOLD_MAX: u32 = 15;
 
 /// A packet was marked by a switch.
 pub(super) const FECN: u8 = 1;
@@ -184,11 +187,11 @@ impl Simulation {
     pub(super) fn is_congested(&self, at: usize) -> bool {
         let switch = self.ports[at / self.width].switch as usize;
         let threshold = self.congestion.marking.get(switch);
-        let threshold = threshold.map_or(0, |marking| marking.threshold.min(THRESHOLD_MAX));
+        let threshold = threshold.map_or(0, |marking| marking.threshold.min(MARKING_THRESHOLD_MAX));
         let lane = &self.lanes[at];
         let buffer = u32::from(lane.dedicated) + u32::from(lane.shared);
-        let from = buffer * (THRESHOLD_MAX + 1 - threshold);
-        threshold > 0 && lane.waiting > 0 && lane.waiting * THRESHOLD_MAX >= from
+        let from = buffer * (MARKING_THRESHOLD_MAX + 1 - threshold);
+        threshold > 0 && lane.waiting > 0 && lane.waiting * MARKING_THRESHOLD_MAX >= from
     }
 
     /// A marked packet has come to an HFI, or one that tells of marks; says whether it was of the
@@ -328,8 +331,7 @@ fn marking(setting: &[u8]) -> Marking {
     let mut marking = Marking::default();
     if valid(THRESHOLD_VALID) {
         marking.threshold = u32::from(setting.threshold);
-        // Units of 64 bytes are eight flits.
-        marking.flits_min = u16::from(setting.packet_size) * 8;
+        marking.flits_min = u16::from(setting.packet_size) * MARKING_SIZE_FLITS;
     }
     if valid(RATE_VALID) {
         marking.rate = setting.marking_rate;

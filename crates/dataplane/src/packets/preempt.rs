@@ -25,14 +25,17 @@ use super::event::{code, kind};
 use super::multicast::is_group;
 use super::simulation::Simulation;
 use super::store::Packet;
+use crate::constants::{
+    FLIT_BYTES, PREEMPTION_LARGE_UNIT, PREEMPTION_LIMIT_UNIT, PREEMPTION_SMALL_UNIT,
+    PREEMPTION_UNLIMITED,
+};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::PortTable;
 
-/// Flits of a step of each limit, and the value that is no limit.
-const LARGE_UNIT: u16 = 512 / 8;
-const SMALL_UNIT: u16 = 32 / 8;
-const LIMIT_UNIT: u32 = 256 / 8;
-const LIMIT_NONE: u8 = 255;
+/// Flits of a step of each limit.
+const LARGE_UNIT: u16 = (PREEMPTION_LARGE_UNIT / FLIT_BYTES) as u16;
+const SMALL_UNIT: u16 = (PREEMPTION_SMALL_UNIT / FLIT_BYTES) as u16;
+const LIMIT_UNIT: u32 = PREEMPTION_LIMIT_UNIT / FLIT_BYTES;
 /// Lanes have five bits of what is told about a late tail, the time has the others: 16 µs. The
 /// largest packet that interrupts takes 5.3 µs on one lane at half the speed.
 const DELAY_BITS: u32 = 24;
@@ -99,7 +102,7 @@ impl Rules {
             large: LARGE_UNIT * steps(info.preemption_large_pkt_limit),
             small: SMALL_UNIT * steps(info.preemption_small_pkt_limit),
             limit: match info.preemption_limit {
-                LIMIT_NONE => u32::MAX,
+                PREEMPTION_UNLIMITED => u32::MAX,
                 limit => LIMIT_UNIT * u32::from(limit),
             },
             initial: info.preemption_min_initial.max(1),

@@ -10,7 +10,7 @@ use weft_wire::id::Guid;
 
 use super::{GenerateError, in_range};
 use crate::cabling::{Cabling, FIRST_CHASSIS_GUID};
-use crate::powered_on::SWITCH_PORTS;
+use crate::constants::SWITCH_PORTS;
 use crate::topology::{NodeId, Topology};
 
 /// A kind of chassis.

@@ -4,7 +4,7 @@ use weft_wire::enums::LinkWidth;
 
 use super::{GenerateError, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX, in_range};
 use crate::cabling::Cabling;
-use crate::powered_on::SWITCH_PORTS;
+use crate::constants::SWITCH_PORTS;
 use crate::topology::{NodeId, Topology};
 
 /// Switches at the points of a grid, with cables between neighbours.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::{Chassis, Director, FabricSpec, FatTree, Grid, OneSwitch, Pgft};
-use crate::powered_on::SWITCH_PORTS;
+use crate::constants::SWITCH_PORTS;
 
 /// The kinds of fabrics that can be described, for help and messages.
 pub const FABRICS: &str = "one-switch:HOSTS, back-to-back, fattree:HOSTS, \

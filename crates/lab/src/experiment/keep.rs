@@ -13,7 +13,7 @@ use super::perform::{Measurement, Outcome};
 /// The model by which outcomes come about. It is raised with every change after which a scenario can
 /// come out differently: of packets and traffic, of routes, of what the manager writes, of what is
 /// measured. Outcomes of two models do not stand in one table.
-pub const MODEL: u32 = 3;
+pub const MODEL: u32 = 4;
 
 const SUM: &str = "sum\t";
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use weft_dataplane::packets::{MICRO, MILLI, Options, Picos, Random, Simulation, Totals};
+use weft_dataplane::constants::BENCHMARK_SPREAD;
+use weft_dataplane::packets::{MILLI, Options, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::mpi::{Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, Stack};
 use weft_dataplane::traffic::{Hosts, StreamMix};
 use weft_fabric::Sl;
@@ -14,9 +15,6 @@ use super::perform::{ExperimentError, Measurement, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
-
-/// A benchmark beside other traffic begins up to this long after the warm-up.
-const START_SPREAD: Picos = 200 * MICRO;
 
 /// What one run of a case was.
 pub(super) struct Ran {
@@ -101,9 +99,10 @@ impl<'a> Stage<'a> {
         match self.case.traffic {
             Traffic::AllPairs {
                 bytes,
+                skip,
                 iterations,
                 sessions,
-            } => self.all_pairs(bytes, iterations, sessions),
+            } => self.all_pairs(bytes, (skip, iterations), sessions),
             Traffic::Bisection { matchings } => Ok(bisection::measure(
                 self.managed.network(),
                 &self.hosts,
@@ -288,7 +287,7 @@ impl<'a> Stage<'a> {
     fn all_pairs(
         &mut self,
         bytes: u64,
-        iterations: u32,
+        (skip, iterations): (u32, u32),
         sessions: u32,
     ) -> Result<Vec<Measurement>, ExperimentError> {
         let ranks = self.hosts.len() as u32 * self.case.ranks;
@@ -297,7 +296,7 @@ impl<'a> Stage<'a> {
             for turned in [false, true] {
                 let turn = |(a, b): &(u32, u32)| if turned { (*b, *a) } else { (*a, *b) };
                 let pairs: Vec<_> = round.iter().map(turn).collect();
-                let program = PingPong::new(pairs.clone(), bytes, 2, iterations);
+                let program = PingPong::new(pairs.clone(), bytes, skip, iterations);
                 let job = self.drive(0, Job::new(self.mpi(self.case.stack), program))?;
                 let times = job.program.latencies().unwrap_or_default();
                 all.extend(pairs.into_iter().zip(times));
@@ -327,7 +326,7 @@ fn begin(case: &Case, seed: u64) -> Picos {
     if !case.beside.iter().any(warms_up) {
         return 0;
     }
-    let spread = Random::new(seed).bits() % START_SPREAD;
+    let spread = Random::new(seed).bits() % BENCHMARK_SPREAD;
     picos(case.warm_up).saturating_add(spread)
 }
 

@@ -19,9 +19,7 @@ use super::parse_sweep::Sweep;
 use super::parse_traffic::{pair, traffic};
 use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
 use super::size;
-use super::values::{
-    Checked, Values, at_most, decimal, number, some_span, span, switch, unknown,
-};
+use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
 
 const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \

@@ -1,5 +1,6 @@
 //! What ranks or hosts do: the line `traffic` of a scenario, and what `job` says of it.
 
+use weft_dataplane::constants::ALL_PAIRS_SKIP;
 use weft_dataplane::traffic::mpi::Load;
 
 use super::scenario::{StreamPattern, Traffic};
@@ -12,6 +13,8 @@ const BANDWIDTH_BYTES: (u64, u64) = (1, BYTES_MAX);
 const MESSAGE_BYTES: (u64, u64) = (0, BYTES_MAX);
 const PACKET_BYTES: (u64, u64) = (8, 10_368);
 const READ_BYTES: (u64, u64) = (1, 1 << 30);
+/// Most of what is done before time is taken.
+const SKIP_MAX: u64 = 1 << 20;
 const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, \
     mpi_nxnlatbw, alltoall, bulk, ib_read_bw, uniform, permutation, shift, hotspot, bisection";
 /// Bytes of a file that is copied, and reads of ib_read_bw (perftest's default), where nothing is said and
@@ -32,7 +35,7 @@ pub(super) fn traffic<'a>(
             let values = Values::read(words, &["bytes", "skip", "iterations"])?;
             Ok(Traffic::AllToAll {
                 bytes: bytes(&values, 256 << 10, MESSAGE_BYTES)?,
-                skip: values.number("skip", 0, 0, 1 << 20)? as u32,
+                skip: values.number("skip", 0, 0, SKIP_MAX)? as u32,
                 iterations: values.number("iterations", 1, 1, 1 << 20)? as u32,
             })
         }
@@ -99,7 +102,7 @@ fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Tr
     Ok(Traffic::Bandwidth {
         bytes: bytes(&values, 4 << 20, BANDWIDTH_BYTES)?,
         window: values.number("window", 64, 1, 1 << 16)? as u32,
-        skip: values.number("skip", 2, 0, 1 << 20)? as u32,
+        skip: values.number("skip", 2, 0, SKIP_MAX)? as u32,
         iterations: values.number("iterations", 20, 1, 1 << 20)? as u32,
         both_ways: matches!(kind, "osu_bibw" | "biband"),
         ip: kind == "iperf",
@@ -107,18 +110,27 @@ fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Tr
 }
 
 fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "iterations", "sessions"])?;
+    let values = Values::read(words, &["bytes", "skip", "iterations", "sessions"])?;
     let bytes = bytes(&values, 8, MESSAGE_BYTES)?;
     let iterations = values.number("iterations", 100, 1, 1 << 20)? as u32;
     if kind == "mpi_nxnlatbw" {
         let sessions = values.number("sessions", 0, 0, 1 << 20)? as u32;
         return Ok(Traffic::AllPairs {
             bytes,
+            skip: values.number("skip", u64::from(ALL_PAIRS_SKIP), 0, SKIP_MAX)? as u32,
             iterations,
             sessions,
         });
     }
-    Ok(Traffic::Latency { bytes, iterations })
+    let skip = values
+        .get("skip")
+        .map(|_| values.number("skip", 0, 0, SKIP_MAX))
+        .transpose()?;
+    Ok(Traffic::Latency {
+        bytes,
+        skip: skip.map(|skip| skip as u32),
+        iterations,
+    })
 }
 
 /// Packets by a pattern.

@@ -266,6 +266,8 @@ pub enum Traffic {
     Latency {
         /// Bytes of a message.
         bytes: u64,
+        /// Round trips before time is taken; none for as many as the benchmark has.
+        skip: Option<u32>,
         /// Round trips while time is taken.
         iterations: u32,
     },
@@ -273,6 +275,8 @@ pub enum Traffic {
     AllPairs {
         /// Bytes of a message.
         bytes: u64,
+        /// Round trips before time is taken.
+        skip: u32,
         /// Round trips while time is taken.
         iterations: u32,
         /// Pairs that are active at a time; 0 for as many as there can be.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use weft_dataplane::constants::{LATENCY_LARGE, LATENCY_SKIP};
 use weft_dataplane::packets::{MICRO, Picos};
 use weft_dataplane::traffic::mpi::{
     AllToAll, Bandwidth, BandwidthOptions, Benchmark, Copies, CopiesOptions, PingPong, Stack,
@@ -13,8 +14,11 @@ use super::scenario::Traffic;
 /// Picoseconds in a second.
 const SECOND: f64 = 1e12;
 
-/// Round trips before time is taken.
-const LATENCY_SKIP: u32 = 10;
+/// Round trips that osu_latency makes before it takes time.
+fn latency_skip(bytes: u64) -> u32 {
+    let (small, large) = LATENCY_SKIP;
+    if bytes > LATENCY_LARGE { large } else { small }
+}
 
 /// How the ranks of some traffic send.
 pub(super) fn stack(traffic: &Traffic, mpi: Stack) -> Stack {
@@ -48,8 +52,13 @@ pub(super) fn benchmark(
             iterations,
             both_ways,
         })),
-        Traffic::Latency { bytes, iterations } => {
-            Benchmark::PingPong(PingPong::new(pairs, bytes, LATENCY_SKIP, iterations))
+        Traffic::Latency {
+            bytes,
+            skip,
+            iterations,
+        } => {
+            let skip = skip.unwrap_or_else(|| latency_skip(bytes));
+            Benchmark::PingPong(PingPong::new(pairs, bytes, skip, iterations))
         }
         Traffic::AllToAll {
             bytes,

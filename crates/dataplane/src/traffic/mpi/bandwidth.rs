@@ -2,6 +2,7 @@
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
+use crate::constants::WINDOW_ANSWER;
 use crate::packets::{Picos, Simulation};
 
 /// What one of these benchmarks does.
@@ -21,8 +22,7 @@ pub struct BandwidthOptions {
     pub both_ways: bool,
 }
 
-/// Bytes of the receiver's answer.
-const ANSWER: u64 = 4;
+/// Tag of the receiver's answer.
 const ANSWER_TAG: u32 = 1;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -134,7 +134,7 @@ impl Bandwidth {
         } else if rank == b {
             pair.forth += 1;
             if pair.forth == window {
-                mpi.send(simulation, b, a, ANSWER, ANSWER_TAG);
+                mpi.send(simulation, b, a, WINDOW_ANSWER, ANSWER_TAG);
             }
         } else {
             pair.back += 1;
