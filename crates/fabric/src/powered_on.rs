@@ -293,6 +293,22 @@ pub fn let_interleave(topology: &mut Topology) {
     }
 }
 
+/// Gives all external ports of switches a receive buffer of so many bytes, rounded down to units.
+pub fn give_buffers(topology: &mut Topology, bytes: u32) {
+    let units = (bytes / BUFFER_UNIT).min(u32::from(u16::MAX)) as u16;
+    for id in topology.switches().to_vec() {
+        let Some(node) = topology.node_mut(id) else {
+            continue;
+        };
+        let numbers: Vec<PortNum> = node.external_ports().map(|(number, _)| number).collect();
+        for number in numbers {
+            if let Some(port) = node.port_mut(number) {
+                port.info.overall_buffer_space = units;
+            }
+        }
+    }
+}
+
 fn restarted(node: &Node) -> Result<Node, TopologyError> {
     let external = node.external_ports().map(|(number, port)| {
         if node.is_switch() {

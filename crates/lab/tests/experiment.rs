@@ -14,6 +14,7 @@ const E3: &str = include_str!("../../../examples/e3-one-switch.scenario");
 const E4: &str = include_str!("../../../examples/e4-congestion-discards.scenario");
 const E5: &str = include_str!("../../../examples/e5-transfer-methods.scenario");
 const E6: &str = include_str!("../../../examples/e6-bisection.scenario");
+const E7: &str = include_str!("../../../examples/e7-switch-buffer.scenario");
 const PREEMPTION: &str = include_str!("../../../examples/preemption.scenario");
 
 #[test]
@@ -35,7 +36,7 @@ fn cases_inherit_what_stands_before_the_first() {
         };
         assert_eq!((bytes, window), (4 << 20, 64));
     }
-    for text in [E2, E3, E4, E5, E6, PREEMPTION] {
+    for text in [E2, E3, E4, E5, E6, E7, PREEMPTION] {
         text.parse::<Scenario>().unwrap();
     }
 }
@@ -181,6 +182,13 @@ fn errors_name_the_line_and_what_is_allowed() {
             "allowed: small-packet, large-packet, preempt-limit",
         ),
         ("gone 101%", 1, "from 0 to 100"),
+        ("buffer 16K", 1, "from 32768 to 524288"),
+        ("buffer 50000", 1, "50000 is no multiple of 64"),
+        (
+            "fabric one-switch:2\ntraffic osu_bw\nsweep buffer 32K 1M",
+            3,
+            "from 32768 to 524288",
+        ),
         (
             "traffic osu_latency window=2",
             1,
@@ -977,6 +985,21 @@ fn engines_without_a_way_of_their_own_do_as_others() {
         let is_listed = engines.any(|other| other == engine);
         assert_ne!(is_listed, ["auto", "dor"].contains(&name), "{name}");
     }
+}
+
+/// Two packets of room are not enough to keep a link busy until credits are back; what the HFI has is.
+#[test]
+fn small_buffers_of_switches_slow_links_down() {
+    let text = "fabric mesh:2,hosts=1\ntraffic osu_bw window=16 skip=1 iterations=2\n\
+                case stock\ncase swept\nbaseline stock\nsweep buffer 32K 136K 512K";
+    let outcomes = run(text);
+    let share: Vec<f64> = outcomes[1..]
+        .iter()
+        .map(|one| value(one, "of_baseline"))
+        .collect();
+    assert!(share[0] < 95.0, "{share:?}");
+    assert_eq!(share[1], 100.0, "{share:?}");
+    assert!((share[2] - 100.0).abs() < 1.0, "{share:?}");
 }
 
 /// osu_latency takes no time before its pairs have met as often as the benchmark has it.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use weft_dataplane::traffic::mpi::Stack;
 use weft_fabric::Sl;
+use weft_fabric::constants::BUFFER_UNIT;
 use weft_manager::sm::settings::Preemption;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
@@ -21,7 +22,11 @@ use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
 use super::size;
 use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
 
-const SETTINGS: &str = "experiment, plot, config, fabric, uplinks, gone, engine, lmc, lanes, adaptive, \
+/// Bytes of a switch port's buffer: the least that holds the largest packet beside what VL15 has, and
+/// the most with which the buffers of 48 ports empty within 2 ms, the shortest head-of-queue lifetime that
+/// is not watched packet by packet.
+const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
+const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
 
@@ -34,6 +39,7 @@ pub(super) struct Partial {
     /// What its own lines have set so far, and where.
     own: BTreeMap<String, usize>,
     pub(super) fabric: Option<Fabric>,
+    buffer: Option<u32>,
     uplinks: Option<u32>,
     manager: Manager,
     hosts: Option<u32>,
@@ -141,6 +147,7 @@ impl Partial {
     /// What a line sets.
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
+            "buffer" => self.buffer = Some(buffer(rest)?),
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
@@ -318,6 +325,7 @@ impl Partial {
             fabric,
             traffic,
             name: self.name,
+            buffer: self.buffer,
             uplinks: self.uplinks,
             hosts: self.hosts,
             scattered: self.scattered,
@@ -364,6 +372,16 @@ fn adaptive(text: &str) -> Checked<Option<AdaptiveSettings>> {
         frequency: values.number("frequency", u64::from(default.frequency), 0, 7)? as u8,
         threshold: values.number("threshold", u64::from(default.threshold), 0, 7)? as u8,
     }))
+}
+
+/// Bytes in whole units of buffer space.
+fn buffer(text: &str) -> Checked<u32> {
+    let (least, most) = BUFFER_BYTES;
+    let bytes = number(text, least, most)? as u32;
+    match bytes % BUFFER_UNIT {
+        0 => Ok(bytes),
+        _ => Err(format!("{text} is no multiple of {BUFFER_UNIT}")),
+    }
 }
 
 fn pairs(text: &str) -> Checked<Pairs> {

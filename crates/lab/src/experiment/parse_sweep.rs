@@ -8,11 +8,12 @@ use super::scenario::Point;
 use super::values::{Checked, decimal, number, unknown};
 
 /// What can be swept.
-const SWEPT: [&str; 9] = [
+const SWEPT: [&str; 10] = [
     "bytes",
     "hoq-life",
     "switch-lifetime",
     "stall-count",
+    "buffer",
     "uplinks",
     "gone",
     "lmc",

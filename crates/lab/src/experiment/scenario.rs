@@ -55,6 +55,8 @@ pub struct Case {
     pub name: String,
     /// The fabric.
     pub fabric: Fabric,
+    /// Bytes of the receive buffer of each switch port, none for what hardware is assumed to have.
+    pub buffer: Option<u32>,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
     /// What the manager is told.

@@ -8,7 +8,7 @@ use weft_dataplane::Network;
 use weft_dataplane::packets::{Picos, Random};
 use weft_dataplane::traffic::PathLevels;
 use weft_emulator::{Options, io::Control};
-use weft_fabric::powered_on::let_interleave;
+use weft_fabric::powered_on::{give_buffers, let_interleave};
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
 use weft_manager::sm::Settings;
 
@@ -57,6 +57,9 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     let mut topology = case.fabric.generate()?;
     if case.manager.preemption.is_some() {
         let_interleave(&mut topology);
+    }
+    if let Some(bytes) = case.buffer {
+        give_buffers(&mut topology, bytes);
     }
     let mut cuts = superfluous_uplinks(&topology, case.uplinks);
     let spare = drawn_links(&topology, case.gone, seed, &cuts);
