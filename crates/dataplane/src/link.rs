@@ -295,7 +295,7 @@ impl Network {
             info.link_width_downgrade_tx_active = LinkWidth(1 << left.ilog2());
             info.link_width_downgrade_rx_active = LinkWidth(1 << left.ilog2());
             let node = self.node_of(end);
-            if !self.narrowed.contains(&node) {
+            if self.switch(node).is_some() && !self.narrowed.contains(&node) {
                 self.narrowed.push(node);
             }
         }
@@ -312,6 +312,7 @@ impl Network {
         }
         // A node without power notices nothing.
         self.changed.retain(|changed| *changed != id);
+        self.narrowed.retain(|narrowed| *narrowed != id);
     }
 
     /// Gives a node power: its registers are at their defaults, its links come up.

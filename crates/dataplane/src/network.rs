@@ -55,7 +55,7 @@ pub struct Network {
     pub(crate) pool: TablePool,
     /// Switches with a port whose link came up or went down since they were last asked for.
     pub(crate) changed: Vec<NodeId>,
-    /// Nodes with a port whose link has lost lanes since they were last asked for.
+    /// Switches with a port whose link has lost lanes since they were last asked for.
     pub(crate) narrowed: Vec<NodeId>,
 }
 
@@ -254,7 +254,7 @@ impl Network {
         !self.changed.is_empty()
     }
 
-    /// Nodes with a port whose link went on with fewer lanes since the last call, each once.
+    /// Switches with a port whose link went on with fewer lanes since the last call, each once.
     pub fn take_narrowed(&mut self) -> Vec<NodeId> {
         std::mem::take(&mut self.narrowed)
     }

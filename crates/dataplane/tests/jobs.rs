@@ -60,7 +60,7 @@ fn copies(load: Load, pairs: Vec<(u32, u32)>, messages: Option<u64>, both_ways: 
         load,
         pairs,
         payload: load.payload(),
-        messages,
+        bytes: messages.map(|count| count * load.payload()),
         both_ways,
     })
 }
@@ -80,7 +80,7 @@ fn copied(load: Load, both_ways: bool) -> (f64, u64) {
     let mut simulation = Simulation::new(&network, Options::default());
     let mut job = Job::new(mpi, copies(load, vec![(0, 1)], Some(500), both_ways));
     assert!(job.run(&mut simulation, 1_000 * MILLI));
-    let rate = job.program.bytes_per_second(simulation.now());
+    let rate = job.program.bytes_per_second(simulation.now()).unwrap();
     (rate, simulation.totals().delivered)
 }
 
@@ -168,4 +168,59 @@ fn packets_beside_messages_share_their_links() {
     assert!((half / alone - 0.5).abs() < 0.05, "{half} of {alone}");
     // As many packets as those of the messages, of 40 MiB.
     assert!((4_800..5_600).contains(&many), "{many}");
+}
+
+#[test]
+fn the_last_message_of_a_copy_is_as_short_as_the_file() {
+    let network = network("one-switch:2,radix=48", Program::default());
+    let run = |bytes: u64| {
+        let mpi = Mpi::new(Hosts::all(&network), &[0, 1], Load::Bulk.stack(), Sl(0));
+        let mut simulation = Simulation::new(&network, Options::default());
+        let options = CopiesOptions {
+            load: Load::Bulk,
+            pairs: vec![(0, 1)],
+            payload: Load::Bulk.payload(),
+            bytes: Some(bytes),
+            both_ways: false,
+        };
+        let mut job = Job::new(mpi, Copies::new(options));
+        assert_eq!(job.program.time(1), None);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let time = job.program.time(simulation.now()).unwrap() as f64 * 1e-12;
+        let rate = job.program.bytes_per_second(simulation.now()).unwrap();
+        assert!((rate * time - bytes as f64).abs() < 0.5, "{rate} in {time}");
+        simulation.totals().delivered
+    };
+    // One packet; eight and one.
+    assert_eq!((run(1), run(Load::Bulk.payload() + 1)), (1, 9));
+}
+
+/// Who sends as much as fits by a link that is down drops a packet in each packet's time, however many
+/// kinds there are, and goes on when it is up.
+#[test]
+fn packets_by_a_link_that_is_down_do_not_multiply() {
+    let mut network = network("one-switch:4,radix=48", Program::default());
+    let hosts = Hosts::all(&network);
+    let kind = |by| StreamsOptions {
+        pattern: Pattern::Shift(by),
+        bytes: 8_256,
+        levels: vec![],
+        load: None,
+        begin: 0,
+        seed: 1,
+    };
+    network.cut_cable(hosts.get(0).unwrap().port);
+    let dropped = |kinds: &[u32]| {
+        let mut simulation = Simulation::new(&network, Options::default());
+        let mut packets = StreamMix::new(&hosts, kinds.iter().map(|by| kind(*by)));
+        packets.start(&mut simulation);
+        simulation.run(&mut packets, 100 * MICRO);
+        let from_it = packets.kinds().iter().map(|kind| kind.lost()).sum::<u64>();
+        (from_it, simulation.totals().sent)
+    };
+    // 100 us are 151 packets; those to the host with the cut cable are dropped too, at the switch.
+    let (one, _) = dropped(&[1]);
+    assert!((300..310).contains(&one), "{one}");
+    let (three, sent) = dropped(&[1, 2, 3]);
+    assert!(three < 4 * one && sent < 4_000, "{three} of {sent}");
 }

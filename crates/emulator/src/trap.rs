@@ -26,7 +26,7 @@ pub(crate) enum News {
     Ports,
     /// What a port can do is another: trap 144.
     Capability,
-    /// A link goes on with fewer lanes: trap 2048.
+    /// A link of a switch goes on with fewer lanes: trap 2048.
     Width,
 }
 

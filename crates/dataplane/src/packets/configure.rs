@@ -77,6 +77,7 @@ impl Simulation {
         self.stall_count = vec![0; lanes];
         self.arbiters = vec![Arbiter::default(); ports];
         self.errors = vec![Errors::default(); ports];
+        self.paces = vec![(0, 0); ports];
         self.lids = vec![(0, 0); ports];
         self.sl_maps = vec![0; ports];
         self.switches = vec![Switch::default(); network.switches.len()];
@@ -108,7 +109,11 @@ impl Simulation {
             return;
         };
         let info = registers.info();
-        self.ports[index].flit = flit_time(info) as u32;
+        let flit = flit_time(info) as u32;
+        if self.ports[index].flit != flit {
+            self.note_pace(index);
+        }
+        self.ports[index].flit = flit;
         self.ports[index].wait_unit = wait_unit(info, end.switch != NONE) as u8;
         self.ports[index].lossy = info.flow_control_mask;
         self.ports[index].unit_bits = network.port(peer).info().buffer_alloc;
@@ -250,6 +255,7 @@ fn new_port(network: &Network, index: usize) -> Port {
         preempts: false,
         lossy: 0,
         epoch: 0,
+        makes_way: false,
     }
 }
 

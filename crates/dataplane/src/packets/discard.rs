@@ -34,7 +34,9 @@ impl Simulation {
             self.stops_coming(id, packet.ingress, packet.lane);
         }
         self.release(&packet, self.now.max(packet.tail));
-        if packet.ingress == NONE && self.ports[at as usize].switch == NONE {
+        let port = &mut self.ports[at as usize];
+        let of_own = packet.ingress == NONE && port.switch == NONE;
+        if of_own && !std::mem::replace(&mut port.makes_way, true) {
             // It takes its time, so that who sends as much as fits does not do so without end.
             let time = Self::wire_time(u32::from(packet.flits) * 8);
             self.calendar.push(self.now + time, code(kind::ROOM, at, 0));
@@ -44,6 +46,7 @@ impl Simulation {
 
     /// Who sends by an HFI's port hands over the next packet, where none waits.
     pub(super) fn make_way(&mut self, at: u32) {
+        self.ports[at as usize].makes_way = false;
         if self.ports[at as usize].waiting == 0 {
             self.notices.push(Notice::Room(PortIndex(at)));
         }

@@ -185,4 +185,6 @@ pub(super) struct Port {
     pub(super) lossy: u32,
     /// Another one after every time that the link went down.
     pub(super) epoch: u8,
+    /// Room for the next packet will be told after one that was dropped.
+    pub(super) makes_way: bool,
 }

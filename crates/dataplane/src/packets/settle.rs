@@ -236,6 +236,19 @@ impl Simulation {
         std::iter::successors(Some(head).filter(|head| *head != NONE), next).count() as u64
     }
 
+    /// Time in which a port has sent, at the rates that its link had then.
+    pub fn link_time(&self, at: PortIndex) -> Picos {
+        let (flits, time) = self.paces[at.0 as usize];
+        let now = Picos::from(self.ports[at.0 as usize].flit);
+        time + (self.flits_sent(at) - flits) * now
+    }
+
+    /// The link of a port has another rate from now on.
+    pub(super) fn note_pace(&mut self, index: usize) {
+        let at = PortIndex(index as u32);
+        self.paces[index] = (self.flits_sent(at), self.link_time(at));
+    }
+
     /// Flits that a port has sent on all its lanes.
     pub fn flits_sent(&self, at: PortIndex) -> u64 {
         let lanes = &self.lanes[at.0 as usize * self.width..][..self.width];

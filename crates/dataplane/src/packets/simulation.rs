@@ -142,6 +142,8 @@ pub struct Simulation {
     pub(super) sl_maps: Vec<u16>,
     pub(super) errors: Vec<Errors>,
     pub(super) settled: super::settle::Settled,
+    /// By port: flits sent when its link last changed its rate, and the time that they took.
+    pub(super) paces: Vec<(u64, Picos)>,
     pub(super) notices: Vec<Notice>,
     /// Room for notices while others are told.
     spare: Vec<Notice>,
@@ -207,6 +209,7 @@ impl Simulation {
             sl_maps: Vec::new(),
             errors: Vec::new(),
             settled: super::settle::Settled::default(),
+            paces: Vec::new(),
             notices: Vec::new(),
             spare: Vec::new(),
             totals: Totals::default(),

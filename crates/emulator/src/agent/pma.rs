@@ -315,12 +315,17 @@ impl Entry<'_> {
         }
     }
 
-    /// LinkQualityIndicator, and NumLanesDown above it.
+    /// LinkQualityIndicator, and NumLanesDown above it, which HFIs do not tell (`hfi1`, `mad.h`: five
+    /// reserved bits).
     fn quality(&self) -> u64 {
         if self.network.state(self.port) == PortState::DOWN {
             return 0;
         }
         let info = self.network.port(self.port).info();
+        let node = self.network.node_of(self.port);
+        if !self.network.device_at(node).is_switch() {
+            return QUALITY_EXCELLENT;
+        }
         let left = info.link_width_downgrade_tx_active.lanes();
         let down = info.link_width_active.lanes().saturating_sub(left);
         u64::from(down) << LANES_DOWN_SHIFT | QUALITY_EXCELLENT

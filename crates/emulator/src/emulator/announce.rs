@@ -16,7 +16,8 @@ pub(super) struct Announcement {
 }
 
 impl Emulator {
-    /// Switches whose ports went up or down say so, and nodes with a link that lost lanes.
+    /// Switches whose ports went up or down say so, and those with a link that lost lanes: HFIs tell
+    /// neither (`hfi1`, `mad.c` sends no such trap).
     pub(super) fn announce_changes(&mut self) {
         for node in self.network.take_narrowed() {
             self.announce(node, News::Width);

@@ -255,10 +255,9 @@ impl<T> Shards<T> {
         self.simulations().map(|part| part.flits_sent(at)).sum()
     }
 
-    /// As [`Simulation::flit_time`].
-    pub fn flit_time(&self, at: PortIndex) -> Picos {
-        let mut parts = self.simulations();
-        parts.next().map_or(0, |part| part.flit_time(at))
+    /// As [`Simulation::link_time`].
+    pub fn link_time(&self, at: PortIndex) -> Picos {
+        self.simulations().map(|part| part.link_time(at)).sum()
     }
 
     /// As [`Simulation::memory`]; each part has room for all devices.

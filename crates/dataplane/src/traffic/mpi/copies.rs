@@ -26,7 +26,8 @@ impl Load {
         }
     }
 
-    fn at_once(self) -> u32 {
+    /// Messages of each pair, each way, that are on their way at a time.
+    pub fn at_once(self) -> u32 {
         match self {
             Self::Bulk => TCP_SEGMENTS,
             Self::Read => RDMA_READS,
@@ -57,10 +58,10 @@ pub struct CopiesOptions {
     pub load: Load,
     /// From which ranks to which; they have been added with the load's stack.
     pub pairs: Vec<(u32, u32)>,
-    /// Bytes of the user in a message.
+    /// Bytes of the user in a message; the last one may have fewer.
     pub payload: u64,
-    /// Messages of each pair, each way; none for no end.
-    pub messages: Option<u64>,
+    /// Bytes of the user of each pair, each way; none for no end.
+    pub bytes: Option<u64>,
     /// Both of a pair send.
     pub both_ways: bool,
 }
@@ -68,7 +69,9 @@ pub struct CopiesOptions {
 /// One way of a pair.
 #[derive(Debug, Clone, Copy, Default)]
 struct Way {
+    /// Bytes in the messages that were begun.
     begun: u64,
+    /// Messages that have arrived.
     arrived: u64,
 }
 
@@ -83,7 +86,7 @@ pub struct Copies {
     of_rank: Vec<usize>,
     /// Ways that have not ended.
     left: usize,
-    begun: Picos,
+    begun: Option<Picos>,
     ended: Option<Picos>,
 }
 
@@ -99,7 +102,7 @@ impl Copies {
         Self {
             ways: vec![[Way::default(); 2]; options.pairs.len()],
             left: options.pairs.len() * (1 + usize::from(options.both_ways)),
-            begun: 0,
+            begun: None,
             ended: None,
             of_rank,
             options,
@@ -108,34 +111,39 @@ impl Copies {
 
     /// Whether they go on until somebody else ends.
     pub fn is_endless(&self) -> bool {
-        self.options.messages.is_none()
+        self.options.bytes.is_none()
     }
 
-    /// Time from the beginning until all has arrived, or until `now`.
-    pub fn time(&self, now: Picos) -> Picos {
-        self.ended.unwrap_or(now).saturating_sub(self.begun)
+    /// Time from the beginning until all has arrived, or until `now`; none where they have not begun.
+    pub fn time(&self, now: Picos) -> Option<Picos> {
+        let end = self.ended.unwrap_or(now);
+        Some(end.saturating_sub(self.begun?))
     }
 
     /// Bytes of the user that have arrived, by that time: bytes a second.
-    pub fn bytes_per_second(&self, now: Picos) -> f64 {
-        let messages: u64 = self.ways.iter().flatten().map(|way| way.arrived).sum();
-        let bytes = messages * self.options.payload;
-        bytes as f64 / (self.time(now).max(1) as f64 * 1e-12)
+    pub fn bytes_per_second(&self, now: Picos) -> Option<f64> {
+        let most = self.options.bytes.unwrap_or(u64::MAX);
+        let of_way = |way: &Way| (way.arrived * self.options.payload).min(most);
+        let bytes: u64 = self.ways.iter().flatten().map(of_way).sum();
+        Some(bytes as f64 / (self.time(now)?.max(1) as f64 * 1e-12))
+    }
+
+    /// Messages of a way.
+    fn messages(&self) -> Option<u64> {
+        let bytes = self.options.bytes?;
+        Some(bytes.div_ceil(self.options.payload.max(1)))
     }
 
     /// Begins the next message of a way, if there is one.
     fn next(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, pair: usize, way: usize) {
-        let CopiesOptions {
-            load,
-            payload,
-            messages,
-            ..
-        } = self.options;
+        let load = self.options.load;
         let state = &mut self.ways[pair][way];
-        if messages.is_some_and(|most| state.begun == most) {
+        let left = self.options.bytes.map(|bytes| bytes - state.begun);
+        let payload = left.map_or(self.options.payload, |left| left.min(self.options.payload));
+        if payload == 0 {
             return;
         }
-        state.begun += 1;
+        state.begun += payload;
         let (a, b) = self.options.pairs[pair];
         let (from, to) = if way == 0 { (a, b) } else { (b, a) };
         match load {
@@ -146,9 +154,10 @@ impl Copies {
 
     /// Notes that a message has arrived.
     fn note(&mut self, pair: usize, way: usize, now: Picos) {
+        let messages = self.messages();
         let state = &mut self.ways[pair][way];
         state.arrived += 1;
-        if self.options.messages == Some(state.arrived) {
+        if messages == Some(state.arrived) {
             self.left -= 1;
         }
         if self.left == 0 {
@@ -159,7 +168,7 @@ impl Copies {
 
 impl Program for Copies {
     fn begin(&mut self, mpi: &mut Mpi, simulation: &mut Simulation) {
-        self.begun = simulation.now();
+        self.begun = Some(simulation.now());
         let ways = 1 + usize::from(self.options.both_ways);
         for pair in 0..self.ways.len() {
             for _ in 0..self.options.load.at_once() {
