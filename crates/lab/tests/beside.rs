@@ -33,7 +33,23 @@ fn errors_name_what_is_allowed() {
         ("job a bulk begin=1", "no span of time"),
         ("job a bulk ranks=0", "ranks: \"0\""),
         ("job a bulk pairs=1", "FROM>TO"),
-        ("job a bulk stack=tcp", "allowed: psm2, opx"),
+        ("job a osu_bw stack=tcp", "allowed: psm2, opx"),
+        ("job a bulk stack=opx", "allowed: ranks, pairs, sl, begin"),
+        (
+            "job a alltoall pairs=0>1",
+            "allowed: ranks, stack, sl, begin",
+        ),
+        ("job a uniform ranks=4", "allowed: sl, begin"),
+        ("job a uniform by=3", "allowed: bytes, load"),
+        ("job a shift by=1 span=1ms", "allowed: bytes, load, by"),
+        ("job a bulk bytes=8 bytes=16", "bytes is there twice"),
+        ("job a bulk begin=1us begin=2us", "begin is there twice"),
+        ("job a bulk begin=10s", "too late: the case ends at 10s"),
+        ("job a off", "no job a that could be off"),
+        ("job a bulk\ncase one\njob a off now", "nothing behind off"),
+        ("background off now", "nothing behind off"),
+        ("plot a.rate Rate", "unknown job \"a\", allowed: "),
+        ("fault 10s link-down 5%", "too late: the case ends at 10s"),
         ("job a bulk sl=16", "from 0 to 15"),
         ("job a bulk sl=3", "service level \"3\", allowed: 0"),
         ("job a bulk\njob a bulk", "job a is in line 3 already"),
@@ -61,6 +77,31 @@ fn errors_name_what_is_allowed() {
         let error = format!("{HEAD}{line}").parse::<Scenario>().unwrap_err();
         assert!(error.to_string().contains(part), "{line}: {error}");
     }
+    let long = format!("{HEAD}fault 1ms node-down {}", "n".repeat(65));
+    let error = long.parse::<Scenario>().unwrap_err();
+    assert!(
+        error
+            .what
+            .contains("65 bytes in a node's description, allowed: 64")
+    );
+    let text = "fabric one-switch:4\ntraffic uniform span=1ms\nfault 2ms link-down 5%";
+    let error = text.parse::<Scenario>().unwrap_err();
+    assert!(
+        error.what.contains("too late: the case ends at 2ms"),
+        "{error}"
+    );
+    let text = "fabric one-switch:4\nqos-group base-sl=1\nsl 1\ntraffic osu_bw\njob a bulk";
+    let error = text.parse::<Scenario>().unwrap_err();
+    assert_eq!(error.line, 5);
+    assert!(
+        error.what.contains("service level \"0\", allowed: 1"),
+        "{error}"
+    );
+    let text =
+        "fabric one-switch:80,radix=96\ntraffic osu_bw\njob a ib_read_bw both-ways=1 ranks=1024";
+    let error = text.parse::<Scenario>().unwrap_err();
+    let what = "1313280 messages at once";
+    assert!(error.what.contains(what), "{error}");
     let many: String = (0..17).map(|n| format!("job j{n} bulk\n")).collect();
     let error = format!("{HEAD}{many}").parse::<Scenario>().unwrap_err();
     assert!(error.what.contains("17 jobs, allowed: 16"), "{error}");
@@ -211,6 +252,56 @@ fn what_the_fabric_does_not_have_is_told() {
         }
     };
     assert!(fault("link-down nowhere:1").contains("no node is called \"nowhere\""));
+    assert!(fault("node-down node1 hfi1_0").contains("the manager runs on"));
+    assert!(fault("link-down 1%").contains("1 % of the links between switches are none"));
     assert!(fault("node-down nowhere").contains("no node is called \"nowhere\""));
     assert!(fault("link-down switch-0:40").contains("no cable at port 40"));
+}
+
+/// What ends before something was to happen does not show what it seems to.
+#[test]
+fn a_fault_that_comes_too_late_is_an_error() {
+    let text = "fabric mesh:2,hosts=2\ntraffic osu_latency iterations=1\nfault 50ms link-down 100%";
+    let scenario: Scenario = text.parse().unwrap();
+    let error = perform(&scenario.cases[0], 0, 1).unwrap_err().to_string();
+    assert!(
+        error.contains("before what is to happen at 50 ms"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_has_not_begun_says_nothing() {
+    let outcomes = run(
+        "fabric mesh:2,hosts=2\ncase messages\ntraffic osu_latency iterations=10\n\
+         job copy bulk begin=1s pairs=1>3\njob noise uniform begin=1s\n\
+         case packets\ntraffic uniform span=100us\njob late shift begin=150us load=0.0001",
+    );
+    for (case, name) in [(0, "copy"), (0, "noise")] {
+        let named = outcomes[case].measurements.iter();
+        let mut named = named.filter(|one| one.metric.starts_with(name));
+        assert!(named.next().is_none(), "{name}");
+    }
+    assert!(outcomes[1].get("late.accepted").is_some());
+}
+
+/// Whatever happens to a link, it carries no more than it can, and its registers count on.
+#[test]
+fn links_are_told_at_the_rates_that_they_had() {
+    let outcomes = run(
+        "fabric pgft:2;4,2;1,2;1,1\nengine shortestpath\nlinks on\nmax-dropped-lanes 3\n\
+         traffic shift by=4 span=2ms load=0.5\n\
+         case lanes\nfault 3990us link-lanes=1 edge1:5\n\
+         case power\nfault 100us node-down core1\nfault 200us node-up core1\n\
+         case own link\ntraffic shift by=4 span=2ms\njob other shift by=2\n\
+         fault 100us link-down node2 hfi1_0:1",
+    );
+    for outcome in &outcomes {
+        for link in &outcome.links {
+            assert!((0.0..100.1).contains(&link.percent), "{link}");
+        }
+    }
+    // Two kinds of packets that one host cannot send: one of each in a packet's time, 4 ms are 6,055.
+    let lost = outcomes[2].lost;
+    assert!((6_000..40_000).contains(&lost), "{lost}");
 }

@@ -352,9 +352,9 @@ fn lines_without_effect_are_refused() {
     }
     // What all cases have may say nothing to one, and be said again by one.
     let text = format!(
-        "{HEAD}pairs 0>1\nlanes 2\nbackground bulk\nlmc 1\nqos-group base-sl=1\ncase a\nlmc 0\n\
-         background off\nsweep ranks 1 2\ncase b\ntraffic alltoall\nbackground bulk sl=1\n\
-         case c\nbackground off\nranks 1\nqos-group base-sl=1\nqos-group base-sl=0"
+        "{HEAD}pairs 0>1\nlanes 2\nbackground bulk\nlmc 1\nqos-group base-sl=0\n\
+         qos-group base-sl=1\ncase a\nlmc 0\nbackground off\nsweep ranks 1 2\ncase b\ntraffic alltoall\nbackground bulk sl=1\n\
+         case c\nbackground off\nranks 1\nqos-group base-sl=1"
     );
     text.replace("lanes 2\n", "").parse::<Scenario>().unwrap();
 }

@@ -1,5 +1,7 @@
 //! What happens to a fabric while traffic goes on, as changes of the emulator.
 
+use std::sync::Arc;
+
 use weft_dataplane::packets::Picos;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, Node, PortNum, Topology};
@@ -8,6 +10,10 @@ use super::measure::picos;
 use super::perform::ExperimentError;
 use super::scenario::{Fault, FaultKind, FaultPlace};
 use super::stage::drawn_links;
+use crate::world::first_host;
+
+/// Sets the links that are drawn apart from those of `gone`.
+const DRAWN: u64 = 0x6661_756C_7473;
 
 /// Faults as changes, with their times. Links that are drawn are not among those that are cut already.
 ///
@@ -15,18 +21,15 @@ use super::stage::drawn_links;
 /// [`ExperimentError::Fault`] for what the fabric does not have.
 pub(super) fn resolve(
     topology: &Topology,
-    faults: &[Fault],
+    faults: &[Arc<Fault>],
     seed: u64,
     cuts: &[(Guid, PortNum)],
 ) -> Result<Vec<(Picos, Vec<Control>)>, ExperimentError> {
-    let changes = |fault: &Fault| {
+    let changes = |fault: &Arc<Fault>| {
         let changes = match &fault.place {
             FaultPlace::Port(name, port) => vec![of_port(topology, fault.what, name, *port)?],
             FaultPlace::Node(name) => vec![of_node(topology, fault.what, name)?],
-            FaultPlace::Drawn(percent) => {
-                let links = drawn_links(topology, *percent, !seed, cuts).into_iter();
-                links.map(|link| of_link(fault.what, link)).collect()
-            }
+            FaultPlace::Drawn(percent) => of_drawn(topology, fault.what, *percent, seed, cuts)?,
         };
         Ok((picos(fault.at), changes))
     };
@@ -48,6 +51,22 @@ fn of_port(
     }
 }
 
+fn of_drawn(
+    topology: &Topology,
+    what: FaultKind,
+    percent: f64,
+    seed: u64,
+    cuts: &[(Guid, PortNum)],
+) -> Result<Vec<Control>, ExperimentError> {
+    let links = drawn_links(topology, percent, seed ^ DRAWN, cuts);
+    match links.is_empty() {
+        true => Err(fault(format!(
+            "{percent} % of the links between switches are none"
+        ))),
+        false => Ok(links.into_iter().map(|link| of_link(what, link)).collect()),
+    }
+}
+
 fn of_link(what: FaultKind, (node, port): (Guid, PortNum)) -> Control {
     match what {
         FaultKind::Down => Control::LinkDown { node, port },
@@ -58,6 +77,9 @@ fn of_link(what: FaultKind, (node, port): (Guid, PortNum)) -> Control {
 
 fn of_node(topology: &Topology, what: FaultKind, name: &str) -> Result<Control, ExperimentError> {
     let node = find(topology, name)?.guid();
+    if first_host(topology).is_some_and(|(host, _)| host == node) {
+        return Err(fault(format!("the manager runs on {name:?}")));
+    }
     match what {
         FaultKind::Down => Ok(Control::NodeDown { node }),
         FaultKind::Up => Ok(Control::NodeUp { node }),

@@ -1,12 +1,12 @@
-//! What links carry while a case runs, as their registers say it.
+//! What links carry while a case runs, and what their registers say.
 
 use std::fmt;
 
 use weft_dataplane::counters::Counter;
-use weft_dataplane::packets::{MILLI, Picos, Shards, Simulation, Traffic};
+use weft_dataplane::packets::{MILLI, Picos};
 use weft_dataplane::{Network, PortIndex};
 
-use super::managed::Managed;
+use super::managed::{Managed, Packets};
 
 /// Time between two looks at first.
 const INTERVAL: Picos = MILLI;
@@ -24,7 +24,7 @@ pub struct LinkUse {
     pub to: String,
     /// Percent of what it can carry.
     pub percent: f64,
-    /// What the sending port has counted since the run began: XmitWait, in the register's unit.
+    /// What the sending port's registers say in the end: XmitWait.
     pub xmit_wait: u64,
     /// XmitDiscards, packets.
     pub xmit_discards: u64,
@@ -44,72 +44,33 @@ impl fmt::Display for LinkUse {
     }
 }
 
-/// What counts the packets on links.
-pub(super) trait Carried {
-    /// The time.
-    fn now(&self) -> Picos;
-    /// Has the registers count what was carried.
-    fn settle(&mut self, network: &mut Network);
-    /// Time of a flit on a port's link.
-    fn flit_time(&self, at: PortIndex) -> Picos;
-}
-
-impl Carried for Simulation {
-    fn now(&self) -> Picos {
-        self.now()
-    }
-
-    fn settle(&mut self, network: &mut Network) {
-        self.settle(network);
-    }
-
-    fn flit_time(&self, at: PortIndex) -> Picos {
-        self.flit_time(at)
-    }
-}
-
-impl<T: Traffic + Send> Carried for Shards<T> {
-    fn now(&self) -> Picos {
-        self.now()
-    }
-
-    fn settle(&mut self, network: &mut Network) {
-        self.settle(network);
-    }
-
-    fn flit_time(&self, at: PortIndex) -> Picos {
-        self.flit_time(at)
-    }
-}
-
-/// Data counters of all ports at several moments.
+/// Times in which ports have sent, at several moments.
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
-    on: bool,
+    /// All ports, none where nobody looks.
+    ports: Vec<PortIndex>,
     interval: Picos,
-    looks: Vec<(Picos, Vec<u64>)>,
+    due: Picos,
+    looks: Vec<(Picos, Vec<Picos>)>,
 }
 
 impl Watch {
-    pub(super) fn new(on: bool) -> Self {
+    pub(super) fn new(network: &Network, on: bool) -> Self {
         Self {
-            on,
+            ports: ports(network).filter(|_| on).collect(),
             interval: INTERVAL,
+            due: if on { 0 } else { Picos::MAX },
             looks: Vec::new(),
         }
     }
 
     /// When to look next.
-    pub(super) fn next(&self, now: Picos) -> Picos {
-        if self.on {
-            now.saturating_add(self.interval)
-        } else {
-            Picos::MAX
-        }
+    pub(super) fn next(&self) -> Picos {
+        self.due
     }
 
-    pub(super) fn look(&mut self, packets: &mut impl Carried, managed: &mut Managed, at: Picos) {
-        if !self.on {
+    pub(super) fn look(&mut self, packets: &impl Packets, at: Picos) {
+        if self.ports.is_empty() {
             return;
         }
         if self.looks.len() == LOOKS_MAX {
@@ -120,17 +81,16 @@ impl Watch {
             });
             self.interval *= 2;
         }
-        packets.settle(managed.network_mut());
-        let network = managed.network();
-        let counts = ports(network).map(|port| network.counter(port, Counter::XmitData));
-        self.looks.push((at, counts.collect()));
+        self.due = at.saturating_add(self.interval);
+        let times = self.ports.iter().map(|port| packets.link_time(*port));
+        self.looks.push((at, times.collect()));
     }
 
     /// The links that carried most since the look nearest to half of the run, then those that dropped
     /// something.
     pub(super) fn busiest(
         &self,
-        packets: &mut impl Carried,
+        packets: &mut impl Packets,
         managed: &mut Managed,
     ) -> Vec<LinkUse> {
         packets.settle(managed.network_mut());
@@ -140,16 +100,13 @@ impl Watch {
         let Some((since, before)) = look else {
             return Vec::new();
         };
-        let span = (packets.now() - since).max(1) as f64;
-        let percent = |(port, before): (PortIndex, &u64)| {
-            let now = network.counter(port, Counter::XmitData);
-            // A node that was switched off counts anew.
-            let flits = now.checked_sub(*before).unwrap_or(now);
-            let time = (flits * packets.flit_time(port)) as f64;
-            (100.0 * time / span, port)
+        let span = packets.now().saturating_sub(*since).max(1) as f64;
+        let percent = |(port, before): (&PortIndex, &Picos)| {
+            let time = packets.link_time(*port) - before;
+            (100.0 * time as f64 / span, *port)
         };
         let discards = |port: PortIndex| network.counter(port, Counter::XmitDiscards);
-        let uses = ports(network).zip(before).map(percent);
+        let uses = self.ports.iter().zip(before).map(percent);
         let shown = |(percent, port): &(f64, PortIndex)| *percent >= 1.0 || discards(*port) > 0;
         let mut uses: Vec<(f64, PortIndex)> = uses.filter(shown).collect();
         uses.sort_by(|(a, _), (b, _)| b.total_cmp(a));

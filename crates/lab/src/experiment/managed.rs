@@ -3,18 +3,65 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, MILLI, NANO, Picos};
+use weft_dataplane::packets::{MICRO, MILLI, NANO, Picos, Shards, Simulation, Traffic};
+use weft_dataplane::{Network, PortIndex};
 use weft_emulator::io::Control;
 use weft_fabric::Tick;
 
-use super::perform::Measurement;
-use super::perform::measurement;
+use super::perform::{ExperimentError, Measurement, measurement};
 use super::stage::Staged;
 use crate::world::{World, WorldError};
 
 /// What the manager writes counts for packets so much later at most: registers are read again so often.
 const STRIDE: Picos = 10 * MICRO;
+
+/// A simulation of packets, whole or in shards.
+pub(super) trait Packets {
+    /// The time.
+    fn now(&self) -> Picos;
+    /// Has the registers count what was carried.
+    fn settle(&mut self, network: &mut Network);
+    /// Reads the registers again.
+    fn configure(&mut self, network: &Network);
+    /// Time in which a port has sent.
+    fn link_time(&self, at: PortIndex) -> Picos;
+}
+
+impl Packets for Simulation {
+    fn now(&self) -> Picos {
+        Self::now(self)
+    }
+
+    fn settle(&mut self, network: &mut Network) {
+        Self::settle(self, network);
+    }
+
+    fn configure(&mut self, network: &Network) {
+        Self::configure(self, network);
+    }
+
+    fn link_time(&self, at: PortIndex) -> Picos {
+        Self::link_time(self, at)
+    }
+}
+
+impl<T: Traffic + Send> Packets for Shards<T> {
+    fn now(&self) -> Picos {
+        Self::now(self)
+    }
+
+    fn settle(&mut self, network: &mut Network) {
+        Self::settle(self, network);
+    }
+
+    fn configure(&mut self, network: &Network) {
+        Self::configure(self, network);
+    }
+
+    fn link_time(&self, at: PortIndex) -> Picos {
+        Self::link_time(self, at)
+    }
+}
 
 /// A fabric with its manager, on the clock of the traffic.
 #[derive(Debug)]
@@ -22,6 +69,8 @@ pub(super) struct Managed {
     world: World,
     /// The manager's time when the traffic's clock stood at 0.
     begin: Tick,
+    /// When the case's own traffic begins.
+    start: Picos,
     faults: VecDeque<(Picos, Vec<Control>)>,
     /// Something happens to the fabric, so that the manager has to be heeded.
     is_moved: bool,
@@ -37,6 +86,7 @@ impl Managed {
         let later = |(at, controls): (Picos, Vec<Control>)| (start.saturating_add(at), controls);
         Self {
             begin: staged.world.now(),
+            start,
             changes: staged.world.emulator.changes(),
             is_moved: !staged.faults.is_empty(),
             faults: staged.faults.into_iter().map(later).collect(),
@@ -67,13 +117,21 @@ impl Managed {
         world.min(fault)
     }
 
-    /// Lets happen what happens up to `now`; says whether registers have been written.
+    /// Lets happen what happens up to `now`; packets heed the registers that were written, which count
+    /// them before that: a node that is switched off loses what it has counted.
     ///
     /// # Errors
     /// [`WorldError`].
-    pub(super) fn keep_up(&mut self, now: Picos) -> Result<bool, WorldError> {
+    pub(super) fn keep_up(
+        &mut self,
+        packets: &mut impl Packets,
+        now: Picos,
+    ) -> Result<(), WorldError> {
         if !self.is_moved {
-            return Ok(false);
+            return Ok(());
+        }
+        if self.faults.front().is_some_and(|(at, _)| *at <= now) {
+            packets.settle(self.network_mut());
         }
         while let Some((at, controls)) = self.faults.pop_front_if(|(at, _)| *at <= now) {
             self.world.run_until(self.tick(at))?;
@@ -84,11 +142,26 @@ impl Managed {
         }
         self.world.run_until(self.tick(now))?;
         let changes = self.world.emulator.changes();
-        let changed = std::mem::replace(&mut self.changes, changes) != changes;
-        if changed {
+        if std::mem::replace(&mut self.changes, changes) != changes {
             self.last_change = now;
+            packets.configure(self.network());
         }
-        Ok(changed)
+        Ok(())
+    }
+
+    /// Whether all has happened by `now`, when the traffic has ended.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Fault`] for what has not: the case would say something else than it seems to.
+    pub(super) fn check_faults(&self, now: Picos) -> Result<(), ExperimentError> {
+        let Some((at, _)) = self.faults.front() else {
+            return Ok(());
+        };
+        let [end, late] =
+            [now, *at].map(|time| (time - self.start.min(time)) as f64 / MILLI as f64);
+        let what =
+            format!("the traffic ends after {end} ms, before what is to happen at {late} ms");
+        Err(ExperimentError::Fault { what })
     }
 
     /// Time from the last fault to the last register that was written for it, once the manager is done.

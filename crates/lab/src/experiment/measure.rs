@@ -1,6 +1,7 @@
 //! What is measured in one run of a case of messages.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::constants::BENCHMARK_SPREAD;
@@ -59,7 +60,7 @@ impl<'a> Stage<'a> {
             case,
             hosts: place::hosts(&staged, case, seed)?,
             simulation: Simulation::new(staged.network(), options),
-            watch: Watch::new(case.links),
+            watch: Watch::new(staged.network(), case.links),
             before: Totals::default(),
             managed: Managed::new(staged, begin),
             begin,
@@ -250,11 +251,13 @@ impl<'a> Stage<'a> {
             job.advance(&mut self.simulation, begin);
             self.before = self.simulation.totals();
         }
+        self.watch.look(&self.simulation, begin);
         loop {
             let now = self.simulation.now();
-            let (look, kept_up) = (self.watch.next(now), self.managed.next(now));
+            let (look, kept_up) = (self.watch.next(), self.managed.next(now));
             let until = look.min(kept_up).min(limit);
             if job.advance(&mut self.simulation, until) {
+                self.managed.check_faults(self.simulation.now())?;
                 return Ok(job);
             }
             let is_over = self.simulation.deadline().is_none() && kept_up == Picos::MAX;
@@ -263,12 +266,9 @@ impl<'a> Stage<'a> {
             }
             self.simulation.run(&mut job, until);
             if until == look {
-                self.watch
-                    .look(&mut self.simulation, &mut self.managed, until);
+                self.watch.look(&self.simulation, until);
             }
-            if self.managed.keep_up(until)? {
-                self.simulation.configure(self.managed.network());
-            }
+            self.managed.keep_up(&mut self.simulation, until)?;
         }
     }
 
@@ -321,8 +321,7 @@ fn part(benchmark: Benchmark, first: u32, begin: Picos) -> Part {
 
 /// When a case's own traffic begins: after what is not measured has had its warm-up.
 fn begin(case: &Case, seed: u64) -> Picos {
-    let messages = |beside: &Beside| !matches!(beside.traffic, Traffic::Stream { .. });
-    let warms_up = |beside: &Beside| beside.name.is_none() && messages(beside);
+    let warms_up = |beside: &Arc<Beside>| beside.name.is_none() && beside.traffic.is_messages();
     if !case.beside.iter().any(warms_up) {
         return 0;
     }

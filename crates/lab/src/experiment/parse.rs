@@ -82,7 +82,7 @@ struct Draft {
     title: String,
     common: Partial,
     cases: Vec<Partial>,
-    plots: Vec<Plot>,
+    plots: Vec<(Plot, usize)>,
     /// Fabrics by the files that they were read from.
     read: BTreeMap<String, Fabric>,
 }
@@ -103,7 +103,7 @@ impl Draft {
                 self.common.note(line, word.to_owned())?;
                 self.title = rest.to_owned();
             }
-            "plot" => self.plots.push(plot(rest)?),
+            "plot" => self.plots.push((plot(rest)?, line)),
             "case" => self.begin(line, rest)?,
             "config" => {
                 self.current().note(line, word.to_owned())?;
@@ -174,6 +174,7 @@ impl Draft {
         }
         cases.iter().try_for_each(Partial::check_essentials)?;
         parse_check::together(&cases)?;
+        parse_check::plots(&self.plots, &cases)?;
         let mut all = Vec::new();
         for case in cases {
             let line = case.line();
@@ -188,7 +189,7 @@ impl Draft {
         Ok(Scenario {
             title: self.title,
             cases: all.into_iter().map(|(case, _)| case).collect(),
-            plots: self.plots,
+            plots: self.plots.into_iter().map(|(plot, _)| plot).collect(),
         })
     }
 }

@@ -6,7 +6,7 @@ use weft_dataplane::traffic::mpi::{Load, Stack};
 use weft_fabric::Sl;
 
 use super::parse_levels::LEVEL_MAX;
-use super::parse_traffic::{copies, pair, pattern, stream, traffic};
+use super::parse_traffic::{copies, pair, pattern, pattern_keys, stream, traffic};
 use super::scenario::{Beside, Pairs, Traffic};
 use super::values::{Checked, Values, number, span, unknown};
 
@@ -22,7 +22,7 @@ pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
     let name = job_name(words.next().unwrap_or(""))?;
     let kind = words.next().unwrap_or("");
     if kind == "off" {
-        return Ok((name, None));
+        return alone(words).map(|()| (name, None));
     }
     let of_job = |word: &&str| {
         let key = word.split_once('=').map(|(key, _)| key);
@@ -31,7 +31,7 @@ pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
     let (about, own): (Vec<&str>, Vec<&str>) = words.partition(of_job);
     let traffic = traffic(kind, own.iter().copied(), false)
         .map_err(|what| format!("{what}; beside these, of any job: {}", JOB.join(", ")))?;
-    let about = Values::read(about.into_iter(), &JOB)?;
+    let about = Values::read(about.into_iter(), about_job(&traffic))?;
     let beside = Beside {
         name: Some(name.clone()),
         ranks: about.number("ranks", 1, 1, 1_024)? as u32,
@@ -42,6 +42,23 @@ pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
         traffic,
     };
     Ok((name, Some(beside)))
+}
+
+/// What says something to some traffic.
+fn about_job(traffic: &Traffic) -> &'static [&'static str] {
+    match traffic {
+        Traffic::Stream { .. } => &["sl", "begin"],
+        _ if traffic.has_pairs() && traffic.is_mpi() => &JOB,
+        _ if traffic.has_pairs() => &["ranks", "pairs", "sl", "begin"],
+        _ => &["ranks", "stack", "sl", "begin"],
+    }
+}
+
+/// That nothing follows.
+fn alone<'a>(mut words: impl Iterator<Item = &'a str>) -> Checked<()> {
+    words.next().map_or(Ok(()), |word| {
+        Err(format!("{word:?} says nothing behind off"))
+    })
 }
 
 /// Small letters, digits and hyphens, so that NAME.METRIC is one word.
@@ -60,22 +77,20 @@ pub(super) fn background(text: &str) -> Checked<Option<Beside>> {
     let mut words = text.split_whitespace();
     let kind = words.next().unwrap_or("");
     let load = match kind {
-        "off" => return Ok(None),
+        "off" => return alone(words).map(|()| None),
         "bulk" => Some(Load::Bulk),
         "rdma-read" => Some(Load::Read),
         _ => None,
     };
-    let keys: &[&str] = match load {
-        Some(_) => &["sl", "pairs"],
-        None => &["sl", "bytes", "load", "by", "percent"],
-    };
-    let values = Values::read(words, keys)?;
-    let traffic = match load {
-        Some(load) => copies(load, None, true),
+    let (traffic, values) = match load {
+        Some(load) => {
+            let values = Values::read(words, &["sl", "pairs"])?;
+            (copies(load, None, true), values)
+        }
         None => {
-            let pattern = pattern(kind, &values)?;
-            let pattern = pattern.ok_or_else(|| unknown("background", kind, BACKGROUND))?;
-            stream(pattern, &values)?
+            let own = pattern_keys(kind).ok_or_else(|| unknown("background", kind, BACKGROUND))?;
+            let values = Values::read(words, &[&["sl", "bytes", "load"], own].concat())?;
+            (stream(pattern(kind, &values)?, &values)?, values)
         }
     };
     Ok(Some(Beside {

@@ -12,7 +12,7 @@ use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::parse::{ScenarioError, at};
-use super::parse_beside::{JOBS_MAX, background, goes_beside, job, stack};
+use super::parse_beside::{JOBS_MAX, background, job, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_published::Figure;
@@ -26,6 +26,8 @@ use super::values::{Checked, Values, at_most, decimal, number, some_span, span, 
 /// the most with which the buffers of 48 ports empty within 2 ms, the shortest head-of-queue lifetime that
 /// is not watched packet by packet.
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
+/// When a case is given up that does not say it.
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
 const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
@@ -49,15 +51,15 @@ pub(super) struct Partial {
     /// With its line, as all that is checked at the end.
     pub(super) traffic: Option<(Traffic, usize)>,
     stack: Option<Stack>,
-    sl: Option<(Sl, usize)>,
-    background: Option<(Beside, usize)>,
-    jobs: Vec<(Beside, usize)>,
-    faults: Vec<(Fault, usize)>,
+    pub(super) sl: Option<(Sl, usize)>,
+    pub(super) background: Option<(Arc<Beside>, usize)>,
+    pub(super) jobs: Vec<(Arc<Beside>, usize)>,
+    pub(super) faults: Vec<(Arc<Fault>, usize)>,
     groups: Vec<Group>,
     gone: f64,
     runs: Option<u32>,
     warm_up: Option<Duration>,
-    limit: Option<Duration>,
+    pub(super) limit: Option<Duration>,
     may_not_end: bool,
     links: bool,
     pub(super) sweep: Option<Arc<Sweep>>,
@@ -129,9 +131,13 @@ impl Partial {
     fn add_job(&mut self, line: usize, text: &str) -> Checked<()> {
         let (name, job) = job(text)?;
         self.note(line, format!("job {name}"))?;
-        let others = |(other, _): &(Beside, usize)| other.name.as_ref() != Some(&name);
-        self.jobs.retain(others);
-        self.jobs.extend(job.map(|job| (job, line)));
+        let before = self.jobs.len();
+        self.jobs
+            .retain(|(other, _)| other.name.as_ref() != Some(&name));
+        if job.is_none() && self.jobs.len() == before {
+            return Err(format!("no job {name} that could be off"));
+        }
+        self.jobs.extend(job.map(|job| (Arc::new(job), line)));
         at_most(self.jobs.len(), JOBS_MAX, "jobs")
     }
 
@@ -140,7 +146,7 @@ impl Partial {
         let fault = fault(text)?;
         self.note(line, format!("fault {text}"))?;
         let place = self.faults.partition_point(|(one, _)| one.at <= fault.at);
-        self.faults.insert(place, (fault, line));
+        self.faults.insert(place, (Arc::new(fault), line));
         at_most(self.faults.len(), FAULTS_MAX, "faults")
     }
 
@@ -163,7 +169,9 @@ impl Partial {
             }
             "stack" => self.stack = Some(stack(rest)?),
             "sl" => self.sl = Some((Sl(number(rest, 0, LEVEL_MAX)? as u8), line)),
-            "background" => self.background = background(rest)?.map(|what| (what, line)),
+            "background" => {
+                self.background = background(rest)?.map(|what| (Arc::new(what), line));
+            }
             "gone" => {
                 let percent = rest.strip_suffix('%').unwrap_or(rest);
                 self.gone = decimal(percent, 100.0)?;
@@ -231,67 +239,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Whether there are the service levels that it uses.
-    pub(super) fn check_levels(&self) -> Result<(), ScenarioError> {
-        let known: Vec<Sl> = self
-            .manager()
-            .levels()
-            .iter()
-            .map(|level| level.sl)
-            .collect();
-        let beside = self.beside();
-        let beside = beside.filter_map(|(one, line)| Some((one.sl?, *line)));
-        let mut used = self.sl.into_iter().chain(beside);
-        match used.find(|(sl, _)| !known.contains(sl)) {
-            None => Ok(()),
-            Some((sl, line)) => {
-                let known: Vec<String> = known.iter().map(|sl| sl.0.to_string()).collect();
-                let what = unknown("service level", &sl.0.to_string(), &known.join(", "));
-                Err(ScenarioError { line, what })
-            }
-        }
-    }
-
-    /// What goes on beside the traffic, with its lines.
-    fn beside(&self) -> impl Iterator<Item = &(Beside, usize)> {
-        self.background.iter().chain(&self.jobs)
-    }
-
-    /// Whether what goes on beside the traffic, and what happens to the fabric, goes with it.
-    pub(super) fn check_beside(&self) -> Result<(), ScenarioError> {
-        let Some((traffic, _)) = self.traffic.as_ref() else {
-            return Ok(());
-        };
-        for (beside, line) in self.beside() {
-            at(*line, goes_beside(traffic, &beside.traffic))?;
-        }
-        match (traffic, self.faults.first()) {
-            (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, Some((_, line))) => {
-                let what = "nothing happens to the fabric beside this traffic, allowed beside all but \
-                            bisection and mpi_nxnlatbw";
-                at(*line, Err(what.to_owned()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether each figure of a job, `NAME.METRIC`, names one of its jobs.
-    pub(super) fn check_figures(&self) -> Result<(), ScenarioError> {
-        let names = self.jobs.iter().filter_map(|(job, _)| job.name.as_deref());
-        let names: Vec<&str> = names.collect();
-        for figure in &self.published {
-            let job = figure.published.metric.split_once('.').map(|(job, _)| job);
-            if let Some(job) = job.filter(|job| !names.contains(job)) {
-                // Of a common figure it is said where the case begins.
-                let line = figure.line.max(self.line);
-                return at(line, Err(unknown("job", job, &names.join(", "))));
-            }
-        }
-        Ok(())
-    }
-
     /// What the manager is told, service levels included.
-    fn manager(&self) -> Manager {
+    pub(super) fn manager(&self) -> Manager {
         let mut manager = self.manager.clone();
         if !self.groups.is_empty() {
             manager.levels = levels::levels(&self.groups);
@@ -338,7 +287,7 @@ impl Partial {
             gone: self.gone,
             runs: self.runs.unwrap_or(1),
             warm_up: self.warm_up.unwrap_or(Duration::from_micros(200)),
-            limit: self.limit.unwrap_or(Duration::from_secs(10)),
+            limit: self.limit.unwrap_or(LIMIT),
             may_not_end: self.may_not_end,
             point: self.point,
             links: self.links,

@@ -1,12 +1,107 @@
-//! What can be said of a scenario's cases when all of them are read: lines without effect are refused.
+//! What can be said of a scenario's cases when all of them are read: lines without effect are refused,
+//! and what cannot go together.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_fabric::Sl;
 
 use super::parse::{ScenarioError, at};
-use super::parse_case::Partial;
+use super::parse_beside::goes_beside;
+use super::parse_case::{LIMIT, Partial};
 use super::parse_sweep::value;
-use super::scenario::Case;
-use super::values::Checked;
+use super::scenario::{Beside, Case, Plot, Traffic};
+use super::values::{Checked, unknown};
+
+impl Partial {
+    /// Whether there are the service levels that it uses.
+    pub(super) fn check_levels(&self) -> Result<(), ScenarioError> {
+        let known: Vec<Sl> = self
+            .manager()
+            .levels()
+            .iter()
+            .map(|level| level.sl)
+            .collect();
+        // Messages have a level, packets by a pattern may have all of them.
+        let level =
+            |traffic: &Traffic, sl: Option<Sl>| sl.or(traffic.is_messages().then_some(Sl(0)));
+        let own = self.traffic.as_ref();
+        let own = own.and_then(|(traffic, line)| {
+            let (sl, line) = self.sl.map_or((None, *line), |(sl, line)| (Some(sl), line));
+            Some((level(traffic, sl)?, line))
+        });
+        let beside = self.beside();
+        let beside = beside.filter_map(|(one, line)| Some((level(&one.traffic, one.sl)?, *line)));
+        let mut used = own.into_iter().chain(beside);
+        match used.find(|(sl, _)| !known.contains(sl)) {
+            None => Ok(()),
+            Some((sl, line)) => {
+                let known: Vec<String> = known.iter().map(|sl| sl.0.to_string()).collect();
+                let what = unknown("service level", &sl.0.to_string(), &known.join(", "));
+                Err(ScenarioError { line, what })
+            }
+        }
+    }
+
+    /// What goes on beside the traffic, with its lines.
+    pub(super) fn beside(&self) -> impl Iterator<Item = &(Arc<Beside>, usize)> {
+        self.background.iter().chain(&self.jobs)
+    }
+
+    /// Whether what goes on beside the traffic, and what happens to the fabric, goes with it.
+    pub(super) fn check_beside(&self) -> Result<(), ScenarioError> {
+        let Some((traffic, _)) = self.traffic.as_ref() else {
+            return Ok(());
+        };
+        for (beside, line) in self.beside() {
+            at(*line, goes_beside(traffic, &beside.traffic))?;
+            at(*line, self.in_time(traffic, beside.begin))?;
+        }
+        for (fault, line) in &self.faults {
+            at(*line, self.in_time(traffic, fault.at))?;
+        }
+        match (traffic, self.faults.first()) {
+            (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, Some((_, line))) => {
+                let what = "nothing happens to the fabric beside this traffic, allowed beside all but \
+                            bisection and mpi_nxnlatbw";
+                at(*line, Err(what.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether something can happen while a case runs, as far as that is known before.
+    fn in_time(&self, traffic: &Traffic, begin: Duration) -> Checked<()> {
+        let end = match traffic {
+            Traffic::Stream { span, .. } => *span * 2,
+            _ => self.limit.unwrap_or(LIMIT),
+        };
+        match begin < end {
+            true => Ok(()),
+            false => Err(format!("{begin:?} is too late: the case ends at {end:?}")),
+        }
+    }
+
+    /// Names of its jobs.
+    pub(super) fn job_names(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().filter_map(|(job, _)| job.name.as_deref())
+    }
+
+    /// Whether each figure of a job, `NAME.METRIC`, names one of its jobs.
+    pub(super) fn check_figures(&self) -> Result<(), ScenarioError> {
+        let names: Vec<&str> = self.job_names().collect();
+        for figure in &self.published {
+            let job = figure.published.metric.split_once('.').map(|(job, _)| job);
+            if let Some(job) = job.filter(|job| !names.contains(job)) {
+                // Of a common figure it is said where the case begins.
+                let line = figure.line.max(self.line);
+                return at(line, Err(unknown("job", job, &names.join(", "))));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Checks what cases, as they stand there, say about each other.
 pub(super) fn together(cases: &[Partial]) -> Result<(), ScenarioError> {
@@ -34,9 +129,22 @@ fn pairs(cases: &[Partial]) -> Result<(), ScenarioError> {
     let unused = lines.find(|line| !used.contains(line));
     unused.map_or(Ok(()), |line| {
         let what = "pairs say nothing to this traffic, allowed beside osu_bw, osu_bibw, \
-                    osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat";
+                    osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, bulk, ib_read_bw";
         at(line, Err(what.to_owned()))
     })
+}
+
+/// Whether each plot of a job's metric, `NAME.METRIC`, has a case with that job.
+pub(super) fn plots(plots: &[(Plot, usize)], cases: &[Partial]) -> Result<(), ScenarioError> {
+    let names: BTreeSet<&str> = cases.iter().flat_map(Partial::job_names).collect();
+    for (plot, line) in plots {
+        let job = plot.metric.split_once('.').map(|(job, _)| job);
+        if let Some(job) = job.filter(|job| !names.contains(job)) {
+            let names: Vec<&str> = names.into_iter().collect();
+            return at(*line, Err(unknown("job", job, &names.join(", "))));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a case, or at least one point of its curve, can be compared with another case.

@@ -1,7 +1,7 @@
 //! The line `fault` of a scenario.
 
 use super::scenario::{Fault, FaultKind, FaultPlace};
-use super::values::{Checked, decimal, number, span, unknown};
+use super::values::{Checked, at_most, decimal, number, span, unknown};
 
 /// Most faults of a case.
 pub(super) const FAULTS_MAX: usize = 1_000;
@@ -9,6 +9,8 @@ const KINDS: &str = "link-down, link-up, link-lanes=N, node-down, node-up";
 /// Lanes of a cable, and ports of a node.
 const LANES: (u64, u64) = (1, 4);
 const PORTS: (u64, u64) = (1, 254);
+/// Bytes of a NodeDescription.
+const NAME_MAX: usize = 64;
 
 /// TIME KIND PLACE.
 pub(super) fn fault(text: &str) -> Checked<Fault> {
@@ -33,7 +35,7 @@ pub(super) fn fault(text: &str) -> Checked<Fault> {
 fn node(text: &str) -> Checked<FaultPlace> {
     match text {
         "" => Err("no node: its description is missing".to_owned()),
-        name => Ok(FaultPlace::Node(name.to_owned())),
+        name => Ok(FaultPlace::Node(name_of(name)?)),
     }
 }
 
@@ -48,5 +50,10 @@ fn link(text: &str) -> Checked<FaultPlace> {
         return Err(form());
     }
     let port = number(port, PORTS.0, PORTS.1)? as u8;
-    Ok(FaultPlace::Port(name.to_owned(), port))
+    Ok(FaultPlace::Port(name_of(name)?, port))
+}
+
+fn name_of(text: &str) -> Checked<String> {
+    at_most(text.len(), NAME_MAX, "bytes in a node's description")?;
+    Ok(text.to_owned())
 }

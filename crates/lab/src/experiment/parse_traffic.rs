@@ -21,6 +21,8 @@ const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, biband, iperf, osu_latency,
 /// there is nothing else whose end could end them.
 const FILE_BYTES: u64 = 64 << 20;
 const READS: u64 = 1_000;
+/// Most of them.
+const READS_MAX: u64 = 1 << 30;
 
 /// What ranks do; `ends` where it has to end by itself.
 pub(super) fn traffic<'a>(
@@ -47,12 +49,11 @@ pub(super) fn traffic<'a>(
         "bulk" => bulk(words, ends),
         "ib_read_bw" => reads(words, ends),
         _ => {
-            let values = Values::read(words, &["bytes", "load", "span", "by", "percent"])?;
-            let pattern = pattern(kind, &values)?;
-            stream(
-                pattern.ok_or_else(|| unknown("traffic", kind, TRAFFIC))?,
-                &values,
-            )
+            let own = pattern_keys(kind).ok_or_else(|| unknown("traffic", kind, TRAFFIC))?;
+            let span: &[&str] = if ends { &["span"] } else { &[] };
+            let keys = [&["bytes", "load"], own, span].concat();
+            let values = Values::read(words, &keys)?;
+            stream(pattern(kind, &values)?, &values)
         }
     }
 }
@@ -64,31 +65,31 @@ fn bulk<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffic
         Some(text) => Some(number(text, 1, BYTES_MAX)?),
         None => ends.then_some(FILE_BYTES),
     };
-    let messages = file.map(|bytes| bytes.div_ceil(Load::Bulk.payload()));
-    Ok(copies(Load::Bulk, messages, both_ways(&values)?))
+    Ok(copies(Load::Bulk, file, both_ways(&values)?))
 }
 
 /// ib_read_bw.
 fn reads<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffic> {
     let values = Values::read(words, &["bytes", "iterations", "both-ways"])?;
-    let messages = match values.get("iterations") {
-        Some(text) => Some(number(text, 1, 1 << 30)?),
+    let reads = match values.get("iterations") {
+        Some(text) => Some(number(text, 1, READS_MAX)?),
         None => ends.then_some(READS),
     };
+    let bytes = bytes(&values, Load::Read.payload(), READ_BYTES)?;
     Ok(Traffic::Copies {
         load: Load::Read,
-        bytes: bytes(&values, Load::Read.payload(), READ_BYTES)?,
-        messages,
+        bytes,
+        total: reads.map(|reads| reads * bytes),
         both_ways: both_ways(&values)?,
     })
 }
 
 /// Copies with messages of their own size.
-pub(super) fn copies(load: Load, messages: Option<u64>, both_ways: bool) -> Traffic {
+pub(super) fn copies(load: Load, total: Option<u64>, both_ways: bool) -> Traffic {
     Traffic::Copies {
         load,
         bytes: load.payload(),
-        messages,
+        total,
         both_ways,
     }
 }
@@ -143,15 +144,24 @@ pub(super) fn stream(pattern: StreamPattern, values: &Values<'_>) -> Checked<Tra
     })
 }
 
-/// A pattern by its name, none if there is no such one.
-pub(super) fn pattern(kind: &str, values: &Values<'_>) -> Checked<Option<StreamPattern>> {
-    Ok(Some(match kind {
-        "uniform" => StreamPattern::Uniform,
+/// What is said of a pattern alone; none if no pattern is called so.
+pub(super) fn pattern_keys(kind: &str) -> Option<&'static [&'static str]> {
+    match kind {
+        "uniform" | "permutation" => Some(&[]),
+        "shift" => Some(&["by"]),
+        "hotspot" => Some(&["percent"]),
+        _ => None,
+    }
+}
+
+/// A pattern that has [keys](pattern_keys).
+pub(super) fn pattern(kind: &str, values: &Values<'_>) -> Checked<StreamPattern> {
+    Ok(match kind {
         "permutation" => StreamPattern::Permutation,
         "shift" => StreamPattern::Shift(values.number("by", 1, 1, 1 << 20)? as u32),
         "hotspot" => StreamPattern::Hotspot(values.number("percent", 50, 0, 100)? as u32),
-        _ => return Ok(None),
-    }))
+        _ => StreamPattern::Uniform,
+    })
 }
 
 fn packet_bytes(values: &Values<'_>) -> Checked<u32> {
@@ -191,12 +201,14 @@ pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
         Traffic::Copies {
             load: Load::Read,
             bytes,
+            total,
             ..
-        } => *bytes = size(READ_BYTES)?,
-        Traffic::Copies { messages, .. } => {
-            let file = size((1, BYTES_MAX))?;
-            *messages = Some(file.div_ceil(Load::Bulk.payload()));
+        } => {
+            let reads = total.map(|total| total / *bytes);
+            *bytes = size(READ_BYTES)?;
+            *total = reads.map(|reads| reads * *bytes);
         }
+        Traffic::Copies { total, .. } => *total = Some(size((1, BYTES_MAX))?),
         Traffic::Bisection { .. } => return Err("bisection has no bytes to sweep".to_owned()),
     }
     Ok(traffic)

@@ -76,9 +76,9 @@ pub struct Case {
     /// Service level of what they do; none for SL 0, or all of them for packets by a pattern.
     pub sl: Option<Sl>,
     /// What goes on at the same time.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<Arc<Beside>>,
     /// What happens to the fabric while they do it, in the order of time.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Arc<Fault>>,
     /// Percent of the links between switches that are cut, drawn by the seed.
     pub gone: f64,
     /// Runs, each with the next seed; the median of each metric counts.
@@ -299,8 +299,8 @@ pub enum Traffic {
         load: Load,
         /// Bytes of a message.
         bytes: u64,
-        /// Messages of each pair, each way; none for as long as other traffic goes on.
-        messages: Option<u64>,
+        /// Bytes of each pair, each way; none for as long as other traffic goes on.
+        total: Option<u64>,
         /// Both of a pair send.
         both_ways: bool,
     },
@@ -330,6 +330,17 @@ impl Traffic {
             self,
             Self::Bandwidth { .. } | Self::Latency { .. } | Self::Copies { .. }
         )
+    }
+
+    /// Whether ranks send it as messages, each rank at one service level.
+    pub fn is_messages(&self) -> bool {
+        !matches!(self, Self::Stream { .. } | Self::Bisection { .. })
+    }
+
+    /// Whether MPI sends it.
+    pub fn is_mpi(&self) -> bool {
+        let other = matches!(self, Self::Bandwidth { ip: true, .. } | Self::Copies { .. });
+        self.is_messages() && !other
     }
 
     /// The metric by which it is compared with a baseline.

@@ -45,16 +45,19 @@ fn allowed(count: u64, most: u64, what: &str) -> Checked<()> {
 
 /// Messages of windows at once.
 fn messages(traffic: &Traffic, ranks: u64, pairs: &Pairs) -> u64 {
-    let Traffic::Bandwidth {
-        window, both_ways, ..
-    } = traffic
-    else {
-        return 0;
+    let (window, both_ways) = match traffic {
+        Traffic::Bandwidth {
+            window, both_ways, ..
+        } => (*window, *both_ways),
+        Traffic::Copies {
+            load, both_ways, ..
+        } => (load.at_once(), *both_ways),
+        _ => return 0,
     };
     let pairs = match pairs {
         Pairs::Halves => ranks / 2,
         Pairs::SharedUplink(count) => u64::from(*count),
         Pairs::List(list) => list.len() as u64,
     };
-    pairs * u64::from(*window) * (1 + u64::from(*both_ways))
+    pairs * u64::from(window) * (1 + u64::from(both_ways))
 }

@@ -1,7 +1,7 @@
 //! Packets by a pattern, on as many threads as are asked for.
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards, Totals};
+use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards};
 use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamMix, Streams, StreamsOptions};
 use weft_fabric::Sl;
 
@@ -31,21 +31,22 @@ pub(super) fn run(
     });
     let traffic = StreamMix::new(&hosts, own.into_iter().chain(beside(case, count, seed, 0)));
     let mut shards = begin(staged.network(), &traffic, seed, threads);
+    let mut watch = Watch::new(staged.network(), case.links);
     let mut managed = Managed::new(staged, 0);
     let span = span(&case.traffic);
-    let mut watch = Watch::new(case.links);
     go_on(&mut shards, &mut managed, span, threads)?;
     for shard in shards.shards_mut() {
         shard.traffic.forget();
     }
-    watch.look(&mut shards, &mut managed, span);
+    let before = shards.totals();
+    watch.look(&shards, span);
     go_on(&mut shards, &mut managed, 2 * span, threads)?;
     let measurements = match shards.deadlock() {
         Some(circle) => Err(deadlock::told(managed.network(), &circle, shards.now())),
         None => Ok(measurements(case, &shards, &hosts, span)),
     };
     Ok(Ran {
-        before: Totals::default(),
+        before,
         measurements,
         totals: shards.totals(),
         span: shards.now(),
@@ -81,9 +82,7 @@ fn go_on(
     while shards.now() < until {
         let next = managed.next(shards.now()).min(until);
         shards.run(next, threads);
-        if managed.keep_up(next)? {
-            shards.configure(managed.network());
-        }
+        managed.keep_up(shards, next)?;
     }
     Ok(())
 }
@@ -165,7 +164,7 @@ fn measurements(
         let received = received(shards, hosts, 0);
         let mut found = accepted(&received, kind.packet_time(), span);
         if !case.beside.is_empty() {
-            found.push(longest(&received));
+            found.extend(longest(&received));
         }
         found
     });
@@ -175,7 +174,7 @@ fn measurements(
         let received = received(shards, hosts, place);
         let since = kind.time(2 * span).min(span);
         let mut measured = accepted(&received, kind.packet_time(), since);
-        measured.push(longest(&received));
+        measured.extend(longest(&received));
         found.extend(named(name, measured));
     }
     found
@@ -194,10 +193,14 @@ fn received(shards: &Shards<StreamMix>, hosts: &Hosts, kind: usize) -> Vec<Recei
     (0..hosts.len()).map(of).collect()
 }
 
-/// What packets have measured since they began.
+/// What packets have measured since they began; nothing where they have not.
 pub(super) fn since_begin(kind: &Streams, now: Picos) -> Vec<Measurement> {
-    let mut found = accepted(kind.received(), kind.packet_time(), kind.time(now));
-    found.push(longest(kind.received()));
+    let time = kind.time(now);
+    if time == 0 {
+        return Vec::new();
+    }
+    let mut found = accepted(kind.received(), kind.packet_time(), time);
+    found.extend(longest(kind.received()));
     found
 }
 
@@ -207,19 +210,20 @@ fn accepted(received: &[Received], packet: Picos, span: Picos) -> Vec<Measuremen
     let total: Received = received.iter().copied().sum();
     let least = received.iter().map(|host| host.packets).min();
     let mean = total.packets as f64 / received.len().max(1) as f64;
-    let latency = total.latency as f64 / total.packets.max(1) as f64;
-    vec![
+    let mut found = vec![
         measurement("accepted", 100.0 * mean * time, "%"),
         measurement("least", 100.0 * least.unwrap_or(0) as f64 * time, "%"),
-        measurement("latency", latency / MICRO as f64, "us"),
-    ]
+    ];
+    if total.packets > 0 {
+        let latency = total.latency as f64 / total.packets as f64;
+        found.push(measurement("latency", latency / MICRO as f64, "us"));
+    }
+    found
 }
 
-fn longest(received: &[Received]) -> Measurement {
-    let longest = received.iter().map(|host| host.latency_max).max();
-    measurement(
-        "latency_max",
-        longest.unwrap_or(0) as f64 / MICRO as f64,
-        "us",
-    )
+/// The longest time that a packet was on its way, where one has come.
+fn longest(received: &[Received]) -> Option<Measurement> {
+    let arrived = received.iter().filter(|host| host.packets > 0);
+    let longest = arrived.map(|host| host.latency_max).max()? as f64;
+    Some(measurement("latency_max", longest / MICRO as f64, "us"))
 }

@@ -68,13 +68,13 @@ pub(super) fn benchmark(
         Traffic::Copies {
             load,
             bytes,
-            messages,
+            total,
             both_ways,
         } => Benchmark::Copies(Copies::new(CopiesOptions {
             load,
             pairs,
             payload: bytes,
-            messages,
+            bytes: total,
             both_ways,
         })),
         Traffic::AllPairs { .. } | Traffic::Bisection { .. } | Traffic::Stream { .. } => {
@@ -94,7 +94,7 @@ fn on_link(bytes: u64, ip: bool) -> u64 {
 }
 
 /// What a benchmark of some traffic says at `now`, when it has ended, or when those have for which it went
-/// on.
+/// on; nothing where it has not begun.
 pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> Vec<Measurement> {
     match benchmark {
         Benchmark::Bandwidth(one) => bandwidth(traffic, one),
@@ -104,9 +104,11 @@ pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> V
             vec![measurement("time", time / MICRO as f64, "us")]
         }
         Benchmark::Copies(one) => {
-            let mut found = rates(one.bytes_per_second(now));
-            let time = one.time(now) as f64 / MICRO as f64;
-            found.push(measurement("time", time, "us"));
+            let (Some(rate), Some(time)) = (one.bytes_per_second(now), one.time(now)) else {
+                return Vec::new();
+            };
+            let mut found = rates(rate);
+            found.push(measurement("time", time as f64 / MICRO as f64, "us"));
             found
         }
     }

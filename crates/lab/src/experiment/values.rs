@@ -105,12 +105,19 @@ impl<'a> Values<'a> {
                 Err(unknown("key", key, &allowed.join(", ")))
             }
         };
-        let pairs = words.map(pair).collect::<Checked<_>>()?;
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for word in words {
+            let (key, value) = pair(word)?;
+            if pairs.iter().any(|(other, _)| *other == key) {
+                return Err(format!("{key} is there twice"));
+            }
+            pairs.push((key, value));
+        }
         Ok(Self { pairs })
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&'a str> {
-        let found = self.pairs.iter().rev().find(|(name, _)| *name == key);
+        let found = self.pairs.iter().find(|(name, _)| *name == key);
         found.map(|(_, value)| *value)
     }
 
