@@ -5,15 +5,17 @@ use proptest::prelude::*;
 use weft_lab::experiment::Scenario;
 use weft_lab::experiment::parse::CASES_MAX;
 
-const EXAMPLES: [&str; 9] = [
+const EXAMPLES: [&str; 11] = [
     include_str!("../../../examples/e1-adaptive-routing.scenario"),
     include_str!("../../../examples/e2-dispersive-routing.scenario"),
     include_str!("../../../examples/e3-one-switch.scenario"),
     include_str!("../../../examples/e4-congestion-discards.scenario"),
     include_str!("../../../examples/e5-transfer-methods.scenario"),
     include_str!("../../../examples/e6-bisection.scenario"),
+    include_str!("../../../examples/e7-switch-buffer.scenario"),
     include_str!("../../../examples/faults.scenario"),
     include_str!("../../../examples/jobs.scenario"),
+    include_str!("../../../examples/patterns.scenario"),
     include_str!("../../../examples/preemption.scenario"),
 ];
 const CONFIG: &[u8] = include_bytes!("../../../config/opafm.xml");
