@@ -176,7 +176,6 @@ impl Managed {
         self.begin + Duration::from_nanos(at / NANO)
     }
 
-    /// Rounded up: at that time the tick has come.
     fn picos(&self, tick: Tick) -> Picos {
         let nanos = tick.0.saturating_sub(self.begin.0);
         nanos.saturating_mul(NANO)
