@@ -229,6 +229,9 @@ pub const RDMA_READS: u32 = 16;
 /// default time-out); the next time-out is as long (`rdmavt`, `rvt_mod_retry_timer`).
 pub const VERBS_RESEND: Picos = (4_096 * NANO) << 14;
 
+/// Messages on their way at a time where mpi_nxnlatbw measures bandwidths: chosen, not looked up.
+pub const ALL_PAIRS_WINDOW: u32 = 8;
+
 /// Most bytes for each rank, and fewest ranks, for which Alltoall takes Bruck's algorithm (MPICH,
 /// `MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE`, `MPIR_Alltoall_intra_auto`).
 pub const ALLTOALL_SHORT: u64 = 256;

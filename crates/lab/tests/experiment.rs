@@ -192,7 +192,7 @@ fn errors_name_the_line_and_what_is_allowed() {
         (
             "traffic osu_latency window=2",
             1,
-            "allowed: bytes, skip, iterations, sessions",
+            "allowed: bytes, skip, iterations",
         ),
         ("traffic osu_bibw skip=2M", 1, "skip: \"2M\" is no whole"),
         (
@@ -756,7 +756,7 @@ fn all_that_is_measured_has_a_known_name() {
                 case later\ntraffic osu_bw window=1 skip=0 iterations=1\nbaseline bw\n\
                 case bytes\ntraffic osu_bw window=1 skip=0 iterations=1\nsweep bytes 8 9\npublished step above 0 at 9\n\
                 case latency\ntraffic osu_latency iterations=1\nsweep bytes 8\n\
-                case pairs\ntraffic mpi_nxnlatbw iterations=1\ncase all\ntraffic alltoall bytes=8\n\
+                case pairs\ntraffic mpi_nxnlatbw iterations=1 large=8K\ncase all\ntraffic alltoall bytes=8\n\
                 case again\ntraffic alltoall bytes=8\nbaseline all\n\
                 case stream\ntraffic uniform span=10us\nbackground uniform load=0.1\n\
                 case rates\ntraffic bisection matchings=1\n\
@@ -1015,4 +1015,29 @@ fn latency_is_taken_after_the_benchmarks_own_round_trips() {
         assert!(packets >= 4 && hops(traffic) % (skip + 1) == 0, "{traffic}");
     }
     assert_eq!(hops("bytes=8193") % 11, 0);
+}
+
+/// On one switch each session has its host's link to itself, two of one host have half of it each.
+#[test]
+fn bandwidths_between_all_pairs_are_those_of_their_links() {
+    let outcomes = run(
+        "fabric one-switch:4\ntraffic mpi_nxnlatbw iterations=1 large=4M\n\
+         case one\ncase two\nranks 2\ncase one at a time\nranks 2\ntraffic mpi_nxnlatbw iterations=1 large=4M sessions=1",
+    );
+    let of = |case: usize, metric: &str| value(&outcomes[case], metric);
+    assert!((of(0, "bandwidth_min") / 12.4 - 1.0).abs() < 0.02);
+    assert!(of(0, "bandwidth") >= of(0, "bandwidth_min"));
+    assert!(
+        (5.0..6.3).contains(&of(1, "bandwidth_min")),
+        "{}",
+        of(1, "bandwidth_min")
+    );
+    assert!((of(2, "bandwidth_min") / of(0, "bandwidth_min") - 1.0).abs() < 0.01);
+    let error = "fabric one-switch:4\ntraffic osu_latency large=8".parse::<Scenario>();
+    assert!(
+        error
+            .unwrap_err()
+            .what
+            .contains("allowed: bytes, skip, iterations")
+    );
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use weft_dataplane::constants::BENCHMARK_SPREAD;
 use weft_dataplane::packets::{MILLI, Options, Picos, Random, Simulation, Totals};
-use weft_dataplane::traffic::mpi::{Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, Stack};
+use weft_dataplane::traffic::mpi::{
+    Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, Stack,
+};
 use weft_dataplane::traffic::{Hosts, StreamMix};
 use weft_fabric::Sl;
 
@@ -16,6 +18,9 @@ use super::perform::{ExperimentError, Measurement, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
+
+/// What each pair of ranks has measured.
+type OfPairs<T> = Vec<((u32, u32), T)>;
 
 /// What one run of a case was.
 pub(super) struct Ran {
@@ -103,7 +108,8 @@ impl<'a> Stage<'a> {
                 skip,
                 iterations,
                 sessions,
-            } => self.all_pairs(bytes, (skip, iterations), sessions),
+                large,
+            } => self.all_pairs(bytes, (skip, iterations), sessions, large),
             Traffic::Bisection { matchings } => Ok(bisection::measure(
                 self.managed.network(),
                 &self.hosts,
@@ -283,31 +289,53 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Every rank with every other one, each way.
+    /// mpi_nxnlatbw: latencies, then bandwidths.
     fn all_pairs(
         &mut self,
         bytes: u64,
         (skip, iterations): (u32, u32),
         sessions: u32,
+        large: Option<u64>,
     ) -> Result<Vec<Measurement>, ExperimentError> {
+        let latencies = self.tournament(
+            sessions,
+            |pairs| PingPong::new(pairs, bytes, skip, iterations),
+            PingPong::latencies,
+        )?;
+        let (network, ranks) = (self.managed.network(), self.case.ranks);
+        let mut found = spectrum::measurements(network, &self.hosts, ranks, &latencies);
+        if let Some(large) = large {
+            let rates = self.tournament(
+                sessions,
+                |pairs| task::of_all_pairs(pairs, large),
+                Bandwidth::of_pairs,
+            )?;
+            found.extend(spectrum::bandwidths(ranks, &rates));
+        }
+        Ok(found)
+    }
+
+    /// Every rank with every other one, each way, so many pairs at a time; gives what each of them has
+    /// measured.
+    fn tournament<P: Program, T>(
+        &mut self,
+        sessions: u32,
+        program: impl Fn(Vec<(u32, u32)>) -> P,
+        measured: impl Fn(&P) -> Option<Vec<T>>,
+    ) -> Result<OfPairs<T>, ExperimentError> {
         let ranks = self.hosts.len() as u32 * self.case.ranks;
         let mut all = Vec::new();
         for round in rounds::rounds(ranks, sessions) {
             for turned in [false, true] {
                 let turn = |(a, b): &(u32, u32)| if turned { (*b, *a) } else { (*a, *b) };
                 let pairs: Vec<_> = round.iter().map(turn).collect();
-                let program = PingPong::new(pairs.clone(), bytes, skip, iterations);
+                let program = program(pairs.clone());
                 let job = self.drive(0, Job::new(self.mpi(self.case.stack), program))?;
-                let times = job.program.latencies().unwrap_or_default();
-                all.extend(pairs.into_iter().zip(times));
+                let values = measured(&job.program).unwrap_or_default();
+                all.extend(pairs.into_iter().zip(values));
             }
         }
-        Ok(spectrum::measurements(
-            self.managed.network(),
-            &self.hosts,
-            self.case.ranks,
-            &all,
-        ))
+        Ok(all)
     }
 }
 

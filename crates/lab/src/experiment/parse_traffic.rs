@@ -111,16 +111,23 @@ fn bandwidth<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Tr
 }
 
 fn latency<'a>(kind: &str, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "skip", "iterations", "sessions"])?;
+    let mut keys = vec!["bytes", "skip", "iterations"];
+    if kind == "mpi_nxnlatbw" {
+        keys.extend(["sessions", "large"]);
+    }
+    let values = Values::read(words, &keys)?;
     let bytes = bytes(&values, 8, MESSAGE_BYTES)?;
     let iterations = values.number("iterations", 100, 1, 1 << 20)? as u32;
     if kind == "mpi_nxnlatbw" {
         let sessions = values.number("sessions", 0, 0, 1 << 20)? as u32;
+        let (least, most) = BANDWIDTH_BYTES;
+        let large = values.get("large").map(|text| number(text, least, most));
         return Ok(Traffic::AllPairs {
             bytes,
             skip: values.number("skip", u64::from(ALL_PAIRS_SKIP), 0, SKIP_MAX)? as u32,
             iterations,
             sessions,
+            large: large.transpose()?,
         });
     }
     let skip = values

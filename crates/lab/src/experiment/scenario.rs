@@ -273,7 +273,7 @@ pub enum Traffic {
         /// Round trips while time is taken.
         iterations: u32,
     },
-    /// mpi_nxnlatbw's latency: each rank with each other, in rounds of pairs.
+    /// mpi_nxnlatbw: each rank with each other, in rounds of pairs.
     AllPairs {
         /// Bytes of a message.
         bytes: u64,
@@ -283,6 +283,8 @@ pub enum Traffic {
         iterations: u32,
         /// Pairs that are active at a time; 0 for as many as there can be.
         sessions: u32,
+        /// Bytes of the messages with which bandwidths are measured; none for latencies alone.
+        large: Option<u64>,
     },
     /// IMB Alltoall.
     AllToAll {
@@ -368,10 +370,11 @@ pub enum StreamPattern {
 }
 
 /// All that can be measured.
-pub const METRICS: [&str; 31] = [
+pub const METRICS: [&str; 32] = [
     "bandwidth",
     "rate",
     "messages",
+    "bandwidth_min",
     "bandwidth_bound",
     "latency",
     "latency_min",

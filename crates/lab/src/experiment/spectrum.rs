@@ -32,6 +32,19 @@ pub(super) fn measurements(
     found
 }
 
+/// Bandwidths of sessions between hosts, bytes a second: their mean and the least.
+pub(super) fn bandwidths(ranks: u32, all: &[((u32, u32), f64)]) -> [Measurement; 2] {
+    let host = |rank: u32| rank / ranks.max(1);
+    let apart = all.iter().filter(|((a, b), _)| host(*a) != host(*b));
+    let rates: Vec<f64> = apart.map(|(_, rate)| rate / 1e9).collect();
+    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let least = rates.iter().copied().reduce(f64::min).unwrap_or(0.0);
+    [
+        measurement("bandwidth", mean, "GB/s"),
+        measurement("bandwidth_min", least, "GB/s"),
+    ]
+}
+
 fn latencies(sessions: &[Session]) -> [Measurement; 3] {
     let times = || sessions.iter().map(|(_, time)| *time);
     let (least, most) = (times().min().unwrap_or(0), times().max().unwrap_or(0));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use weft_dataplane::constants::{LATENCY_LARGE, LATENCY_SKIP};
+use weft_dataplane::constants::{ALL_PAIRS_WINDOW, LATENCY_LARGE, LATENCY_SKIP};
 use weft_dataplane::packets::{MICRO, Picos};
 use weft_dataplane::traffic::mpi::{
     AllToAll, Bandwidth, BandwidthOptions, Benchmark, Copies, CopiesOptions, PingPong, Stack,
@@ -80,6 +80,19 @@ pub(super) fn benchmark(
         Traffic::AllPairs { .. } | Traffic::Bisection { .. } | Traffic::Stream { .. } => {
             return None;
         }
+    })
+}
+
+/// What measures bandwidths between all pairs: windows of messages, one before time is taken and one while
+/// it is.
+pub(super) fn of_all_pairs(pairs: Vec<(u32, u32)>, bytes: u64) -> Bandwidth {
+    Bandwidth::new(BandwidthOptions {
+        pairs,
+        bytes,
+        window: ALL_PAIRS_WINDOW,
+        skip: 1,
+        iterations: 1,
+        both_ways: false,
     })
 }
 

@@ -72,6 +72,14 @@ impl Bandwidth {
         spans.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
+    /// Bytes a second of each pair, by its own time; none before the end.
+    pub fn of_pairs(&self) -> Option<Vec<f64>> {
+        let pairs = self.pairs.len().max(1) as u64;
+        let bytes = (self.options.bytes * self.messages() / pairs) as f64;
+        let rate = |pair: &Pair| Some(bytes / ((pair.ended? - pair.begun).max(1) as f64 * 1e-12));
+        self.pairs.iter().map(rate).collect()
+    }
+
     /// Messages of all pairs while time is taken.
     pub fn messages(&self) -> u64 {
         let ways = 1 + u64::from(self.options.both_ways);
