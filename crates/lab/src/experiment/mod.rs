@@ -10,7 +10,7 @@
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | `faults`, `managed` | what happens to it while traffic goes on, and the manager with it |
 //! | [`place`] | which hosts talk to each other |
-//! | [`perform`] | cases from beginning to end, and compared with each other |
+//! | [`mod@perform`] | cases from beginning to end, and compared with each other |
 //! | `task` | messages as a case or a job describes them |
 //! | `measure` | what is measured in one run of messages |
 //! | `rounds`, `spectrum` | all pairs of ranks: who meets when, and what their latencies say |

@@ -1,6 +1,6 @@
 //! Judges of a fabric that share no code with what they judge.
 //!
-//! Each looks at a [`FabricView`] and returns every breach that it sees, in words.
+//! Each looks at a [`FabricView`](crate::view::FabricView) and returns every breach that it sees, in words.
 
 pub mod choices;
 pub mod deadlock;
