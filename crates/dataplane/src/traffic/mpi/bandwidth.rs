@@ -2,6 +2,7 @@
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
+use super::pairs::PairOf;
 use crate::constants::WINDOW_ANSWER;
 use crate::packets::{Picos, Simulation};
 
@@ -46,22 +47,16 @@ pub struct Bandwidth {
     /// Pairs that wait for the others before time is taken.
     ready: usize,
     /// Pair by rank.
-    of_rank: Vec<usize>,
+    of_rank: PairOf,
 }
 
 impl Bandwidth {
     /// The benchmark before its start.
     pub fn new(options: BandwidthOptions) -> Self {
-        let ranks = options.pairs.iter().flat_map(|(a, b)| [*a, *b]).max();
-        let mut of_rank = vec![usize::MAX; ranks.map_or(0, |most| most as usize + 1)];
-        for (index, (a, b)) in options.pairs.iter().enumerate() {
-            of_rank[*a as usize] = index;
-            of_rank[*b as usize] = index;
-        }
         Self {
             pairs: vec![Pair::default(); options.pairs.len()],
             ready: 0,
-            of_rank,
+            of_rank: PairOf::new(&options.pairs),
             options,
         }
     }
@@ -131,7 +126,7 @@ impl Bandwidth {
     }
 
     fn received(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, rank: u32, tag: u32) {
-        let Some(index) = self.of_rank.get(rank as usize).copied() else {
+        let Some(index) = self.of_rank.rank(rank) else {
             return;
         };
         let (a, b) = self.options.pairs[index];

@@ -2,6 +2,7 @@
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
+use super::pairs::PairOf;
 use super::stack::Stack;
 use crate::constants::{
     IPOIB_ENCAPSULATION, IPOIB_MTU, RDMA_READ, RDMA_READS, TCP_HEADERS, TCP_SEGMENTS,
@@ -83,7 +84,7 @@ pub struct Copies {
     /// Both ways of each pair.
     ways: Vec<[Way; 2]>,
     /// Pair by rank.
-    of_rank: Vec<usize>,
+    of_rank: PairOf,
     /// Ways that have not ended.
     left: usize,
     begun: Option<Picos>,
@@ -93,18 +94,12 @@ pub struct Copies {
 impl Copies {
     /// Copies that have not begun.
     pub fn new(options: CopiesOptions) -> Self {
-        let ranks = options.pairs.iter().flat_map(|(a, b)| [*a, *b]).max();
-        let mut of_rank = vec![usize::MAX; ranks.map_or(0, |most| most as usize + 1)];
-        for (index, (a, b)) in options.pairs.iter().enumerate() {
-            of_rank[*a as usize] = index;
-            of_rank[*b as usize] = index;
-        }
         Self {
             ways: vec![[Way::default(); 2]; options.pairs.len()],
             left: options.pairs.len() * (1 + usize::from(options.both_ways)),
             begun: None,
             ended: None,
-            of_rank,
+            of_rank: PairOf::new(&options.pairs),
             options,
         }
     }
@@ -181,7 +176,7 @@ impl Program for Copies {
         let Done::Received { rank, .. } = done else {
             return;
         };
-        let Some(pair) = self.of_rank.get(rank as usize).copied() else {
+        let Some(pair) = self.of_rank.rank(rank) else {
             return;
         };
         let way = usize::from(self.options.pairs[pair].1 != rank);

@@ -2,6 +2,7 @@
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
+use super::pairs::PairOf;
 use crate::packets::{Picos, Simulation};
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,26 +20,20 @@ pub struct PingPong {
     bytes: u64,
     skip: u32,
     iterations: u32,
-    of_rank: Vec<usize>,
+    of_rank: PairOf,
 }
 
 impl PingPong {
     /// Messages of `bytes` between pairs, `skip` times before time is taken and `iterations` times
     /// while it is.
     pub fn new(pairs: Vec<(u32, u32)>, bytes: u64, skip: u32, iterations: u32) -> Self {
-        let ranks = pairs.iter().flat_map(|(a, b)| [*a, *b]).max();
-        let mut of_rank = vec![usize::MAX; ranks.map_or(0, |most| most as usize + 1)];
-        for (index, (a, b)) in pairs.iter().enumerate() {
-            of_rank[*a as usize] = index;
-            of_rank[*b as usize] = index;
-        }
         Self {
             state: vec![Pair::default(); pairs.len()],
+            of_rank: PairOf::new(&pairs),
             pairs,
             bytes,
             skip,
             iterations: iterations.max(1),
-            of_rank,
         }
     }
 
@@ -62,7 +57,7 @@ impl Program for PingPong {
         let Done::Received { rank, from, .. } = done else {
             return;
         };
-        let Some(index) = self.of_rank.get(rank as usize).copied() else {
+        let Some(index) = self.of_rank.rank(rank) else {
             return;
         };
         let (first, _) = self.pairs[index];

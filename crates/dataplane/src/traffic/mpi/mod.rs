@@ -22,6 +22,7 @@ mod job;
 mod jobs;
 mod latency;
 mod nic;
+mod pairs;
 mod post;
 mod rank;
 mod recovery;
