@@ -254,11 +254,6 @@ impl Simulation {
         let lanes = &self.lanes[at.0 as usize * self.width..][..self.width];
         lanes.iter().map(|lane| lane.data).sum()
     }
-
-    /// Time of a flit on a port's link, 0 while it never carried data.
-    pub fn flit_time(&self, at: PortIndex) -> super::Picos {
-        super::Picos::from(self.ports[at.0 as usize].flit)
-    }
 }
 
 fn write(network: &mut Network, port: PortIndex, vl: Vl, amounts: Counts) {
