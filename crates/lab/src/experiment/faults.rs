@@ -6,10 +6,10 @@ use weft_dataplane::packets::Picos;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, Node, PortNum, Topology};
 
-use super::measure::picos;
 use super::perform::ExperimentError;
 use super::scenario::{Fault, FaultKind, FaultPlace};
 use super::stage::drawn_links;
+use super::values::picos;
 use crate::world::first_host;
 
 /// Sets the links that are drawn apart from those of `gone`.

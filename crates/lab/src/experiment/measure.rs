@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use weft_dataplane::constants::BENCHMARK_SPREAD;
 use weft_dataplane::packets::{MILLI, Options, Picos, Random, Simulation, Totals};
@@ -17,6 +16,7 @@ use super::managed::Managed;
 use super::perform::{ExperimentError, Measurement, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
+use super::values::picos;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
 
 /// What each pair of ranks has measured.
@@ -124,7 +124,7 @@ impl<'a> Stage<'a> {
     fn benchmarks(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
         let case = self.case;
         let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
-        let pairs = self.own_pairs()?;
+        let pairs = self.pairs(&case.traffic, case.ranks, &case.pairs)?;
         let links = self.links(&pairs);
         let own = task::benchmark(&case.traffic, pairs, 0..mpi.len() as u32);
         let mut parts: Vec<Part> = own
@@ -178,17 +178,7 @@ impl<'a> Stage<'a> {
             .iter()
             .map(|(from, _)| from / self.case.ranks)
             .collect();
-        let both_ways = matches!(
-            self.case.traffic,
-            Traffic::Bandwidth {
-                both_ways: true,
-                ..
-            } | Traffic::Copies {
-                both_ways: true,
-                ..
-            }
-        );
-        hosts.len() * (1 + usize::from(both_ways))
+        hosts.len() * self.case.traffic.ways() as usize
     }
 
     /// Adds the ranks of a job to those there are, and gives what they do; none where it sends packets by
@@ -201,18 +191,12 @@ impl<'a> Stage<'a> {
         let stack = task::stack(&beside.traffic, beside.stack);
         let hosts = self.ranks(beside.ranks);
         mpi.add(&hosts, stack, beside.sl.unwrap_or(Sl(0)));
-        let pairs = match beside.traffic.has_pairs() {
-            true => self.pairs(beside.ranks, &beside.pairs)?,
-            false => Vec::new(),
-        };
+        let pairs = self.pairs(&beside.traffic, beside.ranks, &beside.pairs)?;
         let pairs = pairs.into_iter().map(|(a, b)| (first + a, first + b));
         let ranks = first..mpi.len() as u32;
         let benchmark = task::benchmark(&beside.traffic, pairs.collect(), ranks);
-        let later = match beside.name {
-            Some(_) => self.begin.saturating_add(picos(beside.begin)),
-            None => 0,
-        };
-        Ok(benchmark.map(|benchmark| part(benchmark, first, later)))
+        let begin = beside.begins(self.begin);
+        Ok(benchmark.map(|benchmark| part(benchmark, first, begin)))
     }
 
     /// Packets by patterns beside the messages.
@@ -222,15 +206,17 @@ impl<'a> Stage<'a> {
         StreamMix::new(&self.hosts, kinds)
     }
 
-    fn own_pairs(&self) -> Result<Vec<(u32, u32)>, ExperimentError> {
-        match self.case.traffic.has_pairs() {
-            true => self.pairs(self.case.ranks, &self.case.pairs),
+    /// The pairs of some traffic, none where it has none.
+    fn pairs(
+        &self,
+        traffic: &Traffic,
+        ranks: u32,
+        pairs: &Pairs,
+    ) -> Result<Vec<(u32, u32)>, ExperimentError> {
+        match traffic.has_pairs() {
+            true => place::pairs(self.managed.network(), &self.hosts, ranks, pairs),
             false => Ok(Vec::new()),
         }
-    }
-
-    fn pairs(&self, ranks: u32, pairs: &Pairs) -> Result<Vec<(u32, u32)>, ExperimentError> {
-        place::pairs(self.managed.network(), &self.hosts, ranks, pairs)
     }
 
     /// The hosts of so many ranks on each, by number.
@@ -355,9 +341,4 @@ fn begin(case: &Case, seed: u64) -> Picos {
     }
     let spread = Random::new(seed).bits() % BENCHMARK_SPREAD;
     picos(case.warm_up).saturating_add(spread)
-}
-
-/// A time of the scenario's.
-pub(super) fn picos(span: Duration) -> Picos {
-    Picos::try_from(span.as_nanos().saturating_mul(1_000)).unwrap_or(Picos::MAX)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::mpi::{Load, Stack};
 use weft_fabric::Sl;
 use weft_manager::Settings;
@@ -12,6 +13,7 @@ use weft_routing::{AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::published::Published;
+use super::values::picos;
 
 /// An experiment.
 #[derive(Debug, Clone)]
@@ -118,6 +120,16 @@ pub struct Beside {
     pub sl: Option<Sl>,
     /// So much later than the case's own traffic it begins.
     pub begin: Duration,
+}
+
+impl Beside {
+    /// When it begins, where the case's own traffic begins at `own`.
+    pub fn begins(&self, own: Picos) -> Picos {
+        match self.name {
+            Some(_) => own.saturating_add(picos(self.begin)),
+            None => 0,
+        }
+    }
 }
 
 /// Something that happens to the fabric; the manager sees it as it would see it of devices.
@@ -337,6 +349,16 @@ impl Traffic {
     /// Whether ranks send it as messages, each rank at one service level.
     pub fn is_messages(&self) -> bool {
         !matches!(self, Self::Stream { .. } | Self::Bisection { .. })
+    }
+
+    /// Ways in which each pair sends.
+    pub fn ways(&self) -> u32 {
+        match self {
+            Self::Bandwidth { both_ways, .. } | Self::Copies { both_ways, .. } => {
+                1 + u32::from(*both_ways)
+            }
+            _ => 1,
+        }
     }
 
     /// Whether MPI sends it.

@@ -45,13 +45,9 @@ fn allowed(count: u64, most: u64, what: &str) -> Checked<()> {
 
 /// Messages of windows at once.
 fn messages(traffic: &Traffic, ranks: u64, pairs: &Pairs) -> u64 {
-    let (window, both_ways) = match traffic {
-        Traffic::Bandwidth {
-            window, both_ways, ..
-        } => (*window, *both_ways),
-        Traffic::Copies {
-            load, both_ways, ..
-        } => (load.at_once(), *both_ways),
+    let window = match traffic {
+        Traffic::Bandwidth { window, .. } => *window,
+        Traffic::Copies { load, .. } => load.at_once(),
         _ => return 0,
     };
     let pairs = match pairs {
@@ -59,5 +55,5 @@ fn messages(traffic: &Traffic, ranks: u64, pairs: &Pairs) -> u64 {
         Pairs::SharedUplink(count) => u64::from(*count),
         Pairs::List(list) => list.len() as u64,
     };
-    pairs * u64::from(window) * (1 + u64::from(both_ways))
+    pairs * u64::from(window) * u64::from(traffic.ways())
 }

@@ -22,8 +22,7 @@ pub(super) fn measurements(
     all: &[Session],
 ) -> Vec<Measurement> {
     let host = |rank: u32| rank / ranks.max(1);
-    let apart = all.iter().filter(|((a, b), _)| host(*a) != host(*b));
-    let apart: Vec<Session> = apart.copied().collect();
+    let apart: Vec<Session> = between_hosts(ranks, all).copied().collect();
     let mut found = latencies(&apart).to_vec();
     let block = |rank: u32| block(network, hosts, host(rank));
     found.extend(blocks(&apart, block));
@@ -32,11 +31,17 @@ pub(super) fn measurements(
     found
 }
 
+/// What ranks of two hosts have measured, where each host has so many.
+fn between_hosts<T>(ranks: u32, all: &[((u32, u32), T)]) -> impl Iterator<Item = &((u32, u32), T)> {
+    let host = move |rank: u32| rank / ranks.max(1);
+    all.iter().filter(move |((a, b), _)| host(*a) != host(*b))
+}
+
 /// Bandwidths of sessions between hosts, bytes a second: their mean and the least.
 pub(super) fn bandwidths(ranks: u32, all: &[((u32, u32), f64)]) -> [Measurement; 2] {
-    let host = |rank: u32| rank / ranks.max(1);
-    let apart = all.iter().filter(|((a, b), _)| host(*a) != host(*b));
-    let rates: Vec<f64> = apart.map(|(_, rate)| rate / 1e9).collect();
+    let rates: Vec<f64> = between_hosts(ranks, all)
+        .map(|(_, rate)| rate / 1e9)
+        .collect();
     let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
     let least = rates.iter().copied().reduce(f64::min).unwrap_or(0.0);
     [

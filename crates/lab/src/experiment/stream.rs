@@ -7,10 +7,11 @@ use weft_fabric::Sl;
 
 use super::links::Watch;
 use super::managed::Managed;
-use super::measure::{Ran, picos};
+use super::measure::Ran;
 use super::perform::{ExperimentError, Measurement, measurement, named};
 use super::scenario::{Case, StreamPattern, Traffic};
 use super::stage::Staged;
+use super::values::picos;
 use super::{deadlock, place};
 
 /// Runs a case of packets. The result does not depend on the number of threads.
@@ -99,11 +100,7 @@ pub(super) fn beside(case: &Case, hosts: u32, seed: u64, begin: Picos) -> Vec<St
     let seeds = (0..).map(|place: u64| (!seed).wrapping_sub(place));
     let all = case.beside.iter().zip(seeds);
     let options = all.filter_map(|(one, seed)| {
-        let begin = match one.name {
-            Some(_) => begin.saturating_add(picos(one.begin)),
-            None => 0,
-        };
-        let levels = levels(case, one.sl);
+        let (begin, levels) = (one.begins(begin), levels(case, one.sl));
         options(&one.traffic, hosts, seed).map(|options| StreamsOptions {
             levels,
             begin,
@@ -162,20 +159,17 @@ fn measurements(
     let kinds = first.map_or(&[][..], |shard| shard.traffic.kinds());
     let own = kinds.first().map(|kind| {
         let received = received(shards, hosts, 0);
-        let mut found = accepted(&received, kind.packet_time(), span);
-        if !case.beside.is_empty() {
-            found.extend(longest(&received));
+        match case.beside.is_empty() {
+            true => accepted(&received, kind.packet_time(), span),
+            false => whole(&received, kind.packet_time(), span),
         }
-        found
     });
     let mut found = own.unwrap_or_default();
     for ((place, kind), one) in kinds.iter().enumerate().skip(1).zip(&case.beside) {
         let Some(name) = &one.name else { continue };
         let received = received(shards, hosts, place);
         let since = kind.time(2 * span).min(span);
-        let mut measured = accepted(&received, kind.packet_time(), since);
-        measured.extend(longest(&received));
-        found.extend(named(name, measured));
+        found.extend(named(name, whole(&received, kind.packet_time(), since)));
     }
     found
 }
@@ -199,8 +193,13 @@ pub(super) fn since_begin(kind: &Streams, now: Picos) -> Vec<Measurement> {
     if time == 0 {
         return Vec::new();
     }
-    let mut found = accepted(kind.received(), kind.packet_time(), time);
-    found.extend(longest(kind.received()));
+    whole(kind.received(), kind.packet_time(), time)
+}
+
+/// What hosts received in a time, with the longest way.
+fn whole(received: &[Received], packet: Picos, span: Picos) -> Vec<Measurement> {
+    let mut found = accepted(received, packet, span);
+    found.extend(longest(received));
     found
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use weft_dataplane::packets::Picos;
+
 use super::scenario::METRICS;
 
 /// What was read, or what is wrong with it and what is allowed.
@@ -86,6 +88,11 @@ pub(super) fn switch(text: &str) -> Checked<bool> {
         "off" => Ok(false),
         _ => Err(unknown("value", text, "on, off")),
     }
+}
+
+/// A time of the scenario's.
+pub(super) fn picos(span: Duration) -> Picos {
+    Picos::try_from(span.as_nanos().saturating_mul(1_000)).unwrap_or(Picos::MAX)
 }
 
 /// Words of the form key=value.
