@@ -12,7 +12,7 @@ use weft_dataplane::packets::{
 use weft_dataplane::traffic::{Hosts, Pattern, Received, Streams, StreamsOptions};
 use weft_emulator::Options as EmulatorOptions;
 use weft_fabric::Sl;
-use weft_lab::{NoTap, World};
+use weft_lab::{NoTap, Wait, World};
 use weft_manager::sm::Settings;
 use weft_manager::sm::settings::Level;
 use weft_routing::EngineKind;
@@ -265,7 +265,7 @@ fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
         .collect();
     let emulator = EmulatorOptions::default();
     let mut world = World::new(Arc::new(topology), emulator, settings, NoTap)?;
-    if !world.bring_up(Duration::from_secs(600))? {
+    if world.bring_up(Duration::from_secs(600))? == Wait::TimedOut {
         return Err(Failure::BringUp {
             hosts,
             why: "the first sweep has not ended after 600 s".to_owned(),

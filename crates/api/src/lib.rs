@@ -1,14 +1,14 @@
 //! The gRPC API `weft.v1`: the code generated from `proto/weft/v1`, conversions between its
 //! messages and the values of the other crates, and a client.
 //!
-//! No other crate depends on prost. Messages are in [`v1`]; [`client::Client`] calls a daemon and
+//! No other crate depends on prost, but for tests. Messages are in [`v1`]; [`client::Client`] calls a daemon and
 //! gives values of the other crates back.
 
 pub mod client;
 mod convert;
 pub mod snapshot;
 
-pub use convert::{drain_message, drain_of, point_of, port_id, rule_name};
+pub use convert::{drain_message, drain_of, point_of, port_id, port_message, rule_name};
 
 /// Messages, clients and servers, generated.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::unwrap_used)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Problem, Rule, Severity};
+use crate::secret;
 use crate::syntax::{Kind, Notes, Syntax};
 use crate::xml::{Document, Id};
 
@@ -174,7 +175,12 @@ impl<'d> Cx<'d> {
         }
         let mut notes = Notes::new();
         let parsed = syntax.parse(text, &mut notes);
-        for note in notes {
+        let is_key = secret::is_key(self.document.name(id));
+        let told = |problem: Problem| match is_key {
+            true => problem.without_value(),
+            false => problem,
+        };
+        for note in notes.into_iter().map(told) {
             self.add(Severity::Warning, id, note, || syntax.allowed());
         }
         match parsed {
@@ -183,7 +189,7 @@ impl<'d> Cx<'d> {
                 Some(value)
             }
             Err(problem) => {
-                self.add(Severity::Error, id, problem, || syntax.allowed());
+                self.add(Severity::Error, id, told(problem), || syntax.allowed());
                 None
             }
         }

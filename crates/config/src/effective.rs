@@ -13,8 +13,17 @@ impl Config {
     /// Device groups that all instances have in common stand in `Common`, because the vendor
     /// demands it of groups that PM port groups name; everything else stands in each `Fm`.
     pub fn effective_xml(&self) -> String {
+        self.write(XmlWriter::document())
+    }
+
+    /// [`Self::effective_xml`] with a comment in place of each key (`SmKey`, `MKey`), set or not: for
+    /// readers who may not see keys. A file of this text has no keys.
+    pub fn effective_xml_without_keys(&self) -> String {
+        self.write(XmlWriter::document_without_keys())
+    }
+
+    fn write(&self, mut out: XmlWriter) -> String {
         let common = self.common_groups();
-        let mut out = XmlWriter::document();
         out.open("Config");
         out.open("Common");
         let groups = self

@@ -89,6 +89,8 @@ rules! {
     StrictPath, true;
     /// `Common` stands after an `Fm`, which takes nothing from it.
     StrictOrder, true;
+    /// A value that the vendor's manager carries out and Weft does not.
+    StrictSupport, true;
 }
 
 /// One thing that a check found.
@@ -141,6 +143,14 @@ impl Problem {
             rule,
             message: message.into(),
         }
+    }
+
+    /// The problem without its message, which may quote the value.
+    pub(crate) fn without_value(self) -> Self {
+        Self::new(
+            self.rule,
+            "the value is not as it should be; keys are not shown",
+        )
     }
 
     pub(crate) fn form(message: impl Into<String>) -> Self {

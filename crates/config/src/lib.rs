@@ -32,6 +32,7 @@ mod instance;
 mod objects;
 mod pattern;
 mod reference;
+mod secret;
 mod section;
 mod syntax;
 mod value;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Config;
 use crate::context::{Cx, Findings};
-use crate::finding::Rule;
+use crate::finding::{Problem, Rule, Severity};
 use crate::instance::Instance;
 use crate::sm::{LidStrategy, RoutingAlgorithm};
 use crate::syntax::Kind;
@@ -27,6 +27,7 @@ pub(crate) fn check_instance(instance: &mut Instance, fm: Id, cx: &mut Cx<'_>) {
 }
 
 fn check_lids(instance: &mut Instance, cx: &mut Cx<'_>) {
+    let starts = instance.starts_sm();
     let sm = &mut instance.sm;
     if sm.lmc_e0 > sm.lmc {
         let place = cx.place(&["Sm", "LmcE0"]);
@@ -60,6 +61,12 @@ fn check_lids(instance: &mut Instance, cx: &mut Cx<'_>) {
             sm.lmc
         );
         cx.error(place, Rule::Conflict, message);
+    }
+    if topology && starts {
+        let place = cx.place(&["Sm", "LidStrategy"]);
+        let message = "LidStrategy topology is not supported";
+        let problem = Problem::new(Rule::StrictSupport, message);
+        cx.add(Severity::Error, place, problem, || "serial".to_owned());
     }
     if sm.dsap_in_use && !topology {
         let place = cx.place(&["Sm", "DsapInUse"]);

@@ -1,11 +1,15 @@
 //! XML text from values.
 
+use crate::secret;
+
 /// Writes indented elements; the caller closes what it opens.
 #[derive(Default)]
 pub(crate) struct XmlWriter {
     text: String,
     depth: usize,
     omitted: Vec<&'static str>,
+    /// Comments stand in place of keys.
+    masks_keys: bool,
 }
 
 impl XmlWriter {
@@ -13,6 +17,14 @@ impl XmlWriter {
         Self {
             text: "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n".to_owned(),
             ..Self::default()
+        }
+    }
+
+    /// A document without keys.
+    pub(crate) fn document_without_keys() -> Self {
+        Self {
+            masks_keys: true,
+            ..Self::document()
         }
     }
 
@@ -37,6 +49,11 @@ impl XmlWriter {
             return;
         }
         self.indent();
+        if self.masks_keys && secret::is_key(tag) {
+            self.text
+                .push_str(&format!("<!-- {tag}: a key, not shown -->\n"));
+            return;
+        }
         self.text.push_str(&format!(
             "<{tag}>{}</{tag}>\n",
             quick_xml::escape::escape(text)

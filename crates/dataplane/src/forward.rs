@@ -1,11 +1,12 @@
 //! The way of a packet: hop by hop through the programmed tables.
 
 use weft_fabric::enums::PortState;
-use weft_fabric::{Lid, NodeId, PortNum, Sc, Sl, Vl};
+use weft_fabric::{Lid, NodeId, PKey, PortNum, Sc, Sl, Vl};
 use weft_wire::sm::PortInfo;
 
 use crate::counters::{Counter, VL15, VlCounter};
 use crate::network::{NONE, Network, PortIndex};
+use crate::partition::Direction;
 use crate::registers::PortTable;
 
 /// Most links that a packet crosses; a packet that would cross more runs in a circle.
@@ -25,8 +26,9 @@ pub fn flits(len: usize) -> u64 {
 pub enum Channel {
     /// On VL15, over every link that is up.
     Management,
-    /// On the lanes that its service level is mapped to, over active links only.
-    Data(Sl),
+    /// On the lanes that its service level is mapped to, over active links only, through ports that let
+    /// its P_Key through.
+    Data(Sl, PKey),
 }
 
 /// Where a packet came to.
@@ -79,6 +81,10 @@ pub enum Dropped {
     NotMine(PortIndex),
     /// It crossed [`HOPS_MAX`] links.
     Circle(PortIndex),
+    /// Its service channel leads to lane 15, which carries no data. The port would have sent it.
+    NoLane(PortIndex),
+    /// The port does not let its P_Key through.
+    Forbidden(PortIndex),
 }
 
 impl Network {
@@ -146,7 +152,7 @@ impl Network {
             if self.is_own_lid(from, dlid) {
                 return Ok(self.arrival(from, 0));
             }
-            at = self.cross(from, flits, self.lane(from, sc))?;
+            at = self.step(from, sc, channel, flits)?;
             hops = 1;
         }
         while hops < HOPS_MAX {
@@ -169,11 +175,42 @@ impl Network {
             }
             let out = PortIndex(at.0 - u32::from(ingress.0) + u32::from(egress.0));
             sc = self.next_channel(at, ingress, egress, sc);
-            at = self.cross(out, flits, self.lane(out, sc))?;
+            at = self.step(out, sc, channel, flits)?;
             hops += 1;
         }
         self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
         Err(Dropped::Circle(at))
+    }
+
+    /// Takes a packet over the link of a port, as far as lanes and P_Keys let it.
+    #[inline]
+    fn step(
+        &mut self,
+        out: PortIndex,
+        sc: Option<Sc>,
+        channel: Channel,
+        flits: u64,
+    ) -> Result<PortIndex, Dropped> {
+        let lane = self.lane(out, sc);
+        let Channel::Data(_, key) = channel else {
+            return self.cross(out, flits, lane);
+        };
+        if lane == VL15 {
+            self.counters(out).add(Counter::XmitDiscards, 1);
+            return Err(Dropped::NoLane(out));
+        }
+        self.check_key(out, Direction::Out, key)?;
+        let at = self.cross(out, flits, lane)?;
+        self.check_key(at, Direction::In, key)?;
+        Ok(at)
+    }
+
+    fn check_key(&mut self, at: PortIndex, way: Direction, key: PKey) -> Result<(), Dropped> {
+        if self.lets_through(at, way, key) {
+            return Ok(());
+        }
+        self.count_p_key_violation(at, way);
+        Err(Dropped::Forbidden(at))
     }
 
     fn arrival(&self, port: PortIndex, hops: u32) -> Arrival {
@@ -209,8 +246,12 @@ impl Network {
     fn channel_of(&self, at: PortIndex, channel: Channel) -> Option<Sc> {
         match channel {
             Channel::Management => None,
-            Channel::Data(sl) => Some(Sc(self.entry(at, PortTable::SlToSc, sl.0))),
+            Channel::Data(sl, _) => self.first_channel(at, sl),
         }
+    }
+
+    fn first_channel(&self, at: PortIndex, sl: Sl) -> Option<Sc> {
+        Some(Sc(self.entry(at, PortTable::SlToSc, sl.0)))
     }
 
     fn next_channel(
@@ -241,7 +282,7 @@ impl Network {
             let out = PortIndex(*link);
             let ingress = before.and_then(|before| self.peer(before));
             sc = match ingress {
-                None => self.channel_of(out, Channel::Data(sl)),
+                None => self.first_channel(out, sl),
                 Some(at) => self.next_channel(at, self.number_of(at), self.number_of(out), sc),
             };
             before = Some(out);

@@ -29,6 +29,7 @@ pub mod forward;
 pub mod link;
 pub mod network;
 pub mod packets;
+mod partition;
 pub mod registers;
 pub mod settings;
 pub mod switch;

@@ -32,7 +32,8 @@ impl Network {
     }
 
     fn set_state(&mut self, at: PortIndex, state: PortState) {
-        self.links[at.0 as usize].state = state;
+        let before = std::mem::replace(&mut self.links[at.0 as usize].state, state);
+        self.state_changes += u64::from(before != state);
         self.ports[at.0 as usize].info.port_state = state;
     }
 
@@ -205,7 +206,7 @@ impl Network {
         let started = self.port(at).info().is_sm_configuration_started;
         match self.state(at) {
             PortState::ARMED if started => Ok(()),
-            PortState::INIT if started => {
+            PortState::INIT if started && !self.links[at.0 as usize].refuses_arm => {
                 self.set_state(at, PortState::ARMED);
                 if let Some(peer) = self.peer(at) {
                     self.ports[peer.0 as usize].info.neighbor_normal = true;
@@ -239,6 +240,12 @@ impl Network {
         if enabled && self.state(peer) == PortState::ARMED {
             self.set_state(peer, PortState::ACTIVE);
         }
+    }
+
+    /// Makes a port refuse to leave Init, or take it up again. Its link stays as it is until it next
+    /// comes up.
+    pub fn set_refuses_arm(&mut self, at: PortIndex, refuses: bool) {
+        self.links[at.0 as usize].refuses_arm = refuses;
     }
 
     /// Whether a port has a cable, cut or not.

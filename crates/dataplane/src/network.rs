@@ -40,6 +40,8 @@ pub(crate) struct LinkEnd {
     pub(crate) lmc: u8,
     /// The cable is cut.
     pub(crate) cut: bool,
+    /// The port refuses to leave Init.
+    pub(crate) refuses_arm: bool,
     /// Lanes of the cable that can carry something.
     pub(crate) lanes: u8,
 }
@@ -57,6 +59,8 @@ pub struct Network {
     pub(crate) changed: Vec<NodeId>,
     /// Switches with a port whose link has lost lanes since they were last asked for.
     pub(crate) narrowed: Vec<NodeId>,
+    /// See [`Network::state_changes`].
+    pub(crate) state_changes: u64,
 }
 
 impl Network {
@@ -71,6 +75,7 @@ impl Network {
             pool: TablePool::default(),
             changed: Vec::new(),
             narrowed: Vec::new(),
+            state_changes: 0,
             topology: topology.clone(),
         };
         for (id, _) in topology.nodes() {
@@ -110,6 +115,7 @@ impl Network {
                 state: PortState::DOWN,
                 lmc: 0,
                 cut: false,
+                refuses_arm: false,
                 lanes: u8::MAX,
             });
             self.ports.push(registers);
@@ -257,6 +263,12 @@ impl Network {
     /// Switches with a port whose link went on with fewer lanes since the last call, each once.
     pub fn take_narrowed(&mut self) -> Vec<NodeId> {
         std::mem::take(&mut self.narrowed)
+    }
+
+    /// How often the logical state of any port has changed, since the network was made: a link that goes
+    /// down and comes up again at one moment counts too.
+    pub fn state_changes(&self) -> u64 {
+        self.state_changes
     }
 
     /// Writes `bytes` into a port's table at `offset`; what would go beyond its end is left out.

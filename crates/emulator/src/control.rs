@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
+use weft_transport::document::DOCUMENT_MAX;
 use weft_transport::{Address, ConnectError, request_control};
 
 use crate::host::{HostHandle, RequestError};
@@ -97,8 +98,16 @@ pub(crate) async fn answer(handle: &HostHandle, json: &[u8]) -> Vec<u8> {
         Ok(Query::Traffic) => traffic(handle).await,
         Err(_) => change(handle, json).await,
     };
-    let reply = reply.unwrap_or_else(|error| json!({ "error": error.to_string() }));
-    reply.to_string().into_bytes()
+    let refused = |error: String| json!({ "error": error }).to_string();
+    let text = match reply.map(|reply| reply.to_string()) {
+        Ok(text) if text.len() <= DOCUMENT_MAX => text,
+        Ok(text) => refused(format!(
+            "the answer would be {} bytes long, allowed: {DOCUMENT_MAX}",
+            text.len()
+        )),
+        Err(error) => refused(error.to_string()),
+    };
+    text.into_bytes()
 }
 
 async fn traffic(handle: &HostHandle) -> Result<Value, ControllerError> {

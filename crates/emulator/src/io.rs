@@ -67,6 +67,16 @@ pub enum Control {
         /// 1 to 4.
         lanes: u8,
     },
+    /// Makes a port refuse to leave Init, as a faulty one does; its link stays as it is until it next
+    /// comes up.
+    RefuseArm {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Whether it refuses.
+        refuse: bool,
+    },
     /// Powers a node off: its links drop, its registers are lost.
     NodeDown {
         /// The node.
@@ -176,6 +186,9 @@ pub enum TrafficError {
     /// Another job is called so.
     #[error("a job called {0:?} is running; stop it first, or choose another name")]
     Exists(String),
+    /// The name would act on a terminal.
+    #[error("the name {0:?} has characters that do not show; choose one without them")]
+    HiddenName(String),
     /// No job is called so.
     #[error("no job is called {0:?}")]
     NoJob(String),

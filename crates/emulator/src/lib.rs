@@ -17,6 +17,7 @@ mod faults;
 pub mod fuzz;
 pub mod host;
 pub mod io;
+pub mod observe;
 mod queue;
 pub mod server;
 pub mod stats;

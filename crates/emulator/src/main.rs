@@ -1,19 +1,23 @@
 //! `weft-emulator`: an emulated fabric as a process of its own.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod cli;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
 use clap::Parser;
+use weft_fabric::text::for_terminal;
 
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal())
+        // Where standard error cannot be written, to say so there would end the emulator.
+        .log_internal_errors(false)
         .with_env_filter(cli.log.clone())
         .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -36,6 +40,11 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("weft-emulator: {error}");
+    // Where nobody can read it, the exit code says it.
+    let _ = writeln!(
+        stderr(),
+        "weft-emulator: {}",
+        for_terminal(&error.to_string())
+    );
     ExitCode::FAILURE
 }

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use weft_transport::client::{fill, take_packets};
 use weft_transport::frame::{VERSION, encode_packet};
 use weft_transport::{
-    Address, Attach, ConnectionReceiver, ConnectionSender, Decoder, Frame, FromFabric, Hello,
-    ToFabric, Welcome,
+    Address, Attach, ConnectionReceiver, ConnectionSender, Decoder, Document, Frame, FromFabric,
+    Hello, ToFabric, Welcome,
 };
 
 use crate::control::answer;
@@ -315,9 +315,13 @@ async fn control_only(
     mut decoder: Decoder,
     handle: HostHandle,
 ) -> Result<(), Gone> {
+    let mut request = Document::default();
     loop {
-        let Frame::Control(json) = next_frame(stream, &mut decoder).await? else {
+        let Frame::Control(part) = next_frame(stream, &mut decoder).await? else {
             return Err(Gone::WrongFrame);
+        };
+        let Some(json) = request.add(&part)? else {
+            continue;
         };
         let reply = Frame::ControlReply(answer(&handle, &json).await);
         write_frame(stream, &reply).await?;

@@ -45,7 +45,7 @@ fn by_lid(network: &mut Network, from: PortIndex, packet: &Packet) -> Option<Arr
     let channel = if management {
         Channel::Management
     } else {
-        Channel::Data(packet.sl)
+        Channel::Data(packet.sl, packet.pkey)
     };
     let flits = flits(packet.mad.len());
     let arrived = network.route(from, packet.slid, packet.dlid, channel, flits);

@@ -15,6 +15,7 @@ pub mod port_tables;
 pub mod powered_on;
 pub mod snapshot;
 pub mod tables;
+pub mod text;
 pub mod time;
 pub mod topology;
 pub mod upward;

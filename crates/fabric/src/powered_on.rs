@@ -20,7 +20,7 @@ use crate::constants::{
     LINEAR_FDB_CAP, MULTICAST_FDB_CAP, P_KEY_CAP, PORT_GROUP_CAP, RESP_TIME, SWITCH_DEVICE_ID,
     VENDOR_OUI, VL15_INIT, WIRE_DEPTH,
 };
-use crate::topology::{Node, NodeId, Port, Topology, TopologyError};
+use crate::topology::{Node, NodeId, Port, PortRef, Topology, TopologyError};
 
 const ALL_WIDTHS: LinkWidth = LinkWidth(0xF);
 /// `STL_PORT_LINK_MODE_STL`.
@@ -107,6 +107,7 @@ pub fn hfi_port(port: PortNum) -> PortInfo {
             is_capability_mask_notice_supported: true,
             ..CapabilityMask::default()
         },
+        mgmt_allowed: true,
         ..external_port(port, PortType::STANDARD)
     }
 }
@@ -183,7 +184,9 @@ fn buffers(info: &mut PortInfo) {
 }
 
 /// What the link protocol does to a port when its link comes up: Init, with the neighbour known.
-/// What a subnet manager wrote before (LID, keys, tables) stays.
+/// What a subnet manager wrote before (LID, keys, tables) stays. MgmtAllowed is what the switch at the
+/// other end tells, which is its own setting and stays too; between two HFIs both may manage (`hfi1`,
+/// `chip.c`, `set_mgmt_allowed`).
 pub fn link_up(info: &mut PortInfo, width: LinkWidth, neighbor: Neighbor) {
     info.port_state = PortState::INIT;
     info.phys_state = PhysState::LINK_UP;
@@ -195,7 +198,7 @@ pub fn link_up(info: &mut PortInfo, width: LinkWidth, neighbor: Neighbor) {
     info.neighbor_node_guid = neighbor.node_guid;
     info.neighbor_port_num = neighbor.port;
     info.neighbor_node_type = u8::from(neighbor.node_type == NodeType::SWITCH);
-    info.mgmt_allowed = true;
+    info.mgmt_allowed |= neighbor.node_type == NodeType::HFI;
     info.neighbor_mtu.set(Vl(15), Mtu::B2048);
 }
 
@@ -293,6 +296,32 @@ pub fn let_interleave(topology: &mut Topology) {
     }
 }
 
+/// Hosts that may manage an emulated fabric where nothing else is said: a manager's and a standby's.
+pub const MANAGERS: usize = 2;
+
+/// Leaves management to the first `count` HFIs and to `others`: the switches tell all the rest that they may
+/// not manage, so that those are only limited members of the management partition.
+pub fn limit_managers(topology: &mut Topology, count: usize, others: &[Guid]) {
+    let rest = topology.hfis().skip(count);
+    let rest = rest.filter(|(_, node)| !others.contains(&node.guid()));
+    let rest: Vec<NodeId> = rest.map(|(id, _)| id).collect();
+    for id in rest {
+        let faces_switch = |topology: &Topology, port| {
+            let peer = topology.peer(PortRef { node: id, port });
+            peer.is_some_and(|peer| topology.switch_index(peer.node).is_some())
+        };
+        let numbers: Vec<PortNum> = topology.node(id).map_or(Vec::new(), |node| {
+            node.external_ports().map(|(number, _)| number).collect()
+        });
+        for number in numbers {
+            let allowed = !faces_switch(topology, number);
+            if let Some(port) = topology.node_mut(id).and_then(|node| node.port_mut(number)) {
+                port.info.mgmt_allowed = allowed;
+            }
+        }
+    }
+}
+
 /// Gives all external ports of switches a receive buffer of so many bytes, rounded down to units.
 pub fn give_buffers(topology: &mut Topology, bytes: u32) {
     let units = (bytes / BUFFER_UNIT).min(u32::from(u16::MAX)) as u16;
@@ -348,6 +377,22 @@ mod tests {
         link_up(&mut bounced, LinkWidth::X4, neighbor);
         bounced.link_down_reason = first.link_down_reason;
         assert_eq!(bounced, first);
+    }
+
+    #[test]
+    fn only_so_many_hosts_may_manage() {
+        let managers = |spec: &str, count| -> Vec<bool> {
+            let spec: crate::generate::FabricSpec = spec.parse().unwrap();
+            let mut topology = spec.generate().unwrap();
+            limit_managers(&mut topology, count, &[]);
+            let ports = topology
+                .hfis()
+                .filter_map(|(_, node)| node.port(PortNum(1)));
+            ports.map(|port| port.info.mgmt_allowed).collect()
+        };
+        assert_eq!(managers("one-switch:3", 1), [true, false, false]);
+        assert_eq!(managers("one-switch:2", 9), [true, true]);
+        assert_eq!(managers("back-to-back", 0), [true, true]);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use weft_wire::enums::{LinkWidth, NodeType};
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
+use crate::export::escape_name;
+
 /// A node's dense index in one [`Topology`], in the order of discovery or generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -39,19 +41,24 @@ impl Port {
     /// The width that the link has left after downgrades, in its narrower direction; none when the
     /// link is down.
     pub fn width(&self) -> LinkWidth {
-        let info = &self.info;
-        let directions = [
-            info.link_width_downgrade_tx_active,
-            info.link_width_downgrade_rx_active,
-        ];
-        let known = directions
-            .into_iter()
-            .filter(|width| *width != LinkWidth::NOP);
-        known
-            .chain([info.link_width_active])
-            .min_by_key(|width| width.lanes())
-            .unwrap_or(LinkWidth::NOP)
+        width_in_use(&self.info)
     }
+}
+
+/// The width that the link of a port has left after downgrades, in its narrower direction; none when
+/// the link is down.
+pub fn width_in_use(info: &PortInfo) -> LinkWidth {
+    let directions = [
+        info.link_width_downgrade_tx_active,
+        info.link_width_downgrade_rx_active,
+    ];
+    let known = directions
+        .into_iter()
+        .filter(|width| *width != LinkWidth::NOP);
+    known
+        .chain([info.link_width_active])
+        .min_by_key(|width| width.lanes())
+        .unwrap_or(LinkWidth::NOP)
 }
 
 /// A switch or an HFI.
@@ -106,9 +113,9 @@ impl Node {
         self.switch.is_some()
     }
 
-    /// Its name as text.
+    /// Its name as text for screens, logs and files: as [`escape_name`] writes its description.
     pub fn name(&self) -> String {
-        self.description.text().into_owned()
+        escape_name(self.description.bytes())
     }
 
     /// The GUID of a port: a switch's port 0 and every HFI port have one. Ports of an HFI differ in
@@ -221,6 +228,16 @@ impl Topology {
     /// [`TopologyBuilder`] and [`Self::disconnect`].
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.nodes.get_mut(id.0 as usize).map(Arc::make_mut)
+    }
+
+    /// The same cables between other nodes: `map` may change what a node and its ports report, not
+    /// its GUID, its kind, the number of its ports or their peers.
+    pub fn map_nodes(&self, mut map: impl FnMut(NodeId, &Arc<Node>) -> Arc<Node>) -> Self {
+        let nodes = self.nodes.iter().zip((0..).map(NodeId));
+        Self {
+            nodes: nodes.map(|(node, id)| map(id, node)).collect(),
+            ..self.clone()
+        }
     }
 
     /// A node by its GUID.

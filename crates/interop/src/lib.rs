@@ -8,13 +8,11 @@
 
 pub mod build;
 pub mod fabric;
-pub mod peers;
 pub mod routes;
 pub mod vendor_sm;
 pub mod weftd;
 
 pub use build::built;
 pub use fabric::{Fabric, Ran};
-pub use peers::{peers_required, program};
 pub use vendor_sm::{SmSettings, Sweep, VendorSm};
 pub use weftd::Weftd;

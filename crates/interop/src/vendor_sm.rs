@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::fabric::Fabric;
-use crate::peers::VENDOR_SM;
+use weft_peers::VENDOR_SM;
 
 /// Where the vendor's stock configuration is. Managers of the same instance share files in
 /// `/var/lib/opa-fm`, so one test runs after the other: who holds the lock on this file may run them.
@@ -14,6 +14,15 @@ use crate::peers::VENDOR_SM;
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
 /// How often the log is looked at.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// What a virtual fabric with `QOS` of its own gets of each link.
+#[derive(Debug, Clone, Copy)]
+pub enum Share {
+    /// `<Bandwidth>`, percent.
+    Percent(u8),
+    /// `<HighPriority>`.
+    High,
+}
 
 /// What is changed in the stock configuration.
 #[derive(Debug, Clone)]
@@ -31,6 +40,8 @@ pub struct SmSettings {
     pub full: bool,
     /// Whether, with `full`, packets of `Compute` may interrupt those of `Networking`.
     pub ranked: bool,
+    /// Virtual fabrics of all ports beside the stock ones, which share what these leave.
+    pub shares: &'static [Share],
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
     /// `<MasterPingInterval>`, seconds: how often a standby asks the master whether it lives.
@@ -46,6 +57,7 @@ impl Default for SmSettings {
             pm: false,
             full: false,
             ranked: false,
+            shares: &[],
             priority: 0,
             ping_s: 5,
         }
@@ -255,10 +267,38 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
     let edited = sections
         .iter()
         .fold(edited, |text, start| switch_on(&text, start));
+    let edited = add_shares(&edited, settings.shares);
     let ranks: &[(&str, u8)] = if settings.ranked { &RANKS } else { &[] };
     ranks
         .iter()
         .fold(edited, |text, (start, rank)| give_rank(&text, start, *rank))
+}
+
+/// The configuration with a virtual fabric for each share, and an application for each of these.
+fn add_shares(text: &str, shares: &[Share]) -> String {
+    let (mut applications, mut fabrics) = (String::new(), String::new());
+    for (number, share) in shares.iter().enumerate() {
+        let name = format!("Share{number}");
+        applications += &format!(
+            "<Application><Name>{name}</Name><ServiceID>0x77{number:02}</ServiceID></Application>\n"
+        );
+        let share = match share {
+            Share::Percent(percent) => format!("<Bandwidth>{percent}%</Bandwidth>"),
+            Share::High => "<HighPriority>1</HighPriority>".to_owned(),
+        };
+        fabrics += &format!(
+            "<VirtualFabric><Name>{name}</Name><Enable>1</Enable><PKey>0x00{number}7</PKey>\
+             <Security>0</Security><QOS>1</QOS>{share}<Member>All</Member>\
+             <Application>{name}</Application></VirtualFabric>\n"
+        );
+    }
+    let ends = [
+        ("</Applications>", applications),
+        ("</VirtualFabrics>", fabrics),
+    ];
+    ends.iter().fold(text.to_owned(), |text, (end, added)| {
+        text.replacen(end, &format!("{added}{end}"), 1)
+    })
 }
 
 /// Ranks of preemption of virtual fabrics, by how they start.

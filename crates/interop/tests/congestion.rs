@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use weft_interop::peers::{VENDOR_SM, program};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::weftd::Weftd;
 use weft_interop::{Fabric, Ran};
+use weft_peers::{VENDOR_SM, program};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(200);

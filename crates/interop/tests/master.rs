@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use weft_interop::peers::{VENDOR_SM, program};
 use weft_interop::routes::judge;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::{Fabric, Sweep};
+use weft_peers::{VENDOR_SM, program};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 

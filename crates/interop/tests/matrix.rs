@@ -2,17 +2,16 @@
 //! tables as the switches have them every host reaches every LID of every other.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use weft_emulator::Options;
 use weft_fabric::import::import_fabric;
 use weft_fabric::powered_on::restart;
 use weft_fabric::{FabricSpec, Topology};
-use weft_interop::peers::{VENDOR_SM, peers_required, program};
 use weft_interop::routes::judge;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::{Fabric, Weftd};
+use weft_peers::{VENDOR_SM, program, public_file};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// A real fabric: 400 switches, 2,328 hosts.
@@ -30,17 +29,9 @@ fn generated(text: &str) -> Topology {
     spec.generate().unwrap()
 }
 
-/// The real fabric, just switched on; none, said aloud, when its file is not there and need not be.
+/// The real fabric, just switched on, where its file is there.
 fn real() -> Option<Topology> {
-    let Some(directory) = std::env::var_os("WEFT_TOPOLOGIES") else {
-        assert!(
-            !peers_required(),
-            "WEFT_TOPOLOGIES is not set, {REAL} is needed"
-        );
-        println!("not run: WEFT_TOPOLOGIES is not set, {REAL} is needed");
-        return None;
-    };
-    let bytes = std::fs::read(Path::new(&directory).join(REAL)).unwrap();
+    let bytes = std::fs::read(public_file(REAL)?).unwrap();
     Some(restart(&import_fabric(&bytes).unwrap().topology).unwrap())
 }
 

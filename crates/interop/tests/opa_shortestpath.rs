@@ -7,8 +7,8 @@ use std::time::Duration;
 use weft_fabric::import::import_fabric;
 use weft_fabric::{Snapshot, UNREACHABLE};
 use weft_interop::Fabric;
-use weft_interop::peers::{VENDOR_SM, program};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
+use weft_peers::{VENDOR_SM, program};
 use weft_routing::{EngineKind, Settings, route};
 
 const PATIENCE: Duration = Duration::from_secs(90);

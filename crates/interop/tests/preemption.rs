@@ -10,10 +10,10 @@ use weft_emulator::Options;
 use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{FabricSpec, Topology};
 use weft_interop::Fabric;
-use weft_interop::peers::{VENDOR_SM, program};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn, write_config};
-use weft_lab::world::{NoTap, World};
+use weft_lab::world::{NoTap, Wait, World};
 use weft_manager::Settings;
+use weft_peers::{VENDOR_SM, program};
 use weft_wire::Layout;
 use weft_wire::sm::VlArbMatrix;
 
@@ -55,7 +55,7 @@ fn by_weft(fabric: &Fabric, topology: Topology, settings: &SmSettings) -> Vec<St
     let config = weft_config::check(text, "opafm.xml").config.unwrap();
     let settings = Settings::from_config(&config.instances[0]).unwrap();
     let mut world = World::new(Arc::new(topology), Options::default(), settings, NoTap).unwrap();
-    assert!(world.bring_up(PATIENCE).unwrap());
+    assert_eq!(world.bring_up(PATIENCE).unwrap(), Wait::Done);
     written(world.emulator.network())
 }
 

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use weft_dataplane::PortIndex;
 use weft_emulator::{Emulator, Options, io as emulated};
-use weft_fabric::enums::SmState;
-use weft_fabric::{Guid, PortNum, Tick, Topology};
+use weft_fabric::enums::{PortState, SmState};
+use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
 use weft_manager::Manager;
 use weft_manager::io::{Event, Input, Output};
 use weft_manager::sm::Settings;
@@ -14,6 +15,7 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
+use crate::oracle::masters::Write;
 use crate::world::WorldError;
 
 /// Datagrams at one moment that are taken for a livelock, for each node of the fabric and each
@@ -65,6 +67,7 @@ pub struct Cluster {
     steps_max: u64,
     events: Vec<(Tick, usize, Event)>,
     illegal: Vec<IllegalSet>,
+    writes: Vec<Write>,
 }
 
 impl Cluster {
@@ -92,6 +95,7 @@ impl Cluster {
             steps_max: STEPS_PER_NODE_MAX * parts,
             events: Vec::new(),
             illegal: Vec::new(),
+            writes: Vec::new(),
         })
     }
 
@@ -122,6 +126,11 @@ impl Cluster {
     /// Writes by managers that were no masters, since this was last called.
     pub fn take_illegal(&mut self) -> Vec<IllegalSet> {
         std::mem::take(&mut self.illegal)
+    }
+
+    /// The Sets of all managers since this was last called, in order of time.
+    pub fn take_writes(&mut self) -> Vec<Write> {
+        std::mem::take(&mut self.writes)
     }
 
     /// Changes the fabric.
@@ -273,23 +282,52 @@ impl Cluster {
                 Output::Send(packet) => self.send(member, role, packet)?,
                 Output::Persist(bytes) => entry.stored = Some(bytes),
                 Output::Event(event) => self.events.push((self.now, member, event)),
-                Output::Publish(_) | Output::Notice(_) | Output::Reply { .. } => {}
+                Output::Publish(_)
+                | Output::Notice(_)
+                | Output::RegistrationsLost { .. }
+                | Output::Reply { .. } => {}
             }
         }
+    }
+
+    /// The lowest GUID of a node that is connected with a host.
+    fn part_of(&self, host: Guid) -> Guid {
+        let network = self.emulator.network();
+        let mut seen: Vec<NodeId> = Vec::new();
+        let mut open: Vec<NodeId> = network.find(host).into_iter().collect();
+        while let Some(node) = open.pop() {
+            if seen.contains(&node) {
+                continue;
+            }
+            seen.push(node);
+            let device = network.device_at(node);
+            let forwards = device.is_switch() || seen.len() == 1;
+            let up = |at: &PortIndex| forwards && network.state(*at) != PortState::DOWN;
+            let peers = device.ports().map(|(_, at)| at).filter(up);
+            open.extend(peers.filter_map(|at| Some(network.node_of(network.peer(at)?))));
+        }
+        let guids = seen
+            .into_iter()
+            .map(|node| network.device_at(node).info.node_guid);
+        guids.min().unwrap_or(host)
     }
 
     fn send(&mut self, member: usize, role: SmState, packet: Packet) -> Result<(), WorldError> {
         if let Ok(view) = SmpView::parse(&packet.mad)
             && view.header.method == method::SET
             && view.attribute() != AttributeId::SM_INFO
-            && role != SmState::MASTER
         {
-            self.illegal.push(IllegalSet {
-                at: self.now,
-                member,
-                role,
-                attribute: view.attribute(),
-            });
+            let (at, attribute) = (self.now, view.attribute());
+            if role != SmState::MASTER {
+                self.illegal.push(IllegalSet {
+                    at,
+                    member,
+                    role,
+                    attribute,
+                });
+            }
+            let part = self.part_of(self.members[member].host.0);
+            self.writes.push(Write { at, member, part });
         }
         let (node, port) = self.members[member].host;
         let sent = emulated::Input::Send { node, port, packet };

@@ -3,9 +3,11 @@
 
 pub mod campaign;
 pub mod cluster;
+pub mod door;
 pub mod experiment;
 pub mod oracle;
+mod reader;
 pub mod view;
 pub mod world;
 
-pub use world::{NoTap, Tap, World, WorldError};
+pub use world::{NoTap, Tap, Wait, World, WorldError};

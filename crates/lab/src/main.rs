@@ -1,4 +1,5 @@
 //! `weft-lab`: runs campaigns and replays their seeds; runs experiments.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod run;
 
@@ -7,6 +8,7 @@ use std::ops::{Range, RangeInclusive};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use weft_fabric::text::for_terminal;
 use weft_lab::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintenance};
 
 /// Runs campaigns of faults against the manager, and experiments with traffic, under a virtual
@@ -86,7 +88,8 @@ fn main() -> ExitCode {
         Err(Failure::Output(error)) => format!("cannot write: {error}"),
         Err(Failure::Told(what)) => what,
     };
-    eprintln!("weft-lab: {error}");
+    // Where nobody can read it, the exit code says it.
+    let _ = writeln!(io::stderr(), "weft-lab: {}", for_terminal(&error));
     ExitCode::from(2)
 }
 
@@ -109,7 +112,7 @@ fn run(campaign: Campaign) -> Result<bool, Failure> {
         }),
         Campaign::Run(arguments) => {
             let (held, text) = run::run(&arguments).map_err(Failure::Told)?;
-            io::stdout().write_all(text.as_bytes())?;
+            io::stdout().write_all(for_terminal(&text).as_bytes())?;
             Ok(held)
         }
     }
@@ -176,10 +179,11 @@ fn report(outcome: &Outcome, trace: bool) -> String {
     let seed = outcome.scenario.seed;
     let text = match outcome.converged {
         Some(after) if outcome.breaches.is_empty() => format!(
-            "seed {seed}: converged after {:.3} s, {} sweeps, {} datagrams\n",
+            "seed {seed}: converged after {:.3} s, {} sweeps, {} requests, loudest sweep {:.2} of a clean one\n",
             after.as_secs_f64(),
             outcome.sweeps,
-            outcome.sent
+            outcome.sent,
+            outcome.loudest
         ),
         _ => format!("seed {seed}: {} rules broken\n", outcome.breaches.len()),
     };

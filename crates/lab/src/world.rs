@@ -15,6 +15,10 @@ use weft_wire::packet::Packet;
 
 use thiserror::Error;
 
+use crate::door::Door;
+use crate::oracle::Breach;
+use crate::reader::Reader;
+
 /// Why a world cannot be made or cannot go on.
 #[derive(Debug, Error)]
 pub enum WorldError {
@@ -32,6 +36,16 @@ pub enum WorldError {
         /// When.
         now_ns: u64,
     },
+}
+
+/// Whether what was waited for came in time.
+#[must_use = "what did not come in time is a breach"]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// It came.
+    Done,
+    /// The time was over first.
+    TimedOut,
 }
 
 /// Who sees every datagram that crosses the manager's port.
@@ -68,7 +82,8 @@ pub struct World<T: Tap = NoTap> {
     steps_max: u64,
     /// Moments in a row at which no time passed.
     standing: u64,
-    outstanding_max: usize,
+    door: Door,
+    reader: Reader,
     events: Vec<(Tick, Event)>,
     stored: Option<Vec<u8>>,
     replies: BTreeMap<u64, Result<Reply, CommandError>>,
@@ -108,7 +123,8 @@ impl<T: Tap> World<T> {
             host,
             steps_max: STEPS_PER_PORT_MAX * ports as u64,
             standing: 0,
-            outstanding_max: 0,
+            door: Door::default(),
+            reader: Reader::default(),
             events: Vec::new(),
             stored: None,
             replies: BTreeMap::new(),
@@ -136,9 +152,9 @@ impl<T: Tap> World<T> {
         self.manager.snapshot()
     }
 
-    /// Most requests that were ever outstanding.
-    pub fn outstanding_max(&self) -> usize {
-        self.outstanding_max
+    /// What the manager, and those before it, sent into the fabric.
+    pub fn door(&self) -> &Door {
+        &self.door
     }
 
     /// What the manager has told since this was last called.
@@ -146,9 +162,15 @@ impl<T: Tap> World<T> {
         std::mem::take(&mut self.events)
     }
 
+    /// Rules about what is published and told that have been broken since this was last called.
+    pub fn take_breaches(&mut self) -> Vec<Breach> {
+        self.reader.take()
+    }
+
     /// Ends the manager as a crash would, and starts a new one on what it had stored.
     pub fn restart(&mut self, settings: Settings) {
         self.manager = Manager::new(settings, self.stored.as_deref());
+        self.reader.begin();
         self.manager.handle(self.now, Input::Tick);
     }
 
@@ -211,7 +233,7 @@ impl<T: Tap> World<T> {
         Ok(())
     }
 
-    /// Lets everything happen up to `within` from now, or until `done` says so; says whether it did.
+    /// Lets everything happen up to `within` from now, or until `done` says so.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
@@ -219,23 +241,27 @@ impl<T: Tap> World<T> {
         &mut self,
         within: Duration,
         mut done: impl FnMut(&mut Self) -> bool,
-    ) -> Result<bool, WorldError> {
+    ) -> Result<Wait, WorldError> {
         let until = self.now + within;
         loop {
             if done(self) {
-                return Ok(true);
+                return Ok(Wait::Done);
             }
             if !self.step(until)? {
-                return Ok(done(self));
+                return Ok(if done(self) {
+                    Wait::Done
+                } else {
+                    Wait::TimedOut
+                });
             }
         }
     }
 
-    /// Lets the first sweep end; says whether it did in time.
+    /// Lets the first sweep end.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
-    pub fn bring_up(&mut self, within: Duration) -> Result<bool, WorldError> {
+    pub fn bring_up(&mut self, within: Duration) -> Result<Wait, WorldError> {
         let ended = |world: &mut Self| {
             world.manager.status().phase.is_none() && world.snapshot().generation > 0
         };
@@ -322,7 +348,6 @@ impl<T: Tap> World<T> {
     /// Carries datagrams to and fro until neither side has any.
     fn exchange(&mut self) -> Result<(), WorldError> {
         for _ in 0..self.steps_max {
-            self.outstanding_max = self.outstanding_max.max(self.manager.outstanding());
             let moved =
                 self.take_from_manager()? | self.take_from_writer()? | self.take_from_emulator();
             if !moved {
@@ -338,16 +363,26 @@ impl<T: Tap> World<T> {
             moved = true;
             match output {
                 Output::Send(packet) => self.send(packet)?,
-                Output::Publish(_) => {}
+                Output::Publish(snapshot) => self.reader.published(&snapshot),
                 Output::Persist(bytes) => self.stored = Some(bytes),
-                Output::Event(event) => self.events.push((self.now, event)),
-                Output::Notice(_) => {}
+                Output::Event(event) => self.note(event),
+                Output::Notice(_) | Output::RegistrationsLost { .. } => {}
                 Output::Reply { id, result } => {
                     self.replies.insert(id, result);
                 }
             }
         }
         Ok(moved)
+    }
+
+    fn note(&mut self, event: Event) {
+        self.reader.told(self.now, &event);
+        match event {
+            Event::SweepStarted { .. } => self.door.sweep_begins(),
+            Event::SweepEnded(_) => self.door.sweep_ends(),
+            _ => {}
+        }
+        self.events.push((self.now, event));
     }
 
     fn take_from_writer(&mut self) -> Result<bool, WorldError> {
@@ -373,6 +408,7 @@ impl<T: Tap> World<T> {
     /// Sends a datagram from the manager's port.
     fn send(&mut self, packet: Packet) -> Result<(), WorldError> {
         self.tap.see(self.now, true, &packet);
+        self.door.goes_in(self.now, &packet);
         let (node, port) = self.host;
         let input = emulated::Input::Send { node, port, packet };
         Ok(self.emulator.handle(self.now, input)?)
@@ -384,6 +420,7 @@ impl<T: Tap> World<T> {
             moved = true;
             if (node, port) == self.host {
                 self.tap.see(self.now, false, &packet);
+                self.door.comes_out(&packet);
                 if let Some(writer) = &mut self.congestion {
                     writer.handle(self.now, CongestionInput::Received(packet.clone()));
                 }

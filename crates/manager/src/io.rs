@@ -1,11 +1,12 @@
 //! What goes into the manager and what comes out of it: closed enums, all of them data.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot};
-use weft_wire::enums::SmState;
+use weft_wire::enums::{PhysState, PortState, SmState};
 use weft_wire::packet::Packet;
 
 use crate::multicast::MulticastLid;
@@ -27,6 +28,8 @@ pub enum Input {
     /// Who is in which multicast group, all groups, in order of their LIDs; in place of what was
     /// told before.
     Multicast(Vec<MulticastLid>),
+    /// The fabric cannot be reached any more: all commands end, as failed.
+    Detached,
 }
 
 /// What somebody may ask for.
@@ -68,6 +71,13 @@ pub enum Output {
     /// A trap of a device, or a notice of the manager itself, for those who subscribed to it at
     /// subnet administration: the common part and the class data as on the wire.
     Notice(Vec<u8>),
+    /// This manager has become master, and what clients registered at subnet administration before
+    /// does not count: another manager was master meanwhile, or nothing was kept. Multicast tables stay
+    /// as they are found until the members are told.
+    RegistrationsLost {
+        /// Ports that are active and asked to register again in this sweep.
+        asked: usize,
+    },
     /// The answer to a command.
     Reply {
         /// The command's number.
@@ -82,7 +92,7 @@ pub enum Output {
 pub enum Reply {
     /// The sweep that was asked for.
     Swept(SweepReport),
-    /// The port does as asked.
+    /// The device has answered that the port is as asked.
     PortChanged,
 }
 
@@ -149,12 +159,43 @@ pub enum CommandError {
         /// Port GUID of the master, 0 where it is not known.
         master: Guid,
     },
+    /// The device answered without doing it.
+    #[error("node {node} answered, but its port {port} is in state {held}")]
+    NotDone {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Its physical state.
+        held: PhysState,
+    },
+    /// Too many ports are switched off already.
+    #[error("{most} ports are switched off already, which is the most; enable some first")]
+    ManyDisabled {
+        /// How many may be.
+        most: usize,
+    },
+    /// The fabric was lost meanwhile.
+    #[error("the fabric was lost {}", lost(*.begun))]
+    Detached {
+        /// It was under way; otherwise nothing was sent.
+        begun: bool,
+    },
     /// The sweep could not finish.
     #[error("the sweep failed: {why}")]
     SweepFailed {
         /// What stood in the way.
         why: String,
     },
+}
+
+fn lost(begun: bool) -> &'static str {
+    match begun {
+        true => {
+            "while this was under way: whether it was done is not known, look again when it is back"
+        }
+        false => "before this was begun: nothing was sent",
+    }
 }
 
 /// Why a sweep began.
@@ -228,6 +269,80 @@ pub struct SweepReport {
     pub routing: String,
     /// What could not be done and will be tried again.
     pub unfinished: Vec<String>,
+    /// Links that are up and carry no data: routes are made without them.
+    pub unused_links: u32,
+    /// The first 256 of them.
+    pub unused: Vec<UnusedLink>,
+}
+
+/// One end of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkEnd {
+    /// GUID of the node.
+    pub node: Guid,
+    /// Name of the node.
+    pub name: String,
+    /// The port.
+    pub port: PortNum,
+}
+
+impl fmt::Display for LinkEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "port {} of {} ({})", self.port, self.name, self.node)
+    }
+}
+
+/// A link that is up and carries no data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusedLink {
+    /// One end.
+    pub a: LinkEnd,
+    /// The other.
+    pub b: LinkEnd,
+    /// Why it carries none.
+    pub reason: UnusedReason,
+}
+
+impl UnusedLink {
+    /// Whether two describe the same cable.
+    pub fn is_same_cable(&self, other: &Self) -> bool {
+        (&self.a, &self.b) == (&other.a, &other.b)
+    }
+}
+
+/// Why a link carries no data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
+pub enum UnusedReason {
+    /// WidthPolicy refuses it.
+    #[error("it came up with {lanes} lanes, WidthPolicy asks for {least}")]
+    Width {
+        /// Lanes with which it came up.
+        lanes: u32,
+        /// Lanes that the policy asks for.
+        least: u32,
+    },
+    /// SpeedPolicy refuses it.
+    #[error("its lanes came up at {mbps} Mb/s, SpeedPolicy asks for {least}")]
+    Speed {
+        /// Rate of a lane, Mb/s.
+        mbps: u32,
+        /// Rate that the policy asks for, Mb/s.
+        least: u32,
+    },
+    /// MaxDroppedLanes refuses it.
+    #[error("it has lost {lost} lanes, MaxDroppedLanes allows {most}")]
+    LostLanes {
+        /// Lanes lost since it came up.
+        lost: u32,
+        /// Lanes that it may lose.
+        most: u32,
+    },
+    /// A port stays in Init or Armed although the manager asked for Active.
+    #[error("a port stays in state {state}")]
+    Inactive {
+        /// State of the end that is further from Active.
+        state: PortState,
+    },
 }
 
 /// Something that people want to know.
@@ -271,6 +386,15 @@ pub enum Event {
         a: (Guid, PortNum),
         /// The other.
         b: (Guid, PortNum),
+    },
+    /// A link is up and carries no data; routes avoid it.
+    LinkUnused(UnusedLink),
+    /// A link carries data again.
+    LinkUsedAgain {
+        /// One end.
+        a: LinkEnd,
+        /// The other.
+        b: LinkEnd,
     },
     /// A node stopped answering.
     NodeSilent {

@@ -16,8 +16,8 @@ pub mod sa;
 pub mod sm;
 
 pub use io::{
-    Command, CommandError, Event, Input, Output, PortAction, Reply, SweepPhase, SweepReason,
-    SweepReport,
+    Command, CommandError, Event, Input, LinkEnd, Output, PortAction, Reply, SweepPhase,
+    SweepReason, SweepReport, UnusedLink, UnusedReason,
 };
 pub use multicast::MulticastLid;
 pub use sa::{Sa, SaInput, SaOutput, SaSettings};

@@ -31,7 +31,7 @@ pub use linear::{LinearEntry, LinearReport, SwitchTable, linear};
 pub use links::{LinkEnd, LinkEntry, LinksReport, links};
 pub use node::{Neighbor, NodeEntry, PortEntry, SwitchEntry};
 pub use nodes::{NodeList, NodesReport, nodes};
-pub use point::{Point, Selection};
+pub use point::{NodeMatch, Point, Selection};
 pub use route::{
     Hop, MAX_PAIRS, Path, PathEnd, PathOutcome, Route, RouteReport, TooManyRoutes, paths, route,
 };

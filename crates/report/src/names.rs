@@ -3,7 +3,7 @@
 use serde::Serializer;
 use std::fmt::Display;
 use weft_fabric::enums::{LinkSpeed, LinkWidth};
-use weft_fabric::topology::node_type;
+use weft_fabric::topology::{node_type, width_in_use};
 use weft_fabric::{Guid, NodeId, PortRef, Snapshot, Topology};
 use weft_wire::sm::PortInfo;
 
@@ -37,10 +37,10 @@ pub(crate) fn node_line(snapshot: &Snapshot, id: NodeId) -> String {
     }
 }
 
-/// Twice the rate in Gb/s as it is called (100g is 200): active lanes times the speed of a lane.
-/// None where no link is up.
+/// Twice the rate in Gb/s as it is called (100g is 200): lanes in use, in the narrower direction, times
+/// the speed of a lane. None where no link is up.
 pub(crate) fn rate_half_gigabits(info: &PortInfo) -> Option<u32> {
-    let lanes = match info.link_width_active {
+    let lanes = match width_in_use(info) {
         LinkWidth::X1 => 1,
         LinkWidth::X2 => 2,
         LinkWidth::X3 => 3,

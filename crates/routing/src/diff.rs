@@ -26,9 +26,16 @@ pub struct WritePlan {
     /// Entries that are set to 0xFF for a while because old and new routes together would close a
     /// loop or a credit cycle.
     pub drained: u64,
+    /// Packets that were sent off before must have left the switches between the phases: some entries
+    /// are dropped because they close a credit cycle with new ones, or change their lane.
+    pub settle_drained: bool,
     /// Adaptive routing must be paused on all switches before the first phase and resumed after
     /// the last one and after the group tables are written.
     pub pause_adaptive: bool,
+    /// Packets that were sent off before must have left all switches after the pause has begun and
+    /// again before it ends: what the old groups and entries have sent off may wait in a circle with
+    /// what the new ones send. The wait between the phases, where there is one, serves for the pause too.
+    pub settle_adaptive: bool,
 }
 
 /// The blocks of all switches that differ between two sets of tables, block by block, inside a

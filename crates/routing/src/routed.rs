@@ -206,6 +206,13 @@ impl Routed {
         self.basis.proof.certificate()
     }
 
+    /// Whether what is answered on the service level of the question is free of deadlock, too: an
+    /// answer then goes in the lane of the LID that was asked. With one lane it always is; with
+    /// several this follows every destination once more for each of them.
+    pub fn covers_answers(&self) -> bool {
+        self.basis.proof.covers_answers()
+    }
+
     /// How to get here from old tables: what [`certify_transition`](crate::certify_transition)
     /// gives, without judging these tables again.
     pub fn transition(&self, old: Tables<'_>) -> Transition {

@@ -11,6 +11,7 @@ use weft_wire::packet::Packet;
 
 use crate::address::Address;
 use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
+use crate::document::{DOCUMENT_MAX, Document};
 use crate::frame::{Attach, Decoder, Frame, FrameError, Hello, VERSION, Welcome, encode_packet};
 
 /// How long a server may take to answer a Hello.
@@ -38,6 +39,12 @@ pub enum ConnectError {
         address: String,
         /// How.
         error: io::Error,
+    },
+    /// The request is longer than a document may be.
+    #[error("a request of {len} bytes, allowed: {DOCUMENT_MAX}")]
+    TooLong {
+        /// Its length.
+        len: usize,
     },
     /// No answer in time.
     #[error("{address} did not answer within {} s", ANSWER_TIMEOUT.as_secs())]
@@ -94,11 +101,22 @@ pub async fn connect(
 /// # Errors
 /// [`ConnectError`].
 pub async fn request_control(address: &Address, json: Vec<u8>) -> Result<Vec<u8>, ConnectError> {
+    if json.len() > DOCUMENT_MAX {
+        return Err(ConnectError::TooLong { len: json.len() });
+    }
     let (mut session, _) = open(address, Attach::ControlOnly, Vec::new()).await?;
     session.write(&Frame::Control(json)).await?;
-    match session.read_in_time().await? {
-        Frame::ControlReply(json) => Ok(json),
-        other => Err(session.foreign(format!("{other:?}"))),
+    let mut reply = Document::default();
+    loop {
+        let whole = match session.read_in_time().await? {
+            Frame::ControlReply(part) => reply.add(&part),
+            other => return Err(session.foreign(format!("{other:?}"))),
+        };
+        match whole {
+            Ok(Some(reply)) => return Ok(reply),
+            Ok(None) => {}
+            Err(error) => return Err(session.foreign(error.to_string())),
+        }
     }
 }
 

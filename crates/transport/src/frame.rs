@@ -10,8 +10,8 @@
 //! | 3 | Refuse | reason, UTF-8 to the end |
 //! | 4 | Mad | SLID u32, DLID u32, SL u8, P_Key u16, destination QP u32, source QP u32, datagram to the end |
 //! | 5 | IsSm | u8: 0 or 1 |
-//! | 6 | Control | JSON to the end |
-//! | 7 | ControlReply | JSON to the end |
+//! | 6 | Control | JSON to the end; of a frame that is full it goes on in the next |
+//! | 7 | ControlReply | likewise |
 //! | 8 | Watch | nothing |
 //! | 9 | Port | base LID u32, SM LID u32, LMC u8, SM SL u8, state u8, physical state u8, rate u16, number of P_Keys u16, capability mask u32, reregistrations u32, subnet prefix u64, port GUID u64, node GUID u64, system GUID u64, that many P_Keys u16 |
 //! | 10 | Register | token u32, class u8, class version u8, OUI u32, methods u128 |
@@ -26,6 +26,7 @@ use weft_wire::bits::load;
 use weft_wire::id::{Guid, Lid, PKey, PortNum, Sl};
 use weft_wire::packet::Packet;
 
+use crate::document::{DOCUMENT_MAX, parts};
 use crate::port::{
     PortStatus, Registration, decode_registration, decode_status, encode_registration,
     encode_status,
@@ -35,6 +36,9 @@ use crate::port::{
 pub const VERSION: u16 = 2;
 /// Most bytes of a frame after its length.
 pub const FRAME_MAX: usize = 64 * 1024;
+/// Numbers of clients are below this. A program puts its number, counted from 1, into 20 bits of its
+/// transaction identifiers.
+pub const CLIENT_NUMBERS: u32 = (1 << 20) - 1;
 /// Most bytes of a name in [`Attach::Name`].
 pub const NAME_MAX: usize = 64;
 /// Most management classes that a program can serve.
@@ -103,7 +107,8 @@ pub struct Welcome {
     pub guid: Guid,
     /// Its port.
     pub port: PortNum,
-    /// The server's number of this client: no other has it while this one is there.
+    /// The server's number of this client, below [`CLIENT_NUMBERS`]: no other has it while this one
+    /// is there.
     pub client: u32,
 }
 
@@ -123,9 +128,10 @@ pub enum Frame {
     Mad(Packet),
     /// The client runs a subnet manager, or does no longer.
     IsSm(bool),
-    /// The client changes the fabric; JSON.
+    /// The client changes the fabric; JSON, or when it is received, a part of it for a
+    /// [`Document`](crate::document::Document).
     Control(Vec<u8>),
-    /// What came of it; JSON.
+    /// What came of it, likewise.
     ControlReply(Vec<u8>),
     /// The client wants to know how its port stands, now and whenever that changes.
     Watch,
@@ -162,6 +168,12 @@ pub enum FrameError {
         /// The number.
         tag: u8,
     },
+    /// A document is too long.
+    #[error("a document of more than {} bytes: {len} so far", DOCUMENT_MAX)]
+    Document {
+        /// Bytes so far.
+        len: usize,
+    },
     /// The content does not fit the frame.
     #[error("{frame} frame: {what}")]
     Content {
@@ -173,8 +185,9 @@ pub enum FrameError {
 }
 
 impl Frame {
-    /// Appends the frame to `out`. Names, reasons, classes and datagrams that are too long are cut
-    /// to what the format can carry.
+    /// Appends the frame to `out`, a document that is longer than a frame as several. Names, reasons,
+    /// classes and datagrams that are too long are cut to what the format can carry, text between
+    /// two characters.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Mad(packet) => encode_packet(packet, out),
@@ -185,15 +198,11 @@ impl Frame {
                 out.extend_from_slice(&welcome.client.to_be_bytes());
             }),
             Self::Refuse { reason } => framed(out, tag::REFUSE, |out| {
-                let mut end = reason.len().min(FRAME_MAX - 1);
-                while !reason.is_char_boundary(end) {
-                    end -= 1;
-                }
-                out.extend_from_slice(&reason.as_bytes()[..end]);
+                out.extend_from_slice(cut(reason, FRAME_MAX - 1));
             }),
             Self::IsSm(is_sm) => framed(out, tag::IS_SM, |out| out.push(u8::from(*is_sm))),
-            Self::Control(json) => framed(out, tag::CONTROL, |out| cut(json, out)),
-            Self::ControlReply(json) => framed(out, tag::CONTROL_REPLY, |out| cut(json, out)),
+            Self::Control(json) => encode_document(out, tag::CONTROL, json),
+            Self::ControlReply(json) => encode_document(out, tag::CONTROL_REPLY, json),
             Self::Watch => framed(out, tag::WATCH, |_| {}),
             Self::Port(status) => framed(out, tag::PORT, |out| encode_status(status, out)),
             Self::Register(registration) => framed(out, tag::REGISTER, |out| {
@@ -210,8 +219,16 @@ impl Frame {
     }
 }
 
-fn cut(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&bytes[..bytes.len().min(FRAME_MAX - 1)]);
+/// As much of a text as fits into `max` bytes, whole characters only.
+fn cut(text: &str, max: usize) -> &[u8] {
+    let end = text.floor_char_boundary(max);
+    &text.as_bytes()[..end]
+}
+
+fn encode_document(out: &mut Vec<u8>, tag: u8, json: &[u8]) {
+    for part in parts(json) {
+        framed(out, tag, |out| out.extend_from_slice(part));
+    }
 }
 
 fn framed(out: &mut Vec<u8>, tag: u8, content: impl FnOnce(&mut Vec<u8>)) {
@@ -252,8 +269,7 @@ fn encode_hello(hello: &Hello, out: &mut Vec<u8>) {
     out.push(port);
     out.push(classes.len() as u8);
     out.extend_from_slice(classes);
-    let name = name.as_bytes();
-    out.extend_from_slice(&name[..name.len().min(NAME_MAX)]);
+    out.extend_from_slice(cut(name, NAME_MAX));
 }
 
 fn decode(bytes: &[u8]) -> Result<Frame, FrameError> {

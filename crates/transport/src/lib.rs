@@ -8,6 +8,7 @@
 pub mod address;
 pub mod client;
 pub mod connection;
+pub mod document;
 pub mod frame;
 pub mod port;
 pub mod umad;
@@ -17,5 +18,6 @@ pub use client::{ConnectError, connect, request_control};
 pub use connection::{
     Closed, Connection, ConnectionReceiver, ConnectionSender, Endpoint, FromFabric, ToFabric, pair,
 };
+pub use document::Document;
 pub use frame::{Attach, Decoder, Frame, FrameError, Hello, Welcome};
 pub use port::{PortStatus, Registration};

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use weft_transport::frame::{FRAME_MAX, fuzz_frames};
+use weft_transport::frame::{FRAME_MAX, VERSION, fuzz_frames};
 use weft_transport::{
-    Attach, Decoder, Frame, FrameError, Hello, PortStatus, Registration, Welcome,
+    Attach, Decoder, Document, Frame, FrameError, Hello, PortStatus, Registration, Welcome,
 };
 use weft_wire::id::{Guid, Lid, PKey, PortNum, Sl};
 use weft_wire::packet::Packet;
@@ -133,9 +133,17 @@ fn what_is_no_frame_is_told_why() {
 #[test]
 fn what_is_too_long_is_cut_to_a_frame_that_can_be_read() {
     let reason = "ä".repeat(FRAME_MAX);
+    let hello = Frame::Hello(Hello {
+        version: VERSION,
+        attach: Attach::Name {
+            name: "node ä".repeat(20),
+            port: PortNum(1),
+        },
+        classes: Vec::new(),
+    });
     for frame in [
+        hello,
         Frame::Refuse { reason },
-        Frame::Control(vec![b' '; 2 * FRAME_MAX]),
         Frame::Mad(packet(vec![1; 3000])),
     ] {
         let mut bytes = Vec::new();
@@ -144,6 +152,42 @@ fn what_is_too_long_is_cut_to_a_frame_that_can_be_read() {
         decoder.buffer().extend_from_slice(&bytes);
         assert_eq!(read_all(&mut decoder).unwrap().len(), 1);
     }
+}
+
+#[test]
+fn a_document_that_is_longer_than_a_frame_arrives_whole() {
+    for len in [
+        0,
+        1,
+        FRAME_MAX - 2,
+        FRAME_MAX - 1,
+        FRAME_MAX,
+        5 * FRAME_MAX - 5,
+        1 << 20,
+    ] {
+        let sent: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+        let mut bytes = Vec::new();
+        Frame::ControlReply(sent.clone()).encode(&mut bytes);
+        let mut decoder = Decoder::new();
+        decoder.buffer().extend_from_slice(&bytes);
+        let (mut document, mut whole) = (Document::default(), Vec::new());
+        for frame in read_all(&mut decoder).unwrap() {
+            let Frame::ControlReply(part) = frame else {
+                panic!("{frame:?}");
+            };
+            whole.extend(document.add(&part).unwrap());
+        }
+        assert_eq!(whole, [sent]);
+    }
+}
+
+#[test]
+fn a_document_without_an_end_is_refused() {
+    let mut document = Document::default();
+    let part = vec![b' '; FRAME_MAX - 1];
+    let parts = (0..).map(|_| document.add(&part)).take(1000);
+    let refused = parts.filter(|added| added.is_err()).count();
+    assert!(refused > 700, "16 MiB are allowed, 64 came: {refused}");
 }
 
 proptest! {

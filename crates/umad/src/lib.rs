@@ -6,12 +6,10 @@
 //! | [`core`] | what a kernel's MAD layer does: agents, time-outs, RMPP, the port's state; without I/O |
 //! | [`settings`] | which fabric and which host, from the environment |
 //! | [`session`] | the socket to the fabric and the thread that reads it |
-//! | [`abi`] | the structures that programs share with the library |
 //! | `ffi` | the C functions themselves; the only place of unsafe code |
 //!
 //! A program gets there by `LD_PRELOAD`; the program `weft-run` sets the environment.
 
-pub mod abi;
 pub mod core;
 pub mod ffi;
 pub mod session;

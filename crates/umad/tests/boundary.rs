@@ -10,8 +10,8 @@ use weft_emulator::host::{HostHandle, spawn};
 use weft_emulator::server::Server;
 use weft_fabric::FabricSpec;
 use weft_transport::Address;
-use weft_umad::abi::{RegAttr, UmadCa, UmadPort, UserMad};
 use weft_umad::ffi::*;
+use weft_umad_abi::umad::{RegAttr, UmadCa, UmadPort, UserMad};
 
 /// Bytes after the header in the tests' buffers.
 const ROOM: usize = 2048;
@@ -232,4 +232,18 @@ proptest! {
         prop_assert_eq!(umad_close_port(port), 0);
         prop_assert!(umad_close_port(port) < 0, "closed twice");
     }
+}
+
+#[test]
+fn an_error_that_nobody_reads_is_no_panic() {
+    let full = || {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_weft-run"));
+    command.args(["--library", "/nonexistent.so", "/nonexistent/program"]);
+    let status = command.stdout(full()).stderr(full()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
 }

@@ -1,12 +1,13 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
 Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage; \
-3 no daemon answers; 4 a file cannot be read or written.";
+3 no daemon answers; 4 a file cannot be read or written; 5 no answer in time, of the daemon or of a device.";
 
 const DRAIN: &str = "\
 Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained \
@@ -94,6 +95,16 @@ pub(crate) struct Daemon {
     /// Name in the daemon's certificate, where it is not the address's host.
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) tls_domain: Option<String>,
+    /// Longest time for each answer of the daemon, such as 500ms, 10s, 5m. Without it: 10s for what the
+    /// daemon knows, 60s for the whole fabric or a change of a port, 15m for routes and sweeps.
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_TIMEOUT",
+        value_name = "DURATION",
+        value_parser = crate::time::parse
+    )]
+    pub(crate) timeout: Option<Duration>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,17 +1,20 @@
 //! `weft config`.
 
+use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 use weft_api::v1;
 use weft_config::{Checked, Finding, Severity, check};
+use weft_fabric::text::for_terminal;
 
 use crate::args::{Args, Color, Config};
-use crate::connect::connect;
+use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::style::{ERROR, PLACE, Styles, WARNING};
+use crate::untold;
 
 pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliError> {
     match command {
@@ -20,14 +23,19 @@ pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliEr
             file: Some(file), ..
         } => show_file(file, args.color),
         Config::Show { file: None, .. } => {
-            let client = connect(&args.daemon).await?;
-            let request = v1::GetEffectiveConfigRequest {};
-            let response = client.config().get_effective_config(request).await?;
-            output::text(response.into_inner().text)?;
+            let session = connect(&args.daemon).await?;
+            output::text(in_force(&session).await?.text)?;
             Ok(ExitCode::SUCCESS)
         }
         Config::Reload { dry_run } => reload(args, *dry_run).await,
     }
+}
+
+/// The configuration that the daemon runs with.
+async fn in_force(session: &Session) -> Result<v1::GetEffectiveConfigResponse, CliError> {
+    let mut service = session.services(Effort::Look).config();
+    let config = service.get_effective_config(v1::GetEffectiveConfigRequest {});
+    session.answer(Effort::Look, config).await
 }
 
 /// What `check --json` prints.
@@ -68,7 +76,7 @@ fn check_file(file: &Path, json: bool, color: Color) -> Result<ExitCode, CliErro
                 file.display()
             ),
         };
-        output::text(lines.collect::<String>() + &verdict)?;
+        output::styled(&(lines.collect::<String>() + &for_terminal(&verdict)))?;
     }
     Ok(ExitCode::from(u8::from(errors > 0)))
 }
@@ -78,13 +86,14 @@ fn checked(file: &Path) -> Result<Checked, CliError> {
     Ok(check(text, &file.to_string_lossy()))
 }
 
-/// `FILE:LINE: error: PATH: MESSAGE (allowed: …)`.
+/// `FILE:LINE: error: PATH: MESSAGE (allowed: …)`, escaped.
 fn line(finding: &Finding, styles: Styles) -> String {
     let (severity, style) = match finding.severity {
         Severity::Error => ("error:", ERROR),
         Severity::Warning => ("warning:", WARNING),
     };
-    let place = styles.paint(PLACE, &format!("{}:{}:", finding.file, finding.line));
+    let place = format!("{}:{}:", finding.file, finding.line);
+    let place = styles.paint(PLACE, &for_terminal(&place));
     let severity = styles.paint(style, severity);
     let path = match finding.path.as_str() {
         "" => String::new(),
@@ -94,7 +103,8 @@ fn line(finding: &Finding, styles: Styles) -> String {
         "" => String::new(),
         allowed => format!(" (allowed: {allowed})"),
     };
-    format!("{place} {severity} {path}{}{allowed}\n", finding.message)
+    let text = format!("{path}{}{allowed}", finding.message);
+    format!("{place} {severity} {}\n", for_terminal(&text))
 }
 
 fn show_file(file: &Path, color: Color) -> Result<ExitCode, CliError> {
@@ -108,7 +118,7 @@ fn show_file(file: &Path, color: Color) -> Result<ExitCode, CliError> {
         .errors()
         .map(|finding| line(finding, styles))
         .collect();
-    eprint!("{}", errors.concat());
+    let _ = stderr().write_all(errors.concat().as_bytes());
     Err(CliError::Refused(format!(
         "{} has {} errors",
         file.display(),
@@ -117,16 +127,14 @@ fn show_file(file: &Path, color: Color) -> Result<ExitCode, CliError> {
 }
 
 async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {
-    let client = connect(&args.daemon).await?;
-    let file = client
-        .config()
-        .get_effective_config(v1::GetEffectiveConfigRequest {})
-        .await?;
-    let file = file.into_inner().file;
+    let session = connect(&args.daemon).await?;
+    let file = in_force(&session).await?.file;
     let request = v1::ReloadConfigRequest {
         validate_only: dry_run,
     };
-    let answer = client.config().reload_config(request).await?.into_inner();
+    let mut service = session.services(Effort::Work).config();
+    let answer = service.reload_config(request);
+    let answer = session.answer(Effort::Work, answer).await?;
     let lines = answer
         .findings
         .iter()
@@ -140,7 +148,12 @@ async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {
         (false, false) => "would be in force\n",
         (false, true) => "refused, the old configuration stays in force\n",
     };
-    output::text(lines.collect::<String>() + &format!("{file}: {verdict}"))?;
+    let verdict = format!("{file}: {verdict}");
+    let printed = output::text(lines.collect::<String>() + &verdict);
+    match answer.applied {
+        true => untold::or_keep(printed, &verdict)?,
+        false => printed?,
+    }
     Ok(ExitCode::from(u8::from(errors)))
 }
 

@@ -1,15 +1,133 @@
-//! To the daemon.
+//! To the daemon, with a deadline for every call.
 
 use std::path::Path;
+use std::time::Duration;
 
-use weft_api::client::{Client, Tls};
+use tonic::{Code, Response, Status};
+use weft_api::client::{Client, ClientError, Tls};
+use weft_fabric::Snapshot;
 
 use crate::args::Daemon;
 use crate::error::CliError;
 
+/// How long a call may take where the command line does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Answered from what the daemon has in memory.
+    Look,
+    /// One device changes, or the whole fabric is read.
+    Work,
+    /// Routes are computed, or a sweep of the whole fabric is waited for.
+    Long,
+}
+
+impl Effort {
+    fn limit(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Look => 10,
+            Self::Work => 60,
+            Self::Long => 900,
+        })
+    }
+}
+
+/// A connection to the daemon. Every call through it ends by its deadline.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    client: Client,
+    address: String,
+    asked: Option<Duration>,
+}
+
 /// Connects as the command line says.
-pub(crate) async fn connect(daemon: &Daemon) -> Result<Client, CliError> {
-    let tls = match &daemon.tls_ca {
+pub(crate) async fn connect(daemon: &Daemon) -> Result<Session, CliError> {
+    let tls = tls(daemon)?;
+    let limit = daemon.timeout.unwrap_or(Effort::Look.limit());
+    let late = || CliError::Late {
+        address: daemon.address.clone(),
+        limit,
+    };
+    let client = tokio::time::timeout(limit, Client::connect(&daemon.address, tls)).await;
+    Ok(Session {
+        client: client.map_err(|_| late())??,
+        address: daemon.address.clone(),
+        asked: daemon.timeout,
+    })
+}
+
+impl Session {
+    /// The daemon's services, each call of which the daemon gives up after the limit for this effort.
+    pub(crate) fn services(&self, effort: Effort) -> Client {
+        self.client.clone().within(self.limit(effort))
+    }
+
+    /// The daemon's services for calls that go on until the client ends them.
+    pub(crate) fn endless(&self) -> &Client {
+        &self.client
+    }
+
+    /// The answer to a call.
+    ///
+    /// # Errors
+    /// [`CliError::Late`] where none comes in time, or why the daemon refused, or that there is none.
+    pub(crate) async fn answer<T>(
+        &self,
+        effort: Effort,
+        call: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, CliError> {
+        let answer = self.in_time(effort, async { Ok(call.await) }).await?;
+        match answer {
+            Ok(response) => Ok(response.into_inner()),
+            Err(status) => Err(self.explain(effort, status).await),
+        }
+    }
+
+    /// What comes of some work with the daemon.
+    ///
+    /// # Errors
+    /// Those of the work, or [`CliError::Late`].
+    pub(crate) async fn in_time<T>(
+        &self,
+        effort: Effort,
+        work: impl Future<Output = Result<T, CliError>>,
+    ) -> Result<T, CliError> {
+        let done = tokio::time::timeout(self.limit(effort), work).await;
+        done.unwrap_or_else(|_| Err(self.late(effort)))
+    }
+
+    /// What a status means for people.
+    pub(crate) async fn explain(&self, effort: Effort, status: Status) -> CliError {
+        let expired = std::error::Error::source(&status).is_some();
+        match status.code() {
+            Code::Cancelled if expired => self.late(effort),
+            _ => self.client.explain(status).await.into(),
+        }
+    }
+
+    /// The whole fabric.
+    pub(crate) async fn snapshot(&self) -> Result<Snapshot, CliError> {
+        let client = self.services(Effort::Work);
+        let snapshot = async { Ok(client.snapshot().await) };
+        match self.in_time(Effort::Work, snapshot).await? {
+            Err(ClientError::Refused(status)) => Err(self.explain(Effort::Work, status).await),
+            other => Ok(other?),
+        }
+    }
+
+    fn limit(&self, effort: Effort) -> Duration {
+        self.asked.unwrap_or(effort.limit())
+    }
+
+    fn late(&self, effort: Effort) -> CliError {
+        CliError::Late {
+            address: self.address.clone(),
+            limit: self.limit(effort),
+        }
+    }
+}
+
+fn tls(daemon: &Daemon) -> Result<Option<Tls>, CliError> {
+    Ok(match &daemon.tls_ca {
         None if daemon.tls_cert.is_some() || daemon.tls_domain.is_some() => {
             return Err(CliError::Usage(
                 "--tls-cert and --tls-domain need --tls-ca".to_owned(),
@@ -24,8 +142,7 @@ pub(crate) async fn connect(daemon: &Daemon) -> Result<Client, CliError> {
             },
             domain: daemon.tls_domain.clone(),
         }),
-    };
-    Ok(Client::connect(&daemon.address, tls).await?)
+    })
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, CliError> {

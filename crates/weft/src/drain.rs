@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::client::Client;
 use weft_api::v1;
 use weft_api::v1::drain_target::Target as Named;
 use weft_api::v1::plan_routes_request::Change;
@@ -12,11 +11,12 @@ use weft_report::point::NodeMatch;
 use weft_report::{Point, Selection};
 
 use crate::args::{Daemon, DrainArgs};
-use crate::connect::connect;
+use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::report::{parse, select};
 use crate::route::{apply, plan, planned_json, summary};
+use crate::untold;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,16 +30,18 @@ pub(crate) struct Target {
     pub(crate) message: v1::DrainTarget,
     /// What people call it.
     name: String,
+    /// It is in the fabric.
+    present: bool,
 }
 
 pub(crate) async fn run(daemon: &Daemon, args: &DrainArgs, way: Way) -> Result<ExitCode, CliError> {
-    let client = connect(daemon).await?;
-    let target = target(&client, &args.point).await?;
+    let session = connect(daemon).await?;
+    let target = target(&session, &args.point).await?;
     let change = match way {
         Way::Drain => Change::Drain(target.message),
         Way::Undrain => Change::Undrain(target.message),
     };
-    let planned = plan(&client, change).await?;
+    let planned = plan(&session, change).await?;
     let (Some(id), false) = (planned.plan_id, args.dry_run) else {
         match args.json {
             true => output::json(&planned_json(&planned))?,
@@ -47,8 +49,8 @@ pub(crate) async fn run(daemon: &Daemon, args: &DrainArgs, way: Way) -> Result<E
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let sweep = apply(&client, id).await?;
-    let now = drains(&client).await?;
+    let sweep = apply(&session, id).await?;
+    let now = drains(&session).await?;
     let mut found = now.drains.iter();
     let found = found.find(|drain| drain.target.as_ref() == Some(&target.message));
     let verdict = Verdict {
@@ -85,13 +87,17 @@ impl Verdict<'_> {
 
     fn words(&self) -> String {
         let name = &self.target.name;
-        let moved = self.planned.plan.as_ref().map_or(0, |plan| plan.routes);
+        let moved = moved(self.planned);
         match (self.way, self.is_good()) {
             (Way::Drain, true) => format!(
-                "{name} is drained: {moved} routes moved, nothing leads over it any more\n\
+                "{name} is drained: {moved}; nothing leads over it any more\n\
                  safe to pull\n"
             ),
-            (Way::Undrain, true) => format!("{name} is in use again: {moved} routes moved\n"),
+            (Way::Undrain, true) if !self.target.present => format!(
+                "{name} is no longer drained; it is not in the fabric, and data will go over it once it \
+                 is back\n"
+            ),
+            (Way::Undrain, true) => format!("{name} is in use again: {moved}\n"),
             (_, false) => {
                 let left = self.found.map_or(String::new(), |drain| left(drain) + "\n");
                 let unfinished = self.sweep.unfinished.iter();
@@ -102,7 +108,8 @@ impl Verdict<'_> {
     }
 
     fn tell(&self, json: bool) -> Result<ExitCode, CliError> {
-        match json {
+        let words = self.words();
+        let printed = match json {
             true => output::json(&json!({
                 "name": self.target.name,
                 "plan": planned_json(self.planned),
@@ -110,10 +117,23 @@ impl Verdict<'_> {
                 "safe_to_pull": self.way == Way::Drain && self.is_good(),
                 "unfinished": self.sweep.unfinished,
                 "generation": self.generation,
-            }))?,
-            false => output::text(self.words())?,
-        }
+            })),
+            false => output::text(&words),
+        };
+        untold::or_keep(printed, &words)?;
         Ok(ExitCode::from(u8::from(!self.is_good())))
+    }
+}
+
+/// How many routes a plan moves, and what that costs meanwhile.
+fn moved(planned: &v1::PlanRoutesResponse) -> String {
+    let plan = planned.plan.as_ref();
+    let (moved, dropping) = plan.map_or((0, 0), |plan| (plan.routes, plan.dropping));
+    match dropping {
+        0 => format!("{moved} routes moved"),
+        _ => format!(
+            "{moved} routes moved, {dropping} of them dropped packets while they were rewritten"
+        ),
     }
 }
 
@@ -127,9 +147,9 @@ fn left(drain: &v1::Drain) -> String {
 
 /// Finds the switch or link that a point names. One that has been pulled can be named by
 /// `nodeguid:GUID` alone.
-pub(crate) async fn target(client: &Client, text: &str) -> Result<Target, CliError> {
+pub(crate) async fn target(session: &Session, text: &str) -> Result<Target, CliError> {
     let point = parse(text)?;
-    let snapshot = client.snapshot().await?;
+    let snapshot = session.snapshot().await?;
     let absent = match &point {
         Point::Nodes(NodeMatch::Guid(guid)) => Some(Named::SwitchGuid(guid.0)),
         Point::NodePort(NodeMatch::Guid(guid), port) => Some(Named::Link(v1::PortId {
@@ -145,9 +165,34 @@ pub(crate) async fn target(client: &Client, text: &str) -> Result<Target, CliErr
                 target: Some(named),
             },
             name: text.to_owned(),
+            present: false,
         }),
-        (Err(error), None) => Err(error),
+        (Err(error), None) => pulled(session, &point).await?.ok_or(error),
     }
+}
+
+/// A drained switch or link of that name that is not in the fabric any more.
+async fn pulled(session: &Session, point: &Point) -> Result<Option<Target>, CliError> {
+    let (name, port) = match point {
+        Point::Nodes(NodeMatch::Name(name)) => (name, None),
+        Point::NodePort(NodeMatch::Name(name), port) => (name, Some(u32::from(port.0))),
+        _ => return Ok(None),
+    };
+    let drains = drains(session).await?.drains.into_iter();
+    let mut named = drains.filter(|drain| {
+        let end = match drain.target.as_ref().and_then(|target| target.target) {
+            Some(Named::Link(end)) => Some(end.port),
+            _ => None,
+        };
+        !drain.present && drain.name == *name && end == port
+    });
+    Ok(named.next().and_then(|drain| {
+        Some(Target {
+            message: drain.target?,
+            name: called(&drain),
+            present: false,
+        })
+    }))
 }
 
 fn found(snapshot: &Snapshot, selection: &Selection, text: &str) -> Result<Target, CliError> {
@@ -161,7 +206,11 @@ fn found(snapshot: &Snapshot, selection: &Selection, text: &str) -> Result<Targe
     let named = |named, name| {
         let target = Some(named);
         let message = v1::DrainTarget { target };
-        Ok(Target { message, name })
+        Ok(Target {
+            message,
+            name,
+            present: true,
+        })
     };
     match selection {
         Selection::Nodes(nodes) if nodes.len() == 1 => {
@@ -191,23 +240,20 @@ fn found(snapshot: &Snapshot, selection: &Selection, text: &str) -> Result<Targe
     }
 }
 
-async fn drains(client: &Client) -> Result<v1::ListDrainsResponse, CliError> {
-    let listed = client
-        .routes()
-        .list_drains(v1::ListDrainsRequest {})
-        .await?;
-    Ok(listed.into_inner())
+async fn drains(session: &Session) -> Result<v1::ListDrainsResponse, CliError> {
+    let mut service = session.services(Effort::Look).routes();
+    let listed = service.list_drains(v1::ListDrainsRequest {});
+    session.answer(Effort::Look, listed).await
 }
 
 /// `weft route drains`.
-pub(crate) async fn list(client: &Client, json: bool) -> Result<ExitCode, CliError> {
-    let listed = drains(client).await?;
+pub(crate) async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
+    let listed = drains(session).await?;
     if json {
         output::json(&listed.drains.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let snapshot = client.snapshot().await?;
-    let lines = listed.drains.iter().map(|drain| line(&snapshot, drain));
+    let lines = listed.drains.iter().map(line);
     let text = match listed.drains.is_empty() {
         true => "nothing is drained\n".to_owned(),
         false => lines.collect(),
@@ -216,21 +262,22 @@ pub(crate) async fn list(client: &Client, json: bool) -> Result<ExitCode, CliErr
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(snapshot: &Snapshot, drain: &v1::Drain) -> String {
-    let guid = |guid: u64| {
-        let node = snapshot.topology.find(Guid(guid));
-        let node = node.and_then(|node| snapshot.topology.node(node));
-        node.map_or_else(|| Guid(guid).to_string(), |node| node.name())
+/// What people call what is drained.
+fn called(drain: &v1::Drain) -> String {
+    let named = drain.target.as_ref().and_then(|target| target.target);
+    let name = |guid: u64| match drain.name.as_str() {
+        "" => Guid(guid).to_string(),
+        name => name.to_owned(),
     };
-    let named = drain
-        .target
-        .as_ref()
-        .and_then(|target| target.target.as_ref());
-    let name = match named {
-        Some(Named::SwitchGuid(of)) => guid(*of),
-        Some(Named::Link(end)) => format!("port {} of {}", end.port, guid(end.node_guid)),
+    match named {
+        Some(Named::SwitchGuid(guid)) => name(guid),
+        Some(Named::Link(end)) => format!("port {} of {}", end.port, name(end.node_guid)),
         None => String::new(),
-    };
+    }
+}
+
+fn line(drain: &v1::Drain) -> String {
+    let name = called(drain);
     let state = match (drain.present, drain.safe_to_pull) {
         (false, _) => "not in the fabric".to_owned(),
         (true, true) => "safe to pull".to_owned(),
@@ -250,6 +297,7 @@ fn as_json(drain: &v1::Drain) -> Value {
         None => (0, None),
     };
     json!({
+        "name": drain.name,
         "node_guid": Guid(node).to_string(),
         "port": port,
         "present": drain.present,

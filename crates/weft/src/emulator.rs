@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use weft_api::v1;
 
 use crate::args::{Daemon, Emulator, Traffic, TrafficStart};
-use crate::connect::connect;
+use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
+use crate::untold;
 
 /// Characters of a pattern in the table.
 const PATTERN_MAX: usize = 60;
@@ -17,26 +18,27 @@ const GIGA: f64 = 1e9;
 
 pub(crate) async fn run(daemon: &Daemon, command: &Emulator) -> Result<ExitCode, CliError> {
     let Emulator::Traffic(command) = command;
-    let mut service = connect(daemon).await?.emulator();
+    let session = connect(daemon).await?;
+    let mut service = session.services(Effort::Look).emulator();
     match command {
         Traffic::Start(args) => {
             let job = Some(job(args));
-            service
-                .start_traffic(v1::StartTrafficRequest { job })
-                .await?;
-            output::text(format_args!("started {}\n", args.name))?;
+            let started = service.start_traffic(v1::StartTrafficRequest { job });
+            session.answer(Effort::Look, started).await?;
+            let done = format!("started {}\n", args.name);
+            untold::or_keep(output::text(&done), &done)?;
         }
         Traffic::Stop(args) => {
             let name = args.name.clone().unwrap_or_default();
             let what = args.name.clone().unwrap_or("all traffic".to_owned());
-            service
-                .stop_traffic(v1::StopTrafficRequest { name })
-                .await?;
-            output::text(format_args!("stopped {what}\n"))?;
+            let stopped = service.stop_traffic(v1::StopTrafficRequest { name });
+            session.answer(Effort::Look, stopped).await?;
+            let done = format!("stopped {what}\n");
+            untold::or_keep(output::text(&done), &done)?;
         }
         Traffic::List { json } => {
-            let listed = service.list_traffic(v1::ListTrafficRequest {}).await?;
-            let listed = listed.into_inner();
+            let listed = service.list_traffic(v1::ListTrafficRequest {});
+            let listed = session.answer(Effort::Look, listed).await?;
             match json {
                 true => output::json(&listed_json(&listed))?,
                 false => output::text(listed_text(&listed))?,

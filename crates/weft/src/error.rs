@@ -8,6 +8,8 @@ use weft_api::client::ClientError;
 use weft_report::TooManyRoutes;
 use weft_report::point::{NotFound, PointError};
 
+use crate::time::duration;
+
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
     #[error(transparent)]
@@ -18,6 +20,15 @@ pub(crate) enum CliError {
     Routes(#[from] TooManyRoutes),
     #[error(transparent)]
     Client(#[from] ClientError),
+    #[error(
+        "no answer from {address} within {}; --timeout DURATION waits longer. What was already begun is \
+         carried through: `weft watch` and the daemon's log say so",
+        duration(limit.as_nanos() as u64)
+    )]
+    Late {
+        address: String,
+        limit: std::time::Duration,
+    },
     #[error("{}: {source}", file.display())]
     File { file: PathBuf, source: io::Error },
     #[error("{}: {why}", file.display())]
@@ -28,6 +39,8 @@ pub(crate) enum CliError {
     Refused(String),
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
+    #[error("stopped, because the output cannot be written ({source}). {done}")]
+    Untold { done: String, source: io::Error },
 }
 
 impl CliError {
@@ -38,28 +51,19 @@ impl CliError {
         }
     }
 
-    /// Who read the output has gone; that is no error.
-    pub(crate) fn is_broken_pipe(&self) -> bool {
-        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
-    }
-
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::NotFound { .. } | Self::Routes(_) | Self::Refused(_) => 1,
             Self::Client(ClientError::Refused(status)) => match status.code() {
                 tonic::Code::Unavailable => 3,
+                tonic::Code::DeadlineExceeded => 5,
                 _ => 1,
             },
             Self::Client(ClientError::Snapshot(_)) => 1,
             Self::Point(_) | Self::Usage(_) | Self::Client(ClientError::Address { .. }) => 2,
-            Self::Client(ClientError::NotRunning { .. }) => 3,
-            Self::File { .. } | Self::Content { .. } | Self::Output(_) => 4,
+            Self::Client(ClientError::Unreachable { .. }) => 3,
+            Self::Late { .. } => 5,
+            Self::File { .. } | Self::Content { .. } | Self::Output(_) | Self::Untold { .. } => 4,
         }
-    }
-}
-
-impl From<tonic::Status> for CliError {
-    fn from(status: tonic::Status) -> Self {
-        Self::Client(status.into())
     }
 }

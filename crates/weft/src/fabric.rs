@@ -9,7 +9,7 @@ use tokio_stream::StreamExt;
 use weft_api::v1;
 
 use crate::args::{Daemon, Export, Fabric};
-use crate::connect::connect;
+use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::sweep::{as_json, summary};
@@ -23,9 +23,10 @@ pub(crate) async fn run(daemon: &Daemon, command: &Fabric) -> Result<ExitCode, C
 }
 
 async fn show(daemon: &Daemon, json: bool) -> Result<ExitCode, CliError> {
-    let client = connect(daemon).await?;
-    let response = client.fabric().get_fabric(v1::GetFabricRequest {}).await?;
-    let fabric = response.into_inner();
+    let session = connect(daemon).await?;
+    let mut service = session.services(Effort::Look).fabric();
+    let fabric = service.get_fabric(v1::GetFabricRequest {});
+    let fabric = session.answer(Effort::Look, fabric).await?;
     match json {
         true => output::json(&fabric_json(&fabric))?,
         false => output::text(fabric_text(&fabric))?,
@@ -38,12 +39,24 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         "Fabric {} on {}, weftd {}\n",
         fabric.instance, fabric.connected_to, fabric.version
     );
+    let config = match fabric.config_file.as_str() {
+        "" => "built-in defaults",
+        file => file,
+    };
+    text += &format!("Configuration: {config}\n");
     if !fabric.role.is_empty() && fabric.role != "Master" {
         let master = match fabric.master {
             0 => "the master is not known".to_owned(),
             guid => format!("the master is the manager on port {guid:#018x}"),
         };
         text += &format!("This manager is {}: {master}\n", fabric.role);
+    }
+    if let Some(lost) = fabric.attachment.filter(|now| !now.attached) {
+        text += &format!(
+            "NOT ATTACHED since {}: its HFI, driver or emulator is gone; this is what was seen last, at {}\n",
+            utc(lost.since_unix_time_ns),
+            utc(fabric.seen_unix_time_ns)
+        );
     }
     if fabric.generation == 0 {
         text += "No sweep has ended yet\n";
@@ -99,6 +112,9 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "version": fabric.version,
         "generation": fabric.generation,
         "unix_time": fabric.unix_time,
+        "attached": fabric.attachment.is_none_or(|now| now.attached),
+        "attachment_since_unix_time_ns": fabric.attachment.map(|now| now.since_unix_time_ns),
+        "seen_unix_time_ns": fabric.seen_unix_time_ns,
         "hfis": fabric.hfis,
         "switches": fabric.switches,
         "links": fabric.links,
@@ -110,6 +126,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
             "lanes": routing.lanes,
         })),
         "planned": fabric.planned,
+        "config_file": fabric.config_file,
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),
         "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),
@@ -127,11 +144,10 @@ async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
         (_, true) => v1::ExportFormat::Ibnetdiscover,
         _ => v1::ExportFormat::Dot,
     };
-    let client = connect(daemon).await?;
+    let session = connect(daemon).await?;
     let request = v1::ExportFabricRequest {
         format: format.into(),
     };
-    let mut chunks = client.fabric().export_fabric(request).await?.into_inner();
     let mut out: Box<dyn Write> = match &args.output {
         None => Box::new(stdout().lock()),
         Some(file) => {
@@ -139,8 +155,16 @@ async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
             Box::new(BufWriter::new(created))
         }
     };
-    while let Some(chunk) = chunks.next().await {
-        out.write_all(&chunk?.data)?;
+    let mut service = session.services(Effort::Work).fabric();
+    let chunks = service.export_fabric(request);
+    let mut chunks = session.answer(Effort::Work, chunks).await?;
+    loop {
+        let next = async { Ok(chunks.next().await) };
+        match session.in_time(Effort::Work, next).await? {
+            Some(Ok(chunk)) => out.write_all(&chunk.data)?,
+            Some(Err(status)) => return Err(session.explain(Effort::Work, status).await),
+            None => break,
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,5 @@
 //! `weft`, the command-line client of `weftd`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod config;
@@ -9,14 +10,17 @@ mod error;
 mod fabric;
 mod output;
 mod port;
+mod progress;
 mod report;
 mod route;
 mod style;
 mod sweep;
 mod time;
 mod top;
+mod untold;
 mod watch;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -27,12 +31,14 @@ use error::CliError;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let args = Args::parse();
+    untold::say_last();
     match run(&args).await {
         Ok(code) => code,
-        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        // Who read the output has gone; that is no error.
+        Err(CliError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let lead = style::Styles::stderr(args.color).paint(style::ERROR, "weft:");
-            eprintln!("{lead} {error}");
+            output::complain(&format!("{lead} "), &error);
             ExitCode::from(error.exit_code())
         }
     }

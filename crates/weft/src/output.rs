@@ -1,23 +1,36 @@
-//! Standard output, buffered.
+//! Standard output and error. Text from outside is escaped here, and nothing here panics.
 
-use std::fmt::Display;
-use std::io::{self, BufWriter, Read, Write, stdout};
+use std::fmt::{self, Display};
+use std::io::{self, BufWriter, Read, StdoutLock, Write, stderr, stdout};
 use std::path::Path;
 
 use serde::Serialize;
+use weft_fabric::text::{for_terminal, is_hidden};
 
 use crate::error::CliError;
 
-/// Prints a value as text.
+/// Prints a value as text; characters that act on a terminal are escaped.
 pub(crate) fn text(value: impl Display) -> Result<(), CliError> {
-    let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
-    write!(out, "{value}")?;
+    let mut out = Terminal {
+        out: buffered(),
+        failed: Ok(()),
+    };
+    // An error of formatting is one of writing, which is kept.
+    let _ = fmt::Write::write_fmt(&mut out, format_args!("{value}"));
+    out.failed?;
+    Ok(out.out.flush()?)
+}
+
+/// Prints text with colours, whose parts from outside are escaped already.
+pub(crate) fn styled(text: &str) -> Result<(), CliError> {
+    let mut out = buffered();
+    out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
 /// Prints a value as JSON, indented.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
-    let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
+    let mut out = Json(buffered());
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(out.flush()?)
@@ -25,8 +38,17 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), CliError> {
 
 /// Prints a value as one line of JSON, at once.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<(), CliError> {
-    let line = serde_json::to_string(value).map_err(io::Error::from)?;
-    text(format_args!("{line}\n"))
+    let mut out = Json(buffered());
+    serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// Writes a line to standard error after `lead`, which may be coloured. Where nobody can read it,
+/// nobody can be told so.
+pub(crate) fn complain(lead: &str, what: &dyn Display) {
+    let what = what.to_string();
+    let _ = writeln!(stderr(), "{lead}{}", for_terminal(&what));
 }
 
 /// The bytes of a file, or of standard input for `-`.
@@ -37,4 +59,71 @@ pub(crate) fn read(file: &Path) -> Result<Vec<u8>, CliError> {
         _ => std::fs::read(file),
     };
     read.map_err(|source| CliError::file(file, source))
+}
+
+fn buffered() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, stdout().lock())
+}
+
+/// Escapes what is written; keeps why writing failed.
+struct Terminal<W> {
+    out: W,
+    failed: io::Result<()>,
+}
+
+impl<W: Write> fmt::Write for Terminal<W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let written = self.out.write_all(for_terminal(text).as_bytes());
+        written.map_err(|error| {
+            self.failed = Err(error);
+            fmt::Error
+        })
+    }
+}
+
+/// Writes JSON so that hidden characters in strings show as `\uNNNN`, which means the same.
+struct Json<W>(W);
+
+impl<W: Write> Write for Json<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let hidden = |character: char| character != '\n' && is_hidden(character);
+        match std::str::from_utf8(bytes) {
+            Ok(text) if text.contains(hidden) => {
+                let mut units = [0; 2];
+                for character in text.chars() {
+                    if !hidden(character) {
+                        write!(self.0, "{character}")?;
+                        continue;
+                    }
+                    for unit in character.encode_utf16(&mut units) {
+                        write!(self.0, "\\u{unit:04x}")?;
+                    }
+                }
+                Ok(bytes.len())
+            }
+            _ => self.0.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_shows_hidden_characters_and_means_the_same() {
+        let value = "a\u{1b}[2J\u{9b}\u{202e}\u{7f}\u{E0041}\n\u{e9}";
+        let mut out = Json(Vec::new());
+        serde_json::to_writer_pretty(&mut out, &[value]).unwrap();
+        let text = String::from_utf8(out.0).unwrap();
+        assert!(!text.contains(|c| c != '\n' && is_hidden(c)), "{text:?}");
+        assert!(text.contains('\u{e9}'), "{text}");
+        let again: Vec<String> = serde_json::from_str(&text).unwrap();
+        assert_eq!(again, [value]);
+    }
 }

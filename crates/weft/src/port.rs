@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use weft_api::client::Client;
 use weft_api::v1;
 use weft_fabric::{PortRef, Snapshot};
-use weft_report::Selection;
+use weft_report::{NodeMatch, Point, Selection};
 
 use crate::args::{Daemon, PortArgs, PortCommand};
-use crate::connect::connect;
+use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::report::{parse, select};
+use crate::untold;
 
 pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCode, CliError> {
     let (action, verb, args) = match command {
@@ -19,18 +19,47 @@ pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCo
         PortCommand::Enable(args) => (v1::PortAction::Enable, "enable", args),
     };
     let point = parse(&args.point)?;
-    let client = connect(daemon).await?;
-    let snapshot = client.snapshot().await?;
-    let selection = select(&snapshot, &point, &args.point)?;
-    let ports = wanted(&snapshot, &selection, args)?;
-    let mut failed = None;
-    for at in ports {
-        let changed = change(&client, &snapshot, at, (action, verb), args.dry_run).await;
-        if let Some(before) = changed.err().and_then(|error| failed.replace(error)) {
-            eprintln!("weft: {before}");
+    let session = connect(daemon).await?;
+    let snapshot = session.snapshot().await?;
+    let ports = match absent(&snapshot, &point) {
+        Some(port) => vec![port],
+        None => {
+            let selection = select(&snapshot, &point, &args.point)?;
+            let ports = wanted(&snapshot, &selection, args)?.into_iter();
+            ports
+                .filter_map(|at| named(&snapshot, at))
+                .collect::<Vec<_>>()
         }
-    }
-    failed.map_or(Ok(ExitCode::SUCCESS), Err)
+    };
+    let change = Change {
+        session: &session,
+        action,
+        verb,
+        dry_run: args.dry_run,
+    };
+    change.all(&ports).await
+}
+
+/// A port, and what its node is called.
+type Named = (v1::PortId, String);
+
+/// The port of a node that is not in the fabric, where the point names it by GUID and number: a port
+/// that was switched off may have taken its node with it.
+fn absent(snapshot: &Snapshot, point: &Point) -> Option<Named> {
+    let Point::NodePort(NodeMatch::Guid(guid), port) = point else {
+        return None;
+    };
+    let id = v1::PortId {
+        node_guid: guid.0,
+        port: port.0.into(),
+    };
+    let absent = snapshot.topology.find(*guid).is_none();
+    absent.then(|| (id, guid.to_string()))
+}
+
+fn named(snapshot: &Snapshot, at: PortRef) -> Option<Named> {
+    let name = snapshot.topology.node(at.node)?.name();
+    Some((weft_api::port_id(&snapshot.topology, at)?, name))
 }
 
 /// The ports that the point names, one unless several were asked for.
@@ -55,24 +84,57 @@ fn wanted(
     }
 }
 
-async fn change(
-    client: &Client,
-    snapshot: &Snapshot,
-    at: PortRef,
-    (action, verb): (v1::PortAction, &str),
+/// A change of ports, one after the other.
+struct Change<'a> {
+    session: &'a Session,
+    action: v1::PortAction,
+    verb: &'static str,
     dry_run: bool,
-) -> Result<(), CliError> {
-    let node = snapshot.topology.node(at.node);
-    let name = node.map_or_else(String::new, |node| node.name().to_string());
-    let request = v1::SetPortStateRequest {
-        port: weft_api::port_id(&snapshot.topology, at),
-        action: action.into(),
-        validate_only: dry_run,
-    };
-    client.ports().set_port_state(request).await?;
-    let port = at.port;
-    match dry_run {
-        true => output::text(format_args!("would {verb} port {port} of {name}\n")),
-        false => output::text(format_args!("{verb}d port {port} of {name}\n")),
+}
+
+impl Change<'_> {
+    /// Changes the ports; those that cannot be are reported, the last of them as the result. It stops
+    /// where the output cannot be written.
+    async fn all(&self, ports: &[Named]) -> Result<ExitCode, CliError> {
+        let mut failed = None;
+        let mut done = String::new();
+        for (named, left) in ports.iter().zip((0..ports.len()).rev()) {
+            match self.one(named).await {
+                Ok(line) => {
+                    done += &line;
+                    let printed = output::text(&line);
+                    match self.dry_run {
+                        true => printed?,
+                        false => {
+                            let all = format!("{done}{left} more ports were left alone\n");
+                            untold::or_keep(printed, &all)?;
+                        }
+                    }
+                }
+                Err(error) => {
+                    if let Some(before) = failed.replace(error) {
+                        output::complain("weft: ", &before);
+                    }
+                }
+            }
+        }
+        failed.map_or(Ok(ExitCode::SUCCESS), Err)
+    }
+
+    /// Changes a port; says what was done.
+    async fn one(&self, (at, name): &Named) -> Result<String, CliError> {
+        let request = v1::SetPortStateRequest {
+            port: Some(*at),
+            action: self.action.into(),
+            validate_only: self.dry_run,
+        };
+        let mut service = self.session.services(Effort::Work).ports();
+        let changed = service.set_port_state(request);
+        self.session.answer(Effort::Work, changed).await?;
+        let (verb, port) = (self.verb, at.port);
+        Ok(match self.dry_run {
+            true => format!("would {verb} port {port} of {name}\n"),
+            false => format!("{verb}d port {port} of {name}\n"),
+        })
     }
 }

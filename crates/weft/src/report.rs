@@ -97,7 +97,7 @@ pub(crate) fn select(
 
 async fn load(daemon: &Daemon, common: &Common) -> Result<Snapshot, CliError> {
     let Some(file) = &common.snapshot else {
-        return Ok(connect(daemon).await?.snapshot().await?);
+        return connect(daemon).await?.snapshot().await;
     };
     let text = output::read(file)?;
     let wrong = |why: String| CliError::Content {

@@ -3,71 +3,72 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::client::Client;
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change;
 
 use crate::args::{Args, PlanArgs, RouteCommand};
 use crate::config::finding_line;
-use crate::connect::connect;
+use crate::connect::{Effort, Session, connect};
 use crate::drain;
 use crate::error::CliError;
 use crate::output;
+use crate::progress::Progress;
 use crate::sweep::{Waiting, as_json};
+use crate::untold;
 
 pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode, CliError> {
-    let client = connect(&args.daemon).await?;
+    let session = connect(&args.daemon).await?;
     match command {
-        RouteCommand::Plan(plan) => make(&client, plan).await,
+        RouteCommand::Plan(plan) => make(&session, plan).await,
         RouteCommand::Apply { plan, json } => {
-            let sweep = apply(&client, *plan).await?;
+            let sweep = apply(&session, *plan).await?;
             let what = format!("plan {plan} is in force");
             tell(&what, &sweep, *json)
         }
         RouteCommand::Rollback { json } => {
-            let waiting = Waiting::begin(&client).await?;
+            let waiting = Waiting::begin(&session).await?;
             let request = v1::RollBackRoutesRequest {};
-            let undone = client
-                .routes()
-                .roll_back_routes(request)
-                .await?
-                .into_inner();
+            let mut service = session.services(Effort::Work).routes();
+            let undone = service.roll_back_routes(request);
+            let undone = session.answer(Effort::Work, undone).await?;
             let sweep = waiting.end(undone.sweep).await?;
             tell(&format!("undone: {}", undone.undone), &sweep, *json)
         }
-        RouteCommand::Drains { json } => drain::list(&client, *json).await,
+        RouteCommand::Drains { json } => drain::list(&session, *json).await,
     }
 }
 
 /// Carries a plan out and waits for the sweep that does it.
-pub(crate) async fn apply(client: &Client, plan_id: u64) -> Result<v1::Sweep, CliError> {
-    let waiting = Waiting::begin(client).await?;
-    let request = v1::ApplyRoutePlanRequest { plan_id };
-    let applied = client.routes().apply_route_plan(request).await?;
-    waiting.end(applied.into_inner().sweep).await
+pub(crate) async fn apply(session: &Session, plan_id: u64) -> Result<v1::Sweep, CliError> {
+    let waiting = Waiting::begin(session).await?;
+    let mut service = session.services(Effort::Work).routes();
+    let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id });
+    let applied = session.answer(Effort::Work, applied).await?;
+    waiting.end(applied.sweep).await
 }
 
 /// Says how it went; what is left undone is a failure.
 fn tell(what: &str, sweep: &v1::Sweep, json: bool) -> Result<ExitCode, CliError> {
-    if json {
-        output::json(&json!({ "done": what, "sweep": as_json(sweep) }))?;
-    } else {
-        let left = sweep.unfinished.iter();
-        let left = left.map(|what| format!("unfinished: {what}\n"));
-        let routing = &sweep.routing;
-        let routing = match routing.is_empty() {
-            true => String::new(),
-            false => format!("routing: {routing}\n"),
-        };
-        output::text(format!("{what}\n{routing}{}", left.collect::<String>()))?;
-    }
+    let left = sweep.unfinished.iter();
+    let left = left.map(|what| format!("unfinished: {what}\n"));
+    let routing = &sweep.routing;
+    let routing = match routing.is_empty() {
+        true => String::new(),
+        false => format!("routing: {routing}\n"),
+    };
+    let text = format!("{what}\n{routing}{}", left.collect::<String>());
+    let printed = match json {
+        true => output::json(&json!({ "done": what, "sweep": as_json(sweep) })),
+        false => output::text(&text),
+    };
+    untold::or_keep(printed, &text)?;
     Ok(ExitCode::from(u8::from(!sweep.unfinished.is_empty())))
 }
 
-async fn make(client: &Client, args: &PlanArgs) -> Result<ExitCode, CliError> {
+async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> {
     let drained = [&args.drain, &args.undrain].into_iter().flatten().next();
     let target = match drained {
-        Some(point) => Some(drain::target(client, point).await?),
+        Some(point) => Some(drain::target(session, point).await?),
         None => None,
     };
     let change = match (&args.config, &args.engine, target) {
@@ -77,7 +78,7 @@ async fn make(client: &Client, args: &PlanArgs) -> Result<ExitCode, CliError> {
         (_, _, Some(target)) => Change::Undrain(target.message),
         (None, None, None) => return Err(CliError::Usage("what is to change?".to_owned())),
     };
-    let planned = plan(client, change).await?;
+    let planned = plan(session, change).await?;
     if args.json {
         output::json(&planned_json(&planned))?;
     } else {
@@ -106,12 +107,14 @@ fn text(file: &std::path::Path) -> Result<String, CliError> {
 
 /// Has a change planned.
 pub(crate) async fn plan(
-    client: &Client,
+    session: &Session,
     change: Change,
 ) -> Result<v1::PlanRoutesResponse, CliError> {
+    let _progress = Progress::start("planning routes");
     let change = Some(change);
-    let request = v1::PlanRoutesRequest { change };
-    Ok(client.routes().plan_routes(request).await?.into_inner())
+    let mut service = session.services(Effort::Long).routes();
+    let planned = service.plan_routes(v1::PlanRoutesRequest { change });
+    session.answer(Effort::Long, planned).await
 }
 
 /// A plan in some lines; nothing where there is none.

@@ -1,48 +1,46 @@
 //! `weft sweep`.
 
-use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
 use tonic::Streaming;
-use weft_api::client::Client;
 use weft_api::v1::{self, watch_response::Content};
 
 use crate::args::{Daemon, Sweep};
-use crate::connect::connect;
+use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
+use crate::progress::Progress;
 use crate::time::duration;
 
 pub(crate) async fn run(daemon: &Daemon, args: &Sweep) -> Result<ExitCode, CliError> {
-    let client = connect(daemon).await?;
+    let session = connect(daemon).await?;
     if args.list {
-        return list(&client, args.json).await;
+        return list(&session, args.json).await;
     }
     if args.wait {
-        return wait(&client, args.json).await;
+        return wait(&session, args.json).await;
     }
-    let response = client
-        .sweeps()
-        .start_sweep(v1::StartSweepRequest {})
-        .await?;
-    let number = response.into_inner().number;
+    let number = start(&session).await?;
     match args.json {
         true => output::json(&json!({ "number": number }))?,
-        false => output::text(format_args!("sweep {number} asked for\n"))?,
+        false => output::text(format_args!("sweep {number} requested\n"))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(client: &Client, json: bool) -> Result<ExitCode, CliError> {
-    let response = client
-        .sweeps()
-        .list_sweeps(v1::ListSweepsRequest::default())
-        .await?;
-    let sweeps = response.into_inner().sweeps;
+/// Asks for a sweep; its number.
+async fn start(session: &Session) -> Result<u64, CliError> {
+    let mut sweeps = session.services(Effort::Look).sweeps();
+    let started = sweeps.start_sweep(v1::StartSweepRequest {});
+    Ok(session.answer(Effort::Look, started).await?.number)
+}
+
+async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
+    let mut sweeps = session.services(Effort::Look).sweeps();
+    let listed = sweeps.list_sweeps(v1::ListSweepsRequest::default());
+    let sweeps = session.answer(Effort::Look, listed).await?.sweeps;
     if json {
         output::json(&sweeps.iter().map(as_json).collect::<Vec<_>>())?;
     } else {
@@ -53,31 +51,32 @@ async fn list(client: &Client, json: bool) -> Result<ExitCode, CliError> {
 }
 
 /// The end of a sweep, for who wants to see it.
-pub(crate) struct Waiting(Streaming<v1::WatchResponse>);
+pub(crate) struct Waiting<'a> {
+    session: &'a Session,
+    events: Streaming<v1::WatchResponse>,
+}
 
-impl Waiting {
+impl<'a> Waiting<'a> {
     /// Watches; to be called before a sweep is asked for, so that no event is missed.
-    pub(crate) async fn begin(client: &Client) -> Result<Self, CliError> {
-        let events = client.watch().watch(v1::WatchRequest::default()).await?;
-        Ok(Self(events.into_inner()))
+    pub(crate) async fn begin(session: &'a Session) -> Result<Self, CliError> {
+        let mut watch = session.endless().watch();
+        let events = watch.watch(v1::WatchRequest::default());
+        let events = session.answer(Effort::Look, events).await?;
+        Ok(Self { session, events })
     }
 
     /// Waits for the end of a sweep.
     pub(crate) async fn end(mut self, number: u64) -> Result<v1::Sweep, CliError> {
-        let progress = spinner(number);
-        let sweep = ended(&mut self.0, number, &progress).await;
-        progress.finish_and_clear();
-        sweep
+        let progress = Progress::start(&format!("sweep {number}: waiting"));
+        let session = self.session;
+        let swept = ended(&mut self, number, &progress);
+        session.in_time(Effort::Long, swept).await
     }
 }
 
-async fn wait(client: &Client, json: bool) -> Result<ExitCode, CliError> {
-    let waiting = Waiting::begin(client).await?;
-    let response = client
-        .sweeps()
-        .start_sweep(v1::StartSweepRequest {})
-        .await?;
-    let sweep = waiting.end(response.into_inner().number).await?;
+async fn wait(session: &Session, json: bool) -> Result<ExitCode, CliError> {
+    let waiting = Waiting::begin(session).await?;
+    let sweep = waiting.end(start(session).await?).await?;
     match json {
         true => output::json(&as_json(&sweep))?,
         false => output::text(format_args!("{}\n", details(&sweep)))?,
@@ -89,14 +88,19 @@ async fn wait(client: &Client, json: bool) -> Result<ExitCode, CliError> {
 }
 
 async fn ended(
-    events: &mut Streaming<v1::WatchResponse>,
+    waiting: &mut Waiting<'_>,
     number: u64,
-    progress: &ProgressBar,
+    progress: &Progress,
 ) -> Result<v1::Sweep, CliError> {
-    while let Some(event) = events.next().await {
-        match event?.content {
+    while let Some(event) = waiting.events.next().await {
+        let event = match event {
+            Ok(event) => event,
+            Err(status) => return Err(waiting.session.explain(Effort::Long, status).await),
+        };
+        match event.content {
             Some(Content::PhaseEntered(entered)) => {
-                progress.set_message(phase_name(entered.phase()));
+                let phase = phase_name(entered.phase());
+                progress.now(format!("sweep {number}: {phase}"));
             }
             Some(Content::SweepEnded(sweep)) if sweep.number >= number => return Ok(sweep),
             _ => {}
@@ -105,21 +109,6 @@ async fn ended(
     Err(CliError::Refused(
         "the daemon ended before the sweep did".to_owned(),
     ))
-}
-
-/// A spinner on a terminal, nothing elsewhere.
-fn spinner(number: u64) -> ProgressBar {
-    if !stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} ({elapsed})") {
-        bar.set_style(style);
-    }
-    bar.set_prefix(format!("sweep {number}"));
-    bar.set_message("waiting");
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
 }
 
 fn phase_name(phase: v1::SweepPhase) -> &'static str {
@@ -144,8 +133,12 @@ pub(crate) fn summary(sweep: &v1::Sweep) -> String {
         0 => String::new(),
         count => format!(", {count} things unfinished"),
     };
+    let unused = match sweep.unused_link_count {
+        0 => String::new(),
+        count => format!(", {count} links without data"),
+    };
     format!(
-        "{} ({}), {}: {} HFIs, {} switches, {} links, {} ports active, {} datagrams, {} sets{}",
+        "{} ({}), {}: {} HFIs, {} switches, {} links, {} ports active, {} datagrams, {} sets{}{}",
         sweep.number,
         reason_name(sweep.reason()),
         duration(sweep.elapsed_ns),
@@ -155,6 +148,7 @@ pub(crate) fn summary(sweep: &v1::Sweep) -> String {
         sweep.active_ports,
         sweep.sent,
         sweep.sets,
+        unused,
         unfinished
     )
 }
@@ -181,7 +175,40 @@ fn details(sweep: &v1::Sweep) -> String {
             .iter()
             .map(|what| format!("unfinished: {what}")),
     );
+    lines.extend(sweep.unused_links.iter().map(|link| {
+        let ends = unused_ends(link);
+        format!("carries no data: {ends}: {}", link.reason)
+    }));
+    let more = (sweep.unused_link_count as usize).saturating_sub(sweep.unused_links.len());
+    if more > 0 {
+        lines.push(format!("carry no data: {more} more links"));
+    }
     lines.join("\n")
+}
+
+/// Both ends of a link that carries no data.
+pub(crate) fn unused_ends(link: &v1::UnusedLink) -> String {
+    let end = |end: &Option<v1::NamedPort>| {
+        let end = end.clone().unwrap_or_default();
+        let port = end.port.unwrap_or_default();
+        let (name, guid) = (end.node_name, port.node_guid);
+        format!("{name} ({guid:#018x}) port {}", port.port)
+    };
+    format!("{} - {}", end(&link.a), end(&link.b))
+}
+
+/// A link that carries no data as JSON.
+pub(crate) fn unused_json(link: &v1::UnusedLink) -> Value {
+    let end = |end: &Option<v1::NamedPort>| {
+        let end = end.clone().unwrap_or_default();
+        let port = end.port.unwrap_or_default();
+        json!({
+            "guid": format!("{:#018x}", port.node_guid),
+            "name": end.node_name,
+            "port": port.port,
+        })
+    };
+    json!({ "a": end(&link.a), "b": end(&link.b), "reason": link.reason })
 }
 
 /// A sweep as JSON.
@@ -203,5 +230,7 @@ pub(crate) fn as_json(sweep: &v1::Sweep) -> Value {
         "active_ports": sweep.active_ports,
         "routing": sweep.routing,
         "unfinished": sweep.unfinished,
+        "unused_link_count": sweep.unused_link_count,
+        "unused_links": sweep.unused_links.iter().map(unused_json).collect::<Vec<_>>(),
     })
 }

@@ -1,4 +1,6 @@
-//! Times as people read them.
+//! Times as people read and write them.
+
+use std::time::Duration;
 
 /// Nanoseconds since 1970 as `2026-01-31T23:59:59.123Z`.
 pub(crate) fn utc(unix_ns: u64) -> String {
@@ -32,6 +34,27 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
+/// A duration as people write it: a number with ms, s, m or h; without a unit it is seconds.
+///
+/// # Errors
+/// What is allowed instead, also for 0 and for more than a day.
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a number over 0 with ms, s, m or h, up to 24h".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let seconds = digits.parse::<f64>().map_err(|_| wrong())? * unit;
+    let allowed = (1e-3..=86_400.0).contains(&seconds);
+    allowed
+        .then(|| Duration::from_secs_f64(seconds))
+        .ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +80,29 @@ mod tests {
             (12_000, "12 µs"),
         ] {
             assert_eq!(duration(ns), expected);
+        }
+    }
+
+    #[test]
+    fn durations_are_read() {
+        for (text, expected) in [
+            ("500ms", Some(500)),
+            ("10s", Some(10_000)),
+            ("1.5", Some(1500)),
+            ("5m", Some(300_000)),
+            ("24h", Some(86_400_000)),
+            ("25h", None),
+            ("0", None),
+            ("-1s", None),
+            ("nan", None),
+            ("inf", None),
+            ("10 s", None),
+            ("1e9h", None),
+            ("s", None),
+            ("10d", None),
+        ] {
+            let read = parse(text).ok().map(|duration| duration.as_millis());
+            assert_eq!(read, expected, "{text}");
         }
     }
 }

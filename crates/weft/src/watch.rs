@@ -7,26 +7,27 @@ use tokio_stream::StreamExt;
 use weft_api::v1::{self, watch_response::Content};
 
 use crate::args::{Daemon, Watch};
-use crate::connect::connect;
+use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
-use crate::sweep::{as_json, reason_name, summary};
+use crate::sweep::{as_json, reason_name, summary, unused_ends, unused_json};
 use crate::time::utc;
 
 pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliError> {
-    let client = connect(daemon).await?;
+    let session = connect(daemon).await?;
     let resume_token = args.resume.clone().unwrap_or_default();
-    let mut events = client
-        .watch()
-        .watch(v1::WatchRequest { resume_token })
-        .await?
-        .into_inner();
+    let mut service = session.endless().watch();
+    let events = service.watch(v1::WatchRequest { resume_token });
+    let mut events = session.answer(Effort::Look, events).await?;
     let mut left = args.count.unwrap_or(u64::MAX);
     while left > 0 {
         let Some(event) = events.next().await else {
             return Err(CliError::Refused("the daemon ended the stream".to_owned()));
         };
-        let event = event?;
+        let event = match event {
+            Ok(event) => event,
+            Err(status) => return Err(session.explain(Effort::Look, status).await),
+        };
         let counts = !matches!(event.content, Some(Content::Marker(_)) | None);
         match args.json {
             true => output::json_line(&line_json(&event))?,
@@ -66,14 +67,51 @@ fn line(event: &v1::WatchResponse) -> String {
         Content::NodeVanished(node) => format!("node vanished: {:#018x} {}", node.guid, node.name),
         Content::LinkAppeared(link) => format!("link appeared: {}", ends(link)),
         Content::LinkVanished(link) => format!("link vanished: {}", ends(link)),
-        Content::NodeSilent(node) => {
+        Content::LinkUnused(link) => {
             format!(
-                "node {:#018x} does not answer ({})",
-                node.guid, node.attribute
+                "link carries no data: {}: {}",
+                unused_ends(link),
+                link.reason
             )
         }
-        Content::DeviceFault(fault) => format!("device {:#018x}: {}", fault.guid, fault.what),
-        Content::Trap(trap) => format!("trap from LID {:#06x}: {}", trap.lid, trap.what),
+        Content::LinkUsedAgain(link) => {
+            format!("link carries data again: {}", unused_ends(link))
+        }
+        Content::NodeSilent(node) => {
+            format!(
+                "{} does not answer ({})",
+                named(node.guid, &node.name),
+                node.attribute
+            )
+        }
+        Content::DeviceFault(fault) => {
+            format!("device {}: {}", named(fault.guid, &fault.name), fault.what)
+        }
+        Content::Trap(trap) => format!(
+            "trap of {}: {}",
+            sender(trap.lid, &trap.node_name),
+            trap.what
+        ),
+        Content::TrapsSuppressed(traps) => format!(
+            "{} more traps of {} suppressed",
+            traps.count,
+            sender(traps.lid, &traps.node_name)
+        ),
+        Content::PortChanged(changed) => {
+            let port = at(&changed.port, &changed.node_name);
+            format!("{port} {}d", action(changed))
+        }
+        Content::PlanInForce(plan) => {
+            format!("route plan {} is in force: {}", plan.plan_id, plan.what)
+        }
+        Content::PlanUndone(plan) => format!("undone: {}", plan.what),
+        Content::ThresholdExceeded(over) => format!(
+            "{} of {} is {}, over its threshold {}",
+            over.category,
+            at(&over.port, &over.node_name),
+            over.value,
+            over.threshold
+        ),
         Content::StateRefused(refused) => {
             format!("stored LIDs and drains refused: {}", refused.why)
         }
@@ -85,6 +123,8 @@ fn line(event: &v1::WatchResponse) -> String {
             ),
         },
         Content::ConfigReloaded(reloaded) => format!("configuration: {}", reloaded.what),
+        Content::AttachmentChanged(now) if now.attached => "the fabric is back".to_owned(),
+        Content::AttachmentChanged(_) => "the fabric is gone".to_owned(),
     }
 }
 
@@ -97,11 +137,41 @@ fn phase(entered: &v1::PhaseEntered) -> String {
 }
 
 fn ends(link: &v1::LinkEvent) -> String {
-    let end = |id: &Option<v1::PortId>| {
-        let id = id.unwrap_or_default();
-        format!("{:#018x} port {}", id.node_guid, id.port)
-    };
-    format!("{} - {}", end(&link.a), end(&link.b))
+    format!(
+        "{} - {}",
+        at(&link.a, &link.a_name),
+        at(&link.b, &link.b_name)
+    )
+}
+
+/// A port by its node's name.
+fn at(id: &Option<v1::PortId>, name: &str) -> String {
+    let id = id.unwrap_or_default();
+    format!("{} port {}", named(id.node_guid, name), id.port)
+}
+
+/// A node by its name, or by its GUID where that is not known.
+fn named(node: u64, name: &str) -> String {
+    match name {
+        "" => guid(node),
+        name => name.to_owned(),
+    }
+}
+
+/// Who sends traps.
+fn sender(lid: u32, name: &str) -> String {
+    match (lid, name) {
+        (0, _) => "other LIDs".to_owned(),
+        (lid, "") => format!("LID {lid:#06x}"),
+        (lid, name) => format!("LID {lid:#06x} ({name})"),
+    }
+}
+
+fn action(changed: &v1::PortChanged) -> &'static str {
+    match changed.action() {
+        v1::PortAction::Disable => "disable",
+        _ => "enable",
+    }
 }
 
 fn line_json(event: &v1::WatchResponse) -> Value {
@@ -134,20 +204,58 @@ fn content_json(content: &Content) -> (&'static str, Value) {
         Content::NodeVanished(node) => ("node_vanished", node_json(node)),
         Content::LinkAppeared(link) => ("link_appeared", link_json(link)),
         Content::LinkVanished(link) => ("link_vanished", link_json(link)),
+        Content::LinkUnused(link) => ("link_unused", unused_json(link)),
+        Content::LinkUsedAgain(link) => ("link_used_again", unused_json(link)),
         Content::NodeSilent(node) => (
             "node_silent",
-            json!({ "guid": guid(node.guid), "attribute": node.attribute }),
+            json!({ "guid": guid(node.guid), "name": node.name, "attribute": node.attribute }),
         ),
         Content::DeviceFault(fault) => (
             "device_fault",
-            json!({ "guid": guid(fault.guid), "what": fault.what }),
+            json!({ "guid": guid(fault.guid), "name": fault.name, "what": fault.what }),
         ),
-        Content::Trap(trap) => ("trap", json!({ "lid": trap.lid, "what": trap.what })),
+        Content::Trap(trap) => (
+            "trap",
+            json!({
+                "lid": trap.lid,
+                "guid": guid(trap.node_guid),
+                "name": trap.node_name,
+                "what": trap.what,
+            }),
+        ),
+        Content::TrapsSuppressed(traps) => (
+            "traps_suppressed",
+            json!({
+                "lid": traps.lid,
+                "guid": guid(traps.node_guid),
+                "name": traps.node_name,
+                "count": traps.count,
+            }),
+        ),
+        Content::PortChanged(changed) => (
+            "port_changed",
+            json!({
+                "port": end_json(&changed.port, &changed.node_name),
+                "action": action(changed),
+            }),
+        ),
+        Content::PlanInForce(plan) => (
+            "plan_in_force",
+            json!({ "plan_id": plan.plan_id, "what": plan.what, "sweep": plan.sweep }),
+        ),
+        Content::PlanUndone(plan) => (
+            "plan_undone",
+            json!({ "what": plan.what, "sweep": plan.sweep }),
+        ),
+        Content::ThresholdExceeded(over) => ("threshold_exceeded", threshold_json(over)),
         Content::StateRefused(refused) => ("state_refused", json!({ "why": refused.why })),
         Content::RoleChanged(role) => (
             "role_changed",
             json!({ "role": role.role, "master": guid(role.master), "why": role.why }),
         ),
+        Content::AttachmentChanged(now) => {
+            ("attachment_changed", json!({ "attached": now.attached }))
+        }
         Content::ConfigReloaded(reloaded) => {
             let data = json!({ "applied": reloaded.applied, "what": reloaded.what });
             ("config_reloaded", data)
@@ -164,9 +272,21 @@ fn node_json(node: &v1::NodeEvent) -> Value {
 }
 
 fn link_json(link: &v1::LinkEvent) -> Value {
-    let end = |id: &Option<v1::PortId>| {
-        let id = id.unwrap_or_default();
-        json!({ "guid": guid(id.node_guid), "port": id.port })
-    };
-    json!({ "a": end(&link.a), "b": end(&link.b) })
+    json!({ "a": end_json(&link.a, &link.a_name), "b": end_json(&link.b, &link.b_name) })
+}
+
+fn end_json(id: &Option<v1::PortId>, name: &str) -> Value {
+    let id = id.unwrap_or_default();
+    json!({ "guid": guid(id.node_guid), "name": name, "port": id.port })
+}
+
+fn threshold_json(over: &v1::ThresholdExceeded) -> Value {
+    json!({
+        "port": end_json(&over.port, &over.node_name),
+        "neighbor": over.neighbor.map(|far| end_json(&Some(far), &over.neighbor_name)),
+        "category": over.category,
+        "value": over.value,
+        "threshold": over.threshold,
+        "error_info": over.error_info,
+    })
 }

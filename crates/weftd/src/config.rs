@@ -15,6 +15,7 @@ use weft_transport::umad::PortSpec;
 use crate::args::Args;
 use crate::error::DaemonError;
 use crate::hub::InForce;
+use crate::keys;
 use crate::queries::QuerySettings;
 
 /// Where the vendor's package puts it.
@@ -36,8 +37,36 @@ pub(crate) struct Usable {
     pub(crate) settings: Settings,
     pub(crate) queries: QuerySettings,
     pub(crate) in_force: InForce,
+    /// XML with every value written out, keys included; empty for the built-in defaults.
+    pub(crate) text: String,
     /// The HFI port of this machine that the instance is for.
     pub(crate) port: PortSpec,
+}
+
+/// Why a configuration cannot be put in force, in words.
+#[derive(Debug)]
+pub(crate) enum Unusable {
+    /// Something in it is wrong.
+    Refused(String),
+    /// It says that the instance is not to run.
+    NotStarted(String),
+}
+
+impl From<Unusable> for String {
+    fn from(why: Unusable) -> Self {
+        match why {
+            Unusable::Refused(why) | Unusable::NotStarted(why) => why,
+        }
+    }
+}
+
+impl From<Unusable> for DaemonError {
+    fn from(why: Unusable) -> Self {
+        match why {
+            Unusable::Refused(why) => Self::Config(why),
+            Unusable::NotStarted(why) => Self::NotStarted(why),
+        }
+    }
 }
 
 /// What came of reading the file.
@@ -45,8 +74,8 @@ pub(crate) struct Usable {
 pub(crate) struct Loaded {
     /// All findings.
     pub(crate) findings: Vec<Finding>,
-    /// Or why it cannot be put in force, in words.
-    pub(crate) usable: Result<Usable, String>,
+    /// What can be put in force.
+    pub(crate) usable: Result<Usable, Unusable>,
 }
 
 impl Source {
@@ -103,6 +132,21 @@ impl Source {
         }
     }
 
+    /// What a text that was once written out says, empty for the built-in defaults; none when this
+    /// program cannot use it.
+    pub(crate) fn check_or_built_in(&self, text: &str) -> Option<Usable> {
+        match text {
+            "" => Some(built_in()),
+            text => self.check(text.to_owned()).usable.ok(),
+        }
+    }
+
+    /// The first instance of this file.
+    #[cfg(test)]
+    pub(crate) fn of_tests(file: Option<PathBuf>) -> Self {
+        Self { file, instance: 0 }
+    }
+
     /// Reads it at start: warnings are logged, errors end the daemon.
     pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
         let loaded = self.load()?;
@@ -111,24 +155,26 @@ impl Source {
                 warn!(event = "config_finding", "{finding}");
             }
         }
-        loaded.usable.map_err(DaemonError::Config)
+        Ok(loaded.usable?)
     }
 
-    fn usable(&self, checked: &Checked) -> Result<Usable, String> {
+    fn usable(&self, checked: &Checked) -> Result<Usable, Unusable> {
         let Some(config) = &checked.config else {
-            return Err(refusal(checked));
+            return Err(Unusable::Refused(refusal(checked)));
         };
         let count = config.instances.len();
         let instance = config.instances.get(self.instance).ok_or_else(|| {
-            format!(
+            Unusable::Refused(format!(
                 "--instance {} is not there, the file has {count} from 0",
                 self.instance
-            )
+            ))
         })?;
-        let settings = settings(instance)?;
-        let queries = queries(instance)?;
+        check_started(instance, self.instance)?;
+        let settings = settings(instance).map_err(Unusable::Refused)?;
+        let queries = queries(instance).map_err(Unusable::Refused)?;
+        let text = config.effective_xml();
         let in_force = InForce {
-            effective: config.effective_xml(),
+            effective: keys::config(config),
             instance: instance.shared.name.clone(),
         };
         let port = port_of(&instance.shared);
@@ -136,9 +182,26 @@ impl Source {
             settings,
             queries,
             in_force,
+            text,
             port,
         })
     }
+}
+
+/// The SM of an instance runs where neither section says otherwise; `number` is its place in the file.
+fn check_started(instance: &weft_config::Instance, number: usize) -> Result<(), Unusable> {
+    if instance.starts_sm() {
+        return Ok(());
+    }
+    let section = match instance.shared.start {
+        true => "Sm",
+        false => "Shared",
+    };
+    let name = &instance.shared.name;
+    Err(Unusable::NotStarted(format!(
+        "instance {number} ({name}) is not to run: <Start> of its <{section}> is 0; \
+         set it to 1, or choose another one with --instance"
+    )))
 }
 
 fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
@@ -181,6 +244,7 @@ fn built_in() -> Usable {
             pm: Some(PmSettings::default()),
         },
         in_force,
+        text: String::new(),
         port: PortSpec::Number { hfi: 1, port: 1 },
     }
 }

@@ -10,71 +10,36 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{self, MissedTickBehavior};
 use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
-use weft_fabric::{Guid, PortNum, Snapshot, Tick};
-use weft_manager::sm::Settings;
-use weft_manager::sm::drains::Drains;
-use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
+use weft_fabric::{Snapshot, Tick};
 use weft_manager::{
-    Command, CommandError, Event, Input, Manager, MulticastLid, Output, PortAction, Reply,
-    SweepPhase,
+    Command, CommandError, Event, Input, Manager, MulticastLid, Output, Reply, SweepPhase,
 };
 use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
 
+use crate::attachment::Detached;
+use crate::control::PortOrder;
+use crate::error::DaemonError;
 use crate::fabric::Source;
-use crate::hub::{Happening, Hub};
+use crate::happening::Happening;
+use crate::hub::Hub;
 use crate::metrics::Metrics;
-use crate::narrate::narrate;
+use crate::request::{Adopted, Request};
 use crate::store::Latest;
 use crate::switchboard::{Line, Switchboard};
 
-/// Requests that wait for the manager's thread.
-pub(crate) const REQUESTS_MAX: usize = 64;
-/// How often the thread says that it is alive and brings its counters up to date.
-pub(crate) const HEARTBEAT: Duration = Duration::from_millis(250);
-/// Longest pause between two attempts to reach a fabric that has gone.
+/// How often the thread brings its counters up to date.
+const REPORT: Duration = Duration::from_millis(250);
+/// Pause between two attempts to reach a fabric that has gone, at first and at most.
+const REATTACH_PAUSE: Duration = Duration::from_millis(250);
 const REATTACH_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Datagrams that wait to be sent; while there are more, none is taken in: an answer may lead to more.
+const TO_SEND_MAX: usize = 65_536;
 
 /// How long answers that may be on their way are waited for before a request counts as unanswered.
 const LATE: Duration = Duration::from_millis(1);
 /// Batches of them that are taken in at most.
 const LATE_MAX: usize = 64;
-
-/// What others ask of the manager.
-pub(crate) enum Request {
-    /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
-    Sweep(oneshot::Sender<u64>),
-    /// Change a port.
-    Port {
-        node: Guid,
-        port: PortNum,
-        action: PortAction,
-        done: oneshot::Sender<Result<(), CommandError>>,
-    },
-    /// Go on with other settings.
-    Reconfigure(Box<Settings>),
-    /// What a plan of a change depends on.
-    Basis {
-        change: Change,
-        done: oneshot::Sender<Result<Box<Basis>, RerouteError>>,
-    },
-    /// Put an arrangement in force.
-    Adopt {
-        condition: Condition,
-        wanted: Box<Arrangement>,
-        done: oneshot::Sender<Result<Adopted, RerouteError>>,
-    },
-    /// What is drained.
-    Drains(oneshot::Sender<Drains>),
-}
-
-/// An arrangement that has been put in force.
-pub(crate) struct Adopted {
-    /// The one that was in force.
-    pub(crate) before: Arrangement,
-    /// Number of the sweep that will have brought the fabric in line.
-    pub(crate) sweep: u64,
-}
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -99,8 +64,6 @@ pub(crate) struct Engine {
     metrics: Arc<Metrics>,
     start: Instant,
     persist: watch::Sender<Latest>,
-    /// When the thread was alive last.
-    alive: watch::Sender<Instant>,
     next_id: u64,
     waiting: HashMap<u64, oneshot::Sender<Result<(), CommandError>>>,
     last_sweep: u64,
@@ -116,7 +79,25 @@ pub(crate) struct ToQueries {
     /// Notices for those who subscribed; what finds no room is dropped.
     pub(crate) notices: mpsc::Sender<Vec<u8>>,
     /// Who is in which multicast group; none before it is known.
-    pub(crate) multicast: watch::Receiver<Option<Vec<MulticastLid>>>,
+    pub(crate) multicast: watch::Receiver<Option<Told>>,
+    /// What was registered does not count; told before the snapshot of the sweep that found it.
+    pub(crate) lost: watch::Sender<Lost>,
+}
+
+/// Members, of those who registered since what was registered was lost for the `loss`th time.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub(crate) loss: u64,
+    pub(crate) groups: Vec<MulticastLid>,
+}
+
+/// That what was registered at subnet administration does not count.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lost {
+    /// How often that has been so.
+    pub(crate) loss: u64,
+    /// Ports that are asked to register again.
+    pub(crate) asked: usize,
 }
 
 impl Engine {
@@ -125,7 +106,6 @@ impl Engine {
         hub: Arc<Hub>,
         metrics: Arc<Metrics>,
         persist: watch::Sender<Latest>,
-        alive: watch::Sender<Instant>,
         switchboard: Switchboard,
         queries: ToQueries,
     ) -> Self {
@@ -135,7 +115,6 @@ impl Engine {
             metrics,
             start: Instant::now(),
             persist,
-            alive,
             next_id: 0,
             waiting: HashMap::new(),
             last_sweep: 0,
@@ -152,7 +131,7 @@ impl Engine {
         mut connection: Connection,
         mut requests: mpsc::Receiver<Request>,
         mut stop: watch::Receiver<bool>,
-    ) -> Result<(), String> {
+    ) -> Result<(), DaemonError> {
         // Known before the first sweep, so that it programs the groups that are there from the start.
         self.multicast_told();
         self.handle(Input::Tick);
@@ -161,17 +140,32 @@ impl Engine {
             match self.drive(line, &mut requests, &mut stop).await {
                 End::Stopped => return Ok(()),
                 End::FabricGone if !source.can_return() => {
-                    return Err("the emulated fabric has ended".to_owned());
+                    let why = "the emulated fabric has ended".to_owned();
+                    return Err(DaemonError::Manager(why));
                 }
-                End::FabricGone => warn!("the connection to the fabric is lost"),
+                End::FabricGone => self.detached(),
             }
-            let Some(again) = self.reattach(source, &mut stop).await else {
-                return Ok(());
+            let again = tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return Ok(()),
+                again = self.reattach(source, &mut requests) => again,
             };
             connection = again;
-            info!("the fabric is there again");
+            self.hub.set_attached(true);
+            info!(event = "attached", "the fabric is back");
             self.command(Command::Sweep, None);
         }
+    }
+
+    /// The fabric is gone: nothing that was asked of it is sent when it is back.
+    fn detached(&mut self) {
+        self.hub.set_attached(false);
+        warn!(
+            event = "detached",
+            "the fabric is gone: its HFI, driver or emulator does not answer any more; what is shown \
+             from now on is what was seen last"
+        );
+        self.handle(Input::Detached);
+        self.to_send.clear();
     }
 
     async fn drive(
@@ -185,8 +179,8 @@ impl Engine {
             mut receiver,
         } = line;
         let mut sending: Option<BoxFuture<Result<(), Closed>>> = None;
-        let mut heartbeat = time::interval(HEARTBEAT);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut reports = time::interval(REPORT);
+        reports.set_missed_tick_behavior(MissedTickBehavior::Delay);
         if sender.set_is_sm(true).await.is_err() {
             return End::FabricGone;
         }
@@ -196,45 +190,54 @@ impl Engine {
                 sending = Some(Box::pin(async move { sender.send(batch).await }));
             }
             let pause = self.pause();
+            let room = self.to_send.len() < TO_SEND_MAX;
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return End::Stopped,
                 sent = finish(&mut sending) => match sent {
                     Ok(()) => sending = None,
                     Err(Closed) => return End::FabricGone,
                 },
-                batch = receiver.recv() => match batch {
+                batch = receiver.recv(), if room => match batch {
                     Some(batch) => self.receive(batch),
                     None => return End::FabricGone,
                 },
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
-                () = time::sleep(pause) => {
+                () = time::sleep(pause), if room => {
                     self.receive_late(&mut receiver).await;
                     self.handle(Input::Tick);
                 }
-                _ = heartbeat.tick() => self.report(),
+                _ = reports.tick() => self.report(),
             }
         }
     }
 
-    /// Tries until the fabric is there again; none when it shall stop.
+    /// Tries until the fabric is back; meanwhile requests are answered, those that need it refused.
     async fn reattach(
         &mut self,
         source: &Source,
-        stop: &mut watch::Receiver<bool>,
-    ) -> Option<Connection> {
-        let mut pause = HEARTBEAT;
-        self.to_send.clear();
+        requests: &mut mpsc::Receiver<Request>,
+    ) -> Connection {
+        let mut pause = REATTACH_PAUSE;
         loop {
-            self.report();
-            tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => return None,
-                () = time::sleep(pause) => {}
-            }
-            match source.attach().await {
-                Ok(connection) => return Some(connection),
+            let wait = pause;
+            let attempt = async move {
+                time::sleep(wait).await;
+                source.attach().await
+            };
+            let mut attempt = std::pin::pin!(attempt);
+            let attached = loop {
+                tokio::select! {
+                    attached = &mut attempt => break attached,
+                    Some(request) = requests.recv() => self.request(request),
+                }
+                self.to_send.clear();
+            };
+            match attached {
+                Ok(connection) => return connection,
                 Err(error) => debug!(%error, "the fabric is still gone"),
             }
+            self.report();
             pause = (pause * 2).min(REATTACH_PAUSE_MAX);
         }
     }
@@ -279,28 +282,22 @@ impl Engine {
         self.drain();
     }
 
+    /// Carries a request out, unless nobody waits for it any more.
     fn request(&mut self, request: Request) {
         match request {
-            Request::Sweep(told) => {
-                // Who asked may have gone.
-                let _ = told.send(self.last_sweep + 1);
-                self.command(Command::Sweep, None);
-            }
-            Request::Port {
-                node,
-                port,
-                action,
-                done,
-            } => {
-                self.command(Command::Port { node, port, action }, Some(done));
-            }
-            Request::Reconfigure(settings) => {
+            Request::Sweep(told) => self.sweep(told),
+            Request::Port { order, done } => self.port(order, done),
+            Request::Reconfigure { settings, done } => {
+                let before = self.manager.arrangement();
                 self.manager.reconfigure(self.now(), *settings);
                 self.drain();
+                // Who asked may have gone.
+                let _ = done.send(before);
             }
             Request::Basis { change, done } => {
-                let basis = self.manager.basis(change).map(Box::new);
-                let _ = done.send(basis);
+                if !done.is_closed() {
+                    let _ = done.send(self.manager.basis(change).map(Box::new));
+                }
             }
             Request::Adopt {
                 condition,
@@ -308,13 +305,46 @@ impl Engine {
                 done,
             } => {
                 let adopted = self.manager.adopt(self.now(), &condition, *wanted);
-                let adopted = adopted.map(|(before, sweep)| Adopted { before, sweep });
-                let _ = done.send(adopted);
                 self.drain();
+                let state = self.persist.borrow().number;
+                let _ = done.send(adopted.map(|(before, sweep)| Adopted {
+                    before,
+                    sweep,
+                    state,
+                }));
             }
             Request::Drains(told) => {
                 let _ = told.send(self.manager.arrangement().drains);
             }
+        }
+    }
+
+    fn sweep(&mut self, told: oneshot::Sender<Result<u64, Detached>>) {
+        if told.is_closed() {
+            return;
+        }
+        let attached = self.hub.attachment().required();
+        let begins = attached.is_ok();
+        // Who asked may have gone.
+        let _ = told.send(attached.map(|()| self.last_sweep + 1));
+        if begins {
+            self.command(Command::Sweep, None);
+        }
+    }
+
+    fn port(&mut self, order: PortOrder, done: oneshot::Sender<Result<(), CommandError>>) {
+        let PortOrder {
+            node, port, action, ..
+        } = order;
+        if done.is_closed() {
+            return;
+        }
+        if !self.hub.attachment().attached {
+            let _ = done.send(Err(CommandError::Detached { begun: false }));
+        } else if order.validate_only {
+            let _ = done.send(self.manager.may_change(node, port, action));
+        } else {
+            self.command(Command::Port { node, port, action }, Some(done));
         }
     }
 
@@ -336,13 +366,15 @@ impl Engine {
             match output {
                 Output::Send(packet) => self.to_send.push(packet),
                 Output::Publish(snapshot) => self.publish(&snapshot),
-                Output::Persist(bytes) => {
-                    self.persist.send_replace(Some(bytes));
-                }
+                Output::Persist(bytes) => self.persist.send_modify(|latest| {
+                    latest.number += 1;
+                    latest.bytes = bytes.into();
+                }),
                 Output::Event(event) => self.event(event),
                 Output::Notice(notice) => {
                     let _ = self.queries.notices.try_send(notice);
                 }
+                Output::RegistrationsLost { asked } => self.registrations_lost(asked),
                 Output::Reply { id, result } => self.reply(id, result),
             }
         }
@@ -364,9 +396,24 @@ impl Engine {
         self.queries.snapshot.send_replace(snapshot);
     }
 
+    fn registrations_lost(&self, asked: usize) {
+        if asked > 0 {
+            info!(
+                event = "registrations_lost",
+                asked, "{asked} ports are asked to register again"
+            );
+        }
+        self.queries.lost.send_modify(|lost| {
+            lost.loss += 1;
+            lost.asked = asked;
+        });
+    }
+
     fn multicast_told(&mut self) {
-        let groups = self.queries.multicast.borrow_and_update().clone();
-        if let Some(groups) = groups {
+        let loss = self.queries.lost.borrow().loss;
+        let told = self.queries.multicast.borrow_and_update().clone();
+        // Who was a member before a loss is not one any more.
+        if let Some(Told { groups, .. }) = told.filter(|told| told.loss == loss) {
             self.handle(Input::Multicast(groups));
         }
     }
@@ -384,22 +431,24 @@ impl Engine {
         if matches!(event, Event::SweepEnded(_) | Event::Role { .. }) {
             self.report();
         }
-        self.hub.tell(Happening::Fabric(event.clone()));
-        narrate(&event);
+        self.hub.tell(Happening::Fabric(event));
     }
 
     fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
-        if let Err(error) = &result {
-            warn!(%error, "a command was not carried out");
-        }
-        if let Some(done) = self.waiting.remove(&id) {
-            // Who asked may have gone.
-            let _ = done.send(result.map(|_| ()));
+        let unheard = match (self.waiting.remove(&id), result.map(|_| ())) {
+            (Some(done), result) => done.send(result).err().and_then(Result::err),
+            (None, result) => result.err(),
+        };
+        if let Some(error) = unheard {
+            warn!(event = "command_failed", %error, "a command was not carried out");
         }
     }
 
     fn report(&self) {
-        self.alive.send_replace(Instant::now());
         self.hub.set_status(self.manager.status());
     }
 }
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

@@ -10,12 +10,16 @@ use thiserror::Error;
 pub(crate) enum DaemonError {
     #[error("the manager's thread ended: {0}")]
     Manager(String),
+    #[error("{name} has ended: {why}")]
+    Part { name: &'static str, why: String },
     #[error("{0}")]
     Usage(String),
     #[error("{}: {source}", file.display())]
     ConfigFile { file: PathBuf, source: io::Error },
     #[error("{0}")]
     Config(String),
+    #[error("{0}")]
+    NotStarted(String),
     #[error("{0}")]
     Fabric(String),
     #[error("cannot listen on {address} for {what}: {source}")]
@@ -37,14 +41,20 @@ pub(crate) enum DaemonError {
 }
 
 impl DaemonError {
+    /// A part of the daemon has ended.
+    pub(crate) fn part(name: &'static str, why: String) -> Self {
+        Self::Part { name, why }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Manager(_) => 1,
+            Self::Manager(_) | Self::Part { .. } => 1,
             Self::Usage(_) | Self::Tls(_) | Self::File { .. } => 2,
             Self::ConfigFile { .. } | Self::Config(_) => 3,
             Self::Fabric(_) => 4,
             Self::Listen { .. } => 5,
             Self::State { .. } => 6,
+            Self::NotStarted(_) => 7,
         }
     }
 }

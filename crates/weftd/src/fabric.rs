@@ -1,10 +1,12 @@
 //! The fabric that the manager runs: at an HFI of this machine, emulated in this process, or behind
 //! a socket.
 
+use std::time::Duration;
+
 use weft_emulator::Options;
 use weft_emulator::control::Controller;
 use weft_emulator::host::{HostHandle, spawn};
-use weft_fabric::{FabricSpec, PortNum, Topology};
+use weft_fabric::{FabricSpec, Guid, PortNum, Topology, powered_on};
 use weft_transport::umad::{self, PortSpec};
 use weft_transport::{Address, Attach, Connection};
 use weft_wire::header::class;
@@ -19,6 +21,8 @@ const CLASSES: [u8; 4] = [
     class::SUBN_ADM,
     class::PA,
 ];
+/// How long it may take to attach.
+const ATTACH: Duration = Duration::from_secs(10);
 /// The port of an HFI that the manager runs on.
 const PORT: PortNum = PortNum(1);
 
@@ -59,7 +63,10 @@ impl Source {
                     seed: args.seed,
                     ..Options::default()
                 };
-                let host = spawn(topology(spec)?, options);
+                let mut topology = topology(spec)?;
+                let own: Vec<Guid> = args.host.into_iter().collect();
+                powered_on::limit_managers(&mut topology, powered_on::MANAGERS, &own);
+                let host = spawn(topology, options);
                 let host = host.map_err(|error| DaemonError::Fabric(error.to_string()))?;
                 Ok(Self::Emulated { host, attach })
             }
@@ -75,7 +82,20 @@ impl Source {
     }
 
     /// Attaches to the HFI that the manager runs on.
+    ///
+    /// # Errors
+    /// [`DaemonError::Fabric`], also when that takes too long: an address may swallow what is sent to
+    /// it.
     pub(crate) async fn attach(&self) -> Result<Connection, DaemonError> {
+        let attached = tokio::time::timeout(ATTACH, self.attach_at_length()).await;
+        let seconds = ATTACH.as_secs();
+        attached.unwrap_or_else(|_| {
+            let why = format!("the fabric has not answered for {seconds} s");
+            Err(DaemonError::Fabric(why))
+        })
+    }
+
+    async fn attach_at_length(&self) -> Result<Connection, DaemonError> {
         match self {
             Self::Emulated { host, attach } => {
                 let attached = host.connect(attach.clone(), &CLASSES).await;
@@ -127,5 +147,5 @@ fn topology(text: &str) -> Result<Topology, DaemonError> {
     let snapshot = weft_fabric::import::import_fabric(&bytes);
     let snapshot = snapshot.map_err(|error| refuse(error.to_string()))?;
     // What was recorded of a running fabric is left: the emulated one has just been switched on.
-    weft_fabric::powered_on::restart(&snapshot.topology).map_err(|error| refuse(error.to_string()))
+    powered_on::restart(&snapshot.topology).map_err(|error| refuse(error.to_string()))
 }

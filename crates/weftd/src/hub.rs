@@ -1,14 +1,23 @@
 //! What the manager's thread tells, for everybody who reads.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
-use weft_fabric::Snapshot;
+use weft_api::v1::watch_response::Content;
+use weft_fabric::{Guid, Snapshot};
 use weft_manager::sm::Status;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
+
+use crate::attachment::Attachment;
+use crate::floods::Floods;
+use crate::happening::Happening;
+use crate::keys::KeyMask;
+use crate::names::{Gone, Names};
+use crate::narrate::Narrator;
 
 /// Events that a reader may be behind before it is dropped.
 pub(crate) const BACKLOG: usize = 65_536;
@@ -16,20 +25,6 @@ pub(crate) const BACKLOG: usize = 65_536;
 const KEPT_EVENTS: usize = 65_536;
 /// Sweeps that are remembered.
 pub(crate) const KEPT_SWEEPS: usize = 256;
-
-/// Something that happened.
-#[derive(Debug, Clone)]
-pub(crate) enum Happening {
-    /// In the fabric.
-    Fabric(Event),
-    /// The configuration was read again.
-    Config {
-        /// It is in force now.
-        applied: bool,
-        /// What to tell people.
-        what: String,
-    },
-}
 
 /// Something that happened, with its place in time.
 #[derive(Debug, Clone)]
@@ -40,8 +35,8 @@ pub(crate) struct Stamped {
     pub(crate) generation: u64,
     /// Nanoseconds since 1970.
     pub(crate) unix_time_ns: u64,
-    /// What.
-    pub(crate) what: Happening,
+    /// What, as clients read it.
+    pub(crate) content: Content,
 }
 
 /// The sweep under way.
@@ -62,6 +57,8 @@ pub(crate) struct Journal {
     events: VecDeque<Arc<Stamped>>,
     sweeps: VecDeque<Arc<SweepReport>>,
     current: Option<Current>,
+    gone: Gone,
+    floods: Floods,
 }
 
 impl Journal {
@@ -80,8 +77,22 @@ impl Journal {
         self.sequence
     }
 
+    /// Traps that were no events.
+    pub(crate) fn traps_suppressed(&self) -> u64 {
+        self.floods.total()
+    }
+
+    /// Whether a trap is one too many of its source.
+    fn is_suppressed(&mut self, what: &Happening) -> bool {
+        match what {
+            Happening::Fabric(Event::Trap { lid, .. }) => !self.floods.admits(*lid),
+            _ => false,
+        }
+    }
+
     fn note(&mut self, event: &Event) {
         match event {
+            Event::NodeVanished { node, name } => self.gone.note(*node, name.clone()),
             Event::SweepStarted { number, reason } => {
                 let (number, reason) = (*number, *reason);
                 self.current = Some(Current {
@@ -123,7 +134,7 @@ pub(crate) struct Subscription {
 /// The configuration in force.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InForce {
-    /// XML with every value written out.
+    /// XML with every value written out but keys.
     pub(crate) effective: String,
     /// The instance's name.
     pub(crate) instance: String,
@@ -135,8 +146,15 @@ pub(crate) struct Hub {
     /// Of this run, so that tokens of another are known.
     pub(crate) run: u64,
     snapshot: watch::Sender<Arc<Snapshot>>,
+    mask: Mutex<KeyMask>,
+    narrator: Mutex<Narrator>,
     status: watch::Sender<Arc<Status>>,
+    attachment: watch::Sender<Attachment>,
+    /// End of the last sweep that found the fabric, nanoseconds since 1970; 0 before the first.
+    seen_unix_ns: AtomicU64,
     config: watch::Sender<Arc<InForce>>,
+    /// What is in force beside the configuration file, in words.
+    planned: watch::Sender<Arc<str>>,
     journal: Mutex<Journal>,
     events: broadcast::Sender<Arc<Stamped>>,
 }
@@ -146,14 +164,19 @@ impl Hub {
         Self {
             run: unix_time_ns(),
             snapshot: watch::Sender::new(Arc::default()),
+            mask: Mutex::default(),
+            narrator: Mutex::default(),
             status: watch::Sender::new(Arc::default()),
+            attachment: watch::Sender::new(Attachment::now(true)),
+            seen_unix_ns: AtomicU64::new(0),
             config: watch::Sender::new(Arc::new(config)),
+            planned: watch::Sender::new(Arc::from("")),
             journal: Mutex::default(),
             events: broadcast::Sender::new(BACKLOG),
         }
     }
 
-    /// The fabric now.
+    /// The fabric now, without keys.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.borrow().clone()
     }
@@ -163,9 +186,31 @@ impl Hub {
         self.status.borrow().clone()
     }
 
+    /// Whether the fabric can be reached.
+    pub(crate) fn attachment(&self) -> Attachment {
+        *self.attachment.borrow()
+    }
+
+    /// Changes of that.
+    pub(crate) fn attachments(&self) -> watch::Receiver<Attachment> {
+        self.attachment.subscribe()
+    }
+
+    /// When a sweep last confirmed the fabric that readers see, nanoseconds since 1970; 0 before the
+    /// first has ended.
+    pub(crate) fn seen_unix_ns(&self) -> u64 {
+        self.seen_unix_ns.load(Ordering::Relaxed)
+    }
+
     /// The configuration in force.
     pub(crate) fn config(&self) -> Arc<InForce> {
         self.config.borrow().clone()
+    }
+
+    /// The plan in force that the configuration file does not have, in words; empty where there is
+    /// none.
+    pub(crate) fn planned(&self) -> Arc<str> {
+        self.planned.borrow().clone()
     }
 
     /// Ends when the first sweep has ended.
@@ -184,44 +229,88 @@ impl Hub {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Publishes the fabric without its keys.
     pub(crate) fn publish(&self, snapshot: &Snapshot) {
-        let unix_time = unix_time_ns() / 1_000_000_000;
-        let stamped = Snapshot {
-            unix_time,
-            ..snapshot.clone()
-        };
-        self.snapshot.send_replace(Arc::new(stamped));
+        // A panic under this lock leaves at worst nodes that are masked again.
+        let mut mask = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut published = mask.snapshot(snapshot);
+        published.unix_time = unix_time_ns() / 1_000_000_000;
+        self.snapshot.send_replace(Arc::new(published));
     }
 
+    /// Takes the manager's counters, several times a second; floods that have ended are told then.
     pub(crate) fn set_status(&self, status: Status) {
         self.status.send_replace(Arc::new(status));
+        let suppressed = self.journal().floods.ended(unix_time_ns());
+        for (lid, count) in suppressed {
+            self.tell(Happening::TrapsSuppressed { lid, count });
+        }
+    }
+
+    pub(crate) fn set_attached(&self, attached: bool) {
+        let attachment = Attachment::now(attached);
+        self.attachment.send_replace(attachment);
+        self.tell(Happening::Attachment(attachment));
+    }
+
+    pub(crate) fn set_planned(&self, planned: String) {
+        self.planned.send_replace(planned.into());
     }
 
     pub(crate) fn set_config(&self, config: InForce) {
         self.config.send_replace(Arc::new(config));
     }
 
-    /// Tells that something happened.
+    /// Tells that something happened, to those who watch and to the log.
     pub(crate) fn tell(&self, what: Happening) {
-        let generation = self.snapshot.borrow().generation;
+        if let Happening::Fabric(Event::SweepEnded(report)) = &what
+            && report.hfis + report.switches > 0
+        {
+            self.seen_unix_ns.store(unix_time_ns(), Ordering::Relaxed);
+        }
+        let snapshot = self.snapshot();
         let mut journal = self.journal();
+        if journal.is_suppressed(&what) {
+            return;
+        }
         if let Happening::Fabric(event) = &what {
             journal.note(event);
         }
+        let names = Names {
+            topology: &snapshot.topology,
+            gone: &journal.gone,
+        };
+        let content = what.content(&names);
         journal.sequence += 1;
-        let (sequence, unix_time_ns) = (journal.sequence, unix_time_ns());
         let event = Arc::new(Stamped {
-            sequence,
-            generation,
-            unix_time_ns,
-            what,
+            sequence: journal.sequence,
+            generation: snapshot.generation,
+            unix_time_ns: unix_time_ns(),
+            content,
         });
         journal.events.push_back(event.clone());
         if journal.events.len() > KEPT_EVENTS {
             journal.events.pop_front();
         }
         // An error only says that nobody listens.
-        let _ = self.events.send(event);
+        let _ = self.events.send(event.clone());
+        drop(journal);
+        self.narrator().narrate(&what, &event.content);
+    }
+
+    /// What a node is called, or was while it was there; empty where it was never seen.
+    pub(crate) fn name_of(&self, node: Guid) -> String {
+        let snapshot = self.snapshot();
+        let names = Names {
+            topology: &snapshot.topology,
+            gone: &self.journal().gone,
+        };
+        names.of(node)
+    }
+
+    fn narrator(&self) -> MutexGuard<'_, Narrator> {
+        // A panic under this lock leaves at worst counts of lines.
+        self.narrator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins to read events: after `after` of this run where that is given, else from now on.
@@ -283,6 +372,26 @@ mod tests {
         assert!(hub.subscribe(Some(3)).missed.is_empty());
         assert!(hub.subscribe(Some(4)).gap, "an event of the future");
         assert_eq!(hub.subscribe(None).after, 3);
+    }
+
+    #[test]
+    fn a_flood_of_traps_evicts_nothing() {
+        let hub = Hub::new(InForce::default());
+        hub.set_status(Status::default());
+        silent(&hub);
+        for number in 0..2 * KEPT_EVENTS as u32 {
+            let (lid, what) = (weft_fabric::Lid(number % 50_000 + 1), "flap".to_owned());
+            hub.tell(Happening::Fabric(Event::Trap { lid, what }));
+        }
+        let kept = hub.subscribe(Some(0));
+        assert!(
+            !kept.gap && kept.missed.len() < 1000,
+            "{}",
+            kept.missed.len()
+        );
+        assert!(matches!(kept.missed[0].content, Content::NodeSilent(_)));
+        let counted = hub.journal().traps_suppressed() + kept.missed.len() as u64 - 1;
+        assert_eq!(counted, 2 * KEPT_EVENTS as u64, "every trap is counted");
     }
 
     #[test]

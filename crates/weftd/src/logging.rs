@@ -8,6 +8,7 @@ use tracing_subscriber::fmt::format::{self, Writer};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
+use weft_fabric::text::for_terminal;
 
 use crate::args::LogFormat;
 use crate::error::DaemonError;
@@ -20,11 +21,17 @@ pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), DaemonError> {
         LogFormat::Journald => tracing_journald::layer()
             .map_err(|error| DaemonError::Usage(format!("--log journald: {error}")))?
             .boxed(),
-        LogFormat::Json => fmt::layer().json().with_writer(std::io::stderr).boxed(),
+        LogFormat::Json => fmt::layer()
+            .json()
+            .log_internal_errors(false)
+            .with_writer(std::io::stderr)
+            .boxed(),
         LogFormat::Human | LogFormat::Auto => {
             let colors = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(colors);
+            // Where standard error cannot be written, to say so there would end the daemon.
             layer
+                .log_internal_errors(false)
                 .with_target(false)
                 .fmt_fields(format::debug_fn(for_people))
                 .boxed()
@@ -37,21 +44,55 @@ pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), DaemonError> {
 }
 
 /// Fields that people find in the words already.
-const FOR_MACHINES: [&str; 8] = [
-    "event",
-    "sweep",
-    "generation",
+const FOR_MACHINES: [&str; 38] = [
+    "a",
+    "a_guid",
+    "a_port",
+    "action",
+    "attribute",
+    "b",
+    "b_guid",
+    "b_port",
+    "category",
+    "config_file",
+    "count",
     "elapsed_ns",
+    "error_info",
+    "event",
+    "generation",
+    "instance",
+    "lid",
+    "master",
+    "neighbor",
+    "neighbor_guid",
+    "neighbor_port",
+    "node",
+    "node_guid",
+    "number",
+    "phase",
+    "plan",
+    "port",
+    "reason",
+    "retries",
+    "role",
     "sent",
     "sets",
-    "retries",
+    "sweep",
+    "threshold",
     "timeouts",
+    "value",
+    "what",
+    "why",
 ];
 
 /// The words, then the fields that say more.
 fn for_people(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     match field.name() {
-        "message" => write!(writer, "{value:?}"),
+        // A line that is not the first of its message does not look like a message of its own.
+        "message" => {
+            let text = format!("{value:?}").replace('\n', "\n    ");
+            write!(writer, "{}", for_terminal(&text))
+        }
         name if FOR_MACHINES.contains(&name) => Ok(()),
         name => write!(writer, " {name}={value:?}"),
     }

@@ -1,32 +1,43 @@
 //! `weftd`, the fabric manager daemon.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
-mod applied;
 mod args;
+mod attachment;
 mod config;
+mod control;
 mod counted;
 mod engine;
 mod error;
+mod exposition;
 mod fabric;
+mod floods;
 mod grpc;
+mod happening;
+mod heart;
 mod hub;
+mod keys;
 mod logging;
 mod metrics;
+mod names;
 mod narrate;
 mod notify;
 mod once;
 mod open;
-mod plans;
 mod queries;
-mod reload;
+mod registrations;
+mod request;
 mod run;
 mod stopping;
 mod store;
+mod supervisor;
 mod switchboard;
 mod tls;
 
+use std::io::{Write, stderr};
 use std::process::ExitCode;
 
 use clap::Parser;
+use weft_fabric::text::for_terminal;
 
 use args::Args;
 use error::DaemonError;
@@ -36,7 +47,8 @@ fn main() -> ExitCode {
     match start(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("weftd: {error}");
+            // Where nobody can read it, the exit code says it.
+            let _ = writeln!(stderr(), "weftd: {}", for_terminal(&error.to_string()));
             notify::failed(&error.to_string());
             ExitCode::from(error.exit_code())
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::collector::Collector;
@@ -19,21 +19,24 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use weft_api::v1;
 use weft_fabric::enums::SmState;
 use weft_manager::SweepReport;
 use weft_manager::sm::Status;
 
+use crate::attachment::Attachment;
 use crate::counted::Counted;
-use crate::hub::Hub;
+use crate::exposition::Exposition;
+use crate::hub::{Hub, unix_time_ns};
 use crate::narrate::reason_name;
 use crate::stopping::Stopping;
+use crate::store::Saved;
 
 type Label = [(&'static str, &'static str); 1];
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
 const PHASES: [&str; 4] = ["discover", "plan", "program", "activate"];
-const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What is measured.
 #[derive(Debug)]
@@ -51,7 +54,7 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    pub(crate) fn new(hub: Arc<Hub>, counted: Arc<Counted>) -> Self {
+    pub(crate) fn new(hub: Arc<Hub>, counted: Arc<Counted>, saved: watch::Receiver<Saved>) -> Self {
         let mut registry = Registry::with_prefix("weft");
         let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
         let sweep_seconds = seconds();
@@ -76,7 +79,11 @@ impl Metrics {
             Unit::Seconds,
             phase_seconds.clone(),
         );
-        registry.register_collector(Box::new(Now { hub, counted }));
+        registry.register_collector(Box::new(Now {
+            hub,
+            counted,
+            saved,
+        }));
         Self {
             registry,
             sweeps,
@@ -116,6 +123,7 @@ fn in_seconds(ns: u64) -> f64 {
 struct Now {
     hub: Arc<Hub>,
     counted: Arc<Counted>,
+    saved: watch::Receiver<Saved>,
 }
 
 impl Collector for Now {
@@ -124,8 +132,19 @@ impl Collector for Now {
         let mut out = Out(&mut encoder);
         out.fabric(&fabric)?;
         out.last_sweep(self.hub.journal().sweeps().next().map(Arc::as_ref))?;
-        out.events(self.hub.journal().sequence())?;
-        out.manager(&self.hub.status())?;
+        let (events, suppressed) = {
+            let journal = self.hub.journal();
+            (journal.sequence(), journal.traps_suppressed())
+        };
+        out.events(events, suppressed)?;
+        let attachment = self.hub.attachment();
+        out.attachment(attachment, self.hub.seen_unix_ns())?;
+        out.gauge(
+            "state_unsaved",
+            "1 while LIDs, drains and disabled ports could not be written to the state directory",
+            i64::from(self.saved.borrow().failure.is_some()),
+        )?;
+        out.manager(&self.hub.status(), attachment.attached)?;
         self.counted.encode(&mut encoder)
     }
 }
@@ -200,15 +219,48 @@ impl Out<'_, '_> {
         )
     }
 
-    fn events(&mut self, sequence: u64) -> fmt::Result {
-        self.counter("events", "Events told to those who watch", sequence)
+    fn events(&mut self, sequence: u64, suppressed: u64) -> fmt::Result {
+        self.counter("events", "Events told to those who watch", sequence)?;
+        let help = "Traps that were too many of their source to be events";
+        self.counter("traps_suppressed", help, suppressed)
     }
 
-    fn manager(&mut self, status: &Status) -> fmt::Result {
+    fn seconds(&mut self, name: &str, help: &str, seconds: f64) -> fmt::Result {
+        let gauge = ConstGauge::new(seconds);
+        let unit = Some(&Unit::Seconds);
+        let encoder = self
+            .0
+            .encode_descriptor(name, help, unit, gauge.metric_type())?;
+        gauge.encode(encoder)
+    }
+
+    fn attachment(&mut self, attachment: Attachment, seen_unix_ns: u64) -> fmt::Result {
+        self.gauge(
+            "attached",
+            "1 while the fabric can be reached, 0 while its HFI, driver or emulator is gone",
+            i64::from(attachment.attached),
+        )?;
+        self.seconds(
+            "attached_since_timestamp",
+            "When the daemon was attached, or lost the fabric, in seconds since 1970",
+            in_seconds(attachment.since_unix_ns),
+        )?;
+        if seen_unix_ns == 0 {
+            return Ok(());
+        }
+        self.seconds(
+            "fabric_age",
+            "Time since a sweep last confirmed the fabric that is shown",
+            in_seconds(unix_time_ns().saturating_sub(seen_unix_ns)),
+        )
+    }
+
+    fn manager(&mut self, status: &Status, attached: bool) -> fmt::Result {
         self.gauge(
             "master",
-            "1 while this manager runs the fabric, 0 while it is standby or looks for the master",
-            i64::from(status.role == SmState::MASTER),
+            "1 while this manager runs the fabric, 0 while it is standby, looks for the master, or cannot \
+             reach the fabric",
+            i64::from(status.role == SmState::MASTER && attached),
         )?;
         self.gauge(
             "routing_engines_given_up",
@@ -258,14 +310,8 @@ impl Out<'_, '_> {
         let Some(ns) = status.round_trip_ns else {
             return Ok(());
         };
-        let gauge = ConstGauge::new(in_seconds(ns));
         let help = "Smoothed round trip of a request over all nodes";
-        let unit = Some(&Unit::Seconds);
-        let kind = gauge.metric_type();
-        gauge.encode(
-            self.0
-                .encode_descriptor("mad_round_trip", help, unit, kind)?,
-        )
+        self.seconds("mad_round_trip", help, in_seconds(ns))
     }
 
     fn by_attribute(&mut self, status: &Status) -> fmt::Result {
@@ -295,15 +341,22 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let app = Router::new()
         .route("/metrics", get(scrape))
+        .route("/", get(|| async { "weftd: metrics are at /metrics\n" }))
         .with_state(metrics);
     axum::serve(listener, app)
         .with_graceful_shutdown(stopping.wait())
         .await
 }
 
-async fn scrape(State(metrics): State<Arc<Metrics>>) -> Response {
+async fn scrape(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.and_then(|value| value.to_str().ok());
+    let exposition = Exposition::accepted(accept.unwrap_or_default());
     match metrics.text() {
-        Ok(text) => ([(header::CONTENT_TYPE, OPENMETRICS)], text).into_response(),
+        Ok(text) => {
+            let kind = [(header::CONTENT_TYPE, exposition.content_type())];
+            (kind, exposition.text(text)).into_response()
+        }
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

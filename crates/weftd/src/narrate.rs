@@ -1,77 +1,344 @@
 //! Events in the log, with fields for machines and words for people.
 
+use std::collections::BTreeSet;
+
 use tracing::{debug, error, info, warn};
+use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum};
-use weft_manager::pm::PmEvent;
-use weft_manager::{Event, SweepReason, SweepReport};
+use weft_manager::pm::{PmEvent, PmReport};
+use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 use weft_wire::sm::AttributeId;
 
-/// Logs an event.
-pub(crate) fn narrate(event: &Event) {
+use crate::happening::{Happening, Threshold, errors};
+use crate::hub::Hub;
+
+/// Nodes and links that come or go in one sweep and have a line each; the others are counted in one.
+const LINES_MAX: u32 = 32;
+
+/// Writes events to the log: a line for each, unless a sweep brings many at once.
+#[derive(Debug, Default)]
+pub(crate) struct Narrator {
+    /// The first sweep has ended; until then its own line says it all.
+    is_up: bool,
+    /// Nodes whose coming or going has been said: their links go without saying.
+    nodes: BTreeSet<u64>,
+    /// Lines of this sweep.
+    lines: u32,
+    /// Comings and goings without a line.
+    unsaid: u32,
+}
+
+impl Narrator {
+    /// Logs an event. `content` is the same as clients read it, with names.
+    pub(crate) fn narrate(&mut self, what: &Happening, content: &Content) {
+        match (what, content) {
+            (Happening::Fabric(event), content) => self.fabric(event, content),
+            (Happening::Port { .. }, Content::PortChanged(changed)) => port_changed(changed),
+            (Happening::Plan { id, what, sweep }, _) => info!(
+                event = "plan_in_force",
+                plan = id,
+                sweep,
+                what,
+                "route plan {id} is in force: {what}"
+            ),
+            (Happening::PlanUndone { what, sweep }, _) => {
+                info!(event = "plan_undone", sweep, what, "undone: {what}");
+            }
+            (Happening::Threshold(_), Content::ThresholdExceeded(over)) => threshold(over),
+            (Happening::TrapsSuppressed { count, .. }, Content::TrapsSuppressed(traps)) => warn!(
+                event = "traps_suppressed",
+                lid = traps.lid,
+                node_guid = guid(traps.node_guid),
+                node = traps.node_name,
+                count,
+                "{count} more traps of {} suppressed",
+                sender(traps.lid, &traps.node_name)
+            ),
+            // Who reads the configuration again, or attaches, says so.
+            (Happening::Config { .. } | Happening::Attachment(_), _) => {}
+            (Happening::Port { .. } | Happening::Threshold(_), _) => {}
+            (Happening::TrapsSuppressed { .. }, _) => {}
+        }
+    }
+
+    fn fabric(&mut self, event: &Event, content: &Content) {
+        match (event, content) {
+            (_, Content::NodeAppeared(node)) => self.node("node_appeared", node),
+            (_, Content::NodeVanished(node)) => self.node("node_vanished", node),
+            (_, Content::LinkAppeared(link)) => self.link("link_appeared", link),
+            (_, Content::LinkVanished(link)) => self.link("link_vanished", link),
+            (_, Content::NodeSilent(silent)) => warn!(
+                event = "node_silent",
+                node_guid = guid(silent.guid),
+                node = silent.name,
+                attribute = silent.attribute,
+                "{} does not answer ({})",
+                called(silent.guid, &silent.name),
+                silent.attribute
+            ),
+            (_, Content::DeviceFault(fault)) => warn!(
+                event = "device_fault",
+                node_guid = guid(fault.guid),
+                node = fault.name,
+                what = fault.what,
+                "{} broke the rules: {}",
+                called(fault.guid, &fault.name),
+                fault.what
+            ),
+            (_, Content::Trap(trap)) => info!(
+                event = "trap",
+                lid = trap.lid,
+                node_guid = guid(trap.node_guid),
+                node = trap.node_name,
+                what = trap.what,
+                "trap of {}: {}",
+                sender(trap.lid, &trap.node_name),
+                trap.what
+            ),
+            (Event::SweepEnded(report), _) => self.sweep_ended(report),
+            (event, _) => sweep_link_or_role(event),
+        }
+    }
+
+    fn node(&mut self, event: &'static str, node: &v1::NodeEvent) {
+        let (name, guid) = (&node.name, guid(node.guid));
+        self.nodes.insert(node.guid);
+        let has_come = event == "node_appeared";
+        let words = if has_come {
+            "node appeared"
+        } else {
+            "node vanished"
+        };
+        match (self.has_line(), has_come) {
+            (false, _) => debug!(
+                event,
+                node = name,
+                node_guid = guid,
+                "{words}: {name} ({guid})"
+            ),
+            (_, true) => info!(
+                event,
+                node = name,
+                node_guid = guid,
+                "{words}: {name} ({guid})"
+            ),
+            (_, false) => warn!(
+                event,
+                node = name,
+                node_guid = guid,
+                "{words}: {name} ({guid})"
+            ),
+        }
+    }
+
+    fn link(&mut self, event: &'static str, link: &v1::LinkEvent) {
+        let (a, b) = (link.a.unwrap_or_default(), link.b.unwrap_or_default());
+        let goes_without = [a, b].iter().any(|end| self.nodes.contains(&end.node_guid));
+        let has_line = !goes_without && self.has_line();
+        let has_come = event == "link_appeared";
+        let (a_guid, b_guid) = (guid(a.node_guid), guid(b.node_guid));
+        let (a_name, b_name) = (&link.a_name, &link.b_name);
+        let words = format!(
+            "{}: {} port {} - {} port {}",
+            if has_come {
+                "link appeared"
+            } else {
+                "link vanished"
+            },
+            called(a.node_guid, a_name),
+            a.port,
+            called(b.node_guid, b_name),
+            b.port
+        );
+        macro_rules! say {
+            ($level:ident) => {
+                $level!(
+                    event,
+                    a = a_name,
+                    a_guid,
+                    a_port = a.port,
+                    b = b_name,
+                    b_guid,
+                    b_port = b.port,
+                    "{words}"
+                )
+            };
+        }
+        match (has_line, has_come) {
+            (false, _) => say!(debug),
+            (_, true) => say!(info),
+            (_, false) => say!(warn),
+        }
+    }
+
+    /// Whether one more coming or going has a line.
+    fn has_line(&mut self) -> bool {
+        let has = self.is_up && self.lines < LINES_MAX;
+        self.lines += u32::from(has);
+        self.unsaid += u32::from(!has);
+        has
+    }
+
+    fn sweep_ended(&mut self, report: &SweepReport) {
+        if self.is_up && self.unsaid > 0 {
+            let count = self.unsaid;
+            info!(
+                event = "changes_unsaid",
+                count, "{count} more nodes and links came or went, which level debug says"
+            );
+        }
+        *self = Self {
+            is_up: true,
+            ..Self::default()
+        };
+        sweep_ended(report);
+    }
+}
+
+/// A node as people know it: by its name, or by its GUID where it has none.
+fn called(node: u64, name: &str) -> String {
+    match (node, name) {
+        (0, "") => "a device".to_owned(),
+        (node, "") => guid(node),
+        (_, name) => name.to_owned(),
+    }
+}
+
+/// Who sends traps.
+fn sender(lid: u32, name: &str) -> String {
+    match (lid, name) {
+        (0, _) => "other LIDs".to_owned(),
+        (lid, "") => format!("LID {lid:#06x}"),
+        (lid, name) => format!("LID {lid:#06x} ({name})"),
+    }
+}
+
+fn guid(guid: u64) -> String {
+    Guid(guid).to_string()
+}
+
+fn sweep_link_or_role(event: &Event) {
     match event {
         Event::SweepStarted { number, reason } => {
+            let reason = reason_name(*reason);
             debug!(
                 event = "sweep_started",
                 sweep = number,
-                ?reason,
-                "sweep started"
+                reason,
+                "sweep started ({reason})"
             );
         }
-        Event::Phase(phase) => debug!(event = "phase_entered", ?phase, "sweep goes on"),
-        Event::SweepEnded(report) => sweep_ended(report),
-        Event::NodeAppeared { node, name } => {
-            debug!(event = "node_appeared", %node, name, "node appeared");
+        Event::Phase(phase) => {
+            let phase = phase_name(*phase);
+            debug!(event = "phase_entered", phase, "sweep: {phase}");
         }
-        Event::NodeVanished { node, name } => {
-            warn!(event = "node_vanished", %node, name, "node vanished");
-        }
-        Event::LinkAppeared { a, b } => debug!(
-            event = "link_appeared",
-            a = %a.0, a_port = a.1.0, b = %b.0, b_port = b.1.0,
-            "link appeared"
+        Event::LinkUnused(link) => warn!(
+            event = "link_unused",
+            a = link.a.name,
+            a_guid = %link.a.node,
+            a_port = link.a.port.0,
+            b = link.b.name,
+            b_guid = %link.b.node,
+            b_port = link.b.port.0,
+            reason = %link.reason,
+            "the link from {} to {} carries no data: {}",
+            link.a,
+            link.b,
+            link.reason
         ),
-        Event::LinkVanished { a, b } => warn!(
-            event = "link_vanished",
-            a = %a.0, a_port = a.1.0, b = %b.0, b_port = b.1.0,
-            "link vanished"
+        Event::LinkUsedAgain { a, b } => info!(
+            event = "link_used_again",
+            a = a.name,
+            a_guid = %a.node,
+            a_port = a.port.0,
+            b = b.name,
+            b_guid = %b.node,
+            b_port = b.port.0,
+            "the link from {a} to {b} carries data again"
         ),
-        Event::NodeSilent { node, attribute } => {
-            warn!(event = "node_silent", %node, attribute, "node does not answer");
-        }
-        Event::DeviceFault { node, what } => {
-            let node = node.map(|node| node.to_string());
-            warn!(
-                event = "device_fault",
-                node, what, "a device broke the rules"
-            );
-        }
-        Event::Trap { lid, what } => info!(event = "trap", %lid, what, "trap"),
         Event::Role { role, master, why } => {
-            let master = master.map(|guid| guid.to_string());
-            info!(event = "role", %role, master, "{}: {why}", role_line(*role, master.as_deref()));
+            let (role_name, master) = (role.to_string(), master.map(|guid| guid.to_string()));
+            let line = role_line(*role, master.as_deref());
+            info!(
+                event = "role",
+                role = role_name,
+                master,
+                why,
+                "{line}: {why}"
+            );
         }
         Event::StateRefused { why } => error!(
             event = "state_refused",
             why,
-            "the stored LIDs and drains cannot be used; the LIDs of the fabric are learnt again, drains are forgotten"
+            "the stored LIDs and drains cannot be used; the LIDs of the fabric are learnt again, drains are forgotten: {why}"
         ),
+        _ => {}
     }
+}
+
+fn port_changed(changed: &v1::PortChanged) {
+    let id = changed.port.unwrap_or_default();
+    let done = match changed.action() {
+        v1::PortAction::Disable => "disabled",
+        _ => "enabled",
+    };
+    let name = called(id.node_guid, &changed.node_name);
+    info!(
+        event = "port_changed",
+        action = done,
+        node = changed.node_name,
+        node_guid = guid(id.node_guid),
+        port = id.port,
+        "port {} of {name} {done} by a client",
+        id.port
+    );
+}
+
+fn threshold(over: &v1::ThresholdExceeded) {
+    let (port, neighbor) = (over.port.unwrap_or_default(), over.neighbor);
+    let far = neighbor.map_or_else(String::new, |far| {
+        let name = called(far.node_guid, &over.neighbor_name);
+        format!(", cabled to {name} port {}", far.port)
+    });
+    let info = match over.error_info.as_str() {
+        "" => String::new(),
+        info => format!("; {info}"),
+    };
+    warn!(
+        event = "threshold_exceeded",
+        node = over.node_name,
+        node_guid = guid(port.node_guid),
+        port = port.port,
+        neighbor = neighbor.map(|_| over.neighbor_name.as_str()),
+        neighbor_guid = neighbor.map(|far| guid(far.node_guid)),
+        neighbor_port = neighbor.map(|far| far.port),
+        category = over.category,
+        value = over.value,
+        threshold = over.threshold,
+        error_info = over.error_info,
+        "{} of {} port {} is {}, over its threshold {}{far}{info}",
+        over.category,
+        called(port.node_guid, &over.node_name),
+        port.port,
+        over.value,
+        over.threshold
+    );
 }
 
 /// Tells that a device does not take a setting of congestion control.
 pub(crate) fn narrate_refusal(node: Guid, port: PortNum, attribute: AttributeId, status: u16) {
     warn!(
         event = "congestion_refused",
-        %node, %port, %attribute, status = format!("{status:#06x}"),
-        "a device does not take its congestion control"
+        node_guid = %node, port = port.0, %attribute, status,
+        "port {port} of {node} refuses {attribute} of its congestion control with status {status:#06x}"
     );
 }
 
-/// Logs an event of performance management.
-pub(crate) fn narrate_pm(event: &PmEvent) {
+/// Tells of an event of performance management: in the log, and thresholds to those who watch.
+pub(crate) fn tell_pm(hub: &Hub, event: PmEvent) {
     match event {
-        PmEvent::SweepEnded(report) => debug!(event = "counters_read", ?report, "counters read"),
+        PmEvent::SweepEnded(report) => counters_read(&report),
         PmEvent::NodeFailed {
             node,
             name,
@@ -79,16 +346,15 @@ pub(crate) fn narrate_pm(event: &PmEvent) {
             status,
         } => debug!(
             event = "counters_unread",
-            %node, name, request, status,
-            "counters could not be read"
+            node_guid = %node, node = name, request, status,
+            "counters of {name} could not be read"
         ),
-        PmEvent::ClearedByOthers(port) => {
-            info!(
-                event = "counters_cleared",
-                ?port,
-                "somebody else cleared counters"
-            );
-        }
+        PmEvent::ClearedByOthers(port) => debug!(
+            event = "counters_cleared",
+            node_guid = %port.node, node = port.name, port = port.port.0,
+            "counters of {} port {} began again: another program set them to zero, or the device restarted",
+            port.name, port.port
+        ),
         PmEvent::ThresholdExceeded {
             port,
             neighbor,
@@ -96,17 +362,31 @@ pub(crate) fn narrate_pm(event: &PmEvent) {
             value,
             threshold,
             error_info,
-        } => warn!(
-            event = "threshold_exceeded",
-            ?port,
-            ?neighbor,
+        } => hub.tell(Happening::Threshold(Box::new(Threshold {
+            port,
+            neighbor,
             category,
             value,
             threshold,
-            ?error_info,
-            "{category} is {value}, over its threshold {threshold}"
-        ),
+            error_info: error_info.map_or_else(String::new, |info| errors(&info)),
+        }))),
     }
+}
+
+fn counters_read(report: &PmReport) {
+    debug!(
+        event = "counters_read",
+        number = report.number,
+        elapsed_ns = report.elapsed_ns,
+        sent = report.sent,
+        retries = report.retries,
+        ports = report.ports,
+        failed_ports = report.failed_ports,
+        failed_nodes = report.failed_nodes,
+        cleared = report.cleared,
+        "counters of {} ports read",
+        report.ports
+    );
 }
 
 fn sweep_ended(report: &SweepReport) {
@@ -115,7 +395,7 @@ fn sweep_ended(report: &SweepReport) {
             event = "sweep_unfinished",
             sweep = report.number,
             what,
-            "to be tried again"
+            "will retry: {what}"
         );
     }
     let SweepReport {
@@ -201,6 +481,16 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
+fn phase_name(phase: SweepPhase) -> &'static str {
+    match phase {
+        SweepPhase::Idle => "idle",
+        SweepPhase::Discover => "discover",
+        SweepPhase::Plan => "plan",
+        SweepPhase::Program => "program",
+        SweepPhase::Activate => "activate",
+    }
+}
+
 /// A reason in one word.
 pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
     match reason {
@@ -215,8 +505,69 @@ pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    /// What a log for people has of these lines, debug left out.
+    fn logged(say: impl FnOnce()) -> Vec<String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let sink = file.reopen().unwrap();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(std::sync::Mutex::new(sink))
+            .with_max_level(tracing::Level::INFO)
+            .finish();
+        tracing::subscriber::with_default(subscriber, say);
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn link(number: u64) -> Happening {
+        let end = |node| (Guid(node), PortNum(1));
+        Happening::Fabric(Event::LinkVanished {
+            a: end(number),
+            b: end(1_000),
+        })
+    }
+
+    fn tell(narrator: &mut Narrator, what: &Happening) {
+        let names = crate::names::Names {
+            topology: &weft_fabric::Topology::default(),
+            gone: &crate::names::Gone::default(),
+        };
+        narrator.narrate(what, &what.content(&names));
+    }
+
+    #[test]
+    fn many_at_once_are_counted_and_links_of_a_lost_node_go_without_saying() {
+        let ended = || Happening::Fabric(Event::SweepEnded(SweepReport::default()));
+        let mut narrator = Narrator::default();
+        let quiet = logged(|| tell(&mut narrator, &link(1)));
+        assert!(quiet.is_empty(), "the first sweep has one line: {quiet:?}");
+        let lines = logged(|| {
+            tell(&mut narrator, &ended());
+            (0..40).for_each(|number| tell(&mut narrator, &link(number)));
+            tell(&mut narrator, &ended());
+        });
+        let lost = |line: &&String| line.contains("WARN") && line.contains("link vanished: ");
+        assert_eq!(lines.iter().filter(lost).count(), 32, "{lines:?}");
+        let rest = lines
+            .iter()
+            .find(|line| line.contains("8 more nodes and links"));
+        assert!(rest.is_some(), "{lines:?}");
+
+        let lines = logged(|| {
+            let (node, name) = (Guid(1_000), "core1".to_owned());
+            tell(
+                &mut narrator,
+                &Happening::Fabric(Event::NodeVanished { node, name }),
+            );
+            (0..40).for_each(|number| tell(&mut narrator, &link(number)));
+        });
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("node vanished: core1"), "{lines:?}");
+    }
 
     #[test]
     fn the_first_sweep_in_one_line() {

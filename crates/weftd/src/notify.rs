@@ -1,10 +1,13 @@
 //! What systemd is told: readiness, status, and that the manager is alive.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::sync::watch;
 use tracing::warn;
+
+use crate::heart::Hearts;
+use crate::hub::Hub;
 
 /// Tells systemd; without systemd nothing happens.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
@@ -21,17 +24,26 @@ pub(crate) fn reloading() {
     }
 }
 
-/// Feeds systemd's watchdog as long as the manager's thread is alive.
-pub(crate) async fn watchdog(alive: watch::Receiver<Instant>) {
+/// Feeds systemd's watchdog as long as every thread is alive; for ever, also where there is none.
+pub(crate) async fn watchdog(hearts: Hearts) {
     let Some(limit) = sd_notify::watchdog_enabled() else {
-        return;
+        return std::future::pending().await;
     };
     let mut ticks = tokio::time::interval((limit / 4).max(Duration::from_millis(10)));
     loop {
         ticks.tick().await;
-        if alive.borrow().elapsed() < limit / 2 {
+        if hearts.beat_within(limit / 2) {
             notify(&[NotifyState::Watchdog]);
         }
+    }
+}
+
+/// Tells systemd in its status line when the fabric is lost, and when it is back.
+pub(crate) async fn status(hub: Arc<Hub>) {
+    let mut attachments = hub.attachments();
+    while attachments.changed().await.is_ok() {
+        let attachment = *attachments.borrow_and_update();
+        notify(&[NotifyState::Status(&attachment.line())]);
     }
 }
 

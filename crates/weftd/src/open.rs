@@ -41,6 +41,15 @@ pub(crate) async fn open(args: &Args) -> Result<Opened, DaemonError> {
     let tls = Tls::new(args)?;
     let config = config::Source::new(args)?;
     let usable = config.load_first()?;
+    let file = config.file().map(|file| file.display().to_string());
+    let instance = &usable.in_force.instance;
+    info!(
+        event = "configuration",
+        config_file = file,
+        instance,
+        "configuration: {}, instance {instance}",
+        file.as_deref().unwrap_or("built-in defaults")
+    );
     let store = open_store(args)?;
     let stored = match &store {
         Some(store) => store.load()?,

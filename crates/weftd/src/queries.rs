@@ -2,22 +2,26 @@
 //! waits for a sweep: subnet administration, what cables say for it, congestion control, and performance
 //! management with its administration.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time;
 use weft_fabric::{Snapshot, Tick};
-use weft_manager::MulticastLid;
 use weft_manager::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
 use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
+use weft_transport::{Closed, ConnectionSender};
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
-use crate::engine::{BoxFuture, ToQueries, finish};
-use crate::narrate::{narrate_pm, narrate_refusal};
+use crate::engine::{BoxFuture, Lost, ToQueries, Told, finish};
+use crate::hub::Hub;
+use crate::narrate::{narrate_refusal, tell_pm};
+use crate::registrations::{Write, Writes, restored};
 use crate::switchboard::Line;
 
 /// Notices that wait for this thread; more are dropped, as those who get them must sweep anyway.
@@ -39,6 +43,8 @@ pub(crate) struct QuerySettings {
 
 /// What the manager's thread has for this one, and the other way round.
 pub(crate) struct Feeds {
+    /// Where events are told.
+    pub(crate) hub: Arc<Hub>,
     /// The fabric; none while another manager runs it.
     pub(crate) snapshot: watch::Receiver<Option<Arc<Snapshot>>>,
     /// Notices for those who subscribed.
@@ -48,32 +54,39 @@ pub(crate) struct Feeds {
     /// Other settings.
     pub(crate) settings: watch::Receiver<QuerySettings>,
     /// Who is in which multicast group.
-    pub(crate) multicast: watch::Sender<Option<Vec<MulticastLid>>>,
+    pub(crate) multicast: watch::Sender<Option<Told>>,
+    /// What was registered does not count.
+    pub(crate) lost: watch::Receiver<Lost>,
     /// What ports counted; left out where nobody keeps up.
     pub(crate) images: mpsc::Sender<Arc<Image>>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
 pub(crate) fn feeds(
+    hub: Arc<Hub>,
     settings: watch::Receiver<QuerySettings>,
     images: mpsc::Sender<Arc<Image>>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
     let (multicast, multicast_receiver) = watch::channel(None);
+    let (lost_sender, lost) = watch::channel(Lost::default());
     let (line_sender, lines) = mpsc::channel(1);
     let feeds = Feeds {
+        hub,
         snapshot,
         notices,
         lines,
         settings,
         multicast,
+        lost,
         images,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
         notices: notice_sender,
         multicast: multicast_receiver,
+        lost: lost_sender,
     };
     (feeds, to_queries, line_sender)
 }
@@ -88,14 +101,71 @@ pub(crate) struct Queries {
     start: Instant,
     is_master: bool,
     to_send: Vec<Packet>,
+    /// How often registrations were lost.
+    loss: u64,
+    keeping: Option<Keeping>,
+}
+
+/// How registrations are kept over a restart.
+pub(crate) struct Keeping {
+    writes: Writes,
+    /// What is stored must be made stale before anything more is sent.
+    stale: bool,
+    /// What is to be stored.
+    save: Option<Vec<u8>>,
+}
+
+impl Keeping {
+    /// Where writes are handed in.
+    pub(crate) fn new(writes: Writes) -> Self {
+        Self {
+            writes,
+            stale: false,
+            save: None,
+        }
+    }
+
+    /// Where it is to be said that what is stored is stale, if it is. Otherwise hands in what is to be
+    /// stored; what finds no room waits for the next time.
+    fn next_stale(&mut self) -> Option<Writes> {
+        if std::mem::take(&mut self.stale) {
+            return Some(self.writes.clone());
+        }
+        let write = self.save.take().map(Write::Save)?;
+        if let Err(TrySendError::Full(Write::Save(bytes))) = self.writes.try_send(write) {
+            self.save = Some(bytes);
+        }
+        None
+    }
+
+    /// Hands in all that is left to do, with what is still to be stored.
+    async fn finish(self, unsaved: Option<Vec<u8>>) {
+        if self.stale {
+            make_stale(self.writes.clone()).await;
+        }
+        if let Some(bytes) = unsaved.or(self.save) {
+            // Who writes may have gone.
+            let _ = self.writes.send(Write::Save(bytes)).await;
+        }
+    }
+}
+
+/// Waits until what is stored is stale.
+async fn make_stale(writes: Writes) {
+    let (done, told) = oneshot::channel();
+    if writes.send(Write::Stale(done)).await.is_ok() {
+        // Where that failed, it has been logged.
+        let _ = told.await;
+    }
 }
 
 impl Queries {
-    /// With the settings of this moment.
-    pub(crate) fn new(mut feeds: Feeds) -> Self {
+    /// With the settings of this moment, and with the file that registrations are kept in.
+    pub(crate) fn new(mut feeds: Feeds, keeping: Option<(PathBuf, Writes)>) -> Self {
         let settings = feeds.settings.borrow_and_update().clone();
+        let (file, writes) = keeping.unzip();
         let mut queries = Self {
-            sa: Sa::new(settings.sa),
+            sa: restored(settings.sa, file.as_deref()),
             cables: Cables::new(settings.cables),
             congestion: Congestion::new(settings.congestion),
             pm: settings.pm.map(Pm::new),
@@ -103,6 +173,8 @@ impl Queries {
             start: Instant::now(),
             is_master: false,
             to_send: Vec::new(),
+            loss: 0,
+            keeping: writes.map(Keeping::new),
         };
         queries.drain();
         queries
@@ -112,9 +184,12 @@ impl Queries {
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while let Some(line) = self.feeds.lines.recv().await {
             tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => return,
+                _ = stop.wait_for(|stop| *stop) => break,
                 () = self.drive(line) => {}
             }
+        }
+        if let Some(keeping) = self.keeping {
+            keeping.finish(self.sa.unsaved()).await;
         }
     }
 
@@ -128,9 +203,8 @@ impl Queries {
         let mut clock = time::interval(CLOCK);
         self.to_send.clear();
         loop {
-            if sending.is_none() && !self.to_send.is_empty() {
-                let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
-                sending = Some(Box::pin(async move { sender.send(batch).await }));
+            if sending.is_none() {
+                sending = self.next_sending(&sender);
             }
             let pause = self.pause();
             let room = self.to_send.len() < TO_SEND_MAX;
@@ -156,6 +230,24 @@ impl Queries {
             }
             self.drain();
         }
+    }
+
+    /// What is to be sent next; nothing goes out before what is stored is stale where it has to be.
+    fn next_sending(&mut self, sender: &ConnectionSender) -> Option<BoxFuture<Result<(), Closed>>> {
+        let stale = self.keeping.as_mut().and_then(Keeping::next_stale);
+        if stale.is_none() && self.to_send.is_empty() {
+            return None;
+        }
+        let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
+        Some(Box::pin(async move {
+            if let Some(writes) = stale {
+                make_stale(writes).await;
+            }
+            match batch.is_empty() {
+                true => Ok(()),
+                false => sender.send(batch).await,
+            }
+        }))
     }
 
     fn now(&self) -> Tick {
@@ -220,6 +312,11 @@ impl Queries {
     }
 
     fn published(&mut self) {
+        if self.feeds.lost.has_changed().unwrap_or(false) {
+            let Lost { loss, asked } = *self.feeds.lost.borrow_and_update();
+            self.loss = loss;
+            self.sa(SaInput::RegistrationsLost { asked });
+        }
         let snapshot = self.feeds.snapshot.borrow_and_update().clone();
         self.is_master = snapshot.is_some();
         match snapshot {
@@ -278,7 +375,20 @@ impl Queries {
             match output {
                 SaOutput::Send(packet) => self.to_send.push(packet),
                 SaOutput::Multicast(groups) => {
-                    self.feeds.multicast.send_replace(Some(groups));
+                    let loss = self.loss;
+                    self.feeds
+                        .multicast
+                        .send_replace(Some(Told { loss, groups }));
+                }
+                SaOutput::Stale => {
+                    if let Some(keeping) = &mut self.keeping {
+                        (keeping.stale, keeping.save) = (true, None);
+                    }
+                }
+                SaOutput::Persist(bytes) => {
+                    if let Some(keeping) = &mut self.keeping {
+                        keeping.save = Some(bytes);
+                    }
                 }
             }
         }
@@ -288,7 +398,7 @@ impl Queries {
                 PmOutput::Send(packet) => self.to_send.push(packet),
                 // Metrics lack what an image has that they had no time for.
                 PmOutput::Image(image) => drop(self.feeds.images.try_send(image)),
-                PmOutput::Event(event) => narrate_pm(&event),
+                PmOutput::Event(event) => tell_pm(&self.feeds.hub, event),
             }
         }
     }

@@ -1,48 +1,75 @@
 //! The daemon from start to stop.
 
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use sd_notify::NotifyState;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
-use tracing::{error, info};
+use tokio::sync::{mpsc, watch};
+use tracing::info;
 use weft_manager::Manager;
-use weft_transport::Connection;
 
-use crate::applied::Applied;
 use crate::args::Args;
+use crate::control::{Applied, Control, Parts, reload_and_tell};
 use crate::counted::{self, Counted};
-use crate::engine::{Engine, REQUESTS_MAX, Request};
+use crate::engine::Engine;
 use crate::error::DaemonError;
-use crate::fabric::Source;
 use crate::grpc::{self, Services};
+use crate::heart::{Heart, Hearts};
 use crate::hub::Hub;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once;
-use crate::open::{Listeners, Opened, open};
-use crate::plans::Plans;
+use crate::open::{Opened, open};
 use crate::queries::{self, Queries};
-use crate::reload::Reloader;
+use crate::registrations;
+use crate::request::REQUESTS_MAX;
 use crate::stopping::Stopping;
-use crate::store;
+use crate::store::{self, Latest, Saved};
+use crate::supervisor::Supervisor;
 use crate::switchboard::Switchboard;
-use crate::tls::Tls;
 
-/// What ended the daemon.
+/// What ends the daemon.
 enum Ended {
     /// Somebody asked for it.
     Asked,
-    /// The manager's thread did.
-    Manager(String),
+    /// A part of it did.
+    Failed(DaemonError),
+}
+
+/// What the part that waits for signals needs.
+struct Running {
+    hub: Arc<Hub>,
+    control: Control,
+    stop: watch::Sender<bool>,
+    parts: Supervisor,
 }
 
 /// Runs until a signal says stop, the first sweep has ended (`--once`), or something fails.
 pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     let signals = Signals::new()?;
+    let opened = open(args).await?;
+    let mut running = start(opened)?;
+    let ended = running.until_the_end(args, signals).await;
+    notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
+    running.stop.send_replace(true);
+    let stopped = running.parts.finish().await;
+    match ended {
+        Ended::Failed(error) => Err(error),
+        Ended::Asked => {
+            stopped?;
+            if args.once {
+                return once::print(&running.hub);
+            }
+            info!(event = "stopped", "stopped");
+            Ok(())
+        }
+    }
+}
+
+/// Starts all parts.
+fn start(opened: Opened) -> Result<Running, DaemonError> {
     let Opened {
         config,
         usable,
@@ -53,135 +80,122 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         source,
         connection,
         connected_to,
-    } = open(args).await?;
-
-    let hub = Arc::new(Hub::new(usable.in_force));
-    let counted = Arc::new(Counted::default());
-    let metrics = Arc::new(Metrics::new(hub.clone(), counted.clone()));
-    let to_read = counted.clone();
+    } = opened;
+    let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
-    let (engine_requests, requests) = mpsc::channel(REQUESTS_MAX);
-    let (persist, latest) = watch::channel(None);
-    let (alive, last_alive) = watch::channel(Instant::now());
-    let query_settings = watch::Sender::new(usable.queries);
-    let (images, swept) = mpsc::channel(counted::IMAGES_MAX);
+    let hub = Arc::new(Hub::new(usable.in_force.clone()));
+    let counted = Arc::new(Counted::default());
+    let (engine, requests) = mpsc::channel(REQUESTS_MAX);
+    let (persist, latest) = watch::channel(Latest::default());
+    let query_settings = watch::Sender::new(usable.queries.clone());
     let settings_in_force = query_settings.subscribe();
-    let (feeds, to_queries, lines) = queries::feeds(query_settings.subscribe(), images);
-    let note = store.as_ref().map(store::Store::note);
-    let reloader = Reloader::new(
-        config,
-        hub.clone(),
-        engine_requests.clone(),
-        query_settings,
-        Arc::new(Applied::open(note, &usable.settings)),
-    );
-    let reloader = Arc::new(reloader);
+    let (images, swept) = mpsc::channel(counted::IMAGES_MAX);
+    let (feeds, to_queries, lines) =
+        queries::feeds(hub.clone(), query_settings.subscribe(), images);
 
-    let mut tasks = JoinSet::new();
-    if let Some(store) = store {
-        tasks.spawn(store::keep(store, latest));
-    }
-    tasks.spawn(counted::keep(counted, swept));
+    let keeping = keep_registrations(&mut parts, store.as_ref());
+    let note = store.as_ref().map(store::Store::note);
+    let applied = Applied::open(note, &config, &usable);
+    let (settings, configuration) = usable.split();
+    let saved = keep_state(&mut parts, store, latest);
+    let metrics = Arc::new(Metrics::new(hub.clone(), counted.clone(), saved.clone()));
+    let (control, actor) = Control::new(Parts {
+        source: config,
+        hub: hub.clone(),
+        engine: engine.clone(),
+        queries: query_settings,
+        saved,
+        applied,
+        configuration,
+    });
+    let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
+    let hearts = Hearts::new(vec![manager_heart.clone(), queries_heart.clone()]);
     let services = Services {
         hub: hub.clone(),
-        engine: engine_requests.clone(),
-        plans: Arc::new(Plans::new(engine_requests, reloader.clone())),
-        counted: to_read,
+        engine,
+        control: control.clone(),
+        counted: counted.clone(),
         query_settings: settings_in_force,
         controller: source.controller(),
-        reloader: reloader.clone(),
         connected_to: connected_to.into(),
         stopping: stopping.clone(),
+        watchers: Arc::default(),
     };
-    spawn_servers(&mut tasks, listeners, tls, services, metrics.clone());
-    let watchdog = tokio::spawn(notify::watchdog(last_alive));
+    parts.until_stop("control", &stopping, actor.run(stopping.clone()));
+    parts.until_stop("counters", &stopping, counted::keep(counted, swept));
+    parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
+    parts.until_stop("status", &stopping, notify::status(hub.clone()));
+    parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
+    let serving = metrics::serve(listeners.metrics, metrics.clone(), stopping.clone());
+    parts.task("metrics", async move {
+        let served = serving.await;
+        served.map_err(|error| DaemonError::part("metrics", error.to_string()))
+    });
 
-    let manager = Manager::new(usable.settings, stored.as_deref());
+    let queries = Queries::new(feeds, keeping);
+    let stop_queries = stopping.receiver();
+    parts.thread(queries_heart, move || async move {
+        queries.run(stop_queries).await;
+        Ok(())
+    })?;
+    let manager = Manager::new(settings, stored.as_deref());
     let switchboard = Switchboard::new(Handle::current(), lines);
-    let engine = Engine::new(
+    let manager = Engine::new(
         manager,
         hub.clone(),
         metrics,
         persist,
-        alive,
         switchboard,
         to_queries,
     );
-    spawn_queries(Queries::new(feeds), stopping.receiver())?;
-    let ended = spawn_engine(engine, source, connection, requests, stopping.receiver())?;
-    let ended = supervise(args, signals, ended, &hub, &reloader).await;
-
-    notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
-    stop.send_replace(true);
-    watchdog.abort();
-    ended.finish(args, &hub, &mut tasks).await
+    let stop_manager = stopping.receiver();
+    parts.thread(manager_heart, move || async move {
+        let result = manager
+            .run(&source, connection, requests, stop_manager)
+            .await;
+        source.stop().await;
+        result
+    })?;
+    Ok(Running {
+        hub,
+        control,
+        stop,
+        parts,
+    })
 }
 
-fn spawn_servers(
-    tasks: &mut JoinSet<()>,
-    listeners: Listeners,
-    tls: Option<Tls>,
-    services: Services,
-    metrics: Arc<Metrics>,
-) {
-    let stopping = services.stopping.clone();
-    let (reporter, health) = tonic_health::server::health_reporter();
-    tasks.spawn(async move {
-        let served = grpc::serve(listeners.api, tls, services, reporter, health).await;
-        if let Err(error) = served {
-            error!(%error, "the API has ended");
-        }
-    });
-    tasks.spawn(async move {
-        if let Err(error) = metrics::serve(listeners.metrics, metrics, stopping).await {
-            error!(%error, "the metrics have ended");
-        }
-    });
-}
-
-/// Runs the manager on a thread of its own, so that long computations delay no reader. The answer
-/// comes when the thread ends; no answer means that it panicked.
-fn spawn_engine(
-    engine: Engine,
-    source: Source,
-    connection: Connection,
-    requests: mpsc::Receiver<Request>,
-    stop: watch::Receiver<bool>,
-) -> Result<oneshot::Receiver<Result<(), String>>, DaemonError> {
-    let (done, ended) = oneshot::channel();
-    let failed = |error: std::io::Error| DaemonError::Manager(error.to_string());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(failed)?;
-    let work = move || {
-        let result = runtime.block_on(async {
-            let result = engine.run(&source, connection, requests, stop).await;
-            source.stop().await;
-            result
-        });
-        // Who waits for it may have gone.
-        let _ = done.send(result);
+/// Keeps the manager's state where there is a place for it; how far it is on disk.
+fn keep_state(
+    parts: &mut Supervisor,
+    store: Option<store::Store>,
+    latest: watch::Receiver<Latest>,
+) -> watch::Receiver<Saved> {
+    let Some(store) = store else {
+        return watch::channel(Saved::everything()).1;
     };
-    let spawned = std::thread::Builder::new()
-        .name("manager".to_owned())
-        .spawn(work);
-    spawned.map_err(failed)?;
-    Ok(ended)
+    let (saved, receiver) = watch::channel(Saved::default());
+    parts.task("state", async move {
+        // Ends with the manager's thread, after its last state.
+        store::keep(store, latest, saved).await;
+        Ok(())
+    });
+    receiver
 }
 
-/// Runs what answers queries on a thread of its own; it ends when `stop` says so, and with the
-/// manager's thread.
-fn spawn_queries(queries: Queries, stop: watch::Receiver<bool>) -> Result<(), DaemonError> {
-    let failed = |error: std::io::Error| DaemonError::Manager(error.to_string());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(failed)?;
-    let spawned = std::thread::Builder::new()
-        .name("queries".to_owned())
-        .spawn(move || runtime.block_on(queries.run(stop)));
-    spawned.map(drop).map_err(failed)
+/// Keeps registrations where there is a place for them: the file, and where writes are handed in.
+fn keep_registrations(
+    parts: &mut Supervisor,
+    store: Option<&store::Store>,
+) -> Option<(PathBuf, registrations::Writes)> {
+    let file = store?.registrations();
+    let (writes, received) = registrations::writes();
+    let keeping = registrations::keep(file.clone(), received, registrations::RETRY);
+    parts.task("registrations", async move {
+        // Ends with the thread that answers queries, after its last write.
+        keeping.await;
+        Ok(())
+    });
+    Some((file, writes))
 }
 
 struct Signals {
@@ -192,9 +206,8 @@ struct Signals {
 
 impl Signals {
     fn new() -> Result<Self, DaemonError> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| DaemonError::Manager(format!("no signals: {error}")))
-        };
+        let listen =
+            |kind| signal(kind).map_err(|error| DaemonError::part("signals", error.to_string()));
         Ok(Self {
             hangup: listen(SignalKind::hangup())?,
             terminate: listen(SignalKind::terminate())?,
@@ -203,69 +216,30 @@ impl Signals {
     }
 }
 
-/// What is left of the manager's thread when it is time to stop.
-enum Engineering {
-    Running(oneshot::Receiver<Result<(), String>>),
-    Over(Ended),
-}
-
-async fn supervise(
-    args: &Args,
-    mut signals: Signals,
-    mut engine: oneshot::Receiver<Result<(), String>>,
-    hub: &Hub,
-    reloader: &Reloader,
-) -> Engineering {
-    let mut up = false;
-    loop {
-        tokio::select! {
-            ended = &mut engine => return Engineering::Over(ended_by(ended)),
-            _ = signals.terminate.recv() => return Engineering::Running(engine),
-            _ = signals.interrupt.recv() => return Engineering::Running(engine),
-            _ = signals.hangup.recv() => {
-                notify::reloading();
-                reloader.reload_and_tell().await;
-                notify(&[NotifyState::Ready]);
-            }
-            () = hub.first_sweep(), if !up => {
-                up = true;
-                let status = hub.journal().sweeps().last().map(|sweep| crate::narrate::fabric_up(sweep));
-                notify(&[NotifyState::Ready, NotifyState::Status(&status.unwrap_or_default())]);
-                if args.once {
-                    return Engineering::Running(engine);
+impl Running {
+    /// Serves signals until one says stop, the first sweep has ended and that is all that was asked
+    /// for, or a part ends.
+    async fn until_the_end(&mut self, args: &Args, mut signals: Signals) -> Ended {
+        let mut up = false;
+        loop {
+            tokio::select! {
+                reason = self.parts.first_end() => return Ended::Failed(reason),
+                _ = signals.terminate.recv() => return Ended::Asked,
+                _ = signals.interrupt.recv() => return Ended::Asked,
+                _ = signals.hangup.recv() => {
+                    notify::reloading();
+                    reload_and_tell(&self.control, &self.hub).await;
+                    notify(&[NotifyState::Ready]);
                 }
-            }
-        }
-    }
-}
-
-fn ended_by(ended: Result<Result<(), String>, oneshot::error::RecvError>) -> Ended {
-    match ended {
-        Ok(Ok(())) => Ended::Asked,
-        Ok(Err(why)) => Ended::Manager(why),
-        Err(_) => Ended::Manager("it panicked; the message is above".to_owned()),
-    }
-}
-
-impl Engineering {
-    /// Waits for everything to end, the last write of the state included.
-    async fn finish(
-        self,
-        args: &Args,
-        hub: &Hub,
-        tasks: &mut JoinSet<()>,
-    ) -> Result<(), DaemonError> {
-        let ended = match self {
-            Self::Running(engine) => ended_by(engine.await),
-            Self::Over(ended) => ended,
-        };
-        while tasks.join_next().await.is_some() {}
-        match ended {
-            Ended::Manager(why) => Err(DaemonError::Manager(why)),
-            Ended::Asked if args.once => once::print(hub),
-            Ended::Asked => {
-                info!(event = "stopped", "stopped");
-                Ok(())
+                () = self.hub.first_sweep(), if !up => {
+                    up = true;
+                    let sweep = self.hub.journal().sweeps().last().cloned();
+                    let status = sweep.map(|sweep| crate::narrate::fabric_up(&sweep));
+                    notify(&[NotifyState::Ready, NotifyState::Status(&status.unwrap_or_default())]);
+                    if args.once {
+                        return Ended::Asked;
+                    }
+                }
             }
         }
     }

@@ -4,14 +4,21 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
-use tracing::error;
+use tracing::{error, info};
+use weft_manager::sm::written_by_newer;
 
 use crate::error::DaemonError;
 
 /// Largest file that is read back, bytes: far above what all 2^20 LIDs need.
 const MAX_LEN: u64 = 256 << 20;
+
+/// How long after a failed write it is tried again, at first and at most.
+const RETRY: Duration = Duration::from_secs(1);
+const RETRY_MAX: Duration = Duration::from_secs(60);
 
 /// The directory, held for this daemon alone.
 #[derive(Debug)]
@@ -47,11 +54,29 @@ impl Store {
     }
 
     /// What was written last, none when that was never.
+    ///
+    /// # Errors
+    /// [`DaemonError::State`] when it cannot be read, or when a newer program wrote it: a copy of it is
+    /// kept beside it then, because this program would write over it.
     pub(crate) fn load(&self) -> Result<Option<Vec<u8>>, DaemonError> {
-        read(&self.file, MAX_LEN).map_err(|error| DaemonError::State {
+        let refuse = |why| DaemonError::State {
             dir: self.dir.clone(),
-            why: error.to_string(),
-        })
+            why,
+        };
+        let bytes = read(&self.file, MAX_LEN).map_err(|error| refuse(error.to_string()))?;
+        let newer = bytes.as_deref().and_then(written_by_newer);
+        let (Some((found, known)), Some(bytes)) = (newer, &bytes) else {
+            return Ok(bytes);
+        };
+        let file = self.file.display();
+        let copy = PathBuf::from(format!("{file}.format{found}"));
+        replace(&copy, bytes).map_err(|error| refuse(format!("{}: {error}", copy.display())))?;
+        Err(refuse(format!(
+            "{file} was written by a newer weftd (format {found}, this one reads up to {known}); start \
+             that one, or remove the file: LIDs are then learnt from the fabric, and drains are forgotten. \
+             {} is a copy",
+            copy.display()
+        )))
     }
 
     /// Puts `bytes` in place of what was written last; a crash leaves the one or the other.
@@ -61,8 +86,17 @@ impl Store {
 
     /// Where the note about plans is kept.
     pub(crate) fn note(&self) -> PathBuf {
-        let state = self.file.extension().unwrap_or_default();
-        self.dir.join("plan").with_extension(state)
+        self.beside("plan")
+    }
+
+    /// Where registrations at subnet administration are kept.
+    pub(crate) fn registrations(&self) -> PathBuf {
+        self.beside("registrations")
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        let instance = self.file.extension().unwrap_or_default();
+        self.dir.join(name).with_extension(instance)
     }
 }
 
@@ -98,25 +132,98 @@ fn private() -> OpenOptions {
 }
 
 /// What the manager wants written; the newest counts.
-pub(crate) type Latest = Option<Vec<u8>>;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Latest {
+    /// Counts up from 1; 0 for nothing yet.
+    pub(crate) number: u64,
+    pub(crate) bytes: Arc<[u8]>,
+}
 
-/// Writes whatever comes newest, until the sender is gone and the last is written.
-pub(crate) async fn keep(store: Store, mut latest: watch::Receiver<Latest>) {
-    let store = std::sync::Arc::new(store);
+/// How far the manager's state is on disk.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Saved {
+    /// Number of the last [`Latest`] that is.
+    pub(crate) number: u64,
+    /// Why a newer one is not, in words; it is tried again.
+    pub(crate) failure: Option<String>,
+}
+
+impl Saved {
+    /// Without a state directory, nothing has to be written.
+    pub(crate) fn everything() -> Self {
+        Self {
+            number: u64::MAX,
+            failure: None,
+        }
+    }
+}
+
+/// Writes whatever comes newest, again and again where that fails, until the sender is gone and the
+/// last is written or cannot be.
+pub(crate) async fn keep(
+    store: Store,
+    mut latest: watch::Receiver<Latest>,
+    saved: watch::Sender<Saved>,
+) {
+    let store = Arc::new(store);
+    let mut pause = None;
     loop {
-        let ended = latest.changed().await.is_err();
-        let bytes = latest.borrow_and_update().clone();
-        if let Some(bytes) = bytes.filter(|_| !ended) {
-            let store = store.clone();
-            let saved = tokio::task::spawn_blocking(move || store.save(&bytes)).await;
-            if let Ok(Err(error)) = saved {
-                error!(%error, "cannot write LIDs and drains to the state directory; they are lost on restart");
-            }
+        let ended = tokio::select! {
+            changed = latest.changed() => changed.is_err(),
+            () = rest(pause) => false,
+        };
+        let Latest { number, bytes } = latest.borrow_and_update().clone();
+        if number > saved.borrow().number {
+            let store = Arc::clone(&store);
+            let result = tokio::task::spawn_blocking(move || store.save(&bytes)).await;
+            let result = result.map_err(io::Error::other).and_then(|saved| saved);
+            pause = next_pause(pause, result.is_err());
+            note(&saved, number, result);
         }
         if ended {
             return;
         }
     }
+}
+
+/// Waits before the next attempt, for ever where none is needed.
+async fn rest(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => tokio::time::sleep(pause).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn next_pause(before: Option<Duration>, failed: bool) -> Option<Duration> {
+    let longer = before.map_or(RETRY, |before| (before * 2).min(RETRY_MAX));
+    failed.then_some(longer)
+}
+
+fn note(saved: &watch::Sender<Saved>, number: u64, result: io::Result<()>) {
+    let before = saved.borrow().failure.clone();
+    let failure = result.err().map(|error| error.to_string());
+    match &failure {
+        // Once for each reason: it may be tried for hours.
+        Some(why) if before.as_ref() != Some(why) => error!(
+            event = "state_unsaved",
+            error = why,
+            "cannot write LIDs, drains and disabled ports to the state directory; a restart forgets what \
+             has changed, until a later attempt succeeds"
+        ),
+        None if before.is_some() => {
+            info!(
+                event = "state_saved",
+                "the state directory is up to date again"
+            );
+        }
+        _ => {}
+    }
+    saved.send_modify(|saved| {
+        if failure.is_none() {
+            saved.number = number;
+        }
+        saved.failure = failure;
+    });
 }
 
 #[cfg(test)]
@@ -145,18 +252,69 @@ mod tests {
         assert!(Store::open(&dir, 1).is_ok());
     }
 
+    #[test]
+    fn what_a_newer_program_wrote_is_kept_and_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), 0).unwrap();
+        let newer = [&b"WEFTKEPT\x00\x00\x03\xe7"[..], &[0; 100]].concat();
+        store.save(&newer).unwrap();
+        let error = store.load().unwrap_err();
+        assert_eq!(error.exit_code(), 6);
+        let said = error.to_string();
+        assert!(
+            said.contains("written by a newer weftd (format 999"),
+            "{said}"
+        );
+        let copy = std::fs::read(dir.path().join("state.0.format999")).unwrap();
+        assert_eq!(copy, newer);
+        assert_eq!(std::fs::read(dir.path().join("state.0")).unwrap(), newer);
+    }
+
     #[tokio::test]
     async fn writes_the_newest_before_it_ends() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), 0).unwrap();
-        let (sender, receiver) = watch::channel(None);
-        let task = tokio::spawn(keep(store, receiver));
-        for number in 0..100u8 {
-            sender.send_replace(Some(vec![number]));
+        let (sender, receiver) = watch::channel(Latest::default());
+        let task = tokio::spawn(keep(store, receiver, watch::Sender::default()));
+        for number in 1..100u8 {
+            sender.send_replace(latest(number));
         }
         drop(sender);
         task.await.unwrap();
         let store = Store::open(dir.path(), 0).unwrap();
         assert_eq!(store.load().unwrap().unwrap(), [99]);
+    }
+
+    fn latest(number: u8) -> Latest {
+        Latest {
+            number: number.into(),
+            bytes: Arc::from([number]),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_written_is_tried_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), 0).unwrap();
+        // A directory is in the way of the temporary file.
+        let obstacle = dir.path().join("state.0.new");
+        std::fs::create_dir(&obstacle).unwrap();
+        let (sender, receiver) = watch::channel(Latest::default());
+        let (saved, mut seen) = watch::channel(Saved::default());
+        let task = tokio::spawn(keep(store, receiver, saved));
+        sender.send_replace(latest(7));
+        let failed = seen
+            .wait_for(|saved| saved.failure.is_some())
+            .await
+            .unwrap();
+        assert_eq!(failed.number, 0);
+        drop(failed);
+        std::fs::remove_dir(&obstacle).unwrap();
+        let written = seen.wait_for(|saved| saved.number == 7).await.unwrap();
+        assert_eq!(written.failure, None);
+        drop(written);
+        assert_eq!(std::fs::read(dir.path().join("state.0")).unwrap(), [7]);
+        drop(sender);
+        task.await.unwrap();
     }
 }

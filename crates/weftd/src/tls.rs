@@ -3,20 +3,21 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use tonic::transport::{Certificate, Identity, ServerTlsConfig};
+use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 
 use crate::args::Args;
 use crate::error::DaemonError;
 
-/// Certificates, PEM.
+/// Certificates that can be used.
 #[derive(Debug)]
-pub(crate) struct Tls {
-    identity: Identity,
-    client_ca: Option<Certificate>,
-}
+pub(crate) struct Tls(ServerTlsConfig);
 
 impl Tls {
     /// What the command line names; none where it names nothing, which only loopback allows.
+    ///
+    /// # Errors
+    /// [`DaemonError::Usage`] where certificates are missing, [`DaemonError::File`] where a file cannot
+    /// be read, and [`DaemonError::Tls`] where what is in it cannot be used.
     pub(crate) fn new(args: &Args) -> Result<Option<Self>, DaemonError> {
         let complete = args.tls_cert.is_some() && args.tls_client_ca.is_some();
         if !args.listen.ip().is_loopback() && !complete {
@@ -25,22 +26,42 @@ impl Tls {
         let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
             return Ok(None);
         };
-        Ok(Some(Self {
-            identity: Identity::from_pem(read("certificate", cert)?, read("key", key)?),
-            client_ca: match &args.tls_client_ca {
-                Some(ca) => Some(Certificate::from_pem(read("authority", ca)?)),
-                None => None,
-            },
-        }))
+        let identity = Identity::from_pem(read("certificate", cert)?, read("key", key)?);
+        let mut config = ServerTlsConfig::new().identity(identity);
+        try_out(&config).map_err(|why| {
+            let (cert, key) = (cert.display(), key.display());
+            DaemonError::Tls(format!(
+                "--tls-cert {cert} and --tls-key {key} cannot be used: {why}; expected a certificate and \
+                 the private key that belongs to it, PEM"
+            ))
+        })?;
+        if let Some(ca) = &args.tls_client_ca {
+            config = config.client_ca_root(Certificate::from_pem(read("authority", ca)?));
+            try_out(&config).map_err(|why| {
+                let ca = ca.display();
+                DaemonError::Tls(format!(
+                    "--tls-client-ca {ca} cannot be used: {why}; expected the authority's certificate, PEM"
+                ))
+            })?;
+        }
+        Ok(Some(Self(config)))
     }
 
     pub(crate) fn server_config(self) -> ServerTlsConfig {
-        let config = ServerTlsConfig::new().identity(self.identity);
-        match self.client_ca {
-            Some(ca) => config.client_ca_root(ca),
-            None => config,
-        }
+        self.0
     }
+}
+
+/// Makes what a server makes of its certificates; why it cannot, in words.
+fn try_out(config: &ServerTlsConfig) -> Result<(), String> {
+    let Err(error) = Server::builder().tls_config(config.clone()) else {
+        return Ok(());
+    };
+    let mut inner: &dyn std::error::Error = &error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    Err(inner.to_string())
 }
 
 fn refusal(listen: SocketAddr) -> DaemonError {

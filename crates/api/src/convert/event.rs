@@ -1,4 +1,4 @@
-//! Events.
+//! Events. Names are not in them: who publishes them fills them in.
 
 use weft_manager::Event;
 
@@ -25,15 +25,30 @@ impl From<Event> for Content {
             }
             Event::LinkAppeared { a, b } => Self::LinkAppeared(link(a, b)),
             Event::LinkVanished { a, b } => Self::LinkVanished(link(a, b)),
+            Event::LinkUnused(link) => Self::LinkUnused(link.into()),
+            Event::LinkUsedAgain { a, b } => Self::LinkUsedAgain(v1::UnusedLink {
+                a: Some(a.into()),
+                b: Some(b.into()),
+                reason: String::new(),
+            }),
             Event::NodeSilent { node, attribute } => Self::NodeSilent(v1::NodeSilent {
                 guid: node.0,
                 attribute,
+                ..v1::NodeSilent::default()
             }),
             Event::DeviceFault { node, what } => {
                 let guid = node.map_or(0, |node| node.0);
-                Self::DeviceFault(v1::DeviceFault { guid, what })
+                Self::DeviceFault(v1::DeviceFault {
+                    guid,
+                    what,
+                    ..v1::DeviceFault::default()
+                })
             }
-            Event::Trap { lid, what } => Self::Trap(v1::Trap { lid: lid.0, what }),
+            Event::Trap { lid, what } => Self::Trap(v1::Trap {
+                lid: lid.0,
+                what,
+                ..v1::Trap::default()
+            }),
             Event::Role { role, master, why } => Self::RoleChanged(v1::RoleChanged {
                 role: role.to_string(),
                 master: master.map_or(0, |guid| guid.0),
@@ -50,5 +65,6 @@ fn link(a: End, b: End) -> v1::LinkEvent {
     v1::LinkEvent {
         a: Some(port(a)),
         b: Some(port(b)),
+        ..v1::LinkEvent::default()
     }
 }

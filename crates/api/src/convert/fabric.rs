@@ -56,7 +56,7 @@ impl v1::Port {
             phys_state: i32::from(info.phys_state.0),
             lid: if is_end { info.lid.0 } else { 0 },
             lmc: if is_end { u32::from(info.lmc.0) } else { 0 },
-            lanes: lanes(info.link_width_active),
+            lanes: lanes(port.width()),
             lane_gigabits: lane_gigabits(info.link_speed_active),
             mtu_cap: mtu_bytes(info.mtu_cap),
             neighbor: port.peer.and_then(|peer| port_id(topology, peer)),

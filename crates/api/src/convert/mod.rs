@@ -32,6 +32,11 @@ pub fn point_of(id: &v1::PortId) -> Option<(Guid, PortNum)> {
     Some((Guid(id.node_guid), PortNum(port)))
 }
 
+/// A port as messages name it.
+pub fn port_message(node: Guid, number: PortNum) -> v1::PortId {
+    port((node, number))
+}
+
 pub(crate) fn port((node, port): (Guid, PortNum)) -> v1::PortId {
     v1::PortId {
         node_guid: node.0,

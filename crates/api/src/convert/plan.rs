@@ -28,6 +28,7 @@ pub fn drain_message(drain: Drain) -> v1::DrainTarget {
     }
 }
 
+/// Without the name, which only the daemon knows of what was pulled.
 impl From<(Drain, DrainUse)> for v1::Drain {
     fn from((drain, found): (Drain, DrainUse)) -> Self {
         Self {
@@ -37,6 +38,7 @@ impl From<(Drain, DrainUse)> for v1::Drain {
             groups: found.groups,
             multicast: found.multicast,
             safe_to_pull: found.is_free(),
+            name: String::new(),
         }
     }
 }

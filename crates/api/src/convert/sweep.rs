@@ -1,6 +1,6 @@
 //! Sweeps.
 
-use weft_manager::{SweepPhase, SweepReason, SweepReport};
+use weft_manager::{LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
 
 use crate::v1;
 
@@ -30,6 +30,25 @@ impl From<SweepPhase> for v1::SweepPhase {
     }
 }
 
+impl From<UnusedLink> for v1::UnusedLink {
+    fn from(link: UnusedLink) -> Self {
+        Self {
+            a: Some(link.a.into()),
+            b: Some(link.b.into()),
+            reason: link.reason.to_string(),
+        }
+    }
+}
+
+impl From<LinkEnd> for v1::NamedPort {
+    fn from(end: LinkEnd) -> Self {
+        Self {
+            port: Some(super::port((end.node, end.port))),
+            node_name: end.name,
+        }
+    }
+}
+
 impl From<SweepReport> for v1::Sweep {
     fn from(report: SweepReport) -> Self {
         let reason = report
@@ -53,6 +72,8 @@ impl From<SweepReport> for v1::Sweep {
             routing: report.routing,
             unfinished: report.unfinished,
             asked: report.asked,
+            unused_link_count: report.unused_links,
+            unused_links: report.unused.into_iter().map(Into::into).collect(),
         }
     }
 }

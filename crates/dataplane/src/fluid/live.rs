@@ -70,7 +70,8 @@ impl Live {
         }
     }
 
-    /// What each demand gets, in order, as a share of a link of four lanes; 0 without a way.
+    /// What each demand gets, in order, as a share of a link of four lanes; 0 without a way, or without a
+    /// P_Key that sender and receiver share.
     pub fn rates(&self) -> &[f64] {
         &self.rates
     }
@@ -189,7 +190,7 @@ impl Live {
     }
 
     /// Calls `each` with the number of a demand, the demand, the links of a way of it, its LID and
-    /// the part of the demand that goes there, for all ways that arrive.
+    /// the part of the demand that goes there, for all ways that arrive and that partitions permit.
     fn each_way(
         &self,
         network: &Network,
@@ -199,10 +200,14 @@ impl Live {
         let mut ways = 0;
         for (number, demand) in self.demands.iter().enumerate() {
             demand.each_flow(network, |flow, to, part| {
+                let key = network.shared_key(flow.from, to);
+                let may_pass =
+                    |path: &[u32]| key.is_some_and(|key| network.path_lets_through(path, key));
                 for step in 0..flow.lids {
                     let lid = Lid(flow.lid.0 + step);
                     ways += 1;
-                    if self.routes.walk(flow.from, lid, &mut path) == Some(to) {
+                    let arrives = self.routes.walk(flow.from, lid, &mut path) == Some(to);
+                    if arrives && may_pass(&path) {
                         each(number, demand, &path, lid, part / f64::from(flow.lids));
                     }
                 }

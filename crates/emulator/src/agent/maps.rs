@@ -3,10 +3,11 @@
 use weft_dataplane::{Network, PortIndex, PortTable};
 use weft_fabric::PortNum;
 use weft_fabric::enums::PortState;
+use weft_wire::Layout;
 use weft_wire::bits::load;
 use weft_wire::sm::{
     AttributeId, BufferControlTable, PKeyModifier, PortModifier, Repeated, ScScModifier,
-    ScVlModifier, Shape, VlArbModifier, VlArbSection, shape,
+    ScVlModifier, Shape, VlArbModifier, VlArbSection, VlBufferLimits, shape,
 };
 
 use super::{Failure, Ports, Request};
@@ -15,6 +16,8 @@ use super::{Failure, Ports, Request};
 const P_KEY_BLOCK: usize = 64;
 /// Bytes of a map from service level or channel.
 const MAP: usize = 32;
+/// The lane of management.
+const LANE_15: usize = 15;
 /// Levels, channels and lanes have 5 bits.
 const FIVE_BITS: u8 = 0x1F;
 
@@ -176,9 +179,52 @@ pub(super) fn buffer_control(
             reserved.take(2).for_each(|byte| *byte = 0);
         }
     }
+    if request.set && !ports_hold(network, request, ports, shape, data) {
+        return Err(Failure::Invalid);
+    }
     let table = PortTable::BufferControl;
     PerPort { table, shape }.access(network, request, ports, data);
     Ok(())
+}
+
+/// Whether the neighbour of each port has the buffer that the block for it gives away.
+fn ports_hold(
+    network: &Network,
+    request: &Request,
+    ports: Ports,
+    shape: Shape,
+    data: &[u8],
+) -> bool {
+    let mut blocks = ports.blocks(request.device(network));
+    blocks.all(|(at, place)| {
+        let start = place * shape.stride;
+        let end = (start + shape.len).min(data.len());
+        let block = data.get(start..end).unwrap_or_default();
+        let table = BufferControlTable::decode(block);
+        table.is_ok_and(|table| fits(network, at, &table))
+    })
+}
+
+/// Whether a port's table gives away no more than its neighbour has, in units of the neighbour: what is
+/// dedicated and what is shared together (opa-fm, `sm_buffer_control_tables`: `OverallBufferSpace` is
+/// divided), no lane more of the shared part than there is, and lanes that the port does not have
+/// nothing (`hfi1`, `chip.c`, `set_buffer_control`). Without a link there is nothing to compare with.
+fn fits(network: &Network, at: PortIndex, table: &BufferControlTable) -> bool {
+    let own = network.port(at).info();
+    let lanes = || table.vl.iter().enumerate();
+    let has = |lane: usize| lane < usize::from(own.vl_cap) || lane == LANE_15;
+    let nothing = |limits: &VlBufferLimits| *limits == VlBufferLimits::default();
+    let shared = table.tx_overall_shared_limit;
+    let dedicated = lanes().map(|(_, limits)| u32::from(limits.tx_dedicated_limit));
+    let given = dedicated.sum::<u32>() + u32::from(shared);
+    let linked = network.state(at) != PortState::DOWN;
+    let space = network.peer(at).filter(|_| linked).map(|peer| {
+        let info = network.port(peer).info();
+        u32::from(info.overall_buffer_space)
+    });
+    lanes().all(|(lane, limits)| has(lane) || nothing(limits))
+        && lanes().all(|(_, limits)| limits.tx_shared_limit <= shared)
+        && space.is_none_or(|space| space == 0 || given <= space)
 }
 
 /// SCtoSC from one ingress port to `count` egress ports.

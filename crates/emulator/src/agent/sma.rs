@@ -12,6 +12,7 @@ use weft_wire::smp::{
 };
 
 use super::{Failure, Request, attributes, ib};
+use crate::observe::{Observer, SetDone};
 use crate::stats::Stats;
 
 /// Where the common header has its fields, in bytes.
@@ -52,13 +53,35 @@ pub(crate) struct Asked {
     pub(crate) now: Tick,
 }
 
+/// What follows the requests that agents carry out.
+#[derive(Debug)]
+pub(crate) struct Witness<'a> {
+    pub(crate) stats: &'a mut Stats,
+    pub(crate) observer: Option<&'a mut dyn Observer>,
+}
+
+impl Witness<'_> {
+    /// A node's registers are as a Set asked for.
+    fn done(&mut self, network: &Network, request: &Request, attribute: AttributeId) {
+        if let Some(observer) = self.observer.as_mut().filter(|_| request.set) {
+            let done = SetDone {
+                now: request.now,
+                node: request.node,
+                attribute,
+                modifier: request.modifier,
+            };
+            observer.set_done(network, done);
+        }
+    }
+}
+
 /// Turns an SMP into its answer; none is given to what cannot be read, is no request, or has a
 /// wrong key.
 pub(crate) fn answer(
     network: &mut Network,
     asked: Asked,
     lease: &mut KeyLease,
-    stats: &mut Stats,
+    witness: &mut Witness<'_>,
     mad: &mut Vec<u8>,
 ) -> Option<()> {
     let (header, capacity) = match mad.get(at::CLASS)? {
@@ -95,7 +118,7 @@ pub(crate) fn answer(
             Access::KeyHidden => request.hide_m_key = true,
             Access::All => {}
         }
-        perform(network, request, stats, mad, header, capacity)
+        perform(network, request, witness, mad, header, capacity)
     };
     finish(mad, outcome);
     Some(())
@@ -132,25 +155,25 @@ fn check_key(network: &mut Network, request: &Request, lease: &mut KeyLease, key
 fn perform(
     network: &mut Network,
     request: Request,
-    stats: &mut Stats,
+    witness: &mut Witness<'_>,
     mad: &mut Vec<u8>,
     header: usize,
     capacity: usize,
 ) -> u16 {
     let attribute = AttributeId(load(mad, at::ATTRIBUTE, 2) as u16);
     if attribute == AttributeId::AGGREGATE {
-        stats.count(request.node, attribute, request.set);
+        witness.stats.count(request.node, attribute, request.set);
         if !request.set {
             make_room(mad, header, capacity, request.modifier as usize);
         }
         return aggregate(
             network,
             request,
-            stats,
+            witness,
             mad.get_mut(header..).unwrap_or_default(),
         );
     }
-    match single(network, request, stats, attribute, mad, header, capacity) {
+    match single(network, request, witness, attribute, mad, header, capacity) {
         Ok(()) => status::OK,
         Err(failure) => failure.status(),
     }
@@ -159,7 +182,7 @@ fn perform(
 fn single(
     network: &mut Network,
     request: Request,
-    stats: &mut Stats,
+    witness: &mut Witness<'_>,
     attribute: AttributeId,
     mad: &mut Vec<u8>,
     header: usize,
@@ -170,9 +193,11 @@ fn single(
         return Err(Failure::Invalid);
     }
     mad.resize(header + len.next_multiple_of(8).min(capacity), 0);
-    stats.count(request.node, attribute, request.set);
+    witness.stats.count(request.node, attribute, request.set);
     let data = mad.get_mut(header..header + len).unwrap_or_default();
-    attributes::access(network, &request, attribute, data)
+    attributes::access(network, &request, attribute, data)?;
+    witness.done(network, &request, attribute);
+    Ok(())
 }
 
 /// Makes room for what the last segment of a Get is answered with: who only asks may leave it out.
@@ -194,7 +219,7 @@ fn make_room(mad: &mut Vec<u8>, header: usize, capacity: usize, count: usize) {
 fn aggregate(
     network: &mut Network,
     request: Request,
-    stats: &mut Stats,
+    witness: &mut Witness<'_>,
     payload: &mut [u8],
 ) -> u16 {
     let count = request.modifier as usize;
@@ -210,7 +235,7 @@ fn aggregate(
             ..request
         };
         let attribute = segment.attribute;
-        let done = in_segment(network, &request, stats, attribute, segment.data);
+        let done = in_segment(network, &request, witness, attribute, segment.data);
         segment.set_error(done.is_err());
         if done.is_err() {
             break;
@@ -222,14 +247,16 @@ fn aggregate(
 fn in_segment(
     network: &mut Network,
     request: &Request,
-    stats: &mut Stats,
+    witness: &mut Witness<'_>,
     attribute: AttributeId,
     data: &mut [u8],
 ) -> Result<(), Failure> {
     let len = attributes::length(attribute, request.modifier)?;
     let data = data.get_mut(..len).ok_or(Failure::Invalid)?;
-    stats.count(request.node, attribute, request.set);
-    attributes::access(network, request, attribute, data)
+    witness.stats.count(request.node, attribute, request.set);
+    attributes::access(network, request, attribute, data)?;
+    witness.done(network, request, attribute);
+    Ok(())
 }
 
 /// Makes the header an answer's.

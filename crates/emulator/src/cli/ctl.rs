@@ -1,6 +1,7 @@
 //! Changes a running fabric.
 
 use std::error::Error;
+use std::io::{Write, stdout};
 
 use clap::{Args, Subcommand};
 use weft_emulator::control::Controller;
@@ -39,6 +40,10 @@ enum Change {
         #[arg(value_name = "LANES", value_parser = clap::value_parser!(u8).range(1..=4))]
         lanes: u8,
     },
+    /// Let a port refuse to leave Init when its link next comes up
+    RefuseArm(Port),
+    /// Let a port be armed again
+    AllowArm(Port),
     /// Switch a node off
     NodeDown(Node),
     /// Switch a node on
@@ -136,6 +141,16 @@ struct Port {
     port: u8,
 }
 
+impl Port {
+    fn refuse_arm(&self, refuse: bool) -> Control {
+        Control::RefuseArm {
+            node: self.node.guid,
+            port: PortNum(self.port),
+            refuse,
+        }
+    }
+}
+
 fn guid(text: &str) -> Result<Guid, String> {
     let digits = text.strip_prefix("0x");
     let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -164,6 +179,8 @@ impl Change {
                 port: PortNum(at.port),
                 lanes,
             },
+            Self::RefuseArm(at) => at.refuse_arm(true),
+            Self::AllowArm(at) => at.refuse_arm(false),
             Self::NodeDown(Node { guid: node }) => Control::NodeDown { node },
             Self::NodeUp(Node { guid: node }) => Control::NodeUp { node },
             Self::Silence(Node { guid: node }) => Control::Silence { node, silent: true },
@@ -199,7 +216,8 @@ pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
         Some(control) => controller.control(control).await?,
         None => {
             let report = controller.traffic().await?;
-            println!("{}", serde_json::to_string_pretty(&report)?);
+            let text = serde_json::to_string_pretty(&report)?;
+            writeln!(stdout(), "{text}").map_err(|error| format!("cannot write: {error}"))?;
         }
     }
     Ok(())

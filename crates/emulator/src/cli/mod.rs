@@ -5,6 +5,7 @@ pub(crate) mod run;
 
 use clap::{Args, Parser, Subcommand};
 use weft_fabric::generate::{FABRICS, FabricSpec};
+use weft_fabric::powered_on;
 use weft_transport::Address;
 
 /// An emulated Omni-Path fabric: switches and HFIs that answer management datagrams.
@@ -58,6 +59,9 @@ pub(crate) struct Run {
     /// Ports can interleave packets, so that a manager may let some interrupt others
     #[arg(long)]
     interleave: bool,
+    /// So many hosts, the first ones, may manage the fabric: the switches tell all others that they may not
+    #[arg(long, value_name = "N", default_value_t = powered_on::MANAGERS)]
+    managers: usize,
     /// Part of all datagrams that is lost: 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     loss: f64,

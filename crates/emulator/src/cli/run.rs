@@ -1,6 +1,7 @@
 //! Runs a fabric until it is told to stop.
 
 use std::error::Error;
+use std::io::{Write, stdout};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,13 +24,15 @@ pub(crate) async fn run(run: Run) -> Result<(), Box<dyn Error>> {
     if run.interleave {
         powered_on::let_interleave(&mut topology);
     }
+    powered_on::limit_managers(&mut topology, run.managers, &[]);
     let topology = Arc::new(topology);
     let handle = host::spawn(topology.clone(), options(&run))?;
     let server = Server::listen(&run.listen, run.allow_remote).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    println!("{}", describe(&topology));
-    println!("listening on {}", server.address());
+    // The fabric runs on where nobody reads this.
+    let (fabric, address) = (describe(&topology), server.address());
+    let _ = writeln!(stdout(), "{fabric}\nlistening on {address}");
     let stop = async {
         tokio::select! {
             _ = terminate.recv() => {}

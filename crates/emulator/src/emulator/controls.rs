@@ -26,6 +26,10 @@ impl Emulator {
                 let at = self.cable(node, port)?;
                 self.set_lanes(at, lanes)?;
             }
+            Control::RefuseArm { node, port, refuse } => {
+                let at = self.cable(node, port)?;
+                self.network.set_refuses_arm(at, refuse);
+            }
             Control::NodeDown { node } => {
                 let id = self.node(node)?;
                 self.network.power_off(id);

@@ -14,10 +14,11 @@ use weft_wire::header::{class, method};
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 
-use crate::agent::sma::{Asked, KeyLease, at};
+use crate::agent::sma::{Asked, KeyLease, Witness, at};
 use crate::agent::{pma, sma};
 use crate::faults::Fates;
 use crate::io::{ControlError, Faults, Input, Output};
+use crate::observe::Observer;
 use crate::queue::{Event, Queue};
 use crate::stats::{Answered, Stats};
 use crate::trap::News;
@@ -98,6 +99,7 @@ pub struct Emulator {
     changes: u64,
     /// None until the first job of traffic.
     traffic: Option<Box<traffic::Traffic>>,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl Emulator {
@@ -122,7 +124,13 @@ impl Emulator {
             now: Tick(0),
             changes: 0,
             traffic: None,
+            observer: None,
         })
+    }
+
+    /// Has somebody look at the devices after each Set, in place of whoever did before.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
     }
 
     /// Takes in what happened; everything whose time has come by `now` happens before it.
@@ -410,7 +418,12 @@ impl Emulator {
             set,
         };
         let lease = &mut self.agents[asked.node.0 as usize].lease;
-        sma::answer(&mut self.network, asked, lease, &mut self.stats, mad)?;
+        let observer = self.observer.as_deref_mut();
+        let mut witness = Witness {
+            stats: &mut self.stats,
+            observer: observer.map(|observer| observer as &mut dyn Observer),
+        };
+        sma::answer(&mut self.network, asked, lease, &mut witness, mad)?;
         self.stats.answered(self.now, of);
         Some(())
     }

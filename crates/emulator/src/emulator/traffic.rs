@@ -3,6 +3,7 @@
 use weft_dataplane::fluid::Live;
 use weft_dataplane::fluid::demand::Demand;
 use weft_dataplane::fluid::live::{WAYS_MAX, goodput};
+use weft_fabric::text::is_hidden;
 use weft_fabric::{NodeId, Tick};
 
 use super::Emulator;
@@ -202,6 +203,9 @@ fn check(job: &TrafficJob) -> Result<(), ControlError> {
     if len == 0 || len > NAME_MAX {
         let allowed = "1 to 64 characters";
         return Err(range("length of the name", len as f64, allowed));
+    }
+    if job.name.contains(is_hidden) {
+        return Err(TrafficError::HiddenName(job.name.clone()).into());
     }
     if !(job.rate_percent > 0.0 && job.rate_percent <= 100.0) {
         let allowed = "over 0, up to 100 percent";

@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use weft_fabric::{Guid, PortNum};
+use weft_transport::frame::CLIENT_NUMBERS;
 use weft_transport::{FromFabric, PortStatus, Registration};
 use weft_wire::bits::load;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
 
+use super::numbers::Numbers;
 use super::{AttachError, ClientId, Patience};
 
 /// Most programs: one on each host of a fabric of 27,648, and the managers' and operators' own; one
@@ -28,6 +30,7 @@ pub(super) type Place = (Guid, PortNum);
 
 struct Client {
     place: Place,
+    number: u32,
     classes: Vec<u8>,
     is_sm: bool,
     patience: Patience,
@@ -95,13 +98,25 @@ struct Host {
 }
 
 /// All programs.
-#[derive(Default)]
 pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     hosts: BTreeMap<Place, Host>,
     /// Those with a batch that is not empty, each once.
     waiting: Vec<ClientId>,
     next: ClientId,
+    numbers: Numbers,
+}
+
+impl Default for Clients {
+    fn default() -> Self {
+        Self {
+            clients: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            waiting: Vec::new(),
+            next: 0,
+            numbers: Numbers::below(CLIENT_NUMBERS),
+        }
+    }
 }
 
 /// A program that has gone, or was cut off.
@@ -120,9 +135,10 @@ impl Clients {
         classes: Vec<u8>,
         patience: Patience,
         sender: mpsc::Sender<FromFabric>,
-    ) -> Result<ClientId, AttachError> {
+    ) -> Result<(ClientId, u32), AttachError> {
+        let full = AttachError::Full { max: CLIENTS_MAX };
         if self.clients.len() >= CLIENTS_MAX {
-            return Err(AttachError::Full { max: CLIENTS_MAX });
+            return Err(full);
         }
         let taken = classes.iter().find(|class| self.is_served(place, **class));
         if let Some(class) = taken {
@@ -130,11 +146,13 @@ impl Clients {
             let class = *class;
             return Err(AttachError::ClassTaken { node, port, class });
         }
+        let number = self.numbers.lend().ok_or(full)?;
         let id = self.next;
         self.next += 1;
         self.hosts.entry(place).or_default().clients.push(id);
         let client = Client {
             place,
+            number,
             classes,
             is_sm: false,
             patience,
@@ -144,7 +162,7 @@ impl Clients {
             watched: None,
         };
         self.clients.insert(id, client);
-        Ok(id)
+        Ok((id, number))
     }
 
     /// The programs at a place.
@@ -235,6 +253,7 @@ impl Clients {
     /// Takes a program out.
     pub(super) fn detach(&mut self, id: ClientId) -> Option<Gone> {
         let client = self.clients.remove(&id)?;
+        self.numbers.take_back(client.number);
         let place = client.place;
         if let Some(host) = self.hosts.get_mut(&place) {
             host.clients.retain(|other| *other != id);

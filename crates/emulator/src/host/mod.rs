@@ -5,6 +5,7 @@
 //! handle or a connection does. [`crate::server`] lets programs of other processes in.
 
 mod clients;
+mod numbers;
 mod run;
 mod status;
 

@@ -162,11 +162,14 @@ impl Runner {
         let place = place_of(&self.emulator, attach)?;
         let (connection, endpoint) = connection(place.0, place.1, patience);
         let Endpoint { receiver, sender } = endpoint;
-        let client = self.clients.attach(place, classes, patience, sender)?;
+        let (client, number) = self.clients.attach(place, classes, patience, sender)?;
         tokio::spawn(forward(client, receiver, inbox));
         let (guid, port) = place;
-        let client = client as u32;
-        let welcome = Welcome { guid, port, client };
+        let welcome = Welcome {
+            guid,
+            port,
+            client: number,
+        };
         Ok(Attached {
             connection,
             welcome,

@@ -1,12 +1,15 @@
-//! Node names in XML without loss.
+//! Node names as text without loss.
 //!
 //! A node's name is up to 64 bytes of anything. XML holds neither control characters nor text that
-//! is not UTF-8. Such a byte is written as `\xNN` (two lower-case hexadecimal digits), and so is a
+//! is not UTF-8, and on a screen or in a log some characters act instead of showing
+//! ([`crate::text::is_hidden`]). Each byte of those is written as `\xNN` (two lower-case hexadecimal digits), and so is a
 //! backslash that would otherwise read as the start of such a form; all other text stays as it is.
 
 use std::fmt::Write;
 
-/// The name with `\xNN` for each byte that XML cannot hold. XML's own special characters are still
+use crate::text::is_hidden;
+
+/// The name with `\xNN` for each byte that XML cannot hold or a screen does not show. XML's own special characters are still
 /// to be escaped.
 pub fn escape_name(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
@@ -27,7 +30,7 @@ fn escape_text(out: &mut String, text: &str) {
         let special = match character {
             '\\' => escaped_byte(&text.as_bytes()[at..]).is_some(),
             '\u{FFFE}' | '\u{FFFF}' => true,
-            other => other.is_ascii_control(),
+            other => is_hidden(other),
         };
         if special {
             let bytes = &text.as_bytes()[at..at + character.len_utf8()];
@@ -78,12 +81,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_xml_cannot_hold_is_escaped() {
+    fn only_what_xml_cannot_hold_or_a_screen_does_not_show_is_escaped() {
         for (name, text) in [
             (&b"node1 hfi1_0"[..], "node1 hfi1_0"),
             (b"MF0;sat:MCS8500/L16/U2", "MF0;sat:MCS8500/L16/U2"),
             (b"a\tb\x01", "a\\x09b\\x01"),
             (b"caf\xc3\xa9", "café"),
+            (b"\x1b[2J\n", "\\x1b[2J\\x0a"),
+            (b"a\xc2\x9bb", "a\\xc2\\x9bb"),
+            (b"a\xe2\x80\xaeb", "a\\xe2\\x80\\xaeb"),
             (b"caf\xe9!", "caf\\xe9!"),
             (b"C:\\x", "C:\\x"),
             (b"C:\\x41", "C:\\x5cx41"),

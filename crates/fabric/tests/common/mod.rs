@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 use std::collections::VecDeque;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use weft_fabric::enums::{PortState, SmState};
@@ -18,37 +17,9 @@ pub fn generate(text: &str) -> Topology {
     spec.generate().unwrap()
 }
 
-/// Whether a program that the tests compare with is there. `WEFT_PEERS=required` makes its absence
-/// a failure.
-pub fn peer(program: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .stdout(Stdio::null())
-        .status()
-        .unwrap()
-        .success();
-    missing_peer(found, program);
-    found
-}
-
-/// A file of the vendor's or of public data, by its name in `$WEFT_TOPOLOGIES`.
+/// A file of the public data, where it is there.
 pub fn public_data(name: &str) -> Option<String> {
-    let directory = std::env::var_os("WEFT_TOPOLOGIES");
-    let path = directory.map(|directory| std::path::PathBuf::from(directory).join(name));
-    let text = path.and_then(|path| std::fs::read_to_string(path).ok());
-    missing_peer(text.is_some(), &format!("$WEFT_TOPOLOGIES/{name}"));
-    text
-}
-
-fn missing_peer(found: bool, what: &str) {
-    let required = std::env::var("WEFT_PEERS").is_ok_and(|value| value == "required");
-    assert!(
-        found || !required,
-        "{what} is missing and WEFT_PEERS=required"
-    );
-    if !found {
-        eprintln!("not run: {what} is missing");
-    }
+    Some(std::fs::read_to_string(weft_peers::public_file(name)?).unwrap())
 }
 
 /// Gives every end port LIDs, routes by breadth-first trees that go up before they go down, and

@@ -240,7 +240,8 @@ fn forwarding(asked: &Asked<'_>) -> Vec<Case> {
         let block = switch.port_group_fdb_block(lid as u32 / PortGroupFdb::LIDS);
         entry(lid, block.unwrap(), PortGroupFdb::NONE)
     });
-    let rows = 0..=info.multicast_fdb_top as u64 - MULTICAST;
+    // No row is in use before the members are known.
+    let rows = (MULTICAST..=info.multicast_fdb_top as u64).map(|row| row - MULTICAST);
     let multicast = rows.map(|row| {
         let block = switch.multicast_block(0, row as u32 / MulticastFdb::LIDS);
         let block = MulticastFdb::decode(&block.unwrap()).unwrap();

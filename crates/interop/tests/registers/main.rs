@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use cases::{Asked, Case};
 use weft_fabric::PortNum;
 use weft_interop::Fabric;
-use weft_interop::peers::{VENDOR_SM, program};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::weftd::Weftd;
+use weft_peers::{VENDOR_SM, program};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The host that the tool runs on; it is on port 1 of its switch.

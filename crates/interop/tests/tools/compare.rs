@@ -37,8 +37,8 @@ pub(crate) struct Reason {
 pub(crate) struct Verdict {
     /// The first lines that differ without a reason: `-` Weft's, `+` the vendor's.
     pub(crate) differences: Vec<String>,
-    /// Places in the table of the reasons that were needed.
-    pub(crate) needed: BTreeSet<usize>,
+    /// How many lines each reason that was needed has excused, by its place in the table.
+    pub(crate) excused: BTreeMap<usize, usize>,
 }
 
 /// Most lines that are shown.
@@ -60,11 +60,17 @@ pub(crate) fn compare(line: &str, texts: [&str; 2], reasons: &[Reason]) -> Verdi
             .each_mut()
             .map(|side| apply(reason.rule, side, &heads));
         if taken[0] != taken[1] {
-            verdict.needed.insert(place);
+            verdict.excused.insert(place, differing(&taken));
         }
     }
     verdict.differences = differences(&sides);
     verdict
+}
+
+/// How many of the lines that were taken from one side differ from those taken from the other.
+fn differing([ours, theirs]: &[Vec<String>; 2]) -> usize {
+    let pairs = ours.iter().zip(theirs).filter(|(a, b)| a != b).count();
+    pairs + ours.len().abs_diff(theirs.len())
 }
 
 /// The first lines of the records that both sides have.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use weft_interop::peers::{VENDOR_SM, program};
 use weft_interop::routes::inactive;
 use weft_interop::vendor_sm::{SmSettings, Turn, VendorSm, turn};
 use weft_interop::{Fabric, Ran, Weftd};
+use weft_peers::{VENDOR_SM, program};
 
 /// How long a manager may take for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -19,7 +19,7 @@ pub(crate) struct Pair {
     pub(crate) weft: Fabric,
     pub(crate) vendor: Fabric,
     weftd: Weftd,
-    _sm: VendorSm,
+    sm: VendorSm,
     _turn: Turn,
 }
 
@@ -42,7 +42,7 @@ impl Pair {
             weft,
             vendor,
             weftd,
-            _sm: sm,
+            sm,
             _turn: turn,
         };
         pair.wait_for_images();
@@ -56,6 +56,17 @@ impl Pair {
         let links = format!("Links: {} ", self.weft.topology().links().count());
         let whole = [links.as_str(), "NoResp Nodes: 0  NoResp Ports: 0"];
         self.wait_for("opapaquery -o imageInfo -n 0", &whole);
+    }
+
+    /// Sweeps that the vendor's manager has ended.
+    pub(crate) fn vendors_sweeps(&self) -> usize {
+        self.sm.sweeps().len()
+    }
+
+    /// Waits until the vendor's manager has ended more than `count` sweeps: it sweeps some time after a port
+    /// has changed, and what tools print changes with that.
+    pub(crate) fn wait_for_a_sweep_after(&self, count: usize) {
+        self.sm.swept(count + 1, PATIENCE);
     }
 
     /// Runs a tool on both.

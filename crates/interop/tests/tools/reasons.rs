@@ -61,7 +61,6 @@ const BUFFER: &str =
     "Weft leaves lane 15 what its neighbour keeps for it, and no share of the rest";
 const CHANNELS: &str = "Weft leads channels that no virtual fabric uses to lane 15, which drops; \
      the vendor's manager leaves tables of received and credited lanes as they were switched on";
-const WEIGHT: &str = "one lane has no rival, whatever its weight";
 const KEYS: &str = "Weft writes keys only to ports that check them, and lets limited members pass";
 const MANAGING: &str =
     "the vendor's manager counts the ports of switches among those that may manage";
@@ -148,8 +147,6 @@ pub(crate) const REASONS: &[Reason] = &[
         Rare,
         "the vendor's manager writes these tables and does not tell of them",
     ),
-    always(SNAPSHOT, Line("<Weight VL="), WEIGHT),
-    always(&["opasaquery -o vlarb"], Line("  0  0 "), WEIGHT),
     always(
         &["opasaquery -o vlarb"],
         Record("Table Type: Preemption"),

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use weft_interop::Fabric;
-use weft_interop::peers::program;
+use weft_peers::program;
 
 use crate::pair::Pair;
 

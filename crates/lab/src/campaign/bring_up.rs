@@ -9,27 +9,28 @@ use thiserror::Error;
 use weft_emulator::{Options, io as emulated};
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Guid, Lid, Lmc, PortRef, Tick, Topology};
-use weft_manager::io::{Command, Event, Reply};
+use weft_manager::io::{Command, Event};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
 use super::judge;
 use super::members::told;
 use super::scenario::Scenario;
+use super::watch::SetWatch;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
+use crate::oracle::storm::{self, Budget, Clean};
 use crate::oracle::{Breach, Invariant, lids, multicast, reach};
-use crate::world::{NoTap, World, WorldError, first_host};
+use crate::world::{NoTap, Wait, World, WorldError, first_host};
 
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
 /// the last fault and see timeouts to its end; the next finds quiet.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
 /// From a change of members in a quiet fabric to tables that serve them.
 const SERVED_WITHIN: Duration = Duration::from_millis(100);
-/// How often I2 is judged while faults last.
+/// How often I2 is judged while faults last, beside after every Set: links that come up again lead where
+/// tables still send.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// I10: datagrams in one sweep for each node and port of the fabric, retries included.
-const SENT_PER_PART_MAX: u64 = 60;
 
 /// What became of a seed.
 #[derive(Debug)]
@@ -42,8 +43,10 @@ pub struct Outcome {
     pub converged: Option<Duration>,
     /// Sweeps until then.
     pub sweeps: u64,
-    /// Datagrams that the manager sent until then.
+    /// Requests that came in at the emulator's door until then.
     pub sent: u64,
+    /// Requests of the sweep that sent most, over those of the first sweep of the same fabric without faults.
+    pub loudest: f64,
     /// What the manager told.
     pub events: Vec<(Tick, Event)>,
 }
@@ -70,6 +73,12 @@ pub enum RunError {
     /// The world broke.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// Without faults, which everything is compared with, something does not end.
+    #[error("without any fault {what} has not ended after {} s", CONVERGED_WITHIN.as_secs())]
+    Clean {
+        /// What does not end.
+        what: &'static str,
+    },
 }
 
 /// Runs one seed.
@@ -87,15 +96,61 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         hop_latency_ns: 100,
         faults: scenario.faults,
     };
-    let world = World::new(topology, options, settings(&scenario), NoTap)?;
+    let budget = budget(&scenario, &topology)?;
+    let mut world = World::new(topology, options, settings(&scenario), NoTap)?;
     Run {
+        budget,
         scenario,
+        sets: SetWatch::start(&mut world.emulator),
         world,
         groups: None,
         breaches: Vec::new(),
         events: Vec::new(),
     }
     .all()
+}
+
+/// What the manager may send in a scenario: measured without any fault.
+fn budget(scenario: &Scenario, topology: &Arc<Topology>) -> Result<Budget, RunError> {
+    let wanted = settings(scenario);
+    let mut singly = wanted.clone();
+    singly.requests.aggregates = false;
+    Ok(Budget {
+        loss: scenario.faults.loss,
+        open_max: wanted.requests.outstanding,
+        clean: clean(scenario, topology, wanted)?,
+        singly: clean(scenario, topology, singly)?,
+    })
+}
+
+/// The first sweep of a scenario's fabric, its members there already, and another one.
+fn clean(
+    scenario: &Scenario,
+    topology: &Arc<Topology>,
+    settings: Settings,
+) -> Result<Clean, RunError> {
+    let options = Options {
+        agent_latency_ns: scenario.latency_ns,
+        hop_latency_ns: 100,
+        ..Options::default()
+    };
+    let mut world = World::new(Arc::clone(topology), options, settings, NoTap)?;
+    let late = |what| RunError::Clean { what };
+    if let Some(members) = &scenario.members {
+        world.multicast(told(&members.last));
+    }
+    if world.bring_up(CONVERGED_WITHIN)? == Wait::TimedOut {
+        return Err(late("the first sweep"));
+    }
+    let id = world.command(Command::Sweep);
+    let done = world.run_while(CONVERGED_WITHIN, |world| world.reply(id).is_some())?;
+    match (done, world.door().sweeps()) {
+        (Wait::Done, [first, .., again]) => Ok(Clean {
+            first: *first,
+            again: *again,
+        }),
+        _ => Err(late("the second sweep")),
+    }
 }
 
 pub(super) fn generate(fabric: &str) -> Result<Arc<Topology>, RunError> {
@@ -141,6 +196,9 @@ enum Change {
 struct Run {
     scenario: Scenario,
     world: World,
+    /// What it may send.
+    budget: Budget,
+    sets: SetWatch,
     /// Whom the manager was told of last.
     groups: Option<Vec<Group>>,
     breaches: Vec<Breach>,
@@ -151,23 +209,26 @@ impl Run {
     fn all(mut self) -> Result<Outcome, RunError> {
         self.under_fire()?;
         let converged = self.converge()?;
-        let (sweeps, sent) = (
-            self.world.manager().status().sweep,
-            self.world.manager().status().sent,
-        );
+        let sweeps = self.world.manager().status().sweep;
+        let sent = self.world.door().sent();
         if converged.is_some() {
             self.members_change_in_quiet()?;
             self.unchanged_gets_no_set()?;
             self.restart_keeps_lids()?;
         }
+        self.breaches.extend(self.sets.take());
+        self.breaches.extend(self.world.take_breaches());
         self.judge_storm();
         let Self {
             scenario,
+            world,
+            budget,
             breaches,
             events,
             ..
         } = self;
         Ok(Outcome {
+            loudest: budget.clean.loudest(world.door()),
             scenario,
             breaches,
             converged,
@@ -226,7 +287,9 @@ impl Run {
         let members = self.scenario.members.iter();
         let secured: Vec<Secured> = members.filter_map(|one| one.secured.clone()).collect();
         let groups = self.groups.as_deref().unwrap_or_default();
-        judge::quiet(&self.world, groups, &secured, |_| 0)
+        let mut breaches = judge::quiet(&self.world, groups, &secured);
+        breaches.extend(judge::levels(&self.world));
+        breaches
     }
 
     fn tell_members(&mut self, groups: Vec<Group>) {
@@ -240,9 +303,10 @@ impl Run {
             return Ok(());
         };
         let last = members.last.clone();
-        self.world.run_while(CONVERGED_WITHIN, |world| {
-            world.manager().status().phase.is_none()
-        })?;
+        let idle = self
+            .world
+            .run_while(CONVERGED_WITHIN, |world| world.is_idle())?;
+        self.in_time(idle, "the sweep before members change");
         self.tell_members(last);
         let until = self.world.now() + SERVED_WITHIN;
         self.world.run_until(until)?;
@@ -279,28 +343,39 @@ impl Run {
         Ok(since.map(|at| at.since(start)))
     }
 
-    /// Waits for what is under way, then asks for a sweep; says whether it ended well.
-    fn forced_sweep(&mut self) -> Result<bool, RunError> {
-        self.world.run_while(CONVERGED_WITHIN, |world| {
-            world.manager().status().phase.is_none()
-        })?;
+    /// Waits for what is under way, then asks for a sweep, which has to end well.
+    fn forced_sweep(&mut self) -> Result<(), RunError> {
+        let idle = self
+            .world
+            .run_while(CONVERGED_WITHIN, |world| world.is_idle())?;
+        self.in_time(idle, "the sweep before the one that is asked for");
         let id = self.world.command(Command::Sweep);
         let mut reply = None;
-        self.world.run_while(CONVERGED_WITHIN, |world| {
+        let answered = self.world.run_while(CONVERGED_WITHIN, |world| {
             reply = world.reply(id);
             reply.is_some()
         })?;
+        self.in_time(answered, "the sweep that is asked for");
         self.events.append(&mut self.world.take_events());
-        Ok(matches!(reply, Some(Ok(Reply::Swept(_)))))
+        if let Some(Err(error)) = reply {
+            let what = format!("the forced sweep of a quiet fabric failed: {error}");
+            self.breaches.push(Breach::new(Invariant::Converged, what));
+        }
+        Ok(())
+    }
+
+    /// I9: what does not end in time is a breach.
+    fn in_time(&mut self, wait: Wait, what: &str) {
+        self.breaches.extend(judge::in_time(wait, what));
     }
 
     /// I8.
     fn unchanged_gets_no_set(&mut self) -> Result<(), RunError> {
         let before = self.world.emulator.stats().sets_total();
-        if !self.forced_sweep()? {
-            let what = "the forced sweep of a quiet fabric did not end well";
-            self.breaches.push(Breach::new(Invariant::Converged, what));
-        }
+        self.forced_sweep()?;
+        let again = self.world.door().sweeps().last().copied();
+        self.breaches
+            .extend(storm::check_again(again, &self.budget));
         let sets = self.world.emulator.stats().sets_total() - before;
         if sets != 0 {
             let what = format!("{sets} Sets in a sweep of an unchanged fabric");
@@ -317,7 +392,8 @@ impl Run {
         if let Some(groups) = self.groups.clone() {
             self.tell_members(groups);
         }
-        self.world.bring_up(CONVERGED_WITHIN)?;
+        let ended = self.world.bring_up(CONVERGED_WITHIN)?;
+        self.in_time(ended, "the first sweep after a restart");
         self.events.append(&mut self.world.take_events());
         self.breaches
             .extend(lids::check_stable(&before, &self.lids()));
@@ -334,31 +410,9 @@ impl Run {
         lids::by_guid(&judge::view(&self.world))
     }
 
-    /// I10.
+    /// I10, by what came in at the emulator's door.
     fn judge_storm(&mut self) {
-        let settings = settings(&self.scenario);
-        let most = self.world.outstanding_max();
-        if most > settings.requests.outstanding {
-            let what = format!(
-                "{most} requests outstanding, {} allowed",
-                settings.requests.outstanding
-            );
-            self.breaches.push(Breach::new(Invariant::NoStorm, what));
-        }
-        let devices = self.world.emulator.network().devices();
-        let parts: u64 = devices
-            .map(|(_, device)| 1 + device.ports().count() as u64)
-            .sum();
-        let reports = self.events.iter().filter_map(|(_, event)| match event {
-            Event::SweepEnded(report) => Some(report),
-            _ => None,
-        });
-        let loud = reports.filter(|report| report.sent > parts * SENT_PER_PART_MAX);
-        let what =
-            loud.map(|report| format!("sweep {} sent {} datagrams", report.number, report.sent));
-        let storms: Vec<Breach> = what
-            .map(|what| Breach::new(Invariant::NoStorm, what))
-            .collect();
+        let storms = storm::check(self.world.door(), &self.budget);
         self.breaches.extend(storms);
     }
 }

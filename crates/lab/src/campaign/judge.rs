@@ -1,12 +1,25 @@
 //! What must hold in a quiet fabric, whatever a campaign did before.
 
-use weft_fabric::Lid;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use weft_fabric::{Lanes, Lid, Sl};
+use weft_manager::sm::Settings;
+use weft_routing::EngineKind;
+
+use super::bring_up::CONVERGED_WITHIN;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
-use crate::oracle::{Breach, choices, deadlock, lids, multicast, partitions, reach, tables};
+use crate::oracle::{
+    Breach, Invariant, choices, deadlock, levels, lids, multicast, pairs, partitions, reach, tables,
+};
 use crate::view::{self, FabricView};
-use crate::world::World;
+use crate::world::{Wait, World};
+
+/// Lanes for data that emulated ports have.
+const DATA_LANES: u8 = 8;
+/// The key of the stock partition.
+const DEFAULT_KEY: u16 = 1;
 
 /// The devices' registers.
 pub(super) fn view(world: &World) -> FabricView {
@@ -19,26 +32,94 @@ pub(super) fn root(world: &World, view: &FabricView) -> usize {
     view.find(host).unwrap_or_default()
 }
 
-/// Everything that must hold in a quiet fabric with these groups and partitions; destinations are in
-/// the lanes that `lane` says.
-pub(super) fn quiet(
-    world: &World,
-    groups: &[Group],
-    secured: &[Secured],
-    lane: impl Fn(Lid) -> u8,
-) -> Vec<Breach> {
+/// I9: something that had to end within the bound of convergence did, or it is a breach.
+pub(super) fn in_time(wait: Wait, what: &str) -> Option<Breach> {
+    let seconds = CONVERGED_WITHIN.as_secs();
+    let late = || format!("{what} has not ended after {seconds} s");
+    (wait == Wait::TimedOut).then(|| Breach::new(Invariant::Converged, late()))
+}
+
+/// The service levels that hosts use: those of the settings, in the lane that path records give a LID.
+#[derive(Debug, Clone)]
+pub(super) struct UsedLevels {
+    settings: Arc<Settings>,
+    lanes: Arc<Lanes>,
+}
+
+impl UsedLevels {
+    /// As the manager tells hosts now.
+    pub(super) fn of(world: &World) -> Self {
+        Self {
+            settings: Arc::new(world.manager().arrangement().settings),
+            lanes: Arc::clone(world.snapshot().linear.lanes()),
+        }
+    }
+
+    /// Those of packets to a LID.
+    pub(super) fn to(&self, lid: Lid) -> Vec<Sl> {
+        self.in_lane(self.lanes.of(lid)).collect()
+    }
+
+    /// All of them: also those of lanes that no LID is in at the moment.
+    fn all(&self) -> BTreeSet<Sl> {
+        let lanes = 0..self.prepared();
+        lanes.flat_map(|lane| self.in_lane(lane)).collect()
+    }
+
+    /// Lanes that ports are to be prepared for: as many as there are for each level where the engine
+    /// spreads destinations over lanes, else one.
+    pub(super) fn prepared(&self) -> u8 {
+        let levels = self.settings.levels.len().max(1) as u8;
+        match self.settings.routing.engine {
+            EngineKind::Dor | EngineKind::Layered => (DATA_LANES / levels).max(1),
+            _ => 1,
+        }
+    }
+
+    fn in_lane(&self, lane: u8) -> impl Iterator<Item = Sl> {
+        let levels = self.settings.levels.iter();
+        levels.map(move |level| self.settings.level_in_lane(level.sl, lane))
+    }
+}
+
+/// I1 for each service level.
+pub(super) fn levels(world: &World) -> Vec<Breach> {
+    let view = view(world);
+    levels::check(&view, root(world, &view), &UsedLevels::of(world).all())
+}
+
+/// The partition that all hosts are full members of, where the settings are the stock ones.
+fn default_partition(view: &FabricView) -> Secured {
+    let hosts = view.nodes.iter().filter(|node| !node.switch);
+    Secured {
+        key: DEFAULT_KEY,
+        full: hosts.map(|node| node.guid).collect(),
+        limited: BTreeSet::new(),
+    }
+}
+
+/// Everything that must hold in a quiet fabric with these groups, and these partitions beside the
+/// default one.
+pub(super) fn quiet(world: &World, groups: &[Group], secured: &[Secured]) -> Vec<Breach> {
+    let used = UsedLevels::of(world);
     let view = view(world);
     let root = root(world, &view);
     let snapshot = world.snapshot();
     let mut breaches = reach::check_loops(&view);
     breaches.extend(reach::check_reachable(&view, root));
     breaches.extend(choices::check(&view, root));
-    breaches.extend(deadlock::check_lanes(&view, lane));
+    breaches.extend(deadlock::check_levels(&view, |lid| used.to(lid)));
     breaches.extend(lids::check(&view, root));
     breaches.extend(tables::check(&view, root, &snapshot));
     breaches.extend(multicast::check_loops(&view));
     breaches.extend(multicast::check_delivery(&view, root, groups));
     breaches.extend(multicast::check_published(&view, root, &snapshot));
     breaches.extend(partitions::check(&view, root, secured));
+    let all: Vec<Secured> = secured
+        .iter()
+        .cloned()
+        .chain([default_partition(&view)])
+        .collect();
+    breaches.extend(pairs::check(&view, root, &all));
     breaches
 }

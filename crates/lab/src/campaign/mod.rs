@@ -6,6 +6,7 @@ mod judge;
 pub mod maintenance;
 pub mod members;
 pub mod scenario;
+mod watch;
 
 use std::fmt;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::fmt;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weft_emulator::io::{Control, Faults};
-use weft_fabric::{Guid, PortNum, PortRef, Tick, Topology};
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
 
 use super::members::Membership;
 
@@ -27,6 +27,11 @@ const ENGINES: [&str; 2] = ["shortestpath", "fattree"];
 /// Faults begin between these, nanoseconds: from the first datagram to long after the sweep.
 const FAULT_FROM_NS: u64 = 5_000;
 const FAULT_UNTIL_NS: u64 = 4_000_000_000;
+
+/// Draws of disturbances.
+const DISTURBANCES: u64 = 0x6469_7374_7572_6200;
+/// Most time that an agent takes beyond the usual, nanoseconds: longer than the longest wait for an answer.
+const SLOW_MAX_NS: u64 = 400_000_000;
 
 /// Highest loss drawn.
 pub const LOSS_MAX: f64 = 0.30;
@@ -88,6 +93,8 @@ impl Scenario {
                     .push((Tick(at + rng.random_range(100_000..2_000_000_000)), up));
             }
         }
+        self.events
+            .extend(draw_disturbances(self.seed, topology, own));
         self.events.sort_by_key(|(at, _)| *at);
         self.members = Some(Membership::draw(self.seed, topology));
         self
@@ -97,6 +104,50 @@ impl Scenario {
     pub fn faults_end(&self) -> Tick {
         let last = self.events.last().map_or(Tick(0), |(at, _)| *at);
         last.max(Tick(FAULT_UNTIL_NS))
+    }
+}
+
+/// Agents that fall silent or answer late while their links stay up, and hosts that lose their power; each
+/// comes back. Draws of their own: other parts of a scenario stay as they are when these change.
+fn draw_disturbances(seed: u64, topology: &Topology, own: PortRef) -> Vec<(Tick, Control)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ DISTURBANCES);
+    let mut events = Vec::new();
+    for _ in 0..rng.random_range(0..=3) {
+        let (begins, ends) = draw_disturbance(&mut rng, topology, own);
+        let at = draw_time(&mut rng);
+        let until = at + rng.random_range(100_000..2_000_000_000);
+        events.extend([(Tick(at), begins), (Tick(until), ends)]);
+    }
+    events
+}
+
+fn draw_disturbance(rng: &mut ChaCha8Rng, topology: &Topology, own: PortRef) -> (Control, Control) {
+    let guid = |id| topology.node(id).map_or(Guid(0), weft_fabric::Node::guid);
+    let others = topology
+        .nodes()
+        .map(|(id, _)| id)
+        .filter(|id| *id != own.node);
+    let others: Vec<NodeId> = others.collect();
+    let any = others[rng.random_range(0..others.len())];
+    let node = guid(any);
+    match rng.random_range(0..3) {
+        0 => {
+            let silence = |silent| Control::Silence { node, silent };
+            (silence(true), silence(false))
+        }
+        1 => {
+            let extra_ns = rng.random_range(1_000_000..SLOW_MAX_NS);
+            let slow = |extra_ns| Control::Slow { node, extra_ns };
+            (slow(extra_ns), slow(0))
+        }
+        _ => {
+            let hosts = others
+                .into_iter()
+                .filter(|id| topology.switch_index(*id).is_none());
+            let hosts: Vec<NodeId> = hosts.collect();
+            let node = guid(hosts[rng.random_range(0..hosts.len())]);
+            (Control::NodeDown { node }, Control::NodeUp { node })
+        }
     }
 }
 

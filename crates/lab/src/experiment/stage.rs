@@ -15,7 +15,7 @@ use weft_manager::sm::Settings;
 use super::faults;
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
-use crate::world::{NoTap, World};
+use crate::world::{NoTap, Wait, World};
 
 /// Virtual time in which the manager must have brought a fabric up.
 const BRING_UP_MAX: Duration = Duration::from_secs(600);
@@ -71,7 +71,7 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     for (node, port) in cuts {
         world.control(Control::LinkDown { node, port })?;
     }
-    if !world.bring_up(BRING_UP_MAX)? {
+    if world.bring_up(BRING_UP_MAX)? == Wait::TimedOut {
         return Err(ExperimentError::NotUp {
             seconds: BRING_UP_MAX.as_secs(),
         });

@@ -1,52 +1,46 @@
 //! I3: packets between hosts can never wait for each other in a ring, whatever ports adaptive switches
-//! choose.
-//!
-//! All traffic is taken to share one virtual lane, the hardest case: whatever is free of cycles
-//! then is free of them on any lanes.
+//! choose. Service channels and lanes are those of the registers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Breach, Invariant};
 use crate::view::FabricView;
-use weft_fabric::Lid;
+use weft_fabric::{Lid, Sl};
 
 /// A directed link: the lane, the switch and the egress port.
 type Channel = (u8, usize, u8);
 
-/// I3 over every route from host to host, all of them in one lane.
+/// What packets in each channel can wait for.
+type Graph = BTreeMap<Channel, BTreeSet<Channel>>;
+
+/// A packet at a switch: the switch, the port that it came in by and its service channel.
+type At = (usize, u8, u8);
+
+/// I3 over every route from host to host, all of them at one service level.
 pub fn check(view: &FabricView) -> Vec<Breach> {
-    check_lanes(view, |_| 0)
+    check_levels(view, |_| vec![Sl(0)])
 }
 
-/// The same with destinations in lanes of their own.
-pub fn check_lanes(view: &FabricView, lane: impl Fn(Lid) -> u8) -> Vec<Breach> {
-    let graph = dependencies(view, lane);
-    match find_cycle(&graph) {
-        None => Vec::new(),
-        Some(cycle) => {
-            let hops: Vec<String> = cycle
-                .iter()
-                .map(|(_, node, port)| format!("{} port {port}", view.nodes[*node].guid))
-                .collect();
-            vec![Breach::new(
-                Invariant::DeadlockFree,
-                format!("cycle: {}", hops.join(" -> ")),
-            )]
-        }
-    }
-}
-
-fn dependencies(
-    view: &FabricView,
-    lane: impl Fn(Lid) -> u8,
-) -> BTreeMap<Channel, BTreeSet<Channel>> {
-    let mut graph = BTreeMap::new();
+/// I3 over every route from host to host, at the service levels that hosts use for each LID.
+pub fn check_levels(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<Breach> {
+    let mut graph = Graph::new();
     for target in hosts(view) {
         for lid in view.nodes[target].lids() {
-            depend(view, target, lid, lane(lid), &mut graph);
+            depend(view, target, lid, &levels(lid), &mut graph);
         }
     }
-    graph
+    let Some(cycle) = find_cycle(&graph) else {
+        return Vec::new();
+    };
+    let hops: Vec<String> = cycle
+        .iter()
+        .map(|(lane, node, port)| {
+            let guid = view.nodes[*node].guid;
+            format!("{guid} port {port} lane {lane}")
+        })
+        .collect();
+    let what = format!("cycle: {}", hops.join(" -> "));
+    vec![Breach::new(Invariant::DeadlockFree, what)]
 }
 
 fn hosts(view: &FabricView) -> impl Iterator<Item = usize> {
@@ -54,42 +48,52 @@ fn hosts(view: &FabricView) -> impl Iterator<Item = usize> {
 }
 
 /// Adds what packets to a LID from all other hosts can wait for, whatever ports switches choose.
-fn depend(
-    view: &FabricView,
-    target: usize,
-    lid: Lid,
-    lane: u8,
-    graph: &mut BTreeMap<Channel, BTreeSet<Channel>>,
-) {
-    let mut seen = vec![false; view.nodes.len()];
-    let others = hosts(view).filter(|host| *host != target);
-    let mut stack: Vec<usize> = others.filter_map(|host| behind(view, host, 1)).collect();
-    while let Some(switch) = stack.pop() {
-        if std::mem::replace(&mut seen[switch], true) {
+fn depend(view: &FabricView, target: usize, lid: Lid, levels: &[Sl], graph: &mut Graph) {
+    let mut seen: BTreeSet<At> = BTreeSet::new();
+    let starts = hosts(view).filter(|host| *host != target).flat_map(|host| {
+        let channels = &view.nodes[host].channels;
+        let sent = levels.iter().map(|level| channels.of_level(*level));
+        sent.filter_map(move |channel| behind(view, host, 1, channel))
+    });
+    let mut stack: Vec<At> = starts.map(|(_, at)| at).collect();
+    while let Some(at) = stack.pop() {
+        if !seen.insert(at) {
             continue;
         }
-        for egress in view.nodes[switch].egress(lid) {
-            let Some(next) = behind(view, switch, egress) else {
-                continue;
-            };
-            let then = view.nodes[next].egress(lid);
-            let then = then.filter(|egress| behind(view, next, *egress).is_some());
-            let waits = graph.entry((lane, switch, egress)).or_default();
-            waits.extend(then.map(|egress| (lane, next, egress)));
+        for (sent, next) in onward(view, lid, at) {
+            let waits = graph.entry(sent).or_default();
+            waits.extend(onward(view, lid, next).map(|(sent, _)| sent));
             stack.push(next);
         }
     }
 }
 
-/// The switch behind a port, where there is one.
-fn behind(view: &FabricView, node: usize, port: u8) -> Option<usize> {
-    let port = view.nodes[node].ports.get(usize::from(port))?.as_ref()?;
-    let (peer, _) = port.peer?;
-    view.nodes[peer].switch.then_some(peer)
+/// The channels that a packet at a switch may be sent in to another switch, and where it is then.
+fn onward(
+    view: &FabricView,
+    lid: Lid,
+    (node, ingress, channel): At,
+) -> impl Iterator<Item = (Channel, At)> {
+    let switch = &view.nodes[node];
+    let egress = switch.egress(lid);
+    egress.filter_map(move |egress| {
+        let channel = switch.channels.across(ingress, egress, channel);
+        let (lane, next) = behind(view, node, egress, channel)?;
+        Some(((lane, node, egress), next))
+    })
+}
+
+/// The lane that a channel is sent in by a port, and where that leads where it is a switch.
+fn behind(view: &FabricView, node: usize, port: u8, channel: u8) -> Option<(u8, At)> {
+    let sender = &view.nodes[node];
+    let lane = sender.channels.lane(port, channel)?;
+    let (peer, ingress) = sender.port(port)?.peer?;
+    let next = (peer, ingress, channel);
+    view.nodes[peer].switch.then_some((lane, next))
 }
 
 /// Takes channels without a successor away until none is left, or only cycles are.
-fn find_cycle(graph: &BTreeMap<Channel, BTreeSet<Channel>>) -> Option<Vec<Channel>> {
+fn find_cycle(graph: &Graph) -> Option<Vec<Channel>> {
     let mut alive: BTreeSet<Channel> = graph.keys().copied().collect();
     loop {
         let waits = |channel: &Channel| graph[channel].iter().any(|next| alive.contains(next));

@@ -1,4 +1,5 @@
-//! Does anything lead over what is to be pulled (I11), and could the fabric spare it (I12)?
+//! Does anything lead over what is to be pulled (D1), does pulling it lose a route (D2), and could the
+//! fabric spare it (D3)?
 
 use super::reach::{End, walk};
 use super::{Breach, Invariant};
@@ -44,7 +45,7 @@ fn is_part(view: &FabricView, part: Part, node: usize) -> bool {
     part == Part::Switch(view.nodes[node].guid)
 }
 
-/// I11: no switch that is connected with `root` sends anything over a part, but what is for a drained
+/// D1: no switch that is connected with `root` sends anything over a part, but what is for a drained
 /// switch itself.
 pub fn check(view: &FabricView, root: usize, part: Part) -> Vec<Breach> {
     let connected = view.connected(root);
@@ -82,7 +83,7 @@ pub fn check(view: &FabricView, root: usize, part: Part) -> Vec<Breach> {
     breaches
 }
 
-/// I11: whoever reached whom before, and has cables to them, still does; `pulled` aside, a switch that
+/// D2: whoever reached whom before, and has cables to them, still does; `pulled` aside, a switch that
 /// may have come back without its tables.
 pub fn check_pulled(
     before: &FabricView,
@@ -108,7 +109,7 @@ pub fn check_pulled(
                         "{} does not reach LID {lid} of {} any more: {comes:?}",
                         after.nodes[from].guid, after.nodes[target].guid
                     );
-                    breaches.push(Breach::new(Invariant::Drained, what));
+                    breaches.push(Breach::new(Invariant::Pulled, what));
                 }
             }
         }

@@ -5,10 +5,16 @@
 pub mod choices;
 pub mod deadlock;
 pub mod drained;
+pub mod levels;
 pub mod lids;
+pub mod loops;
+pub mod masters;
 pub mod multicast;
+pub mod pairs;
 pub mod partitions;
+pub mod published;
 pub mod reach;
+pub mod storm;
 pub mod tables;
 
 use std::fmt;
@@ -16,7 +22,7 @@ use std::fmt;
 /// A rule that must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
-    /// I1: every connected pair of live ports is reachable.
+    /// I1: every connected pair of live ports is reachable, at the service levels in use and no others.
     Reachable,
     /// I2: no forwarding loop.
     LoopFree,
@@ -36,11 +42,19 @@ pub enum Invariant {
     Converged,
     /// I10: outstanding requests and datagrams a sweep are bounded.
     NoStorm,
-    /// I11: nothing leads over what is called drained, and pulling it loses no route.
+    /// I12: every change of nodes and cables is told by an event that has a cause.
+    EventWithCause,
+    /// I13: a manager that ends in the middle of writing leaves a fabric that keeps forwarding.
+    KeepsForwarding,
+    /// I14: what readers get is of one moment.
+    ConsistentSnapshot,
+    /// D1: nothing leads over what is called drained.
     Drained,
-    /// I12: what can be spared can be drained, and nothing else.
+    /// D2: pulling what is drained loses no route.
+    Pulled,
+    /// D3: what can be spared can be drained, and nothing else.
     Spared,
-    /// I13: what was planned is in force, and a rollback brings back what was.
+    /// P1: what was planned is in force, and a rollback brings back what was.
     AsPlanned,
 }
 
@@ -57,9 +71,13 @@ impl fmt::Display for Invariant {
             Self::NoNeedlessSet => "I8 no needless Set",
             Self::Converged => "I9 converged in time",
             Self::NoStorm => "I10 no storm",
-            Self::Drained => "I11 drained",
-            Self::Spared => "I12 only what can be spared",
-            Self::AsPlanned => "I13 as planned",
+            Self::EventWithCause => "I12 event with cause",
+            Self::KeepsForwarding => "I13 keeps forwarding",
+            Self::ConsistentSnapshot => "I14 consistent snapshot",
+            Self::Drained => "D1 drained",
+            Self::Pulled => "D2 pulled without loss",
+            Self::Spared => "D3 only what can be spared",
+            Self::AsPlanned => "P1 as planned",
         })
     }
 }

@@ -26,6 +26,7 @@ mod step {
     pub(super) const ACKNOWLEDGE: u8 = 3;
     pub(super) const SWEEP: u8 = 4;
     pub(super) const RECONFIGURE: u8 = 5;
+    pub(super) const RESTART: u8 = 6;
     /// Who asks is a full member of the management partition.
     pub(super) const FULL: u8 = 0x08;
     pub(super) const CLIENT_SHIFT: u8 = 4;
@@ -41,7 +42,7 @@ struct Served {
 
 /// Lets clients of a small fabric do what the bytes say, step after step: one byte that says what, a
 /// length of two bytes, and so many bytes. Datagrams of any content, notices, time that passes, ACKs
-/// with any window, other snapshots and settings.
+/// with any window, other snapshots and settings, and restarts.
 ///
 /// # Panics
 /// When the administration does not come to an end, sends what is no datagram, or keeps more than it
@@ -94,8 +95,23 @@ impl Served {
             step::ACKNOWLEDGE => self.acknowledge(content),
             step::SWEEP => self.input(SaInput::Published(Arc::clone(&FABRIC))),
             step::RECONFIGURE => self.sa.reconfigure(settings()),
+            step::RESTART => self.restart(),
             _ => self.input(SaInput::Received(packet(what, content.to_vec()))),
         }
+    }
+
+    /// Goes on with what is kept over a restart.
+    fn restart(&mut self) {
+        let registered = |sa: &Sa| (sa.services.len(), sa.subscriptions.len());
+        let before = registered(&self.sa);
+        let stored = self.sa.encoded(self.now);
+        match Sa::restored(settings(), &stored) {
+            Ok(sa) => self.sa = sa,
+            Err(error) => panic!("what was kept cannot be read: {error}"),
+        }
+        assert_eq!(registered(&self.sa), before);
+        self.now = Tick(0);
+        self.input(SaInput::Published(Arc::clone(&FABRIC)));
     }
 
     /// Acknowledges what came last, up to a window that the bytes give.

@@ -33,11 +33,14 @@ const ATTEMPTS: u32 = 3;
 /// How long to wait for the answer.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Who wants to know what.
 #[derive(Debug, Clone, PartialEq)]
-struct Subscription {
-    to: Requester,
-    form: Form,
-    info: InformInfo,
+pub(crate) struct Subscription {
+    /// GUID of the subscriber's port.
+    pub(crate) port: Guid,
+    pub(crate) to: Requester,
+    pub(crate) form: Form,
+    pub(crate) info: InformInfo,
 }
 
 #[derive(Debug)]
@@ -51,7 +54,9 @@ struct Report {
 /// Who subscribed to what, in the order of their requests, and the reports under way.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
-    all: Vec<Subscription>,
+    pub(crate) all: Vec<Subscription>,
+    /// Counts changes.
+    pub(crate) changes: u64,
     reports: BTreeMap<u64, Report>,
     /// No report is due before; kept, as every datagram asks.
     due: Option<Tick>,
@@ -121,9 +126,22 @@ impl Subscriptions {
     }
 
     /// Subscribers whose ports are gone are forgotten, with what was to be reported to them.
-    pub(crate) fn forget_lost(&mut self, is_there: impl Fn(Lid) -> bool) {
-        self.all.retain(|one| is_there(one.to.lid));
-        self.reports.retain(|_, report| is_there(report.to.lid));
+    pub(crate) fn forget_lost(&mut self, port_of: impl Fn(Lid) -> Option<Guid>) {
+        let before = self.all.len();
+        self.all.retain(|one| port_of(one.to.lid) == Some(one.port));
+        self.changes += u64::from(self.all.len() != before);
+        self.reports
+            .retain(|_, report| port_of(report.to.lid).is_some());
+    }
+
+    /// Takes what an earlier administration held.
+    pub(crate) fn restore(&mut self, subscriptions: Vec<Subscription>) {
+        self.all = subscriptions;
+    }
+
+    /// Nobody subscribes to anything.
+    pub(crate) fn clear(&mut self) {
+        self.forget_lost(|_| None);
     }
 }
 
@@ -219,10 +237,9 @@ fn widened(info: &IbInformInfo) -> InformInfo {
 /// Answers Set of InformInfo: begins a subscription, or ends it.
 pub(crate) fn inform_info(sa: &mut Sa, _: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     let asked = asked(query)?;
-    sa.view
-        .by_lid(query.request.from.lid)
-        .ok_or(Refusal::INVALID)?;
+    let port = sa.port_of(query).ok_or(Refusal::INVALID)?;
     let one = Subscription {
+        port,
         to: query.request.from,
         form: query.form(),
         info: InformInfo {
@@ -240,15 +257,17 @@ pub(crate) fn inform_info(sa: &mut Sa, _: Tick, query: &Query<'_>) -> Result<Fou
         port && info == one.info
     };
     let held = sa.subscriptions.all.iter().position(same);
+    let own = |held: &&Subscription| held.port == port;
+    let is_full = sa.subscriptions.len() >= sa.settings.subscriptions_max
+        || sa.subscriptions.all.iter().filter(own).count() >= sa.settings.quotas.subscriptions;
     match (asked.subscribe, held) {
         (0, None) => return Err(Refusal::INVALID),
         (0, Some(at)) => drop(sa.subscriptions.all.remove(at)),
         (_, Some(at)) => sa.subscriptions.all[at] = one,
-        (_, None) if sa.subscriptions.len() >= sa.settings.subscriptions_max => {
-            return Err(Refusal::NO_RESOURCES);
-        }
+        (_, None) if is_full => return Err(Refusal::NO_RESOURCES),
         (_, None) => sa.subscriptions.all.push(one),
     }
+    sa.subscriptions.changes += 1;
     echo(query, asked)
 }
 

@@ -22,6 +22,12 @@ pub enum SaInput {
     Cables(Arc<CableMemories>),
     /// What devices hold of congestion control, from now on.
     Congestion(Arc<CongestionHeld>),
+    /// This manager has become master, and what was registered before does not count, as
+    /// [`crate::Output::RegistrationsLost`] says: so many ports are asked to register again.
+    RegistrationsLost {
+        /// How many.
+        asked: usize,
+    },
     /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it. What cannot be
     /// read is dropped.
     Notice(Vec<u8>),
@@ -34,4 +40,9 @@ pub enum SaOutput {
     Send(Packet),
     /// Who is in which multicast group, all groups, in order of their LIDs: for the subnet manager.
     Multicast(Vec<MulticastLid>),
+    /// What was stored does not count any more. This must be so, on stable storage, before anything is
+    /// sent that comes out after it.
+    Stale,
+    /// Write this to stable storage, atomically: it counts again.
+    Persist(Vec<u8>),
 }

@@ -11,12 +11,14 @@
 //! | `services` | services that clients register, with their leases |
 //! | `inform` | subscriptions, and reports to subscribers |
 //! | `multicast` | groups, their members and LIDs |
+//! | `kept` | what of that outlasts a restart |
 
 mod class_port_info;
 mod dispatch;
 mod fuzz;
 mod inform;
 mod io;
+mod kept;
 mod multicast;
 mod path;
 mod query;
@@ -29,7 +31,7 @@ mod view;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weft_fabric::{Snapshot, Tick};
+use weft_fabric::{Guid, Snapshot, Tick};
 use weft_wire::Layout;
 use weft_wire::header::class;
 use weft_wire::id::Gid;
@@ -37,8 +39,11 @@ use weft_wire::sm::Notice;
 
 pub use fuzz::fuzz_sa;
 pub use io::{SaInput, SaOutput};
+pub use kept::KeptError;
 pub use services::OwnService;
-pub use settings::{MulticastSettings, PathSelection, PathSettings, SaSettings, VirtualFabric};
+pub use settings::{
+    MulticastSettings, PathSelection, PathSettings, Quotas, SaSettings, VirtualFabric,
+};
 
 use crate::cables::CableMemories;
 use crate::congestion::CongestionHeld;
@@ -61,13 +66,16 @@ pub struct Sa {
     services: services::Services,
     groups: multicast::Groups,
     subscriptions: inform::Subscriptions,
+    keeping: kept::Keeping,
     /// The time of the last input.
     now: Tick,
     outputs: VecDeque<SaOutput>,
 }
 
 impl Sa {
-    /// An administration that answers BUSY until the first snapshot comes.
+    /// An administration without registrations, that answers BUSY until the first snapshot comes. The
+    /// subnet manager is told of members once [`SaInput::RegistrationsLost`] has said how many ports are
+    /// to register first.
     pub fn new(settings: SaSettings) -> Self {
         let mut sa = Self {
             server: Server::new(class::SUBN_ADM, settings.limits),
@@ -78,12 +86,12 @@ impl Sa {
             services: services::Services::default(),
             groups: multicast::Groups::default(),
             subscriptions: inform::Subscriptions::default(),
+            keeping: kept::Keeping::default(),
             now: Tick(0),
             outputs: VecDeque::new(),
         };
         sa.create_configured_groups();
-        let groups = sa.groups.for_manager();
-        sa.outputs.push_back(SaOutput::Multicast(groups));
+        sa.keeping.settle(sa.changes());
         sa
     }
 
@@ -100,6 +108,7 @@ impl Sa {
             SaInput::Published(snapshot) => self.published(now, snapshot),
             SaInput::Cables(memories) => self.cables = memories,
             SaInput::Congestion(held) => self.congestion = held,
+            SaInput::RegistrationsLost { asked } => self.registrations_lost(now, asked),
             SaInput::Notice(bytes) => {
                 if let Ok(notice) = Notice::decode(&bytes) {
                     self.subscriptions.report(now, &notice, &mut self.outputs);
@@ -114,6 +123,7 @@ impl Sa {
             let told = self.groups.for_manager();
             self.outputs.push_back(SaOutput::Multicast(told));
         }
+        self.keep(now);
     }
 
     /// The next thing that is to be done, none when there is nothing more.
@@ -124,12 +134,15 @@ impl Sa {
         self.server.poll().map(SaOutput::Send)
     }
 
-    /// Changes the settings. Groups of virtual fabrics that are new are created.
+    /// Changes the settings. Groups of virtual fabrics that are new are created, those of partitions
+    /// that are gone go with their members.
     pub fn reconfigure(&mut self, settings: SaSettings) {
         self.settings = settings;
+        self.drop_undeclared();
         self.create_configured_groups();
         self.groups.touch(self.now);
         self.published(self.now, Arc::clone(&self.view.snapshot));
+        self.keep(self.now);
     }
 
     /// When [`SaInput::Tick`] is due at the latest, none when only another input matters.
@@ -139,6 +152,7 @@ impl Sa {
             self.services.deadline(),
             self.groups.deadline(),
             self.subscriptions.deadline(),
+            self.keeping.deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -150,11 +164,30 @@ impl Sa {
 
     fn published(&mut self, now: Tick, snapshot: Arc<Snapshot>) {
         self.view = View::new(snapshot, &self.settings);
+        if self.view.snapshot.generation == 0 {
+            return; // the fabric is not known yet
+        }
         self.offer_own_services();
+        self.groups.asked(now);
         self.forget_lost_members(now);
         let view = &self.view;
-        self.subscriptions
-            .forget_lost(|lid| view.by_lid(lid).is_some());
+        self.services
+            .forget_lost(|port| view.by_guid(port).is_some());
+        self.subscriptions.forget_lost(|lid| view.guid_of(lid));
+    }
+
+    /// Starts without registrations.
+    fn registrations_lost(&mut self, now: Tick, asked: usize) {
+        self.groups.clear();
+        self.services.clear();
+        self.subscriptions.clear();
+        self.create_configured_groups();
+        self.groups.expect(now, asked);
+    }
+
+    /// GUID of the port that asks.
+    fn port_of(&self, query: &Query<'_>) -> Option<Guid> {
+        self.view.guid_of(query.request.from.lid)
     }
 
     /// Reports groups that came or went.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft_fabric::Tick;
+use weft_fabric::{Guid, Tick};
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::{IbServiceRecord, ServiceRecord};
 use weft_wire::text::Text;
@@ -20,25 +20,30 @@ const NEEDED: [[u32; 2]; 2] = [[0, 0], [4, 1]];
 
 /// What tells services apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+pub(crate) struct Key {
     id: u64,
     gid: Gid,
     pkey: PKey,
 }
 
-#[derive(Debug, Clone)]
-struct Service {
-    record: ServiceRecord,
+/// A service that is registered.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Service {
+    /// GUID of the port that registered it; 0 for the manager itself.
+    pub(crate) registrant: Guid,
+    pub(crate) record: ServiceRecord,
     /// None for ever.
-    until: Option<Tick>,
+    pub(crate) until: Option<Tick>,
 }
 
 /// The services that are registered, in order of service and port.
 #[derive(Debug, Default)]
 pub(crate) struct Services {
-    all: BTreeMap<Key, Service>,
+    pub(crate) all: BTreeMap<Key, Service>,
     /// Nothing runs out before; kept, as every datagram asks.
     due: Option<Tick>,
+    /// Counts changes.
+    pub(crate) changes: u64,
 }
 
 /// A service of the manager itself, at its own port for ever.
@@ -67,8 +72,7 @@ impl Services {
     /// Forgets what has run out.
     pub(crate) fn expire(&mut self, now: Tick) {
         if self.due.is_some_and(|first| first <= now) {
-            self.all
-                .retain(|_, service| service.until.is_none_or(|until| until > now));
+            self.retain(|service| service.until.is_none_or(|until| until > now));
             self.due = self.all.values().filter_map(|service| service.until).min();
         }
     }
@@ -84,8 +88,41 @@ impl Services {
     }
 
     fn hold(&mut self, key: Key, service: Service) {
-        self.due = self.due.into_iter().chain(service.until).min();
-        self.all.insert(key, service);
+        if self.all.get(&key) != Some(&service) {
+            self.changes += 1;
+            self.due = self.due.into_iter().chain(service.until).min();
+            self.all.insert(key, service);
+        }
+    }
+
+    fn retain(&mut self, stays: impl Fn(&Service) -> bool) {
+        let before = self.all.len();
+        self.all.retain(|_, service| stays(service));
+        self.changes += u64::from(self.all.len() != before);
+    }
+
+    /// Services at ports that are gone go with them.
+    pub(crate) fn forget_lost(&mut self, is_there: impl Fn(Guid) -> bool) {
+        self.retain(|service| is_there(service.record.service_gid.interface));
+    }
+
+    /// Takes what an earlier administration held.
+    pub(crate) fn restore(&mut self, services: Vec<Service>) {
+        for service in services {
+            self.hold(key_of(&service.record), service);
+        }
+    }
+
+    /// Nothing is registered.
+    pub(crate) fn clear(&mut self) {
+        self.retain(|_| false);
+    }
+
+    /// How many a port has registered.
+    fn of(&self, registrant: Guid) -> usize {
+        let of = self.all.values();
+        of.filter(|service| service.registrant == registrant)
+            .count()
     }
 }
 
@@ -118,6 +155,7 @@ impl Sa {
                 .all
                 .retain(|key, held| others(key) || held.until.is_some());
             let held = Service {
+                registrant: Guid(0),
                 record,
                 until: None,
             };
@@ -250,7 +288,9 @@ fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal>
     }
     record.service_lid = end.lid;
     let key = key_of(&record);
-    let room = sa.services.len() < sa.settings.services_max;
+    let registrant = sa.port_of(query).ok_or(Refusal::INVALID)?;
+    let room = sa.services.len() < sa.settings.services_max
+        && sa.services.of(registrant) < sa.settings.quotas.services;
     match sa.services.all.get(&key) {
         Some(held) if held.record.service_key != record.service_key => {
             return Err(Refusal::INVALID);
@@ -263,7 +303,12 @@ fn register(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal>
         0 => return Err(Refusal::INVALID),
         seconds => Some(now + Duration::from_secs(seconds.into())),
     };
-    sa.services.hold(key, Service { record, until });
+    let service = Service {
+        registrant,
+        record,
+        until,
+    };
+    sa.services.hold(key, service);
     Ok(tell(query, &record))
 }
 
@@ -280,5 +325,6 @@ fn delete(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     }
     let told = held.told(now, true);
     sa.services.all.remove(&key);
+    sa.services.changes += 1;
     Ok(tell(query, &told))
 }

@@ -39,8 +39,43 @@ pub struct SaSettings {
     pub services_max: usize,
     /// Subscriptions that are kept; one more is refused.
     pub subscriptions_max: usize,
+    /// How much of that one client may take.
+    pub quotas: Quotas,
     /// Services of the manager itself.
     pub own_services: Vec<OwnService>,
+}
+
+/// What one port may register; more is refused with `ERR_NO_RESOURCES`, as the vendor's manager does
+/// where a table is full (opa-fm, sa_McMemberRecord.c).
+///
+/// These are bounds against a host that takes everything from the others, well above what hosts need:
+/// IPoIB joins some ten groups an interface and creates one for each IPv6 address, a service of an
+/// application is registered once a host, and the kernel and the vendor's tools subscribe to a handful
+/// of notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Services that it has registered.
+    pub services: usize,
+    /// Its subscriptions.
+    pub subscriptions: usize,
+    /// Groups that it has created.
+    pub groups: usize,
+    /// Multicast LIDs of the groups that it has created: one of so many of `mlids_max`, at least one.
+    pub mlid_share: u32,
+    /// Groups that it is in.
+    pub memberships: usize,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            services: 64,
+            subscriptions: 128,
+            groups: 256,
+            mlid_share: 8,
+            memberships: 1_024,
+        }
+    }
 }
 
 /// How paths are given.
@@ -69,6 +104,9 @@ pub struct MulticastSettings {
     pub lenient: bool,
     /// Groups in all; one more is refused.
     pub groups_max: usize,
+    /// Members of all groups together; one more is refused. What is kept of them over a restart has 18
+    /// bytes each.
+    pub members_max: usize,
 }
 
 /// A virtual fabric.
@@ -134,6 +172,7 @@ impl Default for MulticastSettings {
             shares: Vec::new(),
             lenient: false,
             groups_max: 16_384,
+            members_max: 1 << 20,
         }
     }
 }
@@ -150,6 +189,7 @@ impl Default for SaSettings {
             limits: Limits::default(),
             services_max: 4_096,
             subscriptions_max: 65_536,
+            quotas: Quotas::default(),
             own_services: vec![OwnService::performance()],
         }
     }

@@ -253,6 +253,13 @@ impl View {
         end.filter(|end| *end != NONE)
     }
 
+    /// GUID of the port that has a LID.
+    #[inline]
+    pub(crate) fn guid_of(&self, lid: Lid) -> Option<Guid> {
+        let end = self.by_lid(lid)?;
+        self.end(end).map(|end| end.guid)
+    }
+
     /// Who has a port GUID.
     #[inline]
     pub(crate) fn by_guid(&self, guid: Guid) -> Option<End> {

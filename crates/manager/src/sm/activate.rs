@@ -28,7 +28,7 @@ impl Manager {
         held == Some(PortState::INIT)
             && !state.bounced_ports.contains(port)
             && !self.plan.steps.is_empty()
-            && self.wanted_port(node, port).is_some()
+            && self.may_carry_data(node, port)
             && self.neighbour_works(node, port)
     }
 
@@ -106,7 +106,7 @@ impl Manager {
         let held = state.port(port).map(|info| info.port_state);
         held == Some(PortState::ARMED)
             && !state.bounced_ports.contains(port)
-            && self.wanted_port(node, port).is_some()
+            && self.may_carry_data(node, port)
             && self
                 .peer_info(node, port)
                 .is_some_and(|(_, far)| far.port_state >= PortState::ARMED)

@@ -2,41 +2,28 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use weft_fabric::{Guid, PortNum, Tick};
-use weft_wire::Layout;
-use weft_wire::enums::{PhysState, PortState, SmState};
-use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo};
-use weft_wire::smp::SmpView;
+use weft_fabric::Tick;
+use weft_wire::enums::SmState;
 
+use super::port_change::{End, PortChange, Step};
 use super::{Manager, Tag};
-use crate::io::{Command, CommandError, Output, PortAction, Reply, SweepReason};
+use crate::io::{Command, CommandError, Output, Reply, SweepReason};
+
+/// Ports that are switched off, by either end of their cables, and at which end that was done.
+pub(crate) type Disabled = BTreeMap<End, End>;
 
 /// Commands that may wait.
 const WAITING_MAX: usize = 64;
-
-type End = (Guid, PortNum);
-
-/// A change of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PortChange {
-    id: u64,
-    /// The port that was named.
-    named: End,
-    /// The end of its cable at which the change is made.
-    at: End,
-    action: PortAction,
-}
 
 /// Commands that are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     /// Each with the number of the sweep after which it is answered.
     sweeps: Vec<(u64, u64)>,
-    ports: VecDeque<PortChange>,
-    /// The first of `ports` is on its way.
-    under_way: bool,
-    /// Ports that are switched off: the named one, and where that was done.
-    disabled: BTreeMap<End, End>,
+    pub(super) ports: VecDeque<PortChange>,
+    /// What is asked for the first of `ports`; none before it begins.
+    pub(super) step: Option<Step>,
+    pub(super) disabled: Disabled,
 }
 
 impl Manager {
@@ -69,7 +56,7 @@ impl Manager {
     }
 
     /// Why nothing can be asked of this manager, where another one runs the fabric.
-    fn not_master(&self) -> Option<CommandError> {
+    pub(super) fn not_master(&self) -> Option<CommandError> {
         let role = self.standing.role();
         let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);
         waits.then(|| CommandError::NotMaster {
@@ -78,8 +65,22 @@ impl Manager {
         })
     }
 
-    fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
+    pub(super) fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
         self.outputs.push_back(Output::Reply { id, result });
+    }
+
+    /// Ends all commands, as nothing can be sent any more: what was under way is not sent again.
+    pub(super) fn end_commands(&mut self) {
+        self.transactions.withdraw(|tag| matches!(tag, Tag::Port));
+        let sweeps = std::mem::take(&mut self.commands.sweeps);
+        for (id, _) in sweeps {
+            self.reply(id, Err(CommandError::Detached { begun: true }));
+        }
+        let mut begun = self.commands.step.take() == Some(Step::Write);
+        for change in std::mem::take(&mut self.commands.ports) {
+            self.reply(change.id, Err(CommandError::Detached { begun }));
+            begun = false;
+        }
     }
 
     /// Answers those who waited for the sweep that has just ended.
@@ -101,139 +102,5 @@ impl Manager {
             };
             self.reply(id, result);
         }
-    }
-
-    fn port_change(
-        &self,
-        id: u64,
-        named: End,
-        action: PortAction,
-    ) -> Result<PortChange, CommandError> {
-        if let Some(at) = self.commands.disabled.get(&named).copied() {
-            // A port that is switched off may have taken its node out of the fabric.
-            return Ok(PortChange {
-                id,
-                named,
-                at,
-                action,
-            });
-        }
-        let (guid, port) = named;
-        let index = self.by_guid.get(&guid).copied();
-        let (index, node) = index
-            .and_then(|index| Some((index, self.nodes[index as usize].node.as_ref()?)))
-            .ok_or(CommandError::NoNode { node: guid })?;
-        let last = PortNum(node.info.num_ports);
-        if !(PortNum(1)..=last).contains(&port) {
-            let first = PortNum(1);
-            return Err(CommandError::NoPort {
-                node: guid,
-                port,
-                first,
-                last,
-            });
-        }
-        let peer = self.peer(index, port);
-        if index == 0 || peer.is_some_and(|peer| peer.node.0 == 0) {
-            return Err(CommandError::OwnLink { node: guid, port });
-        }
-        let at = self.nearer_end(index, named);
-        Ok(PortChange {
-            id,
-            named,
-            at,
-            action,
-        })
-    }
-
-    /// Which end of a cable is changed: the one that the manager does not reach over that cable, so
-    /// that its answer comes back and it can be reached again.
-    fn nearer_end(&self, index: u32, named: End) -> End {
-        let own = &self.nodes[index as usize];
-        let Some(peer) = self.peer(index, named.1) else {
-            return named;
-        };
-        let other = &self.nodes[peer.node.0 as usize];
-        let beyond = own
-            .path
-            .split_last()
-            .is_some_and(|(last, before)| *last == peer.port && *before == *other.path);
-        match beyond {
-            true => (other.guid, peer.port),
-            false => named,
-        }
-    }
-
-    fn next_port_change(&mut self, now: Tick) {
-        while !self.commands.under_way {
-            let Some(change) = self.commands.ports.front().copied() else {
-                return;
-            };
-            let Some(node) = self.by_guid.get(&change.at.0).copied() else {
-                let node = change.at.0;
-                self.end_port_change(now, Err(CommandError::NoNode { node }));
-                continue;
-            };
-            let asked = match change.action {
-                PortAction::Disable => PhysState::DISABLED,
-                PortAction::Enable => PhysState::POLLING,
-            };
-            let asked = PortStateInfo {
-                port_state: PortState::DOWN,
-                phys_state: asked,
-                ..PortStateInfo::default()
-            };
-            let modifier = PortModifier::one(change.at.1).bits();
-            self.start_batch(node, true);
-            self.batch.push(
-                AttributeId::PORT_STATE_INFO,
-                modifier,
-                PortStateInfo::LEN,
-                |to| asked.encode(to),
-            );
-            self.commands.under_way = true;
-            self.send_batch(now, node, Tag::Port);
-        }
-    }
-
-    fn end_port_change(&mut self, now: Tick, result: Result<Reply, CommandError>) {
-        self.commands.under_way = false;
-        let Some(change) = self.commands.ports.pop_front() else {
-            return;
-        };
-        if result.is_ok() {
-            match change.action {
-                PortAction::Disable => self.commands.disabled.insert(change.named, change.at),
-                PortAction::Enable => self.commands.disabled.remove(&change.named),
-            };
-            self.request_sweep(now, SweepReason::Forced);
-        }
-        self.reply(change.id, result);
-    }
-
-    /// A device has answered the change of a port.
-    pub(super) fn port_answered(&mut self, now: Tick, view: &SmpView<'_>) {
-        let node = self
-            .commands
-            .ports
-            .front()
-            .map_or(Guid(0), |change| change.at.0);
-        let result = match view.status() {
-            0 => Ok(Reply::PortChanged),
-            status => Err(CommandError::Refused { node, status }),
-        };
-        self.end_port_change(now, result);
-        self.next_port_change(now);
-    }
-
-    /// A device has not answered the change of a port.
-    pub(super) fn port_not_answered(&mut self, now: Tick, attempts: u32) {
-        let node = self
-            .commands
-            .ports
-            .front()
-            .map_or(Guid(0), |change| change.at.0);
-        self.end_port_change(now, Err(CommandError::NoAnswer { node, attempts }));
-        self.next_port_change(now);
     }
 }

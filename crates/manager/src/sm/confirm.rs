@@ -65,6 +65,10 @@ impl Manager {
         let state = &mut self.nodes[node as usize];
         if first == state.end_port() {
             state.m_key = (info.m_key != 0).then_some(info.m_key);
+            let asked = PortInfo::decode(reply.asked);
+            if asked.is_ok_and(|asked| asked.client_reregister) {
+                self.registering.confirmed(state.guid);
+            }
         }
         state.update_port(first, |held| {
             *held = PortInfo {
@@ -121,7 +125,11 @@ impl Manager {
             if !asked.is_empty() && reply.data.get(at..at + kind.len()) == Some(asked) {
                 let id = self.tables.intern(asked);
                 let port = PortNum(first.0.saturating_add(offset));
-                self.holds_table(node, self.table_port(node, port, kind), kind, id);
+                let port = self.table_port(node, port, kind);
+                self.holds_table(node, port, kind, id);
+                if kind == Kind::PKeys {
+                    self.partitions_changed(node, port);
+                }
             }
         }
     }

@@ -347,6 +347,9 @@ impl Manager {
         let number = self.sweep.number;
         let state = &mut self.nodes[node as usize];
         let (guid, missed) = (state.guid, number - state.answered);
+        if node != 0 {
+            self.sweep.lost_at = Some(now);
+        }
         let keep = node != 0
             && state.node.is_some()
             && missed <= u64::from(sweeps.silent_sweeps_max)

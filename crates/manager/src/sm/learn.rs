@@ -233,6 +233,7 @@ fn renew_node(
 /// Forgets what is known of a port without a link.
 fn forget_port(state: &mut NodeState, port: PortNum) {
     state.read_ports.remove(port);
+    state.inactive_ports.forget(port);
     if let Some(tables) = state.tables_mut(port) {
         *tables = PortTables::default();
     }

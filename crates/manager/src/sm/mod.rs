@@ -4,8 +4,10 @@
 //! | module | what it is about |
 //! |---|---|
 //! | `sweep` | the phases of a sweep, and what starts one |
+//! | `leftovers` | how long packets of old routes stay in buffers, which a change that drains waits for |
 //! | `pump` | which node sends next, and what an answer or a timeout leads to |
 //! | `discover`, `links` | who is there, and which links both ends agree on |
+//! | `unused_links` | links that are up and carry no data |
 //! | `near` | sweeps that look only where something was reported |
 //! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
@@ -14,8 +16,9 @@
 //! | `reroute`, `drains` | changes of routes planned before they are made, and what carries no data |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | arming and activating ports |
+//! | `register` | asking hosts to register again |
 //! | `election` | who of several managers runs the fabric |
-//! | `traps`, `commands` | what others ask for |
+//! | `traps`, `commands`, `port_change` | what others ask for |
 //! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
 //! | `strays` | answers that nobody waits for |
@@ -30,6 +33,7 @@ pub mod drains;
 mod election;
 mod forwarding;
 mod learn;
+mod leftovers;
 mod lids;
 mod links;
 mod mft;
@@ -41,9 +45,11 @@ mod notices;
 mod plan;
 mod plan_routing;
 mod plan_tables;
+mod port_change;
 mod program;
 mod publish;
 mod pump;
+mod register;
 pub mod reroute;
 pub(crate) mod rtt;
 pub mod settings;
@@ -54,6 +60,7 @@ mod sweep;
 mod tables;
 pub(crate) mod transactions;
 mod traps;
+mod unused_links;
 pub(crate) mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -69,10 +76,12 @@ use election::Standing;
 use lids::LidMap;
 use node::NodeState;
 use plan::Plan;
+use register::Registering;
 pub use settings::Settings;
 use status::Totals;
 pub use status::{AttributeCount, Status};
 use store::Kept;
+pub use store::written_by_newer;
 use sweep::Sweep;
 use tables::TableStore;
 use transactions::Transactions;
@@ -132,7 +141,7 @@ pub struct Manager {
     tables: TableStore,
     plan: Plan,
     drains: Drains,
-    /// Counts changes of what routes depend on.
+    /// Counts changes of what plans depend on: routes, settings, drains.
     epoch: u64,
     outputs: VecDeque<Output>,
     snapshot: Arc<Snapshot>,
@@ -145,6 +154,7 @@ pub struct Manager {
     multicast: Option<Vec<MulticastLid>>,
     /// Whether the switches have what it asks for.
     update: multicast::Update,
+    registering: Registering,
     lately: notices::Lately,
 }
 
@@ -177,6 +187,7 @@ impl Manager {
             standing: Standing::default(),
             multicast: None,
             update: multicast::Update::default(),
+            registering: Registering::default(),
             lately: notices::Lately::default(),
         };
         if let Some(stored) = stored {
@@ -187,9 +198,14 @@ impl Manager {
 
     fn load(&mut self, stored: &[u8]) {
         match store::decode(stored, self.settings.subnet_prefix) {
-            Ok(Kept { lids, drains }) => {
+            Ok(Kept {
+                lids,
+                drains,
+                disabled,
+            }) => {
                 self.lids = lids;
                 self.drains = drains;
+                self.commands.disabled = disabled;
                 self.persisted = stored.to_vec();
             }
             Err(why) => self.event(Event::StateRefused {
@@ -207,6 +223,7 @@ impl Manager {
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.multicast_told(groups),
+            Input::Detached => self.end_commands(),
         }
         self.run_election(now);
         self.start_due_sweep(now);
@@ -227,6 +244,7 @@ impl Manager {
             self.transactions.deadline(),
             waiting,
             self.sweep_due(),
+            self.sweep.leftovers_until(),
             self.paused_at,
             self.standing.deadline(),
         ]
@@ -243,6 +261,10 @@ impl Manager {
     /// Changes the settings; a sweep brings the fabric in line with them.
     pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
         self.transactions.set_budget(settings.requests.budget());
+        if self.settings != settings {
+            // A plan that was made before does not know of these.
+            self.epoch += 1;
+        }
         self.settings = settings;
         self.request_sweep(now, crate::io::SweepReason::Reconfigured);
         self.handle(now, Input::Tick);

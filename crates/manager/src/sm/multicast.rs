@@ -69,6 +69,13 @@ impl Manager {
         };
     }
 
+    /// Nobody knows the members any more: tables stay as they are until they are told again.
+    pub(super) fn forget_members(&mut self) {
+        self.multicast = None;
+        self.update = Update::Done;
+        self.plan.multicast = MulticastPlan::default();
+    }
+
     /// Whether blocks are being written between sweeps.
     pub(super) fn is_updating(&self) -> bool {
         matches!(self.update, Update::Running | Update::RunningAndDue)
@@ -94,10 +101,10 @@ impl Manager {
         let topology = match self.plan.around {
             // Groups have no members on a drained switch.
             true => {
-                let (topology, drains) = (&self.plan.topology, &self.plan.drains);
+                let (topology, drains) = (&self.plan.routable, &self.plan.drains);
                 Arc::new(drains::without(topology, drains, false))
             }
-            false => Arc::clone(&self.plan.topology),
+            false => Arc::clone(&self.plan.routable),
         };
         let groups = self.groups();
         let before = self.plan.multicast.routed.take();
@@ -182,7 +189,7 @@ impl Manager {
         };
         let wanted = Arc::clone(routed.tables());
         let held = self.possible_multicast();
-        let step = multicast_step(&self.plan.topology, &held, &wanted);
+        let step = multicast_step(&self.plan.routable, &held, &wanted);
         let outside = self.rows_to_strangers();
         self.plan.multicast.more = step.is_some() || !outside.is_empty();
         let step = step.map_or_else(|| Arc::clone(&wanted), Arc::new);

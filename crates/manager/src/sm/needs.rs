@@ -1,12 +1,12 @@
 //! What a port or a switch should hold, and what of it is to be written.
 
 use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef};
-use weft_wire::enums::{LinkSpeed, LinkWidth};
+use weft_wire::enums::LinkInitReason;
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::Manager;
 use super::node::NodeState;
-use super::settings::{Least, LinkPolicy};
+use super::settings::LinkPolicy;
 use super::tables::{Kind, TableId};
 use super::wanted::port::{Context, Place, same_settings, to_set, wanted};
 use super::wanted::preemption::marks_lanes;
@@ -28,7 +28,17 @@ impl Manager {
         state.port(peer.port).map(|info| (state, info))
     }
 
-    /// PortInfo of a port as it should be, none for a port that the manager leaves alone.
+    /// Whether a port may be armed and activated: it has settings and its link is not refused.
+    pub(super) fn may_carry_data(&self, node: u32, port: PortNum) -> bool {
+        let at = PortRef {
+            node: NodeId(node),
+            port,
+        };
+        !self.plan.unused.is_refused(at) && self.wanted_port(node, port).is_some()
+    }
+
+    /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
+    /// link is refused keeps its settings and says why it stays in Init.
     pub(super) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let state = &self.nodes[node as usize];
         let held = state.port(port)?;
@@ -41,10 +51,17 @@ impl Manager {
         if place != Place::Management {
             neighbour?;
         }
+        let at = PortRef {
+            node: NodeId(node),
+            port,
+        };
         let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
         let policy = self.policy(state.is_switch(), neighbour.map(|(peer, _)| peer));
-        if !neighbour.is_none_or(|(_, far)| allows(policy, held, far)) {
-            return None;
+        if self.plan.unused.is_refused(at) {
+            return Some(PortInfo {
+                link_init_reason: LinkInitReason::OUTSIDE_POLICY,
+                ..*held
+            });
         }
         let (lid, lmc) = match (place, self.peer(node, port)) {
             (Place::External, Some(peer)) if faces_hfi => self.plan.lids[peer.node.0 as usize],
@@ -87,10 +104,8 @@ impl Manager {
     }
 
     fn policy(&self, is_switch: bool, peer: Option<&NodeState>) -> &LinkPolicy {
-        match is_switch && peer.is_none_or(NodeState::is_switch) {
-            true => &self.settings.switch_links,
-            false => &self.settings.hfi_links,
-        }
+        let between_switches = is_switch && peer.is_none_or(NodeState::is_switch);
+        self.settings.link_policy(between_switches)
     }
 
     /// PortInfo to be written, none where the port holds it already.
@@ -172,33 +187,4 @@ impl Manager {
         let wanted = self.plan.lids.get(node as usize).copied();
         wanted.is_some_and(|(lid, _)| lid.0 != 0) && held == wanted
     }
-}
-
-/// Whether a link may carry data.
-fn allows(policy: &LinkPolicy, a: &PortInfo, b: &PortInfo) -> bool {
-    let width = match policy.width {
-        Least::Any => 0,
-        Least::Supported => LinkWidth(a.link_width_supported.0 & b.link_width_supported.0).lanes(),
-        Least::Of(width) => width.lanes(),
-    };
-    let speed = match policy.speed {
-        Least::Any => 0,
-        Least::Supported => best(a.link_speed_supported.0 & b.link_speed_supported.0),
-        Least::Of(speed) => speed.lane_mbps(),
-    };
-    let lanes = a.link_width_active.lanes();
-    let dropped = lanes.saturating_sub(a.link_width_downgrade_tx_active.lanes());
-    lanes >= width
-        && a.link_speed_active.lane_mbps() >= speed
-        && dropped <= u32::from(policy.max_dropped_lanes)
-}
-
-/// The rate of a lane at the best speed of a set.
-fn best(speeds: u16) -> u32 {
-    let each = (0..16)
-        .map(|bit| speeds & 1 << bit)
-        .filter(|speed| *speed != 0);
-    each.map(|speed| LinkSpeed(speed).lane_mbps())
-        .max()
-        .unwrap_or(0)
 }

@@ -9,6 +9,7 @@ use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 use super::mft::Mft;
 use super::rtt::RoundTrip;
 use super::tables::TableId;
+use super::unused_links::InactivePorts;
 
 /// What a node's pipeline does at present. Each node goes its own way through these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +50,8 @@ pub(crate) enum Stage {
     Ready,
     /// Activates ports.
     Activate,
+    /// Asks the host to register again.
+    Reregister,
 }
 
 impl Stage {
@@ -183,6 +186,8 @@ pub(crate) struct NodeState {
     pub good_ports: PortMask,
     /// Ports whose links bounced during this sweep.
     pub bounced_ports: PortMask,
+    /// Ports whose links should be active and are not.
+    pub inactive_ports: InactivePorts,
     pub lft: Lft,
     /// Highest LID block of the forwarding table that is to be read.
     pub read_blocks: u32,
@@ -245,6 +250,7 @@ impl NodeState {
             wanted_ports: PortMask::EMPTY,
             good_ports: PortMask::EMPTY,
             bounced_ports: PortMask::EMPTY,
+            inactive_ports: InactivePorts::default(),
             lft: Lft::Unknown,
             read_blocks: 0,
             reading: Lft::Unknown,

@@ -18,15 +18,25 @@ use super::settings::Settings;
 use super::settings::members::{Candidate, Members};
 use super::store;
 use super::tables::TableId;
+use super::unused_links::UnusedLinks;
 use super::wanted::qos::Qos;
 use crate::io::Output;
 use crate::lanes::LaneLevels;
+
+/// What is said of routes in several lanes, see [`Routed::covers_answers`].
+const ANSWERS_NOT_COVERED: &str =
+    "; answers on the service level of the question may close a credit cycle";
 
 /// What the fabric should be.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// Nodes and links, with the LIDs that end ports should have.
     pub topology: Arc<Topology>,
+    /// Those of its links that carry no data.
+    pub unused: UnusedLinks,
+    /// The topology without them: what routes, their certificate and multicast trees are made for.
+    /// Nodes have the same numbers.
+    pub routable: Arc<Topology>,
     /// Base LID and LMC of each node's end port.
     pub lids: Vec<(Lid, Lmc)>,
     /// Highest LID in use.
@@ -43,6 +53,10 @@ pub(super) struct Plan {
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
     pub pause: bool,
+    /// Packets under way must leave the switches when that begins and before it ends.
+    pub settle: bool,
+    /// And between two steps.
+    pub settle_drained: bool,
     /// Tables come into use when they are written, not before: some switch forwards already, and what
     /// another one holds beyond its LinearFDBTop may be of any time.
     pub late_tops: bool,
@@ -76,6 +90,7 @@ impl Manager {
     /// Makes the plan for what was found.
     pub(super) fn make_plan(&mut self) {
         self.give_lids();
+        self.find_unregistered();
         let topology = self.planned_topology();
         let same_links = self.plan_routes(topology);
         self.plan_steps();
@@ -125,7 +140,9 @@ impl Manager {
 
     /// Has what outlasts a restart written, if that has changed.
     pub(super) fn persist(&mut self) {
-        let bytes = store::encode(&self.lids, &self.drains, self.settings.subnet_prefix);
+        let disabled = &self.commands.disabled;
+        let kept = (&self.lids, &self.drains, disabled);
+        let bytes = store::encode(kept, self.settings.subnet_prefix);
         if bytes != self.persisted {
             self.persisted.clone_from(&bytes);
             self.outputs.push_back(Output::Persist(bytes));
@@ -158,10 +175,16 @@ impl Manager {
     /// as they were.
     fn plan_routes(&mut self, topology: Topology) -> bool {
         let settings = self.routing_settings(&topology);
-        let alike = routes_alike(&self.plan.topology, &topology);
+        self.find_unused_links(&topology);
+        let topology = Arc::new(topology);
+        let routable = match self.plan.unused.is_empty() {
+            true => Arc::clone(&topology),
+            false => Arc::new(self.plan.unused.removed_from(&topology)),
+        };
+        let alike = routes_alike(&self.plan.routable, &routable);
         let alike = alike && self.plan.drains == self.drains;
         let same = alike && self.plan.routed.is_some() && self.plan.routing == settings;
-        self.plan.topology = Arc::new(topology);
+        (self.plan.topology, self.plan.routable) = (topology, routable);
         if same {
             return true;
         }
@@ -171,7 +194,7 @@ impl Manager {
         let around = std::mem::take(&mut self.plan.around);
         let before = self.plan.routed.take().filter(|_| !around);
         match route_around(
-            &self.plan.topology,
+            &self.plan.routable,
             &self.drains,
             &settings,
             before.as_ref(),
@@ -181,6 +204,9 @@ impl Manager {
                 let notes = routed.notes().iter().map(|note| format!("; {note}"));
                 self.sweep.report.routing =
                     format!("{}{}", routed.engine(), notes.collect::<String>());
+                if !routed.covers_answers() {
+                    self.sweep.report.routing += ANSWERS_NOT_COVERED;
+                }
                 if !around.spares_drained && !self.drains.is_empty() {
                     self.sweep.report.routing += &format!("; {LEFT_ASIDE}");
                 }
@@ -214,7 +240,8 @@ impl Manager {
     /// The tables to write, in the order in which that is safe.
     fn plan_steps(&mut self) {
         self.plan.steps.clear();
-        self.plan.pause = false;
+        (self.plan.pause, self.plan.settle) = (false, false);
+        self.plan.settle_drained = false;
         self.plan.late_tops = self.holds_tables();
         let Some(routed) = &self.plan.routed else {
             return;
@@ -234,12 +261,14 @@ impl Manager {
             };
             // What was proved around a drain is proved of a fabric that lacks links.
             let way = match self.plan.around {
-                true => certify_transition(&self.plan.topology, held, wanted),
+                true => certify_transition(&self.plan.routable, held, wanted),
                 false => Ok(routed.transition(held)),
             };
             match way {
                 Ok(Transition { plan, middle, .. }) => {
                     self.plan.pause = plan.pause_adaptive;
+                    self.plan.settle = plan.settle_adaptive;
+                    self.plan.settle_drained = plan.settle_drained;
                     self.plan.steps.extend(middle.map(Arc::new));
                 }
                 Err(refusal) => {
@@ -254,7 +283,7 @@ impl Manager {
 
     /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
     /// Links need not carry data yet: traps are routed by LID over links that are up.
-    fn holds_tables(&self) -> bool {
+    pub(super) fn holds_tables(&self) -> bool {
         let held = |state: &NodeState| !matches!(state.lft, Lft::Unknown);
         self.nodes
             .iter()

@@ -1,10 +1,11 @@
 //! The tables that every port should hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Node, PortNum, PortRef, Topology};
+use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
 use weft_wire::Layout;
+use weft_wire::enums::Mtu;
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -32,6 +33,7 @@ impl Manager {
         let (lost, unchecked) = (maker.lost, std::mem::take(&mut maker.unchecked));
         self.plan.tables = all;
         self.plan.qos = Some(qos);
+        self.drop_unused_tables();
         if lost > 0 {
             self.sweep.unfinished(format!(
                 "{lost} P_Keys find no place in tables that are too small"
@@ -43,6 +45,26 @@ impl Manager {
                 format!("does not check P_Keys at {ports} of its ports: its tables are too small"),
             );
         }
+    }
+}
+
+impl Manager {
+    /// Drops tables that no port has, is to have, or is published with.
+    fn drop_unused_tables(&mut self) {
+        if !self.tables.is_crowded() {
+            return;
+        }
+        let mut used = BTreeSet::new();
+        for state in &self.nodes {
+            used.extend(state.port_tables.iter().flat_map(|tables| tables.ids));
+        }
+        used.extend(self.plan.tables.iter().flatten().flatten());
+        let published = &self.snapshot.port_tables;
+        let nodes = (0..published.len() as u32).map(NodeId);
+        for node in nodes.filter_map(|node| published.node(node)) {
+            used.extend(node.ports.iter().flatten());
+        }
+        self.tables.keep(&used);
     }
 }
 
@@ -119,7 +141,8 @@ impl TableMaker {
             }
         }
         if let Some(neighbour) = neighbour {
-            let [low, high] = self.arbitration(manager, qos, info);
+            let mtu_cap = info.mtu_cap.min(neighbour.info.mtu_cap);
+            let [low, high] = self.arbitration(manager, qos, info, mtu_cap);
             ids[Kind::ArbitrationLow.index()] = low;
             ids[Kind::ArbitrationHigh.index()] = high;
             ids[Kind::Buffers.index()] = self.buffers(manager, qos, info, &neighbour.info);
@@ -157,12 +180,15 @@ impl TableMaker {
         manager.tables.intern(&keys)
     }
 
-    fn arbitration(&mut self, manager: &mut Manager, qos: &Qos, info: &PortInfo) -> [TableId; 2] {
-        let key = (
-            info.vl_arbitration_low_cap,
-            info.vl_arbitration_high_cap,
-            info.mtu_cap.0,
-        );
+    fn arbitration(
+        &mut self,
+        manager: &mut Manager,
+        qos: &Qos,
+        info: &PortInfo,
+        mtu_cap: Mtu,
+    ) -> [TableId; 2] {
+        let (low, high) = (info.vl_arbitration_low_cap, info.vl_arbitration_high_cap);
+        let key = (low, high, mtu_cap.0);
         if let Some((_, ids)) = self.arbitration.filter(|(made, _)| *made == key) {
             return ids;
         }
@@ -170,8 +196,8 @@ impl TableMaker {
             table.map_or(TableId::UNKNOWN, |table| manager.tables.intern(&table))
         };
         let ids = [
-            id(qos.arbitration_low(info)),
-            id(qos.arbitration_high(info)),
+            id(qos.arbitration_low(mtu_cap, low)),
+            id(qos.arbitration_high(mtu_cap, high)),
         ];
         self.arbitration = Some((key, ids));
         ids

@@ -61,9 +61,11 @@ impl Manager {
             sms,
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
+        // Whoever hears of a change then finds it in what is published.
+        self.outputs
+            .push_back(Output::Publish(Arc::clone(&snapshot)));
         self.tell_changes(&before.topology, &snapshot.topology);
         self.tell_services(&before.topology, &snapshot.topology);
-        self.outputs.push_back(Output::Publish(snapshot));
     }
 
     pub(super) fn confirmed_topology(&self) -> Topology {

@@ -191,6 +191,7 @@ impl Manager {
             Stage::WriteMulticast => self.next_multicast_write(node),
             Stage::Arm => self.next_arm(node),
             Stage::Activate => self.next_activation(node),
+            Stage::Reregister => self.next_registering(node),
         }
     }
 

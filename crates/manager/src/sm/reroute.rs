@@ -45,7 +45,7 @@ pub enum Change {
 /// Under which condition an arrangement is put in force.
 #[derive(Debug, Clone)]
 pub enum Condition {
-    /// Nothing that routes depend on has changed since a plan was begun, see [`Basis::epoch`].
+    /// Neither routes, settings nor drains have changed since a plan was begun, see [`Basis::epoch`].
     Epoch(u64),
     /// This one is in force.
     InForce(Box<Arrangement>),
@@ -89,7 +89,7 @@ pub enum RerouteError {
 /// What a plan depends on; all of it shared, so that it is computed beside the manager.
 #[derive(Debug, Clone)]
 pub struct Basis {
-    /// Counts changes of what routes depend on.
+    /// Counts changes of routes, settings and drains.
     pub epoch: u64,
     /// What is to be in force.
     pub wanted: Arrangement,
@@ -240,13 +240,13 @@ impl Manager {
             _ => None,
         };
         let wanted = self.changed(change)?;
-        let topology = Arc::clone(&self.plan.topology);
+        let topology = Arc::clone(&self.plan.routable);
         let routed = self.plan.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
         let (linear, groups) = (Arc::clone(routed.linear()), Arc::clone(routed.groups()));
         let engine = routed.engine().to_string();
         // Settings of engines depend on the fabric as this manager knows it.
         let in_force = std::mem::replace(&mut self.settings, wanted.settings.clone());
-        let routing = self.routing_settings(&topology);
+        let routing = self.routing_settings(&self.plan.topology);
         self.settings = in_force;
         Ok(Basis {
             epoch: self.epoch,

@@ -1,20 +1,28 @@
-//! What is kept over a restart, LIDs and drains: versioned, bound to one subnet, with a checksum.
+//! What is kept over a restart, LIDs, drains and ports that are switched off: versioned, bound to one
+//! subnet, with a checksum.
 //!
-//! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32;
-//! for each LID node GUID u64, base LID u32, port u8, LMC u8; for each drain GUID u64 and port u8,
-//! port 0 for a switch as a whole; at the end the CRC32C of all that u32.
+//! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32,
+//! number of ports u32 (from version 2 on); for each LID node GUID u64, base LID u32, port u8, LMC u8;
+//! for each drain GUID u64 and port u8, port 0 for a switch as a whole; for each port GUID u64 and
+//! port u8, then those of the end where it was switched off; at the end the CRC32C of all that u32.
 
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, Lmc, PortNum};
 
+use super::commands::Disabled;
 use super::drains::{Drain, Drains};
 use super::lids::LidMap;
+use super::port_change::End;
 
 const MAGIC: &[u8; 8] = b"WEFTKEPT";
-const VERSION: u32 = 1;
-const HEADER: usize = 28;
+const VERSION: u32 = 2;
+const HEADER: usize = 32;
+/// Version 1 had no ports and no number of them.
+const FIRST_VERSION: u32 = 1;
+const FIRST_HEADER: usize = 28;
 const LID: usize = 14;
 const DRAIN: usize = 9;
+const PORT: usize = 18;
 const CHECKSUM: usize = 4;
 
 /// What is kept.
@@ -22,6 +30,7 @@ const CHECKSUM: usize = 4;
 pub(crate) struct Kept {
     pub lids: LidMap,
     pub drains: Drains,
+    pub disabled: Disabled,
 }
 
 /// Why what is stored cannot be used.
@@ -29,7 +38,9 @@ pub(crate) struct Kept {
 pub(crate) enum StoreError {
     #[error("it is no state of weftd's: it does not begin with WEFTKEPT")]
     Foreign,
-    #[error("it has format version {found}, this program reads version {VERSION}")]
+    #[error(
+        "it has format version {found}, this program reads versions {FIRST_VERSION} to {VERSION}"
+    )]
     Version { found: u32 },
     #[error(
         "it has {actual} bytes, {expected} are needed: the file is cut or has something behind its end"
@@ -45,16 +56,21 @@ pub(crate) enum StoreError {
     Twice { node: Guid, port: PortNum },
 }
 
-/// LIDs and drains as bytes.
-pub(crate) fn encode(lids: &LidMap, drains: &Drains, subnet_prefix: u64) -> Vec<u8> {
+/// LIDs, drains and ports that are switched off as bytes.
+pub(crate) fn encode(
+    (lids, drains, disabled): (&LidMap, &Drains, &Disabled),
+    subnet_prefix: u64,
+) -> Vec<u8> {
     let lids = lids.entries();
-    let len = HEADER + lids.len() * LID + drains.len() * DRAIN + CHECKSUM;
+    let sections = lids.len() * LID + drains.len() * DRAIN + disabled.len() * PORT;
+    let len = HEADER + sections + CHECKSUM;
     let mut bytes = Vec::with_capacity(len);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_be_bytes());
     bytes.extend_from_slice(&subnet_prefix.to_be_bytes());
     bytes.extend_from_slice(&(lids.len() as u32).to_be_bytes());
     bytes.extend_from_slice(&(drains.len() as u32).to_be_bytes());
+    bytes.extend_from_slice(&(disabled.len() as u32).to_be_bytes());
     for ((node, port), lid, lmc) in lids {
         bytes.extend_from_slice(&node.0.to_be_bytes());
         bytes.extend_from_slice(&lid.0.to_be_bytes());
@@ -68,9 +84,20 @@ pub(crate) fn encode(lids: &LidMap, drains: &Drains, subnet_prefix: u64) -> Vec<
         bytes.extend_from_slice(&guid.0.to_be_bytes());
         bytes.push(port);
     }
+    for (guid, port) in disabled.iter().flat_map(|(named, at)| [named, at]) {
+        bytes.extend_from_slice(&guid.0.to_be_bytes());
+        bytes.push(port.0);
+    }
     let checksum = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     bytes
+}
+
+/// The format version of a state that a newer program wrote, and the newest that this one reads.
+pub fn written_by_newer(bytes: &[u8]) -> Option<(u32, u32)> {
+    let found = number(bytes.get(..HEADER)?, 8, 4) as u32;
+    let newer = bytes.starts_with(MAGIC) && found > VERSION;
+    newer.then_some((found, VERSION))
 }
 
 fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
@@ -85,7 +112,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
     if bytes.get(..MAGIC.len()) != Some(MAGIC) {
         return Err(StoreError::Foreign);
     }
-    let (lids, drains) = sections(bytes)?;
+    let [lids, drains, ports] = sections(bytes)?;
     let found = number(bytes, 12, 8);
     if found != subnet_prefix {
         let expected = subnet_prefix;
@@ -94,21 +121,28 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
     Ok(Kept {
         lids: read_lids(lids)?,
         drains: drains.chunks_exact(DRAIN).map(read_drain).collect(),
+        disabled: ports.chunks_exact(PORT).map(read_port).collect(),
     })
 }
 
-/// The bytes of the LIDs and those of the drains, after version, length and checksum have been
+/// The bytes of the LIDs, the drains and the ports, after version, length and checksum have been
 /// found right.
-fn sections(bytes: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
+fn sections(bytes: &[u8]) -> Result<[&[u8]; 3], StoreError> {
     let version = number(bytes, 8, 4) as u32;
-    if bytes.len() >= HEADER && version != VERSION {
-        return Err(StoreError::Version { found: version });
-    }
-    let lids = (number(bytes, 20, 4) as usize).saturating_mul(LID);
-    let drains = (number(bytes, 24, 4) as usize).saturating_mul(DRAIN);
-    let expected = lids
-        .saturating_add(drains)
-        .saturating_add(HEADER + CHECKSUM);
+    let header = match version {
+        VERSION => HEADER,
+        FIRST_VERSION => FIRST_HEADER,
+        found if bytes.len() >= FIRST_HEADER => return Err(StoreError::Version { found }),
+        _ => HEADER,
+    };
+    let section = |at, width| (number(bytes, at, 4) as usize).saturating_mul(width);
+    let (lids, drains) = (section(20, LID), section(24, DRAIN));
+    let ports = match version {
+        VERSION => section(28, PORT),
+        _ => 0,
+    };
+    let content = lids.saturating_add(drains).saturating_add(ports);
+    let expected = content.saturating_add(header + CHECKSUM);
     if bytes.len() != expected {
         let actual = bytes.len();
         return Err(StoreError::Length { actual, expected });
@@ -117,7 +151,11 @@ fn sections(bytes: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
     let stored = number(bytes, expected - CHECKSUM, 4) as u32;
     let computed = crc32c::crc32c(content);
     match stored == computed {
-        true => Ok(content[HEADER..].split_at(lids)),
+        true => {
+            let (lids, rest) = content[header..].split_at(lids);
+            let (drains, ports) = rest.split_at(drains);
+            Ok([lids, drains, ports])
+        }
         false => Err(StoreError::Checksum { stored, computed }),
     }
 }
@@ -155,11 +193,20 @@ fn twice(entries: &[Entry]) -> StoreError {
 }
 
 fn read_drain(bytes: &[u8]) -> Drain {
-    let guid = Guid(number(bytes, 0, 8));
-    match number(bytes, 8, 1) as u8 {
-        0 => Drain::Switch(guid),
-        port => Drain::Link(guid, PortNum(port)),
+    match read_end(bytes, 0) {
+        (guid, PortNum(0)) => Drain::Switch(guid),
+        (guid, port) => Drain::Link(guid, port),
     }
+}
+
+/// A port's two names: as it is called, and where it was switched off.
+fn read_port(bytes: &[u8]) -> (End, End) {
+    (read_end(bytes, 0), read_end(bytes, DRAIN))
+}
+
+fn read_end(bytes: &[u8], at: usize) -> End {
+    let guid = Guid(number(bytes, at, 8));
+    (guid, PortNum(number(bytes, at + 8, 1) as u8))
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use weft_fabric::{NodeId, Tick};
 use weft_wire::enums::PortState;
 
-use super::Manager;
 use super::election::Verdict;
 use super::near::{Near, Reports};
 use super::node::{Lft, Stage};
+use super::{Manager, leftovers};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
 
 /// Things left to do that a report lists; the rest is counted.
@@ -29,6 +29,16 @@ pub(super) enum Gate {
     Resume,
 }
 
+/// What comes after a gate.
+enum Passage {
+    /// The switches go on.
+    Open,
+    /// They wait, see [`Sweep::leftovers_until`].
+    Later,
+    /// Nothing more is behind it.
+    End,
+}
+
 /// Where the sweep is, and when the next one is due.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
@@ -43,6 +53,9 @@ pub(super) struct Sweep {
     pub step: usize,
     /// What the switches wait for.
     pub gate: Gate,
+    /// Until when packets may be in buffers that were sent off before this gate; none while it does
+    /// not wait for that.
+    leftovers_until: Option<Tick>,
     /// Faults of devices in this sweep.
     pub faults: u32,
     /// When the next sweep is due, and why.
@@ -56,12 +69,21 @@ pub(super) struct Sweep {
     pub near: Option<Near>,
     /// The last sweep has left nothing open.
     pub settled: bool,
+    /// When a node was last found not to answer in this sweep.
+    pub lost_at: Option<Tick>,
+    /// The manager's own port was asked again, after a node had not answered.
+    own_asked_again: bool,
 }
 
 impl Sweep {
     /// What the sweep does at present, none between sweeps.
     pub(super) fn phase(&self) -> Option<SweepPhase> {
         self.phase
+    }
+
+    /// When a step that waits for packets in buffers may be taken.
+    pub(super) fn leftovers_until(&self) -> Option<Tick> {
+        self.leftovers_until
     }
 
     /// Notes what could not be done.
@@ -108,6 +130,12 @@ impl Manager {
         self.sweep.want(at, reason);
     }
 
+    /// Makes a sweep of everything follow the one under way at once.
+    pub(super) fn sweep_again(&mut self, now: Tick) {
+        self.sweep.reports.ask_for_all();
+        self.sweep.want(now, SweepReason::Unfinished);
+    }
+
     /// Begins the sweep that is due.
     pub(super) fn start_due_sweep(&mut self, now: Tick) {
         if self.sweep_due().is_none_or(|due| due > now) {
@@ -128,6 +156,7 @@ impl Manager {
         sweep.number += 1;
         (sweep.started, sweep.phase_started) = (now, now);
         (sweep.faults, sweep.step, sweep.more_unfinished) = (0, 0, 0);
+        (sweep.lost_at, sweep.own_asked_again) = (None, false);
         let routing = std::mem::take(&mut sweep.report.routing);
         sweep.report = SweepReport {
             number: sweep.number,
@@ -175,11 +204,17 @@ impl Manager {
             Some(SweepPhase::Discover) => self.end_discovery(now),
             Some(SweepPhase::Plan) => self.end_plan(now),
             Some(SweepPhase::Program) => {
-                if !self.pass_gate() {
+                let passage = self.pass_gate(now);
+                if matches!(passage, Passage::Later) {
+                    return false;
+                }
+                self.sweep.leftovers_until = None;
+                if matches!(passage, Passage::End) {
                     self.enter_phase(now, SweepPhase::Activate);
                     self.begin_activate();
                 }
             }
+            Some(SweepPhase::Activate) if self.register_again() => {}
             Some(_) => self.end_sweep(now),
             None => return self.advance_update(now),
         }
@@ -190,10 +225,13 @@ impl Manager {
         if self.go_on_near() {
             return;
         }
+        if self.own_port_is_doubtful() {
+            self.sweep.own_asked_again = true;
+            self.identify(0);
+            return;
+        }
         if self.nodes[0].failed || self.nodes[0].node.is_none() {
-            self.sweep
-                .unfinished("the manager's own port does not answer".into());
-            self.end_sweep(now);
+            self.end_blind_sweep(now);
             return;
         }
         match self.elect(now) {
@@ -214,6 +252,24 @@ impl Manager {
         self.publish_loss();
         // Planning may have taken long: requests are timed from when they are sent.
         self.paused_at = Some(now);
+    }
+
+    /// Whether a node was lost after the manager's own port had answered: then it may be that port
+    /// that is gone, and no other node. Asked for once a sweep.
+    fn own_port_is_doubtful(&self) -> bool {
+        let own = &self.nodes[0];
+        let lost_at = self.sweep.lost_at.filter(|_| !self.sweep.own_asked_again);
+        !own.failed && lost_at.is_some_and(|lost_at| own.answered_at <= lost_at)
+    }
+
+    /// Ends a sweep in which the manager's own port does not answer. It has told nothing of any other
+    /// node: all stay as they were, with their LIDs and routes.
+    fn end_blind_sweep(&mut self, now: Tick) {
+        self.sweep.report.unfinished.clear();
+        self.sweep.more_unfinished = 0;
+        self.sweep
+            .unfinished("the manager's own port does not answer".into());
+        self.end_sweep(now);
     }
 
     fn end_plan(&mut self, now: Tick) {
@@ -244,31 +300,51 @@ impl Manager {
         step + 1 < self.plan.steps.len() && switches.iter().all(confirmed)
     }
 
-    /// Lets the switches, all of which wait, go on to what comes next; says whether there is
-    /// something.
-    fn pass_gate(&mut self) -> bool {
+    /// Whether packets that were sent off before the switches came to this gate have left them. See
+    /// [`leftovers`].
+    fn have_leftovers_gone(&mut self, now: Tick) -> bool {
+        let switches = self.nodes.iter().filter_map(|state| state.node.as_deref());
+        let values = switches.filter_map(|node| Some(node.switch?.life_time_value));
+        let longest = values.max().unwrap_or_default();
+        let stay = leftovers::stay(longest);
+        *self.sweep.leftovers_until.get_or_insert(now + stay) <= now
+    }
+
+    /// Lets the switches, all of which wait, go on to what comes next.
+    fn pass_gate(&mut self, now: Tick) -> Passage {
         match self.sweep.gate {
             Gate::Settings if self.is_suspended() => {
+                // Where entries are drained first, what groups have sent off leaves with theirs.
+                let settle = self.plan.settle && !self.plan.settle_drained;
+                if settle && !self.have_leftovers_gone(now) {
+                    return Passage::Later;
+                }
                 self.sweep.gate = Gate::Tables;
                 self.let_go(Stage::WriteTable);
             }
             Gate::Tables if self.may_take_next_step() => {
+                if self.plan.settle_drained && !self.have_leftovers_gone(now) {
+                    return Passage::Later;
+                }
                 self.sweep.step += 1;
                 self.let_go(Stage::WriteTable);
             }
             Gate::Tables if self.plan.pause => {
+                if self.plan.settle && !self.have_leftovers_gone(now) {
+                    return Passage::Later;
+                }
                 self.sweep.gate = Gate::Resume;
                 self.let_go(Stage::Resume);
             }
             Gate::Tables | Gate::Resume if self.has_last_step() => {
                 if !self.take_multicast_step() {
-                    return false;
+                    return Passage::End;
                 }
                 self.let_go(Stage::WriteMulticast);
             }
-            _ => return false,
+            _ => return Passage::End,
         }
-        true
+        Passage::Open
     }
 
     /// Whether the linear tables that are being written are those that are to stay.
@@ -297,10 +373,12 @@ impl Manager {
 
     fn end_sweep(&mut self, now: Tick) {
         self.end_phase(now);
-        self.sweep.settled = self.sweep.phase == Some(SweepPhase::Activate)
-            && self.sweep.report.unfinished.is_empty();
+        let activated = self.sweep.phase == Some(SweepPhase::Activate);
+        let replan = activated && self.judge_activation(now);
+        self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
         self.end_cut();
         self.sweep.phase = None;
+        self.sweep.leftovers_until = None;
         for state in &mut self.nodes {
             state.stage = Stage::Idle;
         }
@@ -315,7 +393,7 @@ impl Manager {
             let more = sweep.more_unfinished;
             sweep.report.unfinished.push(format!("and {more} more"));
         }
-        self.schedule_next(now);
+        self.schedule_next(now, replan);
         let report = self.sweep.report.clone();
         self.event(Event::Phase(SweepPhase::Idle));
         self.event(Event::SweepEnded(report));
@@ -323,7 +401,9 @@ impl Manager {
         self.start_due_sweep(now);
     }
 
-    fn schedule_next(&mut self, now: Tick) {
+    /// Plans the next sweep. One that only makes room for a sweep that follows at once does not lengthen
+    /// the wait before the next attempt.
+    fn schedule_next(&mut self, now: Tick, follows_at_once: bool) {
         let settings = self.settings.sweeps;
         let sweep = &mut self.sweep;
         if sweep.near.take().is_some() {
@@ -342,7 +422,7 @@ impl Manager {
             sweep.unfinished_in_a_row = 0;
         } else {
             let factor = 1_u32 << sweep.unfinished_in_a_row.min(16);
-            sweep.unfinished_in_a_row += 1;
+            sweep.unfinished_in_a_row += u32::from(!follows_at_once);
             let wait = settings.retry.saturating_mul(factor).min(longest);
             sweep.want(now + wait, SweepReason::Unfinished);
         }
@@ -377,6 +457,10 @@ impl Manager {
                 self.after_writing(now, node)
             }
             Stage::Activate => self.after_activation(now, node),
+            Stage::Reregister => {
+                self.nodes[node as usize].enter(Stage::Idle);
+                false
+            }
             _ => self.after_writing(now, node),
         }
     }

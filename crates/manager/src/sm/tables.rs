@@ -1,6 +1,6 @@
 //! The tables of a port as bytes on the wire, each distinct one kept once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_fabric::PortNum;
@@ -156,11 +156,18 @@ impl Kind {
     }
 }
 
+/// Tables that are held before those that no port has are looked for.
+const UNSWEPT: usize = 256;
+
 /// Every distinct table once.
 #[derive(Debug, Default)]
 pub(crate) struct TableStore {
+    /// Empty where a name is free.
     contents: Vec<Arc<[u8]>>,
     ids: BTreeMap<Arc<[u8]>, TableId>,
+    free: BTreeSet<TableId>,
+    /// How many were in use when the others were dropped last.
+    in_use: usize,
 }
 
 impl TableStore {
@@ -170,10 +177,33 @@ impl TableStore {
             return *id;
         }
         let content: Arc<[u8]> = content.into();
-        self.contents.push(Arc::clone(&content));
-        let id = TableId(self.contents.len() as u32);
+        let id = self.free.pop_first().unwrap_or_else(|| {
+            self.contents.push(Arc::default());
+            TableId(self.contents.len() as u32)
+        });
+        if let Some(place) = self.contents.get_mut(id.0 as usize - 1) {
+            *place = Arc::clone(&content);
+        }
         self.ids.insert(content, id);
         id
+    }
+
+    /// Whether enough has come since to look for what no port has any more.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.ids.len() > 2 * self.in_use + UNSWEPT
+    }
+
+    /// Drops all but the named ones, whose names stay; other contents get the names of those that are
+    /// dropped. So a name must count as in use as long as any reader may compare it.
+    pub(crate) fn keep(&mut self, used: &BTreeSet<TableId>) {
+        let dropped = self.ids.extract_if(.., |_, id| !used.contains(id));
+        for (_, id) in dropped {
+            if let Some(place) = self.contents.get_mut(id.0 as usize - 1) {
+                *place = Arc::default();
+            }
+            self.free.insert(id);
+        }
+        self.in_use = self.ids.len();
     }
 
     /// All contents, shared, in order of their names.
@@ -207,6 +237,25 @@ mod tests {
             assert_eq!(found, Some((kind, port, count, all)));
         }
         assert_eq!(Kind::of(AttributeId::NODE_INFO, 0), None);
+    }
+
+    #[test]
+    fn what_nobody_uses_makes_room() {
+        let mut store = TableStore::default();
+        let ids: Vec<TableId> = (0..400_u32)
+            .map(|content| store.intern(&content.to_be_bytes()))
+            .collect();
+        assert!(store.is_crowded());
+        store.keep(&BTreeSet::from([ids[7], ids[300]]));
+        assert!(!store.is_crowded());
+        assert_eq!(store.content(ids[300]), 300_u32.to_be_bytes());
+        assert_eq!(store.content(ids[8]), [0_u8; 0]);
+        assert_eq!(store.intern(&300_u32.to_be_bytes()), ids[300]);
+        for content in 1_000..1_398_u32 {
+            store.intern(&content.to_be_bytes());
+        }
+        assert_eq!(store.contents().len(), 400);
+        assert_eq!(store.content(ids[7]), 7_u32.to_be_bytes());
     }
 
     #[test]

@@ -303,6 +303,21 @@ impl<T: Copy> Transactions<T> {
         })
     }
 
+    /// Forgets the requests that `which` picks by what was attached: they are not sent again, and
+    /// their answers are strays.
+    pub(crate) fn withdraw(&mut self, which: impl Fn(&T) -> bool) {
+        for (number, slot) in self.slots.iter_mut().enumerate() {
+            if slot
+                .pending
+                .take_if(|pending| which(&pending.tag))
+                .is_some()
+            {
+                self.free.push(number as u16);
+                self.outstanding -= 1;
+            }
+        }
+    }
+
     /// The next request whose time is up, none when all may still wait.
     pub(crate) fn expire(&mut self, now: Tick) -> Option<Expired<T>> {
         loop {

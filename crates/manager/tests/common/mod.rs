@@ -24,9 +24,13 @@ pub(crate) struct World {
     pub(crate) persisted: Option<Vec<u8>>,
     pub(crate) published: u64,
     pub(crate) notices: Vec<Vec<u8>>,
+    /// How many ports were to register again, each time.
+    pub(crate) lost: Vec<usize>,
     pub(crate) replies: Vec<(u64, Result<weft_manager::Reply, weft_manager::CommandError>)>,
     /// Every datagram that the manager sent, where recording is on.
     pub(crate) sent: Option<Vec<Packet>>,
+    /// The manager's port is gone: nothing leaves by it, nothing arrives.
+    pub(crate) port_is_gone: bool,
     /// The most requests that were under way at once.
     pub(crate) outstanding_max: usize,
 }
@@ -99,8 +103,10 @@ impl World {
             persisted: None,
             published: 0,
             notices: Vec::new(),
+            lost: Vec::new(),
             replies: Vec::new(),
             sent: None,
+            port_is_gone: false,
             outstanding_max: 0,
         }
     }
@@ -129,7 +135,7 @@ impl World {
             }
             while let Some(FromFabric::Deliver { node, port, packet }) = self.emulator.poll() {
                 moved = true;
-                if (node, port) == self.own {
+                if (node, port) == self.own && !self.port_is_gone {
                     self.manager.handle(self.now, Input::Received(packet));
                 }
             }
@@ -146,6 +152,9 @@ impl World {
                 if let Some(sent) = &mut self.sent {
                     sent.push(packet.clone());
                 }
+                if self.port_is_gone {
+                    return;
+                }
                 let (node, port) = self.own;
                 self.emulator
                     .handle(self.now, ToFabric::Send { node, port, packet })
@@ -155,6 +164,7 @@ impl World {
             Output::Persist(bytes) => self.persisted = Some(bytes),
             Output::Event(event) => self.events.push(event),
             Output::Notice(bytes) => self.notices.push(bytes),
+            Output::RegistrationsLost { asked } => self.lost.push(asked),
             Output::Reply { id, result } => self.replies.push((id, result)),
         }
     }
@@ -230,6 +240,15 @@ impl World {
         network.state(device.port(port).unwrap())
     }
 
+    /// How often port 1 of a host has been asked to register again.
+    pub(crate) fn reregistrations(&self, host: Guid) -> u32 {
+        let network = self.emulator.network();
+        let device = network.device(network.find(host).unwrap()).unwrap();
+        network
+            .port(device.port(PortNum(1)).unwrap())
+            .reregistrations()
+    }
+
     /// Both ends of every cable that is whole, as devices.
     pub(crate) fn cabled(&self) -> Vec<(Guid, PortNum)> {
         let network = self.emulator.network();
@@ -283,6 +302,21 @@ impl World {
             }
         }
         walked
+    }
+
+    /// Whether the devices' tables lead from one host's port 1 to another's LIDs, over active links.
+    pub(crate) fn has_way(&self, from: &str, to: &str) -> bool {
+        let node = |name: &str| {
+            let mut nodes = self.topology.nodes();
+            nodes.find(|(_, node)| node.name() == name).unwrap().0
+        };
+        let port = |node| PortRef {
+            node,
+            port: PortNum(1),
+        };
+        let (from, to) = (port(node(from)), port(node(to)));
+        self.lids_of(to.node, to.port)
+            .all(|lid| self.walk(from, lid, to))
     }
 
     fn walk(&self, from: PortRef, lid: u32, to: PortRef) -> bool {

@@ -204,6 +204,21 @@ pub(super) fn moving_lids(view: &View, old: Tables<'_>, new: Tables<'_>) -> Lids
     })
 }
 
+/// The LIDs for which some switch has another linear entry or another group.
+pub(super) fn adapting_lids(view: &View, old: Tables<'_>, new: Tables<'_>) -> Lids {
+    let room = room(view, new);
+    let empty = || Lids::with_room(room);
+    let adapting = over_switches(view, room, empty, |all, switch, lids| {
+        entries(switch, (old, new), lids);
+        groups(switch, (old, new), lids);
+        all.merge(lids);
+    });
+    adapting.reduce(empty, |mut all, other| {
+        all.merge(&other);
+        all
+    })
+}
+
 /// LIDs that there may be.
 fn room(view: &View, new: Tables<'_>) -> usize {
     let lids = view.ends.iter().map(|end| end.lid + end.lids).max();

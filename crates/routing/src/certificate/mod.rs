@@ -13,6 +13,7 @@
 //! It reads the topology by itself and shares no code with the engines.
 
 mod again;
+mod answers;
 mod changes;
 mod classes;
 mod dependency;

@@ -12,7 +12,7 @@ use super::dependency::{Dependencies, Moves, NO_PLACE};
 use super::follow::run;
 use super::tile::{Shown, Tile};
 use super::view::View;
-use super::{Certificate, Judged, Refusal, Tables, judge, summary};
+use super::{Certificate, Judged, Refusal, Tables, answers, judge, summary};
 
 /// Most words of dependencies that are kept: 128 MiB. Larger fabrics are certified as a whole every
 /// time.
@@ -61,6 +61,11 @@ impl Proof {
             return Ok(proof(judged, Some(parts)));
         }
         Ok(proof(judge(topology, tables)?, None))
+    }
+
+    /// Whether answers on the service level of the question are free of deadlock, too.
+    pub(crate) fn covers_answers(&self) -> bool {
+        answers::are_covered(&self.judged, self.tables())
     }
 
     /// The same for what has become of the topology and the tables: follows only destinations

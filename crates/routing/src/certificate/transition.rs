@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use weft_fabric::{Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
 
-use super::changes::moving_lids;
+use super::changes::{adapting_lids, moving_lids};
 use super::classes::{Class, TILE, coarse, fine};
 use super::dependency::Dependencies;
 use super::diagnosis::circles;
 use super::finding::Refusal;
-use super::follow::{follow, in_lane, run};
+use super::follow::{Lane, follow, in_lane, run};
 use super::proof::Proof;
 use super::tile::{Shown, Tile};
 use super::view::View;
@@ -36,7 +36,11 @@ pub struct Transition {
 ///
 /// Adaptive routing is taken to be paused while tables change ([`WritePlan::pause_adaptive`]), so
 /// only linear entries mix. Old tables need not be good: where they are not, their entries are
-/// drained.
+/// drained. What was sent off before an entry is drained is still in buffers then: it must have left
+/// them before the second phase begins where [`WritePlan::settle_drained`] says so: where entries are
+/// drained only because old and new ones together run in a loop, what is left of the old ones takes
+/// new entries from its next switch on, and is not proved to close no cycle with what these send.
+/// [`WritePlan::settle_adaptive`] says the same of the pause.
 ///
 /// # Errors
 /// [`Refusal`] when the new tables themselves are wrong.
@@ -54,18 +58,24 @@ pub(crate) fn transition(proof: &Proof, old: Tables<'_>) -> Transition {
 }
 
 fn between(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Transition {
-    let drained = to_drain(judged, old, new);
-    let (middle, entries) = without(old.linear, new.linear, &drained);
+    let Drained {
+        lids,
+        may_close_cycles,
+    } = to_drain(judged, old, new);
+    let (middle, entries) = without(old.linear, new.linear, &lids);
     let mut phases = Vec::new();
     if entries > 0 {
         phases.push(changed_blocks(old.linear, &middle));
     }
     phases.push(changed_blocks(&middle, new.linear));
     phases.retain(|writes| !writes.is_empty());
+    let pause_adaptive = old.groups != new.groups;
     let plan = WritePlan {
         phases,
         drained: entries,
-        pause_adaptive: old.groups != new.groups,
+        settle_drained: entries > 0 && may_close_cycles,
+        pause_adaptive,
+        settle_adaptive: pause_adaptive && leftovers_may_close(judged, old, new),
     };
     Transition {
         certificate: judged.certificate.clone(),
@@ -74,9 +84,17 @@ fn between(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Transition {
     }
 }
 
+/// What is drained.
+struct Drained {
+    lids: BTreeSet<u32>,
+    /// Old routes to them close a cycle of dependencies with new ones, or they change their lane;
+    /// otherwise they only loop while old and new entries mix.
+    may_close_cycles: bool,
+}
+
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and
 /// those that change their lane: what is under way in the old lane must not take new entries.
-fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> BTreeSet<u32> {
+fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Drained {
     let view = &judged.view;
     let groups = PortGroupTables::default();
     let bare = |linear| Tables {
@@ -119,7 +137,57 @@ fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> BTreeSet<u32> 
         let bad = closing(view, &all, &after);
         drained.extend(users(view, &both, &mixed, &bad));
     }
-    drained
+    let mut classes = fine(view, &coarse(view));
+    classes.retain(|class| class.lid.is_some_and(|lid| drained.contains(&lid)));
+    Drained {
+        may_close_cycles: !drained.is_empty()
+            && (before != lanes || old_routes_close(judged, both[0], &classes)),
+        lids: drained,
+    }
+}
+
+/// Whether the routes of `old` to these LIDs close a cycle of dependencies with all routes of the new
+/// tables. What an old entry has sent off waits for the link that it named.
+fn old_routes_close(judged: &Judged, old: Tables<'_>, classes: &[Class]) -> bool {
+    let view = &judged.view;
+    let none = Dependencies::new(view);
+    let lanes = judged.graphs.len().max(1);
+    (0..lanes).any(|lane| {
+        let certified = judged.graphs.get(lane).unwrap_or(&none);
+        let (_, before) = run(view, &[old], &in_lane(&[old], lane as u8, classes));
+        !before.merge(certified).cyclic(view).is_empty()
+    })
+}
+
+/// Whether packets that old groups and entries have sent off, wherever they still wait, may close a
+/// cycle with what new entries and groups send. Where old and new ones mix into a loop, the routes of the
+/// old ones count, and those of the new ones.
+fn leftovers_may_close(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> bool {
+    let view = &judged.view;
+    let adapting = adapting_lids(view, old, new);
+    let mut classes = coarse(view);
+    classes.retain(|class| adapting.any(class.lids(view)));
+    let moved = old.linear.clone();
+    let moved = moved.with_lanes(Arc::clone(new.linear.lanes()));
+    let groups = PortGroupTables::default();
+    let before = Tables {
+        linear: &moved,
+        groups: old.groups,
+    };
+    let after = Tables {
+        linear: new.linear,
+        groups: &groups,
+    };
+    let followed = follow(view, &[before, after], &classes);
+    if !followed.looping.is_empty() {
+        return old_routes_close(judged, before, &fine(view, &classes));
+    }
+    let none = Dependencies::new(view);
+    let closes = |(lane, followed): (usize, Lane)| {
+        let certified = judged.graphs.get(lane).unwrap_or(&none);
+        !followed.graph.merge(certified).cyclic(view).is_empty()
+    };
+    followed.lanes.into_iter().enumerate().any(closes)
 }
 
 /// The dependencies on cycles that the new tables alone do not have.

@@ -44,7 +44,7 @@ impl End {
 }
 
 /// The topology, read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct View {
     /// Node of each switch.
     pub(super) nodes: Vec<NodeId>,

@@ -12,19 +12,9 @@ use weft_fabric::{Lanes, LinearTables, MulticastTables, PortGroupTables, Snapsho
 
 /// What a program says, none when it is not there. Neither of them has a useful exit status.
 fn output(command: &mut Command) -> Option<String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    match command.output() {
-        Ok(output) => {
-            let text = [output.stdout, output.stderr].concat();
-            Some(String::from_utf8_lossy(&text).into_owned())
-        }
-        Err(why) => {
-            let required = std::env::var("WEFT_PEERS").is_ok_and(|value| value == "required");
-            assert!(!required, "{program} cannot be run: {why}");
-            println!("not run: {program} cannot be run: {why}");
-            None
-        }
-    }
+    let output = weft_peers::output(command)?;
+    let text = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn report(file: &Path, report: &str) -> Option<String> {

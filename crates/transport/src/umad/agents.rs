@@ -1,8 +1,7 @@
 //! Which registrations a program needs for the management classes that it serves or asks.
 
+use weft_umad_abi::umad::{RegAttr, USER_RMPP};
 use weft_wire::header::{class, method};
-
-use super::abi::{RegAttr, USER_RMPP};
 
 /// The OUI under which the vendor classes are registered (`OPA` management, 00:06:6A).
 const OUI: u32 = 0x0000_066A;

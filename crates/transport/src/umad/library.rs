@@ -9,8 +9,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 
 use libloading::os::unix::Library as Handle;
+use weft_umad_abi::umad::{DEVICES_MAX, MadAddr, NAME_LEN, RegAttr, UmadCa, UmadPort};
 
-use super::abi::{Ca, DEVICES_MAX, MadAddr, NAME_LEN, Port, RegAttr};
 use super::error::UmadError;
 
 /// The library's name with the version whose interface is used here.
@@ -46,10 +46,10 @@ macro_rules! functions {
 functions! {
     umad_init: fn() -> c_int;
     umad_get_cas_names: fn(*mut [c_char; NAME_LEN], c_int) -> c_int;
-    umad_get_ca: fn(*const c_char, *mut Ca) -> c_int;
-    umad_release_ca: fn(*mut Ca) -> c_int;
-    umad_get_port: fn(*const c_char, c_int, *mut Port) -> c_int;
-    umad_release_port: fn(*mut Port) -> c_int;
+    umad_get_ca: fn(*const c_char, *mut UmadCa) -> c_int;
+    umad_release_ca: fn(*mut UmadCa) -> c_int;
+    umad_get_port: fn(*const c_char, c_int, *mut UmadPort) -> c_int;
+    umad_release_port: fn(*mut UmadPort) -> c_int;
     umad_get_issm_path: fn(*const c_char, c_int, *mut c_char, c_int) -> c_int;
     umad_open_port: fn(*const c_char, c_int) -> c_int;
     umad_close_port: fn(c_int) -> c_int;
@@ -157,13 +157,13 @@ impl Library {
     /// What a device is; none when it has gone.
     pub(super) fn ca(&self, name: &CStr) -> Option<CaInfo> {
         // SAFETY: all bits zero is a value of this plain structure.
-        let mut ca: Ca = unsafe { std::mem::zeroed() };
+        let mut ca: UmadCa = unsafe { std::mem::zeroed() };
         // SAFETY: the name ends with NUL, the structure is the library's.
         if unsafe { (self.functions.umad_get_ca)(name.as_ptr(), &mut ca) } < 0 {
             return None;
         }
         let info = CaInfo {
-            node_guid: u64::from_be(ca.node_guid_be),
+            node_guid: u64::from_be(ca.node_guid),
             ports: u8::try_from(ca.numports).unwrap_or(0),
         };
         // SAFETY: it was filled by umad_get_ca, and is not used any more.
@@ -174,7 +174,7 @@ impl Library {
     /// What a port says of itself at the moment; none when it has gone.
     pub(super) fn port(&self, name: &CStr, port: u8) -> Option<PortInfo> {
         // SAFETY: all bits zero is a value of this plain structure.
-        let mut raw: Port = unsafe { std::mem::zeroed() };
+        let mut raw: UmadPort = unsafe { std::mem::zeroed() };
         // SAFETY: the name ends with NUL, the structure is the library's.
         if unsafe { (self.functions.umad_get_port)(name.as_ptr(), c_int::from(port), &mut raw) } < 0
         {
@@ -190,7 +190,7 @@ impl Library {
         };
         let info = PortInfo {
             base_lid: raw.base_lid,
-            port_guid: u64::from_be(raw.port_guid_be),
+            port_guid: u64::from_be(raw.port_guid),
             pkeys,
         };
         // SAFETY: it was filled by umad_get_port, and is not used any more.
@@ -269,11 +269,29 @@ fn failed(answer: c_int) -> io::Error {
     }
 }
 
-/// The error behind a negative answer of `umad_recv`, which tells it itself.
-fn not_received(answer: c_int) -> io::Error {
-    match answer {
-        -1 => io::Error::last_os_error(),
-        answer => io::Error::from_raw_os_error(answer.saturating_neg()),
+/// Why no datagram was received.
+#[derive(Debug)]
+pub(super) enum NotReceived {
+    /// None came in time.
+    Late,
+    /// A signal to the process ended the wait.
+    Interrupted,
+    /// The port cannot be read.
+    Failed(io::Error),
+}
+
+/// The meaning of a negative answer of `umad_recv`. libibumad (umad.c, `dev_poll`) answers -EIO for
+/// every `poll` that fails, an interrupted one too, and `errno` has the reason; the kernel
+/// (user_mad.c, `ib_umad_read`) fails with EIO when the device is gone.
+fn not_received(answer: c_int, errno: io::Error) -> NotReceived {
+    let interrupted = errno.raw_os_error() == Some(libc::EINTR);
+    match answer.saturating_neg() {
+        libc::ETIMEDOUT | libc::EAGAIN => NotReceived::Late,
+        libc::EINTR => NotReceived::Interrupted,
+        libc::EIO if interrupted => NotReceived::Interrupted,
+        // Not an error's number: the answer of a bare system call.
+        1 => NotReceived::Failed(errno),
+        error => NotReceived::Failed(io::Error::from_raw_os_error(error)),
     }
 }
 
@@ -325,23 +343,28 @@ impl Buffer<'_> {
     }
 
     /// Waits up to `timeout_ms` for a datagram.
-    pub(super) fn receive(&mut self, port: c_int, timeout_ms: i32) -> io::Result<(From, &[u8])> {
+    pub(super) fn receive(
+        &mut self,
+        port: c_int,
+        timeout_ms: i32,
+    ) -> Result<(From, &[u8]), NotReceived> {
         let (functions, most) = (&self.library.functions, self.len);
         let mut len = most as c_int;
         let raw = self.raw();
         // SAFETY: the buffer has room for the header and `len` bytes behind it.
         let got = unsafe { (functions.umad_recv)(port, raw, &mut len, timeout_ms) };
         if got < 0 {
-            return Err(not_received(got));
+            return Err(not_received(got, io::Error::last_os_error()));
         }
         let len = usize::try_from(len).unwrap_or(0).min(most);
         // SAFETY: umad_recv has filled the header and `len` bytes behind it; both live as long as
-        // the buffer, which stays borrowed.
+        // the buffer, which stays borrowed. The address is a part of that header (umad.c,
+        // `umad_get_mad_addr`), hence not null, and aligned as the buffer is.
         unsafe {
             let addr = *(functions.umad_get_mad_addr)(raw);
             let from = From {
-                lid: u16::from_be(addr.lid_be),
-                qp: u32::from_be(addr.qpn_be),
+                lid: u16::from_be(addr.lid),
+                qp: u32::from_be(addr.qpn),
                 sl: addr.sl,
                 path_bits: addr.path_bits,
                 pkey_index: (functions.umad_get_pkey)(raw) as u16,
@@ -349,6 +372,35 @@ impl Buffer<'_> {
             };
             let mad = (functions.umad_get_mad)(raw).cast::<u8>();
             Ok((from, std::slice::from_raw_parts(mad, len)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_wait_is_no_lost_device() {
+        let cases = [
+            (-libc::ETIMEDOUT, 0, "Late"),
+            (-libc::EAGAIN, libc::EAGAIN, "Late"),
+            (-libc::EIO, libc::EINTR, "Interrupted"),
+            (-libc::EINTR, libc::EINTR, "Interrupted"),
+            (-libc::EIO, libc::EIO, "Failed 5"),
+            (-libc::EIO, libc::ENOMEM, "Failed 5"),
+            (-libc::ENODEV, libc::ENODEV, "Failed 19"),
+            (-1, libc::EBADF, "Failed 9"),
+        ];
+        for (answer, errno, wanted) in cases {
+            let got = match not_received(answer, io::Error::from_raw_os_error(errno)) {
+                NotReceived::Late => "Late".to_owned(),
+                NotReceived::Interrupted => "Interrupted".to_owned(),
+                NotReceived::Failed(error) => {
+                    format!("Failed {}", error.raw_os_error().unwrap_or_default())
+                }
+            };
+            assert_eq!(got, wanted, "answer {answer}, errno {errno}");
         }
     }
 }

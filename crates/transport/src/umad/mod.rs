@@ -4,12 +4,12 @@
 //! its place takes effect. Requests go out once each, whoever repeats them: the managers know how
 //! long to wait, and for whom.
 
-mod abi;
 mod agents;
 mod convert;
 mod error;
 mod library;
 mod port;
+mod presence;
 mod requests;
 
 use std::fmt;
@@ -86,7 +86,8 @@ impl FromStr for PortSpec {
 
 /// Opens an HFI port, to serve the management classes in `classes` there, and to ask for counters. Who serves subnet
 /// management counts as a subnet manager (IsSM) from here on until it says otherwise. The
-/// connection ends when the device goes; who wants it back calls again.
+/// connection ends within a second after the device has gone, whether or not anything is sent; who
+/// wants it back calls again.
 ///
 /// # Errors
 /// [`UmadError`].
@@ -100,7 +101,8 @@ pub fn open(spec: &PortSpec, classes: &[u8]) -> Result<Connection, UmadError> {
     let over = Arc::new(AtomicBool::new(false));
     let (sending, receiving) = (Arc::clone(&port), port);
     let (ended, end) = (Arc::clone(&over), over);
-    let answers = sender.clone();
+    // A sender that is kept while nothing is to be sent would keep the connection open.
+    let answers = sender.downgrade();
     spawn("umad-send", move || {
         send(&sending, receiver, &answers);
         ended.store(true, Ordering::Relaxed);
@@ -119,7 +121,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), UmadErr
 fn send(
     port: &Port,
     mut from_program: mpsc::Receiver<ToFabric>,
-    to_program: &mpsc::Sender<FromFabric>,
+    to_program: &mpsc::WeakSender<FromFabric>,
 ) {
     let mut buffer = port.buffer();
     while let Some(sent) = from_program.blocking_recv() {
@@ -131,7 +133,8 @@ fn send(
             ToFabric::Register(Registration { token, .. }) => {
                 let accepted = false;
                 let answer = FromFabric::Registered { token, accepted };
-                to_program.blocking_send(answer).is_ok()
+                let to_program = to_program.upgrade();
+                to_program.is_some_and(|to| to.blocking_send(answer).is_ok())
             }
             ToFabric::Watch | ToFabric::Unregister(_) => true,
         };

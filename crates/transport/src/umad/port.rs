@@ -16,7 +16,8 @@ use super::convert::{
     LEN_MIN, class_of, from_kernel, is_response, set_transaction, to_kernel, transaction,
 };
 use super::error::{UmadError, hint};
-use super::library::{Buffer, Library, PortInfo};
+use super::library::{Buffer, Library, NotReceived, PortInfo};
+use super::presence::Presence;
 use super::requests::Requests;
 
 /// How long the kernel waits for an answer before it takes it for a stray one; the managers wait
@@ -38,6 +39,7 @@ pub(super) struct Port {
     /// Class, version and the agent that is registered for it.
     agents: Vec<(u8, u8, u32)>,
     node_guid: u64,
+    presence: Presence,
     info: Mutex<(Instant, PortInfo)>,
     requests: Mutex<Requests>,
     is_sm: Mutex<Option<File>>,
@@ -61,6 +63,7 @@ impl Port {
                 port: what,
             });
         }
+        let presence = Presence::of(&name);
         let id = library.open(&name, number);
         let id = id.map_err(|error| cannot_open(what, error))?;
         let mut port = Self {
@@ -70,6 +73,7 @@ impl Port {
             id,
             agents: Vec::new(),
             node_guid,
+            presence,
             info: Mutex::new((Instant::now(), info)),
             requests: Mutex::new(Requests::new()),
             is_sm: Mutex::new(None),
@@ -157,12 +161,16 @@ impl Port {
     /// Waits up to `timeout_ms` for a datagram; none when there is none, or none for the program.
     ///
     /// # Errors
-    /// When the device has gone.
+    /// When the device has gone, or the port cannot be read for another reason: opening it again
+    /// is the cure for both.
     pub(super) fn receive(&self, buffer: &mut Buffer<'_>, timeout_ms: i32) -> io::Result<Received> {
         let (from, mad) = match buffer.receive(self.id, timeout_ms) {
             Ok(received) => received,
-            Err(error) if has_gone(&error) => return Err(error),
-            Err(_) => return Ok(Received::Nothing),
+            Err(NotReceived::Late) if self.presence.has_gone() => {
+                return Err(io::Error::from_raw_os_error(libc::ENODEV));
+            }
+            Err(NotReceived::Late | NotReceived::Interrupted) => return Ok(Received::Nothing),
+            Err(NotReceived::Failed(error)) => return Err(error),
         };
         // A request that was not answered comes back with an error: the managers know by themselves.
         if from.status != 0 || mad.len() < LEN_MIN {
@@ -215,10 +223,20 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether an error of sending says that the device has gone: EIO is what `ib_umad_write` of the
+/// kernel (user_mad.c) says then.
 fn has_gone(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
-        Some(libc::ENODEV | libc::EBADF | libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN)
+        Some(
+            libc::EIO
+                | libc::ENXIO
+                | libc::ENODEV
+                | libc::EBADF
+                | libc::EPIPE
+                | libc::ECONNRESET
+                | libc::ENOTCONN
+        )
     )
 }
 

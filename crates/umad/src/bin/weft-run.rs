@@ -1,6 +1,8 @@
 //! `weft-run`: runs a program written for a real HFI on a host of an emulated fabric.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 use std::ffi::OsString;
+use std::io::{Write, stderr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -44,8 +46,8 @@ struct Cli {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let Some(library) = cli.library.clone().or_else(find_library) else {
-        eprintln!("weft-run: {LIBRARY} is neither beside this program nor in ../lib/weft");
-        return ExitCode::FAILURE;
+        let why = format!("{LIBRARY} is neither beside this program nor in ../lib/weft");
+        return failed(&why);
     };
     let Some((program, arguments)) = cli.program.split_first() else {
         return ExitCode::FAILURE;
@@ -60,7 +62,12 @@ fn main() -> ExitCode {
         command.env("WEFT_HOST", host);
     }
     let error = command.exec();
-    eprintln!("weft-run: {} cannot be run: {error}", program.display());
+    failed(&format!("{} cannot be run: {error}", program.display()))
+}
+
+fn failed(why: &str) -> ExitCode {
+    // Where nobody can read it, the exit code says it.
+    let _ = writeln!(stderr(), "weft-run: {why}");
     ExitCode::FAILURE
 }
 

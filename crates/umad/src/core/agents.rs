@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use weft_transport::Registration;
+use weft_umad_abi::umad::CA_AGENTS_MAX;
 
 use super::PortId;
 
 /// Most agents of a process.
 pub const AGENTS_MAX: usize = 1024;
-/// Most agents at one open port (`IB_UMAD_MAX_AGENTS`).
-pub const PORT_AGENTS_MAX: u32 = 32;
 /// Bits of a key that number the agents of a process; the others number the process.
 const AGENT_BITS: u32 = 12;
 
@@ -84,7 +83,7 @@ impl Agents {
             return None;
         }
         let taken = |number: &u32| self.find(agent.port, *number).is_some();
-        let number = (0..PORT_AGENTS_MAX).find(|number| !taken(number))?;
+        let number = (0..CA_AGENTS_MAX).find(|number| !taken(number))?;
         // A key is not used again soon: late answers would come to the wrong agent.
         let key = loop {
             let key = self.client << AGENT_BITS | self.next & ((1 << AGENT_BITS) - 1);

@@ -12,6 +12,7 @@ use weft_wire::id::Lid;
 use weft_wire::rmpp::header::VERSION;
 use weft_wire::rmpp::{RMPP_AT, RmppHeader, status};
 
+use super::deadlines::Deadlines;
 use super::transfer::{header_len, segment_len};
 
 /// Segments that the other side may send ahead.
@@ -20,6 +21,9 @@ const WINDOW: u32 = 64;
 pub const MESSAGE_MAX: usize = 256 << 20;
 /// Most messages that are being put together.
 pub const ASSEMBLIES_MAX: usize = 4096;
+/// Most bytes of all messages that are being put together; the one that has waited longest for its
+/// next segment is dropped for more.
+pub const ASSEMBLY_BYTES_MAX: usize = 512 << 20;
 /// How long the next segment may take.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 /// How long a complete message's segments are still acknowledged.
@@ -63,12 +67,37 @@ struct Assembly {
 }
 
 /// All messages that are being put together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Assemblies {
     by_key: BTreeMap<Key, Assembly>,
+    deadlines: Deadlines<Key>,
+    /// Bytes that all of them hold.
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Default for Assemblies {
+    fn default() -> Self {
+        Self::with_bytes(ASSEMBLY_BYTES_MAX)
+    }
 }
 
 impl Assemblies {
+    /// None, with room for so many bytes.
+    pub fn with_bytes(bytes_max: usize) -> Self {
+        Self {
+            by_key: BTreeMap::new(),
+            deadlines: Deadlines::default(),
+            bytes: 0,
+            bytes_max,
+        }
+    }
+
+    /// Bytes that are held at present.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes a segment in; the caller has seen that it is one and of an RMPP class.
     pub fn push(&mut self, now: Duration, key: Key, mad: &[u8]) -> Outcome {
         let rmpp = RmppHeader::decode(mad.get(RMPP_AT..).unwrap_or_default());
@@ -76,7 +105,7 @@ impl Assemblies {
             return Outcome::Nothing;
         };
         if let Some(code) = wrong(&rmpp) {
-            self.by_key.remove(&key);
+            self.stop(&key);
             return Outcome::Abort(code);
         }
         if !self.by_key.contains_key(&key) {
@@ -95,35 +124,64 @@ impl Assemblies {
             complete: false,
             deadline: now,
         });
+        self.bytes -= assembly.len();
+        self.deadlines.remove(assembly.deadline, key);
         let outcome = assembly.push(&rmpp, header, mad);
-        match outcome {
-            Outcome::Abort(_) => {
-                self.by_key.remove(&key);
-            }
-            _ if assembly.complete => assembly.deadline = now + AFTERGLOW,
-            _ => assembly.deadline = now + PATIENCE,
+        assembly.deadline = now
+            + match assembly.complete {
+                true => AFTERGLOW,
+                false => PATIENCE,
+            };
+        self.bytes += assembly.len();
+        self.deadlines.add(assembly.deadline, key);
+        if matches!(outcome, Outcome::Abort(_)) {
+            self.stop(&key);
         }
+        self.make_room(&key);
         outcome
+    }
+
+    /// Drops messages other than `latest` that hold too much, the one that has waited longest first.
+    fn make_room(&mut self, latest: &Key) {
+        while self.bytes > self.bytes_max
+            && let Some(oldest) = self.oldest_but(latest)
+        {
+            self.stop(&oldest);
+        }
+    }
+
+    fn oldest_but(&self, latest: &Key) -> Option<Key> {
+        let holds = |key: &Key| self.by_key.get(key).is_some_and(|held| held.len() > 0);
+        self.deadlines
+            .keys()
+            .find(|key| key != latest && holds(key))
     }
 
     /// Forgets an agent's messages.
     pub fn forget(&mut self, agent: u32) {
-        self.by_key.retain(|key, _| key.0 != agent);
+        let own = (agent, 0, 0, Lid(0))..=(agent, u64::MAX, u8::MAX, Lid(u32::MAX));
+        let keys: Vec<Key> = self.by_key.range(own).map(|(key, _)| *key).collect();
+        keys.iter().for_each(|key| self.stop(key));
     }
 
-    /// The other side stops a transfer.
+    /// Forgets a message, as when the other side stops its transfer.
     pub fn stop(&mut self, key: &Key) {
-        self.by_key.remove(key);
+        if let Some(assembly) = self.by_key.remove(key) {
+            self.bytes -= assembly.len();
+            self.deadlines.remove(assembly.deadline, *key);
+        }
     }
 
     /// When [`Self::expire`] has something to do.
     pub fn deadline(&self) -> Option<Duration> {
-        self.by_key.values().map(|assembly| assembly.deadline).min()
+        self.deadlines.first()
     }
 
     /// Drops what has waited too long.
     pub fn expire(&mut self, now: Duration) {
-        self.by_key.retain(|_, assembly| assembly.deadline > now);
+        while let Some(key) = self.deadlines.due(now) {
+            self.stop(&key);
+        }
     }
 }
 
@@ -139,6 +197,12 @@ fn wrong(rmpp: &RmppHeader) -> Option<u8> {
 }
 
 impl Assembly {
+    /// Bytes that it holds.
+    fn len(&self) -> usize {
+        let early = self.early.values().map(Vec::len);
+        self.data.len() + early.sum::<usize>()
+    }
+
     fn push(&mut self, rmpp: &RmppHeader, header: usize, mad: &[u8]) -> Outcome {
         let segment = rmpp.segment_num;
         if self.complete || segment <= self.received {

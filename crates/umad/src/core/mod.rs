@@ -9,6 +9,7 @@
 //! | [`requests`] | what waits for its answer |
 //! | [`assembly`] | segments to messages, for agents that leave RMPP to the kernel |
 //! | [`transfer`] | messages to segments, likewise |
+//! | [`deadlines`] | what is to be done when, of any of these |
 //! | [`address`] | user addresses to packets and back |
 //! | [`port`] | how the port stands, and the events when that changes |
 
@@ -16,6 +17,7 @@ pub mod address;
 pub mod agents;
 mod arrive;
 pub mod assembly;
+pub mod deadlines;
 pub mod port;
 pub mod requests;
 pub mod send;
@@ -92,6 +94,9 @@ pub enum SendError {
     /// Too much waits already.
     #[error("too many messages wait for their answers")]
     Busy,
+    /// There is no fabric any more.
+    #[error("the fabric is gone")]
+    Gone,
 }
 
 /// What there is to receive at a port.
@@ -163,6 +168,14 @@ impl Core {
             if watch.add(&events) {
                 self.alert.insert(*id);
             }
+        }
+    }
+
+    /// Tells all programs that the device is gone.
+    pub fn lose_device(&mut self) {
+        for (id, watch) in &mut self.watches {
+            watch.add_last(Event::DeviceFatal);
+            self.alert.insert(*id);
         }
     }
 

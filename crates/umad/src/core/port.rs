@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use weft_transport::PortStatus;
+use weft_umad_abi::verbs;
 
 /// `PortState` of an active port.
 pub const ACTIVE: u8 = 4;
@@ -13,20 +14,22 @@ const EVENTS_MAX: usize = 64;
 /// Something happened to the port (`enum ibv_event_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
+    /// Its device is gone.
+    DeviceFatal = verbs::EVENT_DEVICE_FATAL as isize,
     /// It became active.
-    PortActive = 9,
+    PortActive = verbs::EVENT_PORT_ACTIVE as isize,
     /// It is active no longer.
-    PortError = 10,
+    PortError = verbs::EVENT_PORT_ERR as isize,
     /// It has other LIDs.
-    LidChange = 11,
+    LidChange = verbs::EVENT_LID_CHANGE as isize,
     /// Its partition keys are others.
-    PKeyChange = 12,
+    PKeyChange = verbs::EVENT_PKEY_CHANGE as isize,
     /// The subnet manager is elsewhere.
-    SmChange = 13,
+    SmChange = verbs::EVENT_SM_CHANGE as isize,
     /// The subnet manager asks programs to register again.
-    Reregister = 17,
+    Reregister = verbs::EVENT_CLIENT_REREGISTER as isize,
     /// Its GIDs are others.
-    GidChange = 18,
+    GidChange = verbs::EVENT_GID_CHANGE as isize,
 }
 
 /// What happened between two statuses.
@@ -67,6 +70,12 @@ impl Watch {
         self.waiting.extend(added);
         self.news += added.len();
         !added.is_empty()
+    }
+
+    /// Adds the event after which there are no others, whether or not there is room.
+    pub(super) fn add_last(&mut self, event: Event) {
+        self.waiting.push_back(event);
+        self.news += 1;
     }
 
     pub(super) fn take_news(&mut self) -> usize {

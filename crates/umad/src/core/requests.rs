@@ -1,12 +1,13 @@
 //! What waits for its answer: sent again in time, given back when it is never answered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_wire::bits::load;
 use weft_wire::id::Lid;
 use weft_wire::packet::Packet;
 
+use super::deadlines::Deadlines;
 use super::{Message, PortId};
 
 /// Most requests that wait.
@@ -46,7 +47,7 @@ pub enum Due {
 #[derive(Debug, Default)]
 pub struct Requests {
     waiting: BTreeMap<Key, (Duration, Request)>,
-    deadlines: BTreeSet<(Duration, Key)>,
+    deadlines: Deadlines<Key>,
 }
 
 impl Requests {
@@ -63,7 +64,7 @@ impl Requests {
     /// Begins to wait.
     pub fn add(&mut self, now: Duration, key: Key, request: Request) {
         let at = now + request.timeout;
-        self.deadlines.insert((at, key));
+        self.deadlines.add(at, key);
         self.waiting.insert(key, (at, request));
     }
 
@@ -78,7 +79,7 @@ impl Requests {
             return false;
         };
         if let Some((at, _)) = self.waiting.remove(&key) {
-            self.deadlines.remove(&(at, key));
+            self.deadlines.remove(at, key);
         }
         true
     }
@@ -94,9 +95,9 @@ impl Requests {
             return;
         };
         if let Some((at, request)) = self.waiting.get_mut(&key) {
-            self.deadlines.remove(&(*at, key));
+            self.deadlines.remove(*at, key);
             *at = now + request.timeout;
-            self.deadlines.insert((*at, key));
+            self.deadlines.add(*at, key);
         }
     }
 
@@ -105,20 +106,20 @@ impl Requests {
         let low = (u64::from(agent) << 32, 0, Lid(0));
         let high = (u64::from(agent) << 32 | 0xFFFF_FFFF, u8::MAX, Lid(u32::MAX));
         for (key, (at, _)) in self.waiting.extract_if(low..=high, |_, _| true) {
-            self.deadlines.remove(&(at, key));
+            self.deadlines.remove(at, key);
         }
     }
 
     /// When [`Self::due`] has something next.
     pub fn deadline(&self) -> Option<Duration> {
-        self.deadlines.first().map(|(at, _)| *at)
+        self.deadlines.first()
     }
 
     /// The next request whose time has come.
     pub fn due(&mut self, now: Duration) -> Option<Due> {
-        let (at, key) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
-        self.deadlines.remove(&(at, key));
-        let (_, mut request) = self.waiting.remove(&key)?;
+        let key = self.deadlines.due(now)?;
+        let (at, mut request) = self.waiting.remove(&key)?;
+        self.deadlines.remove(at, key);
         if request.retries_left == 0 {
             return Some(Due::Over(request));
         }

@@ -70,7 +70,8 @@ impl Core {
         if waits && (self.requests.contains(&key) || self.transfers.contains(&key)) {
             return Err(SendError::Duplicate);
         }
-        if waits && (self.requests.is_full() || self.transfers.is_full()) {
+        let len = packet.mad.len();
+        if waits && (self.requests.is_full() || self.transfers.is_full(len)) {
             return Err(SendError::Busy);
         }
         if let Some(header) = segmented {

@@ -9,6 +9,7 @@ use weft_wire::packet::Packet;
 use weft_wire::rmpp::header::VERSION;
 use weft_wire::rmpp::{RMPP_AT, RmppHeader, kind};
 
+use super::deadlines::Deadlines;
 use super::requests::Key;
 use super::{Message, PortId};
 
@@ -20,6 +21,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
 const DEFAULT_RETRIES: u32 = 3;
 /// Most transfers of a process.
 pub const TRANSFERS_MAX: usize = 4096;
+/// Most bytes of all messages that are on their way.
+pub const TRANSFER_BYTES_MAX: usize = 512 << 20;
 
 /// Bytes of a full datagram, which its base version tells.
 pub fn segment_len(mad: &[u8]) -> usize {
@@ -154,10 +157,29 @@ impl Transfer {
         mad.extend_from_slice(whole.get(..self.header).unwrap_or_default());
         mad.extend_from_slice(part);
         rmpp.encode(mad.get_mut(RMPP_AT..).unwrap_or_default());
+        // Field by field: the whole message is not to be copied for each segment.
+        let Packet {
+            slid,
+            dlid,
+            sl,
+            pkey,
+            dest_qp,
+            src_qp,
+            ..
+        } = self.packet;
         Packet {
+            slid,
+            dlid,
+            sl,
+            pkey,
+            dest_qp,
+            src_qp,
             mad,
-            ..self.packet.clone()
         }
+    }
+
+    fn len(&self) -> usize {
+        self.packet.mad.len()
     }
 }
 
@@ -165,6 +187,9 @@ impl Transfer {
 #[derive(Debug, Default)]
 pub struct Transfers {
     by_key: BTreeMap<Key, Transfer>,
+    deadlines: Deadlines<Key>,
+    /// Bytes of all messages.
+    bytes: usize,
 }
 
 impl Transfers {
@@ -173,15 +198,26 @@ impl Transfers {
         self.by_key.contains_key(key)
     }
 
-    /// Whether there can be no more.
-    pub fn is_full(&self) -> bool {
-        self.by_key.len() >= TRANSFERS_MAX
+    /// Whether there is no room for another, of `len` bytes.
+    pub fn is_full(&self, len: usize) -> bool {
+        self.by_key.len() >= TRANSFERS_MAX || self.bytes.saturating_add(len) > TRANSFER_BYTES_MAX
     }
 
     /// Begins a transfer.
     pub fn add(&mut self, now: Duration, key: Key, mut transfer: Transfer, out: &mut Vec<Packet>) {
         transfer.pump(now, out);
+        self.bytes += transfer.len();
+        self.deadlines.add(transfer.deadline, key);
         self.by_key.insert(key, transfer);
+    }
+
+    /// Lets a transfer put out what it may.
+    fn pump(&mut self, now: Duration, key: &Key, out: &mut Vec<Packet>) {
+        if let Some(transfer) = self.by_key.get_mut(key) {
+            self.deadlines.remove(transfer.deadline, *key);
+            transfer.pump(now, out);
+            self.deadlines.add(transfer.deadline, *key);
+        }
     }
 
     /// Takes in an ACK, STOP or ABORT; nothing when there is no such transfer.
@@ -206,37 +242,44 @@ impl Transfers {
             return Some(Progress::Done(transfer, last));
         }
         transfer.window_last = transfer.window_last.max(rmpp.payload_len);
-        transfer.pump(now, out);
+        self.pump(now, key, out);
         Some(Progress::Continue)
     }
 
     /// Ends a transfer whatever has arrived of it.
     pub fn remove(&mut self, key: &Key) -> Option<Box<Transfer>> {
-        self.by_key.remove(key).map(Box::new)
+        let transfer = self.by_key.remove(key)?;
+        self.bytes -= transfer.len();
+        self.deadlines.remove(transfer.deadline, *key);
+        Some(Box::new(transfer))
     }
 
     /// Forgets an agent's transfers.
     pub fn forget(&mut self, agent: u32) {
-        self.by_key.retain(|_, transfer| transfer.agent != agent);
+        let own = self.by_key.iter();
+        let own = own.filter(|(_, transfer)| transfer.agent == agent);
+        let keys: Vec<Key> = own.map(|(key, _)| *key).collect();
+        for key in keys {
+            self.remove(&key);
+        }
     }
 
     /// When [`Self::due`] has something to do.
     pub fn deadline(&self) -> Option<Duration> {
-        self.by_key.values().map(|transfer| transfer.deadline).min()
+        self.deadlines.first()
     }
 
     /// Sends again what was not acknowledged in time, until one has been sent too often: that one
     /// is given back.
     pub fn due(&mut self, now: Duration, out: &mut Vec<Packet>) -> Option<(PortId, Message)> {
-        let late = |transfer: &Transfer| transfer.deadline <= now;
-        while let Some((key, transfer)) = self.by_key.iter_mut().find(|(_, one)| late(one)) {
+        while let Some(key) = self.deadlines.due(now) {
+            let transfer = self.by_key.get_mut(&key)?;
             if transfer.retries_left == 0 {
-                let key = *key;
-                return self.by_key.remove(&key).map(|over| over.returned);
+                return self.remove(&key).map(|over| over.returned);
             }
             transfer.retries_left -= 1;
             transfer.next = transfer.acknowledged + 1;
-            transfer.pump(now, out);
+            self.pump(now, &key, out);
         }
         None
     }

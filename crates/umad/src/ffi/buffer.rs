@@ -4,9 +4,10 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::guard::{fail, guard};
+use weft_umad_abi::umad::{MadAddr, UserMad};
+
+use super::guard::{fail, guard, say};
 use super::memory::{read, write};
-use crate::abi::{MadAddr, UserMad};
 
 static DEBUG_LEVEL: AtomicI32 = AtomicI32::new(0);
 
@@ -222,16 +223,16 @@ pub unsafe extern "C" fn umad_addr_dump(addr: *mut MadAddr) {
 }
 
 fn print_addr(addr: &MadAddr) {
-    eprintln!(
-        "weft-umad: lid {} qpn {} qkey {:#x} sl {} pkey_index {}",
+    say(&format!(
+        "lid {} qpn {} qkey {:#x} sl {} pkey_index {}",
         u16::from_be(addr.lid),
         u32::from_be(addr.qpn),
         u32::from_be(addr.qkey),
         addr.sl,
         addr.pkey_index,
-    );
+    ));
     if addr.grh_present != 0 {
-        eprintln!("weft-umad: gid {:032x}", u128::from_be_bytes(addr.gid));
+        say(&format!("gid {:032x}", u128::from_be_bytes(addr.gid)));
     }
 }
 
@@ -245,7 +246,9 @@ pub unsafe extern "C" fn umad_dump(umad: *mut c_void) {
         // SAFETY: as the caller says.
         if let Some(own) = unsafe { header(umad, |own| *own) } {
             let (agent, status, timeout) = (own.agent_id, own.status, own.timeout_ms);
-            eprintln!("weft-umad: agent {agent} status {status} timeout {timeout} ms");
+            say(&format!(
+                "agent {agent} status {status} timeout {timeout} ms"
+            ));
             print_addr(&own.addr);
         }
     });

@@ -6,12 +6,12 @@ use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 
 use weft_transport::PortStatus;
+use weft_umad_abi::umad::{CA_PORTS_MAX, NAME_LEN, UmadCa, UmadPort};
 
 use super::guard::{fail, guard};
 use super::memory::{allocate, copy_out, fixed, read, release, text, write};
-use super::process::{current, session};
-use crate::abi::{CA_PORTS_MAX, NAME_LEN, UmadCa, UmadPort};
-use crate::session::{Session, Signal};
+use super::process::{OpenPort, add_port, session, take_port};
+use crate::session::{Identity, Session, Signal};
 use crate::settings::HFI_NAME;
 
 /// `node_type` of an adapter.
@@ -285,19 +285,21 @@ pub unsafe extern "C" fn umad_open_port(name: *const c_char, number: c_int) -> c
     guard(-libc::EIO, || {
         // SAFETY: as the caller says.
         match unsafe { adapter(name) } {
-            Ok(session) if is_port(&session, number) => open(&session),
+            Ok(session) if is_port(&session, number) => open(session),
             Ok(_) => fail(libc::EINVAL),
             Err(errno) => fail(errno),
         }
     })
 }
 
-fn open(session: &Session) -> c_int {
+fn open(session: Arc<Session>) -> c_int {
     let opened = Signal::new().and_then(|signal| Ok((signal.share()?, signal)));
     match opened {
         Ok((shared, signal)) => {
-            let id = shared.into_raw_fd();
+            let (id, identity) = (shared.into_raw_fd(), signal.identity());
             session.open_port(id, Arc::new(signal));
+            let session = Some(session);
+            add_port(id, OpenPort { session, identity });
             id
         }
         Err(error) => fail(error.raw_os_error().unwrap_or(libc::EIO)),
@@ -308,11 +310,17 @@ fn open(session: &Session) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn umad_close_port(port: c_int) -> c_int {
     guard(-libc::EIO, || {
-        if !current().is_some_and(|session| session.close_port(port)) {
+        let Some(open) = take_port(port) else {
             return fail(libc::EBADF);
+        };
+        if let Some(session) = open.session {
+            session.close_port(port);
         }
-        // SAFETY: the descriptor was given to the program by `open`, which gives it back here.
-        drop(unsafe { OwnedFd::from_raw_fd(port) });
+        // A program may have closed the descriptor itself, and its number may be another file's.
+        if Identity::of(port) == Some(open.identity) {
+            // SAFETY: the descriptor was given to the program by `open`, which gives it back here.
+            drop(unsafe { OwnedFd::from_raw_fd(port) });
+        }
         0
     })
 }

@@ -12,6 +12,14 @@ pub(super) fn guard<T>(failure: T, inside: impl FnOnce() -> T) -> T {
     })
 }
 
+/// Writes a line about the library to standard error, as far as that is open. It takes no lock, which
+/// another thread may have held when this process was forked.
+pub(super) fn say(text: &str) {
+    let line = format!("weft-umad: {text}\n");
+    // SAFETY: the bytes are there to be read; nobody can be told that they were not written.
+    let _written = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+}
+
 /// Sets `errno` and gives the number back, negative.
 pub(super) fn fail(errno: c_int) -> c_int {
     set_errno(errno);

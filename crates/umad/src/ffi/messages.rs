@@ -5,19 +5,20 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use weft_umad_abi::umad::{MadAddr, UserMad};
+
 use super::buffer::umad_get_mad;
 use super::guard::{fail, guard, set_errno};
 use super::memory::{copy_in, copy_out, read, write};
-use super::process::current;
-use crate::abi::{MadAddr, UserMad};
+use super::process::at_port;
 use crate::core::assembly::MESSAGE_MAX;
 use crate::core::send::Outgoing;
 use crate::core::{Address, GlobalRoute, Message, SendError};
 use crate::session::{Reception, wait_readable};
 
-/// Shortest time between two looks at a fabric that is gone: who asks without pause would only
-/// keep a core busy.
-const GONE_PAUSE: Duration = Duration::from_millis(100);
+/// Shortest time between two looks at a fabric that is gone: asking without pause would only keep a
+/// core busy.
+pub(super) const GONE_PAUSE: Duration = Duration::from_millis(100);
 
 /// `umad_send`: 0, or -EIO with `errno` set.
 ///
@@ -56,8 +57,8 @@ pub unsafe extern "C" fn umad_send(
             timeout_ms: header.timeout_ms,
             retries: header.retries,
         };
-        let sent = current().ok_or(SendError::NoPort);
-        match sent.and_then(|session| session.send(port, outgoing)) {
+        let session = at_port(port).map_err(|_| SendError::NoPort);
+        match session.and_then(|session| session.send(port, outgoing)) {
             Ok(()) => 0,
             Err(error) => {
                 set_errno(errno(error));
@@ -71,6 +72,7 @@ fn errno(error: SendError) -> c_int {
     match error {
         SendError::NoPort => libc::EBADF,
         SendError::Busy => libc::ENOMEM,
+        SendError::Gone => libc::EIO,
         _ => libc::EINVAL,
     }
 }
@@ -130,8 +132,9 @@ pub unsafe extern "C" fn umad_recv(
             return fail(libc::EINVAL);
         };
         let patience = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
-        let Some(session) = current() else {
-            return fail(libc::EBADF);
+        let session = match at_port(port) {
+            Ok(session) => session,
+            Err(errno) => return fail(errno),
         };
         match session.receive(port, room, patience) {
             // SAFETY: the message is not longer than the room that the caller says there is.
@@ -185,7 +188,8 @@ unsafe fn hand_over(message: &Message, umad: *mut c_void, length: *mut c_int) ->
 #[unsafe(no_mangle)]
 pub extern "C" fn umad_poll(port: c_int, timeout_ms: c_int) -> c_int {
     guard(-libc::EIO, || {
-        let Some(signal) = current().and_then(|session| session.signal(port)) else {
+        let session = at_port(port).ok();
+        let Some(signal) = session.and_then(|session| session.signal(port)) else {
             return fail(libc::EBADF);
         };
         let patience = u64::try_from(timeout_ms).ok().map(Duration::from_millis);

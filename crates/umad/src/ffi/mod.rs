@@ -6,17 +6,22 @@
 
 mod buffer;
 mod device;
+mod device_list;
+mod fork;
 mod guard;
 mod memory;
 mod messages;
 mod process;
 mod registration;
+mod strings;
 mod verbs;
 mod verbs_absent;
 
 pub use buffer::*;
 pub use device::*;
+pub use device_list::*;
 pub use messages::*;
 pub use registration::*;
+pub use strings::*;
 pub use verbs::*;
 pub use verbs_absent::*;

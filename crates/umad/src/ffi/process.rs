@@ -1,57 +1,175 @@
-//! The one session of a process.
+//! What a process has of the library: its session, its open ports and devices.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::os::fd::RawFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 
-use crate::session::Session;
+use super::fork;
+use super::guard::say;
+use crate::core::{PortId, WatchId};
+use crate::session::{Identity, Session, Signal};
 use crate::settings::Settings;
 
-struct Own {
-    process: u32,
-    session: Arc<Session>,
+/// The tables of the process. Their lock is held for look-ups only, never while something is waited
+/// for, and no other lock is taken under it.
+#[derive(Default)]
+pub(super) struct Process {
+    /// Kept for the life of the process: that has no end which a library could see.
+    session: Option<Arc<Session>>,
+    /// A thread is connecting.
+    opening: bool,
+    /// How many attempts to connect have ended.
+    attempts: u64,
+    ports: BTreeMap<PortId, OpenPort>,
+    /// By the address of the context.
+    pub(super) devices: BTreeMap<usize, OpenDevice>,
+    /// Address of the one device, made when it is first asked for; 0 before.
+    pub(super) device: usize,
 }
 
-/// Kept for the life of the process: it has no end that a library could see.
-static SESSION: Mutex<Option<Own>> = Mutex::new(None);
+/// A port that the program has opened.
+#[derive(Clone)]
+pub(super) struct OpenPort {
+    /// None in a child of the process that has opened it.
+    pub(super) session: Option<Arc<Session>>,
+    /// What its descriptor stands for.
+    pub(super) identity: Identity,
+}
 
-/// The session, opened if there is none. After a fork the child opens its own: the thread that
-/// reads the parent's has stayed there.
+/// A device that the program has opened.
+#[derive(Clone)]
+pub(super) struct OpenDevice {
+    /// None in a child of the process that has opened it.
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) watch: WatchId,
+    pub(super) signal: Arc<Signal>,
+    /// The descriptor that the program got.
+    pub(super) fd: RawFd,
+}
+
+static PROCESS: Mutex<Process> = Mutex::new(Process {
+    session: None,
+    opening: false,
+    attempts: 0,
+    ports: BTreeMap::new(),
+    devices: BTreeMap::new(),
+    device: 0,
+});
+/// An attempt to connect has ended.
+static OPENED: Condvar = Condvar::new();
+
+/// The tables.
+pub(super) fn lock() -> MutexGuard<'static, Process> {
+    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The session, opened if there is none. While one thread connects, others that need a session wait
+/// for it and share its failure; those that have one do not wait.
 pub(super) fn session() -> Option<Arc<Session>> {
-    let mut slot = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(session) = live(&slot) {
-        return Some(session);
+    static FORKS: Once = Once::new();
+    FORKS.call_once(fork::watch);
+    let mut process = lock();
+    let before = process.attempts;
+    while process.live().is_none() && process.opening {
+        let woken = OPENED.wait(process);
+        process = woken.unwrap_or_else(PoisonError::into_inner);
     }
+    if process.live().is_some() || process.attempts != before {
+        return process.live();
+    }
+    process.opening = true;
+    drop(process);
+    let mut attempt = Attempt(None);
     match open() {
-        Ok(session) => {
-            let before = slot.replace(Own {
-                process: std::process::id(),
-                session: Arc::clone(&session),
-            });
-            // A parent's session is the parent's to close.
-            std::mem::forget(before);
-            Some(session)
-        }
-        Err(why) => {
-            eprintln!("weft-umad: {why}");
-            None
-        }
+        Ok(session) => attempt.0 = Some(session),
+        Err(why) => say(&why),
     }
+    attempt.0.clone()
 }
 
-/// The session, if it is open.
-pub(super) fn current() -> Option<Arc<Session>> {
-    let slot = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = slot.as_ref()?;
-    (own.process == std::process::id()).then(|| Arc::clone(&own.session))
-}
+/// An attempt to connect, with what came of it; it ends when it is dropped.
+struct Attempt(Option<Arc<Session>>);
 
-fn live(slot: &Option<Own>) -> Option<Arc<Session>> {
-    let own = slot.as_ref()?;
-    let usable = own.process == std::process::id() && !own.session.is_gone();
-    usable.then(|| Arc::clone(&own.session))
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let mut process = lock();
+        process.opening = false;
+        process.attempts += 1;
+        if let Some(session) = &self.0 {
+            process.session = Some(Arc::clone(session));
+        }
+        drop(process);
+        OPENED.notify_all();
+    }
 }
 
 fn open() -> Result<Arc<Session>, String> {
     let variable = |name: &str| std::env::var(name).ok();
     let settings = Settings::read(variable).map_err(|error| error.to_string())?;
     Session::open(&settings).map_err(|error| error.to_string())
+}
+
+/// Notes a port that was opened. A port that had its number before was closed by the program itself,
+/// as were others whose descriptors stand for something else now: these are closed too.
+pub(super) fn add_port(id: PortId, port: OpenPort) {
+    let mut process = lock();
+    let before = process.ports.insert(id, port).map(|port| (id, port));
+    let stale = |id: &PortId, port: &mut OpenPort| Identity::of(*id) != Some(port.identity);
+    let stale: Vec<(PortId, OpenPort)> = process.ports.extract_if(.., stale).collect();
+    drop(process);
+    for (id, port) in stale.into_iter().chain(before) {
+        if let Some(session) = port.session {
+            session.close_port(id);
+        }
+    }
+}
+
+/// Forgets a port.
+pub(super) fn take_port(id: PortId) -> Option<OpenPort> {
+    lock().ports.remove(&id)
+}
+
+/// The session of an open port.
+///
+/// # Errors
+/// `EBADF` when there is no such port, the program has closed its descriptor, or a parent of this
+/// process has opened it.
+pub(super) fn at_port(id: PortId) -> Result<Arc<Session>, c_int> {
+    let port = lock().ports.get(&id).cloned().ok_or(libc::EBADF)?;
+    if Identity::of(id) != Some(port.identity) {
+        let session = take_port(id).and_then(|port| port.session);
+        session.map(|session| session.close_port(id));
+        return Err(libc::EBADF);
+    }
+    port.session.ok_or(libc::EBADF)
+}
+
+impl Process {
+    fn live(&self) -> Option<Arc<Session>> {
+        let session = self.session.as_ref()?;
+        (!session.is_gone()).then(|| Arc::clone(session))
+    }
+
+    /// Begins anew in a child of a fork: the thread that reads the parent's socket has stayed there,
+    /// and locks of the parent's session may be held for ever. What the parent has opened can only be
+    /// closed. Says which descriptors the child is to close.
+    pub(super) fn begin_anew(&mut self) -> Vec<RawFd> {
+        let ports = self.ports.values_mut().map(|port| port.session.take());
+        let devices = self.devices.values_mut().map(|open| open.session.take());
+        let sessions = [self.session.take()]
+            .into_iter()
+            .chain(ports)
+            .chain(devices);
+        let mut sockets: Vec<RawFd> = Vec::new();
+        for session in sessions.flatten() {
+            sockets.extend(session.sockets());
+            // Its destructor would take locks.
+            std::mem::forget(session);
+        }
+        self.opening = false;
+        sockets.sort_unstable();
+        sockets.dedup();
+        sockets
+    }
 }

@@ -4,11 +4,11 @@
 use std::ffi::{c_int, c_long};
 
 use weft_transport::port::has_oui;
+use weft_umad_abi::umad::{RegAttr, USER_RMPP};
 
 use super::guard::{fail, guard};
 use super::memory::{read, write};
-use super::process::current;
-use crate::abi::{RegAttr, USER_RMPP};
+use super::process::at_port;
 use crate::core::transfer::header_len;
 use crate::core::{Agent, RmppOwner};
 use crate::session::RegisterError;
@@ -21,10 +21,7 @@ const MASK_LONGS: usize = 2;
 const OUI_MASK: u32 = 0x00FF_FFFF;
 
 fn register(agent: Agent) -> Result<u32, c_int> {
-    let session = current().ok_or(libc::EBADF)?;
-    if session.signal(agent.port).is_none() {
-        return Err(libc::EBADF);
-    }
+    let session = at_port(agent.port)?;
     session.register(agent).map_err(|error| match error {
         RegisterError::NoRoom => libc::ENOMEM,
         RegisterError::Taken => libc::EINVAL,
@@ -176,7 +173,8 @@ fn register_asked(port: c_int, asked: &RegAttr) -> Result<u32, c_int> {
 #[unsafe(no_mangle)]
 pub extern "C" fn umad_unregister(port: c_int, agent: c_int) -> c_int {
     guard(-libc::EIO, || {
-        let gone = current().is_some_and(|session| session.unregister_agent(port, agent as u32));
+        let session = at_port(port);
+        let gone = session.is_ok_and(|session| session.unregister_agent(port, agent as u32));
         if gone { 0 } else { fail(libc::EINVAL) }
     })
 }

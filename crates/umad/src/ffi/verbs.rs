@@ -1,50 +1,36 @@
 //! libibverbs: the device and its events, which is all that management programs use of it.
 #![allow(unsafe_code)]
 
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use weft_umad_abi::verbs::{IbvAsyncEvent, IbvContext, IbvDevice, NODE_CA, TRANSPORT_IB};
 
 use super::guard::{fail, guard, set_errno};
 use super::memory::{allocate, fixed, release, write};
-use super::process::session;
-use crate::abi::{IbvAsyncEvent, IbvContext, IbvDevice};
-use crate::core::WatchId;
-use crate::session::{Session, Signal};
+use super::messages::GONE_PAUSE;
+use super::process::{OpenDevice, lock, session};
+use crate::core::Event;
+use crate::session::{Identity, Signal};
 use crate::settings::HFI_NAME;
 
-/// The one device, made when it is first asked for and kept: programs hold it as long as they like.
-static DEVICE: Mutex<usize> = Mutex::new(0);
-/// The open contexts, by address.
-static CONTEXTS: Mutex<BTreeMap<usize, Open>> = Mutex::new(BTreeMap::new());
-
-#[derive(Clone)]
-struct Open {
-    session: Arc<Session>,
-    watch: WatchId,
-    signal: Arc<Signal>,
-}
-
-fn contexts() -> MutexGuard<'static, BTreeMap<usize, Open>> {
-    CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn device() -> *mut IbvDevice {
-    let mut address = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
-    if *address == 0 {
+    let mut process = lock();
+    if process.device == 0 {
         let device = Box::new(IbvDevice {
-            ops: [std::ptr::null_mut(); 2],
-            node_type: 1,
-            transport_type: 0,
+            _ops: [std::ptr::null_mut(); 2],
+            node_type: NODE_CA,
+            transport_type: TRANSPORT_IB,
             name: fixed(HFI_NAME),
             dev_name: fixed("uverbs0"),
             dev_path: fixed("/sys/class/infiniband_verbs/uverbs0"),
             ibdev_path: fixed("/sys/class/infiniband/hfi1_0"),
         });
-        *address = Box::into_raw(device).expose_provenance();
+        // Kept: programs hold it as long as they like.
+        process.device = Box::into_raw(device).expose_provenance();
     }
-    std::ptr::with_exposed_provenance_mut(*address)
+    std::ptr::with_exposed_provenance_mut(process.device)
 }
 
 /// `ibv_get_device_list`: the device and null.
@@ -120,21 +106,23 @@ pub extern "C" fn ibv_open_device(asked: *mut IbvDevice) -> *mut IbvContext {
         };
         let signal = Arc::new(signal);
         let watch = session.add_watch(Arc::clone(&signal));
+        let fd = shared.into_raw_fd();
         let context = Box::into_raw(Box::new(IbvContext {
             device: asked,
             ops: [std::ptr::null_mut(); 32],
             cmd_fd: -1,
-            async_fd: shared.into_raw_fd(),
+            async_fd: fd,
             num_comp_vectors: 1,
             mutex: [0; 5],
             abi_compat: std::ptr::null_mut(),
         }));
-        let open = Open {
-            session,
+        let open = OpenDevice {
+            session: Some(session),
             watch,
             signal,
+            fd,
         };
-        contexts().insert(context.addr(), open);
+        lock().devices.insert(context.addr(), open);
         context
     })
 }
@@ -146,20 +134,26 @@ pub extern "C" fn ibv_open_device(asked: *mut IbvDevice) -> *mut IbvContext {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_close_device(context: *mut IbvContext) -> c_int {
     guard(-1, || {
-        let Some(open) = contexts().remove(&context.addr()) else {
+        let Some(open) = lock().devices.remove(&context.addr()) else {
             fail(libc::EINVAL);
             return -1;
         };
-        open.session.remove_watch(open.watch);
+        if let Some(session) = open.session {
+            session.remove_watch(open.watch);
+        }
         // SAFETY: it was made by `ibv_open_device` and is forgotten as of now.
-        let context = unsafe { Box::from_raw(context) };
-        // SAFETY: so was its descriptor, which the program gives back with it.
-        drop(unsafe { OwnedFd::from_raw_fd(context.async_fd) });
+        drop(unsafe { Box::from_raw(context) });
+        // A program may have closed the descriptor itself, and its number may be another file's.
+        if Identity::of(open.fd) == Some(open.signal.identity()) {
+            // SAFETY: the descriptor was given to the program, which gives it back here.
+            drop(unsafe { OwnedFd::from_raw_fd(open.fd) });
+        }
         0
     })
 }
 
 /// `ibv_get_async_event`: waits for an event, unless the program has made `async_fd` non-blocking.
+/// When the fabric is gone, the last event says that the device is; -1 with `EIO` follows.
 ///
 /// # Safety
 /// `event` is null or has room for one.
@@ -169,21 +163,33 @@ pub unsafe extern "C" fn ibv_get_async_event(
     event: *mut IbvAsyncEvent,
 ) -> c_int {
     guard(-1, || {
-        let open = contexts().get(&context.addr()).cloned();
+        let open = lock().devices.get(&context.addr()).cloned();
         let (Some(open), false) = (open, event.is_null()) else {
             fail(libc::EINVAL);
+            return -1;
+        };
+        let Some(session) = open.session else {
+            fail(libc::EBADF);
             return -1;
         };
         if let Err(error) = open.signal.take() {
             set_errno(error.raw_os_error().unwrap_or(libc::EIO));
             return -1;
         }
-        let Some(next) = open.session.next_event(open.watch) else {
-            fail(libc::EAGAIN);
+        let Some(next) = session.next_event(open.watch) else {
+            if session.is_gone() {
+                std::thread::sleep(GONE_PAUSE);
+                fail(libc::EIO);
+            } else {
+                fail(libc::EAGAIN);
+            }
             return -1;
         };
         let told = IbvAsyncEvent {
-            element: u64::from(open.session.port()),
+            element: match next {
+                Event::DeviceFatal => 0,
+                _ => u64::from(session.port()),
+            },
             event_type: next as c_int,
         };
         // SAFETY: as the caller says.

@@ -6,6 +6,8 @@ use std::ffi::{c_int, c_void};
 
 use super::guard::set_errno;
 
+// The functions are declared without their parameters, which are not looked at: by the calling
+// conventions of x86-64 and aarch64 the caller places and removes them.
 macro_rules! absent {
     ($($name:ident -> $result:ty = $failure:expr;)*) => {$(
         #[doc = concat!("`", stringify!($name), "`: fails with `ENOSYS`.")]

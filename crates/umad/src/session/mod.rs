@@ -3,10 +3,11 @@
 
 mod signal;
 mod socket;
+mod thread;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use weft_transport::{Frame, PortStatus};
 use crate::core::send::Outgoing;
 use crate::core::{Agent, Core, Event, Message, PortId, Received, SendError, WatchId};
 use crate::settings::Settings;
-pub use signal::{Signal, wait_readable};
+pub use signal::{Identity, Signal, wait_readable};
 use socket::{Reader, Writer};
 
 /// How long the fabric may take to answer what is asked of it.
@@ -116,6 +117,19 @@ pub struct Session {
     wake: Signal,
     start: Instant,
     port: u8,
+    /// The socket's descriptors, as they were when it was opened.
+    sockets: [RawFd; 2],
+    /// What these stand for as long as they are open.
+    socket: Option<Identity>,
+}
+
+/// Ends the session when the thread that reads its socket ends, by a panic too.
+struct EndOnDrop<'a>(&'a Session);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl Session {
@@ -124,11 +138,12 @@ impl Session {
     /// # Errors
     /// [`SessionError`].
     pub fn open(settings: &Settings) -> Result<Arc<Self>, SessionError> {
-        let (reader, writer, welcome) = socket::connect(settings)?;
+        let (mut reader, writer, welcome) = socket::connect(settings)?;
         let failed = |error| SessionError::Io {
             address: settings.emulator.to_string(),
             error,
         };
+        let sockets = [reader.as_fd().as_raw_fd(), writer.as_fd().as_raw_fd()];
         let session = Arc::new(Self {
             state: Mutex::new(State {
                 core: Core::new(welcome.client.wrapping_add(1)),
@@ -144,12 +159,12 @@ impl Session {
             wake: Signal::new().map_err(failed)?,
             start: Instant::now(),
             port: welcome.port.0,
+            sockets,
+            socket: Identity::of(sockets[0]),
         });
         let own = Arc::clone(&session);
-        std::thread::Builder::new()
-            .name("weft-umad".to_owned())
-            .spawn(move || own.run(reader))
-            .map_err(failed)?;
+        let work = move || own.run(|| own.turn(&mut reader));
+        thread::spawn("weft-umad", work).map_err(failed)?;
         session.write_frame(&Frame::Watch);
         let state = session.wait_until(|state| state.greeted);
         let greeted = state.greeted;
@@ -207,6 +222,13 @@ impl Session {
         self.lock().core.status().clone()
     }
 
+    /// The socket's descriptors that are open, which a child of a fork has too: as long as it keeps
+    /// them so, the fabric takes its parent for alive. Takes no lock.
+    pub fn sockets(&self) -> impl Iterator<Item = RawFd> {
+        let open = |fd: &RawFd| Identity::of(*fd) == self.socket;
+        self.sockets.into_iter().filter(open)
+    }
+
     /// Whether the connection has ended.
     pub fn is_gone(&self) -> bool {
         self.lock().gone
@@ -229,7 +251,7 @@ impl Session {
         drop(state);
         self.unregister(&closed);
         // Who still waits at the port finds it closed.
-        signal.map(|signal| signal.raise()).is_some()
+        signal.map(|signal| signal.end()).is_some()
     }
 
     fn unregister(&self, keys: &[u32]) {
@@ -280,11 +302,11 @@ impl Session {
     /// Sends a message.
     ///
     /// # Errors
-    /// [`SendError`]; [`SendError::NoPort`] also when the fabric is gone.
+    /// [`SendError`].
     pub fn send(&self, port: PortId, outgoing: Outgoing) -> Result<(), SendError> {
         let mut state = self.lock();
         if state.gone {
-            return Err(SendError::NoPort);
+            return Err(SendError::Gone);
         }
         let before = state.core.deadline();
         state.core.send(self.now(), port, outgoing)?;
@@ -342,6 +364,9 @@ impl Session {
     /// Starts to note events, each of which raises `signal`.
     pub fn add_watch(&self, signal: Arc<Signal>) -> WatchId {
         let mut state = self.lock();
+        if state.gone {
+            signal.end();
+        }
         let id = state.next_watch;
         state.next_watch += 1;
         state.core.add_watch(id);
@@ -361,12 +386,16 @@ impl Session {
         self.lock().core.next_event(id)
     }
 
-    /// Reads the socket and keeps time until the connection ends.
-    fn run(&self, mut reader: Reader) {
-        while self.turn(&mut reader).is_ok() {}
-        self.end();
+    /// Takes turns until one fails, which ends the session.
+    fn run(&self, mut turn: impl FnMut() -> io::Result<()>) {
+        let _end = EndOnDrop(self);
+        while turn().is_ok() {}
     }
 
+    /// Reads the socket, or lets time pass.
+    ///
+    /// # Errors
+    /// When the connection has ended.
     fn turn(&self, reader: &mut Reader) -> io::Result<()> {
         let deadline = self.lock().core.deadline();
         let left = deadline.map(|at| at.saturating_sub(self.now()));
@@ -393,11 +422,17 @@ impl Session {
         Ok(())
     }
 
-    /// The connection has ended: whoever waits is woken and told.
+    /// The connection has ended: whoever waits is woken, and stays awake.
     fn end(&self) {
         let mut state = self.lock();
-        state.gone = true;
-        state.ports.values().for_each(|signal| signal.raise());
+        if !std::mem::replace(&mut state.gone, true) {
+            state.core.lose_device();
+            state.raise();
+        }
+        let ports = state.ports.values();
+        ports
+            .chain(state.watches.values())
+            .for_each(|signal| signal.end());
         drop(state);
         self.news.notify_all();
         self.wake.raise();
@@ -429,7 +464,7 @@ impl State {
         }
         for (watch, count) in self.core.take_alert() {
             if let Some(signal) = self.watches.get(&watch) {
-                signal.add(count as u64);
+                signal.add(count);
             }
         }
     }
@@ -441,5 +476,67 @@ impl State {
             encode_packet(&packet, &mut bytes);
         }
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::{Read, Write};
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    use weft_transport::{Address, Attach, Welcome};
+    use weft_wire::id::{Guid, PortNum};
+
+    use super::*;
+
+    /// A session with a fabric that says what is needed to open it, and nothing else.
+    fn open() -> (Arc<Session>, UnixStream) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fabric.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let accepted = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let welcome = Welcome {
+                guid: Guid(1),
+                port: PortNum(1),
+                client: 0,
+            };
+            // Hello is answered by Welcome, Watch by Port.
+            for answer in [Frame::Welcome(welcome), Frame::Port(PortStatus::default())] {
+                assert!(stream.read(&mut [0; 256]).unwrap() > 0);
+                let mut bytes = Vec::new();
+                answer.encode(&mut bytes);
+                stream.write_all(&bytes).unwrap();
+            }
+            stream
+        });
+        let settings = Settings {
+            emulator: Address::Unix(path),
+            attach: Attach::FirstHost,
+        };
+        let session = Session::open(&settings).unwrap();
+        (session, accepted.join().unwrap())
+    }
+
+    #[test]
+    fn a_panic_of_the_thread_that_reads_wakes_everybody() {
+        let (session, _fabric) = open();
+        let (port, watch) = (
+            Signal::new().unwrap(),
+            Arc::new(Signal::counting().unwrap()),
+        );
+        session.open_port(3, Arc::new(port));
+        let id = session.add_watch(Arc::clone(&watch));
+        std::thread::scope(|scope| {
+            let receiving = scope.spawn(|| session.receive(3, 2048, None));
+            let watching = scope.spawn(|| watch.take());
+            let reading = scope.spawn(|| session.run(|| panic!("as a mistake would")));
+            assert!(reading.join().is_err());
+            assert!(matches!(receiving.join().unwrap(), Reception::Gone));
+            watching.join().unwrap().unwrap();
+        });
+        assert_eq!(session.next_event(id), Some(Event::DeviceFatal));
+        assert!(session.is_gone());
     }
 }

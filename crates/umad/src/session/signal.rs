@@ -5,44 +5,80 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// A descriptor that can be made readable: an eventfd.
+/// Bytes that are read at once to empty a descriptor.
+const EMPTY_SIZE: usize = 64;
+
+/// A pair of connected sockets: one end is readable while bytes wait there, and for ever once the
+/// signal has ended. What waits is bounded by the socket's buffer.
 #[derive(Debug)]
-pub struct Signal(OwnedFd);
+pub struct Signal {
+    read: OwnedFd,
+    write: OwnedFd,
+    identity: Identity,
+}
+
+/// Device and inode of an open file, by which a descriptor is recognised whatever its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity(u64, u64);
+
+impl Identity {
+    /// The identity of what a descriptor stands for; none when it is not open.
+    pub fn of(fd: RawFd) -> Option<Self> {
+        // SAFETY: all bits zero is a value of this plain structure.
+        let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: fstat takes any number, and the structure is there to be written.
+        let found = unsafe { libc::fstat(fd, &raw mut stat) };
+        (found == 0).then_some(Self(stat.st_dev, stat.st_ino))
+    }
+}
 
 impl Signal {
-    /// One that counts up to "readable" and down to nothing.
+    /// One whose readable end does not block.
     ///
     /// # Errors
     /// The system's.
     pub fn new() -> io::Result<Self> {
-        Self::with_flags(libc::EFD_NONBLOCK | libc::EFD_CLOEXEC)
+        Self::with_flags(libc::SOCK_NONBLOCK)
     }
 
-    /// One from which each read takes one of what was added; it blocks until told otherwise.
+    /// One of which each [`Self::take`] takes one of what was added; it blocks until told otherwise.
     ///
     /// # Errors
     /// The system's.
     pub fn counting() -> io::Result<Self> {
-        Self::with_flags(libc::EFD_SEMAPHORE | libc::EFD_CLOEXEC)
+        Self::with_flags(0)
     }
 
     fn with_flags(flags: i32) -> io::Result<Self> {
-        // SAFETY: eventfd takes two numbers.
-        let fd = unsafe { libc::eventfd(0, flags) };
-        if fd < 0 {
+        let mut ends: [RawFd; 2] = [-1; 2];
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
+        // SAFETY: there is room for two descriptors.
+        if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor has just been made and has no other owner.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        // SAFETY: both have just been made and have no other owner.
+        let [read, write] = ends.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
+        let identity = Identity::of(read.as_raw_fd());
+        let identity = identity.ok_or_else(io::Error::last_os_error)?;
+        Ok(Self {
+            read,
+            write,
+            identity,
+        })
     }
 
-    /// Another descriptor of the same signal, to be given away: whatever its holder does to it,
+    /// Another descriptor of the readable end, to be given away: whatever its holder does to it,
     /// this one stays.
     ///
     /// # Errors
     /// The system's.
     pub fn share(&self) -> io::Result<OwnedFd> {
-        self.0.try_clone()
+        self.read.try_clone()
+    }
+
+    /// What tells a shared descriptor from others that got its number.
+    pub fn identity(&self) -> Identity {
+        self.identity
     }
 
     /// Makes it readable.
@@ -51,40 +87,53 @@ impl Signal {
     }
 
     /// Adds to its count.
-    pub fn add(&self, count: u64) {
-        let bytes = count.to_ne_bytes();
-        // SAFETY: the descriptor is open, and eight bytes are there to be read. A count that is
-        // full stays readable, so that the result says nothing of interest.
-        let _written = unsafe { libc::write(self.raw(), bytes.as_ptr().cast(), bytes.len()) };
+    pub fn add(&self, count: usize) {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        let bytes = vec![0_u8; count];
+        // SAFETY: the descriptor is open, and the bytes are there to be read. A buffer that is full
+        // stays readable, so that the result says nothing of interest.
+        let _sent =
+            unsafe { libc::send(self.write.as_raw_fd(), bytes.as_ptr().cast(), count, flags) };
     }
 
-    /// Makes it unreadable.
+    /// Makes it readable for ever, for everybody.
+    pub fn end(&self) {
+        // SAFETY: the descriptor is open. It may have ended already.
+        let _ended = unsafe { libc::shutdown(self.write.as_raw_fd(), libc::SHUT_WR) };
+    }
+
+    /// Makes it unreadable, unless it has ended.
     pub fn lower(&self) {
-        let _count = self.take();
+        while self.read(EMPTY_SIZE, libc::MSG_DONTWAIT).ok() == Some(EMPTY_SIZE) {}
     }
 
-    /// Reads: all of the count, or one of it; blocks where the descriptor does.
+    /// Takes one of the count, or finds that it has ended; blocks where the descriptor does.
     ///
     /// # Errors
     /// The system's, such as that there is nothing.
-    pub fn take(&self) -> io::Result<u64> {
-        let mut bytes = [0u8; 8];
-        // SAFETY: the descriptor is open, and eight bytes may be written.
-        let read = unsafe { libc::read(self.raw(), bytes.as_mut_ptr().cast(), bytes.len()) };
-        match read {
-            8 => Ok(u64::from_ne_bytes(bytes)),
-            _ => Err(io::Error::last_os_error()),
-        }
+    pub fn take(&self) -> io::Result<()> {
+        self.read(1, 0).map(drop)
     }
 
-    fn raw(&self) -> RawFd {
-        self.0.as_raw_fd()
+    fn read(&self, most: usize, flags: i32) -> io::Result<usize> {
+        let mut bytes = [0u8; EMPTY_SIZE];
+        let most = most.min(EMPTY_SIZE);
+        // SAFETY: the descriptor is open, and there is room for as many bytes.
+        let read = unsafe {
+            libc::recv(
+                self.read.as_raw_fd(),
+                bytes.as_mut_ptr().cast(),
+                most,
+                flags,
+            )
+        };
+        usize::try_from(read).map_err(|_| io::Error::last_os_error())
     }
 }
 
 impl AsFd for Signal {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.read.as_fd()
     }
 }
 
@@ -130,5 +179,40 @@ fn poll(fds: &mut [libc::pollfd], patience: Option<Duration>) -> io::Result<()> 
     match count {
         0.. => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn is_readable(signal: &Signal) -> bool {
+        wait_readable(signal.as_fd(), Some(Duration::ZERO)).unwrap()
+    }
+
+    #[test]
+    fn a_signal_is_readable_from_raise_to_lower_and_for_ever_once_ended() {
+        let signal = Signal::new().unwrap();
+        assert!(!is_readable(&signal));
+        // More than the buffer of a socket takes.
+        (0..100_000).for_each(|_| signal.raise());
+        assert!(is_readable(&signal));
+        signal.lower();
+        assert!(!is_readable(&signal));
+        signal.end();
+        signal.lower();
+        assert!(is_readable(&signal));
+    }
+
+    #[test]
+    fn a_descriptor_is_recognised_by_what_it_stands_for() {
+        let (signal, other) = (Signal::new().unwrap(), Signal::new().unwrap());
+        let shared = signal.share().unwrap();
+        assert_eq!(Identity::of(shared.as_raw_fd()), Some(signal.identity()));
+        assert_ne!(other.identity(), signal.identity());
+        let number = shared.as_raw_fd();
+        drop(shared);
+        assert_ne!(Identity::of(number), Some(signal.identity()));
     }
 }

@@ -1,8 +1,9 @@
 //! The socket to the fabric.
+#![allow(unsafe_code)]
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use weft_transport::frame::VERSION;
@@ -50,6 +51,13 @@ impl Stream {
         })
     }
 
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Unix(stream) => stream.read(buffer),
@@ -63,11 +71,29 @@ impl Stream {
 pub(super) struct Writer(Stream);
 
 impl Writer {
+    /// Writes all bytes. A fabric that is gone is an error, never SIGPIPE, which would end a program
+    /// that knows nothing of a socket.
+    ///
+    /// # Errors
+    /// The socket's.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.0 {
-            Stream::Unix(stream) => stream.write_all(bytes),
-            Stream::Tcp(stream) => stream.write_all(bytes),
+        let mut left = bytes;
+        while !left.is_empty() {
+            let fd = self.0.fd().as_raw_fd();
+            // SAFETY: the descriptor is open, and the bytes are there to be read.
+            let sent =
+                unsafe { libc::send(fd, left.as_ptr().cast(), left.len(), libc::MSG_NOSIGNAL) };
+            match usize::try_from(sent) {
+                Ok(sent) => left = left.get(sent..).unwrap_or_default(),
+                Err(_) => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
         }
+        Ok(())
     }
 }
 
@@ -123,10 +149,13 @@ impl Reader {
 
 impl AsFd for Reader {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.stream {
-            Stream::Unix(stream) => stream.as_fd(),
-            Stream::Tcp(stream) => stream.as_fd(),
-        }
+        self.stream.fd()
+    }
+}
+
+impl AsFd for Writer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.fd()
     }
 }
 

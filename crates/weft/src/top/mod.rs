@@ -6,12 +6,10 @@ mod table;
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
 
-use tonic::transport::Channel;
 use weft_api::v1;
-use weft_api::v1::perf_service_client::PerfServiceClient;
 
 use crate::args::{Args, SortBy, Top};
-use crate::connect::connect;
+use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::style::Styles;
@@ -20,7 +18,7 @@ use crate::style::Styles;
 const LINKS_ON_SCREEN: u32 = 1_000;
 
 pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError> {
-    let mut source = Source(connect(&args.daemon).await?.perf());
+    let source = Source(connect(&args.daemon).await?);
     if command.json {
         let loads = source.read(command.links, command.sort).await?;
         output::json(&table::json(&loads))?;
@@ -35,14 +33,14 @@ pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError
 }
 
 /// Where loads of links come from.
-struct Source(PerfServiceClient<Channel>);
+struct Source(Session);
 
 impl Source {
     async fn read(
-        &mut self,
+        &self,
         limit: u32,
         sort: SortBy,
-    ) -> Result<v1::ListBusiestLinksResponse, tonic::Status> {
+    ) -> Result<v1::ListBusiestLinksResponse, CliError> {
         let order = match sort {
             SortBy::Utilization => v1::LinkOrder::Utilization,
             SortBy::Data => v1::LinkOrder::Data,
@@ -53,6 +51,8 @@ impl Source {
             limit,
             order: order.into(),
         };
-        Ok(self.0.list_busiest_links(request).await?.into_inner())
+        let mut service = self.0.services(Effort::Look).perf();
+        let loads = service.list_busiest_links(request);
+        self.0.answer(Effort::Look, loads).await
     }
 }

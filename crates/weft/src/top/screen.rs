@@ -74,13 +74,13 @@ impl View {
     async fn run(
         &mut self,
         terminal: &mut DefaultTerminal,
-        mut source: Source,
+        source: Source,
     ) -> Result<(), CliError> {
         let mut keys = keyboard();
         let mut ticks = tokio::time::interval(REFRESH);
         loop {
             tokio::select! {
-                _ = ticks.tick() => self.refresh(&mut source).await,
+                _ = ticks.tick() => self.refresh(&source).await,
                 key = keys.recv() => match key {
                     None => return Ok(()),
                     Some(Event::Key(key)) if key.kind == KeyEventKind::Press => {
@@ -89,7 +89,7 @@ impl View {
                             return Ok(());
                         }
                         if self.sort != before {
-                            self.refresh(&mut source).await;
+                            self.refresh(&source).await;
                         }
                     }
                     Some(_) => {}
@@ -99,10 +99,10 @@ impl View {
         }
     }
 
-    async fn refresh(&mut self, source: &mut Source) {
+    async fn refresh(&mut self, source: &Source) {
         match source.read(LINKS_ON_SCREEN, self.sort).await {
             Ok(loads) => (self.loads, self.trouble) = (Some(loads), None),
-            Err(status) => self.trouble = Some(CliError::from(status).to_string()),
+            Err(error) => self.trouble = Some(error.to_string()),
         }
     }
 

@@ -74,6 +74,10 @@ pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> Strin
     };
     let time = utc(loads.unix_time.saturating_mul(1_000_000_000));
     let seconds = loads.span_ns as f64 / GIGA;
+    if loads.attachment.is_some_and(|now| !now.attached) {
+        let image = loads.image;
+        return format!("NOT ATTACHED: the fabric is gone; image {image} of {time} is the last");
+    }
     format!(
         "Image {} of {time}, {seconds:.1} s; {} links by {column}",
         loads.image, loads.links
@@ -96,6 +100,7 @@ pub(super) fn json(loads: &v1::ListBusiestLinksResponse) -> Value {
         "time": utc(loads.unix_time.saturating_mul(1_000_000_000)),
         "seconds": loads.span_ns as f64 / GIGA,
         "links": loads.links,
+        "attached": loads.attachment.is_none_or(|now| now.attached),
         "busiest": links,
     })
 }

@@ -5,6 +5,8 @@ use weft_api::v1;
 use weft_api::v1::config_service_server::ConfigService;
 
 use super::Services;
+use super::limits::begin_by;
+use super::refusal::status;
 
 #[tonic::async_trait]
 impl ConfigService for Services {
@@ -30,7 +32,7 @@ impl ConfigService for Services {
         _: Request<v1::GetEffectiveConfigRequest>,
     ) -> Result<Response<v1::GetEffectiveConfigResponse>, Status> {
         let text = self.hub.config().effective.clone();
-        let file = self.reloader.file();
+        let file = self.control.file().to_owned();
         Ok(Response::new(v1::GetEffectiveConfigResponse { text, file }))
     }
 
@@ -38,9 +40,10 @@ impl ConfigService for Services {
         &self,
         request: Request<v1::ReloadConfigRequest>,
     ) -> Result<Response<v1::ReloadConfigResponse>, Status> {
+        let begin_by = begin_by(request.metadata());
         let validate_only = request.into_inner().validate_only;
-        let outcome = self.reloader.reload(validate_only).await;
-        let outcome = outcome.map_err(Status::failed_precondition)?;
+        let outcome = self.control.reload(validate_only, begin_by).await;
+        let outcome = outcome.map_err(|refusal| status(&refusal))?;
         let findings = outcome
             .findings
             .into_iter()

@@ -16,7 +16,7 @@ use weft_report::{Focus, Options};
 
 use super::page::Page;
 use super::sweep::under_way;
-use super::{Key, Services, end_key, select};
+use super::{Key, Services, attachment, end_key, select};
 
 /// Items of a page where nothing is said, and at most.
 const PAGE: (usize, usize) = (1000, 10_000);
@@ -56,7 +56,10 @@ impl FabricService for Services {
         fabric.role = status.role.to_string();
         fabric.master = status.master.map_or(0, |guid| guid.0);
         fabric.routing = routing(&status);
-        fabric.planned = self.reloader.applied().told();
+        fabric.planned = self.hub.planned().to_string();
+        fabric.attachment = Some(attachment(self.hub.attachment()));
+        fabric.seen_unix_time_ns = self.hub.seen_unix_ns();
+        fabric.config_file = self.control.file().to_owned();
         Ok(Response::new(fabric))
     }
 

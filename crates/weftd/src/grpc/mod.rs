@@ -3,10 +3,13 @@
 mod config;
 mod emulator;
 mod fabric;
+mod health;
+mod limits;
 mod page;
 mod perf;
 mod plan;
 mod port;
+mod refusal;
 mod route;
 mod sweep;
 mod watch;
@@ -15,9 +18,10 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
-use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Status;
 use tonic::transport::Server;
+use tonic::transport::server::Router;
+use tonic_health::pb::health_server::{Health, HealthServer};
 use weft_api::v1;
 use weft_api::v1::config_service_server::ConfigServiceServer;
 use weft_api::v1::emulator_service_server::EmulatorServiceServer;
@@ -34,26 +38,25 @@ use weft_fabric::enums::SmState;
 use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
+use crate::attachment::Attachment;
+use crate::control::Control;
 use crate::counted::Counted;
-use crate::engine::Request;
 use crate::error::DaemonError;
+use crate::heart::Hearts;
 use crate::hub::Hub;
-use crate::plans::Plans;
 use crate::queries::QuerySettings;
-use crate::reload::Reloader;
+use crate::request::Request;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
 
-/// Calls of one connection that are carried out at the same time.
-const CALLS_PER_CONNECTION: usize = 64;
+pub(crate) use limits::Watchers;
 
 /// What the services need.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub(crate) hub: Arc<Hub>,
     pub(crate) engine: mpsc::Sender<Request>,
-    pub(crate) reloader: Arc<Reloader>,
-    pub(crate) plans: Arc<Plans>,
+    pub(crate) control: Control,
     /// What ports counted.
     pub(crate) counted: Arc<Counted>,
     pub(crate) query_settings: observed::Receiver<QuerySettings>,
@@ -61,6 +64,7 @@ pub(crate) struct Services {
     pub(crate) controller: Option<Controller>,
     pub(crate) connected_to: Arc<str>,
     pub(crate) stopping: Stopping,
+    pub(crate) watchers: Arc<Watchers>,
 }
 
 impl Services {
@@ -76,15 +80,10 @@ impl Services {
         }
     }
 
-    /// Asks the manager's thread.
-    async fn ask(&self, request: Request) -> Result<(), Status> {
-        let sent = self.engine.try_send(request);
-        sent.map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => {
-                Status::resource_exhausted("too many requests wait already; try again later")
-            }
-            mpsc::error::TrySendError::Closed(_) => stopping(),
-        })
+    /// Refuses what needs the fabric while it is gone.
+    fn must_be_attached(&self) -> Result<(), Status> {
+        let required = self.hub.attachment().required();
+        required.map_err(|detached| Status::unavailable(detached.to_string()))
     }
 }
 
@@ -102,18 +101,38 @@ fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Sta
         .map_err(|error| Status::not_found(format!("{field}: {error}")))
 }
 
-/// Serves until `services.stopping` says so. `ready` is true once the first sweep has ended.
+/// Serves until `services.stopping` says so.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
     services: Services,
-    health: tonic_health::server::HealthReporter,
-    health_server: tonic_health::pb::health_server::HealthServer<
-        impl tonic_health::pb::health_server::Health,
-    >,
+    hearts: Hearts,
 ) -> Result<(), DaemonError> {
+    let (reporter, health_server) = tonic_health::server::health_reporter();
+    health::begin(&reporter, &hearts).await;
+    let (hub, stopping) = (services.hub.clone(), services.stopping.clone());
+    let incoming = limits::incoming(listener);
+    let serving = router(tls, services, health_server)?
+        .serve_with_incoming_shutdown(incoming, stopping.wait());
+    tokio::select! {
+        served = serving => served.map_err(|error| DaemonError::Tls(error.to_string())),
+        () = health::report(reporter, &hub, &hearts) => Ok(()),
+    }
+}
+
+fn router(
+    tls: Option<Tls>,
+    services: Services,
+    health: HealthServer<impl Health>,
+) -> Result<Router, DaemonError> {
     let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
-    let mut server = Server::builder().concurrency_limit_per_connection(CALLS_PER_CONNECTION);
+    let (interval, patience) = limits::KEEPALIVE;
+    let mut server = Server::builder()
+        .concurrency_limit_per_connection(limits::CALLS_PER_CONNECTION)
+        .max_concurrent_streams(limits::STREAMS_PER_CONNECTION)
+        .http2_keepalive_interval(Some(interval))
+        .http2_keepalive_timeout(Some(patience))
+        .timeout(limits::CALL_MAX);
     if let Some(tls) = tls {
         server = server
             .tls_config(tls.server_config())
@@ -124,15 +143,13 @@ pub(crate) async fn serve(
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(|error| wrong(&error))?;
-    let stopping = services.stopping.clone();
-    tokio::spawn(report_health(health, services.clone()));
     let config = ConfigServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
     let routes = RouteServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
-    let router = server
-        .add_service(health_server)
+    Ok(server
+        .add_service(health)
         .add_service(reflection)
         .add_service(FabricServiceServer::new(services.clone()))
         .add_service(routes)
@@ -141,34 +158,14 @@ pub(crate) async fn serve(
         .add_service(config)
         .add_service(PerfServiceServer::new(services.clone()))
         .add_service(EmulatorServiceServer::new(services.clone()))
-        .add_service(WatchServiceServer::new(services));
-    let incoming = TcpListenerStream::new(listener);
-    let served = router
-        .serve_with_incoming_shutdown(incoming, stopping.wait())
-        .await;
-    served.map_err(|error| wrong(&error))
+        .add_service(WatchServiceServer::new(services)))
 }
 
-/// The health service says SERVING once the first sweep has ended.
-async fn report_health(reporter: tonic_health::server::HealthReporter, services: Services) {
-    use tonic_health::ServingStatus::{NotServing, Serving};
-    let names = [
-        "",
-        "weft.v1.FabricService",
-        "weft.v1.RouteService",
-        "weft.v1.PortService",
-        "weft.v1.SweepService",
-        "weft.v1.ConfigService",
-        "weft.v1.WatchService",
-        "weft.v1.PerfService",
-        "weft.v1.EmulatorService",
-    ];
-    for name in names {
-        reporter.set_service_status(name, NotServing).await;
-    }
-    services.hub.first_sweep().await;
-    for name in names {
-        reporter.set_service_status(name, Serving).await;
+/// The way to the fabric as a message.
+fn attachment(attachment: Attachment) -> v1::Attachment {
+    v1::Attachment {
+        attached: attachment.attached,
+        since_unix_time_ns: attachment.since_unix_ns,
     }
 }
 

@@ -7,7 +7,7 @@ use weft_api::v1;
 use weft_api::v1::perf_service_server::PerfService;
 use weft_manager::pm::{Image, LinkView, Sending};
 
-use super::Services;
+use super::{Services, attachment};
 
 /// Links of an answer where nothing is said, and at most.
 const LINKS: (usize, usize) = (20, 1_000);
@@ -32,7 +32,10 @@ impl PerfService for Services {
         let listed = listed
             .await
             .map_err(|error| Status::internal(error.to_string()))?;
-        Ok(Response::new(listed))
+        Ok(Response::new(v1::ListBusiestLinksResponse {
+            attachment: Some(attachment(self.hub.attachment())),
+            ..listed
+        }))
     }
 }
 
@@ -83,5 +86,6 @@ fn busiest(image: &Image, limit: usize, order: v1::LinkOrder) -> v1::ListBusiest
         span_ns: image.span_ns,
         links: count,
         busiest: links.into_iter().map(|(_, link)| link.into()).collect(),
+        attachment: None,
     }
 }

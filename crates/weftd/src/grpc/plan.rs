@@ -2,25 +2,31 @@
 
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tonic::Status;
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change as Asked;
 use weft_fabric::Topology;
-use weft_manager::sm::drains::{DrainError, drain_use};
-use weft_manager::sm::reroute::{Change, RerouteError};
+use weft_manager::sm::drains::{Drain, drain_use};
+use weft_manager::sm::reroute::Change;
 use weft_routing::EngineKind;
 
-use super::Services;
-use crate::plans::{PlanFailure, Wish};
+use super::refusal::status;
+use super::{Services, stopping};
+use crate::control::Wish;
+use crate::request::{Request, ask};
 
 impl Services {
     pub(super) async fn plan(
         &self,
         request: v1::PlanRoutesRequest,
+        begin_by: Instant,
     ) -> Result<v1::PlanRoutesResponse, Status> {
         let topology = Arc::clone(&self.hub.snapshot().topology);
-        let planned = self.plans.plan(wish(request, &topology)?).await;
-        let planned = planned.map_err(|failure| status(&failure))?;
+        let wish = wish(request, &topology)?;
+        let planned = self.control.plan(wish, begin_by).await;
+        let planned = planned.map_err(|refusal| status(&refusal))?;
         let (plan_id, plan) = planned.plan.unzip();
         Ok(v1::PlanRoutesResponse {
             plan_id,
@@ -34,24 +40,18 @@ impl Services {
         })
     }
 
-    pub(super) async fn apply(&self, id: u64) -> Result<v1::ApplyRoutePlanResponse, Status> {
-        let sweep = self.plans.apply(id).await;
-        let sweep = sweep.map_err(|failure| status(&failure))?;
-        Ok(v1::ApplyRoutePlanResponse { sweep })
-    }
-
-    pub(super) async fn roll_back(&self) -> Result<v1::RollBackRoutesResponse, Status> {
-        let undone = self.plans.roll_back().await;
-        let (sweep, undone) = undone.map_err(|failure| status(&failure))?;
-        Ok(v1::RollBackRoutesResponse { sweep, undone })
-    }
-
     pub(super) async fn drains(&self) -> Result<v1::ListDrainsResponse, Status> {
-        let drains = self.plans.drains().await;
-        let drains = drains.map_err(|failure| status(&failure))?;
+        let (told, answer) = oneshot::channel();
+        ask(&self.engine, Request::Drains(told)).map_err(|refusal| status(&refusal))?;
+        let drains = answer.await.map_err(|_| stopping())?;
         let snapshot = self.hub.snapshot();
         let drains = drains.into_iter();
-        let drains = drains.map(|drain| (drain, drain_use(&snapshot, drain)).into());
+        let drains = drains.map(|drain| v1::Drain {
+            name: self.hub.name_of(match drain {
+                Drain::Switch(node) | Drain::Link(node, _) => node,
+            }),
+            ..(drain, drain_use(&snapshot, drain)).into()
+        });
         Ok(v1::ListDrainsResponse {
             drains: drains.collect(),
             generation: snapshot.generation,
@@ -99,20 +99,4 @@ fn engine(name: &str) -> Result<EngineKind, Status> {
             "engine: no engine is called {name:?}; allowed: {names}"
         ))
     })
-}
-
-fn status(failure: &PlanFailure) -> Status {
-    let text = failure.to_string();
-    match failure {
-        PlanFailure::Unknown { .. } => Status::not_found(text),
-        PlanFailure::Config(_) => Status::invalid_argument(text),
-        PlanFailure::Busy => Status::resource_exhausted(text),
-        PlanFailure::Stopping => Status::unavailable(text),
-        PlanFailure::NothingToUndo => Status::failed_precondition(text),
-        PlanFailure::Reroute(error) => match error {
-            RerouteError::Stale => Status::aborted(text),
-            RerouteError::Drain(DrainError::NoSwitch(_)) => Status::not_found(text),
-            _ => Status::failed_precondition(text),
-        },
-    }
 }

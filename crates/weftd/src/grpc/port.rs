@@ -1,15 +1,14 @@
 //! PortService.
 
-use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::port_service_server::PortService;
-use weft_fabric::enums::SmState;
-use weft_fabric::{Guid, PortNum, PortRef, Snapshot};
-use weft_manager::{CommandError, PortAction};
+use weft_manager::PortAction;
 
-use super::{Services, stopping};
-use crate::engine;
+use super::Services;
+use super::limits::begin_by;
+use super::refusal::status;
+use crate::control::PortOrder;
 
 #[tonic::async_trait]
 impl PortService for Services {
@@ -17,79 +16,35 @@ impl PortService for Services {
         &self,
         request: Request<v1::SetPortStateRequest>,
     ) -> Result<Response<v1::SetPortStateResponse>, Status> {
-        let request = request.into_inner();
-        let action = match request.action() {
-            v1::PortAction::Disable => PortAction::Disable,
-            v1::PortAction::Enable => PortAction::Enable,
-            v1::PortAction::Unspecified => {
-                return Err(Status::invalid_argument(
-                    "action: expected DISABLE or ENABLE",
-                ));
-            }
-        };
-        let id = request
-            .port
-            .ok_or_else(|| Status::invalid_argument("port: is missing"))?;
-        let (node, port) = weft_api::point_of(&id).ok_or_else(|| {
-            Status::invalid_argument(format!("port.port: {} is beyond 255", id.port))
-        })?;
+        let begin_by = begin_by(request.metadata());
+        let order = order(request.into_inner())?;
         self.must_be_master()?;
-        validate(&self.hub.snapshot(), node, port, action).map_err(|error| status(&error))?;
-        if !request.validate_only {
-            let (done, answer) = oneshot::channel();
-            self.ask(engine::Request::Port {
-                node,
-                port,
-                action,
-                done,
-            })
-            .await?;
-            let answer = answer.await.map_err(|_| stopping())?;
-            answer.map_err(|error| status(&error))?;
-        }
+        let changed = self.control.port(order, begin_by).await;
+        changed.map_err(|refusal| status(&refusal))?;
         let generation = self.hub.snapshot().generation;
         Ok(Response::new(v1::SetPortStateResponse { generation }))
     }
 }
 
-/// What the manager would refuse, as far as the snapshot tells.
-fn validate(
-    snapshot: &Snapshot,
-    node: Guid,
-    port: PortNum,
-    action: PortAction,
-) -> Result<(), CommandError> {
-    let topology = &snapshot.topology;
-    let id = topology.find(node).ok_or(CommandError::NoNode { node })?;
-    let last = topology.node(id).map_or(0, |data| data.info.num_ports);
-    let at = PortRef { node: id, port };
-    if port.0 == 0 || topology.port(at).is_none() {
-        let (first, last) = (PortNum(1), PortNum(last));
-        return Err(CommandError::NoPort {
-            node,
-            port,
-            first,
-            last,
-        });
-    }
-    let mut masters = snapshot.sms.iter().filter(|sm| sm.state == SmState::MASTER);
-    let own = masters.any(|sm| sm.port == at || topology.peer(sm.port) == Some(at));
-    match (own, action) {
-        (true, PortAction::Disable) => Err(CommandError::OwnLink { node, port }),
-        _ => Ok(()),
-    }
-}
-
-fn status(error: &CommandError) -> Status {
-    let text = error.to_string();
-    match error {
-        CommandError::NoNode { .. } => Status::not_found(text),
-        CommandError::NoPort { .. } => Status::invalid_argument(text),
-        CommandError::OwnLink { .. }
-        | CommandError::Refused { .. }
-        | CommandError::NotMaster { .. } => Status::failed_precondition(text),
-        CommandError::NoAnswer { .. } => Status::deadline_exceeded(text),
-        CommandError::Busy { .. } => Status::resource_exhausted(text),
-        CommandError::SweepFailed { .. } => Status::aborted(text),
-    }
+fn order(request: v1::SetPortStateRequest) -> Result<PortOrder, Status> {
+    let action = match request.action() {
+        v1::PortAction::Disable => PortAction::Disable,
+        v1::PortAction::Enable => PortAction::Enable,
+        v1::PortAction::Unspecified => {
+            return Err(Status::invalid_argument(
+                "action: expected DISABLE or ENABLE",
+            ));
+        }
+    };
+    let id = request
+        .port
+        .ok_or_else(|| Status::invalid_argument("port: is missing"))?;
+    let (node, port) = weft_api::point_of(&id)
+        .ok_or_else(|| Status::invalid_argument(format!("port.port: {} is beyond 255", id.port)))?;
+    Ok(PortOrder {
+        node,
+        port,
+        action,
+        validate_only: request.validate_only,
+    })
 }

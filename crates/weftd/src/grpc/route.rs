@@ -5,7 +5,10 @@ use weft_api::v1;
 use weft_api::v1::route_service_server::RouteService;
 use weft_report::Detail;
 
+use super::limits::begin_by;
+use super::refusal::status;
 use super::{Services, select};
+use crate::control::Undone;
 
 /// Most pairs of ports in one answer, so that it stays a message.
 const PAIRS_MAX: usize = 1024;
@@ -39,22 +42,32 @@ impl RouteService for Services {
         &self,
         request: Request<v1::PlanRoutesRequest>,
     ) -> Result<Response<v1::PlanRoutesResponse>, Status> {
-        self.plan(request.into_inner()).await.map(Response::new)
+        let begin_by = begin_by(request.metadata());
+        let planned = self.plan(request.into_inner(), begin_by).await;
+        planned.map(Response::new)
     }
 
     async fn apply_route_plan(
         &self,
         request: Request<v1::ApplyRoutePlanRequest>,
     ) -> Result<Response<v1::ApplyRoutePlanResponse>, Status> {
+        let begin_by = begin_by(request.metadata());
         let id = request.into_inner().plan_id;
-        self.apply(id).await.map(Response::new)
+        let sweep = self.control.apply(id, begin_by).await;
+        let sweep = sweep.map_err(|refusal| status(&refusal))?;
+        Ok(Response::new(v1::ApplyRoutePlanResponse { sweep }))
     }
 
     async fn roll_back_routes(
         &self,
-        _: Request<v1::RollBackRoutesRequest>,
+        request: Request<v1::RollBackRoutesRequest>,
     ) -> Result<Response<v1::RollBackRoutesResponse>, Status> {
-        self.roll_back().await.map(Response::new)
+        let undone = self.control.roll_back(begin_by(request.metadata())).await;
+        let Undone { sweep, what } = undone.map_err(|refusal| status(&refusal))?;
+        Ok(Response::new(v1::RollBackRoutesResponse {
+            sweep,
+            undone: what,
+        }))
     }
 
     async fn list_drains(

@@ -6,9 +6,10 @@ use weft_api::v1;
 use weft_api::v1::sweep_service_server::SweepService;
 
 use super::page::Page;
+use super::refusal::status;
 use super::{Services, stopping};
-use crate::engine;
 use crate::hub::{Current, KEPT_SWEEPS};
+use crate::request::{self, ask};
 
 #[tonic::async_trait]
 impl SweepService for Services {
@@ -17,9 +18,12 @@ impl SweepService for Services {
         _: Request<v1::StartSweepRequest>,
     ) -> Result<Response<v1::StartSweepResponse>, Status> {
         self.must_be_master()?;
+        self.must_be_attached()?;
         let (told, answer) = oneshot::channel();
-        self.ask(engine::Request::Sweep(told)).await?;
+        let asked = ask(&self.engine, request::Request::Sweep(told));
+        asked.map_err(|refusal| status(&refusal))?;
         let number = answer.await.map_err(|_| stopping())?;
+        let number = number.map_err(|detached| Status::unavailable(detached.to_string()))?;
         Ok(Response::new(v1::StartSweepResponse { number }))
     }
 

@@ -11,7 +11,7 @@ use weft_api::v1::watch_response::Content;
 use weft_api::v1::watch_service_server::WatchService;
 
 use super::{Services, stopping};
-use crate::hub::{BACKLOG, Happening, Hub, Stamped, Subscription, unix_time_ns};
+use crate::hub::{BACKLOG, Hub, Stamped, Subscription, unix_time_ns};
 
 /// Messages that wait in a reader's own stream.
 const AHEAD: usize = 64;
@@ -26,6 +26,7 @@ impl WatchService for Services {
         &self,
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
+        let watcher = self.watchers.enter(request.remote_addr())?;
         let token = request.into_inner().resume_token;
         let (subscription, foreign) = match parse(&token)? {
             None => (self.hub.subscribe(None), false),
@@ -35,6 +36,7 @@ impl WatchService for Services {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let (hub, stop) = (self.hub.clone(), self.stopping.clone());
         tokio::spawn(async move {
+            let _watcher = watcher;
             tokio::select! {
                 () = forward(&hub, subscription, foreign, &sender) => {}
                 () = sender.closed() => {}
@@ -97,18 +99,11 @@ fn marker(hub: &Hub, after: u64, gap: bool) -> v1::WatchResponse {
 }
 
 fn message(run: u64, event: &Arc<Stamped>) -> v1::WatchResponse {
-    let content = match &event.what {
-        Happening::Fabric(event) => Content::from(event.clone()),
-        Happening::Config { applied, what } => Content::ConfigReloaded(v1::ConfigReloaded {
-            applied: *applied,
-            what: what.clone(),
-        }),
-    };
     v1::WatchResponse {
         resume_token: token(run, event.sequence),
         generation: event.generation,
         unix_time_ns: event.unix_time_ns,
-        content: Some(content),
+        content: Some(event.content.clone()),
     }
 }
 
@@ -139,6 +134,7 @@ mod tests {
     use weft_manager::Event;
 
     use super::*;
+    use crate::happening::Happening;
     use crate::hub::InForce;
 
     fn tell(hub: &Hub) {

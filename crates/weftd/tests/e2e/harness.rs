@@ -53,17 +53,28 @@ impl Start {
         Self::in_dir(dir, fabric)
     }
 
+    /// On the fabric of an emulator that listens at a Unix socket.
+    pub(crate) fn connected(socket: &Path) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(stock_config(), dir.path().join("opafm.xml")).unwrap();
+        Self::connected_in(dir, socket)
+    }
+
+    /// The same where an earlier daemon was.
+    pub(crate) fn connected_in(dir: TempDir, socket: &Path) -> Self {
+        Self::on(dir, &["--connect", &format!("unix:{}", socket.display())])
+    }
+
     /// The same again where an earlier daemon was.
     pub(crate) fn in_dir(dir: TempDir, fabric: &str) -> Self {
+        Self::on(dir, &["--emulate", fabric])
+    }
+
+    /// On what the arguments name, where an earlier daemon may have been.
+    pub(crate) fn on(dir: TempDir, fabric: &[&str]) -> Self {
         let mut command = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
-        command.args([
-            "--emulate",
-            fabric,
-            "--listen",
-            "127.0.0.1:0",
-            "--metrics",
-            "127.0.0.1:0",
-        ]);
+        command.args(fabric);
+        command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
         command.arg("--config").arg(dir.path().join("opafm.xml"));
         command.arg("--state-dir").arg(dir.path().join("state"));
         command
@@ -80,10 +91,21 @@ impl Start {
 
     /// Starts it and waits until its first sweep has ended.
     pub(crate) fn up(mut self) -> Daemon {
-        let addresses = self.dir.path().join("addresses");
-        let _ = std::fs::remove_file(&addresses);
         let stderr = std::fs::File::create(self.dir.path().join("stderr"));
         self.command.stderr(stderr.unwrap());
+        let mut daemon = self.up_unlogged();
+        let swept = ["fabric up", "standby: another manager"];
+        daemon.wait_for(|daemon| {
+            let log = daemon.log();
+            swept.iter().any(|text| log.contains(text)).then_some(())
+        });
+        daemon
+    }
+
+    /// Starts it with its outputs as they are and waits until its addresses are known.
+    pub(crate) fn up_unlogged(mut self) -> Daemon {
+        let addresses = self.dir.path().join("addresses");
+        let _ = std::fs::remove_file(&addresses);
         let mut daemon = Daemon {
             child: self.command.spawn().unwrap(),
             api: String::new(),
@@ -99,7 +121,6 @@ impl Start {
             line.split(' ').nth(1).unwrap().to_owned()
         };
         (daemon.api, daemon.metrics) = (url("api"), url("metrics"));
-        daemon.wait_for(|daemon| daemon.log().contains("fabric up").then_some(()));
         daemon
     }
 }
@@ -151,15 +172,20 @@ impl Daemon {
         err
     }
 
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", name, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        signal(self.child.id(), name);
+    }
+
+    /// Ends it as a crash does; the directory.
+    pub(crate) fn crash(mut self) -> TempDir {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap())
     }
 
     /// Sends SIGTERM and waits; the exit code and the directory.
@@ -170,12 +196,19 @@ impl Daemon {
         (status.code(), dir)
     }
 
-    /// The metrics as text.
+    /// The metrics as text, as a reader gets them that asks for no form.
     pub(crate) fn scrape(&self) -> String {
+        self.scrape_as("*/*")
+    }
+
+    /// The metrics as text in a form that a reader accepts.
+    pub(crate) fn scrape_as(&self, accept: &str) -> String {
         let rest = self.metrics.strip_prefix("http://").unwrap();
         let (host, path) = rest.split_once('/').unwrap();
         let mut stream = std::net::TcpStream::connect(host).unwrap();
-        let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let request = format!(
+            "GET /{path} HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n"
+        );
         std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -193,6 +226,13 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let mut command = Command::new("kill");
+    command.args(["-s", name, &pid.to_string()]);
+    assert!(command.status().unwrap().success());
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

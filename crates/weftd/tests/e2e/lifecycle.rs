@@ -83,7 +83,7 @@ fn once_prints_what_came_of_it() {
 fn metrics_are_openmetrics() {
     let daemon = Daemon::up("fattree:16");
     daemon.weft_ok(&["sweep", "--wait"]);
-    let answer = daemon.scrape();
+    let answer = daemon.scrape_as("application/openmetrics-text");
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.contains("application/openmetrics-text"), "{head}");
     for expected in [

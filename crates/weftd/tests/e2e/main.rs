@@ -2,15 +2,24 @@
 #![allow(clippy::unwrap_used)]
 
 mod configuration;
+mod deadlines;
+mod exposition;
 mod harness;
+mod hfi;
+mod hostile_names;
+mod keys;
 mod lifecycle;
 mod live;
+mod lost;
 mod notify;
+mod outputs;
 mod plans;
 mod ports;
 mod process;
 mod refusals;
+mod registrations;
 mod reports;
 mod services;
 mod tls;
+mod unit;
 mod watch;

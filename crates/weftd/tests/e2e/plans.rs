@@ -270,3 +270,29 @@ fn what_nothing_else_leads_to_is_not_drained() {
         "{undone}"
     );
 }
+
+#[test]
+fn a_drained_switch_that_was_pulled_keeps_its_name() {
+    let daemon = Daemon::up(TREE);
+    let said = daemon.weft_ok(&["drain", "node:core2"]);
+    assert!(said.contains("routes moved"), "{said}");
+    let links = json(&daemon.weft_ok(&["report", "links", "-F", "node:core2", "--json"]));
+    for link in links["links"].as_array().unwrap() {
+        let ends = [&link["from"], &link["to"]];
+        let far = ends.iter().find(|end| end["name"] != "core2").unwrap();
+        let name = far["name"].as_str().unwrap();
+        daemon.weft_ok(&[
+            "port",
+            "disable",
+            &format!("node:{name}:port:{}", far["port"]),
+        ]);
+    }
+    let listed = || daemon.weft_ok(&["route", "drains"]);
+    wait_for(|| (listed() == "core2: not in the fabric\n").then_some(()));
+    let undrained = daemon.weft_ok(&["undrain", "node:core2"]);
+    assert_eq!(
+        undrained,
+        "core2 is no longer drained; it is not in the fabric, and data will go over it once it is back\n"
+    );
+    assert_eq!(listed(), "nothing is drained\n");
+}

@@ -13,7 +13,7 @@ use crate::harness::{PATIENCE, text};
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What the environment of a test may hold and would change what the programs do.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 13] = [
     "JOURNAL_STREAM",
     "NO_COLOR",
     "NOTIFY_SOCKET",
@@ -25,6 +25,8 @@ const SETTINGS: [&str; 11] = [
     "WEFT_TLS_CA",
     "WEFT_TLS_CERT",
     "WEFT_TLS_KEY",
+    "WEFT_TIMEOUT",
+    "XDG_STATE_HOME",
 ];
 
 /// A program that takes no setting from the environment of the test.
@@ -33,6 +35,8 @@ pub(crate) fn program(path: &Path) -> Command {
     for setting in SETTINGS {
         command.env_remove(setting);
     }
+    // Notes of earlier calls are kept in the home directory.
+    command.env("HOME", "/nonexistent");
     command
 }
 

@@ -121,6 +121,51 @@ fn what_cannot_be_run_is_told() {
     }
 }
 
+/// `<Start>` of either section, and of a second instance.
+#[test]
+fn an_instance_with_start_0_does_not_run() {
+    let stock = std::fs::read_to_string(crate::harness::stock_config()).unwrap();
+    let (common, fm) = stock.split_once("<Fm>").unwrap();
+    let start = |from: &str, to: &str| format!("{common}<Fm>{}", fm.replacen(from, to, 1));
+    let (on, off) = ("<Start>1</Start>", "<Start>0</Start>");
+    let dir = tempfile::tempdir().unwrap();
+    let run = |text: &str, instance: &str| {
+        let file = dir.path().join("opafm.xml");
+        std::fs::write(&file, text).unwrap();
+        let file = file.to_str().unwrap();
+        let args = ["--emulate", "one-switch:2", "--once", "--config", file];
+        let more = ["--instance", instance];
+        weftd(&[&args[..], &more, &FREE].concat())
+    };
+    let (code, said) = run(&start(on, on), "0");
+    assert_eq!(code, Some(0), "{said}");
+    let second = start(
+        "</Fm>",
+        "</Fm><Fm><Shared><Name>fm1</Name></Shared><Sm/><Fe/><Pm/></Fm>",
+    );
+    for (text, instance, expected) in [
+        (
+            start(on, off),
+            "0",
+            "instance 0 (fm0) is not to run: <Start> of its <Shared> is 0",
+        ),
+        (
+            start("<Sm>", &format!("<Sm>{off}")),
+            "0",
+            "(fm0) is not to run: <Start> of its <Sm> is 0",
+        ),
+        (
+            second,
+            "1",
+            "instance 1 (fm1) is not to run: <Start> of its <Shared> is 0",
+        ),
+    ] {
+        let (code, said) = run(&text, instance);
+        assert_eq!(code, Some(7), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 #[test]
 fn a_fabric_that_is_not_there_is_told() {
     let stock = crate::harness::stock_config();

@@ -1,15 +1,18 @@
 //! Encryption, with a certificate of its own for the client. The keys in `tests/data` were made for
 //! this test and protect nothing.
 
-use crate::harness::{Start, data, text, weft};
+use std::path::Path;
+use std::process::Output;
+
+use crate::harness::{Daemon, Start, data, text, weft};
 use crate::process::{output, program};
 
 fn path(name: &str) -> String {
     data(name).to_str().unwrap().to_owned()
 }
 
-#[test]
-fn only_known_clients_are_let_in() {
+/// A daemon that lets in only clients of its authority.
+fn closed() -> Daemon {
     let [ca, cert, key] = ["ca.pem", "server.pem", "server.key"].map(path);
     let tls = [
         "--tls-cert",
@@ -21,35 +24,138 @@ fn only_known_clients_are_let_in() {
     ];
     let daemon = Start::new("one-switch:2").args(&tls).up();
     assert!(daemon.api.starts_with("https://"), "{}", daemon.api);
-    let call = |args: &[&str]| {
-        let mut command = program(weft());
+    daemon
+}
+
+/// `weft fabric show` at an address.
+fn call(address: &str, args: &[&str]) -> Output {
+    let mut command = program(weft());
+    command.args(["--address", address]).args(args);
+    output(command.args(["fabric", "show"]))
+}
+
+/// The call fails as one to no daemon does, and says so in these words.
+fn told(address: &str, args: &[&str], words: &str) {
+    let output = call(address, args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{address} {args:?}: {said}");
+    assert!(said.contains(words), "{address} {args:?}: {said}");
+    assert!(said.contains(address), "{said}");
+}
+
+#[test]
+fn only_known_clients_are_let_in() {
+    let daemon = closed();
+    let [ca, client, key] = ["ca.pem", "client.pem", "client.key"].map(path);
+    let known = ["--tls-ca", &ca, "--tls-cert", &client, "--tls-key", &key];
+    let shown = call(&daemon.api, &known);
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    assert!(text(&shown.stdout).contains("2 HFIs"));
+}
+
+#[test]
+fn clients_are_told_what_is_in_the_way() {
+    let daemon = closed();
+    let [ca, cert, client, key] = ["ca.pem", "server.pem", "client.pem", "client.key"].map(path);
+    let identity = ["--tls-cert", &client, "--tls-key", &key];
+    told(
+        &daemon.api,
+        &["--tls-ca", &ca],
+        "only clients with a certificate: give --tls-cert and --tls-key",
+    );
+    let other = [&["--tls-ca", &cert][..], &identity].concat();
+    told(
+        &daemon.api,
+        &other,
+        "not signed by the authority in --tls-ca",
+    );
+    let name = [
+        &["--tls-ca", &ca, "--tls-domain", "elsewhere"][..],
+        &identity,
+    ]
+    .concat();
+    told(&daemon.api, &name, "is for another name");
+    let plain = daemon.api.replace("https", "http");
+    told(&plain, &[], "it speaks TLS: use https://");
+    let metrics = daemon.metrics.strip_suffix("/metrics").unwrap();
+    told(metrics, &[], "another program answers there, not the API");
+    let encrypted = metrics.replace("http", "https");
+    told(&encrypted, &["--tls-ca", &ca], "it does not speak TLS");
+
+    let open = Daemon::up("one-switch:2");
+    let encrypted = open.api.replace("http", "https");
+    told(&encrypted, &["--tls-ca", &ca], "it does not speak TLS");
+
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    told(&nobody, &[], "nothing listens there");
+    told(
+        "http://nosuchhost.invalid:9313",
+        &[],
+        "the host's name cannot be resolved",
+    );
+}
+
+#[test]
+fn certificates_that_cannot_be_used_end_the_daemon_at_the_start() {
+    let [ca, cert, key, other] = ["ca.pem", "server.pem", "server.key", "client.key"].map(path);
+    let no_pem = path("../e2e/tls.rs");
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["--tls-cert", &cert, "--tls-key", &other],
+            "cannot be used",
+        ),
+        (
+            &["--tls-cert", &cert, "--tls-key", &no_pem],
+            "cannot be used",
+        ),
+        (
+            &["--tls-cert", &no_pem, "--tls-key", &key],
+            "cannot be used",
+        ),
+        (
+            &[
+                "--tls-cert",
+                &cert,
+                "--tls-key",
+                &key,
+                "--tls-client-ca",
+                &no_pem,
+            ],
+            "--tls-client-ca",
+        ),
+        (
+            &[
+                "--tls-cert",
+                &cert,
+                "--tls-key",
+                &key,
+                "--tls-client-ca",
+                "/nonexistent",
+            ],
+            "authority /nonexistent: No such file",
+        ),
+    ];
+    for (args, words) in cases {
+        let mut command = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
+        command.args(["--emulate", "one-switch:2", "--listen", "127.0.0.1:0"]);
         command
-            .args(["--address", &daemon.api])
-            .args(args)
-            .args(["fabric", "show"]);
-        output(&mut command)
-    };
-    let (client, client_key) = (path("client.pem"), path("client.key"));
-    let known = call(&[
-        "--tls-ca",
-        &ca,
+            .args(["--metrics", "127.0.0.1:0", "--once"])
+            .args(args);
+        let ended = output(&mut command);
+        let said = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(words), "{args:?}: {said}");
+    }
+    let whole = [
         "--tls-cert",
-        &client,
+        &cert,
         "--tls-key",
-        &client_key,
-    ]);
-    assert!(known.status.success(), "{}", text(&known.stderr));
-    assert!(text(&known.stdout).contains("2 HFIs"));
-    let unknown = call(&["--tls-ca", &ca]);
-    assert!(
-        !unknown.status.success(),
-        "a client without a certificate was let in"
-    );
-    let mut plain = program(weft());
-    let plain_address = daemon.api.replace("https", "http");
-    plain.args(["--address", &plain_address, "fabric", "show"]);
-    assert!(
-        !output(&mut plain).status.success(),
-        "a client without encryption was let in"
-    );
+        &key,
+        "--tls-client-ca",
+        &ca,
+    ];
+    let daemon = Start::new("one-switch:2").args(&whole).up();
+    assert!(daemon.api.starts_with("https://"));
 }

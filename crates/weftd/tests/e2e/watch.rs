@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, weft};
+use crate::harness::{Daemon, Start, wait_for, weft};
 use crate::process::{Reading, program};
+
+/// Four edge switches with four hosts each under four cores.
+const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
 
 struct Watcher(Reading);
 
@@ -50,6 +53,9 @@ fn events_come_and_can_be_resumed() {
             .unwrap()
             .starts_with("0x")
     );
+    let names = [&link["data"]["a"]["name"], &link["data"]["b"]["name"]];
+    assert!(names.contains(&&Value::from("node3 hfi1_0")), "{link}");
+    assert!(names.iter().all(|name| *name != ""), "both ends: {link}");
     let ended = watcher.until("sweep_ended");
     assert_eq!(ended["data"]["hfis"], 3);
 
@@ -88,4 +94,71 @@ fn watchers_are_told_when_the_daemon_stops() {
     assert_eq!(code, Some(0));
     while watcher.0.line().is_some() {}
     assert_eq!(watcher.0.end(), Some(3));
+}
+
+#[test]
+fn ports_and_plans_are_events_and_in_the_log() {
+    let daemon = Daemon::up(TREE);
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    daemon.weft_ok(&["port", "disable", "node:edge1:port:3"]);
+    let changed = watcher.until("port_changed");
+    assert_eq!(changed["data"]["action"], "disable");
+    assert_eq!(changed["data"]["port"]["name"], "edge1");
+    assert_eq!(changed["data"]["port"]["port"], 3);
+    watcher.until("link_vanished");
+    daemon.weft_ok(&["port", "enable", "node:edge1:port:3"]);
+    let back = watcher.until("link_appeared");
+    let names = [&back["data"]["a"]["name"], &back["data"]["b"]["name"]];
+    assert!(names.contains(&&Value::from("edge1")), "{back}");
+    daemon.weft_ok(&["drain", "node:edge1:port:5"]);
+    let plan = watcher.until("plan_in_force");
+    let what = plan["data"]["what"].as_str().unwrap();
+    assert!(
+        what.starts_with("drain ") && what.contains("edge1"),
+        "{what}"
+    );
+    daemon.weft_ok(&["route", "rollback"]);
+    assert_eq!(watcher.until("plan_undone")["data"]["what"], what);
+
+    let log = daemon.log();
+    for line in [
+        "INFO port 3 of edge1 disabled by a client",
+        "WARN node vanished: node3 hfi1_0",
+        "INFO port 3 of edge1 enabled by a client",
+        "INFO node appeared: node3 hfi1_0",
+        "INFO route plan 1 is in force: drain ",
+        "INFO undone: drain ",
+        "INFO configuration: ",
+    ] {
+        assert!(log.contains(line), "{line} in {log}");
+    }
+    let debug = ["Some(", "None", "Guid(", "PortName"];
+    assert!(!debug.iter().any(|text| log.contains(text)), "{log}");
+    let shown = daemon.weft_ok(&["fabric", "show"]);
+    let file = daemon.dir.path().join("opafm.xml");
+    let named = format!("\nConfiguration: {}\n", file.display());
+    assert!(shown.contains(&named), "{shown}");
+}
+
+#[test]
+fn a_lost_link_between_switches_is_named_at_both_ends() {
+    let daemon = Start::new(TREE).args(&["--log", "json"]).up();
+    daemon.weft_ok(&["port", "disable", "node:edge1:port:5"]);
+    let lost = wait_for(|| {
+        let log = daemon.log();
+        let mut lines = log
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.find(|line| line["fields"]["event"] == "link_vanished")
+    });
+    let fields = &lost["fields"];
+    assert_eq!(lost["level"], "WARN", "{lost}");
+    let ends = [&fields["a"], &fields["b"]];
+    assert!(ends.contains(&&Value::from("edge1")), "{lost}");
+    assert!(
+        fields["a_port"].is_u64() && fields["b_port"].is_u64(),
+        "{lost}"
+    );
+    let words = fields["message"].as_str().unwrap();
+    assert!(words.contains("edge1 port 5"), "{words}");
 }

@@ -26,29 +26,14 @@ impl Dissected {
     }
 }
 
-/// Has tshark dissect `capture`, by way of the file `path`. Nothing, loudly, where tshark is not
-/// installed; with `WEFT_PEERS=required` that fails.
+/// Has tshark dissect `capture`, by way of the file `path`, where tshark is installed.
 pub(crate) fn dissect(capture: &[u8], path: &Path) -> Option<Vec<Dissected>> {
     std::fs::write(path, capture).unwrap();
-    match Command::new("tshark")
-        .arg("-r")
-        .arg(path)
-        .args(["-T", "pdml"])
-        .output()
-    {
-        Ok(output) => {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "tshark fails: {errors}");
-            Some(parse(&String::from_utf8_lossy(&output.stdout)))
-        }
-        Err(error) if std::env::var("WEFT_PEERS").is_ok_and(|value| value == "required") => {
-            panic!("WEFT_PEERS=required, but there is no tshark: {error}")
-        }
-        Err(error) => {
-            eprintln!("\n*** not run: no tshark: {error} ***\n");
-            None
-        }
-    }
+    let mut tshark = Command::new("tshark");
+    let output = weft_peers::output(tshark.arg("-r").arg(path).args(["-T", "pdml"]))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "tshark fails: {errors}");
+    Some(parse(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// Reads PDML, which has one element a line.

@@ -175,6 +175,8 @@ impl<'a> Import<'a> {
         let other = self.nodes.get(peer.node.0 as usize);
         let other = other.map(|node| (node.guid(), node.is_switch()));
         let node = self.nodes.get_mut(at.node.0 as usize);
+        let between_switches = node.as_ref().is_some_and(|node| node.is_switch())
+            && other.is_some_and(|other| other.1);
         let port = node
             .and_then(|node| node.port_mut(at.port))
             .filter(|_| at.port.0 != 0);
@@ -187,7 +189,7 @@ impl<'a> Import<'a> {
         }
         port.peer = Some(peer);
         let (guid, is_switch) = other.unwrap_or_default();
-        port.info.mgmt_allowed = true;
+        port.info.mgmt_allowed = !between_switches;
         port.info.neighbor_node_type = u8::from(is_switch);
         if port.info.neighbor_node_guid == Guid(0) {
             port.info.neighbor_node_guid = guid;

@@ -18,14 +18,18 @@ use weft_manager::sm::Settings;
 pub use scenario::{Candidate, Round, Scenario, Trouble};
 
 use super::bring_up::RunError;
+use super::watch::SetWatch;
 use crate::cluster::Cluster;
-use crate::oracle::{Breach, Invariant, lids, reach, tables};
+use crate::oracle::{Breach, Invariant, lids, masters, reach, tables};
 use crate::view::{self, FabricView};
 
 /// I9: from the end of a round's trouble to one master whose routes hold. A dead master is found out
 /// within 10 s, two masters meet within a sweep interval, and a handover that failed is tried again a
 /// minute later.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(90);
+/// I7: from the end of a round's trouble, or from when two fabrics are joined, managers may take turns to
+/// write for so long: each learns of the other in a sweep of its own, and the one hands over.
+const CONTENDED_WITHIN: Duration = Duration::from_secs(25);
 /// I8: the last part of a quiet time, in which nothing is written any more.
 const STILL: Duration = Duration::from_secs(15);
 
@@ -98,9 +102,10 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let cluster = Cluster::new(topology, options, hosts.collect())?;
+    let mut cluster = Cluster::new(topology, options, hosts.collect())?;
     Run {
         scenario,
+        sets: SetWatch::start(&mut cluster.emulator),
         cluster,
         breaches: Vec::new(),
         converged: Vec::new(),
@@ -120,6 +125,7 @@ fn settings(candidate: &Candidate) -> Settings {
 struct Run {
     scenario: Scenario,
     cluster: Cluster,
+    sets: SetWatch,
     breaches: Vec<Breach>,
     converged: Vec<Duration>,
     events: Vec<(Tick, usize, Event)>,
@@ -197,10 +203,16 @@ impl Run {
     /// is written.
     fn quiet(&mut self, number: usize) -> Result<(), RunError> {
         let start = self.cluster.now();
+        // What was written under fire is judged by roles alone: who cannot be heard is replaced.
+        drop(self.cluster.take_writes());
         let (mut since, mut last) = (None, Vec::new());
         let mut sets = 0;
         while self.cluster.now().since(start) < CONVERGED_WITHIN {
             self.run_until(self.cluster.now() + Duration::from_millis(500))?;
+            // Two that have not met yet write routes of their own, which may close a circle.
+            let circles = self.sets.take();
+            self.breaches
+                .extend(circles.into_iter().filter(|_| since.is_some()));
             last = self.judge();
             let now = self.cluster.now();
             since = since
@@ -210,6 +222,9 @@ impl Run {
                 sets = self.cluster.emulator.stats().sets_total();
             }
         }
+        let writes = self.cluster.take_writes();
+        self.breaches
+            .extend(masters::check(&writes, CONTENDED_WITHIN));
         let Some(at) = since else {
             let what = format!(
                 "{} rules broken in the quiet after round {number}",

@@ -1,20 +1,20 @@
 //! Time that passes between steps: looked at whenever a table may have changed.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use weft_emulator::io::{Control, Faults};
-use weft_fabric::{Lanes, PortNum, Tick};
+use weft_fabric::{PortNum, Tick};
 use weft_manager::io::Event;
 use weft_manager::sm::drains::{Drain, drain_use};
 
 use super::Run;
 use super::scenario::Trouble;
 use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
-use crate::campaign::judge;
+use crate::campaign::judge::{self, UsedLevels};
 use crate::oracle::drained::{self, Part, Spare};
 use crate::oracle::{Invariant, deadlock, multicast, reach};
 use crate::view::FabricView;
+use crate::world::Wait;
 
 /// How often a fabric is looked at that has yet to converge.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -26,8 +26,10 @@ pub(super) struct Baseline {
     pub(super) reached: Option<FabricView>,
     /// What is pulled and put back meanwhile.
     pub(super) pulled: Option<Part>,
-    /// Lanes that destinations have in the meantime.
-    pub(super) lanes: Arc<Lanes>,
+    /// The service levels that hosts use in the meantime.
+    pub(super) levels: Option<UsedLevels>,
+    /// The manager ends on the way: what is lost then is I13's.
+    pub(super) crash: bool,
 }
 
 /// The same as the oracles call it.
@@ -44,7 +46,8 @@ impl Run {
         Baseline {
             reached: strict.then(|| judge::view(&self.world)),
             pulled,
-            lanes: Arc::clone(self.world.snapshot().linear.lanes()),
+            levels: Some(UsedLevels::of(&self.world)),
+            crash: false,
         }
     }
 
@@ -57,16 +60,17 @@ impl Run {
         Ok(())
     }
 
-    /// Runs until a sweep has ended and nothing is under way; says whether that came in time.
-    pub(super) fn run_sweep(&mut self, number: u64, base: &Baseline) -> Result<bool, RunError> {
+    /// Runs until a sweep has ended and nothing is under way, which has to come in time.
+    pub(super) fn run_sweep(&mut self, number: u64, base: &Baseline) -> Result<(), RunError> {
         let until = self.world.now() + CONVERGED_WITHIN;
         loop {
             let status = self.world.manager().status();
             if status.sweep >= number && status.phase.is_none() {
-                return Ok(true);
+                return Ok(());
             }
             if !self.world.step(until)? {
-                return Ok(false);
+                self.in_time(Wait::TimedOut, &format!("sweep {number}"));
+                return Ok(());
             }
             self.look(base);
         }
@@ -95,7 +99,7 @@ impl Run {
         Ok(self.world.control(Control::Faults(faults))?)
     }
 
-    fn look(&mut self, base: &Baseline) {
+    pub(super) fn look(&mut self, base: &Baseline) {
         let before = self.events.len();
         self.events.append(&mut self.world.take_events());
         let ended = self.events[before..].iter().any(
@@ -104,6 +108,10 @@ impl Run {
         if ended {
             self.judge_drains("at a sweep's end", false);
         }
+        self.mixed |= UsedLevels::of(&self.world).prepared() != self.prepared;
+        let mut at_once = self.sets.take();
+        at_once.extend(self.world.take_breaches());
+        self.broken("on the way", at_once);
         let sets = self.world.emulator.stats().sets_total();
         if std::mem::replace(&mut self.seen_sets, sets) == sets {
             return;
@@ -113,9 +121,15 @@ impl Run {
         breaches.extend(multicast::check_loops(&view));
         if let Some(reached) = &base.reached {
             let root = judge::root(&self.world, &view);
-            breaches.extend(drained::check_pulled(reached, &view, root, base.pulled));
-            let lanes = Arc::clone(&base.lanes);
-            breaches.extend(deadlock::check_lanes(&view, |lid| lanes.of(lid)));
+            let mut lost = drained::check_pulled(reached, &view, root, base.pulled);
+            if base.crash {
+                let rule = Invariant::KeepsForwarding;
+                lost.iter_mut().for_each(|breach| breach.invariant = rule);
+            }
+            breaches.extend(lost);
+        }
+        if let (Some(used), true) = (&base.levels, base.reached.is_some()) {
+            breaches.extend(deadlock::check_levels(&view, |lid| used.to(lid)));
         }
         self.broken("on the way", breaches);
     }

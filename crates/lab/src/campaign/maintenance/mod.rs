@@ -12,12 +12,13 @@ use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::Arrangement;
 
 use super::bring_up::{CONVERGED_WITHIN, RunError, generate};
-use super::judge;
+use super::judge::{self, UsedLevels};
 use super::members::told;
+use super::watch::SetWatch;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::{Breach, Invariant};
-use crate::world::{NoTap, World, WorldError, first_host};
+use crate::world::{NoTap, Wait, World, WorldError, first_host};
 pub use scenario::Scenario;
 
 /// Broken rules of one moment that are noted.
@@ -68,6 +69,12 @@ type Tables = Vec<(Guid, Vec<u8>)>;
 struct Run {
     scenario: Scenario,
     world: World,
+    sets: SetWatch,
+    /// Lanes that ports were prepared for when the fabric came up.
+    prepared: u8,
+    /// An engine with another number of lanes has been in force: ports that carry data keep the maps that
+    /// they have until their links go down, as plans say in words.
+    mixed: bool,
     groups: Vec<Group>,
     secured: Vec<Secured>,
     undo: Vec<Undo>,
@@ -94,10 +101,13 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let world = World::new(topology, options, settings(&scenario), NoTap)?;
+    let mut world = World::new(topology, options, settings(&scenario), NoTap)?;
     let members = scenario.members.clone();
     let run = Run {
         scenario,
+        sets: SetWatch::start(&mut world.emulator),
+        prepared: UsedLevels::of(&world).prepared(),
+        mixed: false,
         world,
         groups: members.iter().flat_map(|one| one.last.clone()).collect(),
         secured: members.and_then(|one| one.secured).into_iter().collect(),
@@ -126,7 +136,8 @@ fn settings(scenario: &Scenario) -> Settings {
 impl Run {
     fn all(mut self) -> Result<Outcome, RunError> {
         self.world.multicast(told(&self.groups));
-        self.world.bring_up(CONVERGED_WITHIN)?;
+        let ended = self.world.bring_up(CONVERGED_WITHIN)?;
+        self.in_time(ended, "the first sweep");
         self.converge("bring-up")?;
         for (number, round) in self.scenario.rounds.clone().into_iter().enumerate() {
             self.tell(format!("round {number}: {:?}", round.step));
@@ -169,17 +180,23 @@ impl Run {
         self.breaches.extend(dated);
     }
 
+    /// I9: what does not end in time is a breach.
+    fn in_time(&mut self, wait: Wait, what: &str) {
+        let breach = judge::in_time(wait, what);
+        self.broken("waiting", breach.into_iter().collect());
+    }
+
     fn broke(&mut self, when: &str, invariant: Invariant, what: String) {
         self.broken(when, vec![Breach::new(invariant, what)]);
     }
 
     /// Everything that must hold in a quiet fabric.
     fn judge(&self) -> Vec<Breach> {
-        let snapshot = self.world.snapshot();
-        let lanes = snapshot.linear.lanes();
-        judge::quiet(&self.world, &self.groups, &self.secured, |lid| {
-            lanes.of(lid)
-        })
+        let mut breaches = judge::quiet(&self.world, &self.groups, &self.secured);
+        if !self.mixed {
+            breaches.extend(judge::levels(&self.world));
+        }
+        breaches
     }
 
     fn tables(&self) -> Tables {

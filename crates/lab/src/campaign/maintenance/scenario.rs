@@ -35,6 +35,11 @@ const ENGINES: [EngineKind; 8] = [
     EngineKind::Layered,
 ];
 
+/// Draws of the crash.
+const CRASH: u64 = 0x6372_6173_6800;
+/// Moments from the application of a plan to a crash.
+const CRASH_AFTER_MAX: usize = 60;
+
 /// Highest loss drawn.
 const LOSS_MAX: f64 = 0.2;
 /// How long the trouble of a round lasts, nanoseconds.
@@ -57,6 +62,9 @@ pub enum Step {
     RollBack,
     /// The manager ends, and starts again on what it stored.
     Restart,
+    /// Plans another engine and applies that; the manager ends this many datagrams and moments later, and
+    /// starts again with the engine that was.
+    Crash(EngineKind, usize),
 }
 
 /// What happens meanwhile.
@@ -132,9 +140,28 @@ impl Scenario {
                 .then(|| draw_trouble(&mut rng, topology, own)),
         });
         self.rounds = rounds.collect();
+        self.rounds.push(draw_crash(self.seed));
         self.members = Some(Membership::draw(self.seed, topology));
         self
     }
+}
+
+/// A crash in quiet. Draws of its own: other rounds stay as they are when this changes.
+fn draw_crash(seed: u64) -> Round {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ CRASH);
+    // Those that need no other lanes: ports that carry data do not take other maps of lanes.
+    let engines = ENGINES.iter().filter(|engine| !spreads(**engine));
+    let engines: Vec<EngineKind> = engines.copied().collect();
+    let engine = engines[rng.random_range(0..engines.len())];
+    Round {
+        step: Step::Crash(engine, rng.random_range(1..CRASH_AFTER_MAX)),
+        trouble: None,
+    }
+}
+
+/// Whether an engine spreads destinations over lanes.
+pub(super) fn spreads(engine: EngineKind) -> bool {
+    matches!(engine, EngineKind::Dor | EngineKind::Layered)
 }
 
 fn draw_engine(rng: &mut impl Rng) -> EngineKind {

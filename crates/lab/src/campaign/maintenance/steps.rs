@@ -6,12 +6,12 @@ use weft_emulator::io::{Control, Faults};
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::sm::drains::{Drain, DrainError, drain_use};
 use weft_manager::sm::reroute::{Arrangement, Change, Condition, RerouteError, RoutePlan};
-use weft_routing::AdaptiveSettings;
+use weft_routing::{AdaptiveSettings, EngineKind};
 
 use super::follow::{Baseline, part};
-use super::scenario::{Round, Step, Trouble};
+use super::scenario::{Round, Step, Trouble, spreads};
 use super::{Run, Undo};
-use crate::campaign::bring_up::RunError;
+use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
 use crate::campaign::judge;
 use crate::campaign::members::told;
 use crate::oracle::drained::{self, Part, Spare};
@@ -52,6 +52,7 @@ impl Run {
             Step::Pull(any) => self.pull(*any, round),
             Step::RollBack => self.roll_back(round),
             Step::Restart => self.restart(round),
+            Step::Crash(engine, after) => self.crash(*engine, *after),
         }
     }
 
@@ -226,8 +227,44 @@ impl Run {
         }
         match &round.trouble {
             Some(trouble) => self.trail(trouble, start),
-            None => self.run_sweep(1, &base).map(drop),
+            None => self.run_sweep(1, &base),
         }
+    }
+
+    /// I13: the manager ends while it writes other routes. A plan that announces that it drops is none to try
+    /// this with.
+    fn crash(&mut self, engine: EngineKind, after: usize) -> Result<(), RunError> {
+        let before = self.world.manager().arrangement();
+        let planned = self.world.basis(Change::Engine(engine));
+        let planned = planned.and_then(|basis| Ok((basis.plan()?, basis)));
+        let Ok((plan, basis)) = planned else {
+            return Ok(());
+        };
+        if plan.dropping > 0 || spreads(before.settings.routing.engine) {
+            return Ok(());
+        }
+        let base = Baseline {
+            crash: true,
+            ..self.baseline(true, None)
+        };
+        if self
+            .adopt(Condition::Epoch(basis.epoch), basis.wanted)
+            .is_err()
+        {
+            return Ok(());
+        }
+        let until = self.world.now() + CONVERGED_WITHIN;
+        for _ in 0..after {
+            if !self.world.step(until)? {
+                break;
+            }
+            self.look(&base);
+        }
+        self.tell(format!("  ends {after} moments later"));
+        self.world.restart(before.settings);
+        self.world.multicast(told(&self.groups));
+        self.undo.clear();
+        self.run_sweep(1, &base)
     }
 
     /// Pulls what is called drained, at once, and puts it back later.
@@ -263,7 +300,7 @@ impl Run {
         self.run_until(self.world.now() + PULLED_FOR, &base)
     }
 
-    /// I12: a drain is refused when and only when the fabric cannot do without.
+    /// D3: a drain is refused when and only when the fabric cannot do without.
     fn judge_refusal(&mut self, change: &Change, error: Option<&RerouteError>, calm: bool) {
         if !calm {
             return;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::multicast::FIRST_MLID;
-use weft_fabric::{Lid, Sl};
+use weft_fabric::{Guid, Lid, Sl};
 use weft_wire::enums::Mtu;
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::McMemberRecord;
@@ -53,14 +53,14 @@ impl Joined {
 }
 
 /// A member: how it takes part, and whether another port joined it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) joined: Joined,
     pub(crate) proxy: bool,
 }
 
 /// A group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) mgid: Gid,
     /// Its entry in the multicast tables.
@@ -78,6 +78,8 @@ pub(crate) struct Group {
     pub(crate) scope: u8,
     /// It stays without members.
     pub(crate) permanent: bool,
+    /// GUID of the port that created it; 0 for the configuration.
+    pub(crate) creator: Guid,
     /// By GID of the port.
     pub(crate) members: BTreeMap<Gid, Member>,
 }
@@ -99,6 +101,7 @@ impl Group {
             hop_limit: 0,
             scope: (mgid.prefix >> 48 & 0xF) as u8,
             permanent: false,
+            creator: Guid(0),
             members: BTreeMap::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! Joining, creating and leaving groups.
 
+use std::collections::BTreeSet;
+
 use weft_fabric::{Guid, Tick};
 use weft_wire::enums::Mtu;
 use weft_wire::header::method;
@@ -108,6 +110,8 @@ fn join(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     };
     if !sa.groups.all.contains_key(&mgid) {
         let group = new_group(sa, query, &record, mgid, (end, &port))?;
+        sa.check_creation(&group)?;
+        sa.check_membership(&mgid, &record.port_gid)?;
         sa.add_group(Group {
             flow_label,
             ..group
@@ -116,6 +120,7 @@ fn join(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     let proxy = sa.view.by_lid(query.request.from.lid) != Some(end);
     let group = sa.groups.all.get(&mgid).ok_or(Refusal::NO_RESOURCES)?;
     check_join(sa, query, &record, group, (end, &port))?;
+    sa.check_membership(&mgid, &record.port_gid)?;
     let Some(group) = sa.groups.all.get_mut(&mgid) else {
         return Err(Refusal::NO_RESOURCES);
     };
@@ -236,6 +241,7 @@ fn new_group(
     if sa.view.key_of(end, pkey) != Some(pkey) {
         return Err(Refusal::INVALID);
     }
+    let creator = sa.port_of(query).ok_or(Refusal::INVALID)?;
     let (mtu, rate) = chosen(query, record, most(sa, fabric, port));
     Ok(Group {
         q_key: record.q_key,
@@ -245,6 +251,7 @@ fn new_group(
         sl: record.sl,
         t_class: record.t_class,
         hop_limit: record.hop_limit,
+        creator,
         ..Group::new(mgid, pkey)
     })
 }
@@ -326,6 +333,34 @@ impl Sa {
                 return gid;
             }
         }
+    }
+
+    /// Whether who asks may create one more group, and take one more multicast LID.
+    fn check_creation(&self, group: &Group) -> Result<(), Refusal> {
+        let quotas = &self.settings.quotas;
+        let own = self
+            .groups
+            .all
+            .values()
+            .filter(|held| held.creator == group.creator);
+        let lids: BTreeSet<u32> = own.clone().map(|held| held.mlid).collect();
+        let lids_max = self.settings.multicast.mlids_max / quotas.mlid_share;
+        let has_room = own.count() < quotas.groups && lids.len() < lids_max.max(1) as usize;
+        has_room.then_some(()).ok_or(Refusal::NO_RESOURCES)
+    }
+
+    /// Whether a port may be in one more group, where it is not in this one already.
+    fn check_membership(&self, mgid: &Gid, port: &Gid) -> Result<(), Refusal> {
+        let groups = &self.groups.all;
+        let is_in = |group: &Group| group.members.contains_key(port);
+        if groups.get(mgid).is_some_and(is_in) {
+            return Ok(());
+        }
+        let of_port = groups.values().filter(|group| is_in(group)).count();
+        let of_all: usize = groups.values().map(|group| group.members.len()).sum();
+        let has_room = of_port < self.settings.quotas.memberships
+            && of_all < self.settings.multicast.members_max;
+        has_room.then_some(()).ok_or(Refusal::NO_RESOURCES)
     }
 
     fn add_group(&mut self, mut group: Group) -> Result<(), Refusal> {

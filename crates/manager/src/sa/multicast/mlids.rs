@@ -49,6 +49,30 @@ impl Mlids {
         Some(entry)
     }
 
+    /// Gives a group the entry that it had before; says whether the table has it, for a group of that
+    /// kind.
+    pub(crate) fn claim(
+        &mut self,
+        settings: &MulticastSettings,
+        mgid: &Gid,
+        pkey: PKey,
+        entry: u32,
+    ) -> bool {
+        let mgid = Mgid::new(mgid.prefix, mgid.interface.0);
+        let rule = settings.shares.iter().position(|share| share.matches(mgid));
+        let share = rule.map(|rule| (rule, pkey));
+        let is_free = self.used.get(&entry).is_none_or(|held| {
+            let shared = held.share.zip(share);
+            shared.is_some_and(|(held, share)| held.0 == share.0)
+        });
+        let is_there = entry < settings.mlids_max.min(MLIDS);
+        if is_free && is_there {
+            let held = self.used.entry(entry).or_insert(Use { groups: 0, share });
+            held.groups += 1;
+        }
+        is_free && is_there
+    }
+
     /// A group gives its entry back.
     pub(crate) fn release(&mut self, entry: u32) {
         if let Some(held) = self.used.get_mut(&entry) {

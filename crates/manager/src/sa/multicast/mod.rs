@@ -6,24 +6,25 @@
 //! | `group` | a group and its members |
 //! | `mlids` | LIDs, shared where the configuration says so |
 //! | `join` | joining, creating and leaving |
+//! | `configured` | the groups that virtual fabrics have from the start |
 //! | `tell` | records, and what the subnet manager is told |
 
+mod configured;
 mod form;
 mod group;
 mod join;
 mod mlids;
 mod tell;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::Tick;
-use weft_wire::enums::Mtu;
-use weft_wire::id::{Gid, PKey};
+use weft_wire::id::Gid;
 
 use super::Sa;
-use super::settings::VirtualFabric;
-use group::Group;
+use super::settings::MulticastSettings;
+pub(crate) use group::{Group, Joined, Member};
 pub(crate) use join::member_changes;
 use mlids::Mlids;
 pub(crate) use tell::member_records;
@@ -32,29 +33,104 @@ pub(crate) use tell::member_records;
 /// thousands in a moment.
 const COLLECT: Duration = Duration::from_millis(20);
 
-/// MTU of a group that is created without one anywhere (`IB_MTU_2048`).
-const MTU_BY_DEFAULT: Mtu = Mtu(4);
+/// After a takeover members count as known when no host has registered for so long: longer than the
+/// kernel waits before it repeats a join (3 s; drivers/infiniband/core/multicast.c, `send_join`), so that
+/// one lost datagram does not count as the end.
+const QUIET: Duration = Duration::from_secs(4);
+/// They count as known after so long at the latest.
+const LONGEST: Duration = Duration::from_secs(15);
 
-/// Hop limit of the groups of the configuration: none.
-const HOP_LIMIT: u8 = 0xFF;
+/// Whether the members are known, so that the subnet manager may be told of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Members {
+    /// Not at all.
+    #[default]
+    Unknown,
+    /// Hosts are about to be asked to register again.
+    Expected,
+    /// Hosts are registering again, until then at the latest.
+    Coming(Tick),
+    /// They are.
+    Known,
+}
 
 /// All groups, in order of their GIDs.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     pub(crate) all: BTreeMap<Gid, Group>,
     mlids: Mlids,
+    members: Members,
     /// When the subnet manager is told of changes.
     due: Option<Tick>,
+    /// Counts changes.
+    pub(crate) changes: u64,
     /// Groups that came (true) or went, of which subscribers are told.
     pub(crate) news: Vec<(bool, Gid)>,
     /// GIDs that were given to groups which had none.
-    named: u64,
+    pub(crate) named: u64,
 }
 
 impl Groups {
     /// A group has changed.
     pub(crate) fn touch(&mut self, now: Tick) {
-        self.due.get_or_insert(now + COLLECT);
+        self.changes += 1;
+        match self.members {
+            Members::Unknown | Members::Expected => {}
+            Members::Coming(last) => self.due = Some(last.min(now + QUIET)),
+            Members::Known => {
+                self.due.get_or_insert(now + COLLECT);
+            }
+        }
+    }
+
+    /// Expects hosts to register again, after all was forgotten.
+    pub(crate) fn expect(&mut self, now: Tick, hosts: usize) {
+        self.changes += 1;
+        (self.members, self.due) = match hosts {
+            0 => (Members::Known, Some(now)),
+            _ => (Members::Expected, None),
+        };
+    }
+
+    /// The fabric is known anew: those who are to register are asked now, or have been in part.
+    pub(crate) fn asked(&mut self, now: Tick) {
+        if self.members == Members::Expected {
+            self.members = Members::Coming(now + LONGEST);
+        }
+        if let Members::Coming(last) = self.members {
+            self.due = Some(last.min(now + QUIET));
+        }
+    }
+
+    /// When members will be known, none when they are.
+    pub(crate) fn known_at(&self) -> Option<Tick> {
+        match self.members {
+            Members::Unknown | Members::Expected => Some(Tick(u64::MAX)),
+            Members::Coming(last) => Some(self.due.unwrap_or(last)),
+            Members::Known => None,
+        }
+    }
+
+    /// All groups and members go.
+    pub(crate) fn clear(&mut self) {
+        let changes = self.changes + 1;
+        *self = Self {
+            changes,
+            ..Self::default()
+        };
+    }
+
+    /// Takes what an earlier administration held; a group whose LID is not there any more is left out.
+    pub(crate) fn restore(&mut self, groups: Vec<Group>, named: u64, settings: &MulticastSettings) {
+        self.clear();
+        self.named = named;
+        self.members = Members::Known;
+        for group in groups {
+            let (mgid, pkey, entry) = (&group.mgid, group.pkey, group.mlid);
+            if self.mlids.claim(settings, mgid, pkey, entry) {
+                self.all.insert(group.mgid, group);
+            }
+        }
     }
 
     /// When changes are to be told.
@@ -68,72 +144,22 @@ impl Groups {
             .all
             .get(gid)
             .is_some_and(|group| !group.permanent && !group.is_kept());
-        if unkept && let Some(group) = self.all.remove(gid) {
-            self.mlids.release(group.mlid);
-            self.news.push((false, *gid));
+        if unkept {
+            self.remove(gid);
         }
     }
-}
 
-fn gid_of(mgid: weft_config::Mgid) -> Gid {
-    Gid {
-        prefix: mgid.upper(),
-        interface: weft_fabric::Guid(mgid.lower()),
+    fn remove(&mut self, gid: &Gid) {
+        if let Some(group) = self.all.remove(gid) {
+            self.mlids.release(group.mlid);
+            self.news.push((false, *gid));
+            self.changes += 1;
+        }
     }
 }
 
 impl Sa {
-    /// Creates the groups that the virtual fabrics have from the start.
-    pub(crate) fn create_configured_groups(&mut self) {
-        let fabrics = self.settings.fabrics.clone();
-        for fabric in fabrics.iter().filter(|fabric| !fabric.standby) {
-            for configured in &fabric.multicast_groups {
-                // In order of the GIDs, as the vendor's manager gives out their LIDs.
-                let mgids: BTreeSet<_> = configured.mgids.iter().copied().map(gid_of).collect();
-                for gid in mgids {
-                    let group = self.configured_group(fabric, configured, gid);
-                    self.add_configured(group);
-                }
-            }
-        }
-    }
-
-    fn configured_group(
-        &self,
-        fabric: &VirtualFabric,
-        configured: &weft_config::ResolvedMulticastGroup,
-        mgid: Gid,
-    ) -> Group {
-        Group {
-            q_key: configured.qkey,
-            mtu: configured.mtu.code().map_or(MTU_BY_DEFAULT, Mtu),
-            rate: configured.rate.code().unwrap_or(16),
-            life: self.settings.paths.lifetimes[8],
-            sl: configured.sl,
-            t_class: configured.tclass as u8,
-            flow_label: configured.flow_label,
-            hop_limit: HOP_LIMIT,
-            permanent: true,
-            ..Group::new(mgid, PKey(fabric.pkey.0 | 0x8000))
-        }
-    }
-
-    /// Adds a group once; without a LID for it, it is left out.
-    fn add_configured(&mut self, mut group: Group) {
-        if self.groups.all.contains_key(&group.mgid) {
-            return;
-        }
-        let mlid = self
-            .groups
-            .mlids
-            .assign(&self.settings.multicast, &group.mgid, group.pkey);
-        if let Some(mlid) = mlid {
-            group.mlid = mlid;
-            self.groups.all.insert(group.mgid, group);
-        }
-    }
-
-    /// Members whose ports are gone leave.
+    /// Members whose ports are gone, or have lost the group's partition, leave.
     pub(crate) fn forget_lost_members(&mut self, now: Tick) {
         let gids: Vec<Gid> = self.groups.all.keys().copied().collect();
         for gid in gids {
@@ -142,9 +168,11 @@ impl Sa {
                 continue;
             };
             let before = group.members.len();
-            group
-                .members
-                .retain(|member, _| view.by_guid(member.interface).is_some());
+            let pkey = group.pkey;
+            group.members.retain(|member, _| {
+                let end = view.by_guid(member.interface);
+                end.is_some_and(|end| view.key_of(end, pkey) == Some(pkey))
+            });
             if group.members.len() != before {
                 self.groups.drop_unkept(&gid);
                 self.groups.touch(now);

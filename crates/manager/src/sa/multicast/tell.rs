@@ -7,7 +7,7 @@ use weft_wire::id::Gid;
 use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 
 use super::group::{Group, Joined, Member};
-use super::{Groups, Sa, form};
+use super::{Groups, Members, Sa, form};
 use crate::gsi::Form;
 use crate::multicast::MulticastLid;
 use crate::sa::dispatch::is_full;
@@ -83,8 +83,9 @@ fn tell_group(
 
 impl Groups {
     /// What the subnet manager needs to program, in order of LIDs: groups with the same LID together.
+    /// Members count as known from then on.
     pub(crate) fn for_manager(&mut self) -> Vec<MulticastLid> {
-        self.due = None;
+        (self.members, self.due) = (Members::Known, None);
         let mut lids: BTreeMap<Lid, MulticastLid> = BTreeMap::new();
         let mut ports: BTreeMap<Lid, BTreeMap<Guid, Joined>> = BTreeMap::new();
         for group in self.all.values() {

@@ -116,7 +116,12 @@ impl Manager {
 
     fn elect_as_master(&mut self, now: Tick) -> Verdict {
         if self.was_replaced() {
-            self.discover_again(now, "another manager was master meanwhile".to_owned());
+            // A device that was reset has no master's LID.
+            let why = match self.own_master_lid() {
+                Lid(0) => "its own port was reset",
+                _ => "another manager was master meanwhile",
+            };
+            self.discover_again(now, why.to_owned());
             return Verdict::Rest;
         }
         let own = self.rank();

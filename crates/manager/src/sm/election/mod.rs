@@ -228,6 +228,7 @@ impl Manager {
         let same = standing.role == role && standing.master == master;
         if role == SmState::MASTER && standing.role != role {
             standing.master_since = standing.now;
+            self.registering.take_over();
         }
         standing.role = role;
         standing.master = master;
@@ -263,7 +264,7 @@ impl Manager {
         let late = standing.due.is_some_and(|due| now > due + LATE_MAX);
         if late && !computed && standing.is_master() {
             standing.cut_off = self.sweep.phase().is_some();
-            let why = "it was not running for a while".to_owned();
+            let why = "it did nothing for a while: it was stopped, or had no fabric".to_owned();
             self.take_role(SmState::DISCOVERING, None, why);
             self.drop_work();
             self.request_sweep(now, SweepReason::Election);

@@ -340,9 +340,14 @@ fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
             .iter()
             .map(|fabric| fabric.max_mtu.code())
             .collect::<Option<Vec<u8>>>();
+        // As the vendor's manager shares it out (opa-fm, `sm_qos.c`: `_divide_bw_up`).
+        let (base, multicast) = match qos.multicast_sl == qos.base_sl {
+            true => (qos.bandwidth.0, None),
+            false => (qos.bandwidth.0.div_ceil(2), Some(qos.bandwidth.0 / 2)),
+        };
         let level = Level {
             sl: qos.base_sl,
-            bandwidth: qos.bandwidth.0,
+            bandwidth: base,
             high_priority: qos.high_priority,
             max_mtu: largest.and_then(|codes| codes.into_iter().max()).map(Mtu),
             flow_control_disable: qos.flow_control_disable,
@@ -350,12 +355,11 @@ fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
             preempt_rank: qos.preempt_rank,
         };
         levels.push(level);
-        if qos.multicast_sl != qos.base_sl {
-            levels.push(Level {
-                sl: qos.multicast_sl,
-                ..level
-            });
-        }
+        levels.extend(multicast.map(|bandwidth| Level {
+            sl: qos.multicast_sl,
+            bandwidth,
+            ..level
+        }));
     }
     levels
 }

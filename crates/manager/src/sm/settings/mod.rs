@@ -388,6 +388,14 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The policy for links between two switches, or for links with an HFI at one end.
+    pub fn link_policy(&self, between_switches: bool) -> &LinkPolicy {
+        match between_switches {
+            true => &self.switch_links,
+            false => &self.hfi_links,
+        }
+    }
+
     /// The service level that stands for one of [`Self::levels`] on paths to LIDs in a lane, as path
     /// records tell it.
     pub fn level_in_lane(&self, level: Sl, lane: u8) -> Sl {

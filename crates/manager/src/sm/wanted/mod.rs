@@ -1,5 +1,6 @@
 //! What every port and switch should hold.
 
+mod arbitration;
 pub(crate) mod buffers;
 pub(crate) mod pkeys;
 pub(crate) mod port;

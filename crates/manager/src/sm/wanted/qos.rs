@@ -6,8 +6,9 @@
 use weft_fabric::{Sc, Sl, Vl};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
-use weft_wire::sm::{PortInfo, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
+use weft_wire::sm::{ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
 
+use super::arbitration::{Share, WEIGHT_MAX, turns};
 use crate::lanes::LaneLevels;
 use crate::sm::settings::{Level, Settings};
 
@@ -17,7 +18,6 @@ const MANAGEMENT: u8 = 15;
 const LANES_MAX: usize = 8;
 /// Arbitration weights count 64 bytes.
 const WEIGHT_UNIT: u32 = 64;
-const WEIGHT_MAX: u32 = 254;
 
 /// The levels in use, each with its own channel and lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Qos {
             levels.push(Level::default());
         }
         let names = LaneLevels::of(&levels);
+        let lanes = lanes.max(1);
         let in_lane = |level: &Level, lane| Level {
             sl: names.in_lane(level.sl, lane),
-            bandwidth: level.bandwidth / lanes.max(1),
+            bandwidth: part(level.bandwidth, lane, lanes),
             ..*level
         };
-        let lanes = 0..lanes.max(1);
-        let all = lanes.flat_map(|lane| levels.iter().map(move |level| (level, lane)));
+        let all = (0..lanes).flat_map(|lane| levels.iter().map(move |level| (level, lane)));
         Self {
             levels: all.map(|(level, lane)| in_lane(level, lane)).collect(),
         }
@@ -110,31 +110,40 @@ impl Qos {
         })
     }
 
-    /// Turns of the lanes without priority: each lane gets its share of bandwidth as weight, but
-    /// no less than one packet of the largest size. Nothing where the port has no such table.
-    pub(crate) fn arbitration_low(&self, port: &PortInfo) -> Option<[u8; 256]> {
-        let entries = self
-            .by_lane()
-            .filter(|(_, level)| !level.high_priority)
-            .map(|(vl, level)| {
-                let packet = self.mtu(vl, port.mtu_cap).bytes() / WEIGHT_UNIT;
-                let share = u32::from(level.bandwidth) * WEIGHT_MAX / 100;
-                let weight = share.max(packet).clamp(1, WEIGHT_MAX) as u8;
-                VlArbElement { vl, weight }
-            });
-        table(entries, port.vl_arbitration_low_cap)
+    /// Turns of the lanes without priority, by their shares of the bandwidth. `mtu_cap` is what the
+    /// link can do at most, `room` the port's VL.ArbitrationLowCap; nothing where the port has no such
+    /// table.
+    pub(crate) fn arbitration_low(&self, mtu_cap: Mtu, room: u8) -> Option<[u8; 256]> {
+        let lanes = self.by_lane().filter(|(_, level)| !level.high_priority);
+        let shares: Vec<Share> = lanes.map(|(vl, _)| self.share(vl)).collect();
+        let turns = turns(&shares, self.packet_weight(mtu_cap), usize::from(room));
+        table(turns.into_iter(), room)
     }
 
-    /// Turns of the lanes with priority: one entry each.
-    pub(crate) fn arbitration_high(&self, port: &PortInfo) -> Option<[u8; 256]> {
-        let entries = self
-            .by_lane()
-            .filter(|(_, level)| level.high_priority)
-            .map(|(vl, _)| VlArbElement {
-                vl,
-                weight: WEIGHT_MAX as u8,
-            });
-        table(entries, port.vl_arbitration_high_cap)
+    /// Turns of the lanes with priority: one for the largest packet each.
+    pub(crate) fn arbitration_high(&self, mtu_cap: Mtu, room: u8) -> Option<[u8; 256]> {
+        let weight = self.packet_weight(mtu_cap);
+        let lanes = self.by_lane().filter(|(_, level)| level.high_priority);
+        table(lanes.map(|(vl, _)| VlArbElement { vl, weight }), room)
+    }
+
+    /// What the levels of a lane have together of the bandwidth.
+    fn share(&self, vl: Vl) -> Share {
+        let in_lane = |place: usize| place.min(LANES_MAX - 1) == usize::from(vl.0);
+        let levels = self.levels.iter().enumerate();
+        let levels = levels.filter(|(place, level)| in_lane(*place) && !level.high_priority);
+        let percent: u32 = levels.map(|(_, level)| u32::from(level.bandwidth)).sum();
+        Share {
+            vl,
+            percent: percent.clamp(1, 100) as u8,
+        }
+    }
+
+    /// The weight of the largest packet on any lane of a link that can do `mtu_cap`.
+    fn packet_weight(&self, mtu_cap: Mtu) -> u8 {
+        let largest = self.by_lane().map(|(vl, _)| self.mtu(vl, mtu_cap).bytes());
+        let weight = largest.max().unwrap_or(0) / WEIGHT_UNIT;
+        weight.clamp(1, u32::from(WEIGHT_MAX)) as u8
     }
 
     /// Steps of 4,096 bytes that lanes with priority may send before the others have a turn: as many
@@ -181,6 +190,12 @@ impl Qos {
     }
 }
 
+/// What lane `lane` of `lanes` has of a share in whole percent; all of them together have all of it.
+fn part(percent: u8, lane: u8, lanes: u8) -> u8 {
+    let part = (u16::from(percent) + u16::from(lane)) / u16::from(lanes);
+    part as u8 // At most the share itself.
+}
+
 fn table(entries: impl Iterator<Item = VlArbElement>, cap: u8) -> Option<[u8; 256]> {
     if cap == 0 {
         return None;
@@ -201,6 +216,7 @@ fn table(entries: impl Iterator<Item = VlArbElement>, cap: u8) -> Option<[u8; 25
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn with_levels(sls: &[u8]) -> Qos {
@@ -266,12 +282,40 @@ mod tests {
     #[test]
     fn a_port_without_arbitration_gets_no_table() {
         let qos = with_levels(&[0]);
-        assert_eq!(qos.arbitration_low(&PortInfo::default()), None);
-        let port = PortInfo {
-            vl_arbitration_low_cap: 4,
-            mtu_cap: Mtu::B10240,
-            ..PortInfo::default()
+        assert_eq!(qos.arbitration_low(Mtu::B10240, 0), None);
+        let table = qos.arbitration_low(Mtu::B10240, 4);
+        assert_eq!(table.map(|table| table[1]), Some(160));
+    }
+
+    /// A level that is spread over lanes keeps its share, to the percent.
+    #[test]
+    fn the_lanes_of_a_level_share_its_bandwidth_out() {
+        for (percent, lanes) in [(30, 8), (33, 4), (2, 4), (100, 3)] {
+            let parts = (0..lanes).map(|lane| part(percent, lane, lanes));
+            assert_eq!(parts.sum::<u8>(), percent, "{percent} over {lanes}");
+        }
+    }
+
+    /// Nine levels have eight lanes: the last two share one, and its turns are those of both.
+    #[test]
+    fn levels_in_one_lane_have_the_shares_of_both() {
+        let level = |sl| Level {
+            sl: Sl(sl),
+            bandwidth: 10,
+            ..Level::default()
         };
-        assert_eq!(qos.arbitration_low(&port).map(|table| table[1]), Some(254));
+        let settings = Settings {
+            levels: (0..9).map(level).collect(),
+            ..Settings::default()
+        };
+        let qos = Qos::new(&settings, 1);
+        let table = qos.arbitration_low(Mtu::B10240, 16).unwrap();
+        let turns = VlArbTable::decode(&table).unwrap().elements;
+        let of = |vl| {
+            turns
+                .iter()
+                .filter(move |turn| turn.vl == Vl(vl) && turn.weight > 0)
+        };
+        assert_eq!((of(0).count(), of(6).count(), of(7).count()), (1, 1, 2));
     }
 }

@@ -1,0 +1,257 @@
+//! A client of a daemon: connects, and gives values of the other crates back.
+
+use std::time::Duration;
+
+use tokio_stream::StreamExt;
+use tonic::Status;
+use tonic::codegen::InterceptedService;
+use tonic::codegen::http::Uri;
+use tonic::service::Interceptor;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use weft_fabric::Snapshot;
+
+use crate::MAX_MESSAGE_LEN;
+use crate::snapshot::{Assembler, SnapshotError};
+use crate::v1;
+use crate::v1::config_service_client::ConfigServiceClient;
+use crate::v1::emulator_service_client::EmulatorServiceClient;
+use crate::v1::fabric_service_client::FabricServiceClient;
+use crate::v1::perf_service_client::PerfServiceClient;
+use crate::v1::port_service_client::PortServiceClient;
+use crate::v1::route_service_client::RouteServiceClient;
+use crate::v1::sweep_service_client::SweepServiceClient;
+use crate::v1::watch_service_client::WatchServiceClient;
+
+mod obstacle;
+
+pub use obstacle::Obstacle;
+
+/// How long a connection may take to come about.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a call gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The address is no address.
+    #[error(
+        "'{address}' is no address of a daemon: {why}; expected http://HOST:PORT or https://HOST:PORT"
+    )]
+    Address {
+        /// What was given.
+        address: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The daemon cannot be reached, or it is no daemon.
+    #[error("no weftd at {address}: {why}")]
+    Unreachable {
+        /// Where it was looked for.
+        address: String,
+        /// What is in the way, and what to do.
+        why: Obstacle,
+    },
+    /// The daemon refused.
+    #[error("{}", status_text(.0))]
+    Refused(#[from] Status),
+    /// The daemon's snapshot makes no sense.
+    #[error("the daemon sent a snapshot that makes no sense: {0}")]
+    Snapshot(#[from] SnapshotError),
+}
+
+fn status_text(status: &Status) -> String {
+    match status.message() {
+        "" => format!("the daemon answered {:?}", status.code()),
+        message => message.to_owned(),
+    }
+}
+
+/// Certificates for an encrypted connection, PEM.
+#[derive(Debug, Clone, Default)]
+pub struct Tls {
+    /// Authority that signed the daemon's certificate.
+    pub ca: Vec<u8>,
+    /// The client's own certificate and key, where the daemon asks for one.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+    /// Name in the daemon's certificate, where it is not the address's host.
+    pub domain: Option<String>,
+}
+
+/// A connection to a daemon.
+#[derive(Debug, Clone)]
+pub struct Client {
+    channel: Channel,
+    address: Uri,
+    deadline: Deadline,
+}
+
+/// A channel that tells the daemon how long each call may take.
+pub type Calls = InterceptedService<Channel, Deadline>;
+
+/// Puts `grpc-timeout` into each call.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Deadline(Option<Duration>);
+
+impl Interceptor for Deadline {
+    fn call(&mut self, mut request: tonic::Request<()>) -> Result<tonic::Request<()>, Status> {
+        if let Some(limit) = self.0 {
+            request.set_timeout(limit);
+        }
+        Ok(request)
+    }
+}
+
+impl Client {
+    /// Connects to `address`, `http://HOST:PORT`, or `https://HOST:PORT` with `tls`.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] or [`ClientError::Unreachable`].
+    pub async fn connect(address: &str, tls: Option<Tls>) -> Result<Self, ClientError> {
+        let wrong = |why: String| ClientError::Address {
+            address: address.to_owned(),
+            why,
+        };
+        let endpoint = Endpoint::from_shared(address.to_owned());
+        let mut endpoint = endpoint.map_err(|error| wrong(error.to_string()))?;
+        let uri = endpoint.uri().clone();
+        match (uri.scheme_str(), &tls) {
+            (Some("http"), None) | (Some("https"), Some(_)) => {}
+            (Some("https"), None) => return Err(wrong("https needs --tls-ca".to_owned())),
+            (Some("http"), Some(_)) => return Err(wrong("certificates need https".to_owned())),
+            _ => return Err(wrong("the scheme is missing".to_owned())),
+        }
+        if let Some(tls) = tls {
+            let config = tls_config(tls);
+            endpoint = endpoint
+                .tls_config(config)
+                .map_err(|error| wrong(causes(&error)))?;
+        }
+        let deadline = Deadline::default();
+        match endpoint.connect_timeout(CONNECT_TIMEOUT).connect().await {
+            Ok(channel) => Ok(Self {
+                channel,
+                address: uri,
+                deadline,
+            }),
+            Err(error) => Err(ClientError::Unreachable {
+                address: address.to_owned(),
+                why: obstacle::of_connect(&uri, &error).await,
+            }),
+        }
+    }
+
+    /// The client with a limit to each call from now on: the daemon is told, so that it does not begin
+    /// what nobody waits for any more.
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.deadline = Deadline(Some(limit));
+        self
+    }
+
+    /// What a status of a call means: a refusal of the daemon, or that there is none.
+    pub async fn explain(&self, status: Status) -> ClientError {
+        match obstacle::of_status(&self.address, &status).await {
+            Some(why) => ClientError::Unreachable {
+                address: self.address.to_string().trim_end_matches('/').to_owned(),
+                why,
+            },
+            None => ClientError::Refused(status),
+        }
+    }
+
+    fn calls(&self) -> Calls {
+        InterceptedService::new(self.channel.clone(), self.deadline)
+    }
+
+    /// The service that reads the fabric.
+    pub fn fabric(&self) -> FabricServiceClient<Calls> {
+        FabricServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service that answers how packets travel.
+    pub fn routes(&self) -> RouteServiceClient<Calls> {
+        RouteServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service that changes ports.
+    pub fn ports(&self) -> PortServiceClient<Calls> {
+        PortServiceClient::new(self.calls())
+    }
+
+    /// The service for sweeps.
+    pub fn sweeps(&self) -> SweepServiceClient<Calls> {
+        SweepServiceClient::new(self.calls())
+    }
+
+    /// The service for the configuration.
+    pub fn config(&self) -> ConfigServiceClient<Calls> {
+        ConfigServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service that tells what links carry.
+    pub fn perf(&self) -> PerfServiceClient<Calls> {
+        PerfServiceClient::new(self.calls())
+    }
+
+    /// The service for traffic in an emulated fabric.
+    pub fn emulator(&self) -> EmulatorServiceClient<Calls> {
+        EmulatorServiceClient::new(self.calls())
+    }
+
+    /// The service that tells what happens.
+    pub fn watch(&self) -> WatchServiceClient<Calls> {
+        WatchServiceClient::new(self.calls())
+    }
+
+    /// The whole fabric as the daemon sees it now. Subnet managers come without their keys.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] or [`ClientError::Snapshot`].
+    pub async fn snapshot(&self) -> Result<Snapshot, ClientError> {
+        let response = self
+            .fabric()
+            .get_snapshot(v1::GetSnapshotRequest {})
+            .await?;
+        let mut parts = response.into_inner();
+        let mut assembler = Assembler::default();
+        while let Some(part) = parts.next().await {
+            assembler.push(part?)?;
+        }
+        Ok(assembler.finish()?)
+    }
+}
+
+fn tls_config(tls: Tls) -> ClientTlsConfig {
+    let mut config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(tls.ca));
+    if let Some((certificate, key)) = tls.identity {
+        config = config.identity(Identity::from_pem(certificate, key));
+    }
+    match tls.domain {
+        Some(domain) => config.domain_name(domain),
+        None => config,
+    }
+}
+
+/// The innermost cause of an error, which says most.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_daemon_is_told_how_long_a_call_may_take() {
+        let mut deadline = Deadline(Some(Duration::from_secs(10)));
+        let request = deadline.call(tonic::Request::new(())).unwrap();
+        let told = request.metadata().get("grpc-timeout").unwrap();
+        assert_eq!(told, "10000000u", "microseconds");
+        let request = Deadline(None).call(tonic::Request::new(())).unwrap();
+        assert_eq!(request.metadata().get("grpc-timeout"), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Why a daemon cannot be reached, in words that say what to do.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tonic::codegen::http::Uri;
+use tonic::{Code, Status};
+
+use super::causes;
+
+/// How long a look at the other side may take.
+const LOOK: Duration = Duration::from_secs(1);
+/// What a client of HTTP/2 says first: its preface and empty settings (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// First byte of a TLS alert and of a frame of HTTP/2 settings: its type.
+const TLS_ALERT: u8 = 21;
+const SETTINGS: u8 = 4;
+
+/// What is in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Obstacle {
+    /// No program listens there.
+    #[error(
+        "nothing listens there (connection refused); start weftd (on a machine without an HFI: `weftd \
+         --emulate fattree:16`), or name another address with --address"
+    )]
+    NothingListens,
+    /// The host's name is unknown.
+    #[error("the host's name cannot be resolved ({0}); check --address")]
+    NoHost(String),
+    /// No answer to the connection.
+    #[error("no answer while connecting; check the address, the network and firewalls between")]
+    Silent,
+    /// The client speaks plain to a daemon with certificates.
+    #[error("it speaks TLS: use https:// and name its authority with --tls-ca")]
+    WantsTls,
+    /// The client speaks TLS to a daemon without certificates.
+    #[error("it does not speak TLS: use http:// without --tls-ca")]
+    WantsPlain,
+    /// Some other program.
+    #[error(
+        "another program answers there, not the API of weftd; its metrics have a port of their own \
+         (9315), the API is at port 9313 unless --listen says otherwise"
+    )]
+    NoApi,
+    /// The daemon's certificate is of another authority.
+    #[error("its certificate is not signed by the authority in --tls-ca ({0})")]
+    Authority(String),
+    /// The daemon's certificate has another name.
+    #[error("its certificate is for another name ({0}); --tls-domain says which to expect")]
+    Name(String),
+    /// The daemon's certificate cannot be used for another reason.
+    #[error("its certificate cannot be used ({0})")]
+    Certificate(String),
+    /// The daemon asks for a certificate.
+    #[error("it lets in only clients with a certificate: give --tls-cert and --tls-key")]
+    WantsCertificate,
+    /// The client's certificate is refused.
+    #[error(
+        "it refuses the certificate in --tls-cert ({0}); is it of the authority that weftd has?"
+    )]
+    CertificateRefused(String),
+    /// The connection has ended.
+    #[error("the connection was lost ({0})")]
+    Lost(String),
+}
+
+/// What kept a connection from coming about.
+pub(super) async fn of_connect(address: &Uri, error: &tonic::transport::Error) -> Obstacle {
+    if let Some(kind) = io_kind(error) {
+        match kind {
+            io::ErrorKind::ConnectionRefused => return Obstacle::NothingListens,
+            io::ErrorKind::TimedOut => return Obstacle::Silent,
+            _ => {}
+        }
+    }
+    let why = causes(error);
+    if let Some(obstacle) = of_tls(&why) {
+        return obstacle;
+    }
+    match look(address).await {
+        Some(other) => other,
+        None if why.contains("lookup") || why.contains("resol") => Obstacle::NoHost(why),
+        None if why.contains("deadline") || why.contains("timed out") => Obstacle::Silent,
+        None => Obstacle::Lost(why),
+    }
+}
+
+/// What kept a call from being answered by a daemon; none where a daemon has answered.
+pub(super) async fn of_status(address: &Uri, status: &Status) -> Option<Obstacle> {
+    // Status::from_error keeps what went wrong below as its source; what a daemon sends has none.
+    let source = std::error::Error::source(status);
+    let foreign = status.message().starts_with("grpc-status header missing");
+    let why = match source {
+        Some(source) => causes(source),
+        None if foreign => return Some(Obstacle::NoApi),
+        None => return None,
+    };
+    if status.code() == Code::Cancelled {
+        return None; // the deadline of the call
+    }
+    match of_tls(&why) {
+        Some(obstacle) => Some(obstacle),
+        None => Some(look(address).await.unwrap_or(Obstacle::Lost(why))),
+    }
+}
+
+/// What rustls says of a handshake (its `Error` and `AlertDescription`).
+fn of_tls(why: &str) -> Option<Obstacle> {
+    let told = || why.to_owned();
+    let has = |text: &str| why.contains(text);
+    if has("invalid peer certificate") {
+        return Some(match () {
+            () if has("UnknownIssuer") || has("BadSignature") => Obstacle::Authority(told()),
+            () if has("not valid for") || has("NotValidForName") => Obstacle::Name(told()),
+            () => Obstacle::Certificate(told()),
+        });
+    }
+    if has("CertificateRequired") {
+        return Some(Obstacle::WantsCertificate);
+    }
+    let refused = [
+        "UnknownCA",
+        "BadCertificate",
+        "DecryptError",
+        "CertificateUnknown",
+    ];
+    if has("fatal alert") && refused.iter().any(|alert| has(alert)) {
+        return Some(Obstacle::CertificateRefused(told()));
+    }
+    None
+}
+
+fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
+    let mut error = Some(error);
+    let mut kind = None;
+    while let Some(one) = error {
+        kind = one
+            .downcast_ref::<io::Error>()
+            .map(io::Error::kind)
+            .or(kind);
+        error = one.source();
+    }
+    kind
+}
+
+/// Greets the other side without encryption, and judges by its first bytes; none where they say
+/// nothing that is not known.
+async fn look(address: &Uri) -> Option<Obstacle> {
+    let plain = address.scheme_str() == Some("http");
+    let first = timeout(LOOK, greeted(address)).await.ok()?.ok()?;
+    match first {
+        [TLS_ALERT, 3, ..] => plain.then_some(Obstacle::WantsTls),
+        [_, _, _, SETTINGS, ..] => (!plain).then_some(Obstacle::WantsPlain),
+        _ => Some(Obstacle::NoApi),
+    }
+}
+
+/// The first bytes that come back.
+async fn greeted(address: &Uri) -> io::Result<[u8; 4]> {
+    let host = address.host().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let port = address.port_u16().unwrap_or(match address.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    });
+    let mut stream = TcpStream::connect((host, port)).await?;
+    stream.write_all(PREFACE).await?;
+    let mut first = [0; 4];
+    stream.read_exact(&mut first).await?;
+    Ok(first)
+}

@@ -1,0 +1,11 @@
+//! opafm.xml read, checked and written.
+//!
+//! One program for all of them: linking is most of the work of building a test.
+
+#![allow(clippy::unwrap_used)]
+
+mod documentation;
+mod fabrics;
+mod hostile;
+mod reading;
+mod vendor_config_check;

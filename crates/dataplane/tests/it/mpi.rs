@@ -1,0 +1,220 @@
+//! Messages and the benchmarks made of them, where theory gives the result.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Program, network};
+use weft_dataplane::constants::SDMA_CALL;
+use weft_dataplane::packets::{MILLI, NANO, Options, Picos, Simulation};
+use weft_dataplane::traffic::Hosts;
+use weft_dataplane::traffic::mpi::{
+    AllToAll, Bandwidth, BandwidthOptions, Done, Job, Mpi, PingPong, Program as Rounds, Stack,
+};
+use weft_fabric::Sl;
+
+const FLIT: Picos = 640;
+
+/// Ranks 0 to `ranks` - 1 on the hosts of one switch, in turn.
+fn job<P>(hosts: u32, ranks: u32, program: P) -> (Job<P>, Simulation) {
+    let network = network(&format!("one-switch:{hosts},radix=48"), Program::default());
+    let all = Hosts::all(&network);
+    let places: Vec<u32> = (0..ranks).map(|rank| rank % hosts).collect();
+    let mpi = Mpi::new(all, &places, Stack::PSM2, Sl(0));
+    let simulation = Simulation::new(&network, Options::default());
+    (Job::new(mpi, program), simulation)
+}
+
+#[test]
+fn a_small_message_takes_endpoints_cables_switch_and_its_length() {
+    for (to, switch) in [(1, 100), (4, 110)] {
+        let program = PingPong::new(vec![(0, to)], 8, 2, 10);
+        let (mut job, mut simulation) = job(8, 8, program);
+        assert!(job.run(&mut simulation, MILLI));
+        let wanted = (400 + 10 + switch + 10 + 400) * NANO + 8 * FLIT;
+        assert_eq!(job.program.latencies().unwrap(), [wanted]);
+    }
+}
+
+#[test]
+fn a_rendezvous_takes_two_more_one_way_trips() {
+    let bytes = 65_536;
+    let program = PingPong::new(vec![(0, 1)], bytes, 1, 4);
+    let (mut job, mut simulation) = job(2, 2, program);
+    assert!(job.run(&mut simulation, 10 * MILLI));
+    let way = 120 * NANO;
+    let control = 8 * FLIT + way + 400 * NANO;
+    let data = 8 * 1_032 * FLIT + way;
+    // Reading what was asked for and handing it to the engines takes a system call.
+    let call = SDMA_CALL - 400 * NANO;
+    let wanted = 400 * NANO + 2 * control + call + data + 400 * NANO;
+    assert_eq!(job.program.latencies().unwrap(), [wanted]);
+}
+
+/// Messages from rank 0, all at once; when each has come.
+#[derive(Debug)]
+struct Volley {
+    to: Vec<u32>,
+    bytes: u64,
+    came: Vec<(u32, Picos)>,
+}
+
+impl Rounds for Volley {
+    fn begin(&mut self, mpi: &mut Mpi, simulation: &mut Simulation) {
+        for (tag, to) in self.to.iter().enumerate() {
+            mpi.send(simulation, 0, *to, self.bytes, tag as u32);
+        }
+    }
+
+    fn done(&mut self, _: &mut Mpi, simulation: &mut Simulation, done: Done) {
+        if let Done::Received { tag, .. } = done {
+            self.came.push((tag, simulation.now()));
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.came.len() == self.to.len()
+    }
+}
+
+/// What goes to one host leaves message by message, though the receiver asks for 32 windows at once;
+/// what goes to another one takes turns with it, packet by packet.
+#[test]
+fn an_engine_sends_in_order_and_engines_take_turns() {
+    let volley = |to: Vec<u32>| {
+        let program = Volley {
+            to,
+            bytes: 65_536,
+            came: Vec::new(),
+        };
+        let (mut job, mut simulation) = job(3, 3, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        job.program.came
+    };
+    let message = 8 * 1_032 * FLIT;
+    let came = volley(vec![1; 40]);
+    let tags: Vec<u32> = came.iter().map(|(tag, _)| *tag).collect();
+    assert_eq!(tags, (0..40).collect::<Vec<_>>());
+    // Reading forty announcements takes 16 µs, in which the first few come. Then there is only data.
+    for pair in came[8..].windows(2) {
+        let apart = pair[1].1 - pair[0].1;
+        assert!((message..message + 100 * FLIT).contains(&apart), "{pair:?}");
+    }
+    let came = volley(vec![1, 2]);
+    let apart = came[1].1 - came[0].1;
+    // The first has the engines for itself until the second call is made.
+    assert!(apart < message * 3 / 4, "{came:?}");
+}
+
+/// Large messages fill the link but for the headers; both ways at once, each way does.
+#[test]
+fn large_messages_fill_the_link_but_for_their_headers() {
+    for (both_ways, times) in [(false, 1.0), (true, 2.0)] {
+        let program = Bandwidth::new(BandwidthOptions {
+            pairs: vec![(0, 1)],
+            bytes: 1 << 20,
+            window: 16,
+            skip: 1,
+            iterations: 4,
+            both_ways,
+        });
+        let (mut job, mut simulation) = job(2, 2, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let measured = job.program.bytes_per_second().unwrap();
+        let most = times * 12.5e9 * 8_192.0 / 8_256.0;
+        assert!(
+            measured <= most && measured > 0.985 * most,
+            "{measured} of {most}"
+        );
+    }
+}
+
+#[test]
+fn two_receivers_of_one_sender_get_half_each() {
+    let program = Bandwidth::new(BandwidthOptions {
+        pairs: vec![(0, 1), (3, 2)],
+        bytes: 1 << 20,
+        window: 8,
+        skip: 1,
+        iterations: 2,
+        both_ways: false,
+    });
+    // Ranks 0 and 3 are on host 0.
+    let (mut job, mut simulation) = job(3, 4, program);
+    assert!(job.run(&mut simulation, 100 * MILLI));
+    let measured = job.program.bytes_per_second().unwrap();
+    assert!((measured / 12.4e9 - 1.0).abs() < 0.02, "{measured}");
+}
+
+/// On one switch the steps do not disturb each other: each takes what one large message takes.
+#[test]
+fn an_exchange_on_one_switch_takes_its_steps() {
+    let (ranks, bytes) = (6, 1 << 20);
+    for (skip, iterations) in [(0, 1), (1, 3)] {
+        let program = AllToAll::new(0..ranks, bytes, skip, iterations);
+        let (mut job, mut simulation) = job(ranks, ranks, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let time = job.program.time().unwrap() as f64;
+        let least = 5.0 * 128.0 * 1_032.0 * FLIT as f64;
+        assert!(time > least && time < 1.05 * least, "{time} of {least}");
+        let all = simulation.now() as f64 / least;
+        let exchanges = f64::from(skip + iterations);
+        assert!(all > exchanges && all < 1.05 * exchanges, "{all}");
+    }
+}
+
+/// Two switches, one link between them, two hosts each, in which packets soon grow too old.
+fn narrow(switch_life: u8) -> (Hosts, Simulation) {
+    let program = Program {
+        switch_life,
+        ..Program::default()
+    };
+    let network = network("mesh:2,hosts=2", program);
+    let simulation = Simulation::new(&network, Options::default());
+    (Hosts::all(&network), simulation)
+}
+
+#[test]
+fn what_is_dropped_is_sent_again_until_the_exchange_ends() {
+    let mut refused = 0;
+    for bytes in [16_384, 32_768, 262_144] {
+        let (hosts, mut simulation) = narrow(0);
+        let places: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
+        let mpi = Mpi::new(hosts, &places, Stack::PSM2, Sl(0));
+        let program = AllToAll::new(0..16, bytes, 0, 1);
+        let mut job = Job::new(mpi, program);
+        assert!(job.run(&mut simulation, 60_000 * MILLI), "{bytes}");
+        let (tally, totals) = (job.mpi.tally(), simulation.totals());
+        assert_eq!((tally.sent, tally.lost), (totals.sent, totals.lost));
+        assert!(tally.lost > 0, "{bytes}");
+        assert_eq!(tally.taken + tally.refused, totals.delivered, "{bytes}");
+        refused += tally.refused;
+    }
+    assert!(refused > 0);
+}
+
+/// Messages of one packet each from many ranks of a host: no more than the receiving processors,
+/// the bus or the card let through.
+#[test]
+fn message_rates_are_those_of_the_processors_until_the_card_is_full() {
+    for (stack, ranks, wanted) in [
+        (Stack::PSM2, 1, 2.5e6),
+        (Stack::OPX, 1, 6.547e6),
+        (Stack::PSM2, 16, 40e6),
+        (Stack::OPX, 48, 156.25e6),
+    ] {
+        let network = network("one-switch:2,radix=48", Program::default());
+        let places: Vec<u32> = (0..2 * ranks).map(|rank| rank / ranks).collect();
+        let mpi = Mpi::new(Hosts::all(&network), &places, stack, Sl(0));
+        let mut simulation = Simulation::new(&network, Options::default());
+        let program = Bandwidth::new(BandwidthOptions {
+            pairs: (0..ranks).map(|rank| (rank, rank + ranks)).collect(),
+            bytes: 8,
+            window: 512,
+            skip: 1,
+            iterations: 16,
+            both_ways: false,
+        });
+        let mut job = Job::new(mpi, program);
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        let rate = job.program.bytes_per_second().unwrap() / 8.0;
+        assert!((rate / wanted - 1.0).abs() < 0.05, "{rate}, not {wanted}");
+    }
+}

@@ -1,0 +1,24 @@
+//! Somebody who looks at the devices after each Set.
+
+use weft_dataplane::Network;
+use weft_fabric::{NodeId, Tick};
+use weft_wire::sm::AttributeId;
+
+/// A Set that a node has carried out; of an aggregate each segment is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetDone {
+    /// When.
+    pub now: Tick,
+    /// Which node.
+    pub node: NodeId,
+    /// What was set.
+    pub attribute: AttributeId,
+    /// Which part of it.
+    pub modifier: u32,
+}
+
+/// Sees the devices after each Set that one of them has carried out, before anything else happens.
+pub trait Observer: std::fmt::Debug + Send {
+    /// A Set has been carried out.
+    fn set_done(&mut self, network: &Network, done: SetDone);
+}

@@ -1,0 +1,5 @@
+//! Does nothing: Cargo selects the features of build dependencies only where there is a build script.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+}

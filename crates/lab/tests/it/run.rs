@@ -1,0 +1,289 @@
+//! The program: jobs, what is kept and gone on with, plots and the document.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use weft_lab::experiment::keep::Kept;
+
+const SCENARIO: &str = "experiment T: a test\nfabric one-switch:4\n\
+    plot latency Latencies\nplot rate over bytes log Rates\n\
+    case small\ntraffic osu_latency bytes=1 iterations=2\npublished latency 0.93 5%\n\
+    case sizes\ntraffic osu_bw window=2 skip=0 iterations=1\nsweep bytes 8 1K 64K\n\
+    case wrong\ntraffic osu_latency bytes=1 iterations=2\npublished latency 2 5%\n";
+
+fn weft_lab(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+    let command = command.current_dir(directory).arg("run");
+    command.args(arguments).arg("t.scenario").output().unwrap()
+}
+
+fn stage() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("t.scenario"), SCENARIO).unwrap();
+    directory
+}
+
+#[test]
+fn the_number_of_jobs_changes_nothing_and_a_wrong_figure_is_told() {
+    let stage = stage();
+    let one = weft_lab(stage.path(), &[]);
+    let three = weft_lab(stage.path(), &["--jobs", "3"]);
+    assert_eq!(one.status.code(), Some(1));
+    let text = String::from_utf8(one.stdout).unwrap();
+    assert_eq!(text, String::from_utf8(three.stdout).unwrap());
+    assert_eq!(text.matches('✗').count(), 1, "{text}");
+    // Nothing of the progress where there is no terminal.
+    assert_eq!(String::from_utf8(one.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_run_goes_on_with_what_was_kept() {
+    let stage = stage();
+    let state = stage.path().join("state");
+    let first = weft_lab(stage.path(), &["--state", "state"]);
+    let kept = fs::read_to_string(&state).unwrap();
+    assert_eq!(
+        kept.lines()
+            .filter(|line| line.starts_with("case\t"))
+            .count(),
+        5
+    );
+    // What is there is not written over by a run that goes on with nothing.
+    let again = weft_lab(stage.path(), &["--state", "state"]);
+    let error = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(error.contains("--resume"), "{error}");
+    assert_eq!(fs::read_to_string(&state).unwrap(), kept);
+    let metric = kept
+        .lines()
+        .find(|line| line.starts_with("metric\tlatency\t"))
+        .unwrap();
+    let other = format!("metric\tlatency\t{:x}\tus", 0.95_f64.to_bits());
+    fs::write(&state, kept.replace(metric, &other)).unwrap();
+    let damaged = weft_lab(stage.path(), &["--state", "state", "--resume"]);
+    assert_eq!(damaged.status.code(), Some(2));
+    let error = String::from_utf8(damaged.stderr).unwrap();
+    assert!(error.contains("checksum"), "{error}");
+    // Without the last case, as an interruption leaves it.
+    let mut unfinished = Kept::from_text(&kept).unwrap();
+    unfinished.0.pop();
+    fs::write(&state, unfinished.to_text()).unwrap();
+    let second = weft_lab(stage.path(), &["--state", "state", "--resume"]);
+    assert_eq!(second.stdout, first.stdout);
+    assert_eq!(fs::read_to_string(&state).unwrap(), kept);
+    // A latency that the model never gives shows that what is kept counts.
+    unfinished.0[0].1.measurements[0].value = 0.777;
+    fs::write(&state, unfinished.to_text()).unwrap();
+    let third = weft_lab(stage.path(), &["--state", "state", "--resume"]);
+    let text = String::from_utf8(third.stdout).unwrap();
+    assert!(text.contains("| small | latency | 0.7770 us |"), "{text}");
+}
+
+#[test]
+fn the_document_keeps_what_stands_around_its_results() {
+    let stage = stage();
+    let document = stage.path().join("doc.md");
+    fs::write(
+        &document,
+        "before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n",
+    )
+    .unwrap();
+    let arguments = ["--svg", "plots", "--markdown", "doc.md"];
+    let output = weft_lab(stage.path(), &arguments);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+    let text = fs::read_to_string(&document).unwrap();
+    assert!(text.starts_with("before\n<!-- results -->\n"), "{text}");
+    assert!(text.ends_with("<!-- end of results -->\nafter\n"), "{text}");
+    assert!(
+        text.contains("![Rates](plots/t-2.svg)") && !text.contains("old"),
+        "{text}"
+    );
+    for (number, shape) in [(1, "<rect x"), (2, "<circle")] {
+        let svg = fs::read_to_string(stage.path().join(format!("plots/t-{number}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.contains(shape), "{svg}");
+    }
+    fs::write(&document, "no marks").unwrap();
+    let output = weft_lab(stage.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&document).unwrap(), "no marks");
+}
+
+const MARKS: &str = "<!-- results -->\n<!-- end of results -->\n";
+
+#[test]
+fn links_lead_from_the_document_to_the_plots() {
+    let stage = stage();
+    fs::create_dir(stage.path().join("docs")).unwrap();
+    let document = stage.path().join("docs/doc.md");
+    let whole = stage.path().join("my plots");
+    for (plots, link) in [
+        ("docs/plots", "](plots/t-1.svg)"),
+        ("./docs/plots", "](plots/t-1.svg)"),
+        ("plots", "](../plots/t-1.svg)"),
+        (whole.to_str().unwrap(), "](<../my plots/t-1.svg>)"),
+    ] {
+        fs::write(&document, MARKS).unwrap();
+        let output = weft_lab(
+            stage.path(),
+            &["--svg", plots, "--markdown", "./docs/doc.md"],
+        );
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = fs::read_to_string(&document).unwrap();
+        assert!(text.contains(link), "{plots}: {text}");
+    }
+}
+
+/// A case that would fail shows whether the work has begun.
+#[test]
+fn what_cannot_be_written_is_told_before_the_work() {
+    let stage = stage();
+    let text = "fabric one-switch:2\ntraffic osu_bw\nlimit 1us\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    fs::write(stage.path().join("no-marks.md"), "text").unwrap();
+    fs::create_dir(stage.path().join("sub")).unwrap();
+    fs::copy(
+        stage.path().join("t.scenario"),
+        stage.path().join("sub/t.scenario"),
+    )
+    .unwrap();
+    for (arguments, what) in [
+        (&["--markdown", "no-marks.md"][..], "no line"),
+        (&["--markdown", "none.md"], "none.md: No such file"),
+        (&["--svg", "no-marks.md"], "no-marks.md: "),
+        (&["--svg", "plots", "sub/t.scenario"], "same names"),
+        (&["--state", "none/state"], "none/state: No such file"),
+        (&[], "not ended"),
+    ] {
+        let output = weft_lab(stage.path(), arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error.contains(what), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn csv_has_one_header_and_names_the_experiment() {
+    let stage = stage();
+    let other = "fabric one-switch:2\ncase a|b\ntraffic osu_latency iterations=1\n";
+    fs::write(stage.path().join("other.scenario"), other).unwrap();
+    let output = weft_lab(stage.path(), &["other.scenario", "--csv"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.matches("experiment,case,metric").count(), 1, "{text}");
+    assert!(text.contains("\nother,a|b,latency,"), "{text}");
+    assert!(text.contains("\nT: a test,small,latency,"), "{text}");
+    let output = weft_lab(stage.path(), &["other.scenario"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\n| a\\|b | latency | "), "{text}");
+    assert!(text.contains("\n| a\\|b | 0."), "{text}");
+}
+
+#[test]
+fn a_setting_can_be_taken_instead_of_all_of_its_name() {
+    let stage = stage();
+    let other = weft_lab(stage.path(), &["--csv", "--set", "sweep bytes 8"]);
+    let text = String::from_utf8(other.stdout).unwrap();
+    assert!(
+        text.contains("sizes, bytes 8,") || text.contains("\"sizes, bytes 8\""),
+        "{text}"
+    );
+    assert!(!text.contains("bytes 1K"), "{text}");
+    for (setting, code, what) in [
+        ("speed 3", 2, "no line has this setting"),
+        ("", 2, "no line has this setting"),
+        ("sweep speed 1", 2, "line 10: unknown thing to sweep"),
+    ] {
+        let refused = weft_lab(stage.path(), &["--set", setting]);
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(code), "{error}");
+        assert!(error.contains(what), "{setting:?}: {error}");
+    }
+}
+
+#[test]
+fn endless_files_are_refused() {
+    let stage = stage();
+    let text = "fabric one-switch:2\ntraffic osu_bw\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    let refused = |arguments: &[&str], what: &str| {
+        let output = weft_lab(stage.path(), arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(what), "{error}");
+    };
+    refused(&["/dev/zero"], "/dev/zero is longer than 1048576 bytes");
+    refused(
+        &["--state", "/dev/zero", "--resume"],
+        "/dev/zero is longer than",
+    );
+    let config = format!("{text}config /dev/zero\n");
+    fs::write(stage.path().join("t.scenario"), config).unwrap();
+    refused(&[], "line 3: /dev/zero is longer than");
+}
+
+#[test]
+fn files_are_looked_for_beside_the_scenario() {
+    let stage = tempfile::tempdir().unwrap();
+    let fabric = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/four-hosts.ibnetdiscover"
+    );
+    fs::create_dir(stage.path().join("sub")).unwrap();
+    fs::copy(fabric, stage.path().join("sub/four.ibnetdiscover")).unwrap();
+    let text = "fabric four.ibnetdiscover\ntraffic osu_latency iterations=1\n";
+    fs::write(stage.path().join("sub/s.scenario"), text).unwrap();
+    let text = text.replace("four.ibn", "sub/four.ibn");
+    fs::write(stage.path().join("t.scenario"), &text).unwrap();
+    let output = weft_lab(stage.path(), &["sub/s.scenario"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.as_str()), (Some(0), ""));
+    fs::write(stage.path().join("t.scenario"), text.replace("sub/", "")).unwrap();
+    let output = weft_lab(stage.path(), &[]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error.contains("t.scenario: line 1: four.ibnetdiscover: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_named_file_with_other_contents_makes_another_scenario() {
+    let stage = stage();
+    let fabric = |name: &str| {
+        let text = include_str!("../../../../examples/four-hosts.ibnetdiscover");
+        let text = text.replace("edge1", name);
+        fs::write(stage.path().join("f.ibnetdiscover"), text).unwrap();
+    };
+    let text = "fabric f.ibnetdiscover\ntraffic osu_latency iterations=1\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    let kept = || {
+        weft_lab(stage.path(), &["--state", "state", "--resume"]);
+        let state = fs::read_to_string(stage.path().join("state")).unwrap();
+        state.matches("case\t").count()
+    };
+    fabric("edge1");
+    assert_eq!([kept(), kept()], [1, 1]);
+    fabric("edge9");
+    assert_eq!(kept(), 2);
+}
+
+#[test]
+fn a_scenario_that_is_given_twice_comes_out_twice() {
+    let stage = stage();
+    fs::copy(
+        stage.path().join("t.scenario"),
+        stage.path().join("u.scenario"),
+    )
+    .unwrap();
+    let once = weft_lab(stage.path(), &[]);
+    let twice = weft_lab(stage.path(), &["u.scenario", "--state", "state"]);
+    let once = String::from_utf8(once.stdout).unwrap();
+    let twice_out = String::from_utf8(twice.stdout).unwrap();
+    assert_eq!(twice_out, once.repeat(2));
+    assert_eq!(twice.status.code(), Some(1));
+    // Each case was performed once.
+    let kept = fs::read_to_string(stage.path().join("state")).unwrap();
+    assert_eq!(kept.matches("case\t").count(), 5);
+}

@@ -1,0 +1,111 @@
+//! What clients have registered over a restart: groups with their LIDs and members, services,
+//! subscriptions.
+//!
+//! The first change since the last write makes what is stored stale, before the client that made it has
+//! its answer; so what is stored is never behind what clients were promised. It is written anew when
+//! changes have been collected for a while. Without it a manager asks all hosts to register again.
+
+mod format;
+
+use std::time::Duration;
+
+use weft_fabric::Tick;
+
+pub use format::KeptError;
+
+use super::io::SaOutput;
+use super::{Sa, SaSettings};
+
+/// How long changes are collected before they are written: a job that starts makes thousands in a
+/// moment.
+const COLLECT: Duration = Duration::from_secs(1);
+
+/// Whether what is stored is what clients have registered.
+#[derive(Debug, Default)]
+pub(super) struct Keeping {
+    /// Number of the last change that was seen.
+    seen: u64,
+    /// When changes are written, none while there are none.
+    due: Option<Tick>,
+}
+
+impl Keeping {
+    /// What there is with so many changes is not to be written.
+    pub(super) fn settle(&mut self, changes: u64) {
+        self.seen = changes;
+    }
+
+    /// When changes are written.
+    pub(super) fn deadline(&self) -> Option<Tick> {
+        self.due
+    }
+}
+
+impl Sa {
+    /// An administration that goes on with what an earlier one had written at last. Its members are told
+    /// to the subnet manager at once; those who are not in the first snapshot are forgotten.
+    ///
+    /// # Errors
+    /// [`KeptError`] when it cannot be used.
+    pub fn restored(settings: SaSettings, stored: &[u8]) -> Result<Self, KeptError> {
+        let mut sa = Self::new(settings);
+        let kept = format::decode(stored, sa.settings.subnet_prefix, sa.now)?;
+        sa.groups
+            .restore(kept.groups, kept.named, &sa.settings.multicast);
+        sa.services.restore(kept.services);
+        sa.subscriptions.restore(kept.subscriptions);
+        sa.drop_undeclared();
+        sa.create_configured_groups();
+        sa.keeping.settle(sa.changes());
+        let told = sa.groups.for_manager();
+        sa.outputs.push_back(SaOutput::Multicast(told));
+        Ok(sa)
+    }
+
+    /// Counts changes of what is kept.
+    pub(super) fn changes(&self) -> u64 {
+        self.groups.changes + self.services.changes + self.subscriptions.changes
+    }
+
+    /// Has what is stored made stale, or written, after an input.
+    pub(super) fn keep(&mut self, now: Tick) {
+        let changes = self.changes();
+        if std::mem::replace(&mut self.keeping.seen, changes) != changes
+            && self.keeping.due.is_none()
+        {
+            self.outputs.push_back(SaOutput::Stale);
+            self.keeping.due = Some(now + COLLECT);
+        }
+        if self.groups.known_at().is_none() {
+            // Changes that waited for members to be known wait no longer.
+            let soon = now + COLLECT;
+            self.keeping.due = self.keeping.due.map(|due| due.min(soon));
+        }
+        if self.keeping.due.is_some_and(|due| due <= now) {
+            // Until hosts have had time to register again, what is there is a part.
+            self.keeping.due = self.groups.known_at().map(|at| at.max(now + COLLECT));
+            if self.keeping.due.is_none() {
+                let bytes = self.encoded(now);
+                self.outputs.push_back(SaOutput::Persist(bytes));
+            }
+        }
+    }
+
+    /// What is to be stored when nothing more is handed in; none where that is stored already, or where
+    /// hosts are still registering.
+    pub fn unsaved(&self) -> Option<Vec<u8>> {
+        let is_whole = self.groups.known_at().is_none();
+        (is_whole && self.keeping.due.is_some()).then(|| self.encoded(self.now))
+    }
+
+    pub(super) fn encoded(&self, now: Tick) -> Vec<u8> {
+        format::encode(
+            self.settings.subnet_prefix,
+            now,
+            self.groups.named,
+            &self.groups.all,
+            self.services.all.values(),
+            &self.subscriptions.all,
+        )
+    }
+}

@@ -1,0 +1,249 @@
+//! Ports that somebody switches off or on: read first, written only where that changes something, and
+//! answered by the state that came back.
+
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::{PhysState, PortState};
+use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo, decode_blocks};
+use weft_wire::smp::SmpView;
+
+use super::{Manager, Tag};
+use crate::io::{CommandError, PortAction, Reply, SweepReason};
+
+/// Most ports that are remembered as switched off; more are refused.
+const DISABLED_MAX: usize = 16_384;
+
+/// A port of a node.
+pub(crate) type End = (Guid, PortNum);
+
+/// A change of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PortChange {
+    /// Number of the command.
+    pub(super) id: u64,
+    /// The port that was named.
+    named: End,
+    /// The other end of its cable, where that is known.
+    peer: Option<End>,
+    /// The end of its cable at which the change is made.
+    at: End,
+    action: PortAction,
+}
+
+/// Which request of the first change is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The read of its state.
+    Read,
+    /// The write.
+    Write,
+}
+
+impl PortAction {
+    /// Whether a port in this state is as the action wants it.
+    fn holds(self, held: PhysState) -> bool {
+        match self {
+            Self::Disable => held == PhysState::DISABLED,
+            Self::Enable => !matches!(held, PhysState::DISABLED | PhysState::OFFLINE),
+        }
+    }
+
+    /// Whether a device that answers a write with this state does it. One whose link is going down may
+    /// be on its way to or from `Disabled` (hfi1 driver, `set_link_state`: through `HLS_GOING_OFFLINE`).
+    fn follows(self, held: PhysState) -> bool {
+        held == PhysState::OFFLINE || self.holds(held)
+    }
+
+    fn wanted(self) -> PhysState {
+        match self {
+            Self::Disable => PhysState::DISABLED,
+            Self::Enable => PhysState::POLLING,
+        }
+    }
+}
+
+impl Manager {
+    /// Whether a port could be changed, as far as can be said without asking its device.
+    ///
+    /// # Errors
+    /// Those of [`crate::Command::Port`] that come before anything is sent.
+    pub fn may_change(
+        &self,
+        node: Guid,
+        port: PortNum,
+        action: PortAction,
+    ) -> Result<(), CommandError> {
+        match self.not_master() {
+            Some(error) => Err(error),
+            None => self.port_change(0, (node, port), action).map(drop),
+        }
+    }
+
+    pub(super) fn port_change(
+        &self,
+        id: u64,
+        named: End,
+        action: PortAction,
+    ) -> Result<PortChange, CommandError> {
+        let (at, peer) = match self.commands.disabled.get(&named).copied() {
+            // A port that is switched off may have taken its node out of the fabric.
+            Some(at) => (at, None),
+            None => self.end_to_change(named, action)?,
+        };
+        Ok(PortChange {
+            id,
+            named,
+            peer,
+            at,
+            action,
+        })
+    }
+
+    /// The end to change, and the other end of the named port's cable.
+    fn end_to_change(
+        &self,
+        named: End,
+        action: PortAction,
+    ) -> Result<(End, Option<End>), CommandError> {
+        let (guid, port) = named;
+        let index = self.by_guid.get(&guid).copied();
+        let (index, node) = index
+            .and_then(|index| Some((index, self.nodes[index as usize].node.as_ref()?)))
+            .ok_or(CommandError::NoNode { node: guid })?;
+        let last = PortNum(node.info.num_ports);
+        if !(PortNum(1)..=last).contains(&port) {
+            let first = PortNum(1);
+            return Err(CommandError::NoPort {
+                node: guid,
+                port,
+                first,
+                last,
+            });
+        }
+        let peer = self.peer(index, port);
+        let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
+        match action {
+            PortAction::Disable if own => return Err(CommandError::OwnLink { node: guid, port }),
+            PortAction::Disable if self.commands.disabled.len() >= 2 * DISABLED_MAX => {
+                let most = DISABLED_MAX;
+                return Err(CommandError::ManyDisabled { most });
+            }
+            _ => {}
+        }
+        let other = peer.map(|peer| (self.nodes[peer.node.0 as usize].guid, peer.port));
+        Ok((self.nearer_end(index, named), other))
+    }
+
+    /// Which end of a cable is changed: the one that the manager does not reach over that cable, so
+    /// that its answer comes back and it can be reached again.
+    fn nearer_end(&self, index: u32, named: End) -> End {
+        let own = &self.nodes[index as usize];
+        let Some(peer) = self.peer(index, named.1) else {
+            return named;
+        };
+        let other = &self.nodes[peer.node.0 as usize];
+        let beyond = own
+            .path
+            .split_last()
+            .is_some_and(|(last, before)| *last == peer.port && *before == *other.path);
+        match beyond {
+            true => (other.guid, peer.port),
+            false => named,
+        }
+    }
+
+    /// Begins the first change that waits, unless one is under way.
+    pub(super) fn next_port_change(&mut self, now: Tick) {
+        while self.commands.step.is_none() {
+            let Some(change) = self.commands.ports.front().copied() else {
+                return;
+            };
+            self.send_port_request(now, change, Step::Read);
+        }
+    }
+
+    fn send_port_request(&mut self, now: Tick, change: PortChange, step: Step) {
+        let Some(node) = self.by_guid.get(&change.at.0).copied() else {
+            let node = change.at.0;
+            return self.end_port_change(now, Err(CommandError::NoNode { node }));
+        };
+        let modifier = PortModifier::one(change.at.1).bits();
+        let asked = PortStateInfo {
+            port_state: PortState::DOWN,
+            phys_state: change.action.wanted(),
+            ..PortStateInfo::default()
+        };
+        self.start_batch(node, step == Step::Write);
+        self.batch.push(
+            AttributeId::PORT_STATE_INFO,
+            modifier,
+            PortStateInfo::LEN,
+            |to| asked.encode(to),
+        );
+        self.commands.step = Some(step);
+        self.send_batch(now, node, Tag::Port);
+    }
+
+    fn end_port_change(&mut self, now: Tick, result: Result<Reply, CommandError>) {
+        self.commands.step = None;
+        let Some(change) = self.commands.ports.pop_front() else {
+            return;
+        };
+        if result.is_ok() {
+            let disabled = &mut self.commands.disabled;
+            match change.action {
+                PortAction::Disable => {
+                    // Either end is a name for it when its node is out of the fabric.
+                    let names = [Some(change.named), change.peer].into_iter().flatten();
+                    disabled.extend(names.map(|name| (name, change.at)));
+                }
+                PortAction::Enable => disabled.retain(|_, at| *at != change.at),
+            }
+            self.persist();
+            self.request_sweep(now, SweepReason::Forced);
+        }
+        self.reply(change.id, result);
+    }
+
+    /// A device has answered a request about a port.
+    pub(super) fn port_answered(&mut self, now: Tick, view: &SmpView<'_>) {
+        let (step, change) = (self.commands.step, self.commands.ports.front().copied());
+        let (Some(step), Some(change)) = (step, change) else {
+            return;
+        };
+        match (step, held(view)) {
+            (_, Err(status)) => {
+                let node = change.at.0;
+                self.end_port_change(now, Err(CommandError::Refused { node, status }));
+            }
+            (Step::Read, Ok(held)) if !change.action.holds(held) => {
+                return self.send_port_request(now, change, Step::Write);
+            }
+            (Step::Write, Ok(held)) if !change.action.follows(held) => {
+                let (node, port) = change.at;
+                self.end_port_change(now, Err(CommandError::NotDone { node, port, held }));
+            }
+            (_, Ok(_)) => self.end_port_change(now, Ok(Reply::PortChanged)),
+        }
+        self.next_port_change(now);
+    }
+
+    /// A device has not answered a request about a port.
+    pub(super) fn port_not_answered(&mut self, now: Tick, attempts: u32) {
+        let change = self.commands.ports.front();
+        let node = change.map_or(Guid(0), |change| change.at.0);
+        self.end_port_change(now, Err(CommandError::NoAnswer { node, attempts }));
+        self.next_port_change(now);
+    }
+}
+
+/// The state in an answer, or the status of a refusal.
+fn held(view: &SmpView<'_>) -> Result<PhysState, u16> {
+    match view.status() {
+        0 => {
+            let mut blocks = decode_blocks::<PortStateInfo>(view.payload, 1).flatten();
+            Ok(blocks.next().map_or(PhysState::NOP, |held| held.phys_state))
+        }
+        status => Err(status),
+    }
+}

@@ -1,0 +1,188 @@
+//! Asking hosts to register again at subnet administration: `ClientReregister` of PortInfo.
+//!
+//! A host joins multicast groups, offers services and subscribes to notices once. A manager that does
+//! not hold these registrations asks for them, port by port, until the port has confirmed it; hfi1
+//! passes that on as `IB_EVENT_CLIENT_REREGISTER` (drivers/infiniband/hw/hfi1/mad.c,
+//! `__subn_set_opa_portinfo`), upon which IPoIB and libraries join anew. Asked are ports that are
+//! ACTIVE already; the others register when they become so. These are the cases of the vendor's manager
+//! (opa-fm, sm_activate.c `_needs_reregistration` and sm_topology.c on partitions that change), which
+//! too asks after the sweep, when subnet administration knows the ports. Omni-Path has no capability
+//! bit for it (opa-fm, ib_sm.h: `PI_CM_IS_CLIENT_REREGISTER_SUPPORTED` is 0 there).
+
+use std::collections::BTreeSet;
+
+use weft_fabric::{Guid, Lid, PortNum};
+use weft_wire::Layout;
+use weft_wire::enums::PortState;
+use weft_wire::sm::{AttributeId, PortInfo, PortModifier};
+
+use super::Manager;
+use super::node::{NodeState, Stage};
+use super::wanted::port::to_set;
+use crate::io::Output;
+
+/// Who is still to register again.
+#[derive(Debug, Default)]
+pub(super) struct Registering {
+    /// Nodes whose end ports have not confirmed it. At most as many as the fabric has.
+    pending: BTreeSet<Guid>,
+    /// This manager has become master and has not looked yet whom it knows.
+    takes_over: bool,
+    /// The sweep in which ports were asked last.
+    asked_in: u64,
+}
+
+impl Registering {
+    /// This manager has become master.
+    pub(super) fn take_over(&mut self) {
+        self.takes_over = true;
+    }
+
+    /// A node has lost its registrations, or may have.
+    fn ask(&mut self, node: Guid) {
+        self.pending.insert(node);
+    }
+
+    /// A node's port has confirmed that it passes the request on.
+    pub(super) fn confirmed(&mut self, node: Guid) {
+        self.pending.remove(&node);
+    }
+}
+
+/// PortInfo of a node's end port, none where it is not ACTIVE or cannot register: port 0 of a switch
+/// can only where it is an enhanced one.
+fn active_end(state: &NodeState) -> Option<&PortInfo> {
+    let switch = state.node.as_ref().and_then(|node| node.switch);
+    let registers = switch.is_none_or(|switch| switch.enhanced_port0);
+    let info = state.port(state.end_port())?;
+    (registers && info.port_state == PortState::ACTIVE).then_some(info)
+}
+
+impl Manager {
+    /// Finds the ports that have to register again: all active ones when this manager takes over
+    /// without their registrations, and those that come back ACTIVE after they were gone for readers,
+    /// or from another manager.
+    pub(super) fn find_unregistered(&mut self) {
+        let own = self.plan.sm_lid();
+        let takes_over = std::mem::take(&mut self.registering.takes_over);
+        if takes_over && !self.holds_registrations(own) {
+            self.lose_registrations();
+            return;
+        }
+        let before = &self.snapshot;
+        let is_new =
+            |state: &NodeState| before.generation > 0 && before.topology.find(state.guid).is_none();
+        let unknown: Vec<Guid> = self
+            .nodes
+            .iter()
+            .filter(|state| {
+                active_end(state)
+                    .is_some_and(|info| is_new(state) || takes_over && is_foreign(info, own))
+            })
+            .map(|state| state.guid)
+            .collect();
+        unknown
+            .into_iter()
+            .for_each(|node| self.registering.ask(node));
+        self.forget_inactive();
+    }
+
+    /// Whether the registrations that this manager was told of are those of the fabric: most active
+    /// ports still name it as their master.
+    fn holds_registrations(&self, own: Lid) -> bool {
+        let active = self.nodes.iter().filter_map(active_end);
+        let (all, foreign) = active.fold((0, 0), |(all, foreign), info| {
+            (all + 1, foreign + usize::from(is_foreign(info, own)))
+        });
+        self.multicast.is_some() && 2 * foreign <= all
+    }
+
+    /// Starts without registrations: multicast tables stay as they are found until members are known.
+    fn lose_registrations(&mut self) {
+        self.forget_members();
+        let active = self
+            .nodes
+            .iter()
+            .filter(|state| active_end(state).is_some());
+        self.registering.pending = active.map(|state| state.guid).collect();
+        let asked = self.registering.pending.len();
+        self.outputs.push_back(Output::RegistrationsLost { asked });
+    }
+
+    /// Ports that are not ACTIVE any more register by themselves when they are.
+    fn forget_inactive(&mut self) {
+        let (nodes, by_guid) = (&self.nodes, &self.by_guid);
+        self.registering.pending.retain(|guid| {
+            let state = by_guid.get(guid).and_then(|at| nodes.get(*at as usize));
+            state.is_some_and(|state| active_end(state).is_some())
+        });
+    }
+
+    /// The partitions of a node's end port have changed.
+    pub(super) fn partitions_changed(&mut self, node: u32, port: PortNum) {
+        let state = &self.nodes[node as usize];
+        if port == state.end_port() && active_end(state).is_some() {
+            self.registering.ask(state.guid);
+        }
+    }
+
+    /// Asks, once a sweep and when all its other work is done; says whether there is anybody to ask.
+    pub(super) fn register_again(&mut self) -> bool {
+        let number = self.sweep.number;
+        let is_first = std::mem::replace(&mut self.registering.asked_in, number) != number;
+        if is_first && !self.registering.pending.is_empty() {
+            // Who registers at once has to be known to subnet administration.
+            self.publish();
+            if self.begin_registering() {
+                return true;
+            }
+        }
+        let left = self.registering.pending.len();
+        if left > 0 {
+            self.sweep.unfinished(format!(
+                "{left} ports have not confirmed that their hosts shall register again"
+            ));
+        }
+        false
+    }
+
+    fn begin_registering(&mut self) -> bool {
+        let mut any = false;
+        for node in 0..self.nodes.len() as u32 {
+            let state = &mut self.nodes[node as usize];
+            let able = !state.failed && state.answered == self.sweep.number;
+            if able && self.registering.pending.contains(&state.guid) {
+                state.enter(Stage::Reregister);
+                self.make_ready(node);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The request to one port.
+    pub(super) fn next_registering(&mut self, node: u32) -> bool {
+        let state = &mut self.nodes[node as usize];
+        let port = state.end_port();
+        let held = state.port(port).copied();
+        let is_first = std::mem::replace(&mut state.cursor, 1) == 0;
+        let Some(held) = held.filter(|_| is_first) else {
+            return false;
+        };
+        let info = PortInfo {
+            client_reregister: true,
+            ..to_set(&held)
+        };
+        self.start_batch(node, true);
+        let modifier = PortModifier::one(port).bits();
+        self.batch
+            .push(AttributeId::PORT_INFO, modifier, PortInfo::LEN, |to| {
+                info.encode(to)
+            })
+    }
+}
+
+/// Whether a port names another manager than the one at `own` as its master.
+fn is_foreign(info: &PortInfo, own: Lid) -> bool {
+    info.master_sm_lid != Lid(0) && info.master_sm_lid != own
+}

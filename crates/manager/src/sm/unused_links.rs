@@ -1,0 +1,282 @@
+//! Links that carry no data although both ends see them: refused by the link policy, or not active
+//! after two sweeps.
+//!
+//! Routes, their certificate, multicast trees and quality figures are made without these links. The
+//! published topology keeps them, since directed-route datagrams still cross them. opa-fm does the
+//! same: a port outside its policy counts as down (`sm_verifyPortSpeedAndWidth`), and its
+//! LinkInitReason says why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Tick, Topology};
+use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
+use weft_wire::sm::PortInfo;
+
+use super::Manager;
+use super::settings::{Least, LinkPolicy, Settings};
+use crate::io::{Event, LinkEnd, UnusedLink, UnusedReason};
+
+/// Unused links that a report lists and that get an event each; the rest is counted.
+const LISTED_MAX: usize = 256;
+
+/// Ports of a node whose links should be active and are not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct InactivePorts {
+    /// At the end of the last sweep.
+    once: PortMask,
+    /// At the end of the last two sweeps.
+    twice: PortMask,
+}
+
+impl InactivePorts {
+    /// Records whether the link at `port` is active at the end of a sweep. One that was planned around
+    /// stays so until it is active.
+    fn record(&mut self, port: PortNum, active: bool, planned_around: bool) {
+        if active {
+            self.forget(port);
+        } else if planned_around || self.once.contains(port) {
+            self.twice.insert(port);
+        } else {
+            self.once.insert(port);
+        }
+    }
+
+    /// Forgets a port: its link went down, or is active.
+    pub(super) fn forget(&mut self, port: PortNum) {
+        self.once.remove(port);
+        self.twice.remove(port);
+    }
+}
+
+/// The links of a topology that carry no data.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UnusedLinks {
+    /// The reason by each of a link's two ends.
+    reasons: BTreeMap<PortRef, UnusedReason>,
+    /// The first [`LISTED_MAX`] of them.
+    listed: Vec<UnusedLink>,
+}
+
+impl UnusedLinks {
+    /// All links that `settings` refuse, or that have an end for which `inactive` holds.
+    fn find(topology: &Topology, settings: &Settings, inactive: impl Fn(PortRef) -> bool) -> Self {
+        let mut reasons = BTreeMap::new();
+        for (a, b) in topology.links() {
+            let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
+            let policy = settings.link_policy(is_switch(a) && is_switch(b));
+            let Some((near, far)) = topology.port(a).zip(topology.port(b)) else {
+                continue;
+            };
+            let (near, far) = (&near.info, &far.info);
+            let reason = refusal(policy, near, far)
+                .or_else(|| refusal(policy, far, near))
+                .or_else(|| still_inactive(near, far).filter(|_| inactive(a) || inactive(b)));
+            if let Some(reason) = reason {
+                reasons.extend([(a, reason), (b, reason)]);
+            }
+        }
+        let listed = listed(topology, &reasons);
+        Self { reasons, listed }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// Why the link at a port carries no data, none where it may.
+    pub(super) fn reason(&self, end: PortRef) -> Option<UnusedReason> {
+        self.reasons.get(&end).copied()
+    }
+
+    /// Whether the link policy refuses the link at a port.
+    pub(super) fn is_refused(&self, end: PortRef) -> bool {
+        let reason = self.reason(end);
+        reason.is_some_and(|reason| !matches!(reason, UnusedReason::Inactive { .. }))
+    }
+
+    /// `topology` without these links.
+    pub(super) fn removed_from(&self, topology: &Topology) -> Topology {
+        let mut rest = topology.clone();
+        for end in self.reasons.keys() {
+            rest.disconnect(*end);
+        }
+        rest
+    }
+}
+
+/// Each link once, with the names of its ends.
+fn listed(topology: &Topology, reasons: &BTreeMap<PortRef, UnusedReason>) -> Vec<UnusedLink> {
+    let links = reasons.iter().filter_map(|(a, reason)| {
+        let b = topology.peer(*a).filter(|b| a < b)?;
+        Some(UnusedLink {
+            a: link_end(topology, *a)?,
+            b: link_end(topology, b)?,
+            reason: *reason,
+        })
+    });
+    links.take(LISTED_MAX).collect()
+}
+
+fn link_end(topology: &Topology, end: PortRef) -> Option<LinkEnd> {
+    let node = topology.node(end.node)?;
+    Some(LinkEnd {
+        node: node.guid(),
+        name: node.name().to_string(),
+        port: end.port,
+    })
+}
+
+/// Whether there is a link at a port.
+fn is_up(topology: &Topology, end: &LinkEnd) -> bool {
+    let node = topology.find(end.node);
+    let at = node.map(|node| PortRef {
+        node,
+        port: end.port,
+    });
+    at.is_some_and(|at| topology.peer(at).is_some())
+}
+
+/// Why `policy` refuses what `near` sends to `far`, none where it allows it.
+fn refusal(policy: &LinkPolicy, near: &PortInfo, far: &PortInfo) -> Option<UnusedReason> {
+    let least = match policy.width {
+        Least::Any => 0,
+        Least::Supported => {
+            LinkWidth(near.link_width_supported.0 & far.link_width_supported.0).lanes()
+        }
+        Least::Of(width) => width.lanes(),
+    };
+    let lanes = near.link_width_active.lanes();
+    if lanes < least {
+        return Some(UnusedReason::Width { lanes, least });
+    }
+    let least = match policy.speed {
+        Least::Any => 0,
+        Least::Supported => best(near.link_speed_supported.0 & far.link_speed_supported.0),
+        Least::Of(speed) => speed.lane_mbps(),
+    };
+    let mbps = near.link_speed_active.lane_mbps();
+    if mbps < least {
+        return Some(UnusedReason::Speed { mbps, least });
+    }
+    let lost = lanes.saturating_sub(near.link_width_downgrade_tx_active.lanes());
+    let most = u32::from(policy.max_dropped_lanes);
+    (lost > most).then_some(UnusedReason::LostLanes { lost, most })
+}
+
+/// The rate of a lane, Mb/s, at the best speed of a set.
+fn best(speeds: u16) -> u32 {
+    let each = (0..16)
+        .map(|bit| speeds & 1 << bit)
+        .filter(|speed| *speed != 0);
+    each.map(|speed| LinkSpeed(speed).lane_mbps())
+        .max()
+        .unwrap_or(0)
+}
+
+/// The state of a link that is not active at both ends.
+fn still_inactive(near: &PortInfo, far: &PortInfo) -> Option<UnusedReason> {
+    let state = near.port_state.min(far.port_state);
+    (state < PortState::ACTIVE).then_some(UnusedReason::Inactive { state })
+}
+
+impl Manager {
+    /// Finds the unused links of the topology that is being planned, lists them in the sweep's report,
+    /// and reports those that are new and those that are used again.
+    pub(super) fn find_unused_links(&mut self, topology: &Topology) {
+        let prove = self.must_prove_links(topology);
+        let inactive = |end: PortRef| prove || self.was_inactive_twice(end);
+        let unused = UnusedLinks::find(topology, &self.settings, inactive);
+        let report = &mut self.sweep.report;
+        report.unused_links = (unused.reasons.len() / 2) as u32;
+        report.unused.clone_from(&unused.listed);
+        let before = std::mem::replace(&mut self.plan.unused, unused).listed;
+        let now = &self.plan.unused.listed;
+        let new = now.iter().filter(|link| !before.contains(link)).cloned();
+        let again = before.iter().filter(|link| {
+            is_up(topology, &link.a) && !now.iter().any(|other| other.is_same_cable(link))
+        });
+        let new = new.map(Event::LinkUnused);
+        let again = again.cloned().map(|link| Event::LinkUsedAgain {
+            a: link.a,
+            b: link.b,
+        });
+        let events: Vec<Event> = new.chain(again).collect();
+        events.into_iter().for_each(|event| self.event(event));
+    }
+
+    /// Whether a link that is not active yet has to prove itself before routes use it: this manager
+    /// has made no routes yet, switches forward already, and nothing is cut off meanwhile. Such a link
+    /// may have been inactive for long before this manager started.
+    fn must_prove_links(&self, topology: &Topology) -> bool {
+        self.plan.routed.is_none() && self.holds_tables() && {
+            let all = UnusedLinks::find(topology, &self.settings, |_| true);
+            is_connected(&all.removed_from(topology))
+        }
+    }
+
+    /// Records which links are active, now that the sweep has tried to activate all. A link that was
+    /// not active after two sweeps is planned around; a further sweep follows at once for that, and
+    /// for one that has become active after all. Says whether one follows.
+    pub(super) fn judge_activation(&mut self, now: Tick) -> bool {
+        let tried = self.standing.is_master() && !self.plan.steps.is_empty();
+        let topology = Arc::clone(&self.plan.topology);
+        let mut replan = false;
+        for (a, b) in topology.links().filter(|_| tried) {
+            let reason = self.plan.unused.reason(a);
+            if self.plan.unused.is_refused(a) {
+                continue;
+            }
+            let active = self.is_active(a) && self.is_active(b);
+            for end in [a, b] {
+                let ports = &mut self.nodes[end.node.0 as usize].inactive_ports;
+                ports.record(end.port, active, reason.is_some());
+            }
+            if !active {
+                self.note_inactive(&topology, a, b);
+            }
+            replan |= match reason {
+                Some(_) => active,
+                None => !active && self.was_inactive_twice(a),
+            };
+        }
+        if replan {
+            self.sweep_again(now);
+        }
+        replan
+    }
+
+    fn is_active(&self, end: PortRef) -> bool {
+        let info = self.nodes[end.node.0 as usize].port(end.port);
+        info.is_some_and(|info| info.port_state == PortState::ACTIVE)
+    }
+
+    fn was_inactive_twice(&self, end: PortRef) -> bool {
+        let state = self.nodes.get(end.node.0 as usize);
+        state.is_some_and(|state| state.inactive_ports.twice.contains(end.port))
+    }
+
+    fn note_inactive(&mut self, topology: &Topology, a: PortRef, b: PortRef) {
+        if let Some((a, b)) = link_end(topology, a).zip(link_end(topology, b)) {
+            self.sweep
+                .unfinished(format!("the link from {a} to {b} is not active"));
+        }
+    }
+}
+
+/// Whether links join all nodes.
+fn is_connected(topology: &Topology) -> bool {
+    let mut found = vec![false; topology.len()];
+    let mut open: Vec<NodeId> = topology.nodes().map(|(id, _)| id).take(1).collect();
+    let mut left = topology.len();
+    while let Some(id) = open.pop() {
+        if std::mem::replace(&mut found[id.0 as usize], true) {
+            continue;
+        }
+        left -= 1;
+        let node = topology.node(id).into_iter();
+        let ports = node.flat_map(|node| node.external_ports());
+        open.extend(ports.filter_map(|(_, port)| Some(port.peer?.node)));
+    }
+    left == 0
+}

@@ -1,0 +1,32 @@
+//! The manager and the services beside it, on emulated devices.
+//!
+//! One program for all of them: linking is most of the work of building a test.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../pm_common/mod.rs"]
+mod pm_common;
+
+mod bring_up;
+mod changes;
+mod congestion;
+mod doubtful;
+mod gsi;
+mod hostile;
+mod multicast;
+mod near;
+mod partitions;
+mod pm;
+mod pm_images;
+mod pm_queries;
+mod pm_settings;
+mod ports;
+mod preemption;
+mod register;
+mod sa;
+mod strays;
+mod stream;
+mod stubborn;
+mod unused_links;

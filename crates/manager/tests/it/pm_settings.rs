@@ -1,0 +1,136 @@
+//! What the performance manager takes from opafm.xml.
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use weft_manager::pm::{Categories, PmSettings};
+
+/// The file that comes with this repository, with other words where its `<Pm>` begins.
+fn settings(pm: &str) -> PmSettings {
+    let shipped = include_str!("../../../../config/opafm.xml");
+    let text = shipped.replacen(
+        "<Start>1</Start>\n      <SweepInterval>10</SweepInterval>",
+        pm,
+        1,
+    );
+    assert!(pm.is_empty() || text.contains(pm));
+    let checked = weft_config::check(text, "opafm.xml");
+    let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
+    let config = checked.config.unwrap_or_else(|| panic!("{errors:?}"));
+    PmSettings::from_config(&config.instances[0]).unwrap()
+}
+
+#[test]
+fn every_element_has_its_setting() {
+    type Holds = fn(&PmSettings) -> bool;
+    let cases: &[(&str, Holds)] = &[
+        ("<SweepInterval>77</SweepInterval>", |pm| {
+            pm.interval == Duration::from_secs(77)
+        }),
+        ("<ServiceLease>90</ServiceLease>", |pm| {
+            pm.service_lease == Duration::from_secs(90)
+        }),
+        (
+            "<MaxClients>7</MaxClients><FreezeFrameImages>20</FreezeFrameImages>\
+             <TotalImages>40</TotalImages>",
+            |pm| pm.max_clients == 7,
+        ),
+        ("<TotalImages>33</TotalImages>", |pm| pm.total_images == 33),
+        (
+            "<FreezeFrameImages>9</FreezeFrameImages><TotalImages>11</TotalImages>",
+            |pm| pm.frozen_images == 9,
+        ),
+        ("<FreezeFrameLease>61</FreezeFrameLease>", |pm| {
+            pm.lease == Duration::from_secs(61)
+        }),
+        (
+            "<Thresholds><Integrity>1</Integrity><Congestion>2</Congestion>\
+             <SmaCongestion>3</SmaCongestion><Bubble>4</Bubble><Security>5</Security>\
+             <Routing>6</Routing></Thresholds>",
+            |pm| pm.thresholds.values() == [1, 2, 3, 4, 5, 6],
+        ),
+        (
+            "<ThresholdsExceededMsgLimit><Integrity>1</Integrity><Congestion>2</Congestion>\
+             <SmaCongestion>3</SmaCongestion><Bubble>4</Bubble><Security>5</Security>\
+             <Routing>6</Routing></ThresholdsExceededMsgLimit>",
+            |pm| pm.threshold_messages.values() == [1, 2, 3, 4, 5, 6],
+        ),
+        (
+            "<IntegrityWeights><LinkDowned>7</LinkDowned>\
+             <LinkWidthDowngrade>8</LinkWidthDowngrade></IntegrityWeights>",
+            |pm| (pm.integrity.link_downed, pm.integrity.lanes_down) == (7, 8),
+        ),
+        ("<ErrorClear>3</ErrorClear>", |pm| pm.clear.eighths == 3),
+        ("<ClearDataXfer>1</ClearDataXfer>", |pm| pm.clear.data),
+        ("<ProcessHFICounters>0</ProcessHFICounters>", |pm| {
+            !pm.process.hfis
+        }),
+        ("<ProcessVLCounters>0</ProcessVLCounters>", |pm| {
+            !pm.process.lanes
+        }),
+        ("<ProcessErrorInfo>0</ProcessErrorInfo>", |pm| {
+            !pm.process.error_info
+        }),
+        ("<MaxParallelNodes>21</MaxParallelNodes>", |pm| {
+            pm.requests.nodes == 21
+        }),
+        ("<PmaBatchSize>5</PmaBatchSize>", |pm| {
+            pm.requests.per_node == 5
+        }),
+        ("<MaxAttempts>4</MaxAttempts>", |pm| {
+            pm.requests.attempts == 4
+        }),
+        ("<RespTimeout>300</RespTimeout>", |pm| {
+            pm.requests.timeout == Duration::from_millis(300)
+        }),
+        (
+            "<SweepErrorsLogThreshold>2</SweepErrorsLogThreshold>",
+            |pm| pm.failure_messages == 2,
+        ),
+    ];
+    let shipped = settings("");
+    for (element, holds) in cases {
+        assert!(!holds(&shipped), "{element} is what it would be anyway");
+        assert!(holds(&settings(element)), "{element}");
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be_meant_are_bent() {
+    assert_eq!(
+        settings("<PmaBatchSize>500</PmaBatchSize>")
+            .requests
+            .per_node,
+        16
+    );
+    let timeouts = |min: u32| {
+        let element =
+            format!("<RespTimeout>250</RespTimeout><MinRespTimeout>{min}</MinRespTimeout>");
+        settings(&element).requests
+    };
+    assert_eq!(timeouts(0).first_timeout, Duration::from_millis(250));
+    assert_eq!(timeouts(40).first_timeout, Duration::from_millis(40));
+    assert!(timeouts(1).floor <= Duration::from_millis(1));
+}
+
+#[test]
+fn virtual_fabrics_and_what_nobody_set_are_as_documented() {
+    let shipped = settings("");
+    let names: Vec<&str> = shipped
+        .fabrics
+        .iter()
+        .map(|fabric| fabric.name.as_str())
+        .collect();
+    assert_eq!(names, ["Default", "Admin"]);
+    assert!(shipped.fabrics.iter().all(|fabric| fabric.lanes != 0));
+    assert_eq!(shipped.interval, Duration::from_secs(10));
+    assert_eq!(shipped.thresholds, PmSettings::default().thresholds);
+    let messages = Categories {
+        integrity: 10,
+        security: 10,
+        routing: 10,
+        ..Categories::default()
+    };
+    assert_eq!(shipped.threshold_messages, messages);
+    assert_eq!(shipped.subnet_prefix, 0xFE80_0000_0000_0000);
+}

@@ -1,0 +1,207 @@
+//! Ports that are switched off and on: by either name, over restarts, and answered by what came back.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{World, far_link, settings};
+use weft_fabric::enums::{PhysState, PortState};
+use weft_fabric::{Guid, PortNum, PortRef};
+use weft_manager::{Command, CommandError, Input, Output, PortAction, Reply};
+use weft_wire::Layout;
+use weft_wire::header::method;
+use weft_wire::packet::Packet;
+use weft_wire::sm::{AttributeId, PortStateInfo};
+use weft_wire::smp::{DIRECTED_HEADER_LEN, SmpView};
+
+fn up(spec: &str) -> World {
+    let mut world = World::new(spec, settings());
+    world.sweep();
+    world.run_for(3.0);
+    world
+}
+
+fn ask(world: &mut World, id: u64, (node, port): (Guid, PortNum), action: PortAction) {
+    let command = Command::Port { node, port, action };
+    let now = world.now;
+    world.manager.handle(now, Input::Command { id, command });
+}
+
+/// The answer to a change that is let run for a while.
+fn changed(
+    world: &mut World,
+    at: (Guid, PortNum),
+    action: PortAction,
+) -> Result<Reply, CommandError> {
+    ask(world, 1, at, action);
+    world.run_for(5.0);
+    world.replies.pop().unwrap().1
+}
+
+/// An HFI's port, and the port of the switch at the other end of its cable.
+fn cable(world: &World) -> [(Guid, PortNum); 2] {
+    let topology = &world.topology;
+    let (hfi, node) = topology.hfis().nth(9).unwrap();
+    let own = PortRef {
+        node: hfi,
+        port: PortNum(1),
+    };
+    let peer = topology.peer(own).unwrap();
+    let switch = topology.node(peer.node).unwrap().guid();
+    [(node.guid(), own.port), (switch, peer.port)]
+}
+
+/// Writes to port states since the emulator was switched on.
+fn writes(world: &World) -> u64 {
+    world.emulator.stats().total(AttributeId::PORT_STATE_INFO).1
+}
+
+#[test]
+fn a_disabled_hfi_port_is_enabled_after_a_restart_by_either_end_of_its_cable() {
+    for off in 0..2 {
+        for on in 0..2 {
+            let mut world = up("fattree:16,radix=8");
+            let ends = cable(&world);
+            let done = changed(&mut world, ends[off], PortAction::Disable);
+            assert_eq!(done, Ok(Reply::PortChanged));
+            assert_eq!(world.state(ends[0].0, ends[0].1), PortState::DOWN);
+            let stored = world.persisted.clone().unwrap();
+            world.restart(settings(), Some(&stored));
+            world.sweep();
+            world.run_for(3.0);
+            let gone = world.manager.snapshot().topology.find(ends[0].0);
+            assert_eq!(gone, None, "the node is out of the fabric");
+
+            let may = world
+                .manager
+                .may_change(ends[on].0, ends[on].1, PortAction::Enable);
+            assert_eq!(may, Ok(()), "{off} {on}");
+            let done = changed(&mut world, ends[on], PortAction::Enable);
+            assert_eq!(done, Ok(Reply::PortChanged), "{off} {on}");
+            world.assert_all_active();
+            world.walk_all();
+        }
+    }
+}
+
+#[test]
+fn what_is_as_wanted_is_not_written() {
+    let mut world = up("fattree:16,radix=8");
+    let link = far_link(&world);
+    for at in [cable(&world)[0], link] {
+        let before = writes(&world);
+        assert_eq!(
+            changed(&mut world, at, PortAction::Enable),
+            Ok(Reply::PortChanged)
+        );
+        assert_eq!(world.state(at.0, at.1), PortState::ACTIVE);
+        assert_eq!(writes(&world), before, "a port that is up does not bounce");
+        changed(&mut world, at, PortAction::Disable).unwrap();
+        let off = writes(&world);
+        changed(&mut world, at, PortAction::Disable).unwrap();
+        assert_eq!(writes(&world), off);
+        changed(&mut world, at, PortAction::Enable).unwrap();
+        assert_eq!(world.state(at.0, at.1), PortState::ACTIVE);
+    }
+    let own = world.own;
+    let own = changed(&mut world, own, PortAction::Enable);
+    assert_eq!(own, Ok(Reply::PortChanged), "it is up");
+}
+
+/// The next request that the manager sends.
+fn sent(world: &mut World) -> Packet {
+    loop {
+        match world.manager.poll().unwrap() {
+            Output::Send(packet) => return packet,
+            _ => continue,
+        }
+    }
+}
+
+/// An answer of success with this state to a request about a port.
+fn answer(world: &mut World, mut packet: Packet, phys_state: PhysState) {
+    let held = PortStateInfo {
+        phys_state,
+        ..PortStateInfo::default()
+    };
+    packet.mad[3] = method::GET_RESP;
+    packet.mad[4] |= 0x80;
+    let len = DIRECTED_HEADER_LEN + PortStateInfo::LEN;
+    packet.mad.resize(packet.mad.len().max(len), 0);
+    held.encode(&mut packet.mad[DIRECTED_HEADER_LEN..DIRECTED_HEADER_LEN + PortStateInfo::LEN]);
+    world.manager.handle(world.now, Input::Received(packet));
+}
+
+fn method_of(packet: &Packet) -> u8 {
+    SmpView::parse(&packet.mad).unwrap().header.method
+}
+
+#[test]
+fn a_device_that_answers_without_doing_it_is_no_success() {
+    for (action, held, done) in [
+        (PortAction::Disable, PhysState::LINK_UP, false),
+        (PortAction::Disable, PhysState::DISABLED, true),
+        (PortAction::Enable, PhysState::DISABLED, false),
+        (PortAction::Enable, PhysState::POLLING, true),
+        (PortAction::Enable, PhysState::OFFLINE, true),
+    ] {
+        let mut world = up("fattree:16,radix=8");
+        let at = far_link(&world);
+        ask(&mut world, 7, at, action);
+        let read = sent(&mut world);
+        assert_eq!(method_of(&read), method::GET);
+        let before = match action {
+            PortAction::Disable => PhysState::LINK_UP,
+            PortAction::Enable => PhysState::DISABLED,
+        };
+        answer(&mut world, read, before);
+        let write = sent(&mut world);
+        assert_eq!(method_of(&write), method::SET);
+        answer(&mut world, write, held);
+        world.run_for(0.001);
+        let (id, result) = world.replies.pop().unwrap();
+        assert_eq!(id, 7);
+        match (done, result) {
+            (true, result) => assert_eq!(result, Ok(Reply::PortChanged), "{action:?} {held:?}"),
+            // Either end of the cable may be the one that was asked.
+            (
+                false,
+                Err(CommandError::NotDone {
+                    held: came_back, ..
+                }),
+            ) => {
+                assert_eq!(came_back, held, "{action:?}");
+            }
+            (false, other) => panic!("{action:?} {held:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_of_a_lost_fabric_is_not_sent_when_it_is_back() {
+    let mut world = up("fattree:16,radix=8");
+    let at = far_link(&world);
+    ask(&mut world, 1, at, PortAction::Disable);
+    let [hfi, _] = cable(&world);
+    ask(&mut world, 2, hfi, PortAction::Disable);
+    let read = sent(&mut world);
+    answer(&mut world, read, PhysState::LINK_UP);
+    assert_eq!(method_of(&sent(&mut world)), method::SET);
+    let command = Command::Sweep;
+    let now = world.now;
+    world.manager.handle(now, Input::Command { id: 3, command });
+    // All that is on its way is lost with the fabric.
+    let before = writes(&world);
+    world.manager.handle(world.now, Input::Detached);
+    while let Some(output) = world.manager.poll() {
+        if let Output::Reply { id, result } = output {
+            world.replies.push((id, result));
+        }
+    }
+    let lost = |begun| Err(CommandError::Detached { begun });
+    world.replies.sort_by_key(|(id, _)| *id);
+    assert_eq!(
+        world.replies,
+        [(1, lost(true)), (2, lost(false)), (3, lost(true))]
+    );
+    world.run_for(120.0);
+    assert_eq!(writes(&world), before);
+    world.assert_all_active();
+}

@@ -1,0 +1,11 @@
+//! Subnet administration over an emulated fabric that a manager has brought up: what each record
+//! says, who may ask, and that no request makes it panic.
+#![allow(clippy::unwrap_used)]
+
+mod client;
+mod hostile;
+mod kept;
+mod paths;
+mod quotas;
+mod records;
+mod registered;

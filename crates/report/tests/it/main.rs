@@ -1,0 +1,10 @@
+//! opareport's reports and points.
+//!
+//! One program for all of them: linking is most of the work of building a test.
+
+#![allow(clippy::unwrap_used)]
+
+mod dispersion;
+mod golden;
+mod opareport;
+mod points;

@@ -1,0 +1,73 @@
+//! A program that answers on the service level that it was asked with sends in the lane of its own
+//! LID. Whether that is covered is judged here by walking every route.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use crate::common::{Waits, dor, fabric, has_cycle, home, lids, settings, walk};
+use weft_fabric::{Lid, PortRef, Topology};
+use weft_routing::{EngineKind, Routed, Settings, route};
+
+/// Adds the links that a packet from the switch of `from` to `to` holds while it waits.
+fn add(topology: &Topology, routed: &Routed, from: PortRef, to: (Lid, PortRef), waits: &mut Waits) {
+    let (lid, end) = to;
+    let start = home(topology, from).unwrap();
+    let hops = walk(topology, routed.linear(), start, lid, end).unwrap();
+    // The last hop is to the HFI, which takes in what comes.
+    let links = hops.len().saturating_sub(1);
+    for pair in hops[..links].windows(2) {
+        waits.entry(pair[0]).or_default().insert(pair[1]);
+    }
+}
+
+/// Whether questions, and with `answers` what comes back on their level, close a cycle in any lane.
+fn closes(topology: &Topology, routed: &Routed, answers: bool) -> bool {
+    let all = lids(topology).into_iter();
+    let hosts: Vec<(Lid, PortRef)> = all.filter(|(_, end)| end.port.0 != 0).collect();
+    let mut lanes: BTreeMap<u8, Waits> = BTreeMap::new();
+    for &to in &hosts {
+        let waits = lanes.entry(routed.lanes().of(to.0)).or_default();
+        for &from in hosts.iter().filter(|from| from.1 != to.1) {
+            add(topology, routed, from.1, to, waits);
+            if answers {
+                add(topology, routed, to.1, from, waits);
+            }
+        }
+    }
+    lanes.values().any(has_cycle)
+}
+
+#[test]
+fn answers_are_covered_where_no_route_of_theirs_closes_a_cycle() {
+    let layered = |lanes| Settings {
+        lanes,
+        ..settings(EngineKind::Layered, 1)
+    };
+    let mut seen = [0, 0];
+    for (spec, settings) in [
+        ("torus:3x3", dor(&[3, 3], 1, true, 1)),
+        ("torus:5", dor(&[5], 1, true, 2)),
+        ("torus:6x5", dor(&[6, 5], 1, true, 4)),
+        ("torus:5", layered(1)),
+        ("torus:5", layered(3)),
+        ("torus:4x4", layered(6)),
+        ("hypercube:4", layered(5)),
+        ("mesh:4x4", layered(5)),
+        ("mesh:3x2", layered(2)),
+        ("hypercube:3", layered(2)),
+        ("torus:4", layered(2)),
+    ] {
+        let topology = fabric(spec, 0);
+        let routed = route(&topology, &settings).unwrap();
+        let lanes = routed.lanes().count();
+        assert!(
+            !closes(&topology, &routed, false),
+            "{spec}: questions alone"
+        );
+        let covered = routed.covers_answers();
+        println!("{spec}, {} in {lanes} lanes: {covered}", routed.engine());
+        assert_eq!(covered, !closes(&topology, &routed, true), "{spec}");
+        seen[usize::from(covered)] += usize::from(lanes > 1);
+    }
+    assert!(seen[0] > 0, "no fabric with several lanes closes a cycle");
+}

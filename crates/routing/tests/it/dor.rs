@@ -1,0 +1,151 @@
+//! Dimension order through meshes and tori, whole and broken.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{dor, fabric, home, judge_lanes, lids, walk};
+use weft_fabric::{NodeId, PortRef, Topology};
+use weft_routing::{EngineUsed, Note, Routed, Settings, route};
+
+fn routed(topology: &Topology, settings: &Settings) -> Routed {
+    let routed = route(topology, settings).unwrap();
+    assert_eq!(routed.engine(), EngineUsed::Dor, "{:?}", routed.notes());
+    routed
+}
+
+/// Coordinates from the names that the generator gives.
+fn place(topology: &Topology, node: NodeId) -> Vec<i32> {
+    let name = topology.node(node).unwrap().name();
+    name.split('-')
+        .skip(1)
+        .map(|at| at.parse().unwrap())
+        .collect()
+}
+
+/// Every route corrects one dimension after the other, the first one first.
+fn assert_dimension_order(topology: &Topology, routed: &Routed, what: &str) {
+    for (lid, end) in lids(topology) {
+        for &from in topology.switches() {
+            let route = walk(topology, routed.linear(), from, lid, end).unwrap();
+            let places: Vec<_> = route.iter().map(|hop| place(topology, hop.0)).collect();
+            let turns: Vec<usize> = places
+                .windows(2)
+                .map(|pair| {
+                    (0..pair[0].len())
+                        .find(|at| pair[0][*at] != pair[1][*at])
+                        .unwrap()
+                })
+                .collect();
+            assert!(turns.is_sorted(), "{what}: {from:?} to {lid}: {places:?}");
+        }
+    }
+}
+
+#[test]
+fn whole_grids_are_routed_in_the_fewest_lanes() {
+    for (spec, sizes, links, wraps, lanes) in [
+        ("mesh:4x3", &[4, 3][..], 1, false, 1),
+        ("mesh:5x2x3,links=2", &[5, 2, 3], 2, false, 1),
+        ("torus:3x3", &[3, 3], 1, true, 1),
+        ("torus:5", &[5], 1, true, 2),
+        ("torus:6x5", &[6, 5], 1, true, 4),
+        ("torus:8x4,links=2", &[8, 4], 2, true, 4),
+        ("torus:5x5x5", &[5, 5, 5], 1, true, 8),
+    ] {
+        let topology = fabric(spec, 0);
+        let routed = routed(&topology, &dor(sizes, links, wraps, lanes));
+        assert_eq!(routed.notes(), [], "{spec}");
+        assert!(routed.lanes().count() <= lanes, "{spec}");
+        judge_lanes(&topology, routed.linear(), routed.lanes(), true).expect(spec);
+        assert_dimension_order(&topology, &routed, spec);
+    }
+}
+
+#[test]
+fn too_few_lanes_fall_back_and_say_so() {
+    let topology = fabric("torus:6x6", 0);
+    let routed = route(&topology, &dor(&[6, 6], 1, true, 2)).unwrap();
+    let first = routed.notes().first().unwrap().to_string();
+    assert!(first.contains("too few for 2 rings"), "{first}");
+    assert_ne!(routed.engine(), EngineUsed::Dor);
+    judge_lanes(&topology, routed.linear(), routed.lanes(), false).unwrap();
+}
+
+#[test]
+fn a_broken_ring_is_gone_round_the_long_way() {
+    let mut topology = fabric("torus:6x5", 0);
+    let whole = topology
+        .links()
+        .find(|(a, b)| a.node.0 >= 30 && b.node.0 >= 30);
+    topology.disconnect(whole.unwrap().0);
+    let routed = routed(&topology, &dor(&[6, 5], 1, true, 4));
+    assert_eq!(routed.notes(), []);
+    judge_lanes(&topology, routed.linear(), routed.lanes(), false).unwrap();
+    assert_dimension_order(&topology, &routed, "broken ring");
+}
+
+/// A switch off: its column is not reached in dimension order, all else is.
+#[test]
+fn a_dead_switch_makes_detours_for_its_column_only() {
+    let mut topology = fabric("torus:5x4", 0);
+    let dead = topology.switches()[7];
+    let ports: Vec<_> = topology
+        .node(dead)
+        .unwrap()
+        .external_ports()
+        .map(|(port, _)| port)
+        .collect();
+    for port in ports {
+        topology.disconnect(PortRef { node: dead, port });
+    }
+    let routed = routed(&topology, &dor(&[5, 4], 1, true, 5));
+    let [
+        Note::Detours {
+            lids: 3, of: 19, ..
+        },
+    ] = routed.notes()
+    else {
+        panic!("{:?}", routed.notes());
+    };
+    judge_lanes(&topology, routed.linear(), routed.lanes(), false).unwrap();
+    let column = place(&topology, dead)[0];
+    let last = routed.lanes().count() - 1;
+    for (lid, end) in lids(&topology)
+        .into_iter()
+        .filter(|(_, end)| end.port.0 != 0)
+    {
+        let detoured = routed.lanes().of(lid) == last;
+        let Some(home) = home(&topology, end) else {
+            continue;
+        };
+        assert_eq!(detoured, place(&topology, home)[0] == column, "{lid}");
+    }
+}
+
+#[test]
+fn a_wrong_cable_is_left_unused_and_told() {
+    let mut topology = fabric("mesh:4x4,links=2", 0);
+    // One row's links of the first dimension are taken for another grid's.
+    let mut settings = dor(&[4, 4], 2, false, 1);
+    settings.dor.dimensions[0].pairs.pop();
+    let routed = routed(&topology, &settings);
+    let [Note::LinksIgnored { links: 12, first }] = routed.notes() else {
+        panic!("{:?}", routed.notes());
+    };
+    assert!(first.contains(" port 3 to "), "{first}");
+    judge_lanes(&topology, routed.linear(), routed.lanes(), true).unwrap();
+    // Used up to the last link of a step.
+    let any = topology
+        .links()
+        .find(|(a, b)| a.node.0 >= 16 && b.node.0 >= 16)
+        .unwrap();
+    topology.disconnect(any.0);
+    let again = route(&topology, &settings).unwrap();
+    judge_lanes(&topology, again.linear(), again.lanes(), false).unwrap();
+}
+
+#[test]
+fn a_grid_that_is_longer_than_told_does_not_fit() {
+    let topology = fabric("mesh:5x3", 0);
+    let routed = route(&topology, &dor(&[4, 3], 1, false, 1)).unwrap();
+    let first = routed.notes().first().unwrap().to_string();
+    assert!(first.contains("longer than its Length 4"), "{first}");
+}

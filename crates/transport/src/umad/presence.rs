@@ -1,0 +1,66 @@
+//! Whether a device is still there.
+
+use std::ffi::{CStr, OsStr};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel has a directory for each device.
+const DEVICES: &str = "/sys/class/infiniband";
+
+/// The directory that the kernel has for a device. Kernels before 5.12 let a program read the port
+/// of a device that was taken away as one on which nothing arrives (user_mad.c, `ib_umad_read`):
+/// there this is the only sign.
+#[derive(Debug)]
+pub(super) struct Presence {
+    path: PathBuf,
+    /// Inode of the directory; none for a device that the kernel does not know, such as one of a
+    /// preloaded library.
+    inode: Option<u64>,
+}
+
+impl Presence {
+    /// The presence of a device as it is now.
+    pub(super) fn of(device: &CStr) -> Self {
+        Self::in_directory(Path::new(DEVICES), OsStr::from_bytes(device.to_bytes()))
+    }
+
+    fn in_directory(devices: &Path, device: &OsStr) -> Self {
+        let path = devices.join(device);
+        let inode = inode(&path);
+        Self { path, inode }
+    }
+
+    /// Whether the device has gone since, even if one of the same name is there again.
+    pub(super) fn has_gone(&self) -> bool {
+        self.inode.is_some() && inode(&self.path) != self.inode
+    }
+}
+
+/// Needs no file descriptor, so that a process that has none left does not lose its device.
+fn inode(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|found| found.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_device_that_was_taken_away_is_missed_even_when_another_has_its_name() {
+        let devices = tempfile::tempdir().unwrap();
+        let name = OsStr::new("hfi1_0");
+        let unknown = Presence::in_directory(devices.path(), name);
+        fs::create_dir(devices.path().join(name)).unwrap();
+        assert!(!unknown.has_gone(), "the kernel did not know it");
+
+        let known = Presence::in_directory(devices.path(), name);
+        assert!(!known.has_gone());
+        fs::rename(devices.path().join(name), devices.path().join("kept")).unwrap();
+        assert!(known.has_gone());
+        fs::create_dir(devices.path().join(name)).unwrap();
+        assert!(known.has_gone(), "it is another device");
+    }
+}

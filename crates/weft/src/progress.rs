@@ -1,0 +1,36 @@
+//! Signs of life on a terminal, for what takes long.
+
+use std::io::{IsTerminal, stderr};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A line on standard error that says what is under way and for how long; nothing where that is no
+/// terminal. It is gone when this is dropped.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn start(what: &str) -> Self {
+        if !stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(bar)
+    }
+
+    /// Says what is under way now.
+    pub(crate) fn now(&self, what: impl Into<String>) {
+        self.0.set_message(what.into());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

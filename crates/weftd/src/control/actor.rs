@@ -1,0 +1,384 @@
+//! The actor: carries orders out, one after the other, each to its end whether its client still waits
+//! or not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+use tracing::{error, info};
+use weft_config::Severity;
+use weft_manager::sm::Settings;
+use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError, RoutePlan};
+
+use super::applied::Applied;
+use super::asker::Asker;
+use super::planning::{Computed, Made, Planner};
+use super::plans::{Plan, Plans, Undo, Undone};
+use super::ports::Ports;
+use super::{Configuration, Order, PLANNING_MAX, Planned, Refusal, Reloaded, Version, Wish};
+use crate::config::{Loaded, Source};
+use crate::happening::Happening;
+use crate::hub::Hub;
+use crate::queries::QuerySettings;
+use crate::request::{Adopted, Request, ask};
+use crate::stopping::Stopping;
+use crate::store::Saved;
+
+/// How long the configuration file may take to be read.
+const READING: Duration = Duration::from_secs(10);
+/// How long a drain waits to be on disk before its client hears that it is not.
+const DURABLE: Duration = Duration::from_secs(5);
+
+/// What the actor works with.
+pub(crate) struct Parts {
+    pub(crate) source: Source,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) engine: mpsc::Sender<Request>,
+    pub(crate) queries: watch::Sender<QuerySettings>,
+    /// How far the manager's state is on disk.
+    pub(crate) saved: watch::Receiver<Saved>,
+    pub(crate) applied: Applied,
+    /// In force at the start.
+    pub(crate) configuration: Configuration,
+}
+
+/// A plan that is being computed, with who asked for it.
+struct Making {
+    asker: Asker<Planned>,
+    revision: u64,
+    made: Result<Made, Refusal>,
+}
+
+/// Owns what is in force.
+pub(crate) struct Actor {
+    orders: mpsc::Receiver<Order>,
+    source: Source,
+    hub: Arc<Hub>,
+    engine: mpsc::Sender<Request>,
+    queries: watch::Sender<QuerySettings>,
+    saved: watch::Receiver<Saved>,
+    /// In force now.
+    configuration: Arc<Configuration>,
+    /// Counts what was put in force.
+    revision: u64,
+    plans: Plans,
+    planning: JoinSet<Making>,
+    ports: Ports,
+    applied: Applied,
+}
+
+impl Actor {
+    pub(super) fn new(parts: Parts, orders: mpsc::Receiver<Order>) -> Self {
+        let ports = Ports::new(parts.engine.clone(), parts.hub.clone());
+        parts.hub.set_planned(parts.applied.told());
+        Self {
+            orders,
+            source: parts.source,
+            hub: parts.hub,
+            engine: parts.engine,
+            queries: parts.queries,
+            saved: parts.saved,
+            configuration: Arc::new(parts.configuration),
+            revision: 0,
+            plans: Plans::default(),
+            planning: JoinSet::new(),
+            ports,
+            applied: parts.applied,
+        }
+    }
+
+    /// Runs until it is time to stop; who still waits then hears that the daemon is stopping.
+    pub(crate) async fn run(mut self, stopping: Stopping) {
+        let mut stop = std::pin::pin!(stopping.wait());
+        loop {
+            tokio::select! {
+                () = &mut stop => return,
+                order = self.orders.recv() => match order {
+                    Some(order) => self.carry_out(order).await,
+                    None => return,
+                },
+                Some(made) = self.planning.join_next() => match made {
+                    Ok(making) => self.planned(making),
+                    Err(error) => error!(%error, "a plan could not be computed"),
+                },
+                () = self.ports.end_one() => self.ports.next(self.hub.attachment()),
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Plan(wish, asker) => self.plan(wish, asker),
+            Order::Port(order, asker) => self.ports.push(order, asker, self.hub.attachment()),
+            Order::Apply(id, asker) => {
+                if begins(&asker, "a route plan is not applied") {
+                    asker.answer(self.apply(id).await);
+                }
+            }
+            Order::RollBack(asker) => {
+                if begins(&asker, "nothing is rolled back") {
+                    asker.answer(self.roll_back().await);
+                }
+            }
+            Order::Reload(validate_only, asker) => {
+                if begins(&asker, "the configuration is not reloaded") {
+                    asker.answer(self.reload(validate_only).await);
+                }
+            }
+        }
+    }
+
+    fn plan(&mut self, wish: Wish, asker: Asker<Planned>) {
+        if let Err(detached) = self.hub.attachment().required() {
+            asker.answer(Err(detached.into()));
+            return;
+        }
+        if self.planning.len() >= PLANNING_MAX {
+            asker.answer(Err(Refusal::ManyPlans));
+            return;
+        }
+        if !begins(&asker, "no route plan is made") {
+            return;
+        }
+        let planner = Planner {
+            engine: self.engine.clone(),
+            source: self.source.clone(),
+            configuration: Arc::clone(&self.configuration),
+        };
+        let revision = self.revision;
+        self.planning.spawn(async move {
+            let made = planner.make(wish).await;
+            Making {
+                asker,
+                revision,
+                made,
+            }
+        });
+    }
+
+    fn planned(&mut self, making: Making) {
+        let Making {
+            asker,
+            revision,
+            made,
+        } = making;
+        asker.answer(made.map(|Made { plan, findings }| Planned {
+            plan: plan.map(|computed| self.keep(computed, revision)),
+            findings,
+        }));
+    }
+
+    fn keep(&mut self, computed: Computed, revision: u64) -> (u64, RoutePlan) {
+        let Computed {
+            epoch,
+            wanted,
+            what,
+            plan,
+        } = computed;
+        let id = self.plans.keep(Plan {
+            epoch,
+            revision,
+            wanted,
+            what,
+        });
+        (id, plan)
+    }
+
+    async fn apply(&mut self, id: u64) -> Result<u64, Refusal> {
+        let plan = self.plans.get(id)?;
+        let adopted = match plan.revision == self.revision {
+            true => {
+                let condition = Condition::Epoch(plan.epoch);
+                self.adopt(condition, plan.wanted.arrangement.clone()).await
+            }
+            false => Err(RerouteError::Stale.into()),
+        };
+        self.plans.tried(id, &adopted);
+        let adopted = adopted?;
+        let before = Version {
+            arrangement: adopted.before,
+            configuration: Arc::clone(&self.configuration),
+        };
+        let drains = plan.wanted.arrangement.drains != before.arrangement.drains;
+        let what = format!("route plan {id} is in force: {}", plan.what);
+        self.hub.tell(Happening::Plan {
+            id,
+            what: plan.what.clone(),
+            sweep: adopted.sweep,
+        });
+        if self.put_in_force(&plan.wanted) {
+            self.announce(what.clone());
+        }
+        self.plans.carried_out(Undo {
+            before,
+            after: plan.wanted.clone(),
+            what: plan.what,
+        });
+        self.note(&plan.wanted).await;
+        if drains {
+            self.durable(adopted.state, what).await?;
+        }
+        Ok(adopted.sweep)
+    }
+
+    async fn roll_back(&mut self) -> Result<Undone, Refusal> {
+        let undo = self.plans.last()?.clone();
+        if undo.after.configuration.text != self.configuration.text {
+            return Err(RerouteError::Stale.into());
+        }
+        let condition = Condition::InForce(Box::new(undo.after.arrangement.clone()));
+        let adopted = self
+            .adopt(condition, undo.before.arrangement.clone())
+            .await?;
+        self.plans.undone();
+        let what = format!("undone: {}", undo.what);
+        self.hub.tell(Happening::PlanUndone {
+            what: undo.what.clone(),
+            sweep: adopted.sweep,
+        });
+        if self.put_in_force(&undo.before) {
+            self.announce(what.clone());
+        }
+        self.note(&undo.before).await;
+        if undo.before.arrangement.drains != undo.after.arrangement.drains {
+            self.durable(adopted.state, what).await?;
+        }
+        Ok(Undone {
+            sweep: adopted.sweep,
+            what: undo.what,
+        })
+    }
+
+    async fn reload(&mut self, validate_only: bool) -> Result<Reloaded, Refusal> {
+        let source = self.source.clone();
+        let loading = tokio::task::spawn_blocking(move || source.load());
+        let loaded = tokio::time::timeout(READING, loading).await;
+        let file = |why: String| Refusal::File(why);
+        let late = |_| {
+            file(format!(
+                "the file was not read within {} s",
+                READING.as_secs()
+            ))
+        };
+        let loaded = loaded
+            .map_err(late)?
+            .map_err(|error| file(error.to_string()))?;
+        let Loaded { findings, usable } = loaded.map_err(|error| file(error.to_string()))?;
+        let refused = findings.iter().any(|one| one.severity == Severity::Error);
+        if refused || validate_only {
+            if !refused {
+                usable.map_err(|why| Refusal::File(why.into()))?;
+            }
+            return Ok(Reloaded {
+                findings,
+                applied: false,
+            });
+        }
+        let (settings, configuration) = usable.map_err(|why| Refusal::File(why.into()))?.split();
+        let before = self.reconfigure(settings.clone()).await?;
+        let arrangement = Arrangement {
+            settings,
+            drains: before.drains,
+        };
+        let version = Version {
+            arrangement,
+            configuration: Arc::new(configuration),
+        };
+        if before.settings != version.arrangement.settings {
+            self.revision += 1;
+        }
+        let name = self.source.file().map(|file| file.display().to_string());
+        let name = name.unwrap_or_else(|| "the built-in configuration".to_owned());
+        self.put_in_force(&version);
+        self.announce(format!("{name} is in force"));
+        self.applied.reloaded(&version).await;
+        self.hub.set_planned(self.applied.told());
+        Ok(Reloaded {
+            findings,
+            applied: true,
+        })
+    }
+
+    /// Puts in force what a version says of everything but the subnet manager, which has it already;
+    /// false where that is in force.
+    fn put_in_force(&mut self, version: &Version) -> bool {
+        let configuration = &version.configuration;
+        if self.configuration.text == configuration.text {
+            return false;
+        }
+        self.revision += 1;
+        self.configuration = Arc::clone(configuration);
+        self.queries.send_replace(configuration.queries.clone());
+        self.hub.set_config(configuration.shown.clone());
+        true
+    }
+
+    /// Tells that a configuration is in force.
+    fn announce(&self, what: String) {
+        info!(event = "config_reloaded", applied = true, "{what}");
+        let applied = true;
+        self.hub.tell(Happening::Config { applied, what });
+    }
+
+    /// Notes what is in force, for who asks now and for the next start.
+    async fn note(&mut self, version: &Version) {
+        let what = self
+            .plans
+            .in_force()
+            .unwrap_or("an earlier plan")
+            .to_owned();
+        self.applied.in_force(version, &what).await;
+        self.hub.set_planned(self.applied.told());
+    }
+
+    async fn adopt(&self, condition: Condition, wanted: Arrangement) -> Result<Adopted, Refusal> {
+        self.hub.attachment().required()?;
+        let (done, answer) = oneshot::channel();
+        let wanted = Box::new(wanted);
+        let request = Request::Adopt {
+            condition,
+            wanted,
+            done,
+        };
+        ask(&self.engine, request)?;
+        Ok(answer.await.map_err(|_| Refusal::Stopping)??)
+    }
+
+    async fn reconfigure(&self, settings: Settings) -> Result<Arrangement, Refusal> {
+        let (done, answer) = oneshot::channel();
+        let settings = Box::new(settings);
+        ask(&self.engine, Request::Reconfigure { settings, done })?;
+        answer.await.map_err(|_| Refusal::Stopping)
+    }
+
+    /// Waits until a state is on disk.
+    async fn durable(&mut self, state: u64, what: String) -> Result<(), Refusal> {
+        let settled = self
+            .saved
+            .wait_for(|saved| saved.number >= state || saved.failure.is_some());
+        let why = match tokio::time::timeout(DURABLE, settled).await {
+            Ok(Ok(saved)) if saved.number >= state => return Ok(()),
+            Ok(Ok(saved)) => saved.failure.clone().unwrap_or_default(),
+            Ok(Err(_)) => return Err(Refusal::Stopping),
+            Err(_) => format!("the disk has not answered for {} s", DURABLE.as_secs()),
+        };
+        Err(Refusal::NotDurable { what, why })
+    }
+}
+
+/// Whether an order begins; where it does not, the log says so.
+fn begins<T>(asker: &Asker<T>, what: &str) -> bool {
+    let begins = asker.begin();
+    if !begins {
+        info!(
+            event = "order_given_up",
+            "{what}: who asked for it has gone"
+        );
+    }
+    begins
+}
+
+#[cfg(test)]
+#[path = "actor_tests.rs"]
+mod tests;

@@ -1,0 +1,272 @@
+//! Plans that are in force and that the configuration file does not have: they end with the daemon,
+//! and whoever applied them is told so, also after a restart.
+
+use std::path::{Path, PathBuf};
+
+use tracing::{error, warn};
+use weft_manager::sm::Settings;
+use weft_routing::EngineKind;
+
+use super::Version;
+use crate::config::{Source, Usable};
+use crate::store;
+
+/// Longest note that is read back, bytes: above any effective configuration.
+const MAX_LEN: u64 = 64 << 20;
+/// First line of the note.
+const MAGIC: &str = "WEFTPLAN 2";
+
+/// What decides whether two configurations are the same: what this program makes of them, not how it
+/// is written down.
+#[derive(Debug, Clone, PartialEq)]
+struct Identity {
+    settings: Settings,
+    /// XML with every value written out; empty for the built-in defaults.
+    text: String,
+}
+
+/// The plans in force beside the configuration file.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    /// The note for the next start; none without a state directory.
+    note: Option<PathBuf>,
+    file: Identity,
+    told: String,
+}
+
+impl Applied {
+    /// Reads the note of the last run; `usable` is what the configuration file says now.
+    pub(crate) fn open(note: Option<PathBuf>, source: &Source, usable: &Usable) -> Self {
+        let file = Identity {
+            settings: usable.settings.clone(),
+            text: usable.text.clone(),
+        };
+        let bytes = note.as_ref().and_then(|note| read(note));
+        let last = bytes.as_deref().and_then(Note::decode);
+        let lost = last.filter(|last| last.identity(source).as_ref() != Some(&file));
+        let told = lost.map_or_else(String::new, |last| {
+            let what = last.what;
+            format!("{what} was in force before the last start; the configuration file does not say so and is followed")
+        });
+        if !told.is_empty() {
+            warn!(event = "plan_ended", "{told}");
+        }
+        Self { note, file, told }
+    }
+
+    /// What to tell people, empty where all that is in force is in the file.
+    pub(crate) fn told(&self) -> String {
+        self.told.clone()
+    }
+
+    /// The file was read again and is in force.
+    pub(super) async fn reloaded(&mut self, version: &Version) {
+        self.file = identity(version);
+        self.in_force(version, "").await;
+    }
+
+    /// This version is in force, by a plan that is called `what`.
+    pub(super) async fn in_force(&mut self, version: &Version, what: &str) {
+        let is_file = identity(version) == self.file;
+        self.told = match is_file {
+            true => String::new(),
+            false => format!(
+                "{what} is in force until weftd ends or reads its configuration file, which does not say so"
+            ),
+        };
+        let Some(file) = self.note.clone() else {
+            return;
+        };
+        let note = (!is_file).then(|| Note::of(version, what).encode());
+        let kept = tokio::task::spawn_blocking(move || keep(&file, note)).await;
+        if let Ok(Err(error)) = kept {
+            error!(%error, "cannot note in the state directory which plan is in force");
+        }
+    }
+}
+
+fn identity(version: &Version) -> Identity {
+    Identity {
+        settings: version.arrangement.settings.clone(),
+        text: version.configuration.text.clone(),
+    }
+}
+
+fn keep(file: &Path, note: Option<Vec<u8>>) -> std::io::Result<()> {
+    match note {
+        Some(note) => store::replace(file, &note),
+        None if file.exists() => std::fs::remove_file(file),
+        None => Ok(()),
+    }
+}
+
+/// The note as bytes; one that cannot be read is told and counts as none.
+fn read(note: &Path) -> Option<Vec<u8>> {
+    store::read(note, MAX_LEN).unwrap_or_else(|error| {
+        let note = note.display();
+        warn!(%error, %note, "cannot read which plan was in force before the last start");
+        None
+    })
+}
+
+/// What is written down of a plan in force.
+#[derive(Debug, PartialEq)]
+struct Note {
+    /// What it is called.
+    what: String,
+    /// The engine by its name.
+    engine: String,
+    /// The configuration, XML with every value written out; empty for the built-in defaults.
+    text: String,
+}
+
+impl Note {
+    fn of(version: &Version, what: &str) -> Self {
+        let engine = version.arrangement.settings.routing.engine;
+        let named = EngineKind::NAMED.iter().find(|(_, kind)| *kind == engine);
+        Self {
+            what: what.replace('\n', " "),
+            engine: named.map_or("", |(name, _)| name).to_owned(),
+            text: version.configuration.text.clone(),
+        }
+    }
+
+    /// What this program makes of it; none when it makes nothing of it.
+    fn identity(&self, source: &Source) -> Option<Identity> {
+        let usable = source.check_or_built_in(&self.text)?;
+        let mut settings = usable.settings;
+        let named = EngineKind::NAMED
+            .iter()
+            .find(|(name, _)| *name == self.engine);
+        settings.routing.engine = named.map(|(_, kind)| *kind)?;
+        Some(Identity {
+            settings,
+            text: usable.text,
+        })
+    }
+
+    /// Lines: magic, checksum of all that follows, words, engine; then the configuration.
+    fn encode(&self) -> Vec<u8> {
+        let Self { what, engine, text } = self;
+        let content = format!("{what}\n{engine}\n{text}");
+        let checksum = crc32c::crc32c(content.as_bytes());
+        format!("{MAGIC}\n{checksum:08x}\n{content}").into_bytes()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let (magic, rest) = text.split_once('\n')?;
+        let (checksum, content) = rest.split_once('\n')?;
+        let checksum = u32::from_str_radix(checksum, 16).ok()?;
+        if magic != MAGIC || checksum != crc32c::crc32c(content.as_bytes()) {
+            return None;
+        }
+        let (what, rest) = content.split_once('\n')?;
+        let (engine, text) = rest.split_once('\n')?;
+        Some(Self {
+            what: what.to_owned(),
+            engine: engine.to_owned(),
+            text: text.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use weft_manager::sm::drains::Drains;
+    use weft_manager::sm::reroute::Arrangement;
+
+    use super::*;
+
+    const STOCK: &str = include_str!("../../../../config/opafm.xml");
+
+    fn version(usable: Usable) -> Version {
+        let (settings, configuration) = usable.split();
+        Version {
+            arrangement: Arrangement {
+                settings,
+                drains: Drains::new(),
+            },
+            configuration: Arc::new(configuration),
+        }
+    }
+
+    fn usable(text: &str) -> Usable {
+        Source::of_tests(None)
+            .check(text.to_owned())
+            .usable
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_the_file_lacks_is_told_until_the_file_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = Some(dir.path().join("plan.0"));
+        let source = Source::of_tests(None);
+        let mut planned = version(usable(STOCK));
+        planned.arrangement.settings.routing.engine = EngineKind::NAMED
+            .iter()
+            .map(|(_, kind)| *kind)
+            .find(|kind| *kind != planned.arrangement.settings.routing.engine)
+            .unwrap();
+        let mut first = Applied::open(note.clone(), &source, &usable(STOCK));
+        assert_eq!(first.told(), "");
+        first.in_force(&planned, "another engine").await;
+        assert!(first.told().starts_with("another engine is in force until"));
+
+        let mut second = Applied::open(note.clone(), &source, &usable(STOCK));
+        let told = second.told();
+        assert!(
+            told.starts_with("another engine was in force before"),
+            "{told}"
+        );
+        second.reloaded(&version(usable(STOCK))).await;
+        assert_eq!(second.told(), "");
+        assert_eq!(Applied::open(note, &source, &usable(STOCK)).told(), "");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_says_the_same_in_other_words_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = Some(dir.path().join("plan.0"));
+        let source = Source::of_tests(None);
+        let (from, to) = (
+            "<SweepInterval>300</SweepInterval>",
+            "<SweepInterval>600</SweepInterval>",
+        );
+        assert!(STOCK.contains(from));
+        let changed = STOCK.replace(from, to);
+        let mut applied = Applied::open(note.clone(), &source, &usable(STOCK));
+        let planned = version(usable(&changed));
+        applied.in_force(&planned, "another configuration").await;
+        assert!(applied.told().starts_with("another configuration is"));
+        let in_other_words = changed.replace(to, "<SweepInterval> 600 </SweepInterval><!-- s -->");
+        let now = Applied::open(note.clone(), &source, &usable(&in_other_words));
+        assert_eq!(now.told(), "");
+        assert_ne!(Applied::open(note, &source, &usable(STOCK)).told(), "");
+    }
+
+    #[test]
+    fn a_damaged_note_is_none() {
+        let note = Note {
+            what: "engine dmodc".to_owned(),
+            engine: "dmodc".to_owned(),
+            text: "<Config>\n</Config>".to_owned(),
+        };
+        let good = note.encode();
+        assert_eq!(Note::decode(&good).as_ref(), Some(&note));
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let read = Note::decode(&bad);
+            assert!(
+                read.is_none() || read.as_ref() == Some(&note),
+                "bit {bit}: {read:?}"
+            );
+        }
+        assert_eq!(Note::decode(b""), None);
+    }
+}

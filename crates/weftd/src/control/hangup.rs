@@ -1,0 +1,38 @@
+//! Reload by SIGHUP, where nobody waits for an answer: what comes of it is logged and told.
+
+use tracing::{error, warn};
+use weft_config::Severity;
+
+use super::{Control, usual_deadline};
+use crate::happening::Happening;
+use crate::hub::Hub;
+
+/// Reads the configuration file and puts it in force.
+pub(crate) async fn reload_and_tell(control: &Control, hub: &Hub) {
+    let why = match control.reload(false, usual_deadline()).await {
+        Ok(outcome) if outcome.applied => {
+            for finding in &outcome.findings {
+                warn!(event = "config_finding", "{finding}");
+            }
+            return;
+        }
+        Ok(outcome) => {
+            let errors = outcome.findings.iter();
+            let errors = errors.filter(|finding| finding.severity == Severity::Error);
+            let lines: Vec<String> = errors.map(ToString::to_string).collect();
+            lines.join("\n")
+        }
+        Err(refusal) => refusal.to_string(),
+    };
+    error!(
+        event = "config_reloaded",
+        applied = false,
+        "the new configuration is refused, the old one stays in force:\n{why}"
+    );
+    let file = control.file();
+    let what = format!("{file} is refused, the old one stays in force: {why}");
+    hub.tell(Happening::Config {
+        applied: false,
+        what,
+    });
+}

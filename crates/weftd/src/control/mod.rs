@@ -1,0 +1,213 @@
+//! The one door for changes: an actor that owns what is in force beside the fabric itself, which is the
+//! configuration, plans, what can be undone, and the order in which ports change.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `asker` | who waits for an answer, and until when a command may begin |
+//! | `actor` | carries orders out, one after the other |
+//! | `planning` | computes plans beside the actor |
+//! | `plans` | plans that can be carried out or undone |
+//! | `ports` | ports, one after the other |
+//! | `applied` | what is in force and not in the configuration file, also after a restart |
+//! | `hangup` | reload by SIGHUP |
+//!
+//! A client that goes away takes back what has not begun. What has begun is carried to its end.
+
+mod actor;
+mod applied;
+mod asker;
+mod hangup;
+mod planning;
+mod plans;
+mod ports;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use weft_config::Finding;
+use weft_manager::CommandError;
+use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
+
+pub(crate) use actor::{Actor, Parts};
+pub(crate) use applied::Applied;
+use asker::Asker;
+pub(crate) use hangup::reload_and_tell;
+use plans::PLANS_MAX;
+pub(crate) use plans::Undone;
+pub(crate) use ports::PortOrder;
+
+use crate::attachment::Detached;
+use crate::hub::InForce;
+use crate::queries::QuerySettings;
+
+/// Orders that wait for the actor.
+const ORDERS_MAX: usize = 64;
+/// How long an order may wait for its turn where its client sets no deadline.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Plans that are computed at the same time: each takes a core for seconds, and hundreds of MB, on a
+/// fabric of ten thousands of hosts.
+pub(crate) const PLANNING_MAX: usize = 2;
+
+/// Why an order is not carried out.
+#[derive(Debug, Error)]
+pub(crate) enum Refusal {
+    #[error(transparent)]
+    Reroute(#[from] RerouteError),
+    #[error("plan {id} is not remembered; the last {PLANS_MAX} are, each until it is carried out")]
+    Unknown { id: u64 },
+    #[error("no plan has been carried out that could be undone")]
+    NothingToUndo,
+    #[error("the configuration cannot be used: {0}")]
+    Config(String),
+    #[error("{0}")]
+    File(String),
+    #[error(transparent)]
+    Port(#[from] CommandError),
+    #[error(transparent)]
+    Detached(#[from] Detached),
+    #[error("too many requests wait already; try again later")]
+    Busy,
+    #[error("{PLANNING_MAX} plans are being computed already, which is the most; try again later")]
+    ManyPlans,
+    #[error("it could not begin in time and was given up: nothing was changed")]
+    TooLate,
+    #[error(
+        "{what}, but that is not on disk yet: {why}. The write is tried again; until it succeeds, a \
+         restart forgets it"
+    )]
+    NotDurable { what: String, why: String },
+    #[error("the plan could not be computed: {0}")]
+    Failed(String),
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+/// What a configuration says beside the subnet manager's settings.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    pub(crate) queries: QuerySettings,
+    /// What readers see of it.
+    pub(crate) shown: InForce,
+    /// XML with every value written out, keys included; empty for the built-in defaults.
+    pub(crate) text: String,
+}
+
+/// Everything that is in force at one time.
+#[derive(Debug, Clone)]
+pub(crate) struct Version {
+    pub(crate) arrangement: Arrangement,
+    pub(crate) configuration: Arc<Configuration>,
+}
+
+/// What somebody wants planned.
+pub(crate) enum Wish {
+    /// Another configuration, its text.
+    Config(String),
+    /// A change, and what it is called.
+    Change(Change, String),
+}
+
+/// What came of planning.
+pub(crate) struct Planned {
+    /// The plan, none where the configuration has errors.
+    pub(crate) plan: Option<(u64, RoutePlan)>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// What came of a reload.
+#[derive(Debug)]
+pub(crate) struct Reloaded {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) applied: bool,
+}
+
+/// What the actor can be asked.
+enum Order {
+    Plan(Wish, Asker<Planned>),
+    Apply(u64, Asker<u64>),
+    RollBack(Asker<Undone>),
+    Reload(bool, Asker<Reloaded>),
+    Port(PortOrder, Asker<()>),
+}
+
+/// The way to the actor.
+#[derive(Clone)]
+pub(crate) struct Control {
+    orders: mpsc::Sender<Order>,
+    /// The configuration file's name, empty where there is none.
+    file: Arc<str>,
+}
+
+/// Until when a command may begin whose client sets no deadline.
+pub(crate) fn usual_deadline() -> Instant {
+    Instant::now() + PATIENCE
+}
+
+impl Control {
+    /// The actor and the way to it.
+    pub(crate) fn new(parts: Parts) -> (Self, Actor) {
+        let (orders, receiver) = mpsc::channel(ORDERS_MAX);
+        let file = parts.source.file();
+        let file = file.map_or_else(String::new, |file| file.display().to_string());
+        let control = Self {
+            orders,
+            file: file.into(),
+        };
+        (control, Actor::new(parts, receiver))
+    }
+
+    /// The configuration file's name, empty where there is none.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Makes a plan; nothing changes.
+    pub(crate) async fn plan(&self, wish: Wish, begin_by: Instant) -> Result<Planned, Refusal> {
+        self.order(begin_by, |asker| Order::Plan(wish, asker)).await
+    }
+
+    /// Carries a plan out; gives the number of the sweep that does it.
+    pub(crate) async fn apply(&self, id: u64, begin_by: Instant) -> Result<u64, Refusal> {
+        self.order(begin_by, |asker| Order::Apply(id, asker)).await
+    }
+
+    /// Undoes what was carried out last.
+    pub(crate) async fn roll_back(&self, begin_by: Instant) -> Result<Undone, Refusal> {
+        self.order(begin_by, Order::RollBack).await
+    }
+
+    /// Reads the configuration file; puts it in force unless something in it is wrong, or it is only to
+    /// be checked. Findings are no refusal.
+    pub(crate) async fn reload(
+        &self,
+        validate_only: bool,
+        begin_by: Instant,
+    ) -> Result<Reloaded, Refusal> {
+        self.order(begin_by, |asker| Order::Reload(validate_only, asker))
+            .await
+    }
+
+    /// Switches a port off or on; answered when its device has confirmed it.
+    pub(crate) async fn port(&self, port: PortOrder, begin_by: Instant) -> Result<(), Refusal> {
+        self.order(begin_by, |asker| Order::Port(port, asker)).await
+    }
+
+    async fn order<T>(
+        &self,
+        begin_by: Instant,
+        order: impl FnOnce(Asker<T>) -> Order,
+    ) -> Result<T, Refusal> {
+        use mpsc::error::TrySendError::{Closed, Full};
+        let (asker, answer) = asker::pair(begin_by);
+        self.orders
+            .try_send(order(asker))
+            .map_err(|error| match error {
+                Full(_) => Refusal::Busy,
+                Closed(_) => Refusal::Stopping,
+            })?;
+        answer.wait().await
+    }
+}

@@ -1,0 +1,104 @@
+//! Plans that can be carried out, and those that were and can be undone.
+
+use std::collections::VecDeque;
+
+use weft_manager::sm::reroute::RerouteError;
+
+use super::{Refusal, Version};
+
+/// Plans that are remembered; the oldest is forgotten.
+pub(super) const PLANS_MAX: usize = 16;
+/// Plans that can be undone; the oldest cannot any more.
+const UNDO_MAX: usize = 16;
+
+/// A plan that can be carried out.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// The manager's count of changes when it was made.
+    pub(super) epoch: u64,
+    /// The actor's count of changes when it was made.
+    pub(super) revision: u64,
+    pub(super) wanted: Version,
+    /// What it is called.
+    pub(super) what: String,
+}
+
+/// A plan that was carried out.
+#[derive(Debug, Clone)]
+pub(super) struct Undo {
+    pub(super) before: Version,
+    pub(super) after: Version,
+    pub(super) what: String,
+}
+
+/// What was undone.
+#[derive(Debug)]
+pub(crate) struct Undone {
+    /// Number of the sweep that does it.
+    pub(crate) sweep: u64,
+    pub(crate) what: String,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    last_id: u64,
+    plans: VecDeque<(u64, Plan)>,
+    undo: VecDeque<Undo>,
+}
+
+impl Plans {
+    /// Remembers a plan; its number.
+    pub(super) fn keep(&mut self, plan: Plan) -> u64 {
+        self.last_id += 1;
+        if self.plans.len() == PLANS_MAX {
+            self.plans.pop_front();
+        }
+        self.plans.push_back((self.last_id, plan));
+        self.last_id
+    }
+
+    /// The plan with this number.
+    pub(super) fn get(&self, id: u64) -> Result<Plan, Refusal> {
+        let found = self.plans.iter().find(|(known, _)| *known == id);
+        let plan = found.map(|(_, plan)| plan.clone());
+        plan.ok_or(Refusal::Unknown { id })
+    }
+
+    /// What came of carrying out a plan: it is forgotten when it was, or can never be; a plan that is
+    /// refused for another reason can be tried again.
+    pub(super) fn tried<T>(&mut self, id: u64, result: &Result<T, Refusal>) {
+        let over = matches!(result, Ok(_) | Err(Refusal::Reroute(RerouteError::Stale)));
+        if over {
+            self.plans.retain(|(known, _)| *known != id);
+        }
+    }
+
+    /// Remembers what was carried out.
+    pub(super) fn carried_out(&mut self, undo: Undo) {
+        if self.undo.len() == UNDO_MAX {
+            self.undo.pop_front();
+        }
+        self.undo.push_back(undo);
+    }
+
+    /// What can be undone next; it stays until [`Self::undone`].
+    pub(super) fn last(&self) -> Result<&Undo, Refusal> {
+        self.undo.back().ok_or(Refusal::NothingToUndo)
+    }
+
+    /// The last one was undone.
+    pub(super) fn undone(&mut self) {
+        self.undo.pop_back();
+    }
+
+    /// What the plan is called that last changed settings; drains are kept anyway.
+    pub(super) fn in_force(&self) -> Option<&str> {
+        let changes = |undo: &&Undo| {
+            undo.before.arrangement.settings != undo.after.arrangement.settings
+                || undo.before.configuration.text != undo.after.configuration.text
+        };
+        let last = self.undo.iter().rev().find(changes);
+        last.map(|undo| undo.what.as_str())
+    }
+}

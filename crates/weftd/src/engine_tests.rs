@@ -1,0 +1,82 @@
+#![allow(clippy::unwrap_used)]
+
+use tokio::runtime::Handle;
+use weft_fabric::{Guid, Lid, PKey, PortNum, Sl};
+use weft_manager::sm::Settings;
+use weft_transport::{FromFabric, pair};
+use weft_wire::header::method;
+use weft_wire::sm::AttributeId;
+use weft_wire::smp::{DirectedRoute, Smp};
+
+use super::*;
+use crate::counted::IMAGES_MAX;
+use crate::hub::InForce;
+use crate::queries::{QuerySettings, feeds};
+use crate::store::Saved;
+
+/// A question that the manager answers at once.
+fn question() -> Packet {
+    let asked = Smp {
+        method: method::GET,
+        attribute: AttributeId::SM_INFO,
+        modifier: 0,
+        transaction_id: 1,
+        m_key: 0,
+    };
+    let mut mad = Vec::new();
+    asked.write_directed(&DirectedRoute::new(&[]).unwrap(), &[0; 64], &mut mad);
+    Packet {
+        slid: Lid::PERMISSIVE,
+        dlid: Lid::PERMISSIVE,
+        sl: Sl(0),
+        pkey: PKey::MGMT_FULL,
+        dest_qp: 0,
+        src_qp: 0,
+        mad,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
+    const BATCH: usize = TO_SEND_MAX / 4;
+    let hub = Arc::new(Hub::new(InForce::default()));
+    let (images, _images) = mpsc::channel(IMAGES_MAX);
+    let settings = watch::Sender::new(QuerySettings::default());
+    let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images);
+    let saved = watch::channel(Saved::everything()).1;
+    let metrics = Arc::new(Metrics::new(hub.clone(), Arc::default(), saved));
+    let switchboard = Switchboard::new(Handle::current(), lines);
+    let manager = Manager::new(Settings::default(), None);
+    let persist = watch::Sender::default();
+    let mut engine = Engine::new(manager, hub, metrics, persist, switchboard, to_queries);
+    // A fabric that takes one message in, and no more.
+    let (connection, endpoint) = pair(Guid(1), PortNum(1), 1);
+    let line = engine.switchboard.connect(connection).await;
+    let (_requests, mut requests) = mpsc::channel(1);
+    let (stop, mut stopping) = watch::channel(false);
+    let driving = async {
+        engine.drive(line, &mut requests, &mut stopping).await;
+        engine.to_send.len()
+    };
+    let asking = async {
+        let batch = vec![question(); BATCH];
+        let mut given = 0;
+        for size in std::iter::repeat_n(BATCH, 12).chain(std::iter::repeat_n(1, 4096)) {
+            let questions = FromFabric::Packets(batch[..size].to_vec());
+            let sent = endpoint.sender.send(questions);
+            if time::timeout(Duration::from_secs(2), sent).await.is_err() {
+                break;
+            }
+            given += size;
+        }
+        stop.send_replace(true);
+        given
+    };
+    let (waiting, given) = tokio::join!(driving, asking);
+    assert!(waiting >= TO_SEND_MAX, "{waiting}");
+    assert!(waiting < TO_SEND_MAX + 2 * BATCH, "{waiting} of {given}");
+    assert!(
+        given > waiting,
+        "the rest waits where it is bounded: {given}"
+    );
+}

@@ -1,0 +1,107 @@
+//! The health service, by service and by thread.
+
+use std::time::Duration;
+
+use tonic_health::ServingStatus::{self, NotServing, Serving};
+use tonic_health::server::HealthReporter;
+
+use crate::heart::{BEAT, Hearts};
+use crate::hub::Hub;
+
+/// How long a thread may give no sign of life before its service is told not to serve.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+
+/// Services that show what was seen last where the fabric is gone, and say so.
+const READING: [&str; 3] = [
+    "weft.v1.FabricService",
+    "weft.v1.ConfigService",
+    "weft.v1.WatchService",
+];
+/// Services that need the fabric; the empty name is the daemon as a whole.
+const ACTING: [&str; 6] = [
+    "",
+    "weft.v1.RouteService",
+    "weft.v1.PortService",
+    "weft.v1.SweepService",
+    "weft.v1.PerfService",
+    "weft.v1.EmulatorService",
+];
+
+/// Everything that has a status, as it is before the first sweep has ended.
+pub(super) async fn begin(reporter: &HealthReporter, hearts: &Hearts) {
+    let threads = hearts.iter().map(|heart| service(heart.name()));
+    let services = READING.iter().chain(&ACTING).map(|name| (*name).to_owned());
+    for name in services.chain(threads) {
+        reporter.set_service_status(name, NotServing).await;
+    }
+}
+
+/// Keeps every status true, for ever: services serve once the first sweep has ended, those that need
+/// the fabric as long as it can be reached, threads as long as they give signs of life.
+pub(super) async fn report(reporter: HealthReporter, hub: &Hub, hearts: &Hearts) {
+    let mut attachments = hub.attachments();
+    let mut ticks = tokio::time::interval(BEAT);
+    let mut swept = false;
+    let mut told: Vec<(String, ServingStatus)> = Vec::new();
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            Ok(()) = attachments.changed() => {}
+            () = hub.first_sweep(), if !swept => swept = true,
+        }
+        let attached = attachments.borrow_and_update().attached;
+        let now = statuses(swept, attached, hearts);
+        for (name, status) in &now {
+            if !told.contains(&(name.clone(), *status)) {
+                reporter.set_service_status(name.clone(), *status).await;
+            }
+        }
+        told = now;
+    }
+}
+
+fn statuses(swept: bool, attached: bool, hearts: &Hearts) -> Vec<(String, ServingStatus)> {
+    let serves = |holds: bool| if holds { Serving } else { NotServing };
+    let alive = hearts.beat_within(SILENCE_MAX);
+    let reading = READING.map(|name| (name.to_owned(), serves(swept)));
+    let acting = ACTING.map(|name| (name.to_owned(), serves(swept && attached && alive)));
+    let threads = hearts.iter().map(|heart| {
+        let beats = heart.silence() < SILENCE_MAX;
+        (service(heart.name()), serves(beats))
+    });
+    reading.into_iter().chain(acting).chain(threads).collect()
+}
+
+/// A thread's name as that of a service.
+fn service(thread: &str) -> String {
+    format!("weftd.{thread}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heart::Heart;
+
+    #[test]
+    fn each_service_has_its_own_status() {
+        let hearts = Hearts::new(vec![Heart::new("manager")]);
+        let status = |swept, attached, name: &str| {
+            let all = statuses(swept, attached, &hearts);
+            let found = all.into_iter().find(|(known, _)| known == name);
+            found.map(|(_, status)| status)
+        };
+        for (swept, attached, acting, reading) in [
+            (false, true, NotServing, NotServing),
+            (true, true, Serving, Serving),
+            (true, false, NotServing, Serving),
+        ] {
+            assert_eq!(status(swept, attached, ""), Some(acting));
+            assert_eq!(status(swept, attached, "weft.v1.PortService"), Some(acting));
+            assert_eq!(
+                status(swept, attached, "weft.v1.FabricService"),
+                Some(reading)
+            );
+            assert_eq!(status(swept, attached, "weftd.manager"), Some(Serving));
+        }
+    }
+}

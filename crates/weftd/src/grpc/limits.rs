@@ -1,0 +1,283 @@
+//! Bounds of what clients can take up: connections, streams, time.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::{Stream, StreamExt};
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+use tonic::transport::server::{Connected, TcpConnectInfo};
+use tracing::warn;
+
+use crate::control::{PATIENCE, usual_deadline};
+
+/// Connections at the same time; more are closed at once.
+pub(crate) const CONNECTIONS_MAX: usize = 256;
+/// Calls of one connection that are carried out at the same time.
+pub(super) const CALLS_PER_CONNECTION: usize = 64;
+/// Calls that one connection may begin and that wait.
+pub(super) const STREAMS_PER_CONNECTION: u32 = 256;
+/// Watch streams at the same time, of all connections and of one.
+const WATCHERS_MAX: usize = 256;
+const WATCHERS_PER_CONNECTION: usize = 32;
+/// Longest time until the answer to a call begins; above what planning 27,648 hosts takes.
+pub(super) const CALL_MAX: Duration = Duration::from_secs(600);
+/// How often a silent client is asked whether it is still there, and how long it may take to say so.
+pub(super) const KEEPALIVE: (Duration, Duration) =
+    (Duration::from_secs(30), Duration::from_secs(10));
+
+/// Until when a call may begin what it asks for: its own deadline, at most the usual one.
+pub(super) fn begin_by(metadata: &MetadataMap) -> Instant {
+    let asked = metadata.get("grpc-timeout");
+    let asked = asked.and_then(|value| timeout(value.to_str().ok()?));
+    match asked {
+        Some(asked) if asked < PATIENCE => Instant::now() + asked,
+        _ => usual_deadline(),
+    }
+}
+
+/// A `grpc-timeout`: up to eight digits and a unit.
+fn timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let count: u32 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
+    let unit = match unit {
+        "H" => Duration::from_secs(3600),
+        "M" => Duration::from_secs(60),
+        "S" => Duration::from_secs(1),
+        "m" => Duration::from_millis(1),
+        "u" => Duration::from_micros(1),
+        "n" => Duration::from_nanos(1),
+        _ => return None,
+    };
+    Some(unit * count)
+}
+
+/// Who watches: streams outlast the calls that began them, so that no limit of calls bounds them.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers(Mutex<HashMap<Option<SocketAddr>, usize>>);
+
+/// One stream of a connection.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    of: Arc<Watchers>,
+    peer: Option<SocketAddr>,
+}
+
+impl Watchers {
+    /// One more, of the connection from this address.
+    pub(super) fn enter(self: &Arc<Self>, peer: Option<SocketAddr>) -> Result<Watcher, Status> {
+        let mut streams = self.streams();
+        let total: usize = streams.values().sum();
+        let own = streams.entry(peer).or_default();
+        if *own >= WATCHERS_PER_CONNECTION {
+            return Err(Status::resource_exhausted(format!(
+                "this connection has {WATCHERS_PER_CONNECTION} Watch streams already, which is the most"
+            )));
+        }
+        if total >= WATCHERS_MAX {
+            if *own == 0 {
+                streams.remove(&peer);
+            }
+            return Err(Status::resource_exhausted(format!(
+                "the daemon has {WATCHERS_MAX} Watch streams already, which is the most; try again later"
+            )));
+        }
+        *own += 1;
+        let of = Arc::clone(self);
+        Ok(Watcher { of, peer })
+    }
+
+    fn streams(&self) -> MutexGuard<'_, HashMap<Option<SocketAddr>, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let mut streams = self.of.streams();
+        if let Some(own) = streams.get_mut(&self.peer) {
+            *own -= 1;
+            if *own == 0 {
+                streams.remove(&self.peer);
+            }
+        }
+    }
+}
+
+/// The connections that come in, at most [`CONNECTIONS_MAX`] at a time.
+pub(super) fn incoming(
+    listener: TcpListener,
+) -> impl Stream<Item = io::Result<Counted>> + Send + 'static {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    TcpListenerStream::new(listener).filter_map(move |accepted| {
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(error) => return Some(Err(error)),
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            warn!(
+                event = "connection_refused",
+                "{CONNECTIONS_MAX} connections to the API are open already, which is the most: one more is closed"
+            );
+            return None;
+        };
+        // Without it, small answers wait for the client's acknowledgement.
+        let _ = stream.set_nodelay(true);
+        Some(Ok(Counted {
+            stream,
+            _place: place,
+        }))
+    })
+}
+
+/// A connection that takes a place as long as it is open.
+#[derive(Debug)]
+pub(super) struct Counted {
+    stream: TcpStream,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Connected for Counted {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> Self::ConnectInfo {
+        self.stream.connect_info()
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[test]
+    fn timeouts_are_read_as_the_protocol_has_them() {
+        for (text, expected) in [
+            ("2S", Some(Duration::from_secs(2))),
+            ("1H", Some(Duration::from_secs(3600))),
+            ("99999999n", Some(Duration::from_nanos(99_999_999))),
+            ("5m", Some(Duration::from_millis(5))),
+            ("7u", Some(Duration::from_micros(7))),
+            ("3M", Some(Duration::from_secs(180))),
+            ("123456789S", None),
+            ("S", None),
+            ("2", None),
+            ("", None),
+            ("2é", None),
+            ("-1S", None),
+        ] {
+            assert_eq!(timeout(text), expected, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_deadline_is_never_later_than_the_usual_one() {
+        let mut metadata = MetadataMap::new();
+        let usual = usual_deadline();
+        assert!(begin_by(&metadata) >= usual);
+        for (asked, soon) in [("1S", true), ("1H", false)] {
+            metadata.insert("grpc-timeout", asked.parse().unwrap());
+            assert_eq!(begin_by(&metadata) < usual, soon, "{asked}");
+        }
+    }
+
+    #[test]
+    fn watchers_are_bounded_by_connection_and_in_all() {
+        let watchers = Arc::new(Watchers::default());
+        let peer = |port: usize| Some(SocketAddr::from(([127, 0, 0, 1], port as u16)));
+        let one: Vec<_> = (0..WATCHERS_PER_CONNECTION)
+            .map(|_| watchers.enter(peer(1)).unwrap())
+            .collect();
+        let said = watchers.enter(peer(1)).unwrap_err();
+        assert_eq!(said.code(), tonic::Code::ResourceExhausted);
+        let rest = WATCHERS_MAX - WATCHERS_PER_CONNECTION;
+        let others: Vec<_> = (0..rest)
+            .map(|n| watchers.enter(peer(2 + n)).unwrap())
+            .collect();
+        let said = watchers.enter(peer(9999)).unwrap_err();
+        assert!(said.message().contains("the daemon has 256"), "{said}");
+        drop(one);
+        assert!(watchers.enter(peer(9999)).is_ok());
+        drop(others);
+        assert!(
+            watchers.streams().is_empty(),
+            "nothing is left of those that went"
+        );
+    }
+
+    #[tokio::test]
+    async fn one_connection_too_many_is_closed_and_a_place_is_free_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut incoming = Box::pin(incoming(listener));
+        let mut clients = Vec::new();
+        let mut places = Vec::new();
+        for _ in 0..CONNECTIONS_MAX {
+            clients.push(TcpStream::connect(address).await.unwrap());
+            places.push(incoming.next().await.unwrap().unwrap());
+        }
+        let mut refused = TcpStream::connect(address).await.unwrap();
+        let waiting = tokio::time::timeout(Duration::from_millis(200), incoming.next()).await;
+        assert!(waiting.is_err(), "it is not served");
+        assert_eq!(
+            refused.read(&mut [0; 1]).await.unwrap_or(0),
+            0,
+            "it is closed"
+        );
+        places.pop();
+        let _next = TcpStream::connect(address).await.unwrap();
+        assert!(incoming.next().await.unwrap().is_ok());
+    }
+}

@@ -1,0 +1,181 @@
+//! What happens: in the fabric, and by clients of the daemon.
+
+use weft_api::port_message;
+use weft_api::v1::{self, watch_response::Content};
+use weft_fabric::{Guid, Lid, PortNum};
+use weft_manager::pm::PortName;
+use weft_manager::{Event, PortAction};
+use weft_wire::pm::PortErrorInfo;
+
+use crate::attachment::Attachment;
+use crate::names::Names;
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Happening {
+    /// In the fabric.
+    Fabric(Event),
+    /// The configuration was read again.
+    Config {
+        /// It is in force now.
+        applied: bool,
+        /// What to tell people.
+        what: String,
+    },
+    /// The fabric was lost, or is back.
+    Attachment(Attachment),
+    /// A client has changed a port, and its device has confirmed it.
+    Port {
+        node: Guid,
+        port: PortNum,
+        action: PortAction,
+    },
+    /// A plan is carried out by this sweep.
+    Plan { id: u64, what: String, sweep: u64 },
+    /// A plan is undone by this sweep.
+    PlanUndone { what: String, sweep: u64 },
+    /// A category of trouble went over its threshold.
+    Threshold(Box<Threshold>),
+    /// Traps of a source that were no events; LID 0 for those of many.
+    TrapsSuppressed { lid: Lid, count: u64 },
+}
+
+/// A port whose trouble went over a threshold.
+#[derive(Debug, Clone)]
+pub(crate) struct Threshold {
+    pub(crate) port: PortName,
+    pub(crate) neighbor: Option<PortName>,
+    pub(crate) category: &'static str,
+    pub(crate) value: u32,
+    pub(crate) threshold: u32,
+    /// In words, empty where the port said nothing.
+    pub(crate) error_info: String,
+}
+
+impl Happening {
+    /// As clients read it, with the names of nodes.
+    pub(crate) fn content(&self, names: &Names<'_>) -> Content {
+        match self {
+            Self::Fabric(event) => with_names(event.clone().into(), names),
+            Self::Config { applied, what } => Content::ConfigReloaded(v1::ConfigReloaded {
+                applied: *applied,
+                what: what.clone(),
+            }),
+            Self::Attachment(now) => Content::AttachmentChanged(v1::Attachment {
+                attached: now.attached,
+                since_unix_time_ns: now.since_unix_ns,
+            }),
+            Self::Port { node, port, action } => Content::PortChanged(v1::PortChanged {
+                port: Some(port_message(*node, *port)),
+                node_name: names.of(*node),
+                action: match action {
+                    PortAction::Disable => v1::PortAction::Disable,
+                    PortAction::Enable => v1::PortAction::Enable,
+                }
+                .into(),
+            }),
+            Self::Plan { id, what, sweep } => Content::PlanInForce(v1::PlanInForce {
+                plan_id: *id,
+                what: what.clone(),
+                sweep: *sweep,
+            }),
+            Self::PlanUndone { what, sweep } => Content::PlanUndone(v1::PlanUndone {
+                what: what.clone(),
+                sweep: *sweep,
+            }),
+            Self::Threshold(threshold) => Content::ThresholdExceeded(threshold.message()),
+            Self::TrapsSuppressed { lid, count } => {
+                let (node_guid, node_name) = names.of_lid(*lid);
+                Content::TrapsSuppressed(v1::TrapsSuppressed {
+                    lid: lid.0,
+                    count: *count,
+                    node_guid: node_guid.0,
+                    node_name,
+                })
+            }
+        }
+    }
+}
+
+impl Threshold {
+    fn message(&self) -> v1::ThresholdExceeded {
+        let id = |name: &PortName| port_message(name.node, name.port);
+        let neighbor = self.neighbor.as_ref();
+        v1::ThresholdExceeded {
+            port: Some(id(&self.port)),
+            node_name: self.port.name.clone(),
+            neighbor: neighbor.map(id),
+            neighbor_name: neighbor.map_or_else(String::new, |name| name.name.clone()),
+            category: self.category.to_owned(),
+            value: self.value,
+            threshold: self.threshold,
+            error_info: self.error_info.clone(),
+        }
+    }
+}
+
+fn with_names(mut content: Content, names: &Names<'_>) -> Content {
+    let of = |guid: u64| names.of(Guid(guid));
+    match &mut content {
+        Content::LinkAppeared(link) | Content::LinkVanished(link) => {
+            link.a_name = of(link.a.unwrap_or_default().node_guid);
+            link.b_name = of(link.b.unwrap_or_default().node_guid);
+        }
+        Content::NodeSilent(silent) => silent.name = of(silent.guid),
+        Content::DeviceFault(fault) => fault.name = of(fault.guid),
+        Content::Trap(trap) => {
+            let (guid, name) = names.of_lid(Lid(trap.lid));
+            (trap.node_guid, trap.node_name) = (guid.0, name);
+        }
+        _ => {}
+    }
+    content
+}
+
+/// What a port says of its last errors, in words; empty where it says nothing.
+pub(crate) fn errors(info: &PortErrorInfo) -> String {
+    let told = [
+        (
+            info.rcv_error_status,
+            format!("receive error, code {}", info.rcv_error_code),
+        ),
+        (
+            info.buffer_overrun_status,
+            format!("buffer overrun on SC {}", info.buffer_overrun_sc),
+        ),
+        (
+            info.xmit_constraint_status,
+            format!(
+                "packet out refused: P_Key {:#06x}, source LID {}",
+                info.xmit_constraint_p_key, info.xmit_constraint_slid
+            ),
+        ),
+        (
+            info.rcv_constraint_status,
+            format!(
+                "packet in refused, code {}: P_Key {:#06x}, source LID {}",
+                info.rcv_constraint_code, info.rcv_constraint_p_key, info.rcv_constraint_slid
+            ),
+        ),
+        (
+            info.switch_relay_status,
+            format!(
+                "not relayed, code {}: from LID {} to LID {}",
+                info.switch_relay_code, info.switch_relay_slid, info.switch_relay_dlid
+            ),
+        ),
+        (
+            info.uncorrectable_status,
+            format!("uncorrectable error, code {}", info.uncorrectable_code),
+        ),
+        (
+            info.fm_config_status,
+            format!(
+                "configuration error, code {} ({})",
+                info.fm_config_code, info.fm_config_info
+            ),
+        ),
+    ];
+    let told = told.into_iter().filter(|(is_valid, _)| *is_valid);
+    told.map(|(_, text)| text).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,161 @@
+//! Where registrations at subnet administration are kept over restarts: a file beside the LIDs', which is
+//! there while what it says is true.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time;
+use tracing::{error, info, warn};
+use weft_manager::{Sa, SaSettings};
+
+use crate::store::{read, replace};
+
+/// Largest file that is read back, bytes: above what the most registrations of each kind need.
+const MAX_LEN: u64 = 64 << 20;
+/// Writes that wait for the disk.
+const WRITES_MAX: usize = 8;
+/// From a write that failed to the next attempt.
+pub(crate) const RETRY: Duration = Duration::from_secs(10);
+
+/// What is to be done with the file.
+pub(crate) enum Write {
+    /// It does not count any more; told when that is certain.
+    Stale(oneshot::Sender<()>),
+    /// This counts from now on.
+    Save(Vec<u8>),
+}
+
+/// Where writes are handed in.
+pub(crate) type Writes = mpsc::Sender<Write>;
+
+/// A sender of writes, and who carries them out.
+pub(crate) fn writes() -> (Writes, mpsc::Receiver<Write>) {
+    mpsc::channel(WRITES_MAX)
+}
+
+/// An administration with what the file holds, or without.
+pub(crate) fn restored(settings: SaSettings, file: Option<&Path>) -> Sa {
+    let Some(stored) = file.and_then(stored) else {
+        return Sa::new(settings);
+    };
+    match Sa::restored(settings.clone(), &stored) {
+        Ok(sa) => sa,
+        Err(error) => {
+            warn!(%error, "the stored registrations cannot be used; hosts will be asked to register again");
+            Sa::new(settings)
+        }
+    }
+}
+
+fn stored(file: &Path) -> Option<Vec<u8>> {
+    match read(file, MAX_LEN) {
+        Ok(Some(bytes)) => Some(bytes),
+        Ok(None) => {
+            info!("no registrations are stored; hosts will be asked to register again");
+            None
+        }
+        Err(error) => {
+            let file = file.display();
+            warn!(%error, "cannot read {file}; hosts will be asked to register again");
+            None
+        }
+    }
+}
+
+/// Carries out writes, one after the other, until nobody hands in any. A save that fails is tried again
+/// after `retry`, until another write takes its place.
+pub(crate) async fn keep(file: PathBuf, mut writes: mpsc::Receiver<Write>, retry: Duration) {
+    let file = Arc::new(file);
+    let mut failed: Option<Vec<u8>> = None;
+    loop {
+        let write = tokio::select! {
+            write = writes.recv() => write,
+            () = time::sleep(retry), if failed.is_some() => failed.take().map(Write::Save),
+        };
+        failed = match write {
+            None => return,
+            Some(Write::Stale(done)) => {
+                let file = Arc::clone(&file);
+                let removed = tokio::task::spawn_blocking(move || remove(&file)).await;
+                if let Ok(Err(error)) = removed {
+                    error!(%error, "cannot remove the stored registrations, which do not hold any more");
+                }
+                // Who waits for it may have gone.
+                let _ = done.send(());
+                None
+            }
+            Some(Write::Save(bytes)) => save(&file, bytes).await,
+        };
+    }
+}
+
+/// Writes the file; the bytes back where that failed.
+async fn save(file: &Arc<PathBuf>, bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let file = Arc::clone(file);
+    let saved = tokio::task::spawn_blocking(move || (replace(&file, &bytes), bytes)).await;
+    let (Err(error), bytes) = saved.ok()? else {
+        return None;
+    };
+    error!(%error, "cannot write registrations to the state directory; after a restart hosts will be asked to register again");
+    Some(bytes)
+}
+
+/// Removes the file, so that a crash does not bring it back.
+fn remove(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        removed => removed?,
+    }
+    let dir = file.parent().unwrap_or(Path::new("."));
+    std::fs::File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_file_is_gone_before_staleness_is_told_and_back_when_it_is_saved() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("registrations.0");
+        let (writes, receiver) = writes();
+        let task = tokio::spawn(keep(file.clone(), receiver, RETRY));
+        for number in 0..3_u8 {
+            writes.send(Write::Save(vec![number])).await.unwrap();
+            let (done, told) = oneshot::channel();
+            writes.send(Write::Stale(done)).await.unwrap();
+            told.await.unwrap();
+            assert!(!file.exists());
+        }
+        writes.send(Write::Save(vec![7])).await.unwrap();
+        drop(writes);
+        task.await.unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), [7]);
+    }
+
+    #[tokio::test]
+    async fn a_save_that_fails_is_tried_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state");
+        let file = state.join("registrations.0");
+        let (writes, receiver) = writes();
+        let retry = Duration::from_millis(20);
+        let task = tokio::spawn(keep(file.clone(), receiver, retry));
+        writes.send(Write::Save(vec![1])).await.unwrap();
+        time::sleep(3 * retry).await;
+        std::fs::create_dir(&state).unwrap();
+        let back = async {
+            while !file.exists() {
+                time::sleep(retry).await;
+            }
+        };
+        time::timeout(Duration::from_secs(30), back).await.unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), [1]);
+        drop(writes);
+        task.await.unwrap();
+    }
+}

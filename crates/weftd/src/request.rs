@@ -1,0 +1,64 @@
+//! What others ask of the manager's thread.
+
+use tokio::sync::{mpsc, oneshot};
+use weft_manager::CommandError;
+use weft_manager::sm::Settings;
+use weft_manager::sm::drains::Drains;
+use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
+
+use crate::attachment::Detached;
+use crate::control::{PortOrder, Refusal};
+
+/// Requests that wait for the manager's thread.
+pub(crate) const REQUESTS_MAX: usize = 64;
+
+/// What others ask of the manager. One whose answer nobody waits for any more is not begun.
+pub(crate) enum Request {
+    /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
+    Sweep(oneshot::Sender<Result<u64, Detached>>),
+    /// Change a port.
+    Port {
+        order: PortOrder,
+        done: oneshot::Sender<Result<(), CommandError>>,
+    },
+    /// Go on with other settings; the answer is what was in force.
+    Reconfigure {
+        settings: Box<Settings>,
+        done: oneshot::Sender<Arrangement>,
+    },
+    /// What a plan of a change depends on.
+    Basis {
+        change: Change,
+        done: oneshot::Sender<Result<Box<Basis>, RerouteError>>,
+    },
+    /// Put an arrangement in force.
+    Adopt {
+        condition: Condition,
+        wanted: Box<Arrangement>,
+        done: oneshot::Sender<Result<Adopted, RerouteError>>,
+    },
+    /// What is drained.
+    Drains(oneshot::Sender<Drains>),
+}
+
+/// An arrangement that has been put in force.
+pub(crate) struct Adopted {
+    /// The one that was in force.
+    pub(crate) before: Arrangement,
+    /// Number of the sweep that will have brought the fabric in line.
+    pub(crate) sweep: u64,
+    /// Number of the state that has it when it is on disk.
+    pub(crate) state: u64,
+}
+
+/// Hands a request to the manager's thread.
+///
+/// # Errors
+/// [`Refusal::Busy`] when too many wait, [`Refusal::Stopping`].
+pub(crate) fn ask(engine: &mpsc::Sender<Request>, request: Request) -> Result<(), Refusal> {
+    use mpsc::error::TrySendError::{Closed, Full};
+    engine.try_send(request).map_err(|error| match error {
+        Full(_) => Refusal::Busy,
+        Closed(_) => Refusal::Stopping,
+    })
+}

@@ -1,0 +1,65 @@
+//! Calls that nobody answers: each ends by its deadline.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use crate::harness::{Daemon, text, weft};
+use crate::process::{output, program};
+
+/// Far more than the deadlines of these tests, also on a machine that is busy; less than what reports and
+/// changes have without `--timeout`.
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn who_accepts_and_says_nothing_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let commands: [&[&str]; 10] = [
+        &["fabric", "show"],
+        &["fabric", "export", "--dot"],
+        &["report", "nodes"],
+        &["sweep", "--wait"],
+        &["port", "disable", "lid:1"],
+        &["route", "plan", "--engine", "dmodc"],
+        &["drain", "node:core1"],
+        &["watch"],
+        &["top", "--once"],
+        &["config", "reload"],
+    ];
+    for command in commands {
+        let start = Instant::now();
+        let mut weft = program(weft());
+        weft.env("WEFT_TIMEOUT", "300ms");
+        let ended = output(weft.args(["--address", &address]).args(command));
+        let said = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(5), "{command:?}: {said}");
+        assert!(said.contains("no answer from http://127"), "{said}");
+        assert!(said.contains("within 0.30 s; --timeout"), "{said}");
+        assert!(start.elapsed() < SOON, "{command:?}");
+    }
+}
+
+#[test]
+fn a_stopped_daemon_is_given_up_and_found_again() {
+    let daemon = Daemon::up("one-switch:2");
+    daemon.signal("STOP");
+    let start = Instant::now();
+    let said = daemon.weft_fails(5, &["--timeout", "1s", "report", "nodes"]);
+    assert!(said.contains("within 1.00 s"), "{said}");
+    assert!(start.elapsed() < SOON);
+    daemon.signal("CONT");
+    assert!(daemon.weft_ok(&["fabric", "show"]).contains("2 HFIs"));
+    let wrong = daemon.weft_fails(2, &["--timeout", "soon", "fabric", "show"]);
+    assert!(
+        wrong.contains("a number over 0 with ms, s, m or h"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn nothing_but_the_result_is_written_where_there_is_no_terminal() {
+    let daemon = Daemon::up("one-switch:2");
+    let swept = daemon.weft(&["sweep", "--wait"]);
+    assert!(swept.status.success());
+    assert_eq!(text(&swept.stderr), "");
+}

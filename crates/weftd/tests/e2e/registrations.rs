@@ -1,0 +1,264 @@
+//! Members of multicast groups over the end of a daemon: hosts join over the fabric, and the fabric's
+//! registers tell what becomes of it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use weft_fabric::{Guid, Lid, PortNum, Sl};
+use weft_interop::Fabric;
+use weft_transport::{Attach, Connection};
+use weft_wire::Layout;
+use weft_wire::header::{MadHeader, class, method, version};
+use weft_wire::id::{Gid, PKey};
+use weft_wire::packet::Packet;
+use weft_wire::rmpp::{Envelope, RmppHeader};
+use weft_wire::sa::{McMemberRecord, SaHeader, attribute};
+use weft_wire::sm::AttributeId;
+
+use crate::harness::{Daemon, Start, stock_config, wait_for};
+
+/// IPoIB's broadcast group, which the stock configuration has.
+const BROADCAST: Gid = Gid {
+    prefix: 0xFF12_401B_8001_0000,
+    interface: Guid(0xFFFF_FFFF),
+};
+/// MGID, port and join state.
+const JOIN: u64 = 0x3 | 1 << 17;
+/// How long an answer may take; then the request is sent again.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// A fabric with hosts that join, whatever becomes of its manager.
+struct Site {
+    fabric: Fabric,
+    runtime: Runtime,
+    hosts: Vec<Guid>,
+}
+
+impl Site {
+    fn new(spec: &str) -> Self {
+        let fabric = Fabric::start(spec);
+        let hosts = fabric.topology().hfis().map(|(_, node)| node.guid());
+        Self {
+            hosts: hosts.collect(),
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap(),
+            fabric,
+        }
+    }
+
+    /// A daemon on one of the hosts.
+    fn daemon(&self, dir: TempDir, host: usize) -> Daemon {
+        let (address, host) = (self.fabric.address().to_string(), self.hosts[host]);
+        Start::on(dir, &["--connect", &address, "--host", &host.to_string()]).up()
+    }
+
+    /// How many Sets to multicast tables there have been.
+    fn writes(&self) -> u64 {
+        let writes = |emulator: &weft_emulator::Emulator| {
+            emulator.stats().total(AttributeId::MULTICAST_FDB).1
+        };
+        self.fabric.inspect(writes)
+    }
+
+    /// The writes, once there are none for a second.
+    fn settled(&self) -> u64 {
+        let mut before = self.writes();
+        wait_for(|| {
+            std::thread::sleep(Duration::from_secs(1));
+            let now = self.writes();
+            (std::mem::replace(&mut before, now) == now).then_some(now)
+        })
+    }
+
+    /// LID and master's LID of a host's port.
+    fn lids(&self, host: usize) -> (Lid, Lid) {
+        let guid = self.hosts[host];
+        self.fabric.inspect(move |emulator| {
+            let network = emulator.network();
+            let device = network.device(network.find(guid).unwrap()).unwrap();
+            let info = network.port(device.port(PortNum(1)).unwrap()).info();
+            (info.lid, info.master_sm_lid)
+        })
+    }
+
+    /// How often each host was asked to register again.
+    fn asked(&self) -> Vec<u32> {
+        let hosts = self.hosts.clone();
+        self.fabric.inspect(move |emulator| {
+            let network = emulator.network();
+            let of = |guid: &Guid| {
+                let device = network.device(network.find(*guid).unwrap()).unwrap();
+                network
+                    .port(device.port(PortNum(1)).unwrap())
+                    .reregistrations()
+            };
+            hosts.iter().map(of).collect()
+        })
+    }
+
+    /// Asks subnet administration from a host about its membership; the status of the answer.
+    fn ask(&self, host: usize, method: u8) -> u16 {
+        let (slid, dlid) = self.lids(host);
+        let record = McMemberRecord {
+            mgid: BROADCAST,
+            port_gid: Gid {
+                prefix: 0xFE80_0000_0000_0000,
+                interface: self.hosts[host],
+            },
+            join_full_member: true,
+            ..McMemberRecord::default()
+        };
+        let packet = request(method, &record, slid, dlid);
+        let guid = self.hosts[host];
+        let attach = Attach::Node {
+            guid,
+            port: PortNum(1),
+        };
+        self.runtime.block_on(async {
+            let classes = vec![class::SUBN_ADM];
+            let connection = weft_transport::connect(self.fabric.address(), attach, classes);
+            exchange(connection.await.unwrap(), packet).await
+        })
+    }
+
+    fn join(&self, hosts: &[usize]) {
+        for host in hosts {
+            assert_eq!(self.ask(*host, method::SET), 0, "host {host} joins");
+        }
+    }
+}
+
+fn request(method: u8, record: &McMemberRecord, slid: Lid, dlid: Lid) -> Packet {
+    let mut class = [0; SaHeader::LEN];
+    let header = SaHeader {
+        component_mask: JOIN,
+        ..SaHeader::default()
+    };
+    header.encode(&mut class);
+    let envelope = Envelope {
+        mad: MadHeader {
+            base_version: version::OPA,
+            class_version: version::OPA,
+            mgmt_class: class::SUBN_ADM,
+            method,
+            transaction_id: 1 << 32 | 7,
+            attribute_id: attribute::MC_MEMBER_RECORD,
+            ..MadHeader::default()
+        },
+        class,
+    };
+    let mut mad = Vec::new();
+    envelope.write(&RmppHeader::default(), &record.to_bytes(), &mut mad);
+    Packet {
+        slid,
+        dlid,
+        sl: Sl(0),
+        pkey: PKey::MGMT_LIMITED,
+        dest_qp: 1,
+        src_qp: 1,
+        mad,
+    }
+}
+
+/// Sends until an answer comes that is not BUSY; its status.
+async fn exchange(mut connection: Connection, packet: Packet) -> u16 {
+    for _ in 0..20 {
+        connection.send(vec![packet.clone()]).await.unwrap();
+        let Ok(answers) = timeout(ANSWER, connection.recv()).await else {
+            continue;
+        };
+        let mut statuses = answers.unwrap().into_iter().filter_map(|answer| {
+            let mad = MadHeader::decode(&answer.mad).ok()?;
+            (mad.mgmt_class == class::SUBN_ADM).then_some(mad.status)
+        });
+        match statuses.next() {
+            Some(status) if status != weft_wire::header::status::BUSY => return status,
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+    panic!("no answer");
+}
+
+fn directory() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(stock_config(), dir.path().join("opafm.xml")).unwrap();
+    dir
+}
+
+fn stored(dir: &Path) -> std::path::PathBuf {
+    dir.join("state/registrations.0")
+}
+
+#[test]
+fn a_crash_of_the_daemon_is_invisible_to_members() {
+    let site = Site::new("fattree:16,radix=8");
+    let daemon = site.daemon(directory(), 0);
+    let members = [2, 5, 9, 14];
+    site.join(&members);
+    wait_for(|| stored(daemon.dir.path()).exists().then_some(()));
+    let writes = site.settled();
+    assert!(writes > 0, "members are in the tables");
+    let again = site.daemon(daemon.crash(), 0);
+    assert_eq!(site.settled(), writes, "Sets to multicast tables");
+    assert_eq!(site.asked(), [0; 16], "hosts notice nothing");
+    for member in members {
+        assert_eq!(site.ask(member, method::DELETE), 0, "{member} was a member");
+    }
+    assert!(site.settled() > writes);
+    assert!(!again.log().contains("register again"), "{}", again.log());
+}
+
+#[test]
+fn a_crash_right_after_a_join_has_hosts_register_again() {
+    let site = Site::new("fattree:16,radix=8");
+    let daemon = site.daemon(directory(), 0);
+    let members = [2, 5, 9, 14];
+    site.join(&members);
+    wait_for(|| stored(daemon.dir.path()).exists().then_some(()));
+    let writes = site.settled();
+    site.join(&[3]);
+    assert!(
+        !stored(daemon.dir.path()).exists(),
+        "what is stored lacks host 3, which was told that it is a member"
+    );
+    let again = site.daemon(daemon.crash(), 0);
+    let later = site.writes();
+    assert_eq!(site.asked(), [1; 16]);
+    // The tables stay as they are found until hosts have joined again.
+    site.join(&members);
+    site.join(&[3]);
+    wait_for(|| stored(again.dir.path()).exists().then_some(()));
+    let left = site.settled() - later;
+    assert!(left <= 2, "{left} Sets for one host at most");
+    assert!(later - writes <= 2);
+    for member in members {
+        assert_eq!(site.ask(member, method::DELETE), 0, "{member} is a member");
+    }
+}
+
+#[test]
+fn a_standby_that_takes_over_has_hosts_register_again() {
+    let site = Site::new("fattree:16,radix=8");
+    let first = site.daemon(directory(), 0);
+    let members = [2, 5, 9, 14];
+    site.join(&members);
+    wait_for(|| stored(first.dir.path()).exists().then_some(()));
+    let writes = site.settled();
+    let second = site.daemon(directory(), 1);
+    let earlier = first.crash();
+    wait_for(|| site.asked().iter().all(|asked| *asked == 1).then_some(()));
+    assert_eq!(site.writes(), writes, "tables stay until members are back");
+    site.join(&members);
+    wait_for(|| stored(second.dir.path()).exists().then_some(()));
+    site.settled();
+    for member in members {
+        assert_eq!(site.ask(member, method::DELETE), 0, "{member} is a member");
+    }
+    // What the first one has stored is of the time before.
+    assert!(stored(earlier.path()).exists());
+}

@@ -1,0 +1,109 @@
+//! The unit that a package installs: what its command line starts, and that systemd accepts it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use weft_fabric::enums::PortState;
+use weft_interop::Fabric;
+
+use crate::harness::{stock_config, text};
+use crate::process::{output, program};
+
+const UNIT: &str = include_str!("../../../../config/weftd.service");
+const WEFTD: &str = env!("CARGO_BIN_EXE_weftd");
+
+/// The values of a key of the unit, in order.
+fn values(key: &str) -> Vec<&'static str> {
+    let assigned = UNIT.lines().filter_map(|line| line.split_once('='));
+    assigned
+        .filter(|(name, _)| *name == key)
+        .map(|(_, value)| value)
+        .collect()
+}
+
+/// The command line that systemd runs: `$WEFTD_ARGS` becomes the words of the variable, which
+/// /etc/default/weftd sets, or else the unit. Paths of a package become those of the repository.
+fn command_line(configured: Option<&str>) -> Vec<String> {
+    let [line] = values("ExecStart")[..] else {
+        panic!("a unit of type notify has one ExecStart");
+    };
+    let assigned = values("Environment").into_iter().find_map(|value| {
+        let value = value.trim_matches('"');
+        value.strip_prefix("WEFTD_ARGS=")
+    });
+    let options = configured.or(assigned).unwrap_or_default();
+    let config = stock_config().to_string_lossy().into_owned();
+    line.split_whitespace()
+        .flat_map(|word| match word {
+            "/usr/bin/weftd" => vec![WEFTD.to_owned()],
+            "/etc/opa-fm/opafm.xml" => vec![config.clone()],
+            "$WEFTD_ARGS" => options.split_whitespace().map(str::to_owned).collect(),
+            word => vec![word.to_owned()],
+        })
+        .collect()
+}
+
+/// Runs the command line until its first sweep has ended, on ports and state of its own.
+fn once(mut command: Command, line: &[String]) -> Output {
+    assert_eq!(line[0], WEFTD);
+    let state = tempfile::tempdir().unwrap();
+    command.args(&line[1..]).arg("--once");
+    command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+    output(command.arg("--state-dir").arg(state.path()))
+}
+
+/// As installed it runs the fabric at the machine's own HFI: here that of an emulated host, which
+/// the preload library shows to it in place of hardware.
+#[test]
+fn the_fabric_at_this_machines_hfi_is_the_default() {
+    let fabric = Fabric::start("one-switch:3");
+    let line = command_line(None);
+    let ran = once(fabric.command("node1", WEFTD), &line);
+    assert!(ran.status.success(), "{line:?}: {}", text(&ran.stderr));
+    let view = fabric.view();
+    let ports = view.nodes.iter().flat_map(|node| node.external());
+    let active = ports.filter(|(_, port)| port.state == PortState::ACTIVE);
+    assert_eq!(active.count(), 6, "both ends of three cables");
+}
+
+/// Without an HFI it does not fall back on anything else: it ends with the exit code for that,
+/// and systemd goes on trying.
+#[test]
+fn a_machine_without_an_hfi_is_an_error() {
+    let line = command_line(None);
+    let ran = once(program(Path::new(WEFTD)), &line);
+    assert_eq!(ran.status.code(), Some(4), "{}", text(&ran.stderr));
+    assert_eq!(values("StartLimitIntervalSec"), ["0"]);
+    let prevents = values("RestartPreventExitStatus");
+    assert!(
+        !prevents.iter().any(|codes| codes.contains('4')),
+        "{prevents:?}"
+    );
+}
+
+#[test]
+fn an_emulated_fabric_is_asked_for() {
+    let line = command_line(Some("--emulate one-switch:3"));
+    let ran = once(program(Path::new(WEFTD)), &line);
+    assert!(ran.status.success(), "{line:?}: {}", text(&ran.stderr));
+}
+
+/// Every setting is known, and what the service may do stays as little as the documentation says.
+#[test]
+fn systemd_accepts_the_unit() {
+    let Some(systemd) = weft_peers::program("systemd-analyze") else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let unit = directory.path().join("weftd.service");
+    std::fs::write(&unit, UNIT.replace("/usr/bin/weftd", WEFTD)).unwrap();
+    for arguments in [
+        &["verify", "--man=no"][..],
+        &["security", "--offline=true", "--threshold=15"],
+    ] {
+        let mut command = Command::new(&systemd);
+        let ran = output(command.args(arguments).arg(&unit));
+        let said = text(&ran.stdout) + &text(&ran.stderr);
+        assert!(ran.status.success(), "{arguments:?}: {said}");
+    }
+}
