@@ -12,7 +12,7 @@ use weft_wire::enums::PortState;
 use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo};
 
 use super::Manager;
-use super::node::Stage;
+use super::devices::Stage;
 
 /// First and longest wait for a neighbour that is not ready.
 const RETRY_FIRST: Duration = Duration::from_millis(1);
@@ -24,9 +24,9 @@ impl Manager {
     /// Whether a port is to be armed.
     pub(super) fn may_arm(&self, node: u32, port: PortNum) -> bool {
         let state = &self.nodes[node as usize];
-        let held = state.port(port).map(|info| info.port_state);
+        let held = state.observed.port(port).map(|info| info.port_state);
         held == Some(PortState::INIT)
-            && !state.bounced_ports.contains(port)
+            && !state.observed.bounced_ports.contains(port)
             && !self.plan.steps.is_empty()
             && self.may_carry_data(node, port)
             && self.neighbour_works(node, port)
@@ -35,15 +35,15 @@ impl Manager {
     /// Whether the node at the other end has done its work so far.
     fn neighbour_works(&self, node: u32, port: PortNum) -> bool {
         self.peer_info(node, port)
-            .is_some_and(|(peer, _)| !peer.failed && peer.answered == self.sweep.number)
+            .is_some_and(|(peer, _)| peer.health.works_in(self.sweep.number))
     }
 
     /// Arms the ports of a switch, all in one request.
     pub(super) fn next_arm(&mut self, node: u32) -> bool {
-        if self.nodes[node as usize].cursor > 0 || !self.has_its_lid(node) {
+        if self.nodes[node as usize].work.cursor > 0 || !self.has_its_lid(node) {
             return false;
         }
-        self.nodes[node as usize].cursor = 1;
+        self.nodes[node as usize].work.cursor = 1;
         self.push_states(node, PortState::ARMED, |manager, port| {
             manager.may_arm(node, port)
         })
@@ -59,7 +59,7 @@ impl Manager {
         self.start_batch(node, true);
         let state = &self.nodes[node as usize];
         let (first, last) = match state.is_switch() {
-            true => (1, state.num_ports()),
+            true => (1, state.observed.num_ports()),
             false => (state.end_port().0, state.end_port().0),
         };
         let ports: Vec<PortNum> = (first..=last)
@@ -93,8 +93,8 @@ impl Manager {
     /// Gives every node that is ready its ports to activate.
     pub(super) fn begin_activate(&mut self) {
         for node in 0..self.nodes.len() as u32 {
-            if self.nodes[node as usize].stage == Stage::Ready {
-                self.nodes[node as usize].enter(Stage::Activate);
+            if self.nodes[node as usize].work.stage == Stage::Ready {
+                self.nodes[node as usize].work.enter(Stage::Activate);
                 self.make_ready(node);
             }
         }
@@ -103,9 +103,9 @@ impl Manager {
     /// Whether a port is to be activated: both ends are armed.
     fn may_activate(&self, node: u32, port: PortNum) -> bool {
         let state = &self.nodes[node as usize];
-        let held = state.port(port).map(|info| info.port_state);
+        let held = state.observed.port(port).map(|info| info.port_state);
         held == Some(PortState::ARMED)
-            && !state.bounced_ports.contains(port)
+            && !state.observed.bounced_ports.contains(port)
             && self.may_carry_data(node, port)
             && self
                 .peer_info(node, port)
@@ -114,10 +114,10 @@ impl Manager {
 
     /// Activates the ports of a node, all in one request.
     pub(super) fn next_activation(&mut self, node: u32) -> bool {
-        if self.nodes[node as usize].cursor > 0 {
+        if self.nodes[node as usize].work.cursor > 0 {
             return false;
         }
-        self.nodes[node as usize].cursor = 1;
+        self.nodes[node as usize].work.cursor = 1;
         self.push_states(node, PortState::ACTIVE, |manager, port| {
             manager.may_activate(node, port)
         })
@@ -131,22 +131,22 @@ impl Manager {
         });
         let retries = self.settings.requests.neighbor_normal_retries;
         let state = &mut self.nodes[node as usize];
-        if left && state.repeats < retries {
+        if left && state.work.repeats < retries {
             let wait = RETRY_FIRST
-                .saturating_mul(1 << state.repeats.min(16))
+                .saturating_mul(1 << state.work.repeats.min(16))
                 .min(RETRY_MAX);
-            state.repeats += 1;
-            state.cursor = 0;
+            state.work.repeats += 1;
+            state.work.cursor = 0;
             self.make_wait(node, now + wait);
             return false;
         }
         if left {
-            let guid = state.guid;
+            let guid = state.identity.guid;
             self.sweep.unfinished(format!(
                 "ports of node {guid} cannot be activated: their neighbours are not ready"
             ));
         }
-        self.nodes[node as usize].enter(Stage::Idle);
+        self.nodes[node as usize].work.enter(Stage::Idle);
         false
     }
 
@@ -156,8 +156,8 @@ impl Manager {
             return; // the neighbour is not ready: tried again
         }
         let state = &mut self.nodes[node as usize];
-        state.bounced_ports.insert(port);
-        let guid = state.guid;
+        state.observed.bounced_ports.insert(port);
+        let guid = state.identity.guid;
         self.sweep.unfinished(format!(
             "the link at port {port} of node {guid} bounced during the sweep"
         ));

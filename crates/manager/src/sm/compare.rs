@@ -4,7 +4,7 @@ use weft_fabric::PortNum;
 use weft_wire::enums::PortState;
 
 use super::Manager;
-use super::node::{NodeState, TABLE_KINDS};
+use super::devices::{Observed, TABLE_KINDS};
 use super::tables::{Kind, TableId};
 
 impl Manager {
@@ -13,46 +13,46 @@ impl Manager {
         self.start_batch(node, false);
         let state = &self.nodes[node as usize];
         let (first, count) = match state.is_switch() {
-            true => (0, u32::from(state.num_ports()) + 1),
+            true => (0, u32::from(state.observed.num_ports()) + 1),
             false => (state.end_port().0, 1),
         };
         loop {
-            let cursor = self.nodes[node as usize].cursor;
+            let cursor = self.nodes[node as usize].work.cursor;
             if cursor >= TABLE_KINDS as u32 * count {
                 return !self.batch.is_empty();
             }
             let kind = Kind::ALL[(cursor / count) as usize];
             let port = PortNum(first + (cursor % count) as u8);
-            let unknown =
-                self.nodes[node as usize].tables(port).ids[kind.index()] == TableId::UNKNOWN;
+            let unknown = self.nodes[node as usize].observed.tables(port).ids[kind.index()]
+                == TableId::UNKNOWN;
             let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
-            if unknown && wanted && is_live(&self.nodes[node as usize], port) {
+            if unknown && wanted && is_live(&self.nodes[node as usize].observed, port) {
                 let modifier = kind.modifier(port, 1, false);
                 if !self.batch.get(kind.attribute(), modifier, kind.len()) {
                     return true;
                 }
             }
-            self.nodes[node as usize].cursor += 1;
+            self.nodes[node as usize].work.cursor += 1;
         }
     }
 }
 
 /// A port that was in use before this manager knew it.
-fn is_live(state: &NodeState, port: PortNum) -> bool {
-    state.port(port).is_some_and(|info| match port.0 {
+fn is_live(observed: &Observed, port: PortNum) -> bool {
+    observed.port(port).is_some_and(|info| match port.0 {
         0 => info.lid.0 != 0,
         _ => info.port_state >= PortState::ARMED,
     })
 }
 
-pub(super) fn needs_comparison(state: &NodeState) -> bool {
-    let ports = state
+pub(super) fn needs_comparison(observed: &Observed) -> bool {
+    let ports = observed
         .node
         .as_deref()
         .map(|node| node.ports())
         .into_iter()
         .flatten();
-    ports
-        .into_iter()
-        .any(|(port, _)| is_live(state, port) && state.tables(port).ids.contains(&TableId::UNKNOWN))
+    ports.into_iter().any(|(port, _)| {
+        is_live(observed, port) && observed.tables(port).ids.contains(&TableId::UNKNOWN)
+    })
 }

@@ -12,7 +12,7 @@ use weft_wire::sm::{
 
 use super::Manager;
 use super::batch::Reply;
-use super::node::Stage;
+use super::devices::Stage;
 use super::tables::{Kind, TableId};
 use super::wanted::port::take_settings;
 
@@ -37,7 +37,8 @@ impl Manager {
 
     fn confirm_switch(&mut self, node: u32, reply: &Reply<'_>) {
         let state = &mut self.nodes[node as usize];
-        let (Ok(info), Some(held)) = (SwitchInfo::decode(reply.data), state.node.as_mut()) else {
+        let (Ok(info), Some(held)) = (SwitchInfo::decode(reply.data), state.observed.node.as_mut())
+        else {
             return;
         };
         if held.switch != Some(info) {
@@ -58,19 +59,21 @@ impl Manager {
             // The answer shows the first port; the others have taken over the same settings.
             for port in self.linked_ports(node) {
                 let state = &mut self.nodes[node as usize];
-                state.update_port(port, |held| take_settings(held, &info));
+                state
+                    .observed
+                    .update_port(port, |held| take_settings(held, &info));
             }
             return;
         }
         let state = &mut self.nodes[node as usize];
         if first == state.end_port() {
-            state.m_key = (info.m_key != 0).then_some(info.m_key);
+            state.identity.m_key = (info.m_key != 0).then_some(info.m_key);
             let asked = PortInfo::decode(reply.asked);
             if asked.is_ok_and(|asked| asked.client_reregister) {
-                self.registering.confirmed(state.guid);
+                self.registering.confirmed(state.identity.guid);
             }
         }
-        state.update_port(first, |held| {
+        state.observed.update_port(first, |held| {
             *held = PortInfo {
                 local_port_num: first,
                 client_reregister: false,
@@ -91,7 +94,7 @@ impl Manager {
                 true => PortNum(modifier.port.0.saturating_add(offset as u8)),
                 false => state.end_port(),
             };
-            state.update_port(port, |info| {
+            state.observed.update_port(port, |info| {
                 info.port_state = held.port_state;
                 info.phys_state = held.phys_state;
                 info.neighbor_normal = held.neighbor_normal;
@@ -144,7 +147,7 @@ impl Manager {
     }
 
     fn holds_table(&mut self, node: u32, port: PortNum, kind: Kind, id: TableId) {
-        if let Some(tables) = self.nodes[node as usize].tables_mut(port) {
+        if let Some(tables) = self.nodes[node as usize].observed.tables_mut(port) {
             tables.ids[kind.index()] = id;
         }
     }
@@ -168,7 +171,10 @@ impl Manager {
         let state = &mut self.nodes[node as usize];
         for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(BLOCK)).enumerate() {
             if asked == held {
-                state.lft.confirm(modifier.block as usize + offset, held);
+                state
+                    .observed
+                    .lft
+                    .confirm(modifier.block as usize + offset, held);
             }
         }
     }
@@ -190,14 +196,14 @@ impl Manager {
         }
         let state = &mut self.nodes[node as usize];
         let in_aggregate = code == status::OK;
-        if in_aggregate && !state.single {
-            state.single = true;
-            state.cursor = state.cursor.min(cursor);
+        if in_aggregate && !state.health.single {
+            state.health.single = true;
+            state.work.cursor = state.work.cursor.min(cursor);
             return;
         }
-        let guid = state.guid;
+        let guid = state.identity.guid;
         let verb = if set { "write" } else { "read" };
-        if state.stage == Stage::Compare {
+        if state.work.stage == Stage::Compare {
             return; // what cannot be read is written
         }
         let attribute = reply.attribute;

@@ -10,7 +10,7 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::node::{Identity, Lft, NodeState, Stage};
+use super::devices::{Device, IdentityAnswers, Lft, Stage};
 
 /// Longest directed route: the last byte of the path stays free for the node's own ports.
 pub(super) const HOPS_MAX: usize = 62;
@@ -32,16 +32,15 @@ impl Manager {
     /// Starts with the manager's own port.
     pub(super) fn begin_discovery(&mut self) {
         if self.nodes.is_empty() {
-            self.nodes
-                .push(NodeState::new(Guid(0), Box::default(), false));
+            self.nodes.push(Device::new(Guid(0), Box::default(), false));
         }
         self.doubt_own_guid();
         self.reset_discovery();
         for state in &mut self.nodes {
-            state.kept = false;
+            state.work.kept = false;
         }
         let own = &mut self.nodes[0];
-        own.path = Box::default();
+        own.identity.path = Box::default();
         self.identify(0);
     }
 
@@ -49,8 +48,8 @@ impl Manager {
     /// told a wrong one, or another device may be there now.
     fn doubt_own_guid(&mut self) {
         let own = &mut self.nodes[0];
-        if own.failed {
-            let guid = std::mem::replace(&mut own.guid, Guid(0));
+        if own.health.failed {
+            let guid = std::mem::replace(&mut own.identity.guid, Guid(0));
             self.by_guid.remove(&guid);
         }
     }
@@ -59,9 +58,9 @@ impl Manager {
     pub(super) fn reset_discovery(&mut self) {
         self.note_own_master();
         for state in &mut self.nodes {
-            state.failed = false;
-            state.bounced_ports = PortMask::EMPTY;
-            state.stage = Stage::Idle;
+            state.health.failed = false;
+            state.observed.bounced_ports = PortMask::EMPTY;
+            state.work.stage = Stage::Idle;
         }
     }
 
@@ -69,25 +68,25 @@ impl Manager {
     pub(super) fn identify(&mut self, node: u32) {
         let number = self.sweep.number;
         let state = &mut self.nodes[node as usize];
-        (state.seen, state.kept) = (number, false);
+        (state.health.seen, state.work.kept) = (number, false);
         self.sweep.report.asked += 1;
-        *state.identity = Identity::default();
-        state.enter(Stage::Identify);
+        *state.work.reading.identity = IdentityAnswers::default();
+        state.work.enter(Stage::Identify);
         self.make_ready(node);
     }
 
     /// Goes on to the node at the other end of a port's cable, unless it is known already.
     pub(super) fn expand(&mut self, from: u32, port: PortNum) {
         let state = &self.nodes[from as usize];
-        let Some(info) = state.port(port).filter(|info| is_up(info)) else {
+        let Some(info) = state.observed.port(port).filter(|info| is_up(info)) else {
             return;
         };
         let (guid, said_switch) = (info.neighbor_node_guid, info.neighbor_node_type == 1);
-        if guid == state.guid {
+        if guid == state.identity.guid {
             return; // a cable from a node to itself carries no routes
         }
         if guid == Guid(0) {
-            let own = state.guid;
+            let own = state.identity.guid;
             self.fault(
                 Some(own),
                 format!("port {port} has a link but does not say to whom"),
@@ -95,34 +94,36 @@ impl Manager {
             return;
         }
         let known = self.by_guid.get(&guid).copied();
-        if known.is_some_and(|known| self.nodes[known as usize].seen == self.sweep.number) {
+        if known.is_some_and(|known| self.nodes[known as usize].health.seen == self.sweep.number) {
             return;
         }
-        if state.path.len() >= HOPS_MAX || (known.is_none() && self.nodes.len() >= NODES_MAX) {
+        if state.identity.path.len() >= HOPS_MAX
+            || (known.is_none() && self.nodes.len() >= NODES_MAX)
+        {
             self.sweep.unfinished(format!(
                 "node {guid} is left out: it is more than {HOPS_MAX} hops away, or beyond {NODES_MAX} nodes"
             ));
             return;
         }
-        let mut path = Vec::with_capacity(state.path.len() + 1);
-        path.extend_from_slice(&state.path);
+        let mut path = Vec::with_capacity(state.identity.path.len() + 1);
+        path.extend_from_slice(&state.identity.path);
         path.push(port);
         let node = known.unwrap_or_else(|| {
             let node = self.nodes.len() as u32;
             self.nodes
-                .push(NodeState::new(guid, Box::default(), said_switch));
+                .push(Device::new(guid, Box::default(), said_switch));
             self.by_guid.insert(guid, node);
             node
         });
         let state = &mut self.nodes[node as usize];
-        state.path = path.into();
-        state.said_switch = said_switch;
+        state.identity.path = path.into();
+        state.identity.said_switch = said_switch;
         self.identify(node);
     }
 
     /// The next request of a node that is being discovered.
     pub(super) fn next_discovery(&mut self, node: u32) -> bool {
-        match self.nodes[node as usize].stage {
+        match self.nodes[node as usize].work.stage {
             Stage::Identify => self.ask_identity(node),
             Stage::Rearm => self.ask_rearm(node),
             Stage::States => self.ask_states(node),
@@ -136,8 +137,8 @@ impl Manager {
     fn ask_identity(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
         let state = &mut self.nodes[node as usize];
-        let unknown = state.guid == Guid(0);
-        let own_port = PortNum(u8::from(!state.said_switch));
+        let unknown = state.identity.guid == Guid(0);
+        let own_port = PortNum(u8::from(!state.identity.said_switch));
         let port = PortModifier::one(own_port).starting_configuration().bits();
         let items = [
             (AttributeId::NODE_INFO, 0, NodeInfo::LEN),
@@ -145,16 +146,17 @@ impl Manager {
             (AttributeId::PORT_INFO, port, PortInfo::LEN),
             (AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN),
         ];
-        let count = match (unknown, state.said_switch) {
+        let count = match (unknown, state.identity.said_switch) {
             (true, _) => 1,
             (false, true) => 4,
             (false, false) => 3,
         };
-        for (attribute, modifier, len) in items.iter().take(count).skip(state.cursor as usize) {
+        for (attribute, modifier, len) in items.iter().take(count).skip(state.work.cursor as usize)
+        {
             if !self.batch.get(*attribute, *modifier, *len) {
                 break;
             }
-            state.cursor += 1;
+            state.work.cursor += 1;
         }
         !self.batch.is_empty()
     }
@@ -164,11 +166,11 @@ impl Manager {
     fn ask_rearm(&mut self, node: u32) -> bool {
         self.start_batch(node, true);
         let state = &mut self.nodes[node as usize];
-        let info = state.node.as_ref().and_then(|node| node.switch);
-        let Some(info) = info.filter(|_| state.cursor == 0) else {
+        let info = state.observed.switch();
+        let Some(info) = info.filter(|_| state.work.cursor == 0) else {
             return false;
         };
-        state.cursor = 1;
+        state.work.cursor = 1;
         let info = SwitchInfo {
             port_state_change: true,
             ..info
@@ -182,13 +184,13 @@ impl Manager {
     fn ask_states(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
         let state = &mut self.nodes[node as usize];
-        let first = state.cursor as u8 + 1;
-        let ports = state.num_ports();
-        if u32::from(ports) <= state.cursor {
+        let first = state.work.cursor as u8 + 1;
+        let ports = state.observed.num_ports();
+        if u32::from(ports) <= state.work.cursor {
             return false;
         }
-        let count = (ports - state.cursor as u8).min(STATES_PER_REQUEST);
-        state.cursor += u32::from(count);
+        let count = (ports - state.work.cursor as u8).min(STATES_PER_REQUEST);
+        state.work.cursor += u32::from(count);
         let mut modifier = PortModifier::range(PortNum(first), count);
         if !self.standing.has_won_in(self.sweep.number) {
             modifier = modifier.starting_configuration();
@@ -204,8 +206,8 @@ impl Manager {
         let state = &mut self.nodes[node as usize];
         let mut budget = PORTS_PER_REQUEST;
         loop {
-            let wanted = state.wanted_ports;
-            let from = state.cursor;
+            let wanted = state.work.reading.ports;
+            let from = state.work.cursor;
             let Some(first) = wanted.iter().find(|port| u32::from(port.0) >= from) else {
                 break;
             };
@@ -217,7 +219,7 @@ impl Manager {
             if !self.batch.get(AttributeId::PORT_INFO, modifier.bits(), len) {
                 break;
             }
-            state.cursor = u32::from(first.0) + u32::from(count);
+            state.work.cursor = u32::from(first.0) + u32::from(count);
             budget -= count;
             if budget == 0 {
                 break;
@@ -229,7 +231,7 @@ impl Manager {
     fn ask_table(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
         let state = &mut self.nodes[node as usize];
-        let left = state.read_blocks.saturating_sub(state.cursor);
+        let left = state.work.reading.blocks.saturating_sub(state.work.cursor);
         let count = left.min(u32::from(self.settings.requests.table_blocks.clamp(1, 29))) as u8;
         if count == 0 {
             return false;
@@ -237,9 +239,9 @@ impl Manager {
         let modifier = BlockModifier {
             count,
             all_blocks: false,
-            block: state.cursor,
+            block: state.work.cursor,
         };
-        state.cursor += u32::from(count);
+        state.work.cursor += u32::from(count);
         let len = usize::from(count) * BLOCK as usize;
         self.batch
             .get(AttributeId::LINEAR_FDB, modifier.bits(), len)
@@ -247,13 +249,13 @@ impl Manager {
 
     /// What follows a stage of discovery that is done; says whether the node goes on at once.
     pub(super) fn after_discovery(&mut self, now: Tick, node: u32) -> bool {
-        let next = match self.nodes[node as usize].stage {
-            Stage::Identify if self.nodes[node as usize].guid == Guid(0) => {
+        let next = match self.nodes[node as usize].work.stage {
+            Stage::Identify if self.nodes[node as usize].identity.guid == Guid(0) => {
                 return self.own_node_known(now, node);
             }
             Stage::Identify => {
                 if let Err(what) = self.complete_identity(node) {
-                    let guid = self.nodes[node as usize].guid;
+                    let guid = self.nodes[node as usize].identity.guid;
                     self.fault(Some(guid), what);
                     self.give_up(now, node);
                     return false;
@@ -269,20 +271,26 @@ impl Manager {
             }
             _ => Stage::Idle,
         };
-        self.nodes[node as usize].enter(next);
+        self.nodes[node as usize].work.enter(next);
         next != Stage::Idle
     }
 
     /// The manager's own node has told its NodeInfo.
     fn own_node_known(&mut self, now: Tick, node: u32) -> bool {
         let state = &mut self.nodes[node as usize];
-        let Some(info) = state.identity.info.filter(|info| info.node_guid != Guid(0)) else {
+        let Some(info) = state
+            .work
+            .reading
+            .identity
+            .info
+            .filter(|info| info.node_guid != Guid(0))
+        else {
             self.fault(None, "the manager's own port does not tell its node's GUID");
             self.give_up(now, node);
             return false;
         };
-        state.guid = info.node_guid;
-        state.said_switch = info.node_type == NodeType::SWITCH;
+        state.identity.guid = info.node_guid;
+        state.identity.said_switch = info.node_type == NodeType::SWITCH;
         self.by_guid.insert(info.node_guid, node);
         true
     }
@@ -290,12 +298,12 @@ impl Manager {
     fn after_identity(&mut self, node: u32) -> Stage {
         let number = self.sweep.number;
         let state = &mut self.nodes[node as usize];
-        state.answered = number;
-        match state.node.as_ref().and_then(|node| node.switch) {
+        state.health.answered = number;
+        match state.observed.switch() {
             Some(switch) if switch.port_state_change && self.standing.is_master() => Stage::Rearm,
             Some(_) => Stage::States,
             None => {
-                let port = state.entered;
+                let port = state.identity.entered;
                 if node == 0 {
                     self.expand(node, port);
                 }
@@ -312,23 +320,23 @@ impl Manager {
     /// middle of a sweep and got the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
         let state = &mut self.nodes[node as usize];
-        let switch = state.node.as_ref().and_then(|node| node.switch);
-        let doubtful = std::mem::take(&mut state.doubtful);
+        let switch = state.observed.switch();
+        let doubtful = std::mem::take(&mut state.health.doubtful);
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
             if doubtful {
-                state.lft = Lft::Unknown;
+                state.observed.lft = Lft::Unknown;
             }
-            state.mft.reset();
+            state.observed.mft.reset();
             return Stage::Idle;
         };
-        if !doubtful && !matches!(state.lft, Lft::Unknown) {
+        if !doubtful && !matches!(state.observed.lft, Lft::Unknown) {
             return self.before_multicast(node);
         }
-        state.reading = Lft::Unknown;
+        state.work.reading.lft = Lft::Unknown;
         let top = switch
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));
-        state.read_blocks = top.min(self.settings.lids.highest.0) / BLOCK + 1;
+        state.work.reading.blocks = top.min(self.settings.lids.highest.0) / BLOCK + 1;
         Stage::ReadTable
     }
 
@@ -346,22 +354,22 @@ impl Manager {
         let sweeps = self.settings.sweeps;
         let number = self.sweep.number;
         let state = &mut self.nodes[node as usize];
-        let (guid, missed) = (state.guid, number - state.answered);
+        let (guid, missed) = (state.identity.guid, number - state.health.answered);
         if node != 0 {
             self.sweep.lost_at = Some(now);
         }
         let keep = node != 0
-            && state.node.is_some()
+            && state.observed.node.is_some()
             && missed <= u64::from(sweeps.silent_sweeps_max)
-            && now.since(state.answered_at) <= sweeps.silent_max;
+            && now.since(state.health.answered_at) <= sweeps.silent_max;
         self.sweep
             .unfinished(format!("node {guid} does not answer"));
         if !keep {
-            state.seen = 0;
+            state.health.seen = 0;
             return;
         }
         let ports: Vec<PortNum> = match state.is_switch() {
-            true => (1..=state.num_ports()).map(PortNum).collect(),
+            true => (1..=state.observed.num_ports()).map(PortNum).collect(),
             false => Vec::new(),
         };
         for port in ports {

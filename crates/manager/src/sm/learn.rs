@@ -12,8 +12,8 @@ use weft_wire::sm::{
 
 use super::Manager;
 use super::batch::Reply;
+use super::devices::{Device, Lft, Observed, PortTables, Stage};
 use super::discover::is_up;
-use super::node::{NodeState, PortTables, Stage};
 
 /// LIDs in a block of a forwarding table.
 const BLOCK: usize = 64;
@@ -24,22 +24,22 @@ impl Manager {
     /// Takes in an attribute that was read.
     pub(super) fn learn(&mut self, node: u32, reply: &Reply<'_>) {
         let state = &mut self.nodes[node as usize];
-        match (reply.attribute, state.stage) {
+        match (reply.attribute, state.work.stage) {
             (AttributeId::NODE_INFO, _) => {
-                state.identity.info = NodeInfo::decode(reply.data).ok();
+                state.work.reading.identity.info = NodeInfo::decode(reply.data).ok();
             }
             (AttributeId::NODE_DESCRIPTION, _) => {
-                state.identity.description = NodeDescription::decode(reply.data).ok();
+                state.work.reading.identity.description = NodeDescription::decode(reply.data).ok();
             }
             (AttributeId::SWITCH_INFO, _) => {
-                state.identity.switch = SwitchInfo::decode(reply.data).ok();
+                state.work.reading.identity.switch = SwitchInfo::decode(reply.data).ok();
             }
             (AttributeId::PORT_INFO, Stage::Identify) => {
-                state.identity.port = PortInfo::decode(reply.data).ok();
+                state.work.reading.identity.port = PortInfo::decode(reply.data).ok();
             }
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
-            (AttributeId::LINEAR_FDB, _) => learn_table(state, reply),
+            (AttributeId::LINEAR_FDB, _) => learn_table(&mut state.work.reading.lft, reply),
             (AttributeId::MULTICAST_FDB, _) => self.confirm_multicast(node, reply),
             _ => self.compare(node, reply),
         }
@@ -48,7 +48,7 @@ impl Manager {
     /// Makes a node of what came, or changes it where it is known.
     pub(super) fn complete_identity(&mut self, node: u32) -> Result<(), String> {
         let state = &mut self.nodes[node as usize];
-        let identity = std::mem::take(&mut *state.identity);
+        let identity = std::mem::take(&mut *state.work.reading.identity);
         let (Some(info), Some(description), Some(mut port)) =
             (identity.info, identity.description, identity.port)
         else {
@@ -66,17 +66,17 @@ impl Manager {
             ));
         }
         port.local_port_num = number;
-        state.entered = number;
+        state.identity.entered = number;
         state.settle_doubt();
-        note_resets(state, identity.switch.as_ref(), number, &port);
+        note_resets(&mut state.observed, identity.switch.as_ref(), number, &port);
         let info = NodeInfo {
             local_port_num: PortNum(0),
             ..info
         };
-        renew_node(state, info, description, identity.switch)?;
-        state.m_key = (port.m_key != 0).then_some(port.m_key);
-        state.read_ports.insert(number);
-        state.update_port(number, |held| *held = port);
+        renew_node(&mut state.observed, info, description, identity.switch)?;
+        state.identity.m_key = (port.m_key != 0).then_some(port.m_key);
+        state.observed.read_ports.insert(number);
+        state.observed.update_port(number, |held| *held = port);
         Ok(())
     }
 
@@ -89,18 +89,19 @@ impl Manager {
             // A port whose link bounced has lost the mark of this sweep's first look.
             let marked = !modifier.start_of_sm_configuration && block.is_sm_configuration_started;
             let same = state
+                .observed
                 .port(port)
                 .is_some_and(|held| held.port_state == block.port_state);
-            let known = marked && same && state.read_ports.contains(port);
-            let changed = learn_state(state, port, &block) && !known;
+            let known = marked && same && state.observed.read_ports.contains(port);
+            let changed = learn_state(&mut state.observed, port, &block) && !known;
             if block.port_state < PortState::INIT {
                 self.near_link_is_lost(node, port);
             }
             let state = &mut self.nodes[node as usize];
             if changed {
-                state.wanted_ports.insert(port);
+                state.work.reading.ports.insert(port);
             } else {
-                state.wanted_ports.remove(port);
+                state.work.reading.ports.remove(port);
                 self.expand(node, port);
             }
         }
@@ -112,38 +113,38 @@ impl Manager {
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
             let state = &mut self.nodes[node as usize];
-            state.wanted_ports.remove(port);
+            state.work.reading.ports.remove(port);
             if is_up(&block) {
-                state.read_ports.insert(port);
+                state.observed.read_ports.insert(port);
             } else {
-                forget_port(state, port);
+                state.observed.forget_port(port);
             }
             let block = PortInfo {
                 local_port_num: port,
                 ..block
             };
-            state.update_port(port, |held| *held = block);
+            state.observed.update_port(port, |held| *held = block);
             self.near_link_changed(node, port);
             self.expand(node, port);
         }
     }
 }
 
-fn learn_table(state: &mut NodeState, reply: &Reply<'_>) {
+fn learn_table(lft: &mut Lft, reply: &Reply<'_>) {
     let first = BlockModifier::from_bits(reply.modifier).block as usize;
     let count = usize::from(BlockModifier::from_bits(reply.modifier).count);
     for (offset, block) in reply.data.chunks_exact(BLOCK).take(count).enumerate() {
-        state.reading.confirm(first + offset, block);
+        lft.confirm(first + offset, block);
     }
 }
 
 fn check_identity(
-    state: &NodeState,
+    state: &Device,
     info: &NodeInfo,
     switch: Option<&SwitchInfo>,
 ) -> Result<(), String> {
     let is_switch = info.node_type == NodeType::SWITCH;
-    if info.node_guid != state.guid {
+    if info.node_guid != state.identity.guid {
         let said = info.node_guid;
         return Err(format!(
             "says it is node {said}, but its neighbour's hardware knows it otherwise"
@@ -155,7 +156,7 @@ fn check_identity(
             info.node_type
         ));
     }
-    if is_switch != state.said_switch {
+    if is_switch != state.identity.said_switch {
         return Err("is of another type than its neighbour's hardware says".into());
     }
     if info.num_ports == 0 || info.num_ports > PORTS_MAX {
@@ -173,15 +174,15 @@ fn check_identity(
 /// Forgets what a node has lost: all of a switch that was switched off and on, and the tables of
 /// an HFI whose link came up anew.
 fn note_resets(
-    state: &mut NodeState,
+    observed: &mut Observed,
     switch: Option<&SwitchInfo>,
     number: PortNum,
     port: &PortInfo,
 ) {
-    let Some(held) = state.port(number).copied() else {
+    let Some(held) = observed.port(number).copied() else {
         return;
     };
-    let before = state.node.as_ref().and_then(|node| node.switch);
+    let before = observed.switch();
     let reset = match (switch, before) {
         (Some(now), Some(before)) => {
             now.linear_fdb_top != before.linear_fdb_top || port.lid != held.lid
@@ -189,17 +190,17 @@ fn note_resets(
         _ => port.port_state == PortState::INIT && held.port_state != PortState::INIT,
     };
     if reset {
-        state.forget_tables();
+        observed.forget_tables();
     }
 }
 
 fn renew_node(
-    state: &mut NodeState,
+    observed: &mut Observed,
     info: NodeInfo,
     description: NodeDescription,
     switch: Option<SwitchInfo>,
 ) -> Result<(), String> {
-    let same_shape = state.node.as_ref().is_some_and(|node| {
+    let same_shape = observed.node.as_ref().is_some_and(|node| {
         node.info.num_ports == info.num_ports && node.is_switch() == switch.is_some()
     });
     if !same_shape {
@@ -214,13 +215,13 @@ fn renew_node(
             peer: None,
         });
         let node = Node::new(info, description, switch, ports.collect());
-        state.node = Some(Arc::new(node.map_err(|error| error.to_string())?));
-        state.port_tables = vec![PortTables::default(); count];
-        state.read_ports = weft_fabric::PortMask::EMPTY;
-        state.forget_tables();
+        observed.node = Some(Arc::new(node.map_err(|error| error.to_string())?));
+        observed.port_tables = vec![PortTables::default(); count];
+        observed.read_ports = weft_fabric::PortMask::EMPTY;
+        observed.forget_tables();
         return Ok(());
     }
-    let Some(node) = state.node.as_mut() else {
+    let Some(node) = observed.node.as_mut() else {
         return Ok(());
     };
     if (node.info, node.description, node.switch) != (info, description, switch) {
@@ -230,27 +231,18 @@ fn renew_node(
     Ok(())
 }
 
-/// Forgets what is known of a port without a link.
-fn forget_port(state: &mut NodeState, port: PortNum) {
-    state.read_ports.remove(port);
-    state.inactive_ports.forget(port);
-    if let Some(tables) = state.tables_mut(port) {
-        *tables = PortTables::default();
-    }
-}
-
 /// Takes in the state of a port; says whether its PortInfo is to be read.
-fn learn_state(state: &mut NodeState, port: PortNum, now: &PortStateInfo) -> bool {
-    let Some(held) = state.port(port).copied() else {
+fn learn_state(observed: &mut Observed, port: PortNum, now: &PortStateInfo) -> bool {
+    let Some(held) = observed.port(port).copied() else {
         return false;
     };
     let up = now.port_state >= PortState::INIT;
-    let read = state.read_ports.contains(port);
+    let read = observed.read_ports.contains(port);
     let bounced = now.port_state == PortState::INIT && held.port_state != PortState::INIT;
     if !up || bounced || !read {
-        forget_port(state, port);
+        observed.forget_port(port);
     }
-    state.update_port(port, |info| {
+    observed.update_port(port, |info| {
         info.led_enabled = now.led_enabled;
         info.is_sm_configuration_started = now.is_sm_configuration_started;
         info.neighbor_normal = now.neighbor_normal;

@@ -8,8 +8,8 @@ use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
+use super::devices::Device;
 use super::discover::is_up;
-use super::node::NodeState;
 
 /// What one end of a link finds at the other.
 enum End {
@@ -48,8 +48,8 @@ impl Manager {
             links.push(good);
         }
         for (node, port, neighbour) in faults {
-            self.nodes[node].read_ports.remove(port);
-            let guid = self.nodes[node].guid;
+            self.nodes[node].observed.read_ports.remove(port);
+            let guid = self.nodes[node].identity.guid;
             self.fault(
                 Some(guid),
                 format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
@@ -65,7 +65,7 @@ impl Manager {
             ));
         }
         for (node, port) in missing {
-            self.nodes[node].read_ports.remove(port);
+            self.nodes[node].observed.read_ports.remove(port);
         }
         links
     }
@@ -73,31 +73,34 @@ impl Manager {
     /// The ports of a node that was found, with links that are up.
     fn cabled_ports<'a>(
         &self,
-        state: &'a NodeState,
+        state: &'a Device,
     ) -> impl Iterator<Item = (PortNum, &'a PortInfo)> + use<'a> {
-        let found = state.seen == self.sweep.number;
-        let node = state.node.as_deref().filter(|_| found);
-        let guid = state.guid;
+        let found = state.health.seen == self.sweep.number;
+        let node = state.observed.node.as_deref().filter(|_| found);
+        let guid = state.identity.guid;
         let ports = node.into_iter().flat_map(|node| node.external_ports());
         ports
             .map(|(port, end)| (port, &end.info))
             .filter(move |(_, info)| is_up(info) && info.neighbor_node_guid != guid)
     }
 
-    fn other_end(&self, state: &NodeState, port: PortNum, info: &PortInfo) -> End {
+    fn other_end(&self, state: &Device, port: PortNum, info: &PortInfo) -> End {
         let peer = self.node_with(info.neighbor_node_guid, state, port);
-        let Some(index) = peer.filter(|peer| self.nodes[*peer as usize].seen == self.sweep.number)
+        let Some(index) =
+            peer.filter(|peer| self.nodes[*peer as usize].health.seen == self.sweep.number)
         else {
             return End::Missing;
         };
         let other = &self.nodes[index as usize];
         let back = other
+            .observed
             .port(info.neighbor_port_num)
             .filter(|back| is_up(back));
         let Some(back) = back.filter(|_| info.neighbor_port_num != PortNum(0)) else {
             return End::Missing;
         };
-        let named = back.neighbor_node_guid == state.guid && back.neighbor_port_num == port;
+        let named =
+            back.neighbor_node_guid == state.identity.guid && back.neighbor_port_num == port;
         let typed = (info.neighbor_node_type == 1) == other.is_switch();
         match named && typed {
             true => End::Good(PortRef {
@@ -109,10 +112,10 @@ impl Manager {
     }
 
     /// The node with a GUID, which most often is the one that the port's link led to before.
-    fn node_with(&self, guid: Guid, state: &NodeState, port: PortNum) -> Option<u32> {
-        let before = state.node.as_ref()?.port(port)?.peer;
+    fn node_with(&self, guid: Guid, state: &Device, port: PortNum) -> Option<u32> {
+        let before = state.observed.node.as_ref()?.port(port)?.peer;
         let before = before.map(|peer| peer.node.0);
-        let same = before.filter(|node| self.nodes[*node as usize].guid == guid);
+        let same = before.filter(|node| self.nodes[*node as usize].identity.guid == guid);
         same.or_else(|| self.by_guid.get(&guid).copied())
     }
 
@@ -140,7 +143,7 @@ impl Manager {
         for (new, old) in order.iter().enumerate() {
             number[*old as usize] = Some(NodeId(new as u32));
         }
-        let mut old: Vec<Option<NodeState>> = self.nodes.drain(..).map(Some).collect();
+        let mut old: Vec<Option<Device>> = self.nodes.drain(..).map(Some).collect();
         let mut by_guid = BTreeMap::new();
         for (new, from) in order.iter().enumerate() {
             let Some(mut state) = old[*from as usize].take() else {
@@ -152,7 +155,7 @@ impl Manager {
             });
             let peers: Vec<(PortNum, PortRef)> = peers.collect();
             set_peers(&mut state, &peers);
-            by_guid.insert(state.guid, new as u32);
+            by_guid.insert(state.identity.guid, new as u32);
             self.nodes.push(state);
         }
         self.by_guid = by_guid;
@@ -160,9 +163,9 @@ impl Manager {
 }
 
 /// Puts the links, in order of ports, into a node, which is copied only where they differ.
-fn set_peers(state: &mut NodeState, peers: &[(PortNum, PortRef)]) {
-    state.good_ports = peers.iter().map(|(port, _)| *port).collect::<PortMask>();
-    let Some(node) = state.node.as_mut() else {
+fn set_peers(state: &mut Device, peers: &[(PortNum, PortRef)]) {
+    state.observed.good_ports = peers.iter().map(|(port, _)| *port).collect::<PortMask>();
+    let Some(node) = state.observed.node.as_mut() else {
         return;
     };
     let held = node.ports();

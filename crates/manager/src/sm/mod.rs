@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `sweep` | the phases of a sweep, and what starts one |
 //! | `leftovers` | how long packets of old routes stay in buffers, which a change that drains waits for |
+//! | `devices` | the nodes: what each has confirmed, its work in this sweep, its health |
 //! | `pump` | which node sends next, and what an answer or a timeout leads to |
 //! | `discover`, `links` | who is there, and which links both ends agree on |
 //! | `unused_links` | links that are up and carry no data |
@@ -28,6 +29,7 @@ mod batch;
 mod commands;
 mod compare;
 mod confirm;
+mod devices;
 mod discover;
 pub mod drains;
 mod election;
@@ -40,7 +42,6 @@ mod mft;
 mod multicast;
 mod near;
 mod needs;
-mod node;
 mod notices;
 mod plan;
 mod plan_routing;
@@ -71,10 +72,10 @@ use weft_fabric::{Guid, Snapshot, Tick};
 use crate::io::{Event, Input, Output};
 use crate::multicast::MulticastLid;
 use batch::Batch;
+use devices::Device;
 use drains::Drains;
 use election::Standing;
 use lids::LidMap;
-use node::NodeState;
 use plan::Plan;
 use register::Registering;
 pub use settings::Settings;
@@ -120,7 +121,7 @@ const SILENT_MAX: usize = 65_536;
 pub struct Manager {
     settings: Settings,
     /// All nodes; in the order of the last plan's topology, then those found since.
-    nodes: Vec<NodeState>,
+    nodes: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer when they were asked last.
     silent: BTreeSet<Guid>,

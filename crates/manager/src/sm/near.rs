@@ -11,8 +11,8 @@ use std::collections::{BTreeSet, VecDeque};
 use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum, PortRef};
 
 use super::Manager;
+use super::devices::Device;
 use super::discover::{HOPS_MAX, is_up};
-use super::node::NodeState;
 use crate::io::SweepReason;
 
 /// Where more switches report, the whole fabric is looked at.
@@ -64,7 +64,7 @@ impl Manager {
         };
         let node = self.plan.lids.iter().position(has_it);
         match node.and_then(|node| self.nodes.get(node)) {
-            Some(state) if state.is_switch() => self.sweep.reports.add(state.guid),
+            Some(state) if state.is_switch() => self.sweep.reports.add(state.identity.guid),
             _ => self.sweep.reports.ask_for_all(),
         }
     }
@@ -74,7 +74,7 @@ impl Manager {
         let reports = std::mem::take(&mut self.sweep.reports);
         let settled = self.sweep.settled
             && self.standing.is_master()
-            && self.nodes.iter().all(|state| !state.doubtful);
+            && self.nodes.iter().all(|state| !state.health.doubtful);
         if reason != SweepReason::Trap || reports.whole || !settled {
             return None;
         }
@@ -90,7 +90,7 @@ impl Manager {
         self.reset_discovery();
         let number = self.sweep.number;
         for state in &mut self.nodes {
-            (state.seen, state.answered, state.kept) = (number, number, true);
+            (state.health.seen, state.health.answered, state.work.kept) = (number, number, true);
         }
         for node in reported {
             self.suspect(*node);
@@ -104,12 +104,12 @@ impl Manager {
     }
 
     fn is_kept(&self, node: u32) -> bool {
-        self.nodes[node as usize].kept
+        self.nodes[node as usize].work.kept
     }
 
     /// The last node on the way to another.
     fn node_before(&self, node: u32) -> Option<u32> {
-        let (_, path) = self.nodes[node as usize].path.split_last()?;
+        let (_, path) = self.nodes[node as usize].identity.path.split_last()?;
         path.iter()
             .try_fold(0, |at, port| self.peer(at, *port).map(|peer| peer.node.0))
     }
@@ -117,8 +117,8 @@ impl Manager {
     /// A node is not to be taken as it was; it counts as found only when it is met again.
     fn suspect(&mut self, node: u32) {
         let state = &mut self.nodes[node as usize];
-        if state.kept {
-            (state.kept, state.seen) = (false, 0);
+        if state.work.kept {
+            (state.work.kept, state.health.seen) = (false, 0);
         }
     }
 
@@ -145,7 +145,7 @@ impl Manager {
             return;
         }
         self.near_link_is_lost(node, port);
-        let now = self.nodes[node as usize].port(port);
+        let now = self.nodes[node as usize].observed.port(port);
         let now = now.and_then(|info| self.by_guid.get(&info.neighbor_node_guid).copied());
         now.into_iter().for_each(|node| self.suspect(node));
     }
@@ -158,9 +158,9 @@ impl Manager {
         }
         self.renew_paths();
         let number = self.sweep.number;
-        let failed = self.nodes.iter().any(|state| state.failed);
-        let lost = |(_, state): &(usize, &NodeState)| {
-            state.seen != number && state.is_switch() && state.node.is_some()
+        let failed = self.nodes.iter().any(|state| state.health.failed);
+        let lost = |(_, state): &(usize, &Device)| {
+            state.health.seen != number && state.is_switch() && state.observed.node.is_some()
         };
         let lost: Vec<u32> = (self.nodes.iter().enumerate())
             .filter(lost)
@@ -192,13 +192,13 @@ impl Manager {
 
     /// Switches beside a node that were not looked at.
     fn kept_neighbours(&self, node: u32) -> Vec<u32> {
-        let ports = self.nodes[node as usize].good_ports.iter();
+        let ports = self.nodes[node as usize].observed.good_ports.iter();
         let peers = ports.filter_map(|port| self.peer(node, port));
         let mut around = Vec::new();
         for peer in peers.map(|peer| peer.node.0) {
             let state = &self.nodes[peer as usize];
             if around.len() < DETOURS_MAX
-                && state.kept
+                && state.work.kept
                 && state.is_switch()
                 && !around.contains(&peer)
             {
@@ -213,7 +213,7 @@ impl Manager {
         self.sweep.near = None;
         self.sweep.report.unfinished.clear();
         for state in &mut self.nodes {
-            state.seen = 0;
+            state.health.seen = 0;
         }
         self.begin_discovery();
     }
@@ -243,7 +243,7 @@ impl Manager {
         }
         for (state, path) in self.nodes.iter_mut().zip(paths) {
             if let Some(path) = path {
-                state.path = path;
+                state.identity.path = path;
             }
         }
     }
@@ -252,8 +252,8 @@ impl Manager {
     fn ways_on(&self, node: u32) -> impl Iterator<Item = (PortNum, u32)> {
         let state = &self.nodes[node as usize];
         let forwards = node == 0 || state.is_switch();
-        let ports = state.good_ports.iter().filter(move |_| forwards);
-        let ports = ports.filter(|port| state.port(*port).is_some_and(is_up));
+        let ports = state.observed.good_ports.iter().filter(move |_| forwards);
+        let ports = ports.filter(|port| state.observed.port(*port).is_some_and(is_up));
         ports.filter_map(move |port| {
             let (far, peer) = (self.peer_info(node, port)?.1, self.peer(node, port)?);
             is_up(far).then_some((port, peer.node.0))

@@ -5,7 +5,7 @@ use weft_wire::enums::LinkInitReason;
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::Manager;
-use super::node::NodeState;
+use super::devices::Device;
 use super::settings::LinkPolicy;
 use super::tables::{Kind, TableId};
 use super::wanted::port::{Context, Place, same_settings, to_set, wanted};
@@ -22,10 +22,10 @@ impl Manager {
     }
 
     /// What is confirmed of the port at the other end of a good link.
-    pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&NodeState, &PortInfo)> {
+    pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&Device, &PortInfo)> {
         let peer = self.peer(node, port)?;
         let state = self.nodes.get(peer.node.0 as usize)?;
-        state.port(peer.port).map(|info| (state, info))
+        state.observed.port(peer.port).map(|info| (state, info))
     }
 
     /// Whether a port may be armed and activated: it has settings and its link is not refused.
@@ -41,7 +41,7 @@ impl Manager {
     /// link is refused keeps its settings and says why it stays in Init.
     pub(super) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let state = &self.nodes[node as usize];
-        let held = state.port(port)?;
+        let held = state.observed.port(port)?;
         let neighbour = self.peer_info(node, port);
         let place = match (state.is_switch(), port.0) {
             (true, 0) => Place::Management,
@@ -94,7 +94,7 @@ impl Manager {
     /// Whether both ends of a port's cable can mark lanes.
     fn has_markers(&self, node: u32, port: PortNum) -> bool {
         let can = |node: NodeId, port: PortNum| {
-            let state = self.nodes[node.0 as usize].node.as_deref();
+            let state = self.nodes[node.0 as usize].observed.node.as_deref();
             state.is_some_and(|node| marks_lanes(node, port))
         };
         can(NodeId(node), port)
@@ -103,15 +103,15 @@ impl Manager {
                 .is_some_and(|peer| can(peer.node, peer.port))
     }
 
-    fn policy(&self, is_switch: bool, peer: Option<&NodeState>) -> &LinkPolicy {
-        let between_switches = is_switch && peer.is_none_or(NodeState::is_switch);
+    fn policy(&self, is_switch: bool, peer: Option<&Device>) -> &LinkPolicy {
+        let between_switches = is_switch && peer.is_none_or(Device::is_switch);
         self.settings.link_policy(between_switches)
     }
 
     /// PortInfo to be written, none where the port holds it already.
     pub(super) fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let wanted = self.wanted_port(node, port)?;
-        let held = self.nodes[node as usize].port(port)?;
+        let held = self.nodes[node as usize].observed.port(port)?;
         (!same_settings(&wanted, held)).then(|| to_set(&wanted))
     }
 
@@ -119,14 +119,14 @@ impl Manager {
     pub(super) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let state = &self.nodes[node as usize];
         let wanted = self.wanted_table(node, port, kind);
-        match state.tables(port).ids[kind.index()] == wanted {
+        match state.observed.tables(port).ids[kind.index()] == wanted {
             true => TableId::UNKNOWN,
             false => wanted,
         }
     }
 
     pub(super) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
-        let index = self.nodes[node as usize].port_index(port);
+        let index = self.nodes[node as usize].observed.port_index(port);
         let tables = self
             .plan
             .tables
@@ -140,6 +140,7 @@ impl Manager {
     pub(super) fn wanted_switch_first(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
         let wanted = self.wanted_switch(node, pause)?;
         let top = self.nodes[node as usize]
+            .observed
             .node
             .as_ref()?
             .switch?
@@ -154,7 +155,7 @@ impl Manager {
 
     /// SwitchInfo of a switch as it should be.
     pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
-        let held = self.nodes[node as usize].node.as_ref()?.switch?;
+        let held = self.nodes[node as usize].observed.node.as_ref()?.switch?;
         let routing = self.settings.routing.adaptive.as_ref();
         let wanted = switch::wanted(
             &held,
@@ -172,8 +173,8 @@ impl Manager {
 
     /// The ports of a switch that have good links.
     pub(super) fn linked_ports(&self, node: u32) -> impl Iterator<Item = PortNum> + use<> {
-        let good = self.nodes[node as usize].good_ports;
-        (1..=self.nodes[node as usize].num_ports())
+        let good = self.nodes[node as usize].observed.good_ports;
+        (1..=self.nodes[node as usize].observed.num_ports())
             .map(PortNum)
             .filter(move |port| good.contains(*port))
     }
@@ -182,6 +183,7 @@ impl Manager {
     pub(super) fn has_its_lid(&self, node: u32) -> bool {
         let state = &self.nodes[node as usize];
         let held = state
+            .observed
             .port(state.end_port())
             .map(|info| (info.lid, info.lmc));
         let wanted = self.plan.lids.get(node as usize).copied();

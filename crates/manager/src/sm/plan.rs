@@ -10,10 +10,10 @@ use weft_routing::{Routed, Tables, Transition, certify_transition};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
+use super::devices::{Device, Lft, TABLE_KINDS};
 use super::drains::{Drains, LEFT_ASIDE, route_around};
 use super::lids::EndPort;
 use super::multicast::MulticastPlan;
-use super::node::{Lft, NodeState, TABLE_KINDS};
 use super::settings::Settings;
 use super::settings::members::{Candidate, Members};
 use super::store;
@@ -106,16 +106,16 @@ impl Manager {
             .enumerate()
             .map(|(index, state)| {
                 let port = state.end_port();
-                let enhanced = state.node.as_ref().and_then(|node| node.switch);
+                let enhanced = state.observed.switch();
                 let lmc = match enhanced {
                     None => settings.lmc,
                     Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
                     Some(_) => Lmc(0),
                 };
                 EndPort {
-                    owner: (state.guid, port),
+                    owner: (state.identity.guid, port),
                     lmc,
-                    reported: state.port(port).map_or(Lid(0), |info| info.lid),
+                    reported: state.observed.port(port).map_or(Lid(0), |info| info.lid),
                     prescribed: settings.own.filter(|_| index == 0),
                 }
             })
@@ -153,7 +153,7 @@ impl Manager {
     fn planned_topology(&mut self) -> Topology {
         let mut builder = TopologyBuilder::new();
         for (state, (lid, lmc)) in self.nodes.iter().zip(&self.plan.lids) {
-            let Some(node) = state.node.as_ref() else {
+            let Some(node) = state.observed.node.as_ref() else {
                 continue;
             };
             let mut node = Arc::clone(node);
@@ -284,7 +284,7 @@ impl Manager {
     /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
     /// Links need not carry data yet: traps are routed by LID over links that are up.
     pub(super) fn holds_tables(&self) -> bool {
-        let held = |state: &NodeState| !matches!(state.lft, Lft::Unknown);
+        let held = |state: &Device| !matches!(state.observed.lft, Lft::Unknown);
         self.nodes
             .iter()
             .any(|state| state.is_switch() && held(state))
@@ -293,7 +293,7 @@ impl Manager {
     fn differs(&self, new: &LinearTables) -> bool {
         let switches = self.plan.topology.switches().iter().enumerate();
         switches.clone().any(|(index, node)| {
-            let held = &self.nodes[node.0 as usize].lft;
+            let held = &self.nodes[node.0 as usize].observed.lft;
             match (held, new.row_shared(SwitchIndex(index as u32))) {
                 (Lft::Whole(row), Some(wanted)) => !Arc::ptr_eq(row, wanted) && row != wanted,
                 _ => true,
@@ -306,7 +306,7 @@ impl Manager {
         let switches = self.plan.topology.switches().iter();
         LinearTables::new(
             switches
-                .map(|node| self.nodes[node.0 as usize].lft.row())
+                .map(|node| self.nodes[node.0 as usize].observed.lft.row())
                 .collect(),
         )
     }

@@ -9,7 +9,7 @@ use weft_wire::enums::Mtu;
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
-use super::node::TABLE_KINDS;
+use super::devices::TABLE_KINDS;
 use super::plan::candidate;
 use super::tables::{Kind, TableId};
 use super::wanted::preemption::{can_interleave, marks_lanes};
@@ -56,7 +56,13 @@ impl Manager {
         }
         let mut used = BTreeSet::new();
         for state in &self.nodes {
-            used.extend(state.port_tables.iter().flat_map(|tables| tables.ids));
+            used.extend(
+                state
+                    .observed
+                    .port_tables
+                    .iter()
+                    .flat_map(|tables| tables.ids),
+            );
         }
         used.extend(self.plan.tables.iter().flatten().flatten());
         let published = &self.snapshot.port_tables;

@@ -108,7 +108,7 @@ impl Manager {
         let (guid, port) = named;
         let index = self.by_guid.get(&guid).copied();
         let (index, node) = index
-            .and_then(|index| Some((index, self.nodes[index as usize].node.as_ref()?)))
+            .and_then(|index| Some((index, self.nodes[index as usize].observed.node.as_ref()?)))
             .ok_or(CommandError::NoNode { node: guid })?;
         let last = PortNum(node.info.num_ports);
         if !(PortNum(1)..=last).contains(&port) {
@@ -130,7 +130,7 @@ impl Manager {
             }
             _ => {}
         }
-        let other = peer.map(|peer| (self.nodes[peer.node.0 as usize].guid, peer.port));
+        let other = peer.map(|peer| (self.nodes[peer.node.0 as usize].identity.guid, peer.port));
         Ok((self.nearer_end(index, named), other))
     }
 
@@ -143,11 +143,12 @@ impl Manager {
         };
         let other = &self.nodes[peer.node.0 as usize];
         let beyond = own
+            .identity
             .path
             .split_last()
-            .is_some_and(|(last, before)| *last == peer.port && *before == *other.path);
+            .is_some_and(|(last, before)| *last == peer.port && *before == *other.identity.path);
         match beyond {
-            true => (other.guid, peer.port),
+            true => (other.identity.guid, peer.port),
             false => named,
         }
     }

@@ -10,7 +10,7 @@ use weft_wire::sm::{AttributeId, PortInfo, PortModifier, PortStateInfo, SwitchIn
 
 use super::Manager;
 use super::compare::needs_comparison;
-use super::node::{Stage, TABLE_KINDS};
+use super::devices::{Stage, TABLE_KINDS};
 use super::sweep::Gate;
 use super::tables::{Kind, TableId};
 use super::wanted::port::first_difference;
@@ -40,15 +40,15 @@ impl Manager {
         let number = self.sweep.number;
         for node in 0..self.nodes.len() as u32 {
             let state = &mut self.nodes[node as usize];
-            if state.answered != number || state.failed {
+            if !state.health.works_in(number) {
                 continue;
             }
-            state.stubborn = !std::mem::take(&mut state.told).is_empty();
-            let stage = match needs_comparison(state) {
+            state.health.stubborn = !std::mem::take(&mut state.work.told).is_empty();
+            let stage = match needs_comparison(&state.observed) {
                 true => Stage::Compare,
                 false => Stage::WriteNode,
             };
-            state.enter(stage);
+            state.work.enter(stage);
             self.make_ready(node);
         }
     }
@@ -57,9 +57,9 @@ impl Manager {
     fn fill(&mut self, node: u32, set: bool, item: impl Fn(&mut Self, u32, u32) -> Item) -> bool {
         self.start_batch(node, set);
         loop {
-            let cursor = self.nodes[node as usize].cursor;
+            let cursor = self.nodes[node as usize].work.cursor;
             match item(self, node, cursor) {
-                Item::Next => self.nodes[node as usize].cursor += 1,
+                Item::Next => self.nodes[node as usize].work.cursor += 1,
                 Item::Full | Item::End => return !self.batch.is_empty(),
             }
         }
@@ -128,7 +128,7 @@ impl Manager {
 
     fn push_switch(&mut self, node: u32) -> Item {
         let state = &self.nodes[node as usize];
-        let held = state.node.as_ref().and_then(|node| node.switch);
+        let held = state.observed.switch();
         let pause = self.plan.pause || self.groups_differ(node);
         let Some((held, wanted)) = held.zip(self.wanted_switch_first(node, pause)) else {
             return Item::Next;
@@ -172,7 +172,7 @@ impl Manager {
 
     /// Whether one Set may go to all external ports of a switch: none of them carries data.
     fn is_quiet(&self, node: u32) -> bool {
-        let ports = self.nodes[node as usize].node.as_deref();
+        let ports = self.nodes[node as usize].observed.node.as_deref();
         ports.is_some_and(|node| {
             node.external_ports()
                 .all(|(_, port)| port.info.port_state <= PortState::INIT)
@@ -232,10 +232,10 @@ impl Manager {
     /// What single ports of a switch need: tables of neighbouring ports together, then PortInfo.
     pub(super) fn next_port_write(&mut self, node: u32) -> bool {
         self.start_batch(node, true);
-        let ports = u32::from(self.nodes[node as usize].num_ports());
+        let ports = u32::from(self.nodes[node as usize].observed.num_ports());
         let tables = TABLE_KINDS as u32 * ports;
         loop {
-            let cursor = self.nodes[node as usize].cursor;
+            let cursor = self.nodes[node as usize].work.cursor;
             let port = PortNum((cursor % ports.max(1)) as u8 + 1);
             let advance = if cursor < tables {
                 self.push_run(node, port, Kind::ALL[(cursor / ports) as usize])
@@ -248,7 +248,7 @@ impl Manager {
                 None
             };
             match advance {
-                Some(count) => self.nodes[node as usize].cursor += u32::from(count),
+                Some(count) => self.nodes[node as usize].work.cursor += u32::from(count),
                 None => return !self.batch.is_empty(),
             }
         }
@@ -257,7 +257,7 @@ impl Manager {
     /// Writes a table of `port` and of those after it that need one of that kind too; returns how
     /// many ports are done, none when the batch is full.
     fn push_run(&mut self, node: u32, port: PortNum, kind: Kind) -> Option<u8> {
-        let last = self.nodes[node as usize].num_ports();
+        let last = self.nodes[node as usize].observed.num_ports();
         let ids: Vec<TableId> = (port.0..=last)
             .take(usize::from(kind.ports_max()))
             .map(|port| self.table_to_write(node, PortNum(port), kind))
@@ -281,21 +281,26 @@ impl Manager {
 
     /// What follows a stage of writing that is done; says whether the node goes on at once.
     pub(super) fn after_writing(&mut self, now: Tick, node: u32) -> bool {
-        let stage = self.nodes[node as usize].stage;
+        let stage = self.nodes[node as usize].work.stage;
         if stage != Stage::Compare && self.is_left_over(node) {
             let state = &mut self.nodes[node as usize];
-            state.cursor = 0;
-            state.repeats += 1;
-            if state.repeats <= if state.stubborn { 0 } else { REPEATS_MAX } {
+            state.work.cursor = 0;
+            state.work.repeats += 1;
+            let most = if state.health.stubborn {
+                0
+            } else {
+                REPEATS_MAX
+            };
+            if state.work.repeats <= most {
                 return true;
             }
             self.does_not_obey(now, node, stage);
-            if self.nodes[node as usize].failed {
+            if self.nodes[node as usize].health.failed {
                 return false;
             }
         }
         let state = &self.nodes[node as usize];
-        let (is_switch, kept) = (state.is_switch(), state.kept);
+        let (is_switch, kept) = (state.is_switch(), state.work.kept);
         let next = match (stage, is_switch) {
             (Stage::Compare, _) => Stage::WriteNode,
             // Nothing has changed at its ports.
@@ -312,17 +317,17 @@ impl Manager {
             (Stage::WriteMulticast, _) => Stage::Arm,
             _ => Stage::Ready,
         };
-        self.nodes[node as usize].enter(next);
+        self.nodes[node as usize].work.enter(next);
         next != Stage::Ready
     }
 
     /// Whether something of the stage that has just been gone through is still to be written.
     fn is_left_over(&mut self, node: u32) -> bool {
         let state = &mut self.nodes[node as usize];
-        if state.cursor == 0 || !state.sent {
+        if state.work.cursor == 0 || !state.work.sent {
             return false;
         }
-        let (stage, cursor) = (state.stage, std::mem::take(&mut state.cursor));
+        let (stage, cursor) = (state.work.stage, std::mem::take(&mut state.work.cursor));
         let left = match stage {
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
@@ -332,13 +337,13 @@ impl Manager {
             Stage::WriteMulticast => self.next_multicast_write(node),
             _ => false,
         };
-        self.nodes[node as usize].cursor = cursor;
+        self.nodes[node as usize].work.cursor = cursor;
         left
     }
 
     /// A device confirms what it was told with other values, again and again.
     fn does_not_obey(&mut self, now: Tick, node: u32, stage: Stage) {
-        let guid = self.nodes[node as usize].guid;
+        let guid = self.nodes[node as usize].identity.guid;
         let what = match stage {
             Stage::WriteTable => "its forwarding table".to_owned(),
             Stage::WriteMulticast => "its multicast table".to_owned(),
@@ -358,12 +363,12 @@ impl Manager {
     /// Reports what a device does in this sweep, once; says whether that was the first time.
     pub(super) fn tell_once(&mut self, node: u32, what: &str) -> bool {
         let state = &mut self.nodes[node as usize];
-        let first = !state.told.iter().any(|told| told == what);
-        if first && state.told.len() < TOLD_MAX {
-            state.told.push(what.to_owned());
+        let first = !state.work.told.iter().any(|told| told == what);
+        if first && state.work.told.len() < TOLD_MAX {
+            state.work.told.push(what.to_owned());
         }
         if first {
-            let guid = state.guid;
+            let guid = state.identity.guid;
             self.fault(Some(guid), what);
         }
         first
@@ -371,18 +376,18 @@ impl Manager {
 
     /// The first setting or table of a node's ports that is not as it should be.
     fn differing_setting(&self, node: u32) -> String {
-        let last = self.nodes[node as usize].num_ports();
+        let last = self.nodes[node as usize].observed.num_ports();
         let ports = || (0..=last).map(PortNum);
         let setting = ports().find_map(|port| {
             let wanted = self.wanted_port(node, port)?;
-            let held = self.nodes[node as usize].port(port)?;
+            let held = self.nodes[node as usize].observed.port(port)?;
             first_difference(&wanted, held).map(|found| found.of_port(port))
         });
         let table = || {
             let kinds = Kind::ALL.into_iter();
             let mut all = kinds.flat_map(|kind| ports().map(move |port| (kind, port)));
             let is_open = |(kind, port): &(Kind, PortNum)| {
-                self.nodes[node as usize].port(*port).is_some()
+                self.nodes[node as usize].observed.port(*port).is_some()
                     && self.table_to_write(node, *port, *kind) != TableId::UNKNOWN
             };
             let (kind, port) = all.find(is_open)?;

@@ -8,8 +8,8 @@ use weft_fabric::{
 };
 
 use super::Manager;
+use super::devices::Device;
 use super::election::Peer;
-use super::node::NodeState;
 use crate::io::{Event, Output};
 
 /// Events of one kind that one change of the fabric causes; a reader of snapshots sees the rest.
@@ -70,7 +70,11 @@ impl Manager {
 
     pub(super) fn confirmed_topology(&self) -> Topology {
         let mut builder = TopologyBuilder::new();
-        for node in self.nodes.iter().filter_map(|state| state.node.as_ref()) {
+        for node in self
+            .nodes
+            .iter()
+            .filter_map(|state| state.observed.node.as_ref())
+        {
             // GUIDs are distinct: each node was found by its GUID.
             let _ = builder.add(Arc::clone(node));
         }
@@ -81,7 +85,10 @@ impl Manager {
     /// The tables of all ports; the same as published before where nothing changed, node by node.
     fn confirmed_port_tables(&self) -> Arc<PortTables> {
         let before = &self.snapshot.port_tables;
-        let known = self.nodes.iter().filter(|state| state.node.is_some());
+        let known = self
+            .nodes
+            .iter()
+            .filter(|state| state.observed.node.is_some());
         let nodes = known.zip(0..).map(|(state, index)| {
             let held = before.node(NodeId(index));
             held.filter(|held| holds_same_tables(state, held))
@@ -98,13 +105,14 @@ impl Manager {
         let own = self
             .nodes
             .first()
-            .and_then(|state| Some((state, state.node.as_ref()?)));
+            .and_then(|state| Some((state, state.observed.node.as_ref()?)));
         let record = own.map(|(state, _)| SmRecord {
             port: PortRef {
                 node: NodeId(0),
                 port: state.end_port(),
             },
             lid: state
+                .observed
                 .port(state.end_port())
                 .map(|info| info.lid)
                 .unwrap_or_default(),
@@ -130,7 +138,11 @@ impl Manager {
                 node: NodeId(index),
                 port,
             },
-            lid: state.port(port).map(|info| info.lid).unwrap_or_default(),
+            lid: state
+                .observed
+                .port(port)
+                .map(|info| info.lid)
+                .unwrap_or_default(),
             port_guid: peer.info.port_guid,
             state: peer.info.sm_state_current,
             priority: peer.info.priority,
@@ -155,19 +167,24 @@ impl Manager {
     }
 }
 
-fn first_port(state: &NodeState) -> PortNum {
+fn first_port(state: &Device) -> PortNum {
     PortNum(u8::from(!state.is_switch()))
 }
 
-fn node_tables(state: &NodeState) -> NodeTables {
+fn node_tables(state: &Device) -> NodeTables {
     NodeTables {
         first: first_port(state),
-        ports: state.port_tables.iter().map(|tables| tables.ids).collect(),
+        ports: state
+            .observed
+            .port_tables
+            .iter()
+            .map(|tables| tables.ids)
+            .collect(),
     }
 }
 
-fn holds_same_tables(state: &NodeState, held: &NodeTables) -> bool {
-    let ids = state.port_tables.iter().map(|tables| &tables.ids);
+fn holds_same_tables(state: &Device, held: &NodeTables) -> bool {
+    let ids = state.observed.port_tables.iter().map(|tables| &tables.ids);
     held.first == first_port(state) && held.ports.iter().eq(ids)
 }
 

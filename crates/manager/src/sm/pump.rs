@@ -11,7 +11,7 @@ use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
-use super::node::Stage;
+use super::devices::Stage;
 use super::transactions::{Answered, Expired, Target};
 use super::{Manager, SILENT_MAX, Tag};
 use crate::io::{Event, Output};
@@ -80,24 +80,24 @@ impl Manager {
         let node = found.node;
         self.sweep_outstanding -= 1;
         let state = &mut self.nodes[node as usize];
-        state.outstanding -= 1;
-        state.answered_at = now;
-        self.silent.remove(&state.guid);
+        state.work.outstanding -= 1;
+        state.health.answered_at = now;
+        self.silent.remove(&state.identity.guid);
         found
             .round_trip_ns
             .into_iter()
-            .for_each(|ns| state.round_trip.sample(ns));
+            .for_each(|ns| state.health.round_trip.sample(ns));
         let Ok(asked) = SmpView::parse(&found.request) else {
             return;
         };
         let mut parts = Vec::with_capacity(8);
         if let Err(what) = replies(&asked, view, &mut parts) {
-            let guid = state.guid;
+            let guid = state.identity.guid;
             self.fault(
                 Some(guid),
                 format!("answered {} with {what}", asked.attribute()),
             );
-            match self.nodes[node as usize].stage {
+            match self.nodes[node as usize].work.stage {
                 Stage::AskSm => self.sm_not_found(node),
                 _ => self.give_up(now, node),
             }
@@ -115,8 +115,8 @@ impl Manager {
                 _ if part.attribute == AttributeId::SM_INFO => self.sm_found(node, part),
                 Verdict::Refused(_) if part.attribute == AttributeId::AGGREGATE => {
                     let state = &mut self.nodes[node as usize];
-                    state.single = true;
-                    state.cursor = state.cursor.min(cursor);
+                    state.health.single = true;
+                    state.work.cursor = state.work.cursor.min(cursor);
                 }
                 Verdict::Refused(code) => self.refused(now, node, cursor, set, part, code),
                 Verdict::Done if set => self.confirm(node, part),
@@ -134,7 +134,7 @@ impl Manager {
                 let Some(node) = self.ready.pop_front() else {
                     break;
                 };
-                self.nodes[node as usize].queued = false;
+                self.nodes[node as usize].work.queued = false;
                 self.step(now, node);
             }
             let idle =
@@ -150,7 +150,9 @@ impl Manager {
         loop {
             let state = &self.nodes[node as usize];
             let window = self.transactions.budget().per_target;
-            if state.outstanding >= window || state.wake_at.is_some() || state.stage == Stage::Idle
+            if state.work.outstanding >= window
+                || state.work.wake_at.is_some()
+                || state.work.stage == Stage::Idle
             {
                 return;
             }
@@ -158,10 +160,10 @@ impl Manager {
                 self.make_ready(node);
                 return;
             }
-            let cursor = self.nodes[node as usize].cursor;
+            let cursor = self.nodes[node as usize].work.cursor;
             if self.next_request(node) {
                 self.send_batch(now, node, Tag::Stage { cursor });
-            } else if self.nodes[node as usize].outstanding == 0 {
+            } else if self.nodes[node as usize].work.outstanding == 0 {
                 if !self.finish_stage(now, node) {
                     return;
                 }
@@ -173,7 +175,7 @@ impl Manager {
 
     /// Puts the next request of a node into the batch; says whether there is one.
     fn next_request(&mut self, node: u32) -> bool {
-        match self.nodes[node as usize].stage {
+        match self.nodes[node as usize].work.stage {
             Stage::Idle | Stage::Ready => false,
             Stage::Identify
             | Stage::Rearm
@@ -197,29 +199,30 @@ impl Manager {
 
     /// Starts a request in the batch.
     pub(super) fn start_batch(&mut self, node: u32, set: bool) {
-        let aggregates = self.settings.requests.aggregates && !self.nodes[node as usize].single;
+        let aggregates =
+            self.settings.requests.aggregates && !self.nodes[node as usize].health.single;
         self.batch.start(set, aggregates);
     }
 
     /// Sends the batch to a node.
     pub(super) fn send_batch(&mut self, now: Tick, node: u32, tag: Tag) {
         let state = &self.nodes[node as usize];
-        let m_key = state.m_key.unwrap_or(self.settings.m_key);
-        let Ok(mut mad) = self.batch.finish(&state.path, m_key) else {
+        let m_key = state.identity.m_key.unwrap_or(self.settings.m_key);
+        let Ok(mut mad) = self.batch.finish(&state.identity.path, m_key) else {
             // Paths are bounded when they are made.
             return;
         };
         let target = Target {
             node,
-            round_trip: state.round_trip,
-            silent: self.silent.contains(&state.guid),
+            round_trip: state.health.round_trip,
+            silent: self.silent.contains(&state.identity.guid),
         };
         self.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
             self.sweep_outstanding += 1;
             let state = &mut self.nodes[node as usize];
-            state.outstanding += 1;
-            state.sent = true;
+            state.work.outstanding += 1;
+            state.work.sent = true;
         }
         let sets = self.batch.sets();
         self.sweep.report.sets += sets;
@@ -239,8 +242,8 @@ impl Manager {
     /// Puts a node into the list of those that may send.
     pub(super) fn make_ready(&mut self, node: u32) {
         let state = &mut self.nodes[node as usize];
-        if !state.queued && state.stage != Stage::Idle {
-            state.queued = true;
+        if !state.work.queued && state.work.stage != Stage::Idle {
+            state.work.queued = true;
             self.ready.push_back(node);
         }
     }
@@ -248,8 +251,8 @@ impl Manager {
     /// Lets a node wait until `at` before it sends again.
     pub(super) fn make_wait(&mut self, node: u32, at: Tick) {
         let state = &mut self.nodes[node as usize];
-        if state.wake_at.is_none() {
-            state.wake_at = Some(at);
+        if state.work.wake_at.is_none() {
+            state.work.wake_at = Some(at);
             self.waiting.insert((at, node));
         }
     }
@@ -257,7 +260,7 @@ impl Manager {
     fn wake(&mut self, now: Tick) {
         while let Some((at, node)) = self.waiting.first().copied().filter(|(at, _)| *at <= now) {
             self.waiting.remove(&(at, node));
-            self.nodes[node as usize].wake_at = None;
+            self.nodes[node as usize].work.wake_at = None;
             self.make_ready(node);
         }
     }
@@ -298,7 +301,7 @@ impl Manager {
     fn doubt_after_write(&mut self, node: u32, mad: &[u8]) {
         let writes = SmpView::parse(mad).is_ok_and(|asked| asked.header.method == method::SET);
         if let Some(state) = self.nodes.get_mut(node as usize).filter(|_| writes) {
-            state.doubtful = true;
+            state.health.doubtful = true;
         }
     }
 
@@ -315,21 +318,19 @@ impl Manager {
         self.ready.clear();
         self.waiting.clear();
         for state in &mut self.nodes {
-            state.stage = Stage::Idle;
-            state.queued = false;
-            state.wake_at = None;
+            state.work.stop();
         }
     }
 
     fn not_answered(&mut self, now: Tick, node: u32, request: &[u8]) {
         self.sweep_outstanding -= 1;
         let state = &mut self.nodes[node as usize];
-        state.outstanding -= 1;
-        if state.stage == Stage::AskSm {
+        state.work.outstanding -= 1;
+        if state.work.stage == Stage::AskSm {
             self.sm_not_found(node);
             return;
         }
-        let guid = state.guid;
+        let guid = state.identity.guid;
         if self.silent.len() < SILENT_MAX && self.silent.insert(guid) {
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());
             self.event(Event::NodeSilent {
@@ -343,11 +344,11 @@ impl Manager {
     /// A node does not go on in this sweep.
     pub(super) fn give_up(&mut self, now: Tick, node: u32) {
         let state = &mut self.nodes[node as usize];
-        if state.failed {
+        if state.health.failed {
             return;
         }
-        state.failed = true;
-        let during = std::mem::replace(&mut state.stage, Stage::Idle);
+        state.health.failed = true;
+        let during = std::mem::replace(&mut state.work.stage, Stage::Idle);
         self.gave_up(now, node, during);
     }
 }

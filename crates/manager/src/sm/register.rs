@@ -17,7 +17,7 @@ use weft_wire::enums::PortState;
 use weft_wire::sm::{AttributeId, PortInfo, PortModifier};
 
 use super::Manager;
-use super::node::{NodeState, Stage};
+use super::devices::{Device, Stage};
 use super::wanted::port::to_set;
 use crate::io::Output;
 
@@ -51,10 +51,10 @@ impl Registering {
 
 /// PortInfo of a node's end port, none where it is not ACTIVE or cannot register: port 0 of a switch
 /// can only where it is an enhanced one.
-fn active_end(state: &NodeState) -> Option<&PortInfo> {
-    let switch = state.node.as_ref().and_then(|node| node.switch);
+fn active_end(state: &Device) -> Option<&PortInfo> {
+    let switch = state.observed.switch();
     let registers = switch.is_none_or(|switch| switch.enhanced_port0);
-    let info = state.port(state.end_port())?;
+    let info = state.observed.port(state.end_port())?;
     (registers && info.port_state == PortState::ACTIVE).then_some(info)
 }
 
@@ -70,8 +70,9 @@ impl Manager {
             return;
         }
         let before = &self.snapshot;
-        let is_new =
-            |state: &NodeState| before.generation > 0 && before.topology.find(state.guid).is_none();
+        let is_new = |state: &Device| {
+            before.generation > 0 && before.topology.find(state.identity.guid).is_none()
+        };
         let unknown: Vec<Guid> = self
             .nodes
             .iter()
@@ -79,7 +80,7 @@ impl Manager {
                 active_end(state)
                     .is_some_and(|info| is_new(state) || takes_over && is_foreign(info, own))
             })
-            .map(|state| state.guid)
+            .map(|state| state.identity.guid)
             .collect();
         unknown
             .into_iter()
@@ -104,7 +105,7 @@ impl Manager {
             .nodes
             .iter()
             .filter(|state| active_end(state).is_some());
-        self.registering.pending = active.map(|state| state.guid).collect();
+        self.registering.pending = active.map(|state| state.identity.guid).collect();
         let asked = self.registering.pending.len();
         self.outputs.push_back(Output::RegistrationsLost { asked });
     }
@@ -122,7 +123,7 @@ impl Manager {
     pub(super) fn partitions_changed(&mut self, node: u32, port: PortNum) {
         let state = &self.nodes[node as usize];
         if port == state.end_port() && active_end(state).is_some() {
-            self.registering.ask(state.guid);
+            self.registering.ask(state.identity.guid);
         }
     }
 
@@ -150,9 +151,9 @@ impl Manager {
         let mut any = false;
         for node in 0..self.nodes.len() as u32 {
             let state = &mut self.nodes[node as usize];
-            let able = !state.failed && state.answered == self.sweep.number;
-            if able && self.registering.pending.contains(&state.guid) {
-                state.enter(Stage::Reregister);
+            let able = state.health.works_in(self.sweep.number);
+            if able && self.registering.pending.contains(&state.identity.guid) {
+                state.work.enter(Stage::Reregister);
                 self.make_ready(node);
                 any = true;
             }
@@ -164,8 +165,8 @@ impl Manager {
     pub(super) fn next_registering(&mut self, node: u32) -> bool {
         let state = &mut self.nodes[node as usize];
         let port = state.end_port();
-        let held = state.port(port).copied();
-        let is_first = std::mem::replace(&mut state.cursor, 1) == 0;
+        let held = state.observed.port(port).copied();
+        let is_first = std::mem::replace(&mut state.work.cursor, 1) == 0;
         let Some(held) = held.filter(|_| is_first) else {
             return false;
         };

@@ -13,7 +13,7 @@ use weft_wire::sm::{AttributeId, BlockModifier, PortInfo, PortModifier};
 use weft_wire::smp::SmpView;
 
 use super::Manager;
-use super::node::NodeState;
+use super::devices::{Device, Lft};
 use super::tables::Kind;
 use super::transactions::is_of_a_set;
 use super::wanted::port::first_difference;
@@ -69,7 +69,7 @@ impl Manager {
             return;
         };
         if self.changed_something(node, view) {
-            self.nodes[node].doubtful = true;
+            self.nodes[node].health.doubtful = true;
             self.request_sweep(now, SweepReason::Unfinished);
         }
     }
@@ -80,7 +80,10 @@ impl Manager {
         let hops = usize::from(view.header.hop_count);
         let path = route.initial_path.iter().skip(1).take(hops);
         let mut nodes = self.nodes.iter();
-        nodes.position(|state| path.clone().eq(state.path.iter().map(|port| &port.0)))
+        nodes.position(|state| {
+            path.clone()
+                .eq(state.identity.path.iter().map(|port| &port.0))
+        })
     }
 
     fn changed_something(&self, node: usize, view: &SmpView<'_>) -> bool {
@@ -106,7 +109,7 @@ impl Manager {
     /// Whether the part shows what its node is believed to hold.
     fn is_as_believed(&self, node: usize, part: &Segment<'_>) -> bool {
         match part.attribute {
-            AttributeId::LINEAR_FDB => is_row_as_believed(&self.nodes[node], part),
+            AttributeId::LINEAR_FDB => is_row_as_believed(&self.nodes[node].observed.lft, part),
             AttributeId::PORT_INFO => is_port_as_believed(&self.nodes[node], part),
             _ => self.is_table_as_believed(node, part),
         }
@@ -119,28 +122,28 @@ impl Manager {
         (0..count).all(|offset| {
             let port = PortNum(first.0.saturating_add(offset));
             let port = self.table_port(node as u32, port, kind);
-            let believed = self.nodes[node].tables(port).ids[kind.index()];
+            let believed = self.nodes[node].observed.tables(port).ids[kind.index()];
             let at = usize::from(offset) * kind.stride();
             part.data.get(at..at + kind.len()) == Some(self.tables.content(believed))
         })
     }
 }
 
-fn is_row_as_believed(state: &NodeState, part: &Segment<'_>) -> bool {
+fn is_row_as_believed(held: &Lft, part: &Segment<'_>) -> bool {
     let modifier = BlockModifier::from_bits(part.modifier);
     let count = usize::from(modifier.count);
     let mut blocks = (modifier.block as usize..).zip(part.data.chunks(LFT_BLOCK).take(count));
     part.data.len() >= count * LFT_BLOCK
-        && blocks.all(|(block, entries)| state.lft.block_is(block, entries))
+        && blocks.all(|(block, entries)| held.block_is(block, entries))
 }
 
-fn is_port_as_believed(state: &NodeState, part: &Segment<'_>) -> bool {
+fn is_port_as_believed(state: &Device, part: &Segment<'_>) -> bool {
     let modifier = PortModifier::from_bits(part.modifier);
     let port = match state.is_switch() {
         true => modifier.port,
         false => state.end_port(),
     };
-    let (Ok(shown), Some(held)) = (PortInfo::decode(part.data), state.port(port)) else {
+    let (Ok(shown), Some(held)) = (PortInfo::decode(part.data), state.observed.port(port)) else {
         return false;
     };
     !modifier.all_ports && modifier.count <= 1 && first_difference(&shown, held).is_none()

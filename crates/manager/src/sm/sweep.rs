@@ -6,9 +6,9 @@ use std::time::Duration;
 use weft_fabric::{NodeId, Tick};
 use weft_wire::enums::PortState;
 
+use super::devices::{Lft, Stage};
 use super::election::Verdict;
 use super::near::{Near, Reports};
-use super::node::{Lft, Stage};
 use super::{Manager, leftovers};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
 
@@ -230,7 +230,7 @@ impl Manager {
             self.identify(0);
             return;
         }
-        if self.nodes[0].failed || self.nodes[0].node.is_none() {
+        if self.nodes[0].health.failed || self.nodes[0].observed.node.is_none() {
             self.end_blind_sweep(now);
             return;
         }
@@ -244,7 +244,7 @@ impl Manager {
             }
         }
         self.settle_links();
-        if self.nodes[0].good_ports.is_empty() {
+        if self.nodes[0].observed.good_ports.is_empty() {
             self.sweep
                 .unfinished("the manager's own port has no link".into());
         }
@@ -259,7 +259,7 @@ impl Manager {
     fn own_port_is_doubtful(&self) -> bool {
         let own = &self.nodes[0];
         let lost_at = self.sweep.lost_at.filter(|_| !self.sweep.own_asked_again);
-        !own.failed && lost_at.is_some_and(|lost_at| own.answered_at <= lost_at)
+        !own.health.failed && lost_at.is_some_and(|lost_at| own.health.answered_at <= lost_at)
     }
 
     /// Ends a sweep in which the manager's own port does not answer. It has told nothing of any other
@@ -290,8 +290,8 @@ impl Manager {
         let step = self.sweep.step;
         let confirmed = |node: &NodeId| {
             let state = &self.nodes[node.0 as usize];
-            let sure = !(state.failed && state.doubtful);
-            match (&state.lft, self.plan.row(step, node.0)) {
+            let sure = !(state.health.failed && state.health.doubtful);
+            match (&state.observed.lft, self.plan.row(step, node.0)) {
                 (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
                 _ => false,
             }
@@ -303,7 +303,10 @@ impl Manager {
     /// Whether packets that were sent off before the switches came to this gate have left them. See
     /// [`leftovers`].
     fn have_leftovers_gone(&mut self, now: Tick) -> bool {
-        let switches = self.nodes.iter().filter_map(|state| state.node.as_deref());
+        let switches = self
+            .nodes
+            .iter()
+            .filter_map(|state| state.observed.node.as_deref());
         let values = switches.filter_map(|node| Some(node.switch?.life_time_value));
         let longest = values.max().unwrap_or_default();
         let stay = leftovers::stay(longest);
@@ -356,7 +359,7 @@ impl Manager {
     /// as they are until the next sweep.
     fn is_suspended(&self) -> bool {
         self.nodes.iter().all(|state| {
-            let switch = state.node.as_ref().and_then(|node| node.switch);
+            let switch = state.observed.switch();
             switch.is_none_or(|switch| !switch.ar_enable || switch.ar_pause)
         })
     }
@@ -364,8 +367,8 @@ impl Manager {
     fn let_go(&mut self, stage: Stage) {
         for node in 0..self.nodes.len() as u32 {
             let state = &mut self.nodes[node as usize];
-            if state.stage == Stage::Ready && state.is_switch() {
-                state.enter(stage);
+            if state.work.stage == Stage::Ready && state.is_switch() {
+                state.work.enter(stage);
                 self.make_ready(node);
             }
         }
@@ -380,7 +383,7 @@ impl Manager {
         self.sweep.phase = None;
         self.sweep.leftovers_until = None;
         for state in &mut self.nodes {
-            state.stage = Stage::Idle;
+            state.work.stage = Stage::Idle;
         }
         self.count_fabric();
         self.publish();
@@ -438,18 +441,18 @@ impl Manager {
                 true => report.switches += 1,
                 false => report.hfis += 1,
             }
-            let node = state.node.as_deref();
+            let node = state.observed.node.as_deref();
             for (_, port) in node.into_iter().flat_map(|node| node.external_ports()) {
                 report.active_ports += u32::from(port.info.port_state == PortState::ACTIVE);
             }
-            report.links += state.good_ports.len();
+            report.links += state.observed.good_ports.len();
         }
         report.links /= 2;
     }
 
     /// What follows a stage that is done; says whether the node goes on at once.
     pub(super) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
-        match self.nodes[node as usize].stage {
+        match self.nodes[node as usize].work.stage {
             Stage::Idle | Stage::Ready => false,
             stage if stage.is_discovery() => self.after_discovery(now, node),
             Stage::WriteGroups => {
@@ -458,7 +461,7 @@ impl Manager {
             }
             Stage::Activate => self.after_activation(now, node),
             Stage::Reregister => {
-                self.nodes[node as usize].enter(Stage::Idle);
+                self.nodes[node as usize].work.enter(Stage::Idle);
                 false
             }
             _ => self.after_writing(now, node),
@@ -477,8 +480,8 @@ impl Manager {
             _ => {
                 // What was written and not confirmed may hold or not.
                 let state = &mut self.nodes[node as usize];
-                state.doubtful = true;
-                let guid = state.guid;
+                state.health.doubtful = true;
+                let guid = state.identity.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));
             }

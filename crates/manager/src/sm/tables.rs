@@ -8,7 +8,7 @@ use weft_wire::sm::{
     AttributeId, PKeyModifier, PortModifier, ScVlModifier, VlArbModifier, VlArbSection,
 };
 
-use super::node::TABLE_KINDS;
+use super::devices::TABLE_KINDS;
 
 pub(crate) use weft_fabric::TableId;
 

@@ -6,8 +6,8 @@ use weft_fabric::{Guid, Lid, Lmc, Tick};
 use weft_wire::enums::SmState;
 
 use super::super::Manager;
+use super::super::devices::{Device, Stage};
 use super::super::discover::is_up;
-use super::super::node::{NodeState, Stage};
 use super::super::plan::Plan;
 use super::Peer;
 use crate::io::SweepReason;
@@ -50,7 +50,7 @@ impl Manager {
 
     fn has_link(&self) -> bool {
         let own = self.nodes.first();
-        own.and_then(|state| state.port(state.end_port()))
+        own.and_then(|state| state.observed.port(state.end_port()))
             .is_some_and(is_up)
     }
 
@@ -99,7 +99,7 @@ impl Manager {
     /// MasterSMLID of this manager's own port.
     fn own_master_lid(&self) -> Lid {
         let own = self.nodes.first();
-        own.and_then(|state| state.port(state.end_port()))
+        own.and_then(|state| state.observed.port(state.end_port()))
             .map_or(Lid(0), |info| info.master_sm_lid)
     }
 
@@ -150,7 +150,7 @@ impl Manager {
     /// Somebody else may have written anywhere: all nodes are read again.
     pub(in super::super) fn doubt_all(&mut self) {
         let nodes = self.nodes.iter_mut();
-        nodes.for_each(|state| state.doubtful = true);
+        nodes.for_each(|state| state.health.doubtful = true);
     }
 
     /// Becomes master. Switches note one change at a time, and tell it to their master: those notes
@@ -170,10 +170,10 @@ impl Manager {
         let mut any = false;
         for node in 0..self.nodes.len() as u32 {
             let state = &mut self.nodes[node as usize];
-            let switch = state.node.as_ref().and_then(|node| node.switch);
+            let switch = state.observed.switch();
             let noted = switch.is_some_and(|switch| switch.port_state_change);
-            if noted && state.answered == number && !state.failed {
-                state.enter(Stage::Rearm);
+            if noted && state.health.works_in(number) {
+                state.work.enter(Stage::Rearm);
                 self.make_ready(node);
                 any = true;
             }
@@ -185,8 +185,8 @@ impl Manager {
     /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
     pub(in super::super) fn plan_nothing(&mut self) {
         self.settle_links();
-        let held = |state: &NodeState| {
-            let port = state.port(state.end_port());
+        let held = |state: &Device| {
+            let port = state.observed.port(state.end_port());
             port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
         };
         self.plan = Plan {

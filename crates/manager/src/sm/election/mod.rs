@@ -185,7 +185,10 @@ impl Rank {
 impl Manager {
     /// GUID of this manager's own port; 0 while it is not known.
     pub(super) fn own_port_guid(&self) -> Guid {
-        let own = self.nodes.first().and_then(|state| state.node.as_ref());
+        let own = self
+            .nodes
+            .first()
+            .and_then(|state| state.observed.node.as_ref());
         own.map_or(Guid(0), |node| node.info.port_guid)
     }
 

@@ -7,7 +7,7 @@ use weft_wire::sm::{AttributeId, SmInfo, SmInfoControl};
 use weft_wire::smp::{DirectedRoute, Smp, SmpView};
 
 use super::super::batch::{Reply, Verdict};
-use super::super::node::Stage;
+use super::super::devices::Stage;
 use super::super::pump::directed_packet;
 use super::super::transactions::Target;
 use super::super::{Manager, Tag};
@@ -17,17 +17,17 @@ impl Manager {
     /// Whether a node's port says that a subnet manager runs there, this one apart.
     pub(in super::super) fn may_run_sm(&self, node: u32) -> bool {
         let state = &self.nodes[node as usize];
-        let port = state.port(state.end_port());
+        let port = state.observed.port(state.end_port());
         node != 0 && port.is_some_and(|info| info.capability_mask.is_sm)
     }
 
     /// Asks the manager on a node who it is, and says who asks.
     pub(in super::super) fn ask_sm(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        if self.nodes[node as usize].cursor > 0 {
+        if self.nodes[node as usize].work.cursor > 0 {
             return false;
         }
-        self.nodes[node as usize].cursor = 1;
+        self.nodes[node as usize].work.cursor = 1;
         let own = self.own_sm_info(true);
         self.batch
             .push(AttributeId::SM_INFO, 0, SmInfo::LEN, |to| own.encode(to))
@@ -40,8 +40,9 @@ impl Manager {
             (Verdict::Done, Ok(info)) => info,
             _ => return,
         };
-        let guid = state.guid;
+        let guid = state.identity.guid;
         let port = state
+            .observed
             .node
             .as_ref()
             .map_or(Guid(0), |node| node.info.port_guid);
@@ -55,7 +56,7 @@ impl Manager {
         }
         let peer = Peer {
             node: guid,
-            path: state.path.clone(),
+            path: state.identity.path.clone(),
             info,
             sweep: self.sweep.number,
         };
@@ -77,7 +78,7 @@ impl Manager {
     /// The manager on a node did not answer: it counts as absent.
     pub(in super::super) fn sm_not_found(&mut self, node: u32) {
         self.standing.silent_in = self.sweep.number;
-        self.nodes[node as usize].enter(Stage::Idle);
+        self.nodes[node as usize].work.enter(Stage::Idle);
     }
 
     /// Forgets the managers that this sweep did not find.

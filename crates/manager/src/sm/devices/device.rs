@@ -1,0 +1,87 @@
+//! One node of the fabric.
+
+use weft_fabric::{Guid, Node, PortNum};
+
+use super::health::Health;
+use super::lft::Lft;
+use super::observed::Observed;
+use super::work::Work;
+
+/// Who a node is and how it is reached.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub guid: Guid,
+    /// Egress ports of the directed route to it.
+    pub path: Box<[PortNum]>,
+    /// Its neighbour says that it is a switch.
+    pub said_switch: bool,
+    /// The port by which it was reached.
+    pub entered: PortNum,
+    /// Its key, where another than the manager's is set.
+    pub m_key: Option<u64>,
+}
+
+/// A node as the manager knows it.
+#[derive(Debug)]
+pub(crate) struct Device {
+    pub identity: Identity,
+    pub observed: Observed,
+    pub work: Work,
+    pub health: Health,
+}
+
+impl Device {
+    pub(crate) fn new(guid: Guid, path: Box<[PortNum]>, said_switch: bool) -> Self {
+        let identity = Identity {
+            guid,
+            path,
+            said_switch,
+            entered: PortNum(0),
+            m_key: None,
+        };
+        Self {
+            identity,
+            observed: Observed::default(),
+            work: Work::default(),
+            health: Health::default(),
+        }
+    }
+
+    /// Whether it is a switch, by its own word or else by its neighbour's.
+    pub(crate) fn is_switch(&self) -> bool {
+        let node = self.observed.node.as_deref();
+        node.map_or(self.identity.said_switch, Node::is_switch)
+    }
+
+    /// Its port that has a LID: a switch's port 0, an HFI's port by which it was reached.
+    pub(crate) fn end_port(&self) -> PortNum {
+        if self.is_switch() {
+            PortNum(0)
+        } else {
+            self.identity.entered
+        }
+    }
+
+    /// Forgets, now that it answers, what it may not hold any more. The linear table of a switch stays
+    /// the best guess until it has been read.
+    pub(crate) fn settle_doubt(&mut self) {
+        if self.health.doubtful {
+            self.observed.forget_other_tables();
+            self.observed.read_ports = weft_fabric::PortMask::EMPTY;
+            self.health.doubtful = self.is_switch();
+        }
+    }
+
+    /// Its linear table has been read.
+    pub(crate) fn take_reading(&mut self) {
+        self.observed.lft = std::mem::take(&mut self.work.reading.lft);
+    }
+
+    /// Its linear table could not be read to the end.
+    pub(crate) fn stop_reading(&mut self) {
+        if matches!(self.observed.lft, Lft::Unknown) {
+            self.take_reading();
+        }
+        self.health.doubtful = true;
+    }
+}

@@ -1,0 +1,118 @@
+//! The linear forwarding table of a switch, as far as it is confirmed.
+
+use std::sync::Arc;
+
+use weft_fabric::UNREACHABLE;
+use weft_fabric::tables::LFT_BLOCK;
+
+/// A switch's linear forwarding table as far as it is confirmed.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Lft {
+    /// Nothing is known; it counts as dropping everything.
+    #[default]
+    Unknown,
+    /// All of it.
+    Whole(Arc<[u8]>),
+    /// Some blocks.
+    Partial {
+        /// Entries; those of unknown blocks mean nothing.
+        row: Vec<u8>,
+        /// For each block, whether it is known.
+        known: Vec<bool>,
+    },
+}
+
+impl Lft {
+    /// Whether `block` is confirmed to hold `entries`.
+    pub(crate) fn block_is(&self, block: usize, entries: &[u8]) -> bool {
+        let start = block * LFT_BLOCK;
+        match self {
+            Self::Unknown => false,
+            Self::Whole(row) => same(row, start, entries),
+            Self::Partial { row, known } => {
+                known.get(block).copied().unwrap_or(false) && same(row, start, entries)
+            }
+        }
+    }
+
+    /// Takes in that `block` holds `entries`.
+    pub(crate) fn confirm(&mut self, block: usize, entries: &[u8]) {
+        let (row, known) = self.partial();
+        if known.len() <= block {
+            known.resize(block + 1, false);
+            row.resize((block + 1) * LFT_BLOCK, UNREACHABLE);
+        }
+        known[block] = true;
+        let start = block * LFT_BLOCK;
+        row[start..start + entries.len()].copy_from_slice(entries);
+    }
+
+    fn partial(&mut self) -> (&mut Vec<u8>, &mut Vec<bool>) {
+        if !matches!(self, Self::Partial { .. }) {
+            let mut row = match self {
+                Self::Whole(row) => row.to_vec(),
+                _ => Vec::new(),
+            };
+            row.resize(row.len().next_multiple_of(LFT_BLOCK), UNREACHABLE);
+            let known = vec![true; row.len() / LFT_BLOCK];
+            *self = Self::Partial { row, known };
+        }
+        match self {
+            Self::Partial { row, known } => (row, known),
+            _ => unreachable!("made partial above"),
+        }
+    }
+
+    /// The confirmed entries; unknown ones drop.
+    pub(crate) fn row(&self) -> Arc<[u8]> {
+        match self {
+            Self::Unknown => Arc::from([]),
+            Self::Whole(row) => Arc::clone(row),
+            Self::Partial { row, known } => {
+                let mut row = row.clone();
+                let unknown = known.iter().enumerate().filter(|(_, known)| !**known);
+                for (block, _) in unknown {
+                    row[block * LFT_BLOCK..(block + 1) * LFT_BLOCK].fill(UNREACHABLE);
+                }
+                row.into()
+            }
+        }
+    }
+}
+
+/// Whether a row holds `entries` from `start` on; beyond its end it drops.
+fn same(row: &[u8], start: usize, entries: &[u8]) -> bool {
+    let held = row.get(start.min(row.len())..(start + entries.len()).min(row.len()));
+    let held = held.unwrap_or_default();
+    let (head, tail) = entries.split_at(held.len());
+    head == held && tail.iter().all(|entry| *entry == UNREACHABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_knows_what_was_confirmed() {
+        let mut lft = Lft::default();
+        assert!(!lft.block_is(0, &[UNREACHABLE; LFT_BLOCK]));
+        lft.confirm(1, &[3; LFT_BLOCK]);
+        assert!(lft.block_is(1, &[3; LFT_BLOCK]));
+        assert!(
+            !lft.block_is(0, &[UNREACHABLE; LFT_BLOCK]),
+            "block 0 is not known"
+        );
+        let row = lft.row();
+        assert_eq!((row[63], row[64], row.len()), (UNREACHABLE, 3, 128));
+    }
+
+    #[test]
+    fn beyond_the_end_of_a_whole_table_packets_are_dropped() {
+        let lft = Lft::Whole(Arc::from([1_u8; 70]));
+        let mut end = [UNREACHABLE; LFT_BLOCK];
+        end[..6].fill(1);
+        assert!(lft.block_is(1, &end));
+        assert!(lft.block_is(2, &[UNREACHABLE; LFT_BLOCK]));
+        assert!(!lft.block_is(0, &[UNREACHABLE; LFT_BLOCK]));
+    }
+}

@@ -1,0 +1,122 @@
+//! What a node has confirmed.
+
+use std::sync::Arc;
+
+use weft_fabric::tables::SwitchPortGroups;
+use weft_fabric::{Node, PortMask, PortNum};
+use weft_wire::sm::{PortInfo, SwitchInfo};
+
+use super::lft::Lft;
+use crate::sm::mft::Mft;
+use crate::sm::tables::TableId;
+use crate::sm::unused_links::InactivePorts;
+
+/// Confirmed tables of a port; [`TableId::UNKNOWN`] where nothing is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PortTables {
+    pub ids: [TableId; TABLE_KINDS],
+}
+
+/// Number of kinds of tables that a port has; see [`crate::sm::tables::Kind`].
+pub(crate) const TABLE_KINDS: usize = 10;
+
+/// What a node has confirmed.
+#[derive(Debug, Default)]
+pub(crate) struct Observed {
+    /// None before it has answered for the first time.
+    pub node: Option<Arc<Node>>,
+    /// Confirmed tables of each port, in the node's order of ports.
+    pub port_tables: Vec<PortTables>,
+    /// Ports whose PortInfo was read since their link came up.
+    pub read_ports: PortMask,
+    /// Links that were found good from both ends.
+    pub good_ports: PortMask,
+    /// Ports whose links bounced during this sweep.
+    pub bounced_ports: PortMask,
+    /// Ports whose links should be active and are not.
+    pub inactive_ports: InactivePorts,
+    pub lft: Lft,
+    pub mft: Mft,
+    /// Confirmed adaptive-routing groups.
+    pub groups: Option<Arc<SwitchPortGroups>>,
+    /// Blocks of the groups of LIDs that are confirmed with them.
+    pub group_blocks: usize,
+    /// A part of the groups was not taken over.
+    pub groups_refused: bool,
+}
+
+impl Observed {
+    /// PortInfo of a port.
+    pub(crate) fn port(&self, port: PortNum) -> Option<&PortInfo> {
+        self.node.as_deref()?.port(port).map(|port| &port.info)
+    }
+
+    /// SwitchInfo, none of an HFI.
+    pub(crate) fn switch(&self) -> Option<SwitchInfo> {
+        self.node.as_ref()?.switch
+    }
+
+    /// External ports of a switch, ports of an HFI.
+    pub(crate) fn num_ports(&self) -> u8 {
+        self.node.as_ref().map_or(0, |node| node.info.num_ports)
+    }
+
+    /// Place of a port in the node's order of ports, which at a switch begins with port 0.
+    pub(crate) fn port_index(&self, port: PortNum) -> usize {
+        let first = u8::from(self.switch().is_none());
+        usize::from(port.0.saturating_sub(first))
+    }
+
+    pub(crate) fn tables(&self, port: PortNum) -> PortTables {
+        self.port_tables
+            .get(self.port_index(port))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn tables_mut(&mut self, port: PortNum) -> Option<&mut PortTables> {
+        let index = self.port_index(port);
+        self.port_tables.get_mut(index)
+    }
+
+    /// Changes what is known of a port; a snapshot that shares it keeps what it has. Nothing
+    /// happens when nothing changes.
+    pub(crate) fn update_port(&mut self, port: PortNum, change: impl FnOnce(&mut PortInfo)) {
+        let Some(node) = self.node.as_mut() else {
+            return;
+        };
+        let Some(before) = node.port(port).map(|port| port.info) else {
+            return;
+        };
+        let mut after = before;
+        change(&mut after);
+        if after == before {
+            return;
+        }
+        if let Some(port) = Arc::make_mut(node).port_mut(port) {
+            port.info = after;
+        }
+    }
+
+    /// Forgets all confirmed tables: the node was reset.
+    pub(crate) fn forget_tables(&mut self) {
+        self.lft = Lft::Unknown;
+        self.forget_other_tables();
+    }
+
+    /// Forgets all confirmed tables but the linear one.
+    pub(super) fn forget_other_tables(&mut self) {
+        self.port_tables.fill(PortTables::default());
+        self.mft.forget();
+        (self.groups, self.group_blocks) = (None, 0);
+    }
+
+    /// Forgets what is known of a port without a link.
+    pub(crate) fn forget_port(&mut self, port: PortNum) {
+        self.read_ports.remove(port);
+        self.inactive_ports.forget(port);
+        if let Some(tables) = self.tables_mut(port) {
+            *tables = PortTables::default();
+        }
+    }
+}

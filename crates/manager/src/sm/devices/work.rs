@@ -1,0 +1,118 @@
+//! What the sweep under way asks of a node.
+
+use weft_fabric::{PortMask, Tick};
+use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
+
+use super::lft::Lft;
+
+/// What a node's pipeline does at present. Each node goes its own way through these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// Nothing to do.
+    #[default]
+    Idle,
+    /// Who is it?
+    Identify,
+    /// Lets a switch report state changes again.
+    Rearm,
+    /// States of all ports of a switch.
+    States,
+    /// PortInfo of the ports of a switch that need it.
+    Ports,
+    /// Forwarding table of a switch that was set up before this manager.
+    ReadTable,
+    /// Multicast table of a switch that was set up before this manager.
+    ReadMulticast,
+    /// The subnet manager that runs on an HFI.
+    AskSm,
+    /// Tables of a node that was set up before this manager.
+    Compare,
+    /// Settings of the node, and those that all ports of a switch share.
+    WriteNode,
+    /// Settings of single ports of a switch.
+    WritePorts,
+    /// Forwarding table.
+    WriteTable,
+    /// Adaptive-routing groups.
+    WriteGroups,
+    /// End of a change of adaptive-routing groups.
+    Resume,
+    /// Multicast table.
+    WriteMulticast,
+    /// Arms the ports of a switch.
+    Arm,
+    /// Waits for the others.
+    Ready,
+    /// Activates ports.
+    Activate,
+    /// Asks the host to register again.
+    Reregister,
+}
+
+impl Stage {
+    /// Whether it only finds out what is there.
+    pub(crate) fn is_discovery(self) -> bool {
+        (Self::Identify..=Self::AskSm).contains(&self)
+    }
+}
+
+/// The attributes that tell who a node is, as far as they have come.
+#[derive(Debug, Default)]
+pub(crate) struct IdentityAnswers {
+    pub info: Option<NodeInfo>,
+    pub description: Option<NodeDescription>,
+    pub switch: Option<SwitchInfo>,
+    pub port: Option<PortInfo>,
+}
+
+/// A read of several requests. It counts when all of it is there.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub identity: Box<IdentityAnswers>,
+    /// Ports whose PortInfo is to be read.
+    pub ports: PortMask,
+    /// Blocks of the forwarding table that are to be read, from the first on.
+    pub blocks: u32,
+    /// Those of them that have come.
+    pub lft: Lft,
+}
+
+/// Where a node stands in the sweep under way.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    pub stage: Stage,
+    /// Next item of the stage.
+    pub cursor: u32,
+    /// Requests of this node under way.
+    pub outstanding: u8,
+    /// It is in the list of nodes that may send.
+    pub queued: bool,
+    /// When it may send again after it was asked to wait.
+    pub wake_at: Option<Tick>,
+    /// Something was sent in this stage.
+    pub sent: bool,
+    /// Times that this stage started over because a device did not do as told.
+    pub repeats: u32,
+    /// Faults of its writes that were reported in this sweep.
+    pub told: Vec<String>,
+    /// This sweep does not look at it: it is taken as the last one left it.
+    pub kept: bool,
+    pub reading: Reading,
+}
+
+impl Work {
+    /// Starts a stage.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.cursor = 0;
+        self.sent = false;
+        self.repeats = 0;
+    }
+
+    /// Has nothing more to do in this sweep.
+    pub(crate) fn stop(&mut self) {
+        self.stage = Stage::Idle;
+        self.queued = false;
+        self.wake_at = None;
+    }
+}
