@@ -152,15 +152,15 @@ impl Manager {
         }
     }
 
-    /// Compares a table that was read with what it should be.
-    pub(super) fn compare(&mut self, node: u32, reply: &Reply<'_>) {
+    /// Keeps a table of a port that was read.
+    pub(super) fn learn_port_table(&mut self, node: u32, reply: &Reply<'_>) {
         let Some((kind, port, _, _)) = Kind::of(reply.attribute, reply.modifier) else {
             return;
         };
-        let port = self.table_port(node, port, kind);
-        let wanted = self.wanted_table(node, port, kind);
-        if reply.data.get(..kind.len()) == Some(self.tables.content(wanted)) {
-            self.holds_table(node, port, kind, wanted);
+        if let Some(held) = reply.data.get(..kind.len()) {
+            let port = self.table_port(node, port, kind);
+            let id = self.tables.intern(held);
+            self.holds_table(node, port, kind, id);
         }
     }
 

@@ -41,7 +41,7 @@ impl Manager {
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
             (AttributeId::LINEAR_FDB, _) => learn_table(&mut state.work.reading.lft, reply),
             (AttributeId::MULTICAST_FDB, _) => self.confirm_multicast(node, reply),
-            _ => self.compare(node, reply),
+            _ => self.learn_port_table(node, reply),
         }
     }
 

@@ -1,14 +1,14 @@
 //! What a port or a switch should hold, and what of it is to be written.
 
 use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef};
-use weft_wire::enums::LinkInitReason;
+use weft_wire::enums::{LinkInitReason, PortState};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::Manager;
 use super::devices::Device;
 use super::settings::LinkPolicy;
 use super::tables::{Kind, TableId};
-use super::wanted::port::{Context, Place, same_settings, to_set, wanted};
+use super::wanted::port::{Context, MANAGEMENT_LANE, Place, same_settings, to_set, wanted};
 use super::wanted::preemption::marks_lanes;
 use super::wanted::switch;
 
@@ -119,7 +119,12 @@ impl Manager {
     pub(super) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let state = &self.nodes[node as usize];
         let wanted = self.wanted_table(node, port, kind);
-        match state.observed.tables(port).ids[kind.index()] == wanted {
+        let held = state.observed.tables(port).ids[kind.index()];
+        let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;
+        let serves = kind.is_fixed_in_use()
+            && state.observed.port(port).is_some_and(in_use)
+            && agree_where_used(self.tables.content(held), self.tables.content(wanted));
+        match held == wanted || serves {
             true => TableId::UNKNOWN,
             false => wanted,
         }
@@ -188,5 +193,46 @@ impl Manager {
             .map(|info| (info.lid, info.lmc));
         let wanted = self.plan.lids.get(node as usize).copied();
         wanted.is_some_and(|(lid, _)| lid.0 != 0) && held == wanted
+    }
+}
+
+/// Whether a map of channels to lanes that a port holds serves as well as the wanted one: equal for
+/// management's channel and those with a lane. Other managers map channels that carry nothing otherwise.
+fn agree_where_used(held: &[u8], wanted: &[u8]) -> bool {
+    let mut channels = held.iter().zip(wanted).enumerate();
+    held.len() == wanted.len()
+        && channels.all(|(sc, (held, wanted))| {
+            let unused = *wanted == MANAGEMENT_LANE.0 && sc != usize::from(MANAGEMENT_LANE.0);
+            unused || held == wanted
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::agree_where_used;
+
+    /// Levels 0 and 1 with lanes of their own; all other channels on lane 15.
+    fn wanted() -> [u8; 32] {
+        let mut map = [15; 32];
+        map[..2].copy_from_slice(&[0, 1]);
+        map
+    }
+
+    #[test]
+    fn maps_may_differ_in_channels_that_carry_nothing() {
+        // As the vendor's manager fills it: lane by lane, again and again.
+        let mut held: [u8; 32] = std::array::from_fn(|sc| sc as u8 % 8);
+        held[15] = 15;
+        assert!(agree_where_used(&held, &wanted()));
+    }
+
+    #[test]
+    fn a_channel_in_use_or_managements_on_another_lane_counts() {
+        for sc in [0, 1, 15] {
+            let mut held = wanted();
+            held[sc] = 3;
+            assert!(!agree_where_used(&held, &wanted()), "SC {sc}");
+        }
+        assert!(!agree_where_used(&[], &wanted()), "nothing is known");
     }
 }

@@ -93,6 +93,11 @@ impl Kind {
         !matches!(self, Self::PKeys | Self::SlToSc | Self::ScToSl)
     }
 
+    /// Whether ports refuse it from Armed on, as hfi1's `__subn_set_opa_sc_to_vlt` does.
+    pub(crate) fn is_fixed_in_use(self) -> bool {
+        matches!(self, Self::ScToVlt | Self::ScToVlnt)
+    }
+
     /// Whether only end ports have it.
     pub(crate) fn of_end_ports(self) -> bool {
         matches!(self, Self::SlToSc | Self::ScToSl)

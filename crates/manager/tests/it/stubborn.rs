@@ -18,16 +18,16 @@ fn swept(world: &mut World) -> (SweepReport, Vec<String>) {
     (world.forced_sweep(), world.faults())
 }
 
-/// A port that is in use takes no other virtual lanes: an engine that needs one lane, after one that
-/// needs several, meets refusals until the other one is back.
+/// A port that is in use takes no other virtual lanes: an engine that needs several lanes, after one
+/// that needs one, meets refusals until the other one is back.
 #[test]
 fn what_is_not_taken_over_is_told_once_a_sweep_and_no_longer_than_it_lasts() {
-    let mut world = World::new("torus:3x3,hosts=1", with(EngineKind::Layered));
+    let mut world = World::new("torus:3x3,hosts=1", with(EngineKind::ShortestPath));
     let report = world.sweep();
     assert_eq!(report.unfinished, Vec::<String>::new());
     world
         .manager
-        .reconfigure(world.now, with(EngineKind::ShortestPath));
+        .reconfigure(world.now, with(EngineKind::Layered));
     let first = world.sweep();
     assert!(!first.unfinished.is_empty());
 
@@ -54,9 +54,24 @@ fn what_is_not_taken_over_is_told_once_a_sweep_and_no_longer_than_it_lasts() {
 
     world
         .manager
-        .reconfigure(world.now, with(EngineKind::Layered));
+        .reconfigure(world.now, with(EngineKind::ShortestPath));
     world.sweep();
     let (report, faults) = swept(&mut world);
     assert_eq!((report.unfinished, faults), (Vec::new(), Vec::new()));
     assert_eq!(report.sets, 0);
+}
+
+/// Lanes that nothing uses any more stay in the maps of ports in use, which refuse to change them.
+#[test]
+fn an_engine_that_needs_fewer_lanes_leaves_maps_of_ports_in_use_alone() {
+    let mut world = World::new("torus:3x3,hosts=1", with(EngineKind::Layered));
+    world.sweep();
+    world
+        .manager
+        .reconfigure(world.now, with(EngineKind::ShortestPath));
+    let report = world.sweep();
+    assert_eq!(
+        (report.unfinished, world.faults()),
+        (Vec::new(), Vec::new())
+    );
 }

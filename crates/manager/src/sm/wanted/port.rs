@@ -10,7 +10,7 @@ use crate::sm::settings::{LinkPolicy, Settings, TrafficSettings};
 
 /// Least time between two traps of one agent: 4.096 µs · 2^17, about half a second.
 const SUBNET_TIMEOUT: u8 = 17;
-const MANAGEMENT_LANE: Vl = Vl(15);
+pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
 
 /// What a port is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
