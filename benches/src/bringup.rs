@@ -6,10 +6,10 @@ use clap::Args;
 use weft_emulator::Options as EmulatorOptions;
 use weft_emulator::io::Control;
 use weft_fabric::{Lmc, Node, PortRef, Tick, Topology};
-use weft_lab::{NoTap, World};
 use weft_manager::io::{Command, Event, SweepReport};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
+use weft_testkit::{NoTap, World};
 
 use crate::Failure;
 use crate::fabrics::{TREES, new_tree};

@@ -12,10 +12,10 @@ use weft_dataplane::packets::{
 use weft_dataplane::traffic::{Hosts, Pattern, Received, Streams, StreamsOptions};
 use weft_emulator::Options as EmulatorOptions;
 use weft_fabric::Sl;
-use weft_lab::{NoTap, Wait, World};
 use weft_manager::sm::Settings;
 use weft_manager::sm::settings::Level;
 use weft_routing::EngineKind;
+use weft_testkit::{NoTap, Wait, World};
 
 use crate::Failure;
 use crate::fabrics::{TREES, new_tree};

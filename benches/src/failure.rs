@@ -26,7 +26,7 @@ pub enum Failure {
     },
     /// Manager and emulator cannot go on.
     #[error(transparent)]
-    World(#[from] weft_lab::WorldError),
+    World(#[from] weft_testkit::WorldError),
     /// A fabric does not come up.
     #[error("{hosts} hosts do not come up: {why}")]
     BringUp {

@@ -11,7 +11,7 @@ use weft_emulator::server::Server;
 use weft_emulator::{Emulator, Options};
 use weft_fabric::Topology;
 use weft_fabric::generate::FabricSpec;
-use weft_lab::view::{self, FabricView};
+use weft_testkit::view::{self, FabricView};
 use weft_transport::Address;
 
 /// How long a tool may take, seconds, before it is ended.

@@ -1,7 +1,7 @@
 //! Whether the tables as the devices have them lead every host to every other.
 
 use weft_fabric::enums::PortState;
-use weft_lab::view::{FabricView, NodeView};
+use weft_testkit::view::{FabricView, NodeView};
 
 /// Most switches on a way.
 const HOPS_MAX: usize = 64;

@@ -12,9 +12,9 @@ use weft_fabric::{FabricSpec, Topology};
 use weft_interop::Fabric;
 use weft_interop::vendor_sm::Share::{High, Percent};
 use weft_interop::vendor_sm::{Share, SmSettings, VendorSm, turn, write_config};
-use weft_lab::world::{NoTap, Wait, World};
 use weft_manager::Settings;
 use weft_peers::{VENDOR_SM, program};
+use weft_testkit::world::{NoTap, Wait, World};
 use weft_wire::Layout;
 use weft_wire::sm::{VlArbElement, VlArbTable};
 

@@ -10,8 +10,8 @@ use weft_fabric::{Guid, Lid, PortNum};
 use weft_interop::routes::judge;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::{Fabric, Weftd};
-use weft_lab::view::FabricView;
 use weft_peers::{VENDOR_SM, program};
+use weft_testkit::view::FabricView;
 
 const FABRIC: &str = "fattree:128";
 const PATIENCE: Duration = Duration::from_secs(60);

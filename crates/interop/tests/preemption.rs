@@ -11,9 +11,9 @@ use weft_fabric::powered_on::let_interleave;
 use weft_fabric::{FabricSpec, Topology};
 use weft_interop::Fabric;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn, write_config};
-use weft_lab::world::{NoTap, Wait, World};
 use weft_manager::Settings;
 use weft_peers::{VENDOR_SM, program};
+use weft_testkit::world::{NoTap, Wait, World};
 use weft_wire::Layout;
 use weft_wire::sm::VlArbMatrix;
 

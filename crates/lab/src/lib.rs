@@ -1,13 +1,4 @@
-//! The laboratory: manager and emulator under one virtual clock, deterministic from a seed, judged
-//! by oracles that share no code with either.
+//! The laboratory: experiments with traffic on a fabric that the manager brings up, measured beside
+//! what was published.
 
-pub mod campaign;
-pub mod cluster;
-pub mod door;
 pub mod experiment;
-pub mod oracle;
-mod reader;
-pub mod view;
-pub mod world;
-
-pub use world::{NoTap, Tap, Wait, World, WorldError};

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use weft_fabric::text::for_terminal;
-use weft_lab::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintenance};
+use weft_testkit::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintenance};
 
 /// Runs campaigns of faults against the manager, and experiments with traffic, under a virtual
 /// clock, from seeds.

@@ -10,7 +10,7 @@ use super::perform::ExperimentError;
 use super::scenario::{Fault, FaultKind, FaultPlace};
 use super::stage::drawn_links;
 use super::values::picos;
-use crate::world::first_host;
+use weft_testkit::world::first_host;
 
 /// Sets the links that are drawn apart from those of `gone`.
 const DRAWN: u64 = 0x6661_756C_7473;

@@ -10,7 +10,7 @@ use weft_fabric::Tick;
 
 use super::perform::{ExperimentError, Measurement, measurement};
 use super::stage::Staged;
-use crate::world::{World, WorldError};
+use weft_testkit::world::{World, WorldError};
 
 /// What the manager writes counts for packets so much later at most: registers are read again so often.
 const STRIDE: Picos = 10 * MICRO;

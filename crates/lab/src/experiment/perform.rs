@@ -10,7 +10,7 @@ use super::links::LinkUse;
 use super::measure::Stage;
 use super::scenario::{Case, Scenario, Traffic};
 use super::{stage, stream};
-use crate::world::WorldError;
+use weft_testkit::world::WorldError;
 
 /// Why a case has no result.
 #[derive(Debug, Error)]

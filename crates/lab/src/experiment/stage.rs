@@ -15,7 +15,7 @@ use weft_manager::sm::Settings;
 use super::faults;
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
-use crate::world::{NoTap, Wait, World};
+use weft_testkit::world::{NoTap, Wait, World};
 
 /// Virtual time in which the manager must have brought a fabric up.
 const BRING_UP_MAX: Duration = Duration::from_secs(600);

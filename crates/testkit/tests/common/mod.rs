@@ -11,9 +11,9 @@ use weft_fabric::generate::FabricSpec;
 use weft_fabric::import::import_fabric;
 use weft_fabric::powered_on::restart;
 use weft_fabric::{Lmc, Topology};
-use weft_lab::{Tap, Wait, World};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
+use weft_testkit::{Tap, Wait, World};
 
 /// A fabric as on the command line.
 pub(crate) fn generate(fabric: &str) -> Arc<Topology> {

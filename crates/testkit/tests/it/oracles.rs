@@ -11,20 +11,20 @@ use weft_emulator::observe::SetDone;
 use weft_fabric::enums::PortState;
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Guid, Lid, LinearTables, Lmc, PKey, PortNum, Sl, Snapshot, Tick};
-use weft_lab::cluster::Cluster;
-use weft_lab::door::Door;
-use weft_lab::oracle::drained::{Part, Spare};
-use weft_lab::oracle::masters::{self, Write};
-use weft_lab::oracle::storm::{self, Budget, Clean};
-use weft_lab::oracle::{
+use weft_manager::io::Event;
+use weft_manager::sm::Settings;
+use weft_testkit::cluster::Cluster;
+use weft_testkit::door::Door;
+use weft_testkit::oracle::drained::{Part, Spare};
+use weft_testkit::oracle::masters::{self, Write};
+use weft_testkit::oracle::storm::{self, Budget, Clean};
+use weft_testkit::oracle::{
     Breach, Invariant, choices, deadlock, drained, levels, lids, loops, multicast, pairs,
     partitions, published, reach,
 };
-use weft_lab::view::channels::{Crossings, LANE_15};
-use weft_lab::view::{Channels, FabricView, NodeView, PortView};
-use weft_lab::{NoTap, Wait, World};
-use weft_manager::io::Event;
-use weft_manager::sm::Settings;
+use weft_testkit::view::channels::{Crossings, LANE_15};
+use weft_testkit::view::{Channels, FabricView, NodeView, PortView};
+use weft_testkit::{NoTap, Wait, World};
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::{DirectedRoute, Smp};

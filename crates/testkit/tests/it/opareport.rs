@@ -15,9 +15,9 @@ use tempfile::NamedTempFile;
 use weft_fabric::enums::PortState;
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::{PortRef, Snapshot, Topology, TopologyBuilder};
-use weft_lab::NoTap;
 use weft_report::{Detail, Point};
 use weft_routing::EngineKind;
+use weft_testkit::NoTap;
 
 /// Most routes in which opareport looks for credit loops within seconds and a gigabyte.
 const CREDIT_LOOP_ROUTES_MAX: usize = 1_400_000;

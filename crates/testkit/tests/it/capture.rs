@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::common::{brought_up, generate, settings};
 use weft_fabric::Tick;
-use weft_lab::Tap;
 use weft_routing::EngineKind;
+use weft_testkit::Tap;
 use weft_wire::Layout;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;

@@ -10,9 +10,9 @@ use weft_emulator::io::Control;
 use weft_emulator::traffic::TrafficJob;
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Guid, PKey, PortNum, powered_on};
-use weft_lab::NoTap;
 use weft_manager::sm::Settings;
 use weft_manager::sm::settings::{MANAGEMENT_KEY, Members, Partition, Selector};
+use weft_testkit::NoTap;
 
 fn secured(key: u16, hosts: &[Guid]) -> Partition {
     Partition {

@@ -9,11 +9,11 @@ use weft_dataplane::packets::{self, MICRO, MILLI, NANO, Picos, Simulation};
 use weft_dataplane::traffic::{Hosts, Pattern, Streams, StreamsOptions};
 use weft_emulator::Options;
 use weft_fabric::{PortRef, Topology};
-use weft_lab::World;
-use weft_lab::world::{NoTap, Wait};
 use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drain;
 use weft_manager::sm::reroute::{Change, Condition};
+use weft_testkit::World;
+use weft_testkit::world::{NoTap, Wait};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Lifetimes that never end: what waits in a circle does so for ever.

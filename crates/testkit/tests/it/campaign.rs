@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use weft_lab::campaign::{EVENTS_SHOWN, bring_up, election, maintenance};
-use weft_lab::oracle::Invariant;
+use weft_testkit::campaign::{EVENTS_SHOWN, bring_up, election, maintenance};
+use weft_testkit::oracle::Invariant;
 
 const SEEDS: u64 = 256;
 

@@ -1,0 +1,21 @@
+//! The test kit: manager and emulator under one virtual clock, deterministic from a seed, judged by
+//! oracles that share no code with either.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`world`] | one manager with one emulator |
+//! | [`cluster`] | several managers with one emulator |
+//! | [`door`] | datagrams counted where they enter the emulator |
+//! | [`view`] | the fabric as its registers describe it |
+//! | [`oracle`] | the rules that a fabric must keep |
+//! | [`campaign`] | faults drawn from a seed, and the rules judged after each |
+
+pub mod campaign;
+pub mod cluster;
+pub mod door;
+pub mod oracle;
+mod reader;
+pub mod view;
+pub mod world;
+
+pub use world::{NoTap, Tap, Wait, World, WorldError};

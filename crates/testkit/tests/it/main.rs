@@ -1,0 +1,15 @@
+//! Campaigns, oracles, and the whole fabric as other people's programs see it.
+//!
+//! One program for all of them: linking is most of the work of building a test.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod campaign;
+mod capture;
+mod leftovers;
+mod opareport;
+mod oracles;
+mod partitions;
