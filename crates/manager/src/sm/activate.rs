@@ -23,10 +23,10 @@ const STATES_PER_REQUEST: usize = 200;
 impl Manager {
     /// Whether a port is to be armed.
     pub(super) fn may_arm(&self, node: u32, port: PortNum) -> bool {
-        let state = &self.nodes[node as usize];
-        let held = state.observed.port(port).map(|info| info.port_state);
+        let device = &self.devices[node];
+        let held = device.observed.port(port).map(|info| info.port_state);
         held == Some(PortState::INIT)
-            && !state.observed.bounced_ports.contains(port)
+            && !device.observed.bounced_ports.contains(port)
             && !self.plan.steps.is_empty()
             && self.may_carry_data(node, port)
             && self.neighbour_works(node, port)
@@ -40,10 +40,10 @@ impl Manager {
 
     /// Arms the ports of a switch, all in one request.
     pub(super) fn next_arm(&mut self, node: u32) -> bool {
-        if self.nodes[node as usize].work.cursor > 0 || !self.has_its_lid(node) {
+        if self.devices[node].work.cursor > 0 || !self.has_its_lid(node) {
             return false;
         }
-        self.nodes[node as usize].work.cursor = 1;
+        self.devices[node].work.cursor = 1;
         self.push_states(node, PortState::ARMED, |manager, port| {
             manager.may_arm(node, port)
         })
@@ -57,10 +57,10 @@ impl Manager {
         chosen: impl Fn(&Self, PortNum) -> bool,
     ) -> bool {
         self.start_batch(node, true);
-        let state = &self.nodes[node as usize];
-        let (first, last) = match state.is_switch() {
-            true => (1, state.observed.num_ports()),
-            false => (state.end_port().0, state.end_port().0),
+        let device = &self.devices[node];
+        let (first, last) = match device.is_switch() {
+            true => (1, device.observed.num_ports()),
+            false => (device.end_port().0, device.end_port().0),
         };
         let ports: Vec<PortNum> = (first..=last)
             .map(PortNum)
@@ -92,9 +92,9 @@ impl Manager {
 
     /// Gives every node that is ready its ports to activate.
     pub(super) fn begin_activate(&mut self) {
-        for node in 0..self.nodes.len() as u32 {
-            if self.nodes[node as usize].work.stage == Stage::Ready {
-                self.nodes[node as usize].work.enter(Stage::Activate);
+        for node in self.devices.numbers() {
+            if self.devices[node].work.stage == Stage::Ready {
+                self.devices[node].work.enter(Stage::Activate);
                 self.make_ready(node);
             }
         }
@@ -102,10 +102,10 @@ impl Manager {
 
     /// Whether a port is to be activated: both ends are armed.
     fn may_activate(&self, node: u32, port: PortNum) -> bool {
-        let state = &self.nodes[node as usize];
-        let held = state.observed.port(port).map(|info| info.port_state);
+        let device = &self.devices[node];
+        let held = device.observed.port(port).map(|info| info.port_state);
         held == Some(PortState::ARMED)
-            && !state.observed.bounced_ports.contains(port)
+            && !device.observed.bounced_ports.contains(port)
             && self.may_carry_data(node, port)
             && self
                 .peer_info(node, port)
@@ -114,10 +114,10 @@ impl Manager {
 
     /// Activates the ports of a node, all in one request.
     pub(super) fn next_activation(&mut self, node: u32) -> bool {
-        if self.nodes[node as usize].work.cursor > 0 {
+        if self.devices[node].work.cursor > 0 {
             return false;
         }
-        self.nodes[node as usize].work.cursor = 1;
+        self.devices[node].work.cursor = 1;
         self.push_states(node, PortState::ACTIVE, |manager, port| {
             manager.may_activate(node, port)
         })
@@ -130,23 +130,23 @@ impl Manager {
             manager.may_activate(node, port)
         });
         let retries = self.settings.requests.neighbor_normal_retries;
-        let state = &mut self.nodes[node as usize];
-        if left && state.work.repeats < retries {
+        let device = &mut self.devices[node];
+        if left && device.work.repeats < retries {
             let wait = RETRY_FIRST
-                .saturating_mul(1 << state.work.repeats.min(16))
+                .saturating_mul(1 << device.work.repeats.min(16))
                 .min(RETRY_MAX);
-            state.work.repeats += 1;
-            state.work.cursor = 0;
+            device.work.repeats += 1;
+            device.work.cursor = 0;
             self.make_wait(node, now + wait);
             return false;
         }
         if left {
-            let guid = state.identity.guid;
+            let guid = device.identity.guid;
             self.sweep.unfinished(format!(
                 "ports of node {guid} cannot be activated: their neighbours are not ready"
             ));
         }
-        self.nodes[node as usize].work.enter(Stage::Idle);
+        self.devices[node].work.enter(Stage::Idle);
         false
     }
 
@@ -155,9 +155,9 @@ impl Manager {
         if held.port_state == PortState::ARMED && !held.neighbor_normal {
             return; // the neighbour is not ready: tried again
         }
-        let state = &mut self.nodes[node as usize];
-        state.observed.bounced_ports.insert(port);
-        let guid = state.identity.guid;
+        let device = &mut self.devices[node];
+        device.observed.bounced_ports.insert(port);
+        let guid = device.identity.guid;
         self.sweep.unfinished(format!(
             "the link at port {port} of node {guid} bounced during the sweep"
         ));

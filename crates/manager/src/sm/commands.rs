@@ -90,7 +90,7 @@ impl Manager {
             .into_iter()
             .partition(|(_, wanted)| *wanted <= number);
         self.commands.sweeps = waiting;
-        let failed = self.nodes.first().is_none_or(|own| own.health.failed);
+        let failed = self.devices.own().is_none_or(|own| own.health.failed);
         let done: Vec<(u64, u64)> = done;
         for (id, _) in done {
             let report = self.sweep.report.clone();

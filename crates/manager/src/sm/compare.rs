@@ -11,28 +11,28 @@ impl Manager {
     /// Reads the tables of ports that carry data already, to compare them with what they should be.
     pub(super) fn next_comparison(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        let state = &self.nodes[node as usize];
-        let (first, count) = match state.is_switch() {
-            true => (0, u32::from(state.observed.num_ports()) + 1),
-            false => (state.end_port().0, 1),
+        let device = &self.devices[node];
+        let (first, count) = match device.is_switch() {
+            true => (0, u32::from(device.observed.num_ports()) + 1),
+            false => (device.end_port().0, 1),
         };
         loop {
-            let cursor = self.nodes[node as usize].work.cursor;
+            let cursor = self.devices[node].work.cursor;
             if cursor >= TABLE_KINDS as u32 * count {
                 return !self.batch.is_empty();
             }
             let kind = Kind::ALL[(cursor / count) as usize];
             let port = PortNum(first + (cursor % count) as u8);
-            let unknown = self.nodes[node as usize].observed.tables(port).ids[kind.index()]
-                == TableId::UNKNOWN;
+            let unknown =
+                self.devices[node].observed.tables(port).ids[kind.index()] == TableId::UNKNOWN;
             let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
-            if unknown && wanted && is_live(&self.nodes[node as usize].observed, port) {
+            if unknown && wanted && is_live(&self.devices[node].observed, port) {
                 let modifier = kind.modifier(port, 1, false);
                 if !self.batch.get(kind.attribute(), modifier, kind.len()) {
                     return true;
                 }
             }
-            self.nodes[node as usize].work.cursor += 1;
+            self.devices[node].work.cursor += 1;
         }
     }
 }

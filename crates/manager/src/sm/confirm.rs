@@ -12,8 +12,8 @@ use weft_wire::sm::{
 
 use super::Manager;
 use super::batch::Reply;
-use super::devices::Stage;
-use super::tables::{Kind, TableId};
+use super::devices::{Device, Stage};
+use super::tables::Kind;
 use super::wanted::port::take_settings;
 
 /// LIDs in a block of a forwarding table.
@@ -36,9 +36,11 @@ impl Manager {
     }
 
     fn confirm_switch(&mut self, node: u32, reply: &Reply<'_>) {
-        let state = &mut self.nodes[node as usize];
-        let (Ok(info), Some(held)) = (SwitchInfo::decode(reply.data), state.observed.node.as_mut())
-        else {
+        let device = &mut self.devices[node];
+        let (Ok(info), Some(held)) = (
+            SwitchInfo::decode(reply.data),
+            device.observed.node.as_mut(),
+        ) else {
             return;
         };
         if held.switch != Some(info) {
@@ -51,29 +53,29 @@ impl Manager {
         let Ok(info) = PortInfo::decode(reply.data) else {
             return;
         };
-        let first = match self.nodes[node as usize].is_switch() {
+        let first = match self.devices[node].is_switch() {
             true => modifier.port,
-            false => self.nodes[node as usize].end_port(),
+            false => self.devices[node].end_port(),
         };
         if modifier.all_ports {
             // The answer shows the first port; the others have taken over the same settings.
-            for port in self.linked_ports(node) {
-                let state = &mut self.nodes[node as usize];
-                state
+            for port in self.devices[node].observed.linked_ports() {
+                let device = &mut self.devices[node];
+                device
                     .observed
                     .update_port(port, |held| take_settings(held, &info));
             }
             return;
         }
-        let state = &mut self.nodes[node as usize];
-        if first == state.end_port() {
-            state.identity.m_key = (info.m_key != 0).then_some(info.m_key);
+        let device = &mut self.devices[node];
+        if first == device.end_port() {
+            device.identity.m_key = (info.m_key != 0).then_some(info.m_key);
             let asked = PortInfo::decode(reply.asked);
             if asked.is_ok_and(|asked| asked.client_reregister) {
-                self.registering.confirmed(state.identity.guid);
+                self.registering.confirmed(device.identity.guid);
             }
         }
-        state.observed.update_port(first, |held| {
+        device.observed.update_port(first, |held| {
             *held = PortInfo {
                 local_port_num: first,
                 client_reregister: false,
@@ -89,12 +91,12 @@ impl Manager {
         let asked = decode_blocks::<PortStateInfo>(reply.asked, count);
         let held = decode_blocks::<PortStateInfo>(reply.data, count);
         for (offset, (asked, held)) in asked.flatten().zip(held.flatten()).enumerate() {
-            let state = &mut self.nodes[node as usize];
-            let port = match state.is_switch() {
+            let device = &mut self.devices[node];
+            let port = match device.is_switch() {
                 true => PortNum(modifier.port.0.saturating_add(offset as u8)),
-                false => state.end_port(),
+                false => device.end_port(),
             };
-            state.observed.update_port(port, |info| {
+            device.observed.update_port(port, |info| {
                 info.port_state = held.port_state;
                 info.phys_state = held.phys_state;
                 info.neighbor_normal = held.neighbor_normal;
@@ -116,8 +118,8 @@ impl Manager {
             let asked = reply.asked.get(..kind.len()).unwrap_or_default();
             if reply.data.get(..kind.len()) == Some(asked) {
                 let id = self.tables.intern(asked);
-                for port in self.linked_ports(node) {
-                    self.holds_table(node, port, kind, id);
+                for port in self.devices[node].observed.linked_ports() {
+                    self.devices[node].observed.set_table(port, kind, id);
                 }
             }
             return;
@@ -128,27 +130,12 @@ impl Manager {
             if !asked.is_empty() && reply.data.get(at..at + kind.len()) == Some(asked) {
                 let id = self.tables.intern(asked);
                 let port = PortNum(first.0.saturating_add(offset));
-                let port = self.table_port(node, port, kind);
-                self.holds_table(node, port, kind, id);
+                let port = table_port(&self.devices[node], port, kind);
+                self.devices[node].observed.set_table(port, kind, id);
                 if kind == Kind::PKeys {
                     self.partitions_changed(node, port);
                 }
             }
-        }
-    }
-
-    /// The port that a table belongs to: an HFI has one, and some tables belong to port 0.
-    pub(super) fn table_port(&self, node: u32, port: PortNum, kind: Kind) -> PortNum {
-        let state = &self.nodes[node as usize];
-        match kind.of_end_ports() || !state.is_switch() {
-            true => state.end_port(),
-            false => port,
-        }
-    }
-
-    fn holds_table(&mut self, node: u32, port: PortNum, kind: Kind, id: TableId) {
-        if let Some(tables) = self.nodes[node as usize].observed.tables_mut(port) {
-            tables.ids[kind.index()] = id;
         }
     }
 
@@ -158,9 +145,9 @@ impl Manager {
             return;
         };
         if let Some(held) = reply.data.get(..kind.len()) {
-            let port = self.table_port(node, port, kind);
+            let port = table_port(&self.devices[node], port, kind);
             let id = self.tables.intern(held);
-            self.holds_table(node, port, kind, id);
+            self.devices[node].observed.set_table(port, kind, id);
         }
     }
 
@@ -168,10 +155,10 @@ impl Manager {
         let modifier = BlockModifier::from_bits(reply.modifier);
         let count = usize::from(modifier.count);
         let asked = reply.asked.chunks_exact(BLOCK).take(count);
-        let state = &mut self.nodes[node as usize];
+        let device = &mut self.devices[node];
         for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(BLOCK)).enumerate() {
             if asked == held {
-                state
+                device
                     .observed
                     .lft
                     .confirm(modifier.block as usize + offset, held);
@@ -194,16 +181,16 @@ impl Manager {
             self.confirm_states(node, reply);
             return;
         }
-        let state = &mut self.nodes[node as usize];
+        let device = &mut self.devices[node];
         let in_aggregate = code == status::OK;
-        if in_aggregate && !state.health.single {
-            state.health.single = true;
-            state.work.cursor = state.work.cursor.min(cursor);
+        if in_aggregate && !device.health.single {
+            device.health.single = true;
+            device.work.cursor = device.work.cursor.min(cursor);
             return;
         }
-        let guid = state.identity.guid;
+        let guid = device.identity.guid;
         let verb = if set { "write" } else { "read" };
-        if state.work.stage == Stage::Compare {
+        if device.work.stage == Stage::Compare {
             return; // what cannot be read is written
         }
         let attribute = reply.attribute;
@@ -214,5 +201,13 @@ impl Manager {
             self.fault(Some(guid), what);
             self.give_up(now, node);
         }
+    }
+}
+
+/// The port that a table belongs to: an HFI has one, and some tables belong to port 0.
+pub(super) fn table_port(device: &Device, port: PortNum, kind: Kind) -> PortNum {
+    match kind.of_end_ports() || !device.is_switch() {
+        true => device.end_port(),
+        false => port,
     }
 }

@@ -10,7 +10,7 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::devices::{Device, IdentityAnswers, Lft, Stage};
+use super::devices::{IdentityAnswers, Lft, Stage};
 
 /// Longest directed route: the last byte of the path stays free for the node's own ports.
 pub(super) const HOPS_MAX: usize = 62;
@@ -31,33 +31,23 @@ pub(super) fn is_up(info: &PortInfo) -> bool {
 impl Manager {
     /// Starts with the manager's own port.
     pub(super) fn begin_discovery(&mut self) {
-        if self.nodes.is_empty() {
-            self.nodes.push(Device::new(Guid(0), Box::default(), false));
+        let own = self.devices.own_or_new();
+        own.identity.path = Box::default();
+        if own.health.failed {
+            // It may have told a wrong GUID, or another device may be there now.
+            self.devices.forget_own_name();
         }
-        self.doubt_own_guid();
         self.reset_discovery();
-        for state in &mut self.nodes {
+        for state in self.devices.iter_mut() {
             state.work.kept = false;
         }
-        let own = &mut self.nodes[0];
-        own.identity.path = Box::default();
         self.identify(0);
-    }
-
-    /// Asks the manager's own node for its GUID again where it could not be discovered: it may have
-    /// told a wrong one, or another device may be there now.
-    fn doubt_own_guid(&mut self) {
-        let own = &mut self.nodes[0];
-        if own.health.failed {
-            let guid = std::mem::replace(&mut own.identity.guid, Guid(0));
-            self.by_guid.remove(&guid);
-        }
     }
 
     /// Forgets what the last sweep noted for itself.
     pub(super) fn reset_discovery(&mut self) {
         self.note_own_master();
-        for state in &mut self.nodes {
+        for state in self.devices.iter_mut() {
             state.health.failed = false;
             state.observed.bounced_ports = PortMask::EMPTY;
             state.work.stage = Stage::Idle;
@@ -67,7 +57,7 @@ impl Manager {
     /// Asks a node who it is; what hangs on it follows.
     pub(super) fn identify(&mut self, node: u32) {
         let number = self.sweep.number;
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         (state.health.seen, state.work.kept) = (number, false);
         self.sweep.report.asked += 1;
         *state.work.reading.identity = IdentityAnswers::default();
@@ -77,7 +67,7 @@ impl Manager {
 
     /// Goes on to the node at the other end of a port's cable, unless it is known already.
     pub(super) fn expand(&mut self, from: u32, port: PortNum) {
-        let state = &self.nodes[from as usize];
+        let state = &self.devices[from];
         let Some(info) = state.observed.port(port).filter(|info| is_up(info)) else {
             return;
         };
@@ -93,12 +83,12 @@ impl Manager {
             );
             return;
         }
-        let known = self.by_guid.get(&guid).copied();
-        if known.is_some_and(|known| self.nodes[known as usize].health.seen == self.sweep.number) {
+        let known = self.devices.find(guid);
+        if known.is_some_and(|known| self.devices[known].health.seen == self.sweep.number) {
             return;
         }
         if state.identity.path.len() >= HOPS_MAX
-            || (known.is_none() && self.nodes.len() >= NODES_MAX)
+            || (known.is_none() && self.devices.len() >= NODES_MAX)
         {
             self.sweep.unfinished(format!(
                 "node {guid} is left out: it is more than {HOPS_MAX} hops away, or beyond {NODES_MAX} nodes"
@@ -108,14 +98,8 @@ impl Manager {
         let mut path = Vec::with_capacity(state.identity.path.len() + 1);
         path.extend_from_slice(&state.identity.path);
         path.push(port);
-        let node = known.unwrap_or_else(|| {
-            let node = self.nodes.len() as u32;
-            self.nodes
-                .push(Device::new(guid, Box::default(), said_switch));
-            self.by_guid.insert(guid, node);
-            node
-        });
-        let state = &mut self.nodes[node as usize];
+        let node = known.unwrap_or_else(|| self.devices.add(guid, said_switch));
+        let state = &mut self.devices[node];
         state.identity.path = path.into();
         state.identity.said_switch = said_switch;
         self.identify(node);
@@ -123,7 +107,7 @@ impl Manager {
 
     /// The next request of a node that is being discovered.
     pub(super) fn next_discovery(&mut self, node: u32) -> bool {
-        match self.nodes[node as usize].work.stage {
+        match self.devices[node].work.stage {
             Stage::Identify => self.ask_identity(node),
             Stage::Rearm => self.ask_rearm(node),
             Stage::States => self.ask_states(node),
@@ -136,7 +120,7 @@ impl Manager {
 
     fn ask_identity(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let unknown = state.identity.guid == Guid(0);
         let own_port = PortNum(u8::from(!state.identity.said_switch));
         let port = PortModifier::one(own_port).starting_configuration().bits();
@@ -165,7 +149,7 @@ impl Manager {
     /// comes before the states are read: what changes after it is told.
     fn ask_rearm(&mut self, node: u32) -> bool {
         self.start_batch(node, true);
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let info = state.observed.switch();
         let Some(info) = info.filter(|_| state.work.cursor == 0) else {
             return false;
@@ -183,7 +167,7 @@ impl Manager {
 
     fn ask_states(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let first = state.work.cursor as u8 + 1;
         let ports = state.observed.num_ports();
         if u32::from(ports) <= state.work.cursor {
@@ -203,7 +187,7 @@ impl Manager {
     /// Neighbouring ports in one read, ports apart from each other as an Aggregate.
     fn ask_ports(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let mut budget = PORTS_PER_REQUEST;
         loop {
             let wanted = state.work.reading.ports;
@@ -230,7 +214,7 @@ impl Manager {
 
     fn ask_table(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let left = state.work.reading.blocks.saturating_sub(state.work.cursor);
         let count = left.min(u32::from(self.settings.requests.table_blocks.clamp(1, 29))) as u8;
         if count == 0 {
@@ -249,13 +233,13 @@ impl Manager {
 
     /// What follows a stage of discovery that is done; says whether the node goes on at once.
     pub(super) fn after_discovery(&mut self, now: Tick, node: u32) -> bool {
-        let next = match self.nodes[node as usize].work.stage {
-            Stage::Identify if self.nodes[node as usize].identity.guid == Guid(0) => {
+        let next = match self.devices[node].work.stage {
+            Stage::Identify if self.devices[node].identity.guid == Guid(0) => {
                 return self.own_node_known(now, node);
             }
             Stage::Identify => {
                 if let Err(what) = self.complete_identity(node) {
-                    let guid = self.nodes[node as usize].identity.guid;
+                    let guid = self.devices[node].identity.guid;
                     self.fault(Some(guid), what);
                     self.give_up(now, node);
                     return false;
@@ -266,18 +250,18 @@ impl Manager {
             Stage::States => Stage::Ports,
             Stage::Ports => self.after_ports(node),
             Stage::ReadTable => {
-                self.nodes[node as usize].take_reading();
+                self.devices[node].take_reading();
                 self.before_multicast(node)
             }
             _ => Stage::Idle,
         };
-        self.nodes[node as usize].work.enter(next);
+        self.devices[node].work.enter(next);
         next != Stage::Idle
     }
 
     /// The manager's own node has told its NodeInfo.
     fn own_node_known(&mut self, now: Tick, node: u32) -> bool {
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let Some(info) = state
             .work
             .reading
@@ -289,15 +273,14 @@ impl Manager {
             self.give_up(now, node);
             return false;
         };
-        state.identity.guid = info.node_guid;
         state.identity.said_switch = info.node_type == NodeType::SWITCH;
-        self.by_guid.insert(info.node_guid, node);
+        self.devices.name_own(info.node_guid);
         true
     }
 
     fn after_identity(&mut self, node: u32) -> Stage {
         let number = self.sweep.number;
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         state.health.answered = number;
         match state.observed.switch() {
             Some(switch) if switch.port_state_change && self.standing.is_master() => Stage::Rearm,
@@ -319,7 +302,7 @@ impl Manager {
     /// new one must be safe too. That it has no LID says nothing of its table: it may have lost both in the
     /// middle of a sweep and got the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let switch = state.observed.switch();
         let doubtful = std::mem::take(&mut state.health.doubtful);
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
@@ -353,7 +336,7 @@ impl Manager {
     pub(super) fn lost_in_discovery(&mut self, now: Tick, node: u32) {
         let sweeps = self.settings.sweeps;
         let number = self.sweep.number;
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let (guid, missed) = (state.identity.guid, number - state.health.answered);
         if node != 0 {
             self.sweep.lost_at = Some(now);

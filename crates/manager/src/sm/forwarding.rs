@@ -80,16 +80,16 @@ impl Manager {
         let Some(row) = self.plan.row(self.sweep.step, node).map(Arc::clone) else {
             return false;
         };
-        let state = &mut self.nodes[node as usize];
-        if let Lft::Whole(held) = &state.observed.lft
+        let device = &mut self.devices[node];
+        if let Lft::Whole(held) = &device.observed.lft
             && (Arc::ptr_eq(held, &row) || *held == row)
         {
             return false;
         }
         let blocks = row.len().div_ceil(BLOCK);
         let most = usize::from(self.settings.requests.table_blocks.clamp(1, 29));
-        while (state.work.cursor as usize) < blocks {
-            let first = state.work.cursor as usize;
+        while (device.work.cursor as usize) < blocks {
+            let first = device.work.cursor as usize;
             let most = if self.batch.is_empty() {
                 most
             } else {
@@ -97,16 +97,21 @@ impl Manager {
             };
             let run = (first..blocks)
                 .take(most)
-                .take_while(|block| !state.observed.lft.block_is(*block, &block_of(&row, *block)))
+                .take_while(|block| {
+                    !device
+                        .observed
+                        .lft
+                        .block_is(*block, &block_of(&row, *block))
+                })
                 .count();
             if run == 0 {
-                state.work.cursor += 1;
+                device.work.cursor += 1;
                 continue;
             }
             if !push_blocks(&mut self.batch, AttributeId::LINEAR_FDB, &row, first, run) {
                 break;
             }
-            state.work.cursor += run as u32;
+            device.work.cursor += run as u32;
             if run > SEGMENT_BLOCKS {
                 break;
             }
@@ -119,7 +124,7 @@ impl Manager {
         let row = self.plan.row(self.sweep.step, node).map(Arc::clone);
         if let Some(row) = row {
             // Every block has been confirmed: share the row with the plan.
-            self.nodes[node as usize].observed.lft = Lft::Whole(row);
+            self.devices[node].observed.lft = Lft::Whole(row);
         }
         match self.sweep.step + 1 < self.plan.steps.len() {
             true => Stage::Ready,
@@ -131,7 +136,7 @@ impl Manager {
     /// without groups ask for empty ones: those of earlier routes are not proved for these.
     pub(super) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
         let index = self.plan.topology.switch_index(NodeId(node))?;
-        let capable = self.nodes[node as usize]
+        let capable = self.devices[node]
             .observed
             .node
             .as_ref()?
@@ -145,16 +150,16 @@ impl Manager {
 
     /// Whether a switch's adaptive groups are to be written.
     pub(super) fn groups_differ(&self, node: u32) -> bool {
-        let state = &self.nodes[node as usize];
+        let device = &self.devices[node];
         let wanted = self.wanted_groups(node);
-        let held = state.observed.groups.as_ref();
-        let all = state.observed.group_blocks >= self.group_blocks(node);
+        let held = device.observed.groups.as_ref();
+        let all = device.observed.group_blocks >= self.group_blocks(node);
         wanted.is_some_and(|wanted| held != Some(&wanted) || !all)
     }
 
     /// Blocks of a switch's port group forwarding table that it uses.
     fn group_blocks(&self, node: u32) -> usize {
-        let switch = self.nodes[node as usize].observed.node.as_ref();
+        let switch = self.devices[node].observed.node.as_ref();
         let cap = switch.and_then(|node| node.switch);
         let cap = cap.map_or(0, |switch| switch.port_group_fdb_cap as usize);
         (self.plan.top.0 as usize + 1).min(cap).div_ceil(BLOCK)
@@ -169,19 +174,15 @@ impl Manager {
         let Some(wanted) = self.wanted_groups(node) else {
             return false;
         };
-        let positions = 1 + usize::from(
-            self.nodes[node as usize]
-                .observed
-                .num_ports()
-                .saturating_sub(1),
-        ) / 64;
+        let positions =
+            1 + usize::from(self.devices[node].observed.num_ports().saturating_sub(1)) / 64;
         // Also where no LID has a group any more: what the switch holds from before leads elsewhere.
         let blocks = self.group_blocks(node);
-        let state = &mut self.nodes[node as usize];
+        let device = &mut self.devices[node];
         let tables = wanted.groups.len().div_ceil(GROUPS);
         let parts = tables * positions.min(POSITIONS);
         loop {
-            let cursor = state.work.cursor as usize;
+            let cursor = device.work.cursor as usize;
             let (count, fits) = match cursor.checked_sub(parts) {
                 None => {
                     let (position, block) = (cursor / tables, cursor % tables);
@@ -200,7 +201,7 @@ impl Manager {
             if !fits {
                 return true;
             }
-            state.work.cursor += count as u32;
+            device.work.cursor += count as u32;
         }
     }
 
@@ -208,7 +209,7 @@ impl Manager {
     pub(super) fn confirm_groups(&mut self, node: u32, reply: &Reply<'_>) {
         let held = reply.data.get(..reply.asked.len());
         if held != Some(reply.asked) {
-            self.nodes[node as usize].observed.groups_refused = true;
+            self.devices[node].observed.groups_refused = true;
         }
     }
 
@@ -216,7 +217,7 @@ impl Manager {
     pub(super) fn next_resume(&mut self, node: u32) -> bool {
         self.start_batch(node, true);
         let wanted = self.wanted_switch(node, false);
-        let held = self.nodes[node as usize]
+        let held = self.devices[node]
             .observed
             .node
             .as_ref()
@@ -224,10 +225,10 @@ impl Manager {
         let Some((held, wanted)) = held.zip(wanted) else {
             return false;
         };
-        if switch::same_settings(&held, &wanted) || self.nodes[node as usize].work.cursor > 0 {
+        if switch::same_settings(&held, &wanted) || self.devices[node].work.cursor > 0 {
             return false;
         }
-        self.nodes[node as usize].work.cursor = 1;
+        self.devices[node].work.cursor = 1;
         self.batch
             .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
                 wanted.encode(to)
@@ -238,9 +239,9 @@ impl Manager {
     pub(super) fn after_groups(&mut self, node: u32) {
         let wanted = self.wanted_groups(node);
         let blocks = self.group_blocks(node);
-        let state = &mut self.nodes[node as usize];
-        if !std::mem::take(&mut state.observed.groups_refused) && wanted.is_some() {
-            (state.observed.groups, state.observed.group_blocks) = (wanted, blocks);
+        let device = &mut self.devices[node];
+        if !std::mem::take(&mut device.observed.groups_refused) && wanted.is_some() {
+            (device.observed.groups, device.observed.group_blocks) = (wanted, blocks);
         }
     }
 
@@ -249,7 +250,7 @@ impl Manager {
         let switches = self.plan.topology.switches();
         let held = switches
             .iter()
-            .map(|node| self.nodes[node.0 as usize].observed.groups.clone());
+            .map(|node| self.devices[*node].observed.groups.clone());
         let held: Vec<_> = held.collect();
         if held.iter().all(Option::is_none) {
             return PortGroupTables::default();

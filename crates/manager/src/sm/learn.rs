@@ -23,7 +23,7 @@ const PORTS_MAX: u8 = 254;
 impl Manager {
     /// Takes in an attribute that was read.
     pub(super) fn learn(&mut self, node: u32, reply: &Reply<'_>) {
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         match (reply.attribute, state.work.stage) {
             (AttributeId::NODE_INFO, _) => {
                 state.work.reading.identity.info = NodeInfo::decode(reply.data).ok();
@@ -47,7 +47,7 @@ impl Manager {
 
     /// Makes a node of what came, or changes it where it is known.
     pub(super) fn complete_identity(&mut self, node: u32) -> Result<(), String> {
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         let identity = std::mem::take(&mut *state.work.reading.identity);
         let (Some(info), Some(description), Some(mut port)) =
             (identity.info, identity.description, identity.port)
@@ -85,7 +85,7 @@ impl Manager {
         let blocks = decode_blocks::<PortStateInfo>(reply.data, usize::from(modifier.count));
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
-            let state = &mut self.nodes[node as usize];
+            let state = &mut self.devices[node];
             // A port whose link bounced has lost the mark of this sweep's first look.
             let marked = !modifier.start_of_sm_configuration && block.is_sm_configuration_started;
             let same = state
@@ -97,7 +97,7 @@ impl Manager {
             if block.port_state < PortState::INIT {
                 self.near_link_is_lost(node, port);
             }
-            let state = &mut self.nodes[node as usize];
+            let state = &mut self.devices[node];
             if changed {
                 state.work.reading.ports.insert(port);
             } else {
@@ -112,7 +112,7 @@ impl Manager {
         let blocks = decode_blocks::<PortInfo>(reply.data, usize::from(modifier.count));
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
-            let state = &mut self.nodes[node as usize];
+            let state = &mut self.devices[node];
             state.work.reading.ports.remove(port);
             if is_up(&block) {
                 state.observed.read_ports.insert(port);

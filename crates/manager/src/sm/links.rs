@@ -1,14 +1,14 @@
 //! Which links both ends agree on, and the order of nodes that does not depend on the order of
 //! answers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
-use super::devices::Device;
+use super::devices::{Device, Observed};
 use super::discover::is_up;
 
 /// What one end of a link finds at the other.
@@ -33,13 +33,13 @@ impl Manager {
     /// For each node, its links by port, in order. Ports whose links have no other end are read again
     /// in the next sweep: they may have told a wrong one.
     fn agreed_links(&mut self) -> Vec<Vec<(PortNum, PortRef)>> {
-        let mut links = Vec::with_capacity(self.nodes.len());
+        let mut links = Vec::with_capacity(self.devices.len());
         let mut faults = Vec::new();
         let mut missing = Vec::new();
-        for (node, state) in self.nodes.iter().enumerate() {
+        for (node, device) in (0_u32..).zip(self.devices.iter()) {
             let mut good = Vec::new();
-            for (port, info) in self.cabled_ports(state) {
-                match self.other_end(state, port, info) {
+            for (port, info) in self.cabled_ports(device) {
+                match self.other_end(device, port, info) {
                     End::Good(peer) => good.push((port, peer)),
                     End::Missing => missing.push((node, port)),
                     End::Contradicted => faults.push((node, port, info.neighbor_node_guid)),
@@ -48,8 +48,8 @@ impl Manager {
             links.push(good);
         }
         for (node, port, neighbour) in faults {
-            self.nodes[node].observed.read_ports.remove(port);
-            let guid = self.nodes[node].identity.guid;
+            self.devices[node].observed.read_ports.remove(port);
+            let guid = self.devices[node].identity.guid;
             self.fault(
                 Some(guid),
                 format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
@@ -65,7 +65,7 @@ impl Manager {
             ));
         }
         for (node, port) in missing {
-            self.nodes[node].observed.read_ports.remove(port);
+            self.devices[node].observed.read_ports.remove(port);
         }
         links
     }
@@ -73,25 +73,24 @@ impl Manager {
     /// The ports of a node that was found, with links that are up.
     fn cabled_ports<'a>(
         &self,
-        state: &'a Device,
+        device: &'a Device,
     ) -> impl Iterator<Item = (PortNum, &'a PortInfo)> + use<'a> {
-        let found = state.health.seen == self.sweep.number;
-        let node = state.observed.node.as_deref().filter(|_| found);
-        let guid = state.identity.guid;
+        let found = device.health.seen == self.sweep.number;
+        let node = device.observed.node.as_deref().filter(|_| found);
+        let guid = device.identity.guid;
         let ports = node.into_iter().flat_map(|node| node.external_ports());
         ports
             .map(|(port, end)| (port, &end.info))
             .filter(move |(_, info)| is_up(info) && info.neighbor_node_guid != guid)
     }
 
-    fn other_end(&self, state: &Device, port: PortNum, info: &PortInfo) -> End {
-        let peer = self.node_with(info.neighbor_node_guid, state, port);
-        let Some(index) =
-            peer.filter(|peer| self.nodes[*peer as usize].health.seen == self.sweep.number)
+    fn other_end(&self, device: &Device, port: PortNum, info: &PortInfo) -> End {
+        let peer = self.node_with(info.neighbor_node_guid, device, port);
+        let Some(index) = peer.filter(|peer| self.devices[*peer].health.seen == self.sweep.number)
         else {
             return End::Missing;
         };
-        let other = &self.nodes[index as usize];
+        let other = &self.devices[index];
         let back = other
             .observed
             .port(info.neighbor_port_num)
@@ -100,7 +99,7 @@ impl Manager {
             return End::Missing;
         };
         let named =
-            back.neighbor_node_guid == state.identity.guid && back.neighbor_port_num == port;
+            back.neighbor_node_guid == device.identity.guid && back.neighbor_port_num == port;
         let typed = (info.neighbor_node_type == 1) == other.is_switch();
         match named && typed {
             true => End::Good(PortRef {
@@ -112,17 +111,17 @@ impl Manager {
     }
 
     /// The node with a GUID, which most often is the one that the port's link led to before.
-    fn node_with(&self, guid: Guid, state: &Device, port: PortNum) -> Option<u32> {
-        let before = state.observed.node.as_ref()?.port(port)?.peer;
+    fn node_with(&self, guid: Guid, device: &Device, port: PortNum) -> Option<u32> {
+        let before = device.observed.node.as_ref()?.port(port)?.peer;
         let before = before.map(|peer| peer.node.0);
-        let same = before.filter(|node| self.nodes[*node as usize].identity.guid == guid);
-        same.or_else(|| self.by_guid.get(&guid).copied())
+        let same = before.filter(|node| self.devices[*node].identity.guid == guid);
+        same.or_else(|| self.devices.find(guid))
     }
 
     /// The nodes that agreed links lead to, in the order of a search from the manager's own.
     fn reachable(&self, links: &[Vec<(PortNum, PortRef)>]) -> Vec<u32> {
-        let mut found = vec![false; self.nodes.len()];
-        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut found = vec![false; self.devices.len()];
+        let mut order = Vec::with_capacity(self.devices.len());
         let mut queue = VecDeque::from([0_u32]);
         found[0] = true;
         while let Some(node) = queue.pop_front() {
@@ -139,33 +138,26 @@ impl Manager {
     }
 
     fn renumber(&mut self, order: &[u32], links: &[Vec<(PortNum, PortRef)>]) {
-        let mut number = vec![None; self.nodes.len()];
+        let mut number = vec![None; self.devices.len()];
         for (new, old) in order.iter().enumerate() {
             number[*old as usize] = Some(NodeId(new as u32));
         }
-        let mut old: Vec<Option<Device>> = self.nodes.drain(..).map(Some).collect();
-        let mut by_guid = BTreeMap::new();
-        for (new, from) in order.iter().enumerate() {
-            let Some(mut state) = old[*from as usize].take() else {
-                continue;
-            };
+        self.devices.reorder(order);
+        for (device, from) in self.devices.iter_mut().zip(order) {
             let peers = links[*from as usize].iter().filter_map(|(port, peer)| {
                 let node = number[peer.node.0 as usize]?;
                 Some((*port, PortRef { node, ..*peer }))
             });
             let peers: Vec<(PortNum, PortRef)> = peers.collect();
-            set_peers(&mut state, &peers);
-            by_guid.insert(state.identity.guid, new as u32);
-            self.nodes.push(state);
+            set_peers(&mut device.observed, &peers);
         }
-        self.by_guid = by_guid;
     }
 }
 
 /// Puts the links, in order of ports, into a node, which is copied only where they differ.
-fn set_peers(state: &mut Device, peers: &[(PortNum, PortRef)]) {
-    state.observed.good_ports = peers.iter().map(|(port, _)| *port).collect::<PortMask>();
-    let Some(node) = state.observed.node.as_mut() else {
+fn set_peers(observed: &mut Observed, peers: &[(PortNum, PortRef)]) {
+    observed.good_ports = peers.iter().map(|(port, _)| *port).collect::<PortMask>();
+    let Some(node) = observed.node.as_mut() else {
         return;
     };
     let held = node.ports();

@@ -64,7 +64,7 @@ mod traps;
 mod unused_links;
 pub(crate) mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use weft_fabric::{Guid, Snapshot, Tick};
@@ -72,7 +72,7 @@ use weft_fabric::{Guid, Snapshot, Tick};
 use crate::io::{Event, Input, Output};
 use crate::multicast::MulticastLid;
 use batch::Batch;
-use devices::Device;
+use devices::Devices;
 use drains::Drains;
 use election::Standing;
 use lids::LidMap;
@@ -108,9 +108,6 @@ enum Tag {
 /// Events of one kind that a single sweep may report; the rest is only counted.
 const FAULTS_PER_SWEEP_MAX: u32 = 256;
 
-/// Nodes that are remembered as silent; more get the full patience in each sweep.
-const SILENT_MAX: usize = 65_536;
-
 /// The manager of one fabric.
 ///
 /// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
@@ -120,11 +117,7 @@ const SILENT_MAX: usize = 65_536;
 #[derive(Debug)]
 pub struct Manager {
     settings: Settings,
-    /// All nodes; in the order of the last plan's topology, then those found since.
-    nodes: Vec<Device>,
-    by_guid: BTreeMap<Guid, u32>,
-    /// Nodes that did not answer when they were asked last.
-    silent: BTreeSet<Guid>,
+    devices: Devices,
     /// The manager stopped to be told the time anew: what it did may have taken long.
     paused_at: Option<Tick>,
     /// Nodes that may have something to send.
@@ -166,9 +159,7 @@ impl Manager {
         let mut manager = Self {
             transactions: Transactions::new(settings.requests.budget()),
             settings,
-            nodes: Vec::new(),
-            by_guid: BTreeMap::new(),
-            silent: BTreeSet::new(),
+            devices: Devices::default(),
             paused_at: None,
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),

@@ -139,7 +139,7 @@ impl Manager {
                 MulticastNote::SmallTables { switch, .. } => Some(*switch),
                 _ => None,
             };
-            let guid = node.and_then(|node| self.nodes.get(node.0 as usize));
+            let guid = node.and_then(|node| self.devices.get(node.0));
             let guid = guid.map(|state| state.identity.guid);
             self.fault(guid, note.to_string());
         }
@@ -178,8 +178,7 @@ impl Manager {
     /// What switches may hold, as far as it is known.
     fn possible_multicast(&self) -> MulticastTables {
         let switches = self.plan.topology.switches().iter();
-        let rows =
-            switches.map(|node| Arc::from(self.nodes[node.0 as usize].observed.mft.possible()));
+        let rows = switches.map(|node| Arc::from(self.devices[*node].observed.mft.possible()));
         MulticastTables::new(rows.collect())
     }
 
@@ -205,7 +204,7 @@ impl Manager {
     fn rows_to_strangers(&self) -> BTreeSet<usize> {
         let switches = self.plan.topology.switches().iter();
         let strangers = |node: u32| -> PortMask {
-            let state = &self.nodes[node as usize];
+            let state = &self.devices[node];
             let ports = state
                 .observed
                 .node
@@ -219,7 +218,7 @@ impl Manager {
         };
         let rows = switches.flat_map(|node| {
             let strangers = strangers(node.0);
-            let rows = self.nodes[node.0 as usize].observed.mft.possible().iter();
+            let rows = self.devices[*node].observed.mft.possible().iter();
             let rows = rows.enumerate().filter(move |_| !strangers.is_empty());
             rows.filter(move |(_, row)| !(**row & strangers).is_empty())
                 .map(|(row, _)| row)
@@ -250,7 +249,7 @@ impl Manager {
     }
 
     fn held_switch(&self, node: u32) -> Option<SwitchInfo> {
-        self.nodes[node as usize].observed.node.as_ref()?.switch
+        self.devices[node].observed.node.as_ref()?.switch
     }
 
     /// Blocks of a switch's table that matter, and slices of 64 ports: what it should hold, and
@@ -263,16 +262,13 @@ impl Manager {
         let rows = rows
             .max(mft::rows_in_use(held.multicast_fdb_top))
             .min(held.multicast_fdb_cap);
-        let positions = usize::from(self.nodes[node as usize].observed.num_ports()) / 64 + 1;
+        let positions = usize::from(self.devices[node].observed.num_ports()) / 64 + 1;
         ((rows as usize).div_ceil(BLOCK), positions)
     }
 
     fn has_multicast_rows(&self, node: u32) -> bool {
         let (blocks, positions) = self.multicast_extent(node);
-        let (row, held) = (
-            self.multicast_row(node),
-            &self.nodes[node as usize].observed.mft,
-        );
+        let (row, held) = (self.multicast_row(node), &self.devices[node].observed.mft);
         (0..blocks * positions).all(|item| {
             let (position, block) = (item / blocks, item % blocks);
             held.holds(block, position, &words_of(row, block, position))
@@ -310,14 +306,14 @@ impl Manager {
         let switch = self.plan.topology.switch_index(NodeId(node));
         let step = Arc::clone(&self.plan.multicast.step);
         let row = switch.map_or(&[][..], |switch| step.row(switch));
-        while (self.nodes[node as usize].work.cursor as usize) < blocks * positions {
-            let cursor = self.nodes[node as usize].work.cursor as usize;
+        while (self.devices[node].work.cursor as usize) < blocks * positions {
+            let cursor = self.devices[node].work.cursor as usize;
             let at = (cursor / blocks, cursor % blocks);
             let run = self.multicast_run(node, row, at, blocks);
             if run > 0 && !self.push_multicast(node, row, at, run) {
                 return true;
             }
-            self.nodes[node as usize].work.cursor += run.max(1) as u32;
+            self.devices[node].work.cursor += run.max(1) as u32;
         }
         if self.batch.is_empty() {
             self.push_multicast_top(node);
@@ -338,7 +334,7 @@ impl Manager {
             false => SEGMENT_BLOCKS,
         };
         let (position, first) = at;
-        let held = &self.nodes[node as usize].observed.mft;
+        let held = &self.devices[node].observed.mft;
         (first..blocks)
             .take(most)
             .take_while(|block| !held.holds(*block, position, &words_of(row, *block, position)))
@@ -370,7 +366,7 @@ impl Manager {
             },
         );
         if fits {
-            let held = &mut self.nodes[node as usize].observed.mft;
+            let held = &mut self.devices[node].observed.mft;
             for block in first..first + run {
                 held.sent(block, position, &words_of(row, block, position));
             }
@@ -401,11 +397,7 @@ impl Manager {
             .held_switch(node)
             .filter(|held| held.multicast_fdb_top != 0);
         let (blocks, positions) = self.multicast_extent(node);
-        held.is_some()
-            && self.nodes[node as usize]
-                .observed
-                .mft
-                .lacks(blocks, positions)
+        held.is_some() && self.devices[node].observed.mft.lacks(blocks, positions)
     }
 
     /// Reads a switch's multicast table.
@@ -413,7 +405,7 @@ impl Manager {
         self.start_batch(node, false);
         let (blocks, positions) = self.multicast_extent(node);
         let most = usize::from(self.settings.requests.table_blocks.clamp(1, 29));
-        let cursor = self.nodes[node as usize].work.cursor as usize;
+        let cursor = self.devices[node].work.cursor as usize;
         if cursor >= blocks * positions {
             return false;
         }
@@ -425,7 +417,7 @@ impl Manager {
             all_blocks: false,
             block: first as u32,
         };
-        self.nodes[node as usize].work.cursor += count as u32;
+        self.devices[node].work.cursor += count as u32;
         self.batch.get(
             AttributeId::MULTICAST_FDB,
             modifier.bits(),
@@ -440,7 +432,7 @@ impl Manager {
             .data
             .chunks_exact(BLOCK_LEN)
             .take(usize::from(modifier.count));
-        let held = &mut self.nodes[node as usize].observed.mft;
+        let held = &mut self.devices[node].observed.mft;
         for (offset, bytes) in blocks.enumerate() {
             let block = modifier.block as usize + offset;
             held.confirm(block, usize::from(modifier.position), &mft::decode(bytes));
@@ -450,8 +442,7 @@ impl Manager {
     /// The tables as the switches have confirmed them.
     pub(super) fn confirmed_multicast(&self) -> MulticastTables {
         let switches = self.plan.topology.switches().iter();
-        let rows =
-            switches.map(|node| Arc::from(self.nodes[node.0 as usize].observed.mft.confirmed()));
+        let rows = switches.map(|node| Arc::from(self.devices[*node].observed.mft.confirmed()));
         MulticastTables::new(rows.collect())
     }
 
@@ -487,11 +478,11 @@ impl Manager {
     }
 
     fn begin_update(&mut self) {
-        for node in 0..self.nodes.len() as u32 {
-            let state = &self.nodes[node as usize];
+        for node in self.devices.numbers() {
+            let state = &self.devices[node];
             let able = state.is_switch() && state.health.works_in(self.sweep.number);
             if able && !self.has_multicast(node) {
-                self.nodes[node as usize].work.enter(Stage::WriteMulticast);
+                self.devices[node].work.enter(Stage::WriteMulticast);
                 self.make_ready(node);
             }
         }

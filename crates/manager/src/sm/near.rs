@@ -63,7 +63,7 @@ impl Manager {
             base.0 != 0 && (base.0..base.0 + lmc.lids()).contains(&lid.0)
         };
         let node = self.plan.lids.iter().position(has_it);
-        match node.and_then(|node| self.nodes.get(node)) {
+        match node.and_then(|node| self.devices.get(node as u32)) {
             Some(state) if state.is_switch() => self.sweep.reports.add(state.identity.guid),
             _ => self.sweep.reports.ask_for_all(),
         }
@@ -74,11 +74,11 @@ impl Manager {
         let reports = std::mem::take(&mut self.sweep.reports);
         let settled = self.sweep.settled
             && self.standing.is_master()
-            && self.nodes.iter().all(|state| !state.health.doubtful);
+            && self.devices.iter().all(|state| !state.health.doubtful);
         if reason != SweepReason::Trap || reports.whole || !settled {
             return None;
         }
-        let known = |guid: &Guid| self.by_guid.get(guid).copied();
+        let known = |guid: &Guid| self.devices.find(*guid);
         let switches: Option<Vec<u32>> = reports.switches.iter().map(known).collect();
         switches.filter(|switches| !switches.is_empty())
     }
@@ -89,7 +89,7 @@ impl Manager {
         self.sweep.near = Some(Near::default());
         self.reset_discovery();
         let number = self.sweep.number;
-        for state in &mut self.nodes {
+        for state in self.devices.iter_mut() {
             (state.health.seen, state.health.answered, state.work.kept) = (number, number, true);
         }
         for node in reported {
@@ -104,19 +104,19 @@ impl Manager {
     }
 
     fn is_kept(&self, node: u32) -> bool {
-        self.nodes[node as usize].work.kept
+        self.devices[node].work.kept
     }
 
     /// The last node on the way to another.
     fn node_before(&self, node: u32) -> Option<u32> {
-        let (_, path) = self.nodes[node as usize].identity.path.split_last()?;
+        let (_, path) = self.devices[node].identity.path.split_last()?;
         path.iter()
             .try_fold(0, |at, port| self.peer(at, *port).map(|peer| peer.node.0))
     }
 
     /// A node is not to be taken as it was; it counts as found only when it is met again.
     fn suspect(&mut self, node: u32) {
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.devices[node];
         if state.work.kept {
             (state.work.kept, state.health.seen) = (false, 0);
         }
@@ -145,8 +145,8 @@ impl Manager {
             return;
         }
         self.near_link_is_lost(node, port);
-        let now = self.nodes[node as usize].observed.port(port);
-        let now = now.and_then(|info| self.by_guid.get(&info.neighbor_node_guid).copied());
+        let now = self.devices[node].observed.port(port);
+        let now = now.and_then(|info| self.devices.find(info.neighbor_node_guid));
         now.into_iter().for_each(|node| self.suspect(node));
     }
 
@@ -158,11 +158,11 @@ impl Manager {
         }
         self.renew_paths();
         let number = self.sweep.number;
-        let failed = self.nodes.iter().any(|state| state.health.failed);
+        let failed = self.devices.iter().any(|state| state.health.failed);
         let lost = |(_, state): &(usize, &Device)| {
             state.health.seen != number && state.is_switch() && state.observed.node.is_some()
         };
-        let lost: Vec<u32> = (self.nodes.iter().enumerate())
+        let lost: Vec<u32> = (self.devices.iter().enumerate())
             .filter(lost)
             .map(|(node, _)| node as u32)
             .collect();
@@ -192,11 +192,11 @@ impl Manager {
 
     /// Switches beside a node that were not looked at.
     fn kept_neighbours(&self, node: u32) -> Vec<u32> {
-        let ports = self.nodes[node as usize].observed.good_ports.iter();
+        let ports = self.devices[node].observed.good_ports.iter();
         let peers = ports.filter_map(|port| self.peer(node, port));
         let mut around = Vec::new();
         for peer in peers.map(|peer| peer.node.0) {
-            let state = &self.nodes[peer as usize];
+            let state = &self.devices[peer];
             if around.len() < DETOURS_MAX
                 && state.work.kept
                 && state.is_switch()
@@ -212,7 +212,7 @@ impl Manager {
     fn look_everywhere(&mut self) {
         self.sweep.near = None;
         self.sweep.report.unfinished.clear();
-        for state in &mut self.nodes {
+        for state in self.devices.iter_mut() {
             state.health.seen = 0;
         }
         self.begin_discovery();
@@ -225,7 +225,7 @@ impl Manager {
         if !near.is_some_and(|near| std::mem::take(&mut near.lost_link)) {
             return;
         }
-        let mut paths: Vec<Option<Box<[PortNum]>>> = vec![None; self.nodes.len()];
+        let mut paths: Vec<Option<Box<[PortNum]>>> = vec![None; self.devices.len()];
         paths[0] = Some(Box::default());
         let mut queue = VecDeque::from([0_u32]);
         while let Some(at) = queue.pop_front() {
@@ -241,7 +241,7 @@ impl Manager {
                 }
             }
         }
-        for (state, path) in self.nodes.iter_mut().zip(paths) {
+        for (state, path) in self.devices.iter_mut().zip(paths) {
             if let Some(path) = path {
                 state.identity.path = path;
             }
@@ -250,7 +250,7 @@ impl Manager {
 
     /// The ports by which datagrams leave a node, and where they get to.
     fn ways_on(&self, node: u32) -> impl Iterator<Item = (PortNum, u32)> {
-        let state = &self.nodes[node as usize];
+        let state = &self.devices[node];
         let forwards = node == 0 || state.is_switch();
         let ports = state.observed.good_ports.iter().filter(move |_| forwards);
         let ports = ports.filter(|port| state.observed.port(*port).is_some_and(is_up));

@@ -24,8 +24,8 @@ impl Manager {
     /// What is confirmed of the port at the other end of a good link.
     pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&Device, &PortInfo)> {
         let peer = self.peer(node, port)?;
-        let state = self.nodes.get(peer.node.0 as usize)?;
-        state.observed.port(peer.port).map(|info| (state, info))
+        let device = self.devices.get(peer.node.0)?;
+        device.observed.port(peer.port).map(|info| (device, info))
     }
 
     /// Whether a port may be armed and activated: it has settings and its link is not refused.
@@ -40,10 +40,10 @@ impl Manager {
     /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
     /// link is refused keeps its settings and says why it stays in Init.
     pub(super) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
-        let state = &self.nodes[node as usize];
-        let held = state.observed.port(port)?;
+        let device = &self.devices[node];
+        let held = device.observed.port(port)?;
         let neighbour = self.peer_info(node, port);
-        let place = match (state.is_switch(), port.0) {
+        let place = match (device.is_switch(), port.0) {
             (true, 0) => Place::Management,
             (true, _) => Place::External,
             (false, _) => Place::Hfi,
@@ -56,7 +56,7 @@ impl Manager {
             port,
         };
         let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
-        let policy = self.policy(state.is_switch(), neighbour.map(|(peer, _)| peer));
+        let policy = self.policy(device.is_switch(), neighbour.map(|(peer, _)| peer));
         if self.plan.unused.is_refused(at) {
             return Some(PortInfo {
                 link_init_reason: LinkInitReason::OUTSIDE_POLICY,
@@ -94,8 +94,8 @@ impl Manager {
     /// Whether both ends of a port's cable can mark lanes.
     fn has_markers(&self, node: u32, port: PortNum) -> bool {
         let can = |node: NodeId, port: PortNum| {
-            let state = self.nodes[node.0 as usize].observed.node.as_deref();
-            state.is_some_and(|node| marks_lanes(node, port))
+            let node = self.devices[node].observed.node.as_deref();
+            node.is_some_and(|node| marks_lanes(node, port))
         };
         can(NodeId(node), port)
             && self
@@ -111,18 +111,18 @@ impl Manager {
     /// PortInfo to be written, none where the port holds it already.
     pub(super) fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let wanted = self.wanted_port(node, port)?;
-        let held = self.nodes[node as usize].observed.port(port)?;
+        let held = self.devices[node].observed.port(port)?;
         (!same_settings(&wanted, held)).then(|| to_set(&wanted))
     }
 
     /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already.
     pub(super) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
-        let state = &self.nodes[node as usize];
+        let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
-        let held = state.observed.tables(port).ids[kind.index()];
+        let held = device.observed.tables(port).ids[kind.index()];
         let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;
         let serves = kind.is_fixed_in_use()
-            && state.observed.port(port).is_some_and(in_use)
+            && device.observed.port(port).is_some_and(in_use)
             && agree_where_used(self.tables.content(held), self.tables.content(wanted));
         match held == wanted || serves {
             true => TableId::UNKNOWN,
@@ -131,7 +131,7 @@ impl Manager {
     }
 
     pub(super) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
-        let index = self.nodes[node as usize].observed.port_index(port);
+        let index = self.devices[node].observed.port_index(port);
         let tables = self
             .plan
             .tables
@@ -144,7 +144,7 @@ impl Manager {
     /// wait for them.
     pub(super) fn wanted_switch_first(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
         let wanted = self.wanted_switch(node, pause)?;
-        let top = self.nodes[node as usize]
+        let top = self.devices[node]
             .observed
             .node
             .as_ref()?
@@ -160,7 +160,7 @@ impl Manager {
 
     /// SwitchInfo of a switch as it should be.
     pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
-        let held = self.nodes[node as usize].observed.node.as_ref()?.switch?;
+        let held = self.devices[node].observed.node.as_ref()?.switch?;
         let routing = self.settings.routing.adaptive.as_ref();
         let wanted = switch::wanted(
             &held,
@@ -176,20 +176,12 @@ impl Manager {
         })
     }
 
-    /// The ports of a switch that have good links.
-    pub(super) fn linked_ports(&self, node: u32) -> impl Iterator<Item = PortNum> + use<> {
-        let good = self.nodes[node as usize].observed.good_ports;
-        (1..=self.nodes[node as usize].observed.num_ports())
-            .map(PortNum)
-            .filter(move |port| good.contains(*port))
-    }
-
     /// Whether a node has confirmed the LID that it is to have.
     pub(super) fn has_its_lid(&self, node: u32) -> bool {
-        let state = &self.nodes[node as usize];
-        let held = state
+        let device = &self.devices[node];
+        let held = device
             .observed
-            .port(state.end_port())
+            .port(device.end_port())
             .map(|info| (info.lid, info.lmc));
         let wanted = self.plan.lids.get(node as usize).copied();
         wanted.is_some_and(|(lid, _)| lid.0 != 0) && held == wanted

@@ -101,7 +101,7 @@ impl Manager {
     fn give_lids(&mut self) {
         let settings = self.settings.lids;
         let ports: Vec<EndPort> = self
-            .nodes
+            .devices
             .iter()
             .enumerate()
             .map(|(index, state)| {
@@ -152,7 +152,7 @@ impl Manager {
     /// What was found, with the LIDs that are to be.
     fn planned_topology(&mut self) -> Topology {
         let mut builder = TopologyBuilder::new();
-        for (state, (lid, lmc)) in self.nodes.iter().zip(&self.plan.lids) {
+        for (state, (lid, lmc)) in self.devices.iter().zip(&self.plan.lids) {
             let Some(node) = state.observed.node.as_ref() else {
                 continue;
             };
@@ -231,7 +231,7 @@ impl Manager {
         let none = members.is_empty();
         let nodes = topology.nodes().filter(move |_| !none);
         nodes.filter_map(move |(id, node)| {
-            let port = self.nodes[id.0 as usize].end_port();
+            let port = self.devices[id].end_port();
             let candidate = candidate(topology, id, node, port);
             members.contains(&candidate).then_some((id, port))
         })
@@ -285,7 +285,7 @@ impl Manager {
     /// Links need not carry data yet: traps are routed by LID over links that are up.
     pub(super) fn holds_tables(&self) -> bool {
         let held = |state: &Device| !matches!(state.observed.lft, Lft::Unknown);
-        self.nodes
+        self.devices
             .iter()
             .any(|state| state.is_switch() && held(state))
     }
@@ -293,7 +293,7 @@ impl Manager {
     fn differs(&self, new: &LinearTables) -> bool {
         let switches = self.plan.topology.switches().iter().enumerate();
         switches.clone().any(|(index, node)| {
-            let held = &self.nodes[node.0 as usize].observed.lft;
+            let held = &self.devices[*node].observed.lft;
             match (held, new.row_shared(SwitchIndex(index as u32))) {
                 (Lft::Whole(row), Some(wanted)) => !Arc::ptr_eq(row, wanted) && row != wanted,
                 _ => true,
@@ -306,7 +306,7 @@ impl Manager {
         let switches = self.plan.topology.switches().iter();
         LinearTables::new(
             switches
-                .map(|node| self.nodes[node.0 as usize].observed.lft.row())
+                .map(|node| self.devices[*node].observed.lft.row())
                 .collect(),
         )
     }

@@ -55,7 +55,7 @@ impl Manager {
             return;
         }
         let mut used = BTreeSet::new();
-        for state in &self.nodes {
+        for state in self.devices.iter() {
             used.extend(
                 state
                     .observed

@@ -106,9 +106,9 @@ impl Manager {
         action: PortAction,
     ) -> Result<(End, Option<End>), CommandError> {
         let (guid, port) = named;
-        let index = self.by_guid.get(&guid).copied();
+        let index = self.devices.find(guid);
         let (index, node) = index
-            .and_then(|index| Some((index, self.nodes[index as usize].observed.node.as_ref()?)))
+            .and_then(|index| Some((index, self.devices[index].observed.node.as_ref()?)))
             .ok_or(CommandError::NoNode { node: guid })?;
         let last = PortNum(node.info.num_ports);
         if !(PortNum(1)..=last).contains(&port) {
@@ -130,18 +130,18 @@ impl Manager {
             }
             _ => {}
         }
-        let other = peer.map(|peer| (self.nodes[peer.node.0 as usize].identity.guid, peer.port));
+        let other = peer.map(|peer| (self.devices[peer.node].identity.guid, peer.port));
         Ok((self.nearer_end(index, named), other))
     }
 
     /// Which end of a cable is changed: the one that the manager does not reach over that cable, so
     /// that its answer comes back and it can be reached again.
     fn nearer_end(&self, index: u32, named: End) -> End {
-        let own = &self.nodes[index as usize];
+        let own = &self.devices[index];
         let Some(peer) = self.peer(index, named.1) else {
             return named;
         };
-        let other = &self.nodes[peer.node.0 as usize];
+        let other = &self.devices[peer.node];
         let beyond = own
             .identity
             .path
@@ -164,7 +164,7 @@ impl Manager {
     }
 
     fn send_port_request(&mut self, now: Tick, change: PortChange, step: Step) {
-        let Some(node) = self.by_guid.get(&change.at.0).copied() else {
+        let Some(node) = self.devices.find(change.at.0) else {
             let node = change.at.0;
             return self.end_port_change(now, Err(CommandError::NoNode { node }));
         };

@@ -38,17 +38,17 @@ impl Manager {
     /// Gives every node that answered its work.
     pub(super) fn begin_program(&mut self) {
         let number = self.sweep.number;
-        for node in 0..self.nodes.len() as u32 {
-            let state = &mut self.nodes[node as usize];
-            if !state.health.works_in(number) {
+        for node in self.devices.numbers() {
+            let device = &mut self.devices[node];
+            if !device.health.works_in(number) {
                 continue;
             }
-            state.health.stubborn = !std::mem::take(&mut state.work.told).is_empty();
-            let stage = match needs_comparison(&state.observed) {
+            device.health.stubborn = !std::mem::take(&mut device.work.told).is_empty();
+            let stage = match needs_comparison(&device.observed) {
                 true => Stage::Compare,
                 false => Stage::WriteNode,
             };
-            state.work.enter(stage);
+            device.work.enter(stage);
             self.make_ready(node);
         }
     }
@@ -57,9 +57,9 @@ impl Manager {
     fn fill(&mut self, node: u32, set: bool, item: impl Fn(&mut Self, u32, u32) -> Item) -> bool {
         self.start_batch(node, set);
         loop {
-            let cursor = self.nodes[node as usize].work.cursor;
+            let cursor = self.devices[node].work.cursor;
             match item(self, node, cursor) {
-                Item::Next => self.nodes[node as usize].work.cursor += 1,
+                Item::Next => self.devices[node].work.cursor += 1,
                 Item::Full | Item::End => return !self.batch.is_empty(),
             }
         }
@@ -67,14 +67,14 @@ impl Manager {
 
     /// Settings of an HFI; SwitchInfo, port 0, and what all ports of a switch share.
     pub(super) fn next_node_write(&mut self, node: u32) -> bool {
-        match self.nodes[node as usize].is_switch() {
+        match self.devices[node].is_switch() {
             true => self.fill(node, true, Self::switch_item),
             false => self.fill(node, true, Self::hfi_item),
         }
     }
 
     fn hfi_item(&mut self, node: u32, cursor: u32) -> Item {
-        let port = self.nodes[node as usize].end_port();
+        let port = self.devices[node].end_port();
         match cursor as usize {
             0 => self.push_port(node, port),
             item @ 1..=TABLE_KINDS => self.push_table(node, port, Kind::ALL[item - 1]),
@@ -127,8 +127,8 @@ impl Manager {
     }
 
     fn push_switch(&mut self, node: u32) -> Item {
-        let state = &self.nodes[node as usize];
-        let held = state.observed.switch();
+        let device = &self.devices[node];
+        let held = device.observed.switch();
         let pause = self.plan.pause || self.groups_differ(node);
         let Some((held, wanted)) = held.zip(self.wanted_switch_first(node, pause)) else {
             return Item::Next;
@@ -172,7 +172,7 @@ impl Manager {
 
     /// Whether one Set may go to all external ports of a switch: none of them carries data.
     fn is_quiet(&self, node: u32) -> bool {
-        let ports = self.nodes[node as usize].observed.node.as_deref();
+        let ports = self.devices[node].observed.node.as_deref();
         ports.is_some_and(|node| {
             node.external_ports()
                 .all(|(_, port)| port.info.port_state <= PortState::INIT)
@@ -184,8 +184,9 @@ impl Manager {
         if !kind.has_all_ports() || !self.is_quiet(node) {
             return Item::Next;
         }
-        let mut wanted = self
-            .linked_ports(node)
+        let mut wanted = self.devices[node]
+            .observed
+            .linked_ports()
             .map(|port| self.table_to_write(node, port, kind));
         let first = wanted.next().unwrap_or(TableId::UNKNOWN);
         let mut others = wanted.peekable();
@@ -211,7 +212,7 @@ impl Manager {
         if !self.is_quiet(node) {
             return Item::Next;
         }
-        let towards_switch = self.linked_ports(node).filter(|port| {
+        let towards_switch = self.devices[node].observed.linked_ports().filter(|port| {
             self.peer_info(node, *port)
                 .is_some_and(|(peer, _)| peer.is_switch())
         });
@@ -232,10 +233,10 @@ impl Manager {
     /// What single ports of a switch need: tables of neighbouring ports together, then PortInfo.
     pub(super) fn next_port_write(&mut self, node: u32) -> bool {
         self.start_batch(node, true);
-        let ports = u32::from(self.nodes[node as usize].observed.num_ports());
+        let ports = u32::from(self.devices[node].observed.num_ports());
         let tables = TABLE_KINDS as u32 * ports;
         loop {
-            let cursor = self.nodes[node as usize].work.cursor;
+            let cursor = self.devices[node].work.cursor;
             let port = PortNum((cursor % ports.max(1)) as u8 + 1);
             let advance = if cursor < tables {
                 self.push_run(node, port, Kind::ALL[(cursor / ports) as usize])
@@ -248,7 +249,7 @@ impl Manager {
                 None
             };
             match advance {
-                Some(count) => self.nodes[node as usize].work.cursor += u32::from(count),
+                Some(count) => self.devices[node].work.cursor += u32::from(count),
                 None => return !self.batch.is_empty(),
             }
         }
@@ -257,7 +258,7 @@ impl Manager {
     /// Writes a table of `port` and of those after it that need one of that kind too; returns how
     /// many ports are done, none when the batch is full.
     fn push_run(&mut self, node: u32, port: PortNum, kind: Kind) -> Option<u8> {
-        let last = self.nodes[node as usize].observed.num_ports();
+        let last = self.devices[node].observed.num_ports();
         let ids: Vec<TableId> = (port.0..=last)
             .take(usize::from(kind.ports_max()))
             .map(|port| self.table_to_write(node, PortNum(port), kind))
@@ -281,26 +282,26 @@ impl Manager {
 
     /// What follows a stage of writing that is done; says whether the node goes on at once.
     pub(super) fn after_writing(&mut self, now: Tick, node: u32) -> bool {
-        let stage = self.nodes[node as usize].work.stage;
+        let stage = self.devices[node].work.stage;
         if stage != Stage::Compare && self.is_left_over(node) {
-            let state = &mut self.nodes[node as usize];
-            state.work.cursor = 0;
-            state.work.repeats += 1;
-            let most = if state.health.stubborn {
+            let device = &mut self.devices[node];
+            device.work.cursor = 0;
+            device.work.repeats += 1;
+            let most = if device.health.stubborn {
                 0
             } else {
                 REPEATS_MAX
             };
-            if state.work.repeats <= most {
+            if device.work.repeats <= most {
                 return true;
             }
             self.does_not_obey(now, node, stage);
-            if self.nodes[node as usize].health.failed {
+            if self.devices[node].health.failed {
                 return false;
             }
         }
-        let state = &self.nodes[node as usize];
-        let (is_switch, kept) = (state.is_switch(), state.work.kept);
+        let device = &self.devices[node];
+        let (is_switch, kept) = (device.is_switch(), device.work.kept);
         let next = match (stage, is_switch) {
             (Stage::Compare, _) => Stage::WriteNode,
             // Nothing has changed at its ports.
@@ -317,17 +318,17 @@ impl Manager {
             (Stage::WriteMulticast, _) => Stage::Arm,
             _ => Stage::Ready,
         };
-        self.nodes[node as usize].work.enter(next);
+        self.devices[node].work.enter(next);
         next != Stage::Ready
     }
 
     /// Whether something of the stage that has just been gone through is still to be written.
     fn is_left_over(&mut self, node: u32) -> bool {
-        let state = &mut self.nodes[node as usize];
-        if state.work.cursor == 0 || !state.work.sent {
+        let device = &mut self.devices[node];
+        if device.work.cursor == 0 || !device.work.sent {
             return false;
         }
-        let (stage, cursor) = (state.work.stage, std::mem::take(&mut state.work.cursor));
+        let (stage, cursor) = (device.work.stage, std::mem::take(&mut device.work.cursor));
         let left = match stage {
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
@@ -337,13 +338,13 @@ impl Manager {
             Stage::WriteMulticast => self.next_multicast_write(node),
             _ => false,
         };
-        self.nodes[node as usize].work.cursor = cursor;
+        self.devices[node].work.cursor = cursor;
         left
     }
 
     /// A device confirms what it was told with other values, again and again.
     fn does_not_obey(&mut self, now: Tick, node: u32, stage: Stage) {
-        let guid = self.nodes[node as usize].identity.guid;
+        let guid = self.devices[node].identity.guid;
         let what = match stage {
             Stage::WriteTable => "its forwarding table".to_owned(),
             Stage::WriteMulticast => "its multicast table".to_owned(),
@@ -362,13 +363,13 @@ impl Manager {
 
     /// Reports what a device does in this sweep, once; says whether that was the first time.
     pub(super) fn tell_once(&mut self, node: u32, what: &str) -> bool {
-        let state = &mut self.nodes[node as usize];
-        let first = !state.work.told.iter().any(|told| told == what);
-        if first && state.work.told.len() < TOLD_MAX {
-            state.work.told.push(what.to_owned());
+        let device = &mut self.devices[node];
+        let first = !device.work.told.iter().any(|told| told == what);
+        if first && device.work.told.len() < TOLD_MAX {
+            device.work.told.push(what.to_owned());
         }
         if first {
-            let guid = state.identity.guid;
+            let guid = device.identity.guid;
             self.fault(Some(guid), what);
         }
         first
@@ -376,18 +377,18 @@ impl Manager {
 
     /// The first setting or table of a node's ports that is not as it should be.
     fn differing_setting(&self, node: u32) -> String {
-        let last = self.nodes[node as usize].observed.num_ports();
+        let last = self.devices[node].observed.num_ports();
         let ports = || (0..=last).map(PortNum);
         let setting = ports().find_map(|port| {
             let wanted = self.wanted_port(node, port)?;
-            let held = self.nodes[node as usize].observed.port(port)?;
+            let held = self.devices[node].observed.port(port)?;
             first_difference(&wanted, held).map(|found| found.of_port(port))
         });
         let table = || {
             let kinds = Kind::ALL.into_iter();
             let mut all = kinds.flat_map(|kind| ports().map(move |port| (kind, port)));
             let is_open = |(kind, port): &(Kind, PortNum)| {
-                self.nodes[node as usize].observed.port(*port).is_some()
+                self.devices[node].observed.port(*port).is_some()
                     && self.table_to_write(node, *port, *kind) != TableId::UNKNOWN
             };
             let (kind, port) = all.find(is_open)?;

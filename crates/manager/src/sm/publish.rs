@@ -71,9 +71,9 @@ impl Manager {
     pub(super) fn confirmed_topology(&self) -> Topology {
         let mut builder = TopologyBuilder::new();
         for node in self
-            .nodes
+            .devices
             .iter()
-            .filter_map(|state| state.observed.node.as_ref())
+            .filter_map(|device| device.observed.node.as_ref())
         {
             // GUIDs are distinct: each node was found by its GUID.
             let _ = builder.add(Arc::clone(node));
@@ -86,13 +86,13 @@ impl Manager {
     fn confirmed_port_tables(&self) -> Arc<PortTables> {
         let before = &self.snapshot.port_tables;
         let known = self
-            .nodes
+            .devices
             .iter()
-            .filter(|state| state.observed.node.is_some());
-        let nodes = known.zip(0..).map(|(state, index)| {
+            .filter(|device| device.observed.node.is_some());
+        let nodes = known.zip(0..).map(|(device, index)| {
             let held = before.node(NodeId(index));
-            held.filter(|held| holds_same_tables(state, held))
-                .map_or_else(|| Arc::new(node_tables(state)), Arc::clone)
+            held.filter(|held| holds_same_tables(device, held))
+                .map_or_else(|| Arc::new(node_tables(device)), Arc::clone)
         });
         let tables = PortTables::new(self.tables.contents().to_vec(), nodes.collect());
         match tables.is_same(before) {
@@ -103,20 +103,20 @@ impl Manager {
 
     fn sm_records(&self) -> Vec<SmRecord> {
         let own = self
-            .nodes
-            .first()
-            .and_then(|state| Some((state, state.observed.node.as_ref()?)));
-        let record = own.map(|(state, _)| SmRecord {
+            .devices
+            .own()
+            .and_then(|device| Some((device, device.observed.node.as_ref()?)));
+        let record = own.map(|(device, _)| SmRecord {
             port: PortRef {
                 node: NodeId(0),
-                port: state.end_port(),
+                port: device.end_port(),
             },
-            lid: state
+            lid: device
                 .observed
-                .port(state.end_port())
+                .port(device.end_port())
                 .map(|info| info.lid)
                 .unwrap_or_default(),
-            port_guid: self.own_port_guid(),
+            port_guid: self.devices.own_port_guid(),
             state: self.standing.role(),
             priority: self.priority(),
             sm_key: self.settings.election.sm_key,
@@ -130,15 +130,15 @@ impl Manager {
     }
 
     fn peer_record(&self, peer: &Peer) -> Option<SmRecord> {
-        let index = *self.by_guid.get(&peer.node())?;
-        let state = &self.nodes[index as usize];
-        let port = state.end_port();
+        let index = self.devices.find(peer.node())?;
+        let device = &self.devices[index];
+        let port = device.end_port();
         Some(SmRecord {
             port: PortRef {
                 node: NodeId(index),
                 port,
             },
-            lid: state
+            lid: device
                 .observed
                 .port(port)
                 .map(|info| info.lid)
@@ -167,14 +167,14 @@ impl Manager {
     }
 }
 
-fn first_port(state: &Device) -> PortNum {
-    PortNum(u8::from(!state.is_switch()))
+fn first_port(device: &Device) -> PortNum {
+    PortNum(u8::from(!device.is_switch()))
 }
 
-fn node_tables(state: &Device) -> NodeTables {
+fn node_tables(device: &Device) -> NodeTables {
     NodeTables {
-        first: first_port(state),
-        ports: state
+        first: first_port(device),
+        ports: device
             .observed
             .port_tables
             .iter()
@@ -183,9 +183,9 @@ fn node_tables(state: &Device) -> NodeTables {
     }
 }
 
-fn holds_same_tables(state: &Device, held: &NodeTables) -> bool {
-    let ids = state.observed.port_tables.iter().map(|tables| &tables.ids);
-    held.first == first_port(state) && held.ports.iter().eq(ids)
+fn holds_same_tables(device: &Device, held: &NodeTables) -> bool {
+    let ids = device.observed.port_tables.iter().map(|tables| &tables.ids);
+    held.first == first_port(device) && held.ports.iter().eq(ids)
 }
 
 type End = (weft_fabric::Guid, weft_fabric::PortNum);

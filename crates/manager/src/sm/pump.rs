@@ -13,7 +13,7 @@ use weft_wire::smp::SmpView;
 use super::batch::{Reply, Verdict, replies};
 use super::devices::Stage;
 use super::transactions::{Answered, Expired, Target};
-use super::{Manager, SILENT_MAX, Tag};
+use super::{Manager, Tag};
 use crate::io::{Event, Output};
 
 /// A subnet management datagram for the node at the end of a directed route.
@@ -79,25 +79,18 @@ impl Manager {
     ) {
         let node = found.node;
         self.sweep_outstanding -= 1;
-        let state = &mut self.nodes[node as usize];
-        state.work.outstanding -= 1;
-        state.health.answered_at = now;
-        self.silent.remove(&state.identity.guid);
-        found
-            .round_trip_ns
-            .into_iter()
-            .for_each(|ns| state.health.round_trip.sample(ns));
+        self.devices.answered(node, now, found.round_trip_ns);
         let Ok(asked) = SmpView::parse(&found.request) else {
             return;
         };
         let mut parts = Vec::with_capacity(8);
         if let Err(what) = replies(&asked, view, &mut parts) {
-            let guid = state.identity.guid;
+            let guid = self.devices[node].identity.guid;
             self.fault(
                 Some(guid),
                 format!("answered {} with {what}", asked.attribute()),
             );
-            match self.nodes[node as usize].work.stage {
+            match self.devices[node].work.stage {
                 Stage::AskSm => self.sm_not_found(node),
                 _ => self.give_up(now, node),
             }
@@ -114,9 +107,9 @@ impl Manager {
             match part.verdict {
                 _ if part.attribute == AttributeId::SM_INFO => self.sm_found(node, part),
                 Verdict::Refused(_) if part.attribute == AttributeId::AGGREGATE => {
-                    let state = &mut self.nodes[node as usize];
-                    state.health.single = true;
-                    state.work.cursor = state.work.cursor.min(cursor);
+                    let device = &mut self.devices[node];
+                    device.health.single = true;
+                    device.work.cursor = device.work.cursor.min(cursor);
                 }
                 Verdict::Refused(code) => self.refused(now, node, cursor, set, part, code),
                 Verdict::Done if set => self.confirm(node, part),
@@ -134,7 +127,7 @@ impl Manager {
                 let Some(node) = self.ready.pop_front() else {
                     break;
                 };
-                self.nodes[node as usize].work.queued = false;
+                self.devices[node].work.queued = false;
                 self.step(now, node);
             }
             let idle =
@@ -148,11 +141,11 @@ impl Manager {
     /// Sends what a node has to send, as far as its window and the common one allow.
     fn step(&mut self, now: Tick, node: u32) {
         loop {
-            let state = &self.nodes[node as usize];
+            let device = &self.devices[node];
             let window = self.transactions.budget().per_target;
-            if state.work.outstanding >= window
-                || state.work.wake_at.is_some()
-                || state.work.stage == Stage::Idle
+            if device.work.outstanding >= window
+                || device.work.wake_at.is_some()
+                || device.work.stage == Stage::Idle
             {
                 return;
             }
@@ -160,10 +153,10 @@ impl Manager {
                 self.make_ready(node);
                 return;
             }
-            let cursor = self.nodes[node as usize].work.cursor;
+            let cursor = self.devices[node].work.cursor;
             if self.next_request(node) {
                 self.send_batch(now, node, Tag::Stage { cursor });
-            } else if self.nodes[node as usize].work.outstanding == 0 {
+            } else if self.devices[node].work.outstanding == 0 {
                 if !self.finish_stage(now, node) {
                     return;
                 }
@@ -175,7 +168,7 @@ impl Manager {
 
     /// Puts the next request of a node into the batch; says whether there is one.
     fn next_request(&mut self, node: u32) -> bool {
-        match self.nodes[node as usize].work.stage {
+        match self.devices[node].work.stage {
             Stage::Idle | Stage::Ready => false,
             Stage::Identify
             | Stage::Rearm
@@ -199,30 +192,29 @@ impl Manager {
 
     /// Starts a request in the batch.
     pub(super) fn start_batch(&mut self, node: u32, set: bool) {
-        let aggregates =
-            self.settings.requests.aggregates && !self.nodes[node as usize].health.single;
+        let aggregates = self.settings.requests.aggregates && !self.devices[node].health.single;
         self.batch.start(set, aggregates);
     }
 
     /// Sends the batch to a node.
     pub(super) fn send_batch(&mut self, now: Tick, node: u32, tag: Tag) {
-        let state = &self.nodes[node as usize];
-        let m_key = state.identity.m_key.unwrap_or(self.settings.m_key);
-        let Ok(mut mad) = self.batch.finish(&state.identity.path, m_key) else {
+        let device = &self.devices[node];
+        let m_key = device.identity.m_key.unwrap_or(self.settings.m_key);
+        let Ok(mut mad) = self.batch.finish(&device.identity.path, m_key) else {
             // Paths are bounded when they are made.
             return;
         };
         let target = Target {
             node,
-            round_trip: state.health.round_trip,
-            silent: self.silent.contains(&state.identity.guid),
+            round_trip: device.health.round_trip,
+            silent: self.devices.is_silent(node),
         };
         self.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
             self.sweep_outstanding += 1;
-            let state = &mut self.nodes[node as usize];
-            state.work.outstanding += 1;
-            state.work.sent = true;
+            let device = &mut self.devices[node];
+            device.work.outstanding += 1;
+            device.work.sent = true;
         }
         let sets = self.batch.sets();
         self.sweep.report.sets += sets;
@@ -241,18 +233,18 @@ impl Manager {
 
     /// Puts a node into the list of those that may send.
     pub(super) fn make_ready(&mut self, node: u32) {
-        let state = &mut self.nodes[node as usize];
-        if !state.work.queued && state.work.stage != Stage::Idle {
-            state.work.queued = true;
+        let device = &mut self.devices[node];
+        if !device.work.queued && device.work.stage != Stage::Idle {
+            device.work.queued = true;
             self.ready.push_back(node);
         }
     }
 
     /// Lets a node wait until `at` before it sends again.
     pub(super) fn make_wait(&mut self, node: u32, at: Tick) {
-        let state = &mut self.nodes[node as usize];
-        if state.work.wake_at.is_none() {
-            state.work.wake_at = Some(at);
+        let device = &mut self.devices[node];
+        if device.work.wake_at.is_none() {
+            device.work.wake_at = Some(at);
             self.waiting.insert((at, node));
         }
     }
@@ -260,7 +252,7 @@ impl Manager {
     fn wake(&mut self, now: Tick) {
         while let Some((at, node)) = self.waiting.first().copied().filter(|(at, _)| *at <= now) {
             self.waiting.remove(&(at, node));
-            self.nodes[node as usize].work.wake_at = None;
+            self.devices[node].work.wake_at = None;
             self.make_ready(node);
         }
     }
@@ -300,8 +292,8 @@ impl Manager {
     /// A write that is sent again may arrive twice, the second time after a later one.
     fn doubt_after_write(&mut self, node: u32, mad: &[u8]) {
         let writes = SmpView::parse(mad).is_ok_and(|asked| asked.header.method == method::SET);
-        if let Some(state) = self.nodes.get_mut(node as usize).filter(|_| writes) {
-            state.health.doubtful = true;
+        if let Some(device) = self.devices.get_mut(node).filter(|_| writes) {
+            device.health.doubtful = true;
         }
     }
 
@@ -317,21 +309,21 @@ impl Manager {
     pub(super) fn drop_work(&mut self) {
         self.ready.clear();
         self.waiting.clear();
-        for state in &mut self.nodes {
-            state.work.stop();
+        for device in self.devices.iter_mut() {
+            device.work.stop();
         }
     }
 
     fn not_answered(&mut self, now: Tick, node: u32, request: &[u8]) {
         self.sweep_outstanding -= 1;
-        let state = &mut self.nodes[node as usize];
-        state.work.outstanding -= 1;
-        if state.work.stage == Stage::AskSm {
+        let device = &mut self.devices[node];
+        device.work.outstanding -= 1;
+        if device.work.stage == Stage::AskSm {
             self.sm_not_found(node);
             return;
         }
-        let guid = state.identity.guid;
-        if self.silent.len() < SILENT_MAX && self.silent.insert(guid) {
+        let guid = device.identity.guid;
+        if self.devices.note_silent(node) {
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());
             self.event(Event::NodeSilent {
                 node: guid,
@@ -343,12 +335,12 @@ impl Manager {
 
     /// A node does not go on in this sweep.
     pub(super) fn give_up(&mut self, now: Tick, node: u32) {
-        let state = &mut self.nodes[node as usize];
-        if state.health.failed {
+        let device = &mut self.devices[node];
+        if device.health.failed {
             return;
         }
-        state.health.failed = true;
-        let during = std::mem::replace(&mut state.work.stage, Stage::Idle);
+        device.health.failed = true;
+        let during = std::mem::replace(&mut device.work.stage, Stage::Idle);
         self.gave_up(now, node, during);
     }
 }

@@ -51,10 +51,10 @@ impl Registering {
 
 /// PortInfo of a node's end port, none where it is not ACTIVE or cannot register: port 0 of a switch
 /// can only where it is an enhanced one.
-fn active_end(state: &Device) -> Option<&PortInfo> {
-    let switch = state.observed.switch();
+fn active_end(device: &Device) -> Option<&PortInfo> {
+    let switch = device.observed.switch();
     let registers = switch.is_none_or(|switch| switch.enhanced_port0);
-    let info = state.observed.port(state.end_port())?;
+    let info = device.observed.port(device.end_port())?;
     (registers && info.port_state == PortState::ACTIVE).then_some(info)
 }
 
@@ -70,17 +70,17 @@ impl Manager {
             return;
         }
         let before = &self.snapshot;
-        let is_new = |state: &Device| {
-            before.generation > 0 && before.topology.find(state.identity.guid).is_none()
+        let is_new = |device: &Device| {
+            before.generation > 0 && before.topology.find(device.identity.guid).is_none()
         };
         let unknown: Vec<Guid> = self
-            .nodes
+            .devices
             .iter()
-            .filter(|state| {
-                active_end(state)
-                    .is_some_and(|info| is_new(state) || takes_over && is_foreign(info, own))
+            .filter(|device| {
+                active_end(device)
+                    .is_some_and(|info| is_new(device) || takes_over && is_foreign(info, own))
             })
-            .map(|state| state.identity.guid)
+            .map(|device| device.identity.guid)
             .collect();
         unknown
             .into_iter()
@@ -91,7 +91,7 @@ impl Manager {
     /// Whether the registrations that this manager was told of are those of the fabric: most active
     /// ports still name it as their master.
     fn holds_registrations(&self, own: Lid) -> bool {
-        let active = self.nodes.iter().filter_map(active_end);
+        let active = self.devices.iter().filter_map(active_end);
         let (all, foreign) = active.fold((0, 0), |(all, foreign), info| {
             (all + 1, foreign + usize::from(is_foreign(info, own)))
         });
@@ -102,28 +102,28 @@ impl Manager {
     fn lose_registrations(&mut self) {
         self.forget_members();
         let active = self
-            .nodes
+            .devices
             .iter()
-            .filter(|state| active_end(state).is_some());
-        self.registering.pending = active.map(|state| state.identity.guid).collect();
+            .filter(|device| active_end(device).is_some());
+        self.registering.pending = active.map(|device| device.identity.guid).collect();
         let asked = self.registering.pending.len();
         self.outputs.push_back(Output::RegistrationsLost { asked });
     }
 
     /// Ports that are not ACTIVE any more register by themselves when they are.
     fn forget_inactive(&mut self) {
-        let (nodes, by_guid) = (&self.nodes, &self.by_guid);
+        let devices = &self.devices;
         self.registering.pending.retain(|guid| {
-            let state = by_guid.get(guid).and_then(|at| nodes.get(*at as usize));
-            state.is_some_and(|state| active_end(state).is_some())
+            let device = devices.find(*guid).and_then(|at| devices.get(at));
+            device.is_some_and(|device| active_end(device).is_some())
         });
     }
 
     /// The partitions of a node's end port have changed.
     pub(super) fn partitions_changed(&mut self, node: u32, port: PortNum) {
-        let state = &self.nodes[node as usize];
-        if port == state.end_port() && active_end(state).is_some() {
-            self.registering.ask(state.identity.guid);
+        let device = &self.devices[node];
+        if port == device.end_port() && active_end(device).is_some() {
+            self.registering.ask(device.identity.guid);
         }
     }
 
@@ -149,11 +149,11 @@ impl Manager {
 
     fn begin_registering(&mut self) -> bool {
         let mut any = false;
-        for node in 0..self.nodes.len() as u32 {
-            let state = &mut self.nodes[node as usize];
-            let able = state.health.works_in(self.sweep.number);
-            if able && self.registering.pending.contains(&state.identity.guid) {
-                state.work.enter(Stage::Reregister);
+        for node in self.devices.numbers() {
+            let device = &mut self.devices[node];
+            let able = device.health.works_in(self.sweep.number);
+            if able && self.registering.pending.contains(&device.identity.guid) {
+                device.work.enter(Stage::Reregister);
                 self.make_ready(node);
                 any = true;
             }
@@ -163,10 +163,10 @@ impl Manager {
 
     /// The request to one port.
     pub(super) fn next_registering(&mut self, node: u32) -> bool {
-        let state = &mut self.nodes[node as usize];
-        let port = state.end_port();
-        let held = state.observed.port(port).copied();
-        let is_first = std::mem::replace(&mut state.work.cursor, 1) == 0;
+        let device = &mut self.devices[node];
+        let port = device.end_port();
+        let held = device.observed.port(port).copied();
+        let is_first = std::mem::replace(&mut device.work.cursor, 1) == 0;
         let Some(held) = held.filter(|_| is_first) else {
             return false;
         };

@@ -13,7 +13,8 @@ use weft_wire::sm::{AttributeId, BlockModifier, PortInfo, PortModifier};
 use weft_wire::smp::SmpView;
 
 use super::Manager;
-use super::devices::{Device, Lft};
+use super::confirm::table_port;
+use super::devices::{Device, Devices, Lft};
 use super::tables::Kind;
 use super::transactions::is_of_a_set;
 use super::wanted::port::first_difference;
@@ -59,34 +60,35 @@ fn meet(a: &Segment<'_>, b: &Segment<'_>) -> bool {
     a.attribute == b.attribute && (a.attribute != AttributeId::LINEAR_FDB || overlap())
 }
 
+/// The node at the end of an answer's directed route.
+fn node_behind(devices: &Devices, view: &SmpView<'_>) -> Option<u32> {
+    let route = view.directed?;
+    let hops = usize::from(view.header.hop_count);
+    let path = route.initial_path.iter().skip(1).take(hops);
+    let is_there = |device: &Device| {
+        let ports = device.identity.path.iter();
+        path.clone().eq(ports.map(|port| &port.0))
+    };
+    let mut numbers = devices.numbers();
+    numbers.find(|node| is_there(&devices[*node]))
+}
+
 impl Manager {
     /// Takes an answer that nobody waits for. A question that arrived twice has changed nothing.
     pub(super) fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
         if !is_of_a_set(view.header.transaction_id) {
             return;
         }
-        let Some(node) = self.node_behind(view) else {
+        let Some(node) = node_behind(&self.devices, view) else {
             return;
         };
         if self.changed_something(node, view) {
-            self.nodes[node].health.doubtful = true;
+            self.devices[node].health.doubtful = true;
             self.request_sweep(now, SweepReason::Unfinished);
         }
     }
 
-    /// The node at the end of an answer's directed route.
-    fn node_behind(&self, view: &SmpView<'_>) -> Option<usize> {
-        let route = view.directed?;
-        let hops = usize::from(view.header.hop_count);
-        let path = route.initial_path.iter().skip(1).take(hops);
-        let mut nodes = self.nodes.iter();
-        nodes.position(|state| {
-            path.clone()
-                .eq(state.identity.path.iter().map(|port| &port.0))
-        })
-    }
-
-    fn changed_something(&self, node: usize, view: &SmpView<'_>) -> bool {
+    fn changed_something(&self, node: u32, view: &SmpView<'_>) -> bool {
         let mut settings = parts(view);
         settings.retain(is_setting);
         let done = view.status() == 0;
@@ -95,8 +97,8 @@ impl Manager {
     }
 
     /// Whether a write that may be of the same place is on its way to the node.
-    fn is_being_written(&self, node: usize, settings: &[Segment<'_>]) -> bool {
-        let under_way = self.transactions.to(node as u32);
+    fn is_being_written(&self, node: u32, settings: &[Segment<'_>]) -> bool {
+        let under_way = self.transactions.to(node);
         let under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
         let mut writes = under_way.filter(|asked| asked.header.method == method::SET);
         writes.any(|asked| {
@@ -107,22 +109,22 @@ impl Manager {
     }
 
     /// Whether the part shows what its node is believed to hold.
-    fn is_as_believed(&self, node: usize, part: &Segment<'_>) -> bool {
+    fn is_as_believed(&self, node: u32, part: &Segment<'_>) -> bool {
         match part.attribute {
-            AttributeId::LINEAR_FDB => is_row_as_believed(&self.nodes[node].observed.lft, part),
-            AttributeId::PORT_INFO => is_port_as_believed(&self.nodes[node], part),
+            AttributeId::LINEAR_FDB => is_row_as_believed(&self.devices[node].observed.lft, part),
+            AttributeId::PORT_INFO => is_port_as_believed(&self.devices[node], part),
             _ => self.is_table_as_believed(node, part),
         }
     }
 
-    fn is_table_as_believed(&self, node: usize, part: &Segment<'_>) -> bool {
+    fn is_table_as_believed(&self, node: u32, part: &Segment<'_>) -> bool {
         let Some((kind, first, count, false)) = Kind::of(part.attribute, part.modifier) else {
             return false;
         };
         (0..count).all(|offset| {
             let port = PortNum(first.0.saturating_add(offset));
-            let port = self.table_port(node as u32, port, kind);
-            let believed = self.nodes[node].observed.tables(port).ids[kind.index()];
+            let port = table_port(&self.devices[node], port, kind);
+            let believed = self.devices[node].observed.tables(port).ids[kind.index()];
             let at = usize::from(offset) * kind.stride();
             part.data.get(at..at + kind.len()) == Some(self.tables.content(believed))
         })
@@ -137,13 +139,13 @@ fn is_row_as_believed(held: &Lft, part: &Segment<'_>) -> bool {
         && blocks.all(|(block, entries)| held.block_is(block, entries))
 }
 
-fn is_port_as_believed(state: &Device, part: &Segment<'_>) -> bool {
+fn is_port_as_believed(device: &Device, part: &Segment<'_>) -> bool {
     let modifier = PortModifier::from_bits(part.modifier);
-    let port = match state.is_switch() {
+    let port = match device.is_switch() {
         true => modifier.port,
-        false => state.end_port(),
+        false => device.end_port(),
     };
-    let (Ok(shown), Some(held)) = (PortInfo::decode(part.data), state.observed.port(port)) else {
+    let (Ok(shown), Some(held)) = (PortInfo::decode(part.data), device.observed.port(port)) else {
         return false;
     };
     !modifier.all_ports && modifier.count <= 1 && first_difference(&shown, held).is_none()

@@ -230,7 +230,7 @@ impl Manager {
             self.identify(0);
             return;
         }
-        if self.nodes[0].health.failed || self.nodes[0].observed.node.is_none() {
+        if self.devices[0].health.failed || self.devices[0].observed.node.is_none() {
             self.end_blind_sweep(now);
             return;
         }
@@ -244,7 +244,7 @@ impl Manager {
             }
         }
         self.settle_links();
-        if self.nodes[0].observed.good_ports.is_empty() {
+        if self.devices[0].observed.good_ports.is_empty() {
             self.sweep
                 .unfinished("the manager's own port has no link".into());
         }
@@ -257,7 +257,7 @@ impl Manager {
     /// Whether a node was lost after the manager's own port had answered: then it may be that port
     /// that is gone, and no other node. Asked for once a sweep.
     fn own_port_is_doubtful(&self) -> bool {
-        let own = &self.nodes[0];
+        let own = &self.devices[0];
         let lost_at = self.sweep.lost_at.filter(|_| !self.sweep.own_asked_again);
         !own.health.failed && lost_at.is_some_and(|lost_at| own.health.answered_at <= lost_at)
     }
@@ -289,9 +289,9 @@ impl Manager {
     fn may_take_next_step(&self) -> bool {
         let step = self.sweep.step;
         let confirmed = |node: &NodeId| {
-            let state = &self.nodes[node.0 as usize];
-            let sure = !(state.health.failed && state.health.doubtful);
-            match (&state.observed.lft, self.plan.row(step, node.0)) {
+            let device = &self.devices[*node];
+            let sure = !(device.health.failed && device.health.doubtful);
+            match (&device.observed.lft, self.plan.row(step, node.0)) {
                 (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
                 _ => false,
             }
@@ -304,9 +304,9 @@ impl Manager {
     /// [`leftovers`].
     fn have_leftovers_gone(&mut self, now: Tick) -> bool {
         let switches = self
-            .nodes
+            .devices
             .iter()
-            .filter_map(|state| state.observed.node.as_deref());
+            .filter_map(|device| device.observed.node.as_deref());
         let values = switches.filter_map(|node| Some(node.switch?.life_time_value));
         let longest = values.max().unwrap_or_default();
         let stay = leftovers::stay(longest);
@@ -358,17 +358,17 @@ impl Manager {
     /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
     /// as they are until the next sweep.
     fn is_suspended(&self) -> bool {
-        self.nodes.iter().all(|state| {
-            let switch = state.observed.switch();
+        self.devices.iter().all(|device| {
+            let switch = device.observed.switch();
             switch.is_none_or(|switch| !switch.ar_enable || switch.ar_pause)
         })
     }
 
     fn let_go(&mut self, stage: Stage) {
-        for node in 0..self.nodes.len() as u32 {
-            let state = &mut self.nodes[node as usize];
-            if state.work.stage == Stage::Ready && state.is_switch() {
-                state.work.enter(stage);
+        for node in self.devices.numbers() {
+            let device = &mut self.devices[node];
+            if device.work.stage == Stage::Ready && device.is_switch() {
+                device.work.enter(stage);
                 self.make_ready(node);
             }
         }
@@ -382,8 +382,8 @@ impl Manager {
         self.end_cut();
         self.sweep.phase = None;
         self.sweep.leftovers_until = None;
-        for state in &mut self.nodes {
-            state.work.stage = Stage::Idle;
+        for device in self.devices.iter_mut() {
+            device.work.stage = Stage::Idle;
         }
         self.count_fabric();
         self.publish();
@@ -436,23 +436,23 @@ impl Manager {
 
     fn count_fabric(&mut self) {
         let report = &mut self.sweep.report;
-        for state in &self.nodes {
-            match state.is_switch() {
+        for device in self.devices.iter() {
+            match device.is_switch() {
                 true => report.switches += 1,
                 false => report.hfis += 1,
             }
-            let node = state.observed.node.as_deref();
+            let node = device.observed.node.as_deref();
             for (_, port) in node.into_iter().flat_map(|node| node.external_ports()) {
                 report.active_ports += u32::from(port.info.port_state == PortState::ACTIVE);
             }
-            report.links += state.observed.good_ports.len();
+            report.links += device.observed.good_ports.len();
         }
         report.links /= 2;
     }
 
     /// What follows a stage that is done; says whether the node goes on at once.
     pub(super) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
-        match self.nodes[node as usize].work.stage {
+        match self.devices[node].work.stage {
             Stage::Idle | Stage::Ready => false,
             stage if stage.is_discovery() => self.after_discovery(now, node),
             Stage::WriteGroups => {
@@ -461,7 +461,7 @@ impl Manager {
             }
             Stage::Activate => self.after_activation(now, node),
             Stage::Reregister => {
-                self.nodes[node as usize].work.enter(Stage::Idle);
+                self.devices[node].work.enter(Stage::Idle);
                 false
             }
             _ => self.after_writing(now, node),
@@ -473,15 +473,15 @@ impl Manager {
         match during {
             stage if stage.is_discovery() => {
                 if stage == Stage::ReadTable {
-                    self.nodes[node as usize].stop_reading();
+                    self.devices[node].stop_reading();
                 }
                 self.lost_in_discovery(now, node);
             }
             _ => {
                 // What was written and not confirmed may hold or not.
-                let state = &mut self.nodes[node as usize];
-                state.health.doubtful = true;
-                let guid = state.identity.guid;
+                let device = &mut self.devices[node];
+                device.health.doubtful = true;
+                let guid = device.identity.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));
             }

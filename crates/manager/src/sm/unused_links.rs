@@ -229,7 +229,7 @@ impl Manager {
             }
             let active = self.is_active(a) && self.is_active(b);
             for end in [a, b] {
-                let ports = &mut self.nodes[end.node.0 as usize].observed.inactive_ports;
+                let ports = &mut self.devices[end.node].observed.inactive_ports;
                 ports.record(end.port, active, reason.is_some());
             }
             if !active {
@@ -247,13 +247,13 @@ impl Manager {
     }
 
     fn is_active(&self, end: PortRef) -> bool {
-        let info = self.nodes[end.node.0 as usize].observed.port(end.port);
+        let info = self.devices[end.node].observed.port(end.port);
         info.is_some_and(|info| info.port_state == PortState::ACTIVE)
     }
 
     fn was_inactive_twice(&self, end: PortRef) -> bool {
-        let state = self.nodes.get(end.node.0 as usize);
-        state.is_some_and(|state| state.observed.inactive_ports.twice.contains(end.port))
+        let device = self.devices.get(end.node.0);
+        device.is_some_and(|device| device.observed.inactive_ports.twice.contains(end.port))
     }
 
     fn note_inactive(&mut self, topology: &Topology, a: PortRef, b: PortRef) {

@@ -31,10 +31,10 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(guid: Guid, path: Box<[PortNum]>, said_switch: bool) -> Self {
+    pub(super) fn new(guid: Guid, said_switch: bool) -> Self {
         let identity = Identity {
             guid,
-            path,
+            path: Box::default(),
             said_switch,
             entered: PortNum(0),
             m_key: None,

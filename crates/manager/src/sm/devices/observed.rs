@@ -8,7 +8,7 @@ use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::lft::Lft;
 use crate::sm::mft::Mft;
-use crate::sm::tables::TableId;
+use crate::sm::tables::{Kind, TableId};
 use crate::sm::unused_links::InactivePorts;
 
 /// Confirmed tables of a port; [`TableId::UNKNOWN`] where nothing is known.
@@ -74,9 +74,23 @@ impl Observed {
             .unwrap_or_default()
     }
 
-    pub(crate) fn tables_mut(&mut self, port: PortNum) -> Option<&mut PortTables> {
+    fn tables_mut(&mut self, port: PortNum) -> Option<&mut PortTables> {
         let index = self.port_index(port);
         self.port_tables.get_mut(index)
+    }
+
+    /// A port holds this table.
+    pub(crate) fn set_table(&mut self, port: PortNum, kind: Kind, id: TableId) {
+        if let Some(tables) = self.tables_mut(port) {
+            tables.ids[kind.index()] = id;
+        }
+    }
+
+    /// The external ports of a switch that have good links.
+    pub(crate) fn linked_ports(&self) -> impl Iterator<Item = PortNum> + use<> {
+        let good = self.good_ports;
+        let ports = (1..=self.num_ports()).map(PortNum);
+        ports.filter(move |port| good.contains(*port))
     }
 
     /// Changes what is known of a port; a snapshot that shares it keeps what it has. Nothing

@@ -53,7 +53,7 @@ impl Manager {
         let guid = said.port_guid;
         let counts = self.standing.is_master()
             && guid.0 != 0
-            && guid != self.own_port_guid()
+            && guid != self.devices.own_port_guid()
             && said.sm_key == self.settings.election.sm_key
             && matches!(said.sm_state_current, SmState::MASTER | SmState::STANDBY);
         let standing = &mut self.standing;
@@ -106,7 +106,7 @@ impl Manager {
     fn may_tell(&self, view: &SmpView<'_>, said: &SmInfo) -> bool {
         let acknowledges = view.header.attribute_modifier == SmInfoControl::Acknowledge as u32;
         said.sm_key == self.settings.election.sm_key
-            && said.port_guid != self.own_port_guid()
+            && said.port_guid != self.devices.own_port_guid()
             && (acknowledges || said.sm_state_current == SmState::MASTER)
     }
 
@@ -134,7 +134,7 @@ impl Manager {
         if let Some(path) = self.way_to(view, said) {
             self.send_sm_info(now, &path, Some(SmInfoControl::Acknowledge), Tag::Notice);
         }
-        self.doubt_all();
+        self.devices.doubt_all();
         let why = format!("the manager on port {} hands over", said.port_guid);
         self.take_role(SmState::MASTER, None, why);
         self.request_sweep(now, SweepReason::Election);

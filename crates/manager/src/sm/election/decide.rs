@@ -49,8 +49,8 @@ impl Manager {
     }
 
     fn has_link(&self) -> bool {
-        let own = self.nodes.first();
-        own.and_then(|state| state.observed.port(state.end_port()))
+        let own = self.devices.own();
+        own.and_then(|device| device.observed.port(device.end_port()))
             .is_some_and(is_up)
     }
 
@@ -98,8 +98,8 @@ impl Manager {
 
     /// MasterSMLID of this manager's own port.
     fn own_master_lid(&self) -> Lid {
-        let own = self.nodes.first();
-        own.and_then(|state| state.observed.port(state.end_port()))
+        let own = self.devices.own();
+        own.and_then(|device| device.observed.port(device.end_port()))
             .map_or(Lid(0), |info| info.master_sm_lid)
     }
 
@@ -141,16 +141,10 @@ impl Manager {
         let is_race = self.sweep.number - self.standing.won_in <= RACE_SWEEPS_MAX;
         if self.has_rival(SmState::MASTER) || (is_race && self.has_rival(SmState::DISCOVERING)) {
             // The other one steps down when it has seen this one. Until then it is looked at often.
-            self.doubt_all();
+            self.devices.doubt_all();
             self.request_sweep(now, SweepReason::Election);
         }
         Verdict::Lead
-    }
-
-    /// Somebody else may have written anywhere: all nodes are read again.
-    pub(in super::super) fn doubt_all(&mut self) {
-        let nodes = self.nodes.iter_mut();
-        nodes.for_each(|state| state.health.doubtful = true);
     }
 
     /// Becomes master. Switches note one change at a time, and tell it to their master: those notes
@@ -163,17 +157,17 @@ impl Manager {
         }
         if self.has_rival(SmState::DISCOVERING) {
             // It may lead for a while, and may have stepped down again when it is met.
-            self.doubt_all();
+            self.devices.doubt_all();
         }
         let number = self.sweep.number;
         self.standing.won_in = number;
         let mut any = false;
-        for node in 0..self.nodes.len() as u32 {
-            let state = &mut self.nodes[node as usize];
-            let switch = state.observed.switch();
+        for node in self.devices.numbers() {
+            let device = &mut self.devices[node];
+            let switch = device.observed.switch();
             let noted = switch.is_some_and(|switch| switch.port_state_change);
-            if noted && state.health.works_in(number) {
-                state.work.enter(Stage::Rearm);
+            if noted && device.health.works_in(number) {
+                device.work.enter(Stage::Rearm);
                 self.make_ready(node);
                 any = true;
             }
@@ -185,13 +179,13 @@ impl Manager {
     /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
     pub(in super::super) fn plan_nothing(&mut self) {
         self.settle_links();
-        let held = |state: &Device| {
-            let port = state.observed.port(state.end_port());
+        let held = |device: &Device| {
+            let port = device.observed.port(device.end_port());
             port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
         };
         self.plan = Plan {
             topology: Arc::new(self.confirmed_topology()),
-            lids: self.nodes.iter().map(held).collect(),
+            lids: self.devices.iter().map(held).collect(),
             ..Plan::default()
         };
     }
@@ -199,7 +193,7 @@ impl Manager {
     /// Port GUID of the master: this manager's, or that of the one that it stands by for.
     pub(in super::super) fn master_guid(&self) -> Option<Guid> {
         match self.standing.is_master() {
-            true => Some(self.own_port_guid()),
+            true => Some(self.devices.own_port_guid()),
             false => self.standing.master,
         }
     }

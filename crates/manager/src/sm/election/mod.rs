@@ -183,15 +183,6 @@ impl Rank {
 }
 
 impl Manager {
-    /// GUID of this manager's own port; 0 while it is not known.
-    pub(super) fn own_port_guid(&self) -> Guid {
-        let own = self
-            .nodes
-            .first()
-            .and_then(|state| state.observed.node.as_ref());
-        own.map_or(Guid(0), |node| node.info.port_guid)
-    }
-
     /// The priority that counts at present.
     pub(super) fn priority(&self) -> u8 {
         let election = self.settings.election;
@@ -202,7 +193,7 @@ impl Manager {
     }
 
     fn rank(&self) -> Rank {
-        Rank::of(self.priority(), self.own_port_guid())
+        Rank::of(self.priority(), self.devices.own_port_guid())
     }
 
     /// What this manager says of itself; its key only to those who know it.
@@ -214,7 +205,7 @@ impl Manager {
             false => 0,
         };
         SmInfo {
-            port_guid: self.own_port_guid(),
+            port_guid: self.devices.own_port_guid(),
             sm_key: if with_key { election.sm_key } else { 0 },
             act_count: self.act_count(),
             elapsed_time: u32::try_from(seconds).unwrap_or(u32::MAX),
@@ -244,7 +235,7 @@ impl Manager {
         // What devices hold is read again before anything is written: others may have changed it.
         if role != SmState::MASTER {
             self.stop_update();
-            self.doubt_all();
+            self.devices.doubt_all();
         }
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {

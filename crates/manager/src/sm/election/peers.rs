@@ -16,18 +16,18 @@ use super::{PEERS_MAX, Peer};
 impl Manager {
     /// Whether a node's port says that a subnet manager runs there, this one apart.
     pub(in super::super) fn may_run_sm(&self, node: u32) -> bool {
-        let state = &self.nodes[node as usize];
-        let port = state.observed.port(state.end_port());
+        let device = &self.devices[node];
+        let port = device.observed.port(device.end_port());
         node != 0 && port.is_some_and(|info| info.capability_mask.is_sm)
     }
 
     /// Asks the manager on a node who it is, and says who asks.
     pub(in super::super) fn ask_sm(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
-        if self.nodes[node as usize].work.cursor > 0 {
+        if self.devices[node].work.cursor > 0 {
             return false;
         }
-        self.nodes[node as usize].work.cursor = 1;
+        self.devices[node].work.cursor = 1;
         let own = self.own_sm_info(true);
         self.batch
             .push(AttributeId::SM_INFO, 0, SmInfo::LEN, |to| own.encode(to))
@@ -35,13 +35,13 @@ impl Manager {
 
     /// The manager on a node has said who it is, or its agent that none runs there.
     pub(in super::super) fn sm_found(&mut self, node: u32, reply: &Reply<'_>) {
-        let state = &self.nodes[node as usize];
+        let device = &self.devices[node];
         let info = match (reply.verdict, SmInfo::decode(reply.data)) {
             (Verdict::Done, Ok(info)) => info,
             _ => return,
         };
-        let guid = state.identity.guid;
-        let port = state
+        let guid = device.identity.guid;
+        let port = device
             .observed
             .node
             .as_ref()
@@ -56,7 +56,7 @@ impl Manager {
         }
         let peer = Peer {
             node: guid,
-            path: state.identity.path.clone(),
+            path: device.identity.path.clone(),
             info,
             sweep: self.sweep.number,
         };
@@ -78,7 +78,7 @@ impl Manager {
     /// The manager on a node did not answer: it counts as absent.
     pub(in super::super) fn sm_not_found(&mut self, node: u32) {
         self.standing.silent_in = self.sweep.number;
-        self.nodes[node as usize].work.enter(Stage::Idle);
+        self.devices[node].work.enter(Stage::Idle);
     }
 
     /// Forgets the managers that this sweep did not find.

@@ -1,0 +1,160 @@
+//! All nodes, by number and by GUID.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Index, IndexMut, Range};
+
+use weft_fabric::{Guid, NodeId, Tick};
+
+use super::device::Device;
+
+/// Nodes that are remembered as silent; more get the full patience in each sweep.
+const SILENT_MAX: usize = 65_536;
+
+/// All nodes: in the order of the last plan's topology, then those found since. The first is the
+/// manager's own.
+#[derive(Debug, Default)]
+pub(crate) struct Devices {
+    all: Vec<Device>,
+    by_guid: BTreeMap<Guid, u32>,
+    /// Nodes that did not answer when they were asked last; they may have left the fabric since.
+    silent: BTreeSet<Guid>,
+}
+
+impl Index<u32> for Devices {
+    type Output = Device;
+
+    fn index(&self, number: u32) -> &Device {
+        &self.all[number as usize]
+    }
+}
+
+impl IndexMut<u32> for Devices {
+    fn index_mut(&mut self, number: u32) -> &mut Device {
+        &mut self.all[number as usize]
+    }
+}
+
+impl Index<NodeId> for Devices {
+    type Output = Device;
+
+    fn index(&self, id: NodeId) -> &Device {
+        &self[id.0]
+    }
+}
+
+impl IndexMut<NodeId> for Devices {
+    fn index_mut(&mut self, id: NodeId) -> &mut Device {
+        &mut self[id.0]
+    }
+}
+
+impl Devices {
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The numbers of all nodes.
+    pub(crate) fn numbers(&self) -> Range<u32> {
+        0..self.all.len() as u32
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Device> {
+        self.all.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Device> {
+        self.all.iter_mut()
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Device> {
+        self.all.get(number as usize)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Device> {
+        self.all.get_mut(number as usize)
+    }
+
+    /// The manager's own node, none before the first sweep.
+    pub(crate) fn own(&self) -> Option<&Device> {
+        self.all.first()
+    }
+
+    /// The manager's own node, whose GUID is 0 until it has told one.
+    pub(crate) fn own_or_new(&mut self) -> &mut Device {
+        if self.all.is_empty() {
+            self.all.push(Device::new(Guid(0), false));
+        }
+        &mut self.all[0]
+    }
+
+    /// GUID of the manager's own port; 0 while it is not known.
+    pub(crate) fn own_port_guid(&self) -> Guid {
+        let own = self.own().and_then(|own| own.observed.node.as_ref());
+        own.map_or(Guid(0), |node| node.info.port_guid)
+    }
+
+    /// The number of the node with a GUID.
+    pub(crate) fn find(&self, guid: Guid) -> Option<u32> {
+        self.by_guid.get(&guid).copied()
+    }
+
+    /// Adds a node that is not known yet; returns its number.
+    pub(crate) fn add(&mut self, guid: Guid, said_switch: bool) -> u32 {
+        let number = self.all.len() as u32;
+        self.all.push(Device::new(guid, said_switch));
+        self.by_guid.insert(guid, number);
+        number
+    }
+
+    /// Names the manager's own node, which has told its GUID.
+    pub(crate) fn name_own(&mut self, guid: Guid) {
+        self.own_or_new().identity.guid = guid;
+        self.by_guid.insert(guid, 0);
+    }
+
+    /// Forgets the GUID of the manager's own node.
+    pub(crate) fn forget_own_name(&mut self) {
+        let guid = std::mem::take(&mut self.own_or_new().identity.guid);
+        self.by_guid.remove(&guid);
+    }
+
+    /// Numbers the nodes anew: the first becomes that with the first number of `order`, and so on.
+    /// Nodes that are not in it are forgotten.
+    pub(crate) fn reorder(&mut self, order: &[u32]) {
+        let mut old: Vec<Option<Device>> = self.all.drain(..).map(Some).collect();
+        let in_order = order.iter();
+        let devices = in_order.filter_map(|from| old.get_mut(*from as usize)?.take());
+        self.all.extend(devices);
+        let guids = self.all.iter().map(|device| device.identity.guid);
+        self.by_guid = guids.zip(0..).collect();
+    }
+
+    /// What any node holds may have been changed by somebody else: all are read again.
+    pub(crate) fn doubt_all(&mut self) {
+        self.iter_mut()
+            .for_each(|device| device.health.doubtful = true);
+    }
+
+    /// A node has answered a request of its pipeline, after so many nanoseconds where that is known.
+    pub(crate) fn answered(&mut self, number: u32, now: Tick, round_trip_ns: Option<u64>) {
+        let device = &mut self[number];
+        device.work.outstanding -= 1;
+        device.health.answered_at = now;
+        if let Some(ns) = round_trip_ns {
+            device.health.round_trip.sample(ns);
+        }
+        let guid = device.identity.guid;
+        self.silent.remove(&guid);
+    }
+
+    /// Whether a node did not answer when it was asked last.
+    pub(crate) fn is_silent(&self, number: u32) -> bool {
+        self.silent.contains(&self[number].identity.guid)
+    }
+
+    /// Records that a node has not answered; says whether that is news.
+    pub(crate) fn note_silent(&mut self, number: u32) -> bool {
+        let guid = self[number].identity.guid;
+        self.silent.len() < SILENT_MAX && self.silent.insert(guid)
+    }
+}
