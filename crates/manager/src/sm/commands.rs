@@ -57,7 +57,7 @@ impl Manager {
 
     /// Why nothing can be asked of this manager, where another one runs the fabric.
     pub(super) fn not_master(&self) -> Option<CommandError> {
-        let role = self.standing.role();
+        let role = self.election.role();
         let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);
         waits.then(|| CommandError::NotMaster {
             role,

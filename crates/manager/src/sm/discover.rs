@@ -46,7 +46,8 @@ impl Manager {
 
     /// Forgets what the last sweep noted for itself.
     pub(super) fn reset_discovery(&mut self) {
-        self.note_own_master();
+        let view = self.election_view();
+        self.election.begin_sweep(&view);
         for state in self.devices.iter_mut() {
             state.health.failed = false;
             state.observed.bounced_ports = PortMask::EMPTY;
@@ -176,7 +177,7 @@ impl Manager {
         let count = (ports - state.work.cursor as u8).min(STATES_PER_REQUEST);
         state.work.cursor += u32::from(count);
         let mut modifier = PortModifier::range(PortNum(first), count);
-        if !self.standing.has_won_in(self.sweep.number) {
+        if !self.election.has_won_in(self.sweep.number) {
             modifier = modifier.starting_configuration();
         }
         let len = usize::from(count) * PortStateInfo::STRIDE;
@@ -283,7 +284,7 @@ impl Manager {
         let state = &mut self.devices[node];
         state.health.answered = number;
         match state.observed.switch() {
-            Some(switch) if switch.port_state_change && self.standing.is_master() => Stage::Rearm,
+            Some(switch) if switch.port_state_change && self.election.is_master() => Stage::Rearm,
             Some(_) => Stage::States,
             None => {
                 let port = state.identity.entered;

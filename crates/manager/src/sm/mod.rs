@@ -18,7 +18,7 @@
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | arming and activating ports |
 //! | `register` | asking hosts to register again |
-//! | `election` | who of several managers runs the fabric |
+//! | `election`, `managers` | who of several managers runs the fabric |
 //! | `traps`, `commands`, `port_change` | what others ask for |
 //! | `publish`, `notices` | what readers see and subscribers are told |
 //! | `transactions`, `rtt`, `batch` | requests on the wire |
@@ -38,6 +38,7 @@ mod learn;
 mod leftovers;
 mod lids;
 mod links;
+mod managers;
 mod mft;
 mod multicast;
 mod near;
@@ -74,7 +75,7 @@ use crate::multicast::MulticastLid;
 use batch::Batch;
 use devices::Devices;
 use drains::Drains;
-use election::Standing;
+use election::{Election, Question};
 use lids::LidMap;
 use plan::Plan;
 use register::Registering;
@@ -97,12 +98,8 @@ enum Tag {
     },
     /// The change of a port that somebody asked for.
     Port,
-    /// The question of a standby whether the master lives.
-    Poll,
-    /// The request to another manager to take over.
-    Handover,
-    /// What another manager is told; its answer changes nothing.
-    Notice,
+    /// The election, about another manager.
+    Sm(Question),
 }
 
 /// Events of one kind that a single sweep may report; the rest is only counted.
@@ -142,7 +139,7 @@ pub struct Manager {
     totals: Totals,
     commands: commands::Commands,
     /// Where this manager stands among others.
-    standing: Standing,
+    election: Election,
     /// Who is in which multicast group; none before that was told: until then tables are left as
     /// they are found.
     multicast: Option<Vec<MulticastLid>>,
@@ -176,7 +173,7 @@ impl Manager {
             snapshot: Arc::default(),
             totals: Totals::default(),
             commands: commands::Commands::default(),
-            standing: Standing::default(),
+            election: Election::default(),
             multicast: None,
             update: multicast::Update::default(),
             registering: Registering::default(),
@@ -209,7 +206,7 @@ impl Manager {
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
         let computed = self.paused_at.take().is_some();
-        self.begin_input(now, computed);
+        self.tell_election(now, election::Input::Begun { computed });
         match input {
             Input::Tick => self.expire(now),
             Input::Received(packet) => self.received(now, &packet),
@@ -217,11 +214,11 @@ impl Manager {
             Input::Multicast(groups) => self.multicast_told(groups),
             Input::Detached => self.end_commands(),
         }
-        self.run_election(now);
+        self.tell_election(now, election::Input::Tick);
         self.start_due_sweep(now);
         self.pump(now);
         self.transactions.settle();
-        self.end_input();
+        self.election.end_input(self.deadline());
     }
 
     /// The next thing that the manager wants done, none when there is nothing more.
@@ -238,7 +235,7 @@ impl Manager {
             self.sweep_due(),
             self.sweep.leftovers_until(),
             self.paused_at,
-            self.standing.deadline(),
+            self.election.deadline(),
         ]
         .into_iter()
         .flatten()

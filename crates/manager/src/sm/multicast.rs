@@ -451,7 +451,7 @@ impl Manager {
         match self.update {
             Update::Done => false,
             // A sweep of the master writes it.
-            Update::Due if self.plan.steps.is_empty() || !self.standing.is_master() => false,
+            Update::Due if self.plan.steps.is_empty() || !self.election.is_master() => false,
             Update::Due => {
                 self.update = Update::Running;
                 self.plan_multicast(true);

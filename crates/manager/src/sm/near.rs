@@ -73,7 +73,7 @@ impl Manager {
     pub(super) fn reported_switches(&mut self, reason: SweepReason) -> Option<Vec<u32>> {
         let reports = std::mem::take(&mut self.sweep.reports);
         let settled = self.sweep.settled
-            && self.standing.is_master()
+            && self.election.is_master()
             && self.devices.iter().all(|state| !state.health.doubtful);
         if reason != SweepReason::Trap || reports.whole || !settled {
             return None;

@@ -117,20 +117,20 @@ impl Manager {
                 .map(|info| info.lid)
                 .unwrap_or_default(),
             port_guid: self.devices.own_port_guid(),
-            state: self.standing.role(),
-            priority: self.priority(),
+            state: self.election.role(),
+            priority: self.election.priority(&self.election_view()),
             sm_key: self.settings.election.sm_key,
             act_count: self.act_count(),
         });
         let others = self
-            .standing
+            .election
             .peers()
             .filter_map(|peer| self.peer_record(peer));
         record.into_iter().chain(others).collect()
     }
 
     fn peer_record(&self, peer: &Peer) -> Option<SmRecord> {
-        let index = self.devices.find(peer.node())?;
+        let index = self.devices.find(peer.node)?;
         let device = &self.devices[index];
         let port = device.end_port();
         Some(SmRecord {

@@ -12,6 +12,7 @@ use weft_wire::smp::SmpView;
 
 use super::batch::{Reply, Verdict, replies};
 use super::devices::Stage;
+use super::election::Input;
 use super::transactions::{Answered, Expired, Target};
 use super::{Manager, Tag};
 use crate::io::{Event, Output};
@@ -64,9 +65,7 @@ impl Manager {
         match found.tag {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
             Tag::Port => self.port_answered(now, view),
-            Tag::Poll => self.poll_answered(now, view),
-            Tag::Handover => self.handover_answered(now, view),
-            Tag::Notice => {}
+            Tag::Sm(question) => self.sm_answered(now, question, view),
         }
     }
 
@@ -91,7 +90,7 @@ impl Manager {
                 format!("answered {} with {what}", asked.attribute()),
             );
             match self.devices[node].work.stage {
-                Stage::AskSm => self.sm_not_found(node),
+                Stage::AskSm => self.sm_not_found(now, node),
                 _ => self.give_up(now, node),
             }
             return;
@@ -105,7 +104,7 @@ impl Manager {
     fn take_replies(&mut self, now: Tick, node: u32, cursor: u32, set: bool, parts: &[Reply<'_>]) {
         for part in parts {
             match part.verdict {
-                _ if part.attribute == AttributeId::SM_INFO => self.sm_found(node, part),
+                _ if part.attribute == AttributeId::SM_INFO => self.sm_found(now, node, part),
                 Verdict::Refused(_) if part.attribute == AttributeId::AGGREGATE => {
                     let device = &mut self.devices[node];
                     device.health.single = true;
@@ -280,9 +279,9 @@ impl Manager {
                     match tag {
                         Tag::Stage { .. } => self.not_answered(now, node, &request),
                         Tag::Port => self.port_not_answered(now, attempts),
-                        Tag::Poll => self.poll_not_answered(now),
-                        Tag::Handover => self.handover_not_answered(now),
-                        Tag::Notice => {}
+                        Tag::Sm(question) => {
+                            self.tell_election(now, Input::NotAnswered(question));
+                        }
                     }
                 }
             }
@@ -299,7 +298,7 @@ impl Manager {
 
     fn may_send_again(&self, mad: &[u8]) -> bool {
         let asked = SmpView::parse(mad).ok();
-        self.standing.is_master()
+        self.election.is_master()
             || asked.is_none_or(|asked| {
                 asked.header.method != method::SET || asked.attribute() == AttributeId::SM_INFO
             })
@@ -319,7 +318,7 @@ impl Manager {
         let device = &mut self.devices[node];
         device.work.outstanding -= 1;
         if device.work.stage == Stage::AskSm {
-            self.sm_not_found(node);
+            self.sm_not_found(now, node);
             return;
         }
         let guid = device.identity.guid;

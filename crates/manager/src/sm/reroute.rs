@@ -283,7 +283,7 @@ impl Manager {
     }
 
     fn must_run_the_fabric(&self) -> Result<(), RerouteError> {
-        match self.standing.role() {
+        match self.election.role() {
             role @ (SmState::STANDBY | SmState::NOT_ACTIVE) => {
                 Err(RerouteError::NotMaster { role })
             }

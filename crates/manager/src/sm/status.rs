@@ -91,7 +91,7 @@ impl Totals {
 impl Manager {
     /// What this manager is among others.
     pub fn role(&self) -> SmState {
-        self.standing.role()
+        self.election.role()
     }
 
     /// Requests that wait for their answers.
@@ -115,7 +115,7 @@ impl Manager {
         let fallback = |note: &&Note| matches!(note, Note::Fallback { .. });
         let given_up = routed.map(|routed| routed.notes().iter().filter(fallback).count());
         Status {
-            role: self.standing.role(),
+            role: self.election.role(),
             master: self.master_guid(),
             phase: self.sweep.phase(),
             sweep: self.sweep.number,

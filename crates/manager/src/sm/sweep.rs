@@ -110,7 +110,7 @@ impl Manager {
         let idle = self.sweep.phase.is_none() && !self.is_updating();
         let first = (!self.sweep.ever).then_some(Tick(0));
         let due = first.or(self.sweep.next.map(|(at, _)| at));
-        due.filter(|_| idle && self.standing.may_sweep())
+        due.filter(|_| idle && self.election.may_sweep())
     }
 
     /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
@@ -196,7 +196,7 @@ impl Manager {
     /// something.
     pub(super) fn advance(&mut self, now: Tick) -> bool {
         let phase = self.sweep.phase;
-        if phase.is_some() && self.standing.is_cut_off() {
+        if phase.is_some() && self.election.is_cut_off() {
             self.end_sweep(now);
             return true;
         }
@@ -235,8 +235,8 @@ impl Manager {
             return;
         }
         match self.elect(now) {
-            Verdict::Lead => self.enter_phase(now, SweepPhase::Plan),
-            Verdict::GoOn => return,
+            Verdict::Won if self.rearm_switches() => return,
+            Verdict::Lead | Verdict::Won => self.enter_phase(now, SweepPhase::Plan),
             Verdict::Rest => {
                 self.plan_nothing();
                 self.end_sweep(now);
@@ -379,7 +379,7 @@ impl Manager {
         let activated = self.sweep.phase == Some(SweepPhase::Activate);
         let replan = activated && self.judge_activation(now);
         self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
-        self.end_cut();
+        self.election.end_sweep();
         self.sweep.phase = None;
         self.sweep.leftovers_until = None;
         for device in self.devices.iter_mut() {
@@ -390,7 +390,7 @@ impl Manager {
         let sweep = &mut self.sweep;
         self.totals.faults += u64::from(sweep.faults);
         sweep.report.generation = self.snapshot.generation;
-        sweep.report.role = self.standing.role();
+        sweep.report.role = self.election.role();
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
         if sweep.more_unfinished > 0 {
             let more = sweep.more_unfinished;

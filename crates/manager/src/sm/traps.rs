@@ -23,7 +23,7 @@ impl Manager {
             }
         };
         self.totals.traps += 1;
-        if !self.standing.may_sweep() {
+        if !self.election.may_sweep() {
             return; // it is for the master
         }
         self.repress(packet, view);

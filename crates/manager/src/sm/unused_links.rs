@@ -219,7 +219,7 @@ impl Manager {
     /// not active after two sweeps is planned around; a further sweep follows at once for that, and
     /// for one that has become active after all. Says whether one follows.
     pub(super) fn judge_activation(&mut self, now: Tick) -> bool {
-        let tried = self.standing.is_master() && !self.plan.steps.is_empty();
+        let tried = self.election.is_master() && !self.plan.steps.is_empty();
         let topology = Arc::clone(&self.plan.topology);
         let mut replan = false;
         for (a, b) in topology.links().filter(|_| tried) {

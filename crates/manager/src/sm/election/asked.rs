@@ -4,115 +4,86 @@ use weft_fabric::{PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::SmState;
 use weft_wire::header::{method, status};
-use weft_wire::packet::Packet;
 use weft_wire::sm::{SmInfo, SmInfoControl};
-use weft_wire::smp::{SmpView, respond};
+use weft_wire::smp::SmpView;
 
-use super::super::{Manager, Tag};
-use super::{PEERS_MAX, QUICK, Rank};
-use crate::io::SweepReason;
+use super::others::Rank;
+use super::{Act, Election, Question, View};
 
-impl Manager {
+impl Election {
     /// Answers a question about the manager itself, or does what another manager says.
-    pub(in super::super) fn sm_info_asked(
-        &mut self,
-        now: Tick,
-        packet: &Packet,
-        view: &SmpView<'_>,
-    ) {
-        let said = SmInfo::decode(view.payload).ok();
-        match (view.header.method, said) {
+    pub(super) fn asked(&mut self, now: Tick, view: &View, asked: &SmpView<'_>) {
+        let said = SmInfo::decode(asked.payload).ok();
+        match (asked.header.method, said) {
             (method::GET, said) => {
-                self.answer_sm_info(packet, view, status::OK, said.as_ref());
-                said.into_iter().for_each(|said| self.heard_of(now, &said));
+                self.answer(view, asked, status::OK, said.as_ref());
+                said.into_iter()
+                    .for_each(|said| self.heard_of(now, view, &said));
             }
-            (_, Some(said)) => self.told(now, packet, view, &said),
-            (_, None) => self.answer_sm_info(packet, view, status::INVALID_ATTRIB, None),
+            (_, Some(said)) => self.told(now, view, asked, &said),
+            (_, None) => self.answer(view, asked, status::INVALID_ATTRIB, None),
         }
     }
 
     /// Who knows the key of this manager, or the one that protects ports, is told its key.
-    fn answer_sm_info(
-        &mut self,
-        packet: &Packet,
-        view: &SmpView<'_>,
-        code: u16,
-        said: Option<&SmInfo>,
-    ) {
-        let (sm_key, m_key) = (self.settings.election.sm_key, self.settings.m_key);
-        let knows_sm_key = said.is_some_and(|said| said.sm_key == sm_key);
-        let knows = knows_sm_key || (m_key != 0 && view.m_key == m_key);
-        let mut mad = Vec::new();
-        respond(view, code, &self.own_sm_info(knows).to_bytes(), &mut mad);
-        self.reply_to(packet, mad);
+    fn answer(&mut self, view: &View, asked: &SmpView<'_>, status: u16, said: Option<&SmInfo>) {
+        let knows_sm_key = said.is_some_and(|said| said.sm_key == view.settings.sm_key);
+        let knows = knows_sm_key || (view.m_key != 0 && asked.m_key == view.m_key);
+        let info = self.own_sm_info(view, knows);
+        self.acts.push(Act::Answer { status, info });
     }
 
     /// Another manager asks and says who it is: a master looks into what is new of it, and hands over
     /// to one that is better.
-    fn heard_of(&mut self, now: Tick, said: &SmInfo) {
+    fn heard_of(&mut self, now: Tick, view: &View, said: &SmInfo) {
         let guid = said.port_guid;
-        let counts = self.standing.is_master()
+        let counts = self.is_master()
             && guid.0 != 0
-            && guid != self.devices.own_port_guid()
-            && said.sm_key == self.settings.election.sm_key
+            && guid != view.own_port
+            && said.sm_key == view.settings.sm_key
             && matches!(said.sm_state_current, SmState::MASTER | SmState::STANDBY);
-        let standing = &mut self.standing;
-        if !counts || (standing.heard.len() >= PEERS_MAX && !standing.heard.contains_key(&guid)) {
+        let is_news = counts.then(|| self.others.hear(said)).flatten();
+        let Some(is_news) = is_news else {
             return;
-        }
-        let news = (said.sm_state_current, said.priority);
-        let known = standing.heard.insert(guid, news);
-        let better = Rank::of(said.priority, guid) > self.rank();
-        let hand_over = better && self.may_hand_over(now) && self.standing.handover.is_none();
-        if known != Some(news) || hand_over {
-            self.request_sweep(now, SweepReason::Election);
+        };
+        let better = Rank::of(said.priority, guid) > self.rank(view);
+        let hand_over = better && self.may_hand_over(now) && self.handovers.under_way.is_none();
+        if is_news || hand_over {
+            self.sweep();
         }
     }
 
     /// Another manager tells this one what to become.
-    fn told(&mut self, now: Tick, packet: &Packet, view: &SmpView<'_>, said: &SmInfo) {
-        let control = SmInfoControl::from_modifier(view.header.attribute_modifier)
-            .filter(|_| view.header.method == method::SET && self.may_tell(view, said));
+    fn told(&mut self, now: Tick, view: &View, asked: &SmpView<'_>, said: &SmInfo) {
+        let control = SmInfoControl::from_modifier(asked.header.attribute_modifier);
+        let control =
+            control.filter(|_| asked.header.method == method::SET && may_tell(view, asked, said));
         let allowed = control.filter(|control| self.may_become(*control, said));
         let code = match allowed {
             Some(_) => status::OK,
             None => status::INVALID_ATTRIB,
         };
-        self.answer_sm_info(packet, view, code, Some(said));
+        self.answer(view, asked, code, Some(said));
+        let why = || format!("the manager on port {} said so", said.port_guid);
         match allowed {
-            Some(SmInfoControl::Handover) => self.take_over(now, view, said),
+            Some(SmInfoControl::Handover) => self.take_over(view, asked, said),
             Some(SmInfoControl::Acknowledge) => self.acknowledged(now, said),
             Some(SmInfoControl::Disable) => {
-                let why = format!("the manager on port {} said so", said.port_guid);
-                self.take_role(SmState::NOT_ACTIVE, Some(said.port_guid), why);
-                self.publish();
+                self.take_role(SmState::NOT_ACTIVE, Some(said.port_guid), why());
+                self.acts.push(Act::Publish);
             }
             Some(SmInfoControl::Standby) => {
-                let why = format!("the manager on port {} said so", said.port_guid);
-                self.take_role(SmState::STANDBY, Some(said.port_guid), why);
-                self.standing.poll_at = Some(now + QUICK);
-                self.publish();
+                self.stand_by_for(now, said.port_guid, why());
+                self.acts.push(Act::Publish);
             }
-            Some(SmInfoControl::Discover) => {
-                let why = format!("the manager on port {} said so", said.port_guid);
-                self.discover_again(now, why);
-            }
+            Some(SmInfoControl::Discover) => self.discover_again(why()),
             None => {}
         }
     }
 
-    /// Whether the sender may tell managers what to become: it knows the key, and is master unless it
-    /// acknowledges.
-    fn may_tell(&self, view: &SmpView<'_>, said: &SmInfo) -> bool {
-        let acknowledges = view.header.attribute_modifier == SmInfoControl::Acknowledge as u32;
-        said.sm_key == self.settings.election.sm_key
-            && said.port_guid != self.devices.own_port_guid()
-            && (acknowledges || said.sm_state_current == SmState::MASTER)
-    }
-
     fn may_become(&self, control: SmInfoControl, said: &SmInfo) -> bool {
         let standby = SmState::STANDBY;
-        match self.standing.role() {
+        match self.role {
             SmState::STANDBY => control != SmInfoControl::Standby,
             SmState::NOT_ACTIVE => {
                 matches!(control, SmInfoControl::Standby | SmInfoControl::Disable)
@@ -129,37 +100,44 @@ impl Manager {
     }
 
     /// The master hands over: this manager is master from now on, and says so.
-    fn take_over(&mut self, now: Tick, view: &SmpView<'_>, said: &SmInfo) {
-        self.standing.saw_another = true;
-        if let Some(path) = self.way_to(view, said) {
-            self.send_sm_info(now, &path, Some(SmInfoControl::Acknowledge), Tag::Notice);
+    fn take_over(&mut self, view: &View, asked: &SmpView<'_>, said: &SmInfo) {
+        self.others.any_seen = true;
+        if let Some(path) = self.way_to(asked, said) {
+            let control = Some(SmInfoControl::Acknowledge);
+            self.send(view, path, control, Question::Notice);
         }
-        self.devices.doubt_all();
+        self.acts.push(Act::Doubt);
         let why = format!("the manager on port {} hands over", said.port_guid);
         self.take_role(SmState::MASTER, None, why);
-        self.request_sweep(now, SweepReason::Election);
+        self.sweep();
     }
 
     /// The directed route to a manager: the one that discovery found, else the way that its request
     /// came, back.
-    fn way_to(&self, view: &SmpView<'_>, said: &SmInfo) -> Option<Box<[PortNum]>> {
-        if let Some(peer) = self.standing.peers.get(&said.port_guid) {
+    fn way_to(&self, asked: &SmpView<'_>, said: &SmInfo) -> Option<Box<[PortNum]>> {
+        if let Some(peer) = self.others.peers.get(&said.port_guid) {
             return Some(peer.path.clone());
         }
-        let hops = usize::from(view.header.hop_count);
-        let came = view.directed?.return_path;
+        let hops = usize::from(asked.header.hop_count);
+        let came = asked.directed?.return_path;
         let back = came.get(1..=hops)?.iter().rev().copied().map(PortNum);
         Some(back.collect())
     }
 
     /// The manager that was asked to take over has done so.
     fn acknowledged(&mut self, now: Tick, said: &SmInfo) {
-        if !self.standing.is_master() {
-            return;
+        if self.is_master() {
+            self.stand_by_for(now, said.port_guid, "it has handed over".to_owned());
+            self.acts.push(Act::Publish);
         }
-        let why = "it has handed over".to_owned();
-        self.take_role(SmState::STANDBY, Some(said.port_guid), why);
-        self.standing.poll_at = Some(now + QUICK);
-        self.publish();
     }
+}
+
+/// Whether the sender may tell managers what to become: it knows the key, and is master unless it
+/// acknowledges.
+fn may_tell(view: &View, asked: &SmpView<'_>, said: &SmInfo) -> bool {
+    let acknowledges = asked.header.attribute_modifier == SmInfoControl::Acknowledge as u32;
+    said.sm_key == view.settings.sm_key
+        && said.port_guid != view.own_port
+        && (acknowledges || said.sm_state_current == SmState::MASTER)
 }

@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use weft_fabric::{Guid, Tick};
 use weft_wire::sm::SmInfoControl;
-use weft_wire::smp::SmpView;
 
-use super::super::{Manager, Tag};
-use super::{Handover, Peer};
-use crate::io::SweepReason;
+use super::{Election, Peer, Question, View};
 
 /// How long a manager waits for the other to say that it is master. Longer than all attempts of one
 /// request take.
@@ -18,46 +15,53 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 /// for something first, such as the master's records.
 const PAUSE: Duration = Duration::from_secs(60);
 
-impl Manager {
+/// A handover that waits for its acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Handover {
+    /// Port GUID of the manager that shall take over.
+    to: Guid,
+    /// Until when this manager waits for it.
+    pub until: Tick,
+}
+
+/// Handovers to better managers.
+#[derive(Debug, Default)]
+pub(super) struct Handovers {
+    pub under_way: Option<Handover>,
+    /// No further one before this: the last one was not acknowledged.
+    not_before: Tick,
+}
+
+impl Election {
     pub(super) fn may_hand_over(&self, now: Tick) -> bool {
-        now >= self.standing.no_handover_before
+        now >= self.handovers.not_before
     }
 
     /// Asks a better manager that stands by to take over.
-    pub(super) fn hand_over(&mut self, now: Tick, to: &Peer) {
-        self.standing.handover = Some(Handover {
+    pub(super) fn hand_over(&mut self, now: Tick, view: &View, to: &Peer) {
+        self.handovers.under_way = Some(Handover {
             to: to.info.port_guid,
             until: now + ACKNOWLEDGED_WITHIN,
         });
-        self.send_sm_info(now, &to.path, Some(SmInfoControl::Handover), Tag::Handover);
+        let control = Some(SmInfoControl::Handover);
+        self.send(view, to.path.clone(), control, Question::Handover);
     }
 
     /// Tells a better master that this one gives up. It need not answer: this manager stands by.
-    pub(super) fn tell_handover(&mut self, now: Tick, to: &Peer) {
-        self.send_sm_info(now, &to.path, Some(SmInfoControl::Handover), Tag::Notice);
+    pub(super) fn tell_handover(&mut self, view: &View, to: &Peer) {
+        let control = Some(SmInfoControl::Handover);
+        self.send(view, to.path.clone(), control, Question::Notice);
     }
 
     /// Whether a manager was asked to take over.
     pub(super) fn is_handing_over_to(&self, guid: Guid) -> bool {
-        let handover = self.standing.handover;
+        let handover = self.handovers.under_way;
         handover.is_some_and(|handover| handover.to == guid)
-    }
-
-    /// The other manager has answered; it is master once it says so itself.
-    pub(in super::super) fn handover_answered(&mut self, now: Tick, view: &SmpView<'_>) {
-        if Self::answer_of(view).is_none() {
-            self.end_handover(now);
-        }
-    }
-
-    /// The other manager did not answer.
-    pub(in super::super) fn handover_not_answered(&mut self, now: Tick) {
-        self.end_handover(now);
     }
 
     /// Stays master where the other one has not said in time that it is.
     pub(super) fn end_stale_handover(&mut self, now: Tick) {
-        let handover = self.standing.handover;
+        let handover = self.handovers.under_way;
         if handover.is_some_and(|handover| handover.until <= now) {
             self.end_handover(now);
         }
@@ -65,10 +69,10 @@ impl Manager {
 
     /// Goes on as master. The next discovery asks the other one what it is, before anything is
     /// written.
-    fn end_handover(&mut self, now: Tick) {
-        if self.standing.handover.take().is_some() {
-            self.standing.no_handover_before = now + PAUSE;
-            self.request_sweep(now, SweepReason::Election);
+    pub(super) fn end_handover(&mut self, now: Tick) {
+        if self.handovers.under_way.take().is_some() {
+            self.handovers.not_before = now + PAUSE;
+            self.sweep();
         }
     }
 }

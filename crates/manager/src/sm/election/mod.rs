@@ -5,10 +5,14 @@
 //! it lives, and starts over when it does not. Otherwise it is master. The higher priority is better,
 //! the lower port GUID where that is equal. Managers with another SM_Key take no part.
 //!
+//! [`Election`] sees no node and sends nothing itself: it is told what happens, sees a [`View`], and
+//! returns [`Act`]s, which `managers.rs` carries out.
+//!
 //! | module | what it is about |
 //! |---|---|
+//! | `io` | what it is told, what it sees, and what it wants done |
 //! | `decide` | what a manager becomes at the end of a discovery |
-//! | `peers` | the other managers, and asking them who they are |
+//! | `others` | the other managers |
 //! | `standby` | watching the master |
 //! | `handover` | giving the fabric to a better manager |
 //! | `asked` | what other managers ask or tell this one |
@@ -16,82 +20,33 @@
 mod asked;
 mod decide;
 mod handover;
-mod peers;
+mod io;
+mod others;
 mod standby;
 
-pub(super) use decide::Verdict;
+pub(super) use io::{Act, Input, Question, Verdict, View};
+pub(super) use others::Peer;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft_fabric::{Guid, Lid, PortNum, Tick};
+use weft_fabric::{Guid, Lid, Tick};
 use weft_wire::enums::SmState;
-use weft_wire::sm::SmInfo;
+use weft_wire::sm::{SmInfo, SmInfoControl};
 
-use super::Manager;
-use super::lids::LidMap;
-use crate::io::{Event, SweepReason};
+use handover::Handovers;
+use others::{Others, Rank};
+use standby::Watch;
 
 /// How late a master may be before it takes itself for one that others have replaced: less than
 /// others take to find that out.
 const LATE_MAX: Duration = Duration::from_secs(3);
-/// Other managers that are remembered; more are left out.
-const PEERS_MAX: usize = 64;
 /// From one question to a master that did not answer well to the next, and from the election to the
 /// first one.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// Another subnet manager.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Peer {
-    /// The HFI that it runs on.
-    node: Guid,
-    /// Egress ports of the directed route to it.
-    path: Box<[PortNum]>,
-    /// What it said of itself last.
-    pub info: SmInfo,
-    /// The sweep that found it last.
-    sweep: u64,
-}
-
-/// A handover that waits for its acknowledgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Handover {
-    /// Port GUID of the manager that shall take over.
-    to: Guid,
-    /// Until when this manager waits for it.
-    until: Tick,
-}
-
-/// Where this manager stands among the others.
-#[derive(Debug)]
-pub(super) struct Standing {
-    role: SmState,
-    /// The sweep in which it became master.
-    won_in: u64,
-    /// MasterSMLID of its own port before the sweep under way.
-    own_master_lid: Lid,
-    /// Since when it is master.
-    master_since: Tick,
-    /// Port GUID of the manager that this one stands by for.
-    master: Option<Guid>,
-    /// Another manager was seen since the start: the priority of a master is the elevated one.
-    saw_another: bool,
-    /// Next question to the master.
-    poll_at: Option<Tick>,
-    /// Bad answers of the master, and missing ones, in a row; of a newcomer, discoveries in a row in
-    /// which some manager did not answer.
-    fails: u32,
-    /// The sweep in which some manager did not answer last.
-    silent_in: u64,
-    handover: Option<Handover>,
-    /// No further handover before this: the last one was not acknowledged.
-    no_handover_before: Tick,
-    /// Other managers, by their port GUIDs.
-    peers: BTreeMap<Guid, Peer>,
-    /// What managers said when they asked this one, by their port GUIDs: a change is looked into
-    /// once.
-    heard: BTreeMap<Guid, (SmState, u8)>,
+/// Whether the manager is called when it asks to be.
+#[derive(Debug, Default)]
+struct Calls {
     /// The time of the last input.
     now: Tick,
     /// When the next input was due at the latest.
@@ -100,30 +55,41 @@ pub(super) struct Standing {
     cut_off: bool,
 }
 
-impl Default for Standing {
+/// Where this manager stands among the others.
+#[derive(Debug)]
+pub(super) struct Election {
+    role: SmState,
+    /// The sweep in which it became master.
+    won_in: u64,
+    /// Since when it is master.
+    master_since: Tick,
+    /// MasterSMLID of its own port before the sweep under way.
+    own_master_lid: Lid,
+    watch: Watch,
+    handovers: Handovers,
+    others: Others,
+    calls: Calls,
+    /// What is to be done, in order.
+    acts: Vec<Act>,
+}
+
+impl Default for Election {
     fn default() -> Self {
         Self {
             role: SmState::DISCOVERING,
             won_in: 0,
-            own_master_lid: Lid(0),
             master_since: Tick(0),
-            master: None,
-            saw_another: false,
-            poll_at: None,
-            fails: 0,
-            silent_in: 0,
-            handover: None,
-            no_handover_before: Tick(0),
-            peers: BTreeMap::new(),
-            heard: BTreeMap::new(),
-            now: Tick(0),
-            due: None,
-            cut_off: false,
+            own_master_lid: Lid(0),
+            watch: Watch::default(),
+            handovers: Handovers::default(),
+            others: Others::default(),
+            calls: Calls::default(),
+            acts: Vec::new(),
         }
     }
 }
 
-impl Standing {
+impl Election {
     /// What this manager is.
     pub(super) fn role(&self) -> SmState {
         self.role
@@ -136,7 +102,8 @@ impl Standing {
 
     /// Whether it may sweep: to find out who is master, or as master.
     pub(super) fn may_sweep(&self) -> bool {
-        matches!(self.role, SmState::MASTER | SmState::DISCOVERING) && self.handover.is_none()
+        let role = matches!(self.role, SmState::MASTER | SmState::DISCOVERING);
+        role && self.handovers.under_way.is_none()
     }
 
     /// Whether it became master in this sweep, which has read the fabric already.
@@ -144,140 +111,167 @@ impl Standing {
         self.won_in == sweep
     }
 
+    /// Port GUID of the manager that this one stands by for.
+    pub(super) fn master(&self) -> Option<Guid> {
+        self.watch.master
+    }
+
     /// When something is to be done at the latest.
     pub(super) fn deadline(&self) -> Option<Tick> {
-        let handover = self.handover.map(|handover| handover.until);
-        self.poll_at.into_iter().chain(handover).min()
+        let handover = self.handovers.under_way.map(|handover| handover.until);
+        self.watch.poll_at.into_iter().chain(handover).min()
     }
 
     /// The other managers, in order of their port GUIDs.
     pub(super) fn peers(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.values()
+        self.others.peers.values()
     }
 
     /// Whether the sweep under way writes nothing more.
     pub(super) fn is_cut_off(&self) -> bool {
-        self.cut_off
-    }
-}
-
-impl Peer {
-    /// The HFI that it runs on.
-    pub(super) fn node(&self) -> Guid {
-        self.node
+        self.calls.cut_off
     }
 
-    fn rank(&self) -> Rank {
-        Rank::of(self.info.priority, self.info.port_guid)
+    /// Takes an input; returns what is to be done, in order.
+    pub(super) fn handle(&mut self, now: Tick, view: &View, input: Input<'_>) -> Vec<Act> {
+        match input {
+            Input::Begun { computed } => self.begin_input(now, view, computed),
+            Input::Tick => {
+                self.poll_master(now, view);
+                self.end_stale_handover(now);
+            }
+            Input::Asked(asked) => self.asked(now, view, asked),
+            Input::Found(peer) => self.found(view, peer),
+            Input::NotFound => self.watch.silent_in = view.sweep,
+            Input::Answered(question, info) => self.answered(now, view, question, info),
+            Input::NotAnswered(question) => self.not_answered(now, view, question),
+        }
+        std::mem::take(&mut self.acts)
     }
-}
 
-/// Who is better: the greater rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(u8, std::cmp::Reverse<Guid>);
-
-impl Rank {
-    fn of(priority: u8, port: Guid) -> Self {
-        Self(priority, std::cmp::Reverse(port))
+    fn answered(&mut self, now: Tick, view: &View, question: Question, info: Option<SmInfo>) {
+        match (question, info) {
+            (Question::Poll, info) => self.poll_answered(now, view, info),
+            // The other manager is master once it says so itself.
+            (Question::Handover, None) => self.end_handover(now),
+            _ => {}
+        }
     }
-}
 
-impl Manager {
+    fn not_answered(&mut self, now: Tick, view: &View, question: Question) {
+        match question {
+            Question::Poll => self.poll_not_answered(now, view),
+            Question::Handover => self.end_handover(now),
+            Question::Notice => {}
+        }
+    }
+
+    /// A sweep begins, which asks the manager's own port anew.
+    pub(super) fn begin_sweep(&mut self, view: &View) {
+        self.own_master_lid = view.own_master_lid;
+    }
+
     /// The priority that counts at present.
-    pub(super) fn priority(&self) -> u8 {
-        let election = self.settings.election;
-        match self.standing.is_master() && self.standing.saw_another {
+    pub(super) fn priority(&self, view: &View) -> u8 {
+        let election = view.settings;
+        match self.is_master() && self.others.any_seen {
             true => election.priority.max(election.elevated_priority),
             false => election.priority,
         }
     }
 
-    fn rank(&self) -> Rank {
-        Rank::of(self.priority(), self.devices.own_port_guid())
+    fn rank(&self, view: &View) -> Rank {
+        Rank::of(self.priority(view), view.own_port)
     }
 
-    /// What this manager says of itself; its key only to those who know it.
-    pub(super) fn own_sm_info(&self, with_key: bool) -> SmInfo {
-        let election = self.settings.election;
-        let standing = &self.standing;
-        let seconds = match standing.is_master() {
-            true => standing.now.since(standing.master_since).as_secs(),
+    /// What this manager says of itself, its key left out except `with_key`. Whoever sends it fills
+    /// in ActCount.
+    pub(super) fn own_sm_info(&self, view: &View, with_key: bool) -> SmInfo {
+        let election = view.settings;
+        let seconds = match self.is_master() {
+            true => self.calls.now.since(self.master_since).as_secs(),
             false => 0,
         };
         SmInfo {
-            port_guid: self.devices.own_port_guid(),
+            port_guid: view.own_port,
             sm_key: if with_key { election.sm_key } else { 0 },
-            act_count: self.act_count(),
+            act_count: 0,
             elapsed_time: u32::try_from(seconds).unwrap_or(u32::MAX),
-            priority: self.priority(),
+            priority: self.priority(view),
             elevated_priority: election.elevated_priority,
             initial_priority: election.priority,
-            sm_state_current: standing.role,
+            sm_state_current: self.role,
         }
+    }
+
+    /// Asks another manager who it is, or tells it what to become.
+    fn send(
+        &mut self,
+        view: &View,
+        path: Box<[weft_fabric::PortNum]>,
+        control: Option<SmInfoControl>,
+        question: Question,
+    ) {
+        let info = self.own_sm_info(view, true);
+        self.acts.push(Act::Send {
+            path,
+            control,
+            info,
+            question,
+        });
+    }
+
+    /// Asks for a sweep.
+    fn sweep(&mut self) {
+        self.acts.push(Act::Sweep);
     }
 
     /// Changes what this manager is, and tells it.
     fn take_role(&mut self, role: SmState, master: Option<Guid>, why: String) {
-        let standing = &mut self.standing;
-        let same = standing.role == role && standing.master == master;
-        if role == SmState::MASTER && standing.role != role {
-            standing.master_since = standing.now;
-            self.registering.take_over();
+        let is_news = self.role != role || self.watch.master != master;
+        let takes_over = role == SmState::MASTER && self.role != role;
+        if takes_over {
+            self.master_since = self.calls.now;
         }
-        standing.role = role;
-        standing.master = master;
-        standing.poll_at = None;
-        standing.fails = 0;
-        standing.handover = None;
-        if !same {
-            self.event(Event::Role { role, master, why });
-        }
-        // What devices hold is read again before anything is written: others may have changed it.
-        if role != SmState::MASTER {
-            self.stop_update();
-            self.devices.doubt_all();
-        }
-        // The LIDs that another master has given count.
-        if role == SmState::STANDBY {
-            self.lids = LidMap::default();
-        }
+        self.role = role;
+        self.watch.begin(master);
+        self.handovers.under_way = None;
+        self.acts.push(Act::Role {
+            role,
+            master,
+            news: is_news.then_some(why),
+            takes_over,
+        });
     }
 
     /// Looks for the master anew.
-    fn discover_again(&mut self, now: Tick, why: String) {
+    fn discover_again(&mut self, why: String) {
         self.take_role(SmState::DISCOVERING, None, why);
-        self.request_sweep(now, SweepReason::Election);
+        self.sweep();
     }
 
     /// A master that was not heard of for so long that another may have taken over (its process was
     /// stopped, its machine asleep) writes nothing before it knows. What it `computed` itself takes
     /// the time that it takes.
-    pub(super) fn begin_input(&mut self, now: Tick, computed: bool) {
-        let standing = &mut self.standing;
-        standing.now = now;
-        let late = standing.due.is_some_and(|due| now > due + LATE_MAX);
-        if late && !computed && standing.is_master() {
-            standing.cut_off = self.sweep.phase().is_some();
+    fn begin_input(&mut self, now: Tick, view: &View, computed: bool) {
+        self.calls.now = now;
+        let late = self.calls.due.is_some_and(|due| now > due + LATE_MAX);
+        if late && !computed && self.is_master() {
+            self.calls.cut_off = view.sweeping;
             let why = "it did nothing for a while: it was stopped, or had no fabric".to_owned();
             self.take_role(SmState::DISCOVERING, None, why);
-            self.drop_work();
-            self.request_sweep(now, SweepReason::Election);
+            self.acts.push(Act::DropWork);
+            self.sweep();
         }
     }
 
-    /// Notes when the manager is to be called again.
-    pub(super) fn end_input(&mut self) {
-        self.standing.due = self.deadline();
+    /// Records when the manager is to be called again.
+    pub(super) fn end_input(&mut self, due: Option<Tick>) {
+        self.calls.due = due;
     }
 
-    /// The sweep that is under way has ended.
-    pub(super) fn end_cut(&mut self) {
-        self.standing.cut_off = false;
-    }
-
-    /// Does what is due.
-    pub(super) fn run_election(&mut self, now: Tick) {
-        self.poll_master(now);
-        self.end_stale_handover(now);
+    /// The sweep that was under way has ended.
+    pub(super) fn end_sweep(&mut self) {
+        self.calls.cut_off = false;
     }
 }

@@ -1,85 +1,105 @@
 //! Standing by: the master is asked whether it lives; when it does not, the fabric is looked at anew.
 
-use weft_fabric::Tick;
+use weft_fabric::{Guid, Tick};
 use weft_wire::enums::SmState;
-use weft_wire::smp::SmpView;
+use weft_wire::sm::SmInfo;
 
-use super::super::{Manager, Tag};
-use super::{Peer, QUICK};
+use super::{Act, Election, Peer, QUICK, Question, View};
 
-impl Manager {
+/// What a manager knows of the master that it stands by for.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Its port GUID.
+    pub master: Option<Guid>,
+    /// Next question to it.
+    pub poll_at: Option<Tick>,
+    /// Bad answers of the master, and missing ones, in a row; of a newcomer, discoveries in a row in
+    /// which some manager did not answer.
+    pub fails: u32,
+    /// The sweep in which some manager did not answer last.
+    pub silent_in: u64,
+}
+
+impl Watch {
+    /// Another master is to be watched, or none.
+    pub(super) fn begin(&mut self, master: Option<Guid>) {
+        self.master = master;
+        self.poll_at = None;
+        self.fails = 0;
+    }
+}
+
+impl Election {
     /// Stands by for another manager.
     pub(super) fn stand_by(&mut self, now: Tick, master: &Peer, why: &str) {
-        self.take_role(
-            SmState::STANDBY,
-            Some(master.info.port_guid),
-            why.to_owned(),
-        );
-        self.standing.poll_at = Some(now + QUICK);
+        self.stand_by_for(now, master.info.port_guid, why.to_owned());
+    }
+
+    /// Stands by for the manager on a port.
+    pub(super) fn stand_by_for(&mut self, now: Tick, master: Guid, why: String) {
+        self.take_role(SmState::STANDBY, Some(master), why);
+        self.watch.poll_at = Some(now + QUICK);
     }
 
     /// Asks the master whether it lives, when it is time to.
-    pub(super) fn poll_master(&mut self, now: Tick) {
-        let standing = &mut self.standing;
-        if standing.poll_at.is_none_or(|at| at > now) {
+    pub(super) fn poll_master(&mut self, now: Tick, view: &View) {
+        if self.watch.poll_at.is_none_or(|at| at > now) {
             return;
         }
-        standing.poll_at = None;
-        let master = standing.master.and_then(|guid| standing.peers.get(&guid));
+        self.watch.poll_at = None;
+        let master = self.watch.master;
+        let master = master.and_then(|guid| self.others.peers.get(&guid));
         let Some(path) = master.map(|peer| peer.path.clone()) else {
-            self.discover_again(now, "where the master is, is not known".to_owned());
+            self.discover_again("where the master is, is not known".to_owned());
             return;
         };
-        if !self.transactions.has_room() {
-            self.standing.poll_at = Some(now + QUICK);
+        if !view.has_room {
+            self.watch.poll_at = Some(now + QUICK);
             return;
         }
-        self.send_sm_info(now, &path, None, Tag::Poll);
+        self.send(view, path, None, Question::Poll);
     }
 
     /// The master, or the agent of its port, has answered.
-    pub(in super::super) fn poll_answered(&mut self, now: Tick, view: &SmpView<'_>) {
-        if self.standing.role != SmState::STANDBY {
+    pub(super) fn poll_answered(&mut self, now: Tick, view: &View, info: Option<SmInfo>) {
+        if self.role != SmState::STANDBY {
             return;
         }
-        let Some(info) = Self::answer_of(view) else {
+        let Some(info) = info else {
             let why = "the master's port says that no subnet manager runs there";
-            self.discover_again(now, why.to_owned());
+            self.discover_again(why.to_owned());
             return;
         };
-        let expected = self.standing.master == Some(info.port_guid)
-            && info.sm_key == self.settings.election.sm_key;
+        let expected =
+            self.watch.master == Some(info.port_guid) && info.sm_key == view.settings.sm_key;
         if !expected || info.sm_state_current != SmState::MASTER {
-            self.poll_failed(now, "is no master");
+            self.poll_failed(now, view, "is no master");
             return;
         }
-        let interval = self.settings.election.ping_interval;
-        let standing = &mut self.standing;
-        standing.fails = 0;
-        standing.poll_at = Some(now + interval);
-        if let Some(peer) = standing.peers.get_mut(&info.port_guid) {
+        self.watch.fails = 0;
+        self.watch.poll_at = Some(now + view.settings.ping_interval);
+        if let Some(peer) = self.others.peers.get_mut(&info.port_guid) {
             peer.info = info;
         }
-        self.publish();
+        self.acts.push(Act::Publish);
     }
 
     /// The master did not answer.
-    pub(in super::super) fn poll_not_answered(&mut self, now: Tick) {
-        if self.standing.role == SmState::STANDBY {
-            self.poll_failed(now, "does not answer");
+    pub(super) fn poll_not_answered(&mut self, now: Tick, view: &View) {
+        if self.role == SmState::STANDBY {
+            self.poll_failed(now, view, "does not answer");
         }
     }
 
-    fn poll_failed(&mut self, now: Tick, what: &str) {
-        let election = self.settings.election;
-        let standing = &mut self.standing;
-        standing.fails += 1;
-        let fails = standing.fails;
-        if fails >= election.ping_max_fail.max(1) {
+    fn poll_failed(&mut self, now: Tick, view: &View, what: &str) {
+        let settings = view.settings;
+        self.watch.fails += 1;
+        let fails = self.watch.fails;
+        if fails >= settings.ping_max_fail.max(1) {
             let why = format!("the master {what}, {fails} times in a row");
-            self.discover_again(now, why);
+            self.discover_again(why);
         } else {
-            standing.poll_at = Some(now + election.ping_interval.min(QUICK));
+            self.watch.poll_at = Some(now + settings.ping_interval.min(QUICK));
         }
     }
 }

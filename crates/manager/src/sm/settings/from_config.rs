@@ -16,8 +16,8 @@ use weft_routing::{
 use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
-    Election, FatTree, Hypercube, HypercubePorts, Least, Level, LidSettings, LinkPolicy, Members,
-    Mesh, OrderedGroup, Partition, Preemption, RequestSettings, RoutingSettings, Selector,
+    ElectionSettings, FatTree, Hypercube, HypercubePorts, Least, Level, LidSettings, LinkPolicy,
+    Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings, RoutingSettings, Selector,
     Settings, SweepSettings, TrafficSettings,
 };
 
@@ -66,7 +66,7 @@ impl Settings {
         Ok(Self {
             subnet_prefix: instance.shared.subnet_prefix,
             m_key: sm.mkey,
-            election: Election {
+            election: ElectionSettings {
                 sm_key: sm.sm_key,
                 priority: sm.election.priority.min(15),
                 elevated_priority: sm.election.elevated_priority.min(15),

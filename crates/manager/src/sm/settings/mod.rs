@@ -23,7 +23,7 @@ pub struct Settings {
     /// Key that protects ports' settings (`<MKey>`), 0 for none.
     pub m_key: u64,
     /// This manager among others.
-    pub election: Election,
+    pub election: ElectionSettings,
     /// LIDs.
     pub lids: LidSettings,
     /// Routes.
@@ -52,7 +52,7 @@ pub struct Settings {
 
 /// What SMInfo says of this manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Election {
+pub struct ElectionSettings {
     /// Key that the subnet managers of one fabric share (`<SmKey>`).
     pub sm_key: u64,
     /// 0 to 15 (`<Priority>`).
@@ -289,7 +289,7 @@ pub struct Level {
 /// Key of the management partition.
 pub const MANAGEMENT_KEY: u16 = 0x7FFF;
 
-impl Default for Election {
+impl Default for ElectionSettings {
     fn default() -> Self {
         Self {
             sm_key: 0,
@@ -353,7 +353,7 @@ impl Default for Settings {
         Self {
             subnet_prefix: 0xFE80_0000_0000_0000,
             m_key: 0,
-            election: Election::default(),
+            election: ElectionSettings::default(),
             lids: LidSettings {
                 lmc: Lmc(0),
                 lmc_e0: Lmc(0),

@@ -1,0 +1,115 @@
+//! The other managers.
+
+use std::collections::BTreeMap;
+
+use weft_fabric::{Guid, PortNum};
+use weft_wire::enums::SmState;
+use weft_wire::sm::SmInfo;
+
+use super::{Act, Election, View};
+
+/// Other managers that are remembered; more are left out.
+const PEERS_MAX: usize = 64;
+
+/// Another subnet manager.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::sm) struct Peer {
+    /// The HFI that it runs on.
+    pub node: Guid,
+    /// Egress ports of the directed route to it.
+    pub path: Box<[PortNum]>,
+    /// What it said of itself last.
+    pub info: SmInfo,
+    /// The sweep that found it last.
+    pub sweep: u64,
+}
+
+impl Peer {
+    pub(super) fn rank(&self) -> Rank {
+        Rank::of(self.info.priority, self.info.port_guid)
+    }
+}
+
+/// Who is better: the greater rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank(u8, std::cmp::Reverse<Guid>);
+
+impl Rank {
+    pub(super) fn of(priority: u8, port: Guid) -> Self {
+        Self(priority, std::cmp::Reverse(port))
+    }
+}
+
+/// The other managers that were met.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    /// By their port GUIDs.
+    pub peers: BTreeMap<Guid, Peer>,
+    /// Roles and priorities that managers told when they asked this one, by their port GUIDs: a
+    /// change is looked into once.
+    heard: BTreeMap<Guid, (SmState, u8)>,
+    /// Another manager was seen since the start: the priority of a master is the elevated one.
+    pub any_seen: bool,
+}
+
+impl Others {
+    /// Whether a further manager, or this one again, can be remembered.
+    fn have_room<T>(of: &BTreeMap<Guid, T>, port: Guid) -> bool {
+        of.len() < PEERS_MAX || of.contains_key(&port)
+    }
+
+    /// Records what a manager says of itself. Says whether that is news; none where no further manager
+    /// can be remembered.
+    pub(super) fn hear(&mut self, said: &SmInfo) -> Option<bool> {
+        let news = (said.sm_state_current, said.priority);
+        if !Self::have_room(&self.heard, said.port_guid) {
+            return None;
+        }
+        let known = self.heard.insert(said.port_guid, news);
+        Some(known != Some(news))
+    }
+}
+
+impl Election {
+    /// Discovery has found a manager.
+    pub(super) fn found(&mut self, view: &View, peer: Peer) {
+        let (node, sm_key) = (peer.node, peer.info.sm_key);
+        let port = peer.info.port_guid;
+        if !Others::have_room(&self.others.peers, port) {
+            let what = format!("more than {PEERS_MAX} other subnet managers");
+            self.acts.push(Act::Unfinished(what));
+            return;
+        }
+        self.others.any_seen = true;
+        self.others.peers.insert(port, peer);
+        if sm_key != view.settings.sm_key {
+            let what =
+                "runs a subnet manager with another SM_Key; it takes no part in the election";
+            self.acts.push(Act::Fault { node, what });
+        }
+    }
+
+    /// Forgets the managers that this sweep did not find.
+    pub(super) fn forget_absent_peers(&mut self, view: &View) {
+        let Others { peers, heard, .. } = &mut self.others;
+        peers.retain(|_, peer| peer.sweep == view.sweep);
+        heard.retain(|guid, _| peers.contains_key(guid));
+    }
+
+    /// The best of those other managers that take part and that `wanted` names.
+    pub(super) fn best(&self, view: &View, wanted: impl Fn(&Peer) -> bool) -> Option<Peer> {
+        let key = view.settings.sm_key;
+        let takes_part = |peer: &&Peer| {
+            peer.info.sm_key == key && peer.info.sm_state_current != SmState::NOT_ACTIVE
+        };
+        let peers = self.others.peers.values();
+        let wanted = peers.filter(takes_part).filter(|peer| wanted(peer));
+        wanted.max_by_key(|peer| peer.rank()).cloned()
+    }
+
+    /// Whether another manager that takes part is in this state.
+    pub(super) fn has_rival(&self, view: &View, state: SmState) -> bool {
+        self.best(view, |peer| peer.info.sm_state_current == state)
+            .is_some()
+    }
+}

@@ -1,0 +1,268 @@
+//! The manager's dealings with other managers: what [`Election`] is told, sees and wants done.
+//!
+//! [`Election`]: super::election::Election
+
+use std::sync::Arc;
+
+use weft_fabric::{Guid, Lid, Lmc, PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::enums::SmState;
+use weft_wire::header::method;
+use weft_wire::packet::Packet;
+use weft_wire::sm::{AttributeId, SmInfo, SmInfoControl};
+use weft_wire::smp::{DirectedRoute, Smp, SmpView, respond};
+
+use super::batch::{Reply, Verdict as Answer};
+use super::devices::{Device, Stage};
+use super::discover::is_up;
+use super::election::{Act, Input, Peer, Question, Verdict, View};
+use super::lids::LidMap;
+use super::plan::Plan;
+use super::pump::directed_packet;
+use super::transactions::Target;
+use super::{Manager, Tag};
+use crate::io::{Event, SweepReason};
+
+impl Manager {
+    /// What an election sees.
+    pub(super) fn election_view(&self) -> View {
+        let own = self.devices.own();
+        let own = own.and_then(|own| own.observed.port(own.end_port()));
+        View {
+            settings: self.settings.election,
+            m_key: self.settings.m_key,
+            own_port: self.devices.own_port_guid(),
+            own_link: own.is_some_and(is_up),
+            own_master_lid: own.map_or(Lid(0), |info| info.master_sm_lid),
+            own_lid: self.plan.sm_lid(),
+            sweep: self.sweep.number,
+            sweeping: self.sweep.phase().is_some(),
+            whole: self.sweep.near.is_none(),
+            has_room: self.transactions.has_room(),
+        }
+    }
+
+    /// Tells the election something and carries out what it wants done.
+    pub(super) fn tell_election(&mut self, now: Tick, input: Input<'_>) {
+        let view = self.election_view();
+        let acts = self.election.handle(now, &view, input);
+        self.carry_out(now, acts);
+    }
+
+    fn carry_out(&mut self, now: Tick, acts: Vec<Act>) {
+        acts.into_iter()
+            .for_each(|act| self.carry_out_one(now, act));
+    }
+
+    fn carry_out_one(&mut self, now: Tick, act: Act) {
+        match act {
+            Act::Send {
+                path,
+                control,
+                info,
+                question,
+            } => self.send_sm_info(now, &path, control, info, question),
+            Act::Role {
+                role,
+                master,
+                news,
+                takes_over,
+            } => {
+                if takes_over {
+                    self.registering.take_over();
+                }
+                if let Some(why) = news {
+                    self.event(Event::Role { role, master, why });
+                }
+                self.enter_role(role);
+            }
+            Act::Doubt => self.devices.doubt_all(),
+            Act::Sweep => self.request_sweep(now, SweepReason::Election),
+            Act::DropWork => self.drop_work(),
+            Act::Publish => self.publish(),
+            Act::Unfinished(what) => self.sweep.unfinished(what),
+            Act::Fault { node, what } => self.fault(Some(node), what),
+            Act::Answer { .. } => {} // see `sm_info_asked`
+        }
+    }
+
+    fn enter_role(&mut self, role: SmState) {
+        // What devices hold is read again before anything is written: others may have changed it.
+        if role != SmState::MASTER {
+            self.stop_update();
+            self.devices.doubt_all();
+        }
+        // The LIDs that another master has given count.
+        if role == SmState::STANDBY {
+            self.lids = LidMap::default();
+        }
+    }
+
+    /// Another manager asks for SMInfo or sets it.
+    pub(super) fn sm_info_asked(&mut self, now: Tick, packet: &Packet, asked: &SmpView<'_>) {
+        let view = self.election_view();
+        for act in self.election.handle(now, &view, Input::Asked(asked)) {
+            let Act::Answer { status, info } = act else {
+                self.carry_out_one(now, act);
+                continue;
+            };
+            let mut mad = Vec::new();
+            let info = self.with_act_count(info);
+            respond(asked, status, &info.to_bytes(), &mut mad);
+            self.reply_to(packet, mad);
+        }
+    }
+
+    fn with_act_count(&self, info: SmInfo) -> SmInfo {
+        SmInfo {
+            act_count: self.act_count(),
+            ..info
+        }
+    }
+
+    /// Sends Get(SMInfo), or a Set with what it asks for, along a directed route.
+    fn send_sm_info(
+        &mut self,
+        now: Tick,
+        path: &[PortNum],
+        control: Option<SmInfoControl>,
+        info: SmInfo,
+        question: Question,
+    ) {
+        let Ok(route) = DirectedRoute::new(path) else {
+            return; // paths are bounded when they are made
+        };
+        if !self.transactions.has_room() {
+            return; // as if it were lost: who asks asks again
+        }
+        let smp = Smp {
+            method: control.map_or(method::GET, |_| method::SET),
+            attribute: AttributeId::SM_INFO,
+            modifier: control.map_or(0, |control| control as u32),
+            transaction_id: 0,
+            m_key: self.settings.m_key,
+        };
+        let mut mad = Vec::new();
+        smp.write_directed(&route, &self.with_act_count(info).to_bytes(), &mut mad);
+        let round_trip = self.transactions.overall();
+        let target = Target {
+            node: 0,
+            round_trip,
+            silent: false,
+        };
+        let tag = Tag::Sm(question);
+        self.transactions.begin(now, target, tag, &mut mad);
+        self.totals.count(AttributeId::SM_INFO, control.is_some());
+        self.send(directed_packet(mad));
+    }
+
+    /// A manager, or the agent of its port, has answered.
+    pub(super) fn sm_answered(&mut self, now: Tick, question: Question, view: &SmpView<'_>) {
+        let done = view.status() == 0;
+        let info = SmInfo::decode(view.payload).ok().filter(|_| done);
+        self.tell_election(now, Input::Answered(question, info));
+    }
+
+    /// Whether a node's port says that a subnet manager runs there, this one apart.
+    pub(super) fn may_run_sm(&self, node: u32) -> bool {
+        let device = &self.devices[node];
+        let port = device.observed.port(device.end_port());
+        node != 0 && port.is_some_and(|info| info.capability_mask.is_sm)
+    }
+
+    /// Asks the manager on a node who it is, and says who asks.
+    pub(super) fn ask_sm(&mut self, node: u32) -> bool {
+        self.start_batch(node, false);
+        if self.devices[node].work.cursor > 0 {
+            return false;
+        }
+        self.devices[node].work.cursor = 1;
+        let own = self.election.own_sm_info(&self.election_view(), true);
+        let own = self.with_act_count(own);
+        self.batch
+            .push(AttributeId::SM_INFO, 0, SmInfo::LEN, |to| own.encode(to))
+    }
+
+    /// The manager on a node has said who it is, or its agent that none runs there.
+    pub(super) fn sm_found(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
+        let device = &self.devices[node];
+        let info = match (reply.verdict, SmInfo::decode(reply.data)) {
+            (Answer::Done, Ok(info)) => info,
+            _ => return,
+        };
+        let guid = device.identity.guid;
+        let known = device.observed.node.as_ref();
+        let port = known.map_or(Guid(0), |node| node.info.port_guid);
+        if info.port_guid != port {
+            let said = info.port_guid;
+            self.fault(
+                Some(guid),
+                format!("the subnet manager on port {port} says that it is on port {said}"),
+            );
+            return;
+        }
+        let peer = Peer {
+            node: guid,
+            path: device.identity.path.clone(),
+            info,
+            sweep: self.sweep.number,
+        };
+        self.tell_election(now, Input::Found(peer));
+    }
+
+    /// The manager on a node did not answer.
+    pub(super) fn sm_not_found(&mut self, now: Tick, node: u32) {
+        self.tell_election(now, Input::NotFound);
+        self.devices[node].work.enter(Stage::Idle);
+    }
+
+    /// Decides, with what discovery has found, who runs the fabric.
+    pub(super) fn elect(&mut self, now: Tick) -> Verdict {
+        let view = self.election_view();
+        let (verdict, acts) = self.election.elect(now, &view);
+        self.carry_out(now, acts);
+        verdict
+    }
+
+    /// Asks switches that have recorded a change of state to report changes to this manager from now
+    /// on; says whether there are any. They record one change at a time and tell it to their master:
+    /// these records are cleared, and what changed since is read, before anything is planned.
+    pub(super) fn rearm_switches(&mut self) -> bool {
+        let number = self.sweep.number;
+        let mut any = false;
+        for node in self.devices.numbers() {
+            let device = &mut self.devices[node];
+            let switch = device.observed.switch();
+            let noted = switch.is_some_and(|switch| switch.port_state_change);
+            if noted && device.health.works_in(number) {
+                device.work.enter(Stage::Rearm);
+                self.make_ready(node);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Takes the fabric as it is: readers see it, and nothing is to be written. Nodes are numbered anew
+    /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
+    pub(super) fn plan_nothing(&mut self) {
+        self.settle_links();
+        let held = |device: &Device| {
+            let port = device.observed.port(device.end_port());
+            port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
+        };
+        self.plan = Plan {
+            topology: Arc::new(self.confirmed_topology()),
+            lids: self.devices.iter().map(held).collect(),
+            ..Plan::default()
+        };
+    }
+
+    /// Port GUID of the master: this manager's, or that of the one that it stands by for.
+    pub(super) fn master_guid(&self) -> Option<Guid> {
+        match self.election.is_master() {
+            true => Some(self.devices.own_port_guid()),
+            false => self.election.master(),
+        }
+    }
+}
