@@ -6,7 +6,7 @@ use weft_fabric::{
     Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, SwitchIndex, Topology,
     TopologyBuilder,
 };
-use weft_routing::{Routed, Tables, Transition, certify_transition};
+use weft_routing::{Routed, Tables, Transition, certify_transition_over};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -259,10 +259,14 @@ impl Manager {
                 linear: &new,
                 groups: &groups,
             };
-            // What was proved around a drain is proved of a fabric that lacks links.
-            let way = match self.plan.around {
-                true => certify_transition(&self.plan.routable, held, wanted),
-                false => Ok(routed.transition(held)),
+            // Old entries lead over links that the new routes are made without, too.
+            let all = !self.plan.around && self.plan.unused.is_empty();
+            let way = match all {
+                true => Ok(routed.transition(held)),
+                false => {
+                    let (links, routable) = (&self.plan.topology, &self.plan.routable);
+                    certify_transition_over(links, routable, held, wanted)
+                }
             };
             match way {
                 Ok(Transition { plan, middle, .. }) => {

@@ -15,6 +15,7 @@ mod congestion;
 mod doubtful;
 mod gsi;
 mod hostile;
+mod loops;
 mod multicast;
 mod near;
 mod partitions;

@@ -52,6 +52,29 @@ pub fn certify_transition(
     Ok(between(&judge(topology, new)?, old, new))
 }
 
+/// The same where more links are up than those that the new tables are made for: old entries may lead
+/// over all of `links`, which has the nodes of `topology`, with the same numbers, and its links.
+///
+/// # Errors
+/// [`Refusal`] when the new tables themselves are wrong for `topology`.
+pub fn certify_transition_over(
+    links: &Topology,
+    topology: &Topology,
+    old: Tables<'_>,
+    new: Tables<'_>,
+) -> Result<Transition, Refusal> {
+    let certificate = judge(topology, new)?.certificate;
+    let view = View::new(links);
+    let followed = follow(&view, &[new], &coarse(&view));
+    let graphs = followed.lanes.into_iter().map(|lane| lane.graph);
+    let judged = Judged {
+        certificate,
+        graphs: graphs.collect(),
+        view,
+    };
+    Ok(between(&judged, old, new))
+}
+
 /// The same to tables that are proved already.
 pub(crate) fn transition(proof: &Proof, old: Tables<'_>) -> Transition {
     between(&proof.judged, old, proof.tables())
