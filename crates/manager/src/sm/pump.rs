@@ -216,6 +216,9 @@ impl Manager {
             device.work.sent = true;
         }
         let sets = self.batch.sets();
+        if sets > 0 {
+            self.devices[node].health.written = self.sweep.number;
+        }
         self.sweep.report.sets += sets;
         for attribute in self.batch.attributes() {
             self.totals.count(attribute, sets > 0);
@@ -263,6 +266,7 @@ impl Manager {
                 // A manager that is no master any more does not repeat what it wanted as master.
                 Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
                 Expired::Again { node, mad, .. } => {
+                    self.is_overdue(node);
                     self.doubt_after_write(node, &mad);
                     self.totals.retries += 1;
                     self.sweep.report.retries += 1;
@@ -274,6 +278,7 @@ impl Manager {
                     request,
                     attempts,
                 } => {
+                    self.is_overdue(node);
                     self.totals.timeouts += 1;
                     self.sweep.report.timeouts += 1;
                     match tag {
@@ -293,6 +298,13 @@ impl Manager {
         let writes = SmpView::parse(mad).is_ok_and(|asked| asked.header.method == method::SET);
         if let Some(device) = self.devices.get_mut(node).filter(|_| writes) {
             device.health.doubtful = true;
+        }
+    }
+
+    /// Notes that an answer has not come in time: it may still come, and nobody waits for it then.
+    fn is_overdue(&mut self, node: u32) {
+        if let Some(device) = self.devices.get_mut(node) {
+            device.health.overdue = Some(self.sweep.number);
         }
     }
 

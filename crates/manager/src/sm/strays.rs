@@ -3,6 +3,10 @@
 //! A Set that is sent again may arrive twice, the second time after a later write to the same place.
 //! Its second answer shows what it left there. Where that is what the node is believed to hold, and no
 //! other write is on its way there, nothing has come of it; otherwise the node is read again.
+//!
+//! An answer that nobody waits for, of a node of which none was overdue, says more: datagrams arrive
+//! twice in this fabric. Then any write of the sweep may have, and its second answer may be lost. All nodes
+//! that were written to are read again.
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{PortNum, Tick};
@@ -76,16 +80,32 @@ fn node_behind(devices: &Devices, view: &SmpView<'_>) -> Option<u32> {
 impl Manager {
     /// Takes an answer that nobody waits for. A question that arrived twice has changed nothing.
     pub(super) fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
-        if !is_of_a_set(view.header.transaction_id) {
-            return;
-        }
         let Some(node) = node_behind(&self.devices, view) else {
             return;
         };
+        // What is overdue in one sweep may come in the next.
+        let overdue = self.devices[node].health.overdue;
+        self.sweep.twice |= overdue.is_none_or(|sweep| sweep + 1 < self.sweep.number);
+        if !is_of_a_set(view.header.transaction_id) {
+            return;
+        }
         if self.changed_something(node, view) {
             self.devices[node].health.doubtful = true;
             self.request_sweep(now, SweepReason::Unfinished);
         }
+    }
+
+    /// Doubts all that was written since the last sweep began, where datagrams have arrived twice; says
+    /// whether that is anything.
+    pub(super) fn doubt_writes(&mut self) -> bool {
+        let number = self.sweep.number;
+        if !std::mem::take(&mut self.sweep.twice) {
+            return false;
+        }
+        let health = self.devices.iter_mut().map(|device| &mut device.health);
+        let written = health.filter(|health| health.written == number);
+        let doubted = written.map(|health| health.doubtful = true);
+        doubted.count() > 0
     }
 
     fn changed_something(&self, node: u32, view: &SmpView<'_>) -> bool {

@@ -73,6 +73,8 @@ pub(super) struct Sweep {
     pub lost_at: Option<Tick>,
     /// The manager's own port was asked again, after a node had not answered.
     own_asked_again: bool,
+    /// A datagram has arrived twice since it began.
+    pub twice: bool,
 }
 
 impl Sweep {
@@ -151,6 +153,7 @@ impl Manager {
         } else {
             SweepReason::Start
         };
+        self.doubt_writes();
         let sweep = &mut self.sweep;
         sweep.ever = true;
         sweep.number += 1;
@@ -380,6 +383,9 @@ impl Manager {
         let replan = activated && self.judge_activation(now);
         self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
         self.election.end_sweep();
+        if self.doubt_writes() {
+            self.request_sweep(now, SweepReason::Unfinished);
+        }
         self.sweep.phase = None;
         self.sweep.leftovers_until = None;
         for device in self.devices.iter_mut() {

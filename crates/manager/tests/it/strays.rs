@@ -4,22 +4,35 @@
 
 use crate::common::{World, far_link, settings};
 use weft_emulator::io::{Control, Input as ToFabric};
+use weft_manager::Settings;
+use weft_manager::sm::settings::{Members, Partition};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
-use weft_wire::sm::AttributeId;
 use weft_wire::sm::aggregate::segments;
+use weft_wire::sm::{AttributeId, PortModifier};
 use weft_wire::smp::SmpView;
 
 /// Whether a datagram writes parts of a linear table.
 fn writes_routes(packet: &Packet) -> bool {
+    writes(packet, |attribute, _| attribute == AttributeId::LINEAR_FDB)
+}
+
+/// Whether a datagram writes PortInfo to all external ports of a switch.
+fn writes_all_ports(packet: &Packet) -> bool {
+    writes(packet, |attribute, modifier| {
+        attribute == AttributeId::PORT_INFO && PortModifier::from_bits(modifier).all_ports
+    })
+}
+
+/// Whether a datagram writes an attribute with a modifier like this.
+fn writes(packet: &Packet, is_it: impl Fn(AttributeId, u32) -> bool) -> bool {
     let view = SmpView::parse(&packet.mad).unwrap();
     let modifier = view.header.attribute_modifier;
-    let is_table = |attribute| attribute == AttributeId::LINEAR_FDB;
     let inside = || segments(view.payload, modifier as usize).flatten();
     view.header.method == method::SET
         && match view.attribute() {
-            AttributeId::AGGREGATE => inside().any(|segment| is_table(segment.attribute)),
-            attribute => is_table(attribute),
+            AttributeId::AGGREGATE => inside().any(|part| is_it(part.attribute, part.modifier)),
+            attribute => is_it(attribute, modifier),
         }
 }
 
@@ -42,7 +55,11 @@ impl World {
 }
 
 fn settled() -> World {
-    let mut world = World::new("fattree:32,radix=8", settings());
+    settled_with(settings())
+}
+
+fn settled_with(settings: Settings) -> World {
+    let mut world = World::new("fattree:32,radix=8", settings);
     world.sent = Some(Vec::new());
     world.sweep();
     world.run_for(3.0);
@@ -76,4 +93,42 @@ fn a_write_that_undoes_a_later_one_is_found_and_mended() {
     assert!(!world.written_routes().is_empty(), "mended");
     world.assert_tables_published();
     world.walk_all();
+}
+
+/// A write to all ports of each switch comes again after those to single ports, and nobody is told. That
+/// datagrams come twice shows in another answer.
+#[test]
+fn what_was_written_is_read_again_once_datagrams_come_twice() {
+    let mut settings = settings();
+    settings.requests.aggregates = false;
+    settings.partitions.push(Partition {
+        key: 5,
+        secured: true,
+        full: Members::default(),
+        limited: Members::default(),
+    });
+    let mut world = settled_with(settings);
+    let checks = checking_ports(&world);
+    assert_eq!(checks, world.topology.hfis().count());
+    let sent = world.sent.take().unwrap();
+    world.port_is_gone = true;
+    let shared = sent.iter().filter(|sent| writes_all_ports(sent));
+    world.repeat(shared.cloned().collect());
+    world.port_is_gone = false;
+    assert!(checking_ports(&world) < checks, "nothing was undone");
+    let is_read = |sent: &&Packet| SmpView::parse(&sent.mad).unwrap().header.method == method::GET;
+    world.repeat(sent.iter().find(is_read).cloned().into_iter().collect());
+    world.forced_sweep();
+    assert_eq!(checking_ports(&world), checks);
+    assert_eq!(world.forced_sweep().sets, 0);
+}
+
+/// Ports of switches that check P_Keys.
+fn checking_ports(world: &World) -> usize {
+    let network = world.emulator.network();
+    let switches = world.topology.switches().iter();
+    let ports = switches.flat_map(|switch| network.device_at(*switch).ports());
+    ports
+        .filter(|(_, at)| network.port(*at).info().partition_enforcement_inbound)
+        .count()
 }

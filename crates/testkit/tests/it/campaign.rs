@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 use weft_testkit::campaign::{EVENTS_SHOWN, bring_up, election, maintenance};
-use weft_testkit::oracle::Invariant;
 
 const SEEDS: u64 = 256;
 
@@ -20,33 +19,10 @@ fn assert_none(failed: &[String]) {
     assert!(failed.is_empty(), "{count} seeds failed:\n{said}");
 }
 
-/// Seeds that still break a rule, with the rule. In the fire of 61 two switches send a LID to each other; after
-/// that of 144 the ports of a switch that face HFIs do not check P_Keys, and no later sweep writes that.
-const STILL_BROKEN: [(u64, Invariant); 2] = [(61, Invariant::LoopFree), (144, Invariant::Isolated)];
-
-#[test]
-fn what_is_known_to_be_broken_is_broken_in_the_same_way() {
-    for (seed, rule) in STILL_BROKEN {
-        let outcome = bring_up::run(seed).unwrap();
-        let others = [rule, Invariant::Converged];
-        let known = outcome
-            .breaches
-            .iter()
-            .all(|one| others.contains(&one.invariant));
-        let told = outcome.describe(EVENTS_SHOWN);
-        assert!(
-            known && !outcome.breaches.is_empty(),
-            "seed {seed} is mended, or worse:\n{told}"
-        );
-    }
-}
-
 #[test]
 fn bring_up_holds_its_rules_for_every_seed() {
     let mut failed = Vec::new();
-    let is_known = |seed: &u64| STILL_BROKEN.iter().any(|(known, _)| known == seed);
-    let seeds = seeds(SEEDS, include_str!("../seeds/bring-up"));
-    for seed in seeds.into_iter().filter(|seed| !is_known(seed)) {
+    for seed in seeds(SEEDS, include_str!("../seeds/bring-up")) {
         let outcome = bring_up::run(seed).unwrap();
         if !outcome.breaches.is_empty() {
             failed.push(outcome.describe(EVENTS_SHOWN));

@@ -22,6 +22,10 @@ pub(crate) struct Health {
     /// The sweep in which it answered last.
     pub answered: u64,
     pub answered_at: Tick,
+    /// The sweep in which, or after which, it was written to last.
+    pub written: u64,
+    /// The sweep in which, or after which, an answer of it was last overdue.
+    pub overdue: Option<u64>,
 }
 
 impl Health {
