@@ -3,6 +3,7 @@
 pub mod bring_up;
 pub mod election;
 mod judge;
+mod links;
 pub mod maintenance;
 pub mod members;
 pub mod scenario;
@@ -17,6 +18,7 @@ use weft_manager::io::Event;
 use crate::oracle::Breach;
 
 pub use bring_up::{Outcome, run};
+pub use links::FROM_SEED as LINK_FAULTS_FROM_SEED;
 pub use members::Membership;
 pub use scenario::Scenario;
 

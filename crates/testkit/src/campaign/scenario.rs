@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use weft_emulator::io::{Control, Faults};
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
 
+use super::links::LinkFaults;
 use super::members::Membership;
 
 /// Fabrics to draw from: small enough to judge every pair, varied enough to meet every tier.
@@ -95,6 +96,9 @@ impl Scenario {
         }
         self.events
             .extend(draw_disturbances(self.seed, topology, own));
+        let links = LinkFaults::new(self.seed, topology, Some(own)).draw(true, draw_time);
+        self.events
+            .extend(links.into_iter().map(|(at, control)| (Tick(at), control)));
         self.events.sort_by_key(|(at, _)| *at);
         self.members = Some(Membership::draw(self.seed, topology));
         self

@@ -16,11 +16,11 @@ enum Seen {
 /// I1 and I2 over every choice that adaptive switches have, for all LIDs of nodes that are connected with
 /// `root`: a port whose link is down is none that a switch would choose.
 pub fn check(view: &FabricView, root: usize) -> Vec<Breach> {
-    let connected = view.connected(root);
-    if view.among(&connected).all(|node| node.adaptive.is_empty()) {
+    let served = view.served(root);
+    if view.among(&served).all(|node| node.adaptive.is_empty()) {
         return Vec::new();
     }
-    let targets = (0..view.nodes.len()).filter(|node| connected[*node]);
+    let targets = (0..view.nodes.len()).filter(|node| served[*node]);
     let lids = targets.flat_map(|node| view.nodes[node].lids().map(move |lid| (node, lid)));
     let breaches = lids.flat_map(|(target, lid)| {
         let mut ways = Ways {
@@ -32,7 +32,7 @@ pub fn check(view: &FabricView, root: usize) -> Vec<Breach> {
         };
         let switches = (0..view.nodes.len()).filter(|node| view.nodes[*node].switch);
         switches
-            .filter(|node| connected[*node])
+            .filter(|node| served[*node])
             .for_each(|node| ways.follow(node));
         ways.breaches
     });

@@ -12,11 +12,11 @@ use weft_fabric::{Guid, Lid, Sl};
 /// A packet at a switch: the switch, the port that it came in by and its service channel.
 type At = (usize, u8, u8);
 
-/// I1 from every host that is connected with `root` to every LID of every other, at each service level:
+/// I1 from every host that is served from `root` to every LID of every other, at each service level:
 /// a packet arrives where the level is in `used`, and nowhere else.
 pub fn check(view: &FabricView, root: usize, used: &BTreeSet<Sl>) -> Vec<Breach> {
-    let connected = view.connected(root);
-    let hosts = (0..view.nodes.len()).filter(|node| connected[*node] && !view.nodes[*node].switch);
+    let served = view.served(root);
+    let hosts = (0..view.nodes.len()).filter(|node| served[*node] && !view.nodes[*node].switch);
     let hosts: Vec<usize> = hosts.collect();
     let mut breaches = Vec::new();
     for target in &hosts {

@@ -6,13 +6,17 @@ use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::{Guid, Lid};
 
-/// I5 at one moment: every node that is connected with `root` has LIDs of its own, aligned to its LMC.
+/// I5 at one moment: every node that is connected with `root` has LIDs of its own, aligned to its LMC; one
+/// that only refused links lead to may have none.
 pub fn check(view: &FabricView, root: usize) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let mut owners: BTreeMap<u32, Guid> = BTreeMap::new();
-    let connected = view.connected(root);
-    for node in view.among(&connected) {
-        let Some(port) = node.end_port() else {
+    let (connected, served) = (view.connected(root), view.served(root));
+    let places = (0..view.nodes.len()).filter(|place| connected[*place]);
+    for place in places {
+        let node = &view.nodes[place];
+        let end = node.end_port();
+        let Some(port) = end.filter(|port| served[place] || port.lid.0 != 0) else {
             continue;
         };
         if port.lid.0 == 0 || port.lid.0 % port.lmc.lids() != 0 {

@@ -91,13 +91,13 @@ pub fn check_loops(view: &FabricView) -> Vec<Breach> {
     breaches
 }
 
-/// I1: every member that is connected with `root` reaches every other receiver that is, exactly once,
+/// I1: every member that is served from `root` reaches every other receiver that is, exactly once,
 /// and nobody else; rows without a group reach nobody.
 pub fn check_delivery(view: &FabricView, root: usize, groups: &[Group]) -> Vec<Breach> {
-    let connected = view.connected(root);
+    let served = view.served(root);
     let places = |guids: &[Guid]| -> Vec<usize> {
         let found = guids.iter().filter_map(|guid| view.find(*guid));
-        found.filter(|node| connected[*node]).collect()
+        found.filter(|node| served[*node]).collect()
     };
     let mut breaches = Vec::new();
     for group in groups {
@@ -123,13 +123,13 @@ pub fn check_delivery(view: &FabricView, root: usize, groups: &[Group]) -> Vec<B
             }
         }
     }
-    breaches.extend(without_group(view, &connected, groups));
+    breaches.extend(without_group(view, &served, groups));
     breaches
 }
 
-fn without_group(view: &FabricView, connected: &[bool], groups: &[Group]) -> Vec<Breach> {
+fn without_group(view: &FabricView, served: &[bool], groups: &[Group]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    for node in view.among(connected) {
+    for node in view.among(served) {
         for (row, ports) in node.mft.iter().enumerate() {
             let asked = groups.iter().any(|group| group.row as usize == row);
             if !asked && !ports.is_empty() {
@@ -165,8 +165,8 @@ fn differs(
 /// I4: the published tables are those that the devices have.
 pub fn check_published(view: &FabricView, root: usize, snapshot: &Snapshot) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    let connected = view.connected(root);
-    for node in view.among(&connected) {
+    let served = view.served(root);
+    for node in view.among(&served) {
         let index = snapshot
             .topology
             .find(node.guid)

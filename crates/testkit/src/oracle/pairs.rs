@@ -7,13 +7,12 @@ use crate::view::{FabricView, NodeView};
 
 const FULL: u16 = 0x8000;
 
-/// I6 from every host that is connected with `root` to every other, with each key that a host may claim
+/// I6 from every host that is served from `root` to every other, with each key that a host may claim
 /// to hold, full or limited: the packet is let through where sender and receiver are members of the
 /// partition, one of them full, and what the sender claims is so; else nowhere.
 pub fn check(view: &FabricView, root: usize, partitions: &[Secured]) -> Vec<Breach> {
-    let connected = view.connected(root);
-    let hosts =
-        || (0..view.nodes.len()).filter(|node| connected[*node] && !view.nodes[*node].switch);
+    let served = view.served(root);
+    let hosts = || (0..view.nodes.len()).filter(|node| served[*node] && !view.nodes[*node].switch);
     let mut breaches = Vec::new();
     for from in hosts() {
         for to in hosts().filter(|to| *to != from) {

@@ -21,15 +21,15 @@ pub struct Secured {
     pub limited: BTreeSet<Guid>,
 }
 
-/// I6 over every host that is connected with `root`: it has the keys of the secured partitions that it
+/// I6 over every host that is served from `root`: it has the keys of the secured partitions that it
 /// is in and of no other, and its switch lets through just what it has. Ports between switches check
 /// nothing.
 pub fn check(view: &FabricView, root: usize, secured: &[Secured]) -> Vec<Breach> {
-    let connected = view.connected(root);
+    let served = view.served(root);
     let mut breaches = Vec::new();
-    for node in view.among(&connected) {
+    for node in view.among(&served) {
         for (number, port) in node.external() {
-            let Some(peer) = port.peer.filter(|_| node.switch) else {
+            let Some(peer) = port.peer.filter(|_| node.switch && port.permitted) else {
                 continue;
             };
             let what = judge(view, node, number, port, peer);

@@ -44,12 +44,12 @@ pub fn walk(view: &FabricView, from: usize, lid: Lid, mut visit: impl FnMut(usiz
     End::Loop(at)
 }
 
-/// I1: every node that is connected with `root` reaches every LID of every other, over ports that
+/// I1: every node that is served from `root` reaches every LID of every other, over ports that
 /// are all Active.
 pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
-    let connected = view.connected(root);
-    let mut breaches = check_active(view, &connected);
-    let members = || (0..view.nodes.len()).filter(|node| connected[*node]);
+    let served = view.served(root);
+    let mut breaches = check_active(view, &served);
+    let members = || (0..view.nodes.len()).filter(|node| served[*node]);
     for target in members() {
         let Some(port) = view.nodes[target].end_port() else {
             continue;
@@ -72,11 +72,11 @@ pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
     breaches
 }
 
-fn check_active(view: &FabricView, connected: &[bool]) -> Vec<Breach> {
+fn check_active(view: &FabricView, served: &[bool]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    for node in view.among(connected) {
+    for node in view.among(served) {
         for (number, port) in node.external() {
-            if port.peer.is_some() && port.state != PortState::ACTIVE {
+            if port.peer.is_some() && port.permitted && port.state != PortState::ACTIVE {
                 let what = format!(
                     "port {number} of {} is {}, its link is up",
                     node.guid, port.state

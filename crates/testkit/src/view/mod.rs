@@ -4,6 +4,7 @@
 //! its plans, none of its code.
 
 pub mod channels;
+mod links;
 
 use weft_dataplane::{Network, PortIndex, PortTable, SwitchRegisters};
 use weft_fabric::enums::PortState;
@@ -24,6 +25,8 @@ pub struct PortView {
     pub peer: Option<(usize, u8)>,
     /// Whether it checks the P_Keys of what it receives, and of what it sends.
     pub checks: (bool, bool),
+    /// Whether the stock link policy lets its link carry data, when that is up.
+    pub permitted: bool,
 }
 
 /// A powered node.
@@ -96,6 +99,15 @@ impl FabricView {
 
     /// Which nodes a walk over links from `start` comes to.
     pub fn connected(&self, start: usize) -> Vec<bool> {
+        self.walk_over(start, |_| true)
+    }
+
+    /// Which nodes data comes to from `start`: a walk over links that may carry it.
+    pub fn served(&self, start: usize) -> Vec<bool> {
+        self.walk_over(start, |port| port.permitted)
+    }
+
+    fn walk_over(&self, start: usize, crosses: impl Fn(&PortView) -> bool) -> Vec<bool> {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
@@ -105,7 +117,7 @@ impl FabricView {
             let forwards = self.nodes[node].switch || node == start;
             let peers = self.nodes[node]
                 .external()
-                .filter_map(|(_, port)| port.peer);
+                .filter_map(|(_, port)| port.peer.filter(|_| crosses(port)));
             stack.extend(peers.filter(|_| forwards).map(|(peer, _)| peer));
         }
         seen
@@ -249,6 +261,7 @@ fn read_port(network: &Network, places: &[usize], at: PortIndex) -> PortView {
         lmc: info.lmc,
         state: network.state(at),
         peer: peer.filter(|(place, _)| *place != usize::MAX),
+        permitted: joined.is_some_and(|far| links::are_permitted(info, network.port(far).info())),
         checks: (
             info.partition_enforcement_inbound,
             info.partition_enforcement_outbound,

@@ -2,15 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
-use weft_testkit::campaign::{EVENTS_SHOWN, bring_up, election, maintenance};
+use weft_testkit::campaign::{
+    EVENTS_SHOWN, LINK_FAULTS_FROM_SEED, bring_up, election, maintenance,
+};
 
 const SEEDS: u64 = 256;
 
-/// The first `count` seeds, then those that once broke a rule: a list with comments.
+/// `count` seeds, half of them with faults of links, then those that once broke a rule: a list with
+/// comments.
 fn seeds(count: u64, once_broken: &str) -> Vec<u64> {
     let lines = once_broken.lines().filter(|line| !line.starts_with('#'));
     let listed = lines.map(|line| line.trim().parse::<u64>().unwrap());
-    (0..count).chain(listed).collect()
+    let (half, from) = (count / 2, LINK_FAULTS_FROM_SEED);
+    let some = (0..half).chain(from..from + half);
+    some.chain(listed).collect()
 }
 
 /// Fails with what is said of each seed that failed.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_emulator::Options;
+use weft_emulator::io::Control;
 use weft_emulator::observe::SetDone;
 use weft_fabric::enums::PortState;
 use weft_fabric::generate::FabricSpec;
@@ -23,7 +24,7 @@ use weft_testkit::oracle::{
     partitions, published, reach,
 };
 use weft_testkit::view::channels::{Crossings, LANE_15};
-use weft_testkit::view::{Channels, FabricView, NodeView, PortView};
+use weft_testkit::view::{self, Channels, FabricView, NodeView, PortView};
 use weft_testkit::{NoTap, Wait, World};
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -39,6 +40,7 @@ fn ring(n: usize) -> FabricView {
             state: PortState::ACTIVE,
             peer,
             checks: (false, false),
+            permitted: true,
         })
     };
     let switch = |s: usize| NodeView {
@@ -127,6 +129,44 @@ fn a_port_that_is_not_active_is_reported() {
     let breaches = reach::check_reachable(&view, 0);
     assert_eq!(broken(&breaches), [Invariant::Reachable]);
     assert!(breaches[0].what.contains("Armed"), "{}", breaches[0]);
+}
+
+/// A host behind a cable with too few lanes need not be reached, its port not be active.
+#[test]
+fn a_link_that_the_policy_refuses_is_no_way() {
+    let mut view = pair();
+    view.nodes[0].lft[2] = 0xFF;
+    for (node, port) in [(1, 3), (3, 1)] {
+        let port = view.nodes[node].ports[port].as_mut().unwrap();
+        (port.permitted, port.state) = (false, PortState::INIT);
+    }
+    assert_eq!(view.connected(0), [true, true, true, true]);
+    assert_eq!(view.served(0), [true, true, true, false]);
+    assert_eq!(reach::check_reachable(&view, 0), []);
+    assert_eq!(lids::check(&view, 0), []);
+}
+
+#[test]
+fn what_the_policy_refuses_is_seen_in_registers() {
+    let spec: FabricSpec = "one-switch:4".parse().unwrap();
+    let topology = Arc::new(spec.generate().unwrap());
+    let (a, _) = topology.links().next().unwrap();
+    let cable = topology.node(a.node).unwrap().guid();
+    let mut world = World::new(topology, Options::default(), Settings::default(), NoTap).unwrap();
+    let (node, port) = (cable, a.port);
+    for (lanes, refused) in [(4, 0), (3, 0), (2, 2)] {
+        world
+            .control(Control::LinkLanes { node, port, lanes })
+            .unwrap();
+        let view = view::read(world.emulator.network());
+        let ends = view.nodes.iter().flat_map(NodeView::external);
+        let up = ends.filter(|(_, end)| end.peer.is_some());
+        assert_eq!(
+            up.filter(|(_, end)| !end.permitted).count(),
+            refused,
+            "{lanes} lanes"
+        );
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use weft_emulator::io::{Control, Faults};
 use weft_fabric::{Guid, PortNum, Topology};
 
+use crate::campaign::links::LinkFaults;
+
 /// Fabrics to draw from.
 const FABRICS: [&str; 6] = [
     "one-switch:6",
@@ -94,7 +96,15 @@ impl Scenario {
             let at = [0, 1_000, 3_000_000_000][rng.random_range(0..3)];
             rounds[0].events.push((at, Trouble::Start(number)));
         }
-        rounds[0].events.sort_by_key(|(at, _)| *at);
+        let mut links = LinkFaults::new(seed, topology, None);
+        for round in &mut rounds {
+            let events = links.draw(false, |rng| rng.random_range(0..TROUBLE_NS / 2));
+            let events = events.into_iter();
+            round
+                .events
+                .extend(events.map(|(at, control)| (at, Trouble::Fabric(control))));
+            round.events.sort_by_key(|(at, _)| *at);
+        }
         Self {
             seed,
             fabric: Self::fabric(seed),

@@ -9,6 +9,7 @@ use weft_fabric::{Guid, Node, PortRef, Topology};
 use weft_manager::sm::drains::Drain;
 use weft_routing::EngineKind;
 
+use crate::campaign::links::{Events, LinkFaults};
 use crate::campaign::members::Membership;
 
 /// Fabrics to draw from; most can spare switches, all can spare links.
@@ -140,9 +141,25 @@ impl Scenario {
                 .then(|| draw_trouble(&mut rng, topology, own)),
         });
         self.rounds = rounds.collect();
+        let mut links = LinkFaults::new(self.seed, topology, Some(own));
+        let troubles = self
+            .rounds
+            .iter_mut()
+            .filter_map(|round| round.trouble.as_mut());
+        troubles.for_each(|trouble| trouble.add(links.draw(false, draw_time)));
         self.rounds.push(draw_crash(self.seed));
         self.members = Some(Membership::draw(self.seed, topology));
         self
+    }
+}
+
+impl Trouble {
+    /// Adds events.
+    fn add(&mut self, events: Events) {
+        self.events.extend(events);
+        self.events.sort_by_key(|(at, _)| *at);
+        let last = self.events.last().map_or(0, |(at, _)| *at);
+        self.lasts_ns = self.lasts_ns.max(last);
     }
 }
 

@@ -1,0 +1,22 @@
+//! What the stock link policy says of a link, by the registers of its ends.
+
+use weft_wire::sm::PortInfo;
+
+/// Lanes that each direction may drop (`<MaxDroppedLanes>`).
+const DROPPED_MAX: u32 = 1;
+
+/// Whether a link may carry data: it came up with the best width that both ends support (`<Width>`), and
+/// neither end sends on too few lanes of it.
+pub(super) fn are_permitted(near: &PortInfo, far: &PortInfo) -> bool {
+    let best = lanes(near.link_width_supported.0 & far.link_width_supported.0);
+    [near, far].into_iter().all(|end| {
+        let width = lanes(end.link_width_active.0);
+        let sends = lanes(end.link_width_downgrade_tx_active.0);
+        width >= best && sends + DROPPED_MAX >= width
+    })
+}
+
+/// Lanes of the widest of a set of widths: bit n stands for n + 1.
+fn lanes(widths: u16) -> u32 {
+    u16::BITS - widths.leading_zeros()
+}
