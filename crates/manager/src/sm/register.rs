@@ -49,13 +49,14 @@ impl Registering {
     }
 }
 
-/// PortInfo of a node's end port, none where it is not ACTIVE or cannot register: port 0 of a switch
-/// can only where it is an enhanced one.
+/// PortInfo of a node's end port, none where it is not ACTIVE or cannot have registered: port 0 of a
+/// switch can only where it is an enhanced one, and port 0 of a switch that was just switched on is
+/// ACTIVE without a LID.
 fn active_end(device: &Device) -> Option<&PortInfo> {
     let switch = device.observed.switch();
     let registers = switch.is_none_or(|switch| switch.enhanced_port0);
     let info = device.observed.port(device.end_port())?;
-    (registers && info.port_state == PortState::ACTIVE).then_some(info)
+    (registers && info.lid != Lid(0) && info.port_state == PortState::ACTIVE).then_some(info)
 }
 
 impl Manager {

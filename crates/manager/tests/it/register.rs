@@ -54,6 +54,14 @@ fn name_other_master(world: &mut World, hosts: &[Guid]) {
     }
 }
 
+/// Ports 0 of switches that were just switched on are active, and have registered nowhere.
+#[test]
+fn a_fabric_that_was_just_switched_on_has_nobody_to_ask() {
+    let mut world = World::new("fattree:32,radix=8", settings());
+    world.sweep();
+    assert_eq!(world.lost, [0], "members count as known at once");
+}
+
 #[test]
 fn registrations_do_not_count_once_another_manager_was_master() {
     let mut world = up();
