@@ -21,6 +21,15 @@ pub(crate) enum Rule {
     Lines,
 }
 
+/// What predicates of differences may look at besides the text.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) switch_lids: BTreeSet<u32>,
+}
+
+/// Whether a text that one side has and the other lacks is what the reason is about.
+pub(crate) type Predicate = fn(&Known, &str) -> bool;
+
 /// A difference that has to be.
 #[derive(Debug)]
 pub(crate) struct Reason {
@@ -28,8 +37,13 @@ pub(crate) struct Reason {
     pub(crate) tools: &'static [&'static str],
     pub(crate) rule: Rule,
     pub(crate) why: &'static str,
-    /// It depends on time whether there is a difference.
-    pub(crate) chance: bool,
+    /// Where the vendor's source shows its side, file and function.
+    pub(crate) source: &'static str,
+    /// What Weft's printout may have and the vendor's lack, and the other way round.
+    pub(crate) may: [Predicate; 2],
+    /// How many lines or records all tools together differ in on the small fabric; none where it
+    /// depends on time.
+    pub(crate) excuses: Option<usize>,
 }
 
 /// What came of a comparison.
@@ -45,7 +59,7 @@ pub(crate) struct Verdict {
 const SHOWN: usize = 12;
 
 /// Compares what a tool printed, Weft's first.
-pub(crate) fn compare(line: &str, texts: [&str; 2], reasons: &[Reason]) -> Verdict {
+pub(crate) fn compare(known: &Known, line: &str, texts: [&str; 2], reasons: &[Reason]) -> Verdict {
     let mut verdict = Verdict::default();
     let mut sides = texts.map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
     for (place, reason) in reasons.iter().enumerate() {
@@ -60,17 +74,50 @@ pub(crate) fn compare(line: &str, texts: [&str; 2], reasons: &[Reason]) -> Verdi
             .each_mut()
             .map(|side| apply(reason.rule, side, &heads));
         if taken[0] != taken[1] {
-            verdict.excused.insert(place, differing(&taken));
+            let beyond = beyond(known, reason, &taken);
+            verdict.differences.extend(beyond);
+            verdict
+                .excused
+                .insert(place, differing(reason.rule, &taken));
         }
     }
-    verdict.differences = differences(&sides);
+    verdict.differences.extend(differences(&sides));
     verdict
 }
 
-/// How many of the lines that were taken from one side differ from those taken from the other.
-fn differing([ours, theirs]: &[Vec<String>; 2]) -> usize {
-    let pairs = ours.iter().zip(theirs).filter(|(a, b)| a != b).count();
-    pairs + ours.len().abs_diff(theirs.len())
+/// What was taken and is not what the reason is about.
+fn beyond(known: &Known, reason: &Reason, taken: &[Vec<String>; 2]) -> Vec<String> {
+    let more = more(taken);
+    let wrong = more.iter().filter(|(text, more)| {
+        let side = usize::from(**more < 0);
+        **more != 0 && !reason.may[side](known, text)
+    });
+    let shown = wrong.take(SHOWN);
+    let said = shown.map(|(text, more)| format!("{more:+} x {text:?}, not: {}", reason.why));
+    said.collect()
+}
+
+/// How many of the texts that were taken from one side the other lacks; where only the order may
+/// differ, how many stand elsewhere.
+fn differing(rule: Rule, taken: &[Vec<String>; 2]) -> usize {
+    let [ours, theirs] = taken;
+    if matches!(rule, Rule::Records | Rule::Lines) {
+        return ours.iter().zip(theirs).filter(|(a, b)| a != b).count();
+    }
+    let more = more(taken);
+    let sum = |sign: i64| -> i64 { more.values().map(|more| (more * sign).max(0)).sum() };
+    sum(1).max(sum(-1)) as usize
+}
+
+/// For each text, how often Weft's side has it more than the vendor's.
+fn more([ours, theirs]: &[Vec<String>; 2]) -> BTreeMap<&String, i64> {
+    let mut more: BTreeMap<&String, i64> = BTreeMap::new();
+    ours.iter()
+        .for_each(|text| *more.entry(text).or_default() += 1);
+    theirs
+        .iter()
+        .for_each(|text| *more.entry(text).or_default() -= 1);
+    more
 }
 
 /// The first lines of the records that both sides have.
@@ -168,16 +215,11 @@ fn join(records: Vec<String>) -> Vec<String> {
 
 /// The lines of which one side has more, or nothing where both are the same; where only the order
 /// differs, that is said.
-fn differences([ours, theirs]: &[Vec<String>; 2]) -> Vec<String> {
-    if ours == theirs {
+fn differences(sides: &[Vec<String>; 2]) -> Vec<String> {
+    if sides[0] == sides[1] {
         return Vec::new();
     }
-    let mut more: BTreeMap<&String, i64> = BTreeMap::new();
-    ours.iter()
-        .for_each(|line| *more.entry(line).or_default() += 1);
-    theirs
-        .iter()
-        .for_each(|line| *more.entry(line).or_default() -= 1);
+    let more = more(sides);
     let only = |sign: char, wanted: i64| -> Vec<String> {
         let lines = more.iter().filter(|(_, more)| more.signum() == wanted);
         lines
@@ -193,4 +235,36 @@ fn differences([ours, theirs]: &[Vec<String>; 2]) -> Vec<String> {
         "{a} and {b} lines; beyond these, at most the order differs"
     ));
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REASONS: &[Reason] = &[Reason {
+        tools: &["tool"],
+        rule: Rule::Value("Lane:"),
+        why: "lane 15 for lane 1",
+        source: "none",
+        may: [|_, text| text == "15", |_, text| text == "1"],
+        excuses: Some(1),
+    }];
+
+    fn judged(ours: &str, theirs: &str) -> Verdict {
+        let known = Known {
+            switch_lids: BTreeSet::new(),
+        };
+        compare(&known, "tool -o lanes", [ours, theirs], REASONS)
+    }
+
+    #[test]
+    fn a_reason_excuses_only_what_it_is_about() {
+        let verdict = judged("Lane: 15\nLane: 3", "Lane: 1\nLane: 3");
+        assert_eq!(verdict.differences, Vec::<String>::new());
+        assert_eq!(verdict.excused, BTreeMap::from([(0, 1)]));
+        for (ours, theirs) in [("Lane: 14", "Lane: 1"), ("Lane: 15", "Lane: 2")] {
+            let verdict = judged(ours, theirs);
+            assert_eq!(verdict.differences.len(), 1, "{verdict:?}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! The same fabric twice: once under Weft's daemon, once under the vendor's manager.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use weft_interop::routes::inactive;
 use weft_interop::vendor_sm::{SmSettings, Turn, VendorSm, turn};
 use weft_interop::{Fabric, Ran, Weftd};
 use weft_peers::{VENDOR_SM, program};
+
+use crate::compare::Known;
 
 /// How long a manager may take for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -18,6 +21,8 @@ const HOST: &str = "node1";
 pub(crate) struct Pair {
     pub(crate) weft: Fabric,
     pub(crate) vendor: Fabric,
+    /// Of both: they assign LIDs alike.
+    pub(crate) known: Known,
     weftd: Weftd,
     sm: VendorSm,
     _turn: Turn,
@@ -38,9 +43,13 @@ impl Pair {
         let mut weftd = Weftd::start(&weft, HOST, &settings);
         weftd.wait_until_master(PATIENCE);
         sm.swept(1, PATIENCE);
+        let known = Known {
+            switch_lids: switch_lids(&weft),
+        };
         let pair = Self {
             weft,
             vendor,
+            known,
             weftd,
             sm,
             _turn: turn,
@@ -97,6 +106,13 @@ impl Pair {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+fn switch_lids(fabric: &Fabric) -> BTreeSet<u32> {
+    let view = fabric.view();
+    let switches = view.nodes.iter().filter(|node| node.switch);
+    let ports = switches.filter_map(|node| node.ports.first()?.as_ref());
+    ports.map(|port| port.lid.0).collect()
 }
 
 fn has_all(ran: &Ran, texts: &[&str]) -> bool {

@@ -1,8 +1,10 @@
 //! What may differ between the two managers, and why.
 
-use crate::compare::Reason;
 use crate::compare::Rule::{self, Line, Lines, Rare, Record, Records, Rest, Value};
+use crate::compare::{Known, Predicate, Reason};
 
+/// Ports of a switch at most.
+const PORTS_OF_SWITCH: u32 = 48;
 const ALL: &[&str] = &[""];
 const SNAPSHOT: &[&str] = &["opareport -q -o snapshot"];
 /// What prints PortInfo.
@@ -18,7 +20,8 @@ const BUFFERS: &[&str] = &[
     "opareport -q -o bfrctrl",
     "opasaquery -o bfrctrl",
 ];
-const WAYS: &[&str] = &["opareport -q -o linear", "opasaquery -o linfdb"];
+const LINEAR: &[&str] = &["opareport -q -o linear"];
+const RECORDS_OF_LINEAR: &[&str] = &["opasaquery -o linfdb"];
 const COUNTERS: &[&str] = &[
     "opapaquery -o portCounters",
     "opapaquery -o vfPortCounters",
@@ -35,38 +38,198 @@ const LISTS: &[&str] = &[
     "opasaquery -o desc",
 ];
 
-const fn always(tools: &'static [&'static str], rule: Rule, why: &'static str) -> Reason {
+const fn always(
+    tools: &'static [&'static str],
+    rule: Rule,
+    may: [Predicate; 2],
+    excuses: usize,
+    (why, source): (&'static str, &'static str),
+) -> Reason {
     Reason {
         tools,
         rule,
         why,
-        chance: false,
+        source,
+        may,
+        excuses: Some(excuses),
     }
 }
 
+/// What depends on time, or on how much has passed so far.
 const fn chance(tools: &'static [&'static str], rule: Rule, why: &'static str) -> Reason {
     Reason {
         tools,
         rule,
         why,
-        chance: true,
+        source: "any two runs of the vendor's manager",
+        may: [anything, anything],
+        excuses: None,
     }
 }
 
-const LOCAL_PORT: &str = "the vendor's manager tells by which port it came to a switch; Weft tells \
-     each port's own number, 0 for the switch";
-const VL15: &str = "Weft leaves the flow control of lane 15 as it is";
-const ACTIVE_OPTIMIZE: &str = "Weft activates both ends of a link itself";
-const BUFFER: &str =
-    "Weft leaves lane 15 what its neighbour keeps for it, and no share of the rest";
-const CHANNELS: &str = "Weft leads channels that no virtual fabric uses to lane 15, which drops; \
-     the vendor's manager leaves tables of received and credited lanes as they were switched on";
-const KEYS: &str = "Weft writes keys only to ports that check them, and lets limited members pass";
-const MANAGING: &str =
-    "the vendor's manager counts the ports of switches among those that may manage";
+const LOCAL_PORT: (&str, &str) = (
+    "the vendor's manager tells by which port it came to a switch; Weft tells each port's own \
+     number, 0 for the switch",
+    "sm_discovery.c, sa_NodeRecord.c: sa_IbNodeRecord_Set",
+);
+const VL15: (&str, &str) = (
+    "Weft leaves the flow control of lane 15 as it is",
+    "sm_utility.c: sm_initialize_port, vl15FlowControlDisable",
+);
+const ACTIVE_OPTIMIZE: (&str, &str) = (
+    "Weft activates both ends of a link itself",
+    "sm_activate.c: _arm_port, IsActiveOptimizeEnabled",
+);
+const NO_LINK: (&str, &str) = (
+    "Weft leaves port 0, which has no link, without a reason for it",
+    "sm_utility.c: sm_initialize_port, LinkInitReason",
+);
+const BUFFER: (&str, &str) = (
+    "Weft leaves lane 15 what its neighbour keeps for it, and no share of the rest",
+    "sm_buffer_control_tables.c: _setup_buffer_control",
+);
+const CHANNELS: (&str, &str) = (
+    "Weft leads channels that no virtual fabric uses to lane 15, which drops",
+    "sm_qos.c: _initialize_Switch_SCVLMaps",
+);
+const NOT_OF_PORT_0: (&str, &str) = (
+    "Weft tells what port 0 of a switch has",
+    "sa_SCVLTableRecord.c: sa_SCVLTableRecord_GetTable",
+);
+const NO_RECEIVED_LANES: (&str, &str) = (
+    "the vendor's manager does not tell of tables of received lanes",
+    "sa_SCVLTableRecord.c: sa_SCVLTableRecord_GetTable",
+);
+const NO_PREEMPTION: (&str, &str) = (
+    "no lane preempts another, and Weft tells no table that it has not written",
+    "sa_VLArbitrationRecord.c",
+);
+const KEYS: (&str, &str) = (
+    "Weft writes keys only to ports that check them, and lets limited members pass",
+    "sm_partMgr.c: SM_Set_PKeyTable_Dispatch for every port of a switch",
+);
+const MANAGING: (&str, &str) = (
+    "the vendor's manager counts the ports of switches among those that may manage",
+    "sm_partMgr.c: smEvaluatePortDG, select_all_mgmt_allowed",
+);
+const MEMORY: (&str, &str) = (
+    "Weft keeps less in memory",
+    "pa_server.c: pa_getPmConfigResp, memoryFootprint",
+);
+const CAPABILITIES: (&str, &str) = (
+    "Weft names two more of its capabilities: switch costs and members that only send",
+    "sa_main.c, CapMask2",
+);
+const SERVICE: (&str, &str) = (
+    "by this service the vendor's managers find each other",
+    "if3.h: SM_SERVICE_NAME",
+);
+const SERVICE_KEY: (&str, &str) = (
+    "the key with which the administration is asked",
+    "pm.c, the record that it registers",
+);
+const LEASE: (&str, &str) = (
+    "Weft's own services do not end while it is master",
+    "pm.c, ServiceLease",
+);
+const VERSIONS: (&str, &str) = ("versions of the vendor's manager", "pm.c, ServiceData8");
+const CHECKSUMS: (&str, &str) = (
+    "checksums by which the vendor's managers compare",
+    "pm.c, ServiceData32",
+);
 const COUNTED: &str = "what has passed so far";
-const ROUTE: &str = "the way to switches: Weft spreads it over the spines; validateroutes and \
-     pathusage judge the ways";
+const ROUTE: (&str, &str) = (
+    "the way to switches: Weft spreads it over the spines; validateroutes and pathusage judge the \
+     ways",
+    "sm_routing_funcs.c, sm_routing.c: sm_balance_base_lids",
+);
+const NO_IMAGE: (&str, &str) = (
+    "the vendor's manager does not say of which image this is",
+    "pa_server.c, answers to focus queries without a time",
+);
+const ORDER: (&str, &str) = (
+    "the order of a list",
+    "sm_topology.c, nodes in the order in which they were found",
+);
+
+fn anything(_: &Known, _: &str) -> bool {
+    true
+}
+
+fn nothing(_: &Known, _: &str) -> bool {
+    false
+}
+
+/// A number of a port of the fabric.
+fn is_port(_: &Known, text: &str) -> bool {
+    number(text, "").is_some_and(|port| port <= PORTS_OF_SWITCH)
+}
+
+/// What is behind `before` in a text, as a number, hexadecimal where it begins so.
+fn number(text: &str, before: &str) -> Option<u32> {
+    let rest = text.split_once(before)?.1.trim_start();
+    match rest.strip_prefix("0x") {
+        Some(rest) => u32::from_str_radix(digits(rest, 16), 16).ok(),
+        None => digits(rest, 10).parse().ok(),
+    }
+}
+
+fn digits(text: &str, radix: u32) -> &str {
+    let end = text.find(|digit: char| !digit.is_digit(radix));
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// Channels that no virtual fabric uses: all but 0, which the default one has, and management's 15.
+fn is_unused(text: &str) -> bool {
+    number(text, "SC=\"").is_some_and(|channel| channel != 0 && channel != 15)
+}
+
+/// A whole map in a line, led to lane 15 but for channel 0.
+fn drops_unused(_: &Known, text: &str) -> bool {
+    let mut lanes = text.split_whitespace();
+    lanes.next() == Some("00") && lanes.all(|lane| lane == "15")
+}
+
+/// A whole map in a line that leads the channels in use, 0 and 15, to their lanes.
+fn leads_used(_: &Known, text: &str) -> bool {
+    let lanes: Vec<&str> = text.split_whitespace().collect();
+    lanes.len() == 32 && lanes[0] == "00" && lanes[15] == "15"
+}
+
+/// A port of a switch by its LID, other than 0.
+fn of_switch_port(known: &Known, text: &str) -> bool {
+    of_switch(known, text) && number(text, "Port:") != Some(0)
+}
+
+/// Port 0 of a switch, by its LID.
+fn of_port_0(known: &Known, text: &str) -> bool {
+    of_switch(known, text) && number(text, "Port:") == Some(0)
+}
+
+/// The first LID in a text is a switch's.
+fn of_switch(known: &Known, text: &str) -> bool {
+    let lid = number(text, "LID=\"").or_else(|| number(text, "LID:"));
+    let lid = lid.or_else(|| number(text, "LID "));
+    // Where nothing names it, the line begins with it.
+    let lid = lid.or_else(|| number(&format!("0x{}", text.trim_start()), ""));
+    lid.is_some_and(|lid| known.switch_lids.contains(&lid))
+}
+
+/// LIDs by port: all of them are those of hosts and those of switches.
+fn is_a_sum(_: &Known, text: &str) -> bool {
+    let columns: Option<Vec<u32>> = text
+        .split_whitespace()
+        .map(|column| column.parse().ok())
+        .collect();
+    matches!(columns.as_deref(), Some([_, all, hosts, _, switches]) if *all == hosts + switches)
+}
+
+/// A key of the partitions of the default configuration, or none.
+fn is_a_key(_: &Known, text: &str) -> bool {
+    ["0x7fff", "0xffff", "0x8001", "0x0000"]
+        .iter()
+        .any(|key| text.contains(key))
+}
 
 /// The table, in the order in which it is applied.
 pub(crate) const REASONS: &[Reason] = &[
@@ -106,97 +269,333 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         &["opapaquery -o pmConfig"],
         Rest("PM Memory Size:"),
-        "Weft keeps less in memory",
+        [
+            |_, text| number(text, "").is_some_and(|size| size < 100),
+            |_, text| number(text, "").is_some_and(|size| size >= 100),
+        ],
+        1,
+        MEMORY,
     ),
     always(
         &["opasaquery -o classportinfo"],
         Rest("Capability2:"),
-        "Weft names two more of its capabilities: switch costs and members that only send",
+        [
+            |_, text| text.starts_with("0x30010ca:"),
+            |_, text| text.starts_with("0x10000ca:"),
+        ],
+        1,
+        CAPABILITIES,
     ),
-    always(PORTS, Value("LocalPort:"), LOCAL_PORT),
-    always(PORTS, Line("<LocalPortNum>"), LOCAL_PORT),
-    always(NODES, Value("PortNum:"), LOCAL_PORT),
-    always(PORTS, Value("VLFlowControlDisabledMask:"), VL15),
-    always(PORTS, Line("<VLFlowControlDisabledMask>"), VL15),
-    always(PORTS, Line("PortMode ActiveOptimize:"), ACTIVE_OPTIMIZE),
-    always(PORTS, Line("<PortMode>"), ACTIVE_OPTIMIZE),
+    always(
+        PORTS,
+        Value("LocalPort:"),
+        [is_port, is_port],
+        176,
+        LOCAL_PORT,
+    ),
+    always(
+        PORTS,
+        Line("<LocalPortNum>"),
+        [
+            |known, text| is_port(known, text.trim().trim_start_matches("<LocalPortNum>")),
+            |known, text| is_port(known, text.trim().trim_start_matches("<LocalPortNum>")),
+        ],
+        168,
+        LOCAL_PORT,
+    ),
+    always(
+        NODES,
+        Value("PortNum:"),
+        [|_, text| text == "0", is_port],
+        24,
+        LOCAL_PORT,
+    ),
+    always(
+        PORTS,
+        Value("VLFlowControlDisabledMask:"),
+        [
+            |_, text| text == "0x00000000",
+            |_, text| text == "0x00008000",
+        ],
+        201,
+        VL15,
+    ),
+    always(
+        PORTS,
+        Line("<VLFlowControlDisabledMask>"),
+        [
+            |_, text| text.contains(">0x00000000<"),
+            |_, text| text.contains(">0x00008000<"),
+        ],
+        192,
+        VL15,
+    ),
+    always(
+        PORTS,
+        Line("PortMode ActiveOptimize:"),
+        [
+            |_, text| text.contains("Optimize: Off"),
+            |_, text| text.contains("Optimize:  On"),
+        ],
+        201,
+        ACTIVE_OPTIMIZE,
+    ),
+    always(
+        PORTS,
+        Line("<PortMode>"),
+        [nothing, |_, text| text.contains(">0x0040<")],
+        192,
+        ACTIVE_OPTIMIZE,
+    ),
     always(
         SNAPSHOT,
         Line("<InitReason_Int>"),
-        "Weft leaves port 0, which has no link, without a reason for it",
+        [
+            |_, text| text.contains(">0<"),
+            |_, text| text.contains(">1<"),
+        ],
+        24,
+        NO_LINK,
     ),
-    always(BUFFERS, Rest("TxOverallSharedLimit"), BUFFER),
-    always(BUFFERS, Rest("Global Shared(AU):"), BUFFER),
-    always(BUFFERS, Rest(" 0 |"), BUFFER),
-    always(BUFFERS, Rest(" 15 |"), BUFFER),
-    always(BUFFERS, Rest("VL 0 :"), BUFFER),
-    always(BUFFERS, Rest("VL15 :"), BUFFER),
-    always(BUFFERS, Line("<TxDedicatedLimit>"), BUFFER),
-    always(BUFFERS, Line("<TxSharedLimit>"), BUFFER),
-    always(SNAPSHOT, Line("<VLt SC="), CHANNELS),
-    always(SNAPSHOT, Line("<VLnt SC="), CHANNELS),
-    always(&["opasaquery -o scvlt"], Rest("VLT:"), CHANNELS),
-    always(&["opasaquery -o scvlnt"], Rest("VLNT:"), CHANNELS),
+    always(
+        BUFFERS,
+        Rest("TxOverallSharedLimit"),
+        [
+            |_, text| text.contains("1578"),
+            |_, text| text.contains("1618"),
+        ],
+        256,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Rest("Global Shared(AU):"),
+        [|_, text| text == "1578", |_, text| text == "1618"],
+        128,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Rest(" 0 |"),
+        [
+            |_, text| text.contains(" 1578 "),
+            |_, text| text.contains(" 1618 "),
+        ],
+        128,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Rest(" 15 |"),
+        [
+            |_, text| text.starts_with("272 "),
+            |_, text| text.starts_with("232 "),
+        ],
+        128,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Rest("VL 0 :"),
+        [
+            |_, text| text.ends_with("S:     1578"),
+            |_, text| text.ends_with("S:     1618"),
+        ],
+        128,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Rest("VL15 :"),
+        [
+            |_, text| text == "D:      272, S:        0",
+            |_, text| text == "D:      232, S:     1618",
+        ],
+        128,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Line("<TxDedicatedLimit>"),
+        [
+            |_, text| text.contains(">272<"),
+            |_, text| text.contains(">232<"),
+        ],
+        128,
+        BUFFER,
+    ),
+    always(
+        BUFFERS,
+        Line("<TxSharedLimit>"),
+        [
+            |_, text| text.contains(">1578<") || text.contains(">0<"),
+            |_, text| text.contains(">1618<"),
+        ],
+        256,
+        BUFFER,
+    ),
+    always(
+        SNAPSHOT,
+        Line("<VLt SC="),
+        [
+            |_, text| is_unused(text) && text.contains(">15<"),
+            |_, text| is_unused(text),
+        ],
+        4200,
+        CHANNELS,
+    ),
+    always(
+        SNAPSHOT,
+        Line("<VLnt SC="),
+        [
+            |_, text| is_unused(text) && text.contains(">15<"),
+            |_, text| is_unused(text),
+        ],
+        3840,
+        CHANNELS,
+    ),
+    always(
+        &["opasaquery -o scvlt"],
+        Rest("VLT:"),
+        [drops_unused, leads_used],
+        140,
+        CHANNELS,
+    ),
+    always(
+        &["opasaquery -o scvlnt"],
+        Rest("VLNT:"),
+        [drops_unused, leads_used],
+        140,
+        CHANNELS,
+    ),
     always(
         &["opasaquery -o scvlnt"],
         Rare,
-        "Weft tells what port 0 of a switch has",
+        [of_port_0, nothing],
+        12,
+        NOT_OF_PORT_0,
     ),
     always(
         &["opasaquery -o scvlr"],
         Rare,
-        "the vendor's manager writes these tables and does not tell of them",
+        [
+            |_, text| text.contains(" VLR: 00 15 "),
+            |_, text| text == "No Records Returned",
+        ],
+        140,
+        NO_RECEIVED_LANES,
     ),
     always(
         &["opasaquery -o vlarb"],
         Record("Table Type: Preemption"),
-        "no lane preempts another, and Weft tells no table that it has not written",
+        [nothing, anything],
+        256,
+        NO_PREEMPTION,
     ),
-    always(SNAPSHOT, Line("<PKey>"), KEYS),
-    always(&["opasaquery -o pkey"], Rare, KEYS),
-    always(&["opasaquery -o pkey"], Rest("      0-   7:  0x8001"), KEYS),
+    always(SNAPSHOT, Line("<PKey>"), [is_a_key, is_a_key], 96, KEYS),
+    always(
+        &["opasaquery -o pkey"],
+        Rare,
+        [nothing, of_switch_port],
+        64,
+        KEYS,
+    ),
+    always(
+        &["opasaquery -o pkey"],
+        Rest("      0-   7:  0x8001"),
+        [
+            |_, text| text.starts_with("0x7fff  0xffff  0x0000"),
+            |_, text| text.starts_with("0x0000  0xffff  0x0000"),
+        ],
+        32,
+        KEYS,
+    ),
     always(
         SERVICES,
         Record("Primary Intel OmniPath Subnet Manager"),
-        "by this service the vendor's managers find each other",
+        [nothing, anything],
+        2,
+        SERVICE,
     ),
     always(
         SERVICES,
         Rest("PKey:"),
-        "the key with which the administration is asked",
+        [|_, text| text == "0xffff", |_, text| text == "0x0000"],
+        2,
+        SERVICE_KEY,
     ),
     always(
         SERVICES,
         Rest("Lease:"),
-        "Weft's own services do not end while it is master",
+        [
+            |_, text| text.starts_with("Infinite "),
+            |_, text| text.contains(" s  Name: Primary Intel OmniPath Performance"),
+        ],
+        2,
+        LEASE,
     ),
-    always(SERVICES, Rest("Data8:"), "versions of the vendor's manager"),
+    always(
+        SERVICES,
+        Rest("Data8:"),
+        [
+            |_, text| text.starts_with("01 01 00 00 "),
+            |_, text| text.starts_with("01 01 02 "),
+        ],
+        2,
+        VERSIONS,
+    ),
     always(
         SERVICES,
         Rest("Data32:"),
-        "checksums by which the vendor's managers compare",
+        [|_, text| text.starts_with("00000000 00000000 "), anything],
+        2,
+        CHECKSUMS,
     ),
-    always(WAYS, Rest("    0x"), ROUTE),
-    always(WAYS, Rest(" -> Port"), ROUTE),
-    always(SNAPSHOT, Line("<Value LID="), ROUTE),
-    always(&["opareport -q -o portusage"], Line("  "), ROUTE),
+    always(LINEAR, Rest("    0x"), [of_switch, of_switch], 51, ROUTE),
+    always(
+        RECORDS_OF_LINEAR,
+        Line(" -> Port"),
+        [of_switch, of_switch],
+        51,
+        ROUTE,
+    ),
+    always(
+        SNAPSHOT,
+        Line("<Value LID="),
+        [of_switch, of_switch],
+        51,
+        ROUTE,
+    ),
+    always(
+        &["opareport -q -o portusage"],
+        Line("  "),
+        [is_a_sum, is_a_sum],
+        45,
+        ROUTE,
+    ),
     always(
         &["opasaquery -o dgmember"],
         Line("AllMgmtAllowed"),
+        [nothing, of_switch],
+        32,
         MANAGING,
     ),
     always(
         &["opareport -q -o dgmember"],
         Record("Device Group: AllMgmtAllowed"),
+        [anything, |_, text| text.contains("NodeDesc: edge1")],
+        1,
         MANAGING,
     ),
     always(
         &["opapaquery -o focusPorts -g All -Q"],
         Line("ImageTime:"),
-        "the vendor's manager does not say of which image this is",
+        [anything, nothing],
+        1,
+        NO_IMAGE,
     ),
-    always(LISTS, Lines, "the order of a list"),
-    always(&["opashowmc"], Lines, "the order of groups"),
-    always(SNAPSHOT, Lines, "the order of groups"),
-    always(ALL, Records, "the order of records"),
+    always(LISTS, Lines, [anything, anything], 215, ORDER),
+    always(&["opashowmc"], Lines, [anything, anything], 16, ORDER),
+    always(SNAPSHOT, Lines, [anything, anything], 48, ORDER),
+    always(ALL, Records, [anything, anything], 59, ORDER),
 ];
