@@ -1,7 +1,7 @@
 //! Does anything lead over what is to be pulled (D1), does pulling it lose a route (D2), and could the
 //! fabric spare it (D3)?
 
-use super::reach::{End, walk};
+use super::reach::lost_ways;
 use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::Guid;
@@ -91,30 +91,10 @@ pub fn check_pulled(
     root: usize,
     pulled: Option<Part>,
 ) -> Vec<Breach> {
-    let connected = after.connected(root);
-    let mut breaches = Vec::new();
     let is_pulled = |node: usize| pulled.is_some_and(|part| is_part(after, part, node));
-    let members = || (0..after.nodes.len()).filter(|node| connected[*node] && !is_pulled(*node));
-    for target in members() {
-        let Some(old_target) = before.find(after.nodes[target].guid) else {
-            continue;
-        };
-        for lid in after.nodes[target].lids() {
-            for from in members().filter(|from| *from != target) {
-                let old = before.find(after.nodes[from].guid);
-                let came = old.map(|old| walk(before, old, lid, |_, _| {}));
-                let comes = walk(after, from, lid, |_, _| {});
-                if came == Some(End::At(old_target)) && comes != End::At(target) {
-                    let what = format!(
-                        "{} does not reach LID {lid} of {} any more: {comes:?}",
-                        after.nodes[from].guid, after.nodes[target].guid
-                    );
-                    breaches.push(Breach::new(Invariant::Pulled, what));
-                }
-            }
-        }
-    }
-    breaches
+    let lost = lost_ways(before, after, root, is_pulled);
+    let breach = |what| Breach::new(Invariant::Pulled, what);
+    lost.into_iter().map(breach).collect()
 }
 
 /// Whether the fabric around `root` could do without all of these.

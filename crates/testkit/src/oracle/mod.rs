@@ -3,8 +3,10 @@
 //! Each looks at a [`FabricView`](crate::view::FabricView) and returns every breach that it sees, in words.
 
 pub mod choices;
+pub mod counters;
 pub mod deadlock;
 pub mod drained;
+pub mod kept;
 pub mod levels;
 pub mod lids;
 pub mod loops;
@@ -42,6 +44,8 @@ pub enum Invariant {
     Converged,
     /// I10: outstanding requests and datagrams a sweep are bounded.
     NoStorm,
+    /// I11: counters that readers see never go back.
+    CountersGoUp,
     /// I12: every change of nodes and cables is told by an event that has a cause.
     EventWithCause,
     /// I13: a manager that ends in the middle of writing leaves a fabric that keeps forwarding.
@@ -71,6 +75,7 @@ impl fmt::Display for Invariant {
             Self::NoNeedlessSet => "I8 no needless Set",
             Self::Converged => "I9 converged in time",
             Self::NoStorm => "I10 no storm",
+            Self::CountersGoUp => "I11 counters go up",
             Self::EventWithCause => "I12 event with cause",
             Self::KeepsForwarding => "I13 keeps forwarding",
             Self::ConsistentSnapshot => "I14 consistent snapshot",

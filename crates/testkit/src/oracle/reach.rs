@@ -72,6 +72,38 @@ pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
     breaches
 }
 
+/// Who reached whom in `before`, is connected with `root` and does not any more, in words; what `skipped`
+/// names aside.
+pub(super) fn lost_ways(
+    before: &FabricView,
+    after: &FabricView,
+    root: usize,
+    skipped: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let connected = after.connected(root);
+    let mut lost = Vec::new();
+    let members = || (0..after.nodes.len()).filter(|node| connected[*node] && !skipped(*node));
+    for target in members() {
+        let Some(old_target) = before.find(after.nodes[target].guid) else {
+            continue;
+        };
+        for lid in after.nodes[target].lids() {
+            for from in members().filter(|from| *from != target) {
+                let old = before.find(after.nodes[from].guid);
+                let came = old.map(|old| walk(before, old, lid, |_, _| {}));
+                let comes = walk(after, from, lid, |_, _| {});
+                if came == Some(End::At(old_target)) && comes != End::At(target) {
+                    lost.push(format!(
+                        "{} does not reach LID {lid} of {} any more: {comes:?}",
+                        after.nodes[from].guid, after.nodes[target].guid
+                    ));
+                }
+            }
+        }
+    }
+    lost
+}
+
 fn check_active(view: &FabricView, served: &[bool]) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for node in view.among(served) {

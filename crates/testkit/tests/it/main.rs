@@ -9,6 +9,7 @@ mod common;
 
 mod campaign;
 mod capture;
+mod counters;
 mod leftovers;
 mod opareport;
 mod oracles;

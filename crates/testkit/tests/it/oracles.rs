@@ -20,7 +20,7 @@ use weft_testkit::oracle::drained::{Part, Spare};
 use weft_testkit::oracle::masters::{self, Write};
 use weft_testkit::oracle::storm::{self, Budget, Clean};
 use weft_testkit::oracle::{
-    Breach, Invariant, choices, deadlock, drained, levels, lids, loops, multicast, pairs,
+    Breach, Invariant, choices, deadlock, drained, kept, levels, lids, loops, multicast, pairs,
     partitions, published, reach,
 };
 use weft_testkit::view::channels::{Crossings, LANE_15};
@@ -167,6 +167,28 @@ fn what_the_policy_refuses_is_seen_in_registers() {
             "{lanes} lanes"
         );
     }
+}
+
+/// A manager that begins by emptying tables ends before it has filled them again.
+#[test]
+fn a_way_that_a_dead_manager_has_taken_away_is_reported() {
+    let spec: FabricSpec = "pgft:2;2,4;1,3;1,2".parse().unwrap();
+    let topology = Arc::new(spec.generate().unwrap());
+    let mut world = World::new(topology, Options::default(), Settings::default(), NoTap).unwrap();
+    let ended = world.bring_up(Duration::from_secs(60)).unwrap();
+    assert_eq!(ended, Wait::Done);
+    let before = view::read(world.emulator.network());
+    world.restart(Settings::default());
+    assert_eq!(world.bring_up(Duration::from_secs(60)).unwrap(), Wait::Done);
+    let after = view::read(world.emulator.network());
+    assert_eq!(kept::check(&before, &after, 0), []);
+    let network = world.emulator.network_mut();
+    let switches = network.topology().switches().to_vec();
+    let emptied = network.switch_mut(switches[0]).unwrap();
+    emptied.set_linear_block(0, &[0xFF; 64]).unwrap();
+    let after = view::read(world.emulator.network());
+    let breaches = kept::check(&before, &after, 0);
+    assert_eq!(broken(&breaches), [Invariant::KeepsForwarding]);
 }
 
 #[test]

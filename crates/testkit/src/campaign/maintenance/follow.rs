@@ -12,7 +12,7 @@ use super::scenario::Trouble;
 use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
 use crate::campaign::judge::{self, UsedLevels};
 use crate::oracle::drained::{self, Part, Spare};
-use crate::oracle::{Invariant, deadlock, multicast, reach};
+use crate::oracle::{Invariant, deadlock, kept, multicast, reach};
 use crate::view::FabricView;
 use crate::world::Wait;
 
@@ -121,12 +121,10 @@ impl Run {
         breaches.extend(multicast::check_loops(&view));
         if let Some(reached) = &base.reached {
             let root = judge::root(&self.world, &view);
-            let mut lost = drained::check_pulled(reached, &view, root, base.pulled);
-            if base.crash {
-                let rule = Invariant::KeepsForwarding;
-                lost.iter_mut().for_each(|breach| breach.invariant = rule);
-            }
-            breaches.extend(lost);
+            breaches.extend(match base.crash {
+                true => kept::check(reached, &view, root),
+                false => drained::check_pulled(reached, &view, root, base.pulled),
+            });
         }
         if let (Some(used), true) = (&base.levels, base.reached.is_some()) {
             breaches.extend(deadlock::check_levels(&view, |lid| used.to(lid)));
