@@ -10,9 +10,10 @@ use weft_wire::enums::{PhysState, PortState, SmState};
 use weft_wire::packet::Packet;
 
 use crate::multicast::MulticastLid;
+use crate::sm::plan::{PlanInput, Planned};
 
 /// What the manager is told.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub enum Input {
     /// The time has come that [`crate::Manager::deadline`] named.
     Tick,
@@ -28,6 +29,8 @@ pub enum Input {
     /// Who is in which multicast group, all groups, in order of their LIDs; in place of what was
     /// told before.
     Multicast(Vec<MulticastLid>),
+    /// The plan that [`Output::Plan`] asked for; one that is not wanted any more is dropped.
+    Planned(Box<Planned>),
     /// The fabric cannot be reached any more: all commands end, as failed.
     Detached,
 }
@@ -62,6 +65,9 @@ pub enum PortAction {
 pub enum Output {
     /// Send a datagram from the manager's HFI port.
     Send(Packet),
+    /// Compute this plan and hand it in as [`Input::Planned`]. It takes long where the fabric is large:
+    /// other inputs may come first. It takes the place of one that was asked for before.
+    Plan(Arc<PlanInput>),
     /// A new state of the fabric for all readers.
     Publish(Arc<Snapshot>),
     /// Write this to stable storage, atomically, in place of the last.

@@ -21,4 +21,5 @@ pub use io::{
 };
 pub use multicast::MulticastLid;
 pub use sa::{Sa, SaInput, SaOutput, SaSettings};
+pub use sm::plan::{PlanInput, Planned, Planner};
 pub use sm::{AttributeCount, Manager, Settings, Status};

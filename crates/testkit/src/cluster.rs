@@ -7,9 +7,9 @@ use weft_dataplane::PortIndex;
 use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::enums::{PortState, SmState};
 use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
-use weft_manager::Manager;
 use weft_manager::io::{Event, Input, Output};
 use weft_manager::sm::Settings;
+use weft_manager::{Manager, Planner};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -42,6 +42,7 @@ struct Member {
     /// Its host has power; without it nothing can start.
     powered: bool,
     stored: Option<Vec<u8>>,
+    planner: Planner,
 }
 
 /// A write by a manager that was no master.
@@ -87,6 +88,7 @@ impl Cluster {
             life: Life::Dead,
             powered: true,
             stored: None,
+            planner: Planner::default(),
         });
         Ok(Self {
             members: members.collect(),
@@ -170,6 +172,7 @@ impl Cluster {
         }
         let manager = Manager::new(entry.settings.clone(), entry.stored.as_deref());
         entry.life = Life::Running(Box::new(manager));
+        entry.planner = Planner::default();
         self.set_is_sm(member, true)?;
         self.tick(member);
         Ok(())
@@ -225,7 +228,9 @@ impl Cluster {
     pub fn run_until(&mut self, until: Tick) -> Result<(), WorldError> {
         loop {
             self.exchange()?;
-            let managers = self.running().map(|(_, manager)| manager.deadline());
+            let managers = self.running().flat_map(|(member, manager)| {
+                [manager.deadline(), self.members[member].planner.deadline()]
+            });
             let deadlines = managers.chain([self.emulator.deadline()]).flatten();
             let Some(next) = deadlines.min().filter(|next| *next <= until) else {
                 self.now = self.now.max(until);
@@ -275,10 +280,16 @@ impl Cluster {
             };
             let role = manager.role();
             let Some(output) = manager.poll() else {
-                return Ok(moved);
+                let Some(planned) = entry.planner.ready(self.now) else {
+                    return Ok(moved);
+                };
+                manager.handle(self.now, planned);
+                moved = true;
+                continue;
             };
             moved = true;
             match output {
+                Output::Plan(input) => entry.planner.begin(self.now, input),
                 Output::Send(packet) => self.send(member, role, packet)?,
                 Output::Persist(bytes) => entry.stored = Some(bytes),
                 Output::Event(event) => self.events.push((self.now, member, event)),

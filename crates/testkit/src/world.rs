@@ -10,7 +10,7 @@ use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, Co
 use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
-use weft_manager::{Manager, MulticastLid};
+use weft_manager::{Manager, MulticastLid, Planner};
 use weft_wire::packet::Packet;
 
 use thiserror::Error;
@@ -73,6 +73,7 @@ pub struct World<T: Tap = NoTap> {
     /// What watches the manager's port.
     pub tap: T,
     manager: Manager,
+    planner: Planner,
     /// Writes congestion control, once it was asked for.
     congestion: Option<Congestion>,
     /// What devices did not take of it.
@@ -117,6 +118,7 @@ impl<T: Tap> World<T> {
             emulator,
             tap,
             manager,
+            planner: Planner::default(),
             congestion: None,
             refusals: Vec::new(),
             now: Tick(0),
@@ -170,8 +172,14 @@ impl<T: Tap> World<T> {
     /// Ends the manager as a crash would, and starts a new one on what it had stored.
     pub fn restart(&mut self, settings: Settings) {
         self.manager = Manager::new(settings, self.stored.as_deref());
+        self.planner = Planner::new(self.planner.takes());
         self.reader.begin();
         self.manager.handle(self.now, Input::Tick);
+    }
+
+    /// Has plans take so long from now on; at first they take no time.
+    pub fn plans_take(&mut self, time: Duration) {
+        self.planner = Planner::new(time);
     }
 
     /// Changes the fabric.
@@ -291,7 +299,12 @@ impl<T: Tap> World<T> {
     /// When the next thing happens.
     pub fn deadline(&self) -> Option<Tick> {
         let writer = self.congestion.as_ref().and_then(Congestion::deadline);
-        let deadlines = [self.manager.deadline(), self.emulator.deadline(), writer];
+        let deadlines = [
+            self.manager.deadline(),
+            self.planner.deadline(),
+            self.emulator.deadline(),
+            writer,
+        ];
         deadlines.into_iter().flatten().min()
     }
 
@@ -363,6 +376,7 @@ impl<T: Tap> World<T> {
             moved = true;
             match output {
                 Output::Send(packet) => self.send(packet)?,
+                Output::Plan(input) => self.planner.begin(self.now, input),
                 Output::Publish(snapshot) => self.reader.published(&snapshot),
                 Output::Persist(bytes) => self.stored = Some(bytes),
                 Output::Event(event) => self.note(event),
@@ -371,6 +385,10 @@ impl<T: Tap> World<T> {
                     self.replies.insert(id, result);
                 }
             }
+        }
+        while let Some(planned) = self.planner.ready(self.now) {
+            moved = true;
+            self.manager.handle(self.now, planned);
         }
         Ok(moved)
     }

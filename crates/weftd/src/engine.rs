@@ -24,6 +24,7 @@ use crate::fabric::Source;
 use crate::happening::Happening;
 use crate::hub::Hub;
 use crate::metrics::Metrics;
+use crate::planner::Plans;
 use crate::request::{Adopted, Request};
 use crate::store::Latest;
 use crate::switchboard::{Line, Switchboard};
@@ -60,6 +61,7 @@ enum End {
 /// The manager with all that connects it.
 pub(crate) struct Engine {
     manager: Manager,
+    plans: Plans,
     hub: Arc<Hub>,
     metrics: Arc<Metrics>,
     start: Instant,
@@ -103,6 +105,7 @@ pub(crate) struct Lost {
 impl Engine {
     pub(crate) fn new(
         manager: Manager,
+        plans: Plans,
         hub: Arc<Hub>,
         metrics: Arc<Metrics>,
         persist: watch::Sender<Latest>,
@@ -111,6 +114,7 @@ impl Engine {
     ) -> Self {
         Self {
             manager,
+            plans,
             hub,
             metrics,
             start: Instant::now(),
@@ -201,6 +205,7 @@ impl Engine {
                     Some(batch) => self.receive(batch),
                     None => return End::FabricGone,
                 },
+                Some(planned) = self.plans.next() => self.handle(Input::Planned(planned)),
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
                 () = time::sleep(pause), if room => {
@@ -365,6 +370,7 @@ impl Engine {
         while let Some(output) = self.manager.poll() {
             match output {
                 Output::Send(packet) => self.to_send.push(packet),
+                Output::Plan(input) => self.plans.begin(input),
                 Output::Publish(snapshot) => self.publish(&snapshot),
                 Output::Persist(bytes) => self.persist.send_modify(|latest| {
                     latest.number += 1;

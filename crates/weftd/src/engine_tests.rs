@@ -11,6 +11,7 @@ use weft_wire::smp::{DirectedRoute, Smp};
 use super::*;
 use crate::counted::IMAGES_MAX;
 use crate::hub::InForce;
+use crate::planner::planner;
 use crate::queries::{QuerySettings, feeds};
 use crate::store::Saved;
 
@@ -48,7 +49,16 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     let switchboard = Switchboard::new(Handle::current(), lines);
     let manager = Manager::new(Settings::default(), None);
     let persist = watch::Sender::default();
-    let mut engine = Engine::new(manager, hub, metrics, persist, switchboard, to_queries);
+    let (plans, _planner) = planner();
+    let mut engine = Engine::new(
+        manager,
+        plans,
+        hub,
+        metrics,
+        persist,
+        switchboard,
+        to_queries,
+    );
     // A fabric that takes one message in, and no more.
     let (connection, endpoint) = pair(Guid(1), PortNum(1), 1);
     let line = engine.switchboard.connect(connection).await;

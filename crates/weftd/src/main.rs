@@ -23,6 +23,7 @@ mod narrate;
 mod notify;
 mod once;
 mod open;
+mod planner;
 mod queries;
 mod registrations;
 mod request;

@@ -22,6 +22,7 @@ use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once;
 use crate::open::{Opened, open};
+use crate::planner::planner;
 use crate::queries::{self, Queries};
 use crate::registrations;
 use crate::request::REQUESTS_MAX;
@@ -140,8 +141,14 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
     })?;
     let manager = Manager::new(settings, stored.as_deref());
     let switchboard = Switchboard::new(Handle::current(), lines);
+    let (plans, planner) = planner();
+    parts.worker("planner", &stopping, move || async move {
+        planner.run().await;
+        Ok(())
+    })?;
     let manager = Engine::new(
         manager,
+        plans,
         hub.clone(),
         metrics,
         persist,

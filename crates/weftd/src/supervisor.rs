@@ -69,35 +69,39 @@ impl Supervisor {
         F: Future<Output = Result<(), DaemonError>>,
     {
         let name = heart.name();
-        let failed = |error: std::io::Error| DaemonError::part(name, error.to_string());
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(failed)?;
-        let (done, ended) = oneshot::channel();
-        let body = move || {
-            let result = runtime.block_on(async {
-                tokio::select! {
-                    biased;
-                    result = work() => result,
-                    never = heart.keep_beating() => never,
-                }
-            });
-            // The supervisor outlives its parts but when the daemon is ending.
-            let _ = done.send(result);
-        };
-        let spawned = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(body);
-        spawned.map_err(failed)?;
+        let ended = spawn(name, move || async move {
+            tokio::select! {
+                biased;
+                result = work() => result,
+                never = heart.keep_beating() => never,
+            }
+        })?;
+        self.parts.spawn(async move { (name, ended.await) });
+        Ok(())
+    }
+
+    /// Runs a part on a thread of its own that computes for long: it gives no signs of life, and the end
+    /// of the daemon does not wait for it.
+    ///
+    /// # Errors
+    /// [`DaemonError::Part`] when there is no thread for it.
+    pub(crate) fn worker<W, F>(
+        &mut self,
+        name: &'static str,
+        stopping: &Stopping,
+        work: W,
+    ) -> Result<(), DaemonError>
+    where
+        W: FnOnce() -> F + Send + 'static,
+        F: Future<Output = Result<(), DaemonError>>,
+    {
+        let ended = spawn(name, work)?;
+        let stopping = stopping.clone();
         self.parts.spawn(async move {
-            let silent = |_| {
-                Err(DaemonError::part(
-                    name,
-                    "it panicked; the message is above".to_owned(),
-                ))
-            };
-            (name, ended.await.unwrap_or_else(silent))
+            tokio::select! {
+                ended = ended => (name, ended),
+                () = stopping.wait() => (name, Ok(())),
+            }
         });
         Ok(())
     }
@@ -149,6 +153,37 @@ impl Supervisor {
         // The tasks that wait for parts neither panic nor are cancelled.
         Some(ended.unwrap_or_else(|error| ("supervisor", Err(panicked("supervisor", error)))))
     }
+}
+
+/// Starts a thread; gives its end.
+fn spawn<W, F>(
+    name: &'static str,
+    work: W,
+) -> Result<impl Future<Output = Result<(), DaemonError>> + Send + 'static, DaemonError>
+where
+    W: FnOnce() -> F + Send + 'static,
+    F: Future<Output = Result<(), DaemonError>>,
+{
+    let failed = |error: std::io::Error| DaemonError::part(name, error.to_string());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(failed)?;
+    let (done, ended) = oneshot::channel();
+    let body = move || {
+        // The supervisor outlives its parts but when the daemon is ending.
+        let _ = done.send(runtime.block_on(work()));
+    };
+    let spawned = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body);
+    spawned.map_err(failed)?;
+    Ok(async move {
+        ended.await.unwrap_or_else(|_| {
+            let why = "it panicked; the message is above".to_owned();
+            Err(DaemonError::part(name, why))
+        })
+    })
 }
 
 fn panicked(name: &'static str, error: JoinError) -> DaemonError {
@@ -226,6 +261,25 @@ mod tests {
             said.starts_with("metrics has ended: nobody asked"),
             "{said}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_panics_ends_the_daemon_and_one_that_computes_is_not_waited_for() {
+        let (stop, stopping) = Stopping::new();
+        let mut parts = Supervisor::default();
+        let panics = || async { panic!("no plan") };
+        parts.worker("planner", &stopping, panics).unwrap();
+        let said = parts.first_end().await.to_string();
+        assert!(said.starts_with("planner has ended: it panicked"), "{said}");
+
+        let (_release, held) = std::sync::mpsc::channel::<()>();
+        let computes = move || async move {
+            let _ = held.recv();
+            Ok(())
+        };
+        parts.worker("planner", &stopping, computes).unwrap();
+        stop.send_replace(true);
+        parts.finish().await.unwrap();
     }
 
     #[tokio::test]

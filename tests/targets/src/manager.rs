@@ -2,7 +2,7 @@
 //! bytes before it.
 
 use weft_fabric::{Lid, PKey, Sl, Tick};
-use weft_manager::{Input, Manager, Settings};
+use weft_manager::{Input, Manager, Output, Planner, Settings};
 use weft_wire::packet::Packet;
 
 /// Answers of the manager to one input, more than it can have to say.
@@ -22,9 +22,24 @@ pub fn run(input: &[u8]) {
         rest = after;
         now += 1_000_000;
         manager.handle(Tick(now), Input::Received(packet(mad)));
-        let outputs = std::iter::from_fn(|| manager.poll()).take(OUTPUTS_MAX);
-        assert!(outputs.count() < OUTPUTS_MAX);
+        serve(&mut manager, Tick(now));
     }
+}
+
+/// Takes what the manager has to say, and makes the plan that it asks for.
+fn serve(manager: &mut Manager, now: Tick) {
+    let mut planner = Planner::default();
+    for _ in 0..OUTPUTS_MAX {
+        match manager.poll() {
+            Some(Output::Plan(input)) => planner.begin(now, input),
+            Some(_) => {}
+            None => match planner.ready(now) {
+                Some(planned) => manager.handle(now, planned),
+                None => return,
+            },
+        }
+    }
+    panic!("no end of outputs");
 }
 
 fn packet(mad: &[u8]) -> Packet {

@@ -142,7 +142,7 @@ impl Manager {
             .as_ref()?
             .switch?
             .is_adaptive_routing_supported;
-        let groups = self.plan.routed.as_ref()?.groups();
+        let groups = self.plan.routes.routed.as_ref()?.groups();
         let own = groups.switches.get(index.0 as usize);
         let wanted = capable && self.settings.routing.adaptive.is_some();
         wanted.then(|| own.map(Arc::clone).unwrap_or_default())

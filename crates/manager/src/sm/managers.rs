@@ -247,6 +247,11 @@ impl Manager {
     /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
     pub(super) fn plan_nothing(&mut self) {
         self.settle_links();
+        self.hold_what_is();
+    }
+
+    /// The plan is what is there: nothing is to be written.
+    pub(super) fn hold_what_is(&mut self) {
         let held = |device: &Device| {
             let port = device.observed.port(device.end_port());
             port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))

@@ -10,7 +10,7 @@
 //! | `discover`, `links` | who is there, and which links both ends agree on |
 //! | `unused_links` | links that are up and carry no data |
 //! | `near` | sweeps that look only where something was reported |
-//! | `lids`, `plan`, `plan_tables` | LIDs, routes, and what every port should hold |
+//! | `lids`, `plan` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
 //! | `store` | what outlasts a restart |
 //! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
@@ -44,9 +44,7 @@ mod multicast;
 mod near;
 mod needs;
 mod notices;
-mod plan;
-mod plan_routing;
-mod plan_tables;
+pub mod plan;
 mod port_change;
 mod program;
 mod publish;
@@ -77,7 +75,7 @@ use devices::Devices;
 use drains::Drains;
 use election::{Election, Question};
 use lids::LidMap;
-use plan::Plan;
+use plan::{Plan, Planning};
 use register::Registering;
 pub use settings::Settings;
 use status::Totals;
@@ -115,8 +113,6 @@ const FAULTS_PER_SWEEP_MAX: u32 = 256;
 pub struct Manager {
     settings: Settings,
     devices: Devices,
-    /// The manager stopped to be told the time anew: what it did may have taken long.
-    paused_at: Option<Tick>,
     /// Nodes that may have something to send.
     ready: VecDeque<u32>,
     /// Nodes that were told to wait.
@@ -131,6 +127,7 @@ pub struct Manager {
     persisted: Vec<u8>,
     tables: TableStore,
     plan: Plan,
+    planning: Planning,
     drains: Drains,
     /// Counts changes of what plans depend on: routes, settings, drains.
     epoch: u64,
@@ -142,7 +139,7 @@ pub struct Manager {
     election: Election,
     /// Who is in which multicast group; none before that was told: until then tables are left as
     /// they are found.
-    multicast: Option<Vec<MulticastLid>>,
+    multicast: Option<Arc<Vec<MulticastLid>>>,
     /// Whether the switches have what it asks for.
     update: multicast::Update,
     registering: Registering,
@@ -157,7 +154,6 @@ impl Manager {
             transactions: Transactions::new(settings.requests.budget()),
             settings,
             devices: Devices::default(),
-            paused_at: None,
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),
             sweep_outstanding: 0,
@@ -167,6 +163,7 @@ impl Manager {
             persisted: Vec::new(),
             tables: TableStore::default(),
             plan: Plan::default(),
+            planning: Planning::default(),
             drains: Drains::new(),
             epoch: 0,
             outputs: VecDeque::new(),
@@ -205,13 +202,13 @@ impl Manager {
 
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
-        let computed = self.paused_at.take().is_some();
-        self.tell_election(now, election::Input::Begun { computed });
+        self.tell_election(now, election::Input::Begun);
         match input {
             Input::Tick => self.expire(now),
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.multicast_told(groups),
+            Input::Planned(planned) => self.planned(*planned),
             Input::Detached => self.end_commands(),
         }
         self.tell_election(now, election::Input::Tick);
@@ -234,7 +231,7 @@ impl Manager {
             waiting,
             self.sweep_due(),
             self.sweep.leftovers_until(),
-            self.paused_at,
+            self.planning.look_at(self.election.now()),
             self.election.deadline(),
         ]
         .into_iter()
@@ -255,6 +252,7 @@ impl Manager {
             self.epoch += 1;
         }
         self.settings = settings;
+        self.plan_again();
         self.request_sweep(now, crate::io::SweepReason::Reconfigured);
         self.handle(now, Input::Tick);
     }

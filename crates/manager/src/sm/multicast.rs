@@ -3,16 +3,10 @@
 //! A change of members alone needs no sweep: as soon as none is under way, the blocks that differ
 //! are written, and the snapshot is published when they are confirmed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_fabric::{
-    FIRST_MLID, Guid, MulticastTables, NodeId, PortMask, PortRef, SwitchIndex, Tick,
-};
-use weft_routing::{
-    MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RoutedMulticast,
-    multicast_step, route_multicast,
-};
+use weft_fabric::{FIRST_MLID, MulticastTables, NodeId, PortMask, SwitchIndex, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::PortState;
 use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
@@ -20,27 +14,13 @@ use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
 use super::Manager;
 use super::batch::Reply;
 use super::devices::Stage;
-use super::drains;
 use super::mft::{self, BLOCK, BLOCK_LEN, words_of};
+use super::plan::{Members, MulticastPlan, Step, Told};
 use crate::io::SweepReason;
 use crate::multicast::MulticastLid;
 
 /// Blocks in a segment of an Aggregate.
 const SEGMENT_BLOCKS: usize = 15;
-
-/// What the multicast tables should be.
-#[derive(Debug, Default)]
-pub(super) struct MulticastPlan {
-    /// Certified tables, none when there are none that may be written.
-    routed: Option<RoutedMulticast>,
-    /// What they were made for.
-    groups: Option<Vec<MulticastLid>>,
-    settings: MulticastSettings,
-    /// What is being written: these tables, or what must stand before them.
-    step: Arc<MulticastTables>,
-    /// Another step follows when all switches have this one.
-    more: bool,
-}
 
 /// Where changes of members stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,10 +39,10 @@ pub(super) enum Update {
 impl Manager {
     /// Takes in who is in which group.
     pub(super) fn multicast_told(&mut self, groups: Vec<MulticastLid>) {
-        if self.multicast.as_ref() == Some(&groups) {
+        if self.multicast.as_deref() == Some(&groups) {
             return;
         }
-        self.multicast = Some(groups);
+        self.multicast = Some(Arc::new(groups));
         self.update = match self.update {
             Update::Done | Update::Due => Update::Due,
             Update::Running | Update::RunningAndDue => Update::RunningAndDue,
@@ -76,107 +56,36 @@ impl Manager {
         self.plan.multicast = MulticastPlan::default();
     }
 
+    /// A sweep plans the tables for the members as they are now.
+    pub(super) fn members_planned(&mut self) {
+        self.update = Update::Done;
+    }
+
     /// Whether blocks are being written between sweeps.
     pub(super) fn is_updating(&self) -> bool {
         matches!(self.update, Update::Running | Update::RunningAndDue)
     }
 
-    /// Plans the tables for the members as they are now. `same_links` says that nothing has changed
-    /// since the last time that trees depend on.
-    pub(super) fn plan_multicast(&mut self, same_links: bool) {
-        if !self.is_updating() {
-            self.update = Update::Done;
-        }
-        let settings = self.settings.multicast;
-        let same_links = same_links && self.plan.multicast.settings == settings;
-        let same = same_links && self.plan.multicast.groups == self.multicast;
-        let again = !same || self.plan.multicast.routed.is_none();
-        if again && self.multicast.is_some() {
-            self.route_groups(settings, same_links);
-        }
+    /// Plans the tables for the members as they are now, between sweeps: links are as they were.
+    fn plan_update(&mut self) {
+        let members = self.members_now();
+        let mut told = Told::default();
+        let routes = Arc::clone(&self.plan.routes);
+        self.plan.multicast = members.plan(&routes, &self.settings, true, &mut told);
         self.plan_multicast_step();
+        self.tell_planned(told);
     }
 
-    fn route_groups(&mut self, settings: MulticastSettings, same_links: bool) {
-        let topology = match self.plan.around {
-            // Groups have no members on a drained switch.
-            true => {
-                let (topology, drains) = (&self.plan.routable, &self.plan.drains);
-                Arc::new(drains::without(topology, drains, false))
-            }
-            false => Arc::clone(&self.plan.routable),
-        };
-        let groups = self.groups();
-        let before = self.plan.multicast.routed.take();
-        let request = MulticastRequest {
-            topology: &topology,
-            settings: &settings,
-            groups: &groups,
-            manager: NodeId(0),
-            before: before.as_ref(),
-            same_links,
-        };
-        let routed = match route_multicast(request) {
-            Ok(routed) => {
-                let told = before.as_ref().map_or(&[][..], RoutedMulticast::notes);
-                self.tell_notes(told, routed.notes());
-                Some(routed)
-            }
-            Err(refusal) => {
-                self.sweep.unfinished(refusal.to_string());
-                None
-            }
-        };
-        self.plan.multicast.routed = routed;
-        self.plan.multicast.settings = settings;
-        self.plan.multicast.groups.clone_from(&self.multicast);
-    }
-
-    /// Tells limits that were met, unless they were told before.
-    fn tell_notes(&mut self, told: &[MulticastNote], notes: &[MulticastNote]) {
-        for note in notes.iter().filter(|note| !told.contains(note)) {
-            let node = match note {
-                MulticastNote::SmallTables { switch, .. } => Some(*switch),
-                _ => None,
-            };
-            let guid = node.and_then(|node| self.devices.get(node.0));
-            let guid = guid.map(|state| state.identity.guid);
-            self.fault(guid, note.to_string());
+    /// What decides on multicast tables at present.
+    pub(super) fn members_now(&self) -> Members {
+        Members {
+            groups: self.multicast.clone(),
+            before: self.plan.multicast.clone(),
         }
-    }
-
-    /// The groups with their members' places; members that are not in the fabric are left out.
-    fn groups(&self) -> Vec<MulticastGroup> {
-        let told = self.multicast.as_deref().unwrap_or_default();
-        if told.is_empty() {
-            return Vec::new();
-        }
-        let mut places: BTreeMap<Guid, PortRef> = BTreeMap::new();
-        for (id, node) in self.plan.topology.nodes() {
-            for (port, _) in node.end_ports() {
-                if let Some(guid) = node.port_guid(port) {
-                    places.insert(guid, PortRef { node: id, port });
-                }
-            }
-        }
-        let of = |guids: &[Guid]| {
-            guids
-                .iter()
-                .filter_map(|guid| places.get(guid).copied())
-                .collect()
-        };
-        let group = |lid: &MulticastLid| MulticastGroup {
-            mlid: lid.mlid,
-            mtu: lid.mtu,
-            rate_mbps: rate_mbps(lid.rate),
-            receivers: of(&lid.receivers),
-            senders: of(&lid.senders),
-        };
-        told.iter().map(group).collect()
     }
 
     /// What switches may hold, as far as it is known.
-    fn possible_multicast(&self) -> MulticastTables {
+    pub(super) fn possible_multicast(&self) -> MulticastTables {
         let switches = self.plan.topology.switches().iter();
         let rows = switches.map(|node| Arc::from(self.devices[*node].observed.mft.possible()));
         MulticastTables::new(rows.collect())
@@ -184,24 +93,18 @@ impl Manager {
 
     /// What is to be written first.
     fn plan_multicast_step(&mut self) {
-        let Some(routed) = &self.plan.multicast.routed else {
-            return;
-        };
-        let wanted = Arc::clone(routed.tables());
-        let held = self.possible_multicast();
-        let step = multicast_step(&self.plan.routable, &held, &wanted);
-        let outside = self.rows_to_strangers();
-        self.plan.multicast.more = step.is_some() || !outside.is_empty();
-        let step = step.map_or_else(|| Arc::clone(&wanted), Arc::new);
-        self.plan.multicast.step = match outside.is_empty() {
-            true => step,
-            false => Arc::new(without_new(&step, &held, &wanted, &outside)),
-        };
+        let routes = Arc::clone(&self.plan.routes);
+        let (held, to_strangers) = (self.possible_multicast(), self.rows_to_strangers());
+        self.plan.multicast.take_step(&Step {
+            routable: &routes.routable,
+            held: &held,
+            to_strangers: &to_strangers,
+        });
     }
 
     /// Rows that some switch may send over a link that is up to a node that is not known: what that one
     /// does with them may lead anywhere.
-    fn rows_to_strangers(&self) -> BTreeSet<usize> {
+    pub(super) fn rows_to_strangers(&self) -> BTreeSet<usize> {
         let switches = self.plan.topology.switches().iter();
         let strangers = |node: u32| -> PortMask {
             let state = &self.devices[node];
@@ -454,7 +357,7 @@ impl Manager {
             Update::Due if self.plan.steps.is_empty() || !self.election.is_master() => false,
             Update::Due => {
                 self.update = Update::Running;
-                self.plan_multicast(true);
+                self.plan_update();
                 self.begin_update();
                 true
             }
@@ -500,51 +403,4 @@ impl Manager {
             self.request_sweep(now, SweepReason::Unfinished);
         }
     }
-}
-
-/// The rate of a static rate's code, Mb/s. Codes of InfiniBand that Omni-Path uses for its own rates
-/// mean these (`IB_STATIC_RATE`); unknown ones ask for nothing.
-fn rate_mbps(code: u8) -> u32 {
-    match code {
-        2 => 2_500,
-        3 => 10_000,
-        4 => 30_000,
-        5 => 5_000,
-        6 => 20_000,
-        7 => 37_500,
-        8 => 60_000,
-        9 => 75_000,
-        10 => 120_000,
-        11 => 12_500,
-        12 => 50_000,
-        13 => 112_000,
-        14 => 168_000,
-        15 => 25_000,
-        16 => 100_000,
-        17 => 200_000,
-        18 => 300_000,
-        _ => 0,
-    }
-}
-
-/// `step`, but of these rows only what is in both old and new ones.
-fn without_new(
-    step: &MulticastTables,
-    held: &MulticastTables,
-    wanted: &MulticastTables,
-    rows: &BTreeSet<usize>,
-) -> MulticastTables {
-    let entries = held.entries().max(wanted.entries()).max(step.entries());
-    let switches = (0..step.len().max(wanted.len()) as u32).map(SwitchIndex);
-    let tables = switches.map(|switch| {
-        let at = |tables: &MulticastTables, row: usize| {
-            tables.row(switch).get(row).copied().unwrap_or_default()
-        };
-        let kept = (0..entries).map(|row| match rows.contains(&row) {
-            true => at(held, row) & at(wanted, row),
-            false => at(step, row),
-        });
-        kept.collect::<Vec<PortMask>>().into()
-    });
-    MulticastTables::new(tables.collect())
 }

@@ -34,7 +34,7 @@ impl Manager {
             node: NodeId(node),
             port,
         };
-        !self.plan.unused.is_refused(at) && self.wanted_port(node, port).is_some()
+        !self.plan.routes.unused.is_refused(at) && self.wanted_port(node, port).is_some()
     }
 
     /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
@@ -57,7 +57,7 @@ impl Manager {
         };
         let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
         let policy = self.policy(device.is_switch(), neighbour.map(|(peer, _)| peer));
-        if self.plan.unused.is_refused(at) {
+        if self.plan.routes.unused.is_refused(at) {
             return Some(PortInfo {
                 link_init_reason: LinkInitReason::OUTSIDE_POLICY,
                 ..*held

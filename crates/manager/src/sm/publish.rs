@@ -30,7 +30,7 @@ impl Manager {
     /// Publishes the fabric as it is now, unless it is as it was.
     pub(super) fn publish(&mut self) {
         let topology = self.confirmed_topology();
-        let lanes = self.plan.routed.as_ref();
+        let lanes = self.plan.routes.routed.as_ref();
         let lanes = lanes.map(|routed| Arc::clone(routed.lanes()));
         let linear = self
             .confirmed_tables()

@@ -131,7 +131,7 @@ impl Manager {
             }
             let idle =
                 self.ready.is_empty() && self.sweep_outstanding == 0 && self.waiting.is_empty();
-            if !idle || !self.advance(now) || self.paused_at.is_some() {
+            if !idle || !self.advance(now) {
                 return;
             }
         }

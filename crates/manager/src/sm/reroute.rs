@@ -7,13 +7,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use thiserror::Error;
-use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Tick, Topology, UNREACHABLE};
+use weft_fabric::{LinearTables, SwitchIndex, Tick, UNREACHABLE};
 use weft_routing::quality::{Effort, Quality, assess};
-use weft_routing::{EngineKind, RouteError, Tables, certify_transition};
+use weft_routing::{EngineKind, RouteError, Tables, certify_transition_over};
 use weft_wire::enums::SmState;
 
 use super::Manager;
-use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE, route_around};
+use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
+use super::plan::{Inactive, RouteInput, Routes};
 use super::settings::Settings;
 use crate::io::{Input, SweepReason};
 
@@ -95,11 +96,8 @@ pub struct Basis {
     pub wanted: Arrangement,
     /// What is to be drained besides, in words.
     drained: Option<String>,
-    topology: Arc<Topology>,
-    routing: weft_routing::Settings,
-    engine: String,
-    linear: Arc<LinearTables>,
-    groups: Arc<PortGroupTables>,
+    /// The routes that are in force.
+    present: Arc<Routes>,
 }
 
 /// What a change would do.
@@ -140,24 +138,27 @@ impl Basis {
     /// # Errors
     /// [`RerouteError`] when there are no such routes.
     pub fn plan(&self) -> Result<RoutePlan, RerouteError> {
-        let around = route_around(&self.topology, &self.wanted.drains, &self.routing, None)?;
-        let left_aside = !around.spares_drained && !self.wanted.drains.is_empty();
+        let present = &*self.present;
+        let before = present.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
+        let planned = self.routes()?;
+        let routed = planned.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
+        let left_aside = planned.leaves_drains_aside();
         if let Some(drained) = self.drained.as_ref().filter(|_| left_aside) {
             return Err(RerouteError::CutsOff(drained.clone()));
         }
-        let routed = around.routed;
         let notes = routed.notes().iter().map(ToString::to_string);
-        let (old, new) = (&*self.linear, &**routed.linear());
+        let (old, new) = (&**before.linear(), &**routed.linear());
         let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
         let notes = notes.chain(other_lanes(old, new));
         let tables = |linear, groups| Tables { linear, groups };
-        let (held, wanted) = (tables(old, &self.groups), tables(new, routed.groups()));
-        let way = certify_transition(&self.topology, held, wanted);
+        let (held, wanted) = (tables(old, before.groups()), tables(new, routed.groups()));
+        let links = &present.fabric.topology;
+        let way = certify_transition_over(links, &planned.routable, held, wanted);
         let way = way.map_err(|refusal| RerouteError::Way(refusal.to_string()))?;
         let changed = changed_switches(old, new);
         let effort = self.effort();
         Ok(RoutePlan {
-            engine_before: self.engine.clone(),
+            engine_before: before.engine().to_string(),
             engine: routed.engine().to_string(),
             notes: notes.collect(),
             switches: changed.len() as u32,
@@ -168,15 +169,34 @@ impl Basis {
             certified_routes: way.certificate.routes(),
             disconnected: way.certificate.disconnected(),
             dependencies: way.certificate.dependencies(),
-            before: assess(&self.topology, old, &effort),
-            after: assess(&self.topology, new, &effort),
+            before: assess(&present.routable, old, &effort),
+            after: assess(&planned.routable, new, &effort),
         })
+    }
+
+    /// Makes the routes as a sweep would.
+    fn routes(&self) -> Result<Routes, RerouteError> {
+        let input = RouteInput {
+            settings: Arc::new(self.wanted.settings.clone()),
+            drains: self.wanted.drains.clone(),
+            fabric: self.present.fabric.clone(),
+            inactive: Inactive {
+                twice: self.present.unused.inactive(),
+                must_prove: false,
+            },
+        };
+        let made = input.make(&Routes::default());
+        match made.error {
+            Some(error) => Err(error.into()),
+            None => Ok(made.routes),
+        }
     }
 
     /// As many patterns as stay under the bound, at most the usual ones.
     fn effort(&self) -> Effort {
-        let ends = self.topology.end_ports();
-        let hfis = ends.filter(|(at, ..)| self.topology.switch_index(at.node).is_none());
+        let topology = &self.present.routable;
+        let ends = topology.end_ports();
+        let hfis = ends.filter(|(at, ..)| topology.switch_index(at.node).is_none());
         let flows: u64 = hfis.map(|(_, _, lmc)| u64::from(lmc.lids())).sum();
         let most = u32::try_from(FLOWS_MAX / flows.max(1))
             .unwrap_or(u32::MAX)
@@ -233,30 +253,22 @@ impl Manager {
     ///
     /// # Errors
     /// [`RerouteError`] when it makes no sense here.
-    pub fn basis(&mut self, change: Change) -> Result<Basis, RerouteError> {
+    pub fn basis(&self, change: Change) -> Result<Basis, RerouteError> {
         self.must_run_the_fabric()?;
+        let present = Arc::clone(&self.plan.routes);
         let drained = match &change {
-            Change::Drain(drain) => Some(drain.describe(&self.plan.topology)),
+            Change::Drain(drain) => Some(drain.describe(&present.fabric.topology)),
             _ => None,
         };
         let wanted = self.changed(change)?;
-        let topology = Arc::clone(&self.plan.routable);
-        let routed = self.plan.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
-        let (linear, groups) = (Arc::clone(routed.linear()), Arc::clone(routed.groups()));
-        let engine = routed.engine().to_string();
-        // Settings of engines depend on the fabric as this manager knows it.
-        let in_force = std::mem::replace(&mut self.settings, wanted.settings.clone());
-        let routing = self.routing_settings(&self.plan.topology);
-        self.settings = in_force;
+        if present.routed.is_none() {
+            return Err(RerouteError::NoRoutes);
+        }
         Ok(Basis {
             epoch: self.epoch,
             wanted,
             drained,
-            topology,
-            routing,
-            engine,
-            linear,
-            groups,
+            present,
         })
     }
 
@@ -319,6 +331,7 @@ impl Manager {
         self.transactions
             .set_budget(wanted.settings.requests.budget());
         self.settings = wanted.settings;
+        self.plan_again();
         self.request_sweep(now, SweepReason::Reconfigured);
         self.handle(now, Input::Tick);
         Ok((before, number))

@@ -111,7 +111,7 @@ impl Manager {
                     gets: *gets,
                     sets: *sets,
                 });
-        let routed = self.plan.routed.as_ref();
+        let routed = self.plan.routes.routed.as_ref();
         let fallback = |note: &&Note| matches!(note, Note::Fallback { .. });
         let given_up = routed.map(|routed| routed.notes().iter().filter(fallback).count());
         Status {

@@ -205,6 +205,8 @@ impl Manager {
         }
         match phase {
             Some(SweepPhase::Discover) => self.end_discovery(now),
+            Some(SweepPhase::Plan) if !self.election.is_master() => self.end_sweep(now),
+            Some(SweepPhase::Plan) if self.planning.is_under_way() => return false,
             Some(SweepPhase::Plan) => self.end_plan(now),
             Some(SweepPhase::Program) => {
                 let passage = self.pass_gate(now);
@@ -251,10 +253,8 @@ impl Manager {
             self.sweep
                 .unfinished("the manager's own port has no link".into());
         }
-        self.make_plan();
+        self.begin_plan();
         self.publish_loss();
-        // Planning may have taken long: requests are timed from when they are sent.
-        self.paused_at = Some(now);
     }
 
     /// Whether a node was lost after the manager's own port had answered: then it may be that port
@@ -386,6 +386,7 @@ impl Manager {
         if self.doubt_writes() {
             self.request_sweep(now, SweepReason::Unfinished);
         }
+        self.give_up_plan();
         self.sweep.phase = None;
         self.sweep.leftovers_until = None;
         for device in self.devices.iter_mut() {

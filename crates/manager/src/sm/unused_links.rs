@@ -6,7 +6,7 @@
 //! same: a port outside its policy counts as down (`sm_verifyPortSpeedAndWidth`), and its
 //! LinkInitReason says why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Tick, Topology};
@@ -14,6 +14,7 @@ use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
+use super::plan::Inactive;
 use super::settings::{Least, LinkPolicy, Settings};
 use crate::io::{Event, LinkEnd, UnusedLink, UnusedReason};
 
@@ -59,8 +60,24 @@ pub(super) struct UnusedLinks {
 }
 
 impl UnusedLinks {
+    /// All links that `settings` refuse, and those that have to be taken for inactive.
+    pub(super) fn find(topology: &Topology, settings: &Settings, inactive: &Inactive) -> Self {
+        let rest_is_whole = || {
+            let all = Self::find_where(topology, settings, |_| true);
+            is_connected(&all.removed_from(topology))
+        };
+        let all = inactive.must_prove && rest_is_whole();
+        Self::find_where(topology, settings, |end| {
+            all || inactive.twice.contains(&end)
+        })
+    }
+
     /// All links that `settings` refuse, or that have an end for which `inactive` holds.
-    fn find(topology: &Topology, settings: &Settings, inactive: impl Fn(PortRef) -> bool) -> Self {
+    fn find_where(
+        topology: &Topology,
+        settings: &Settings,
+        inactive: impl Fn(PortRef) -> bool,
+    ) -> Self {
         let mut reasons = BTreeMap::new();
         for (a, b) in topology.links() {
             let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
@@ -82,6 +99,37 @@ impl UnusedLinks {
 
     pub(super) fn is_empty(&self) -> bool {
         self.reasons.is_empty()
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.reasons.len() / 2
+    }
+
+    /// The first of them.
+    pub(super) fn listed(&self) -> &[UnusedLink] {
+        &self.listed
+    }
+
+    /// Ends of those that are unused because they are not active.
+    pub(super) fn inactive(&self) -> BTreeSet<PortRef> {
+        let inactive = |reason: &UnusedReason| matches!(reason, UnusedReason::Inactive { .. });
+        let ends = self.reasons.iter().filter(|(_, reason)| inactive(reason));
+        ends.map(|(end, _)| *end).collect()
+    }
+
+    /// Those that are new and those that are used again, as events.
+    pub(super) fn changes_since(&self, before: &Self, topology: &Topology) -> Vec<Event> {
+        let (now, before) = (&self.listed, &before.listed);
+        let new = now.iter().filter(|link| !before.contains(link)).cloned();
+        let again = before.iter().filter(|link| {
+            is_up(topology, &link.a) && !now.iter().any(|other| other.is_same_cable(link))
+        });
+        let again = again.cloned().map(|link| Event::LinkUsedAgain {
+            a: link.a,
+            b: link.b,
+        });
+        new.map(Event::LinkUnused).chain(again).collect()
     }
 
     /// Why the link at a port carries no data, none where it may.
@@ -181,37 +229,20 @@ fn still_inactive(near: &PortInfo, far: &PortInfo) -> Option<UnusedReason> {
 }
 
 impl Manager {
-    /// Finds the unused links of the topology that is being planned, lists them in the sweep's report,
-    /// and reports those that are new and those that are used again.
-    pub(super) fn find_unused_links(&mut self, topology: &Topology) {
-        let prove = self.must_prove_links(topology);
-        let inactive = |end: PortRef| prove || self.was_inactive_twice(end);
-        let unused = UnusedLinks::find(topology, &self.settings, inactive);
-        let report = &mut self.sweep.report;
-        report.unused_links = (unused.reasons.len() / 2) as u32;
-        report.unused.clone_from(&unused.listed);
-        let before = std::mem::replace(&mut self.plan.unused, unused).listed;
-        let now = &self.plan.unused.listed;
-        let new = now.iter().filter(|link| !before.contains(link)).cloned();
-        let again = before.iter().filter(|link| {
-            is_up(topology, &link.a) && !now.iter().any(|other| other.is_same_cable(link))
+    /// What is known of links that are not active, for a plan that is made now.
+    pub(super) fn inactive_links(&self) -> Inactive {
+        let twice = self.devices.iter().zip(0..).flat_map(|(state, node)| {
+            let ports = &state.observed.inactive_ports.twice;
+            ports.iter().map(move |port| PortRef {
+                node: NodeId(node),
+                port,
+            })
         });
-        let new = new.map(Event::LinkUnused);
-        let again = again.cloned().map(|link| Event::LinkUsedAgain {
-            a: link.a,
-            b: link.b,
-        });
-        let events: Vec<Event> = new.chain(again).collect();
-        events.into_iter().for_each(|event| self.event(event));
-    }
-
-    /// Whether a link that is not active yet has to prove itself before routes use it: this manager
-    /// has made no routes yet, switches forward already, and nothing is cut off meanwhile. Such a link
-    /// may have been inactive for long before this manager started.
-    fn must_prove_links(&self, topology: &Topology) -> bool {
-        self.plan.routed.is_none() && self.holds_tables() && {
-            let all = UnusedLinks::find(topology, &self.settings, |_| true);
-            is_connected(&all.removed_from(topology))
+        Inactive {
+            twice: twice.collect(),
+            // No routes were made yet and switches forward already: a link may have been inactive for
+            // long before this manager started.
+            must_prove: self.plan.routes.routed.is_none() && self.holds_tables(),
         }
     }
 
@@ -223,8 +254,8 @@ impl Manager {
         let topology = Arc::clone(&self.plan.topology);
         let mut replan = false;
         for (a, b) in topology.links().filter(|_| tried) {
-            let reason = self.plan.unused.reason(a);
-            if self.plan.unused.is_refused(a) {
+            let reason = self.plan.routes.unused.reason(a);
+            if self.plan.routes.unused.is_refused(a) {
                 continue;
             }
             let active = self.is_active(a) && self.is_active(b);

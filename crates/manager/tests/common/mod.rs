@@ -8,7 +8,7 @@ use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
 use weft_emulator::{Emulator, Options};
 use weft_fabric::enums::PortState;
 use weft_fabric::{FabricSpec, Guid, Lid, NodeId, PortNum, PortRef, Tick, Topology};
-use weft_manager::{Event, Input, Manager, Output, Settings, SweepReport};
+use weft_manager::{Event, Input, Manager, Output, Planner, Settings, SweepReport};
 use weft_wire::packet::Packet;
 
 /// Steps after which a test has run away.
@@ -16,6 +16,8 @@ const STEPS_MAX: u64 = 200_000_000;
 
 pub(crate) struct World {
     pub(crate) manager: Manager,
+    /// Computes plans; at once unless a test replaces it.
+    pub(crate) planner: Planner,
     pub(crate) emulator: Emulator,
     pub(crate) topology: Arc<Topology>,
     pub(crate) own: (Guid, PortNum),
@@ -95,6 +97,7 @@ impl World {
         let own = (own.guid(), PortNum(1));
         Self {
             manager: Manager::new(settings, stored),
+            planner: Planner::default(),
             emulator: Emulator::new(Arc::clone(&topology), options).unwrap(),
             topology,
             own,
@@ -116,6 +119,7 @@ impl World {
         // A program that starts anew does not get what was meant for the old one.
         while self.emulator.poll().is_some() {}
         self.manager = Manager::new(settings, stored);
+        self.planner = Planner::default();
         self.events.clear();
     }
 
@@ -132,6 +136,10 @@ impl World {
             while let Some(output) = self.manager.poll() {
                 moved = true;
                 self.take(output);
+            }
+            while let Some(planned) = self.planner.ready(self.now) {
+                moved = true;
+                self.manager.handle(self.now, planned);
             }
             while let Some(FromFabric::Deliver { node, port, packet }) = self.emulator.poll() {
                 moved = true;
@@ -160,6 +168,7 @@ impl World {
                     .handle(self.now, ToFabric::Send { node, port, packet })
                     .unwrap();
             }
+            Output::Plan(input) => self.planner.begin(self.now, input),
             Output::Publish(_) => self.published += 1,
             Output::Persist(bytes) => self.persisted = Some(bytes),
             Output::Event(event) => self.events.push(event),
@@ -176,7 +185,11 @@ impl World {
             if done(self) {
                 return true;
             }
-            let next = [self.manager.deadline(), self.emulator.deadline()];
+            let next = [
+                self.manager.deadline(),
+                self.planner.deadline(),
+                self.emulator.deadline(),
+            ];
             let Some(next) = next
                 .into_iter()
                 .flatten()

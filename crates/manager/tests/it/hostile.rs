@@ -26,6 +26,7 @@ fn bring_up_with(spec: &str, lie: impl Fn(&mut Packet)) -> (World, Vec<Event>) {
                     let send = ToFabric::Send { node, port, packet };
                     world.emulator.handle(world.now, send).unwrap();
                 }
+                Output::Plan(input) => world.planner.begin(world.now, input),
                 Output::Event(event @ Event::SweepEnded(_)) => {
                     events.push(event);
                     return (world, events);
@@ -33,6 +34,10 @@ fn bring_up_with(spec: &str, lie: impl Fn(&mut Packet)) -> (World, Vec<Event>) {
                 Output::Event(event) => events.push(event),
                 _ => {}
             }
+        }
+        if let Some(planned) = world.planner.ready(world.now) {
+            world.manager.handle(world.now, planned);
+            continue;
         }
         let due = [world.manager.deadline(), world.emulator.deadline()];
         world.now = world.now.max(due.into_iter().flatten().min().unwrap());
@@ -150,7 +155,7 @@ fn answers_cut_short_are_no_answers() {
     assert!(world.manager.status().faults > 0);
 }
 
-fn trap_128(lid: Lid) -> Packet {
+pub(crate) fn trap_128(lid: Lid) -> Packet {
     let trap = Trap::PortChangeState(TrapPortChangeState { lid });
     let notice = Notice::of(&trap, Notice::PRODUCER_SWITCH, lid);
     let smp = Smp {
@@ -173,7 +178,7 @@ fn trap_128(lid: Lid) -> Packet {
     }
 }
 
-fn sent(manager: &mut Manager) -> Vec<Packet> {
+pub(crate) fn sent(manager: &mut Manager) -> Vec<Packet> {
     let mut sent = Vec::new();
     while let Some(output) = manager.poll() {
         if let Output::Send(packet) = output {

@@ -19,6 +19,7 @@ mod loops;
 mod multicast;
 mod near;
 mod partitions;
+mod planning;
 mod pm;
 mod pm_images;
 mod pm_queries;

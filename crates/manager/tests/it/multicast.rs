@@ -12,12 +12,12 @@ use weft_wire::sm::AttributeId;
 
 const FIRST: u32 = 0xF000_0000;
 
-fn hosts(world: &World) -> Vec<Guid> {
+pub(crate) fn hosts(world: &World) -> Vec<Guid> {
     world.topology.hfis().map(|(_, node)| node.guid()).collect()
 }
 
 /// A group of the ports of these hosts, whose GUIDs are their nodes'.
-fn group(row: u32, receivers: &[Guid]) -> MulticastLid {
+pub(crate) fn group(row: u32, receivers: &[Guid]) -> MulticastLid {
     MulticastLid {
         mlid: Lid(FIRST + row),
         mtu: Mtu::B2048,
@@ -27,7 +27,7 @@ fn group(row: u32, receivers: &[Guid]) -> MulticastLid {
     }
 }
 
-fn tell(world: &mut World, groups: &[MulticastLid]) {
+pub(crate) fn tell(world: &mut World, groups: &[MulticastLid]) {
     world
         .manager
         .handle(world.now, Input::Multicast(groups.to_vec()));
@@ -92,7 +92,7 @@ fn flood(world: &World, row: u32, from: Guid) -> BTreeMap<Guid, u32> {
     panic!("a packet of row {row} runs in a circle");
 }
 
-fn assert_delivers(world: &World, group: &MulticastLid) {
+pub(crate) fn assert_delivers(world: &World, group: &MulticastLid) {
     for from in &group.receivers {
         let others = group.receivers.iter().filter(|to| *to != from);
         let expected: BTreeMap<Guid, u32> = others.map(|to| (*to, 1)).collect();

@@ -46,10 +46,8 @@ pub(in crate::sm) enum Question {
 /// What an election is told.
 #[derive(Debug)]
 pub(in crate::sm) enum Input<'a> {
-    /// The manager has an input, after a call in which it `computed` for long or not.
-    Begun {
-        computed: bool,
-    },
+    /// The manager has an input.
+    Begun,
     /// Time has passed.
     Tick,
     /// Another manager asks for SMInfo or sets it.

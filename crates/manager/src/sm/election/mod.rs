@@ -116,6 +116,11 @@ impl Election {
         self.watch.master
     }
 
+    /// The time of the last input.
+    pub(super) fn now(&self) -> Tick {
+        self.calls.now
+    }
+
     /// When something is to be done at the latest.
     pub(super) fn deadline(&self) -> Option<Tick> {
         let handover = self.handovers.under_way.map(|handover| handover.until);
@@ -135,7 +140,7 @@ impl Election {
     /// Takes an input; returns what is to be done, in order.
     pub(super) fn handle(&mut self, now: Tick, view: &View, input: Input<'_>) -> Vec<Act> {
         match input {
-            Input::Begun { computed } => self.begin_input(now, view, computed),
+            Input::Begun => self.begin_input(now, view),
             Input::Tick => {
                 self.poll_master(now, view);
                 self.end_stale_handover(now);
@@ -251,12 +256,11 @@ impl Election {
     }
 
     /// A master that was not heard of for so long that another may have taken over (its process was
-    /// stopped, its machine asleep) writes nothing before it knows. What it `computed` itself takes
-    /// the time that it takes.
-    fn begin_input(&mut self, now: Tick, view: &View, computed: bool) {
+    /// stopped, its machine asleep) writes nothing before it knows.
+    fn begin_input(&mut self, now: Tick, view: &View) {
         self.calls.now = now;
         let late = self.calls.due.is_some_and(|due| now > due + LATE_MAX);
-        if late && !computed && self.is_master() {
+        if late && self.is_master() {
             self.calls.cut_off = view.sweeping;
             let why = "it did nothing for a while: it was stopped, or had no fabric".to_owned();
             self.take_role(SmState::DISCOVERING, None, why);

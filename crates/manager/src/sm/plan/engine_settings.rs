@@ -4,89 +4,105 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{NodeId, PortNum, PortRef, Topology};
 use weft_routing::{
-    DorSettings, EngineKind, FatTreeSettings, HypercubeSettings, OrderGroup, PortCost, Settings,
+    DorSettings, EngineKind, FatTreeSettings, HypercubeSettings, OrderGroup, PortCost,
+    Settings as EngineSettings,
 };
 
-use super::Manager;
-use super::settings::members::Members;
-use super::settings::{HypercubePorts, OrderedGroup};
+use super::super::settings::members::Members;
+use super::super::settings::{HypercubePorts, OrderedGroup, Settings};
+use super::candidate;
+use super::input::Fabric;
 use crate::lanes::LaneLevels;
 
-impl Manager {
-    /// The settings for a topology.
-    pub(super) fn routing_settings(&self, topology: &Topology) -> Settings {
+/// The settings of routing engines for a fabric.
+pub(super) fn engine_settings(settings: &Settings, fabric: &Fabric) -> EngineSettings {
+    Maker { settings, fabric }.settings()
+}
+
+struct Maker<'a> {
+    settings: &'a Settings,
+    fabric: &'a Fabric,
+}
+
+impl<'a> Maker<'a> {
+    fn settings(&self) -> EngineSettings {
         let routing = &self.settings.routing;
         let order = routing.order.iter().map(|group| match group {
             OrderedGroup::Others => OrderGroup::Others,
-            OrderedGroup::Of(members) => OrderGroup::Ports(self.ports(topology, members)),
+            OrderedGroup::Of(members) => OrderGroup::Ports(self.ports(members)),
         });
-        Settings {
+        EngineSettings {
             engine: routing.engine,
-            lanes: self.lanes(topology),
+            lanes: self.lanes(),
             spine_first: routing.spine_first,
-            fat_tree: self.fat_tree(topology),
+            fat_tree: self.fat_tree(),
             routing_order: order.collect(),
             hypercube: HypercubeSettings {
-                route_last: self.ports(topology, &routing.hypercube.route_last),
-                ports: self.port_costs(topology, &routing.hypercube.ports),
+                route_last: self.ports(&routing.hypercube.route_last),
+                ports: self.port_costs(&routing.hypercube.ports),
             },
             dor: DorSettings {
                 dimensions: routing.mesh.dimensions.clone(),
-                route_last: self.ports(topology, &routing.mesh.route_last),
+                route_last: self.ports(&routing.mesh.route_last),
             },
             adaptive: routing.adaptive,
         }
     }
 
+    /// The end ports that a set names.
+    fn members(&self, members: &'a Members) -> impl Iterator<Item = (NodeId, PortNum)> + 'a {
+        let fabric = self.fabric;
+        let none = members.is_empty();
+        let nodes = fabric.topology.nodes().filter(move |_| !none);
+        nodes.filter_map(move |(id, node)| {
+            let port = fabric.end(id);
+            let candidate = candidate(&fabric.topology, id, node, port);
+            members.contains(&candidate).then_some((id, port))
+        })
+    }
+
     /// Lanes for destinations, where the engine that is asked for needs them. Others get one, even if
     /// the fabric does not fit them: a port that is in use takes no other virtual lanes, so that lanes
     /// must not come and go with the links.
-    fn lanes(&self, topology: &Topology) -> u8 {
+    fn lanes(&self) -> u8 {
         match self.settings.routing.engine {
             EngineKind::Dor | EngineKind::Layered => {
-                LaneLevels::of(&self.settings.levels).lanes(data_lanes(topology))
+                LaneLevels::of(&self.settings.levels).lanes(data_lanes(&self.fabric.topology))
             }
             _ => 1,
         }
     }
 
-    fn fat_tree(&self, topology: &Topology) -> FatTreeSettings {
+    fn fat_tree(&self) -> FatTreeSettings {
         let tree = &self.settings.routing.fat_tree;
-        let core_switches = self.members(topology, &tree.core_switches);
+        let core_switches = self.members(&tree.core_switches);
         FatTreeSettings {
             tier_count: tree.tier_count,
             fis_on_same_tier: tree.fis_on_same_tier,
             core_switches: core_switches.map(|(node, _)| node).collect(),
-            route_last: self.ports(topology, &tree.route_last),
+            route_last: self.ports(&tree.route_last),
             pass_through: tree.pass_through,
             converge: tree.converge,
         }
     }
 
-    fn ports(&self, topology: &Topology, members: &Members) -> BTreeSet<PortRef> {
-        self.members(topology, members)
+    fn ports(&self, members: &'a Members) -> BTreeSet<PortRef> {
+        self.members(members)
             .map(|(node, port)| PortRef { node, port })
             .collect()
     }
 
     /// Costs of the ports of all switches: by the section that names a switch, or by the one that
     /// names none.
-    fn port_costs(
-        &self,
-        topology: &Topology,
-        controls: &[HypercubePorts],
-    ) -> BTreeMap<(NodeId, PortNum), PortCost> {
-        let mut open: BTreeSet<NodeId> = topology.switches().iter().copied().collect();
+    fn port_costs(&self, controls: &'a [HypercubePorts]) -> BTreeMap<(NodeId, PortNum), PortCost> {
+        let mut open: BTreeSet<NodeId> = self.fabric.topology.switches().iter().copied().collect();
         let mut costs = BTreeMap::new();
         let (named, unnamed): (Vec<_>, Vec<_>) = controls
             .iter()
             .partition(|control| control.switches.is_some());
         for control in named.into_iter().chain(unnamed) {
             let switches: Vec<NodeId> = match &control.switches {
-                Some(members) => self
-                    .members(topology, members)
-                    .map(|(node, _)| node)
-                    .collect(),
+                Some(members) => self.members(members).map(|(node, _)| node).collect(),
                 None => open.iter().copied().collect(),
             };
             for switch in switches {

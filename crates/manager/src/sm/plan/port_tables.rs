@@ -1,81 +1,56 @@
 //! The tables that every port should hold.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
+use weft_fabric::{Guid, Node, PortNum, PortRef, Topology};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
 use weft_wire::sm::PortInfo;
 
-use super::Manager;
-use super::devices::TABLE_KINDS;
-use super::plan::candidate;
-use super::tables::{Kind, TableId};
-use super::wanted::preemption::{can_interleave, marks_lanes};
-use super::wanted::qos::Qos;
-use super::wanted::{buffers, pkeys};
+use super::super::devices::TABLE_KINDS;
+use super::super::settings::Settings;
+use super::super::tables::{Kind, TableId, TableStore};
+use super::super::wanted::preemption::{can_interleave, marks_lanes};
+use super::super::wanted::qos::Qos;
+use super::super::wanted::{buffers, pkeys};
+use super::input::Told;
+use super::{Plan, candidate};
 
-impl Manager {
-    /// Works out the tables of every port.
-    pub(super) fn plan_tables(&mut self) {
-        let qos = Qos::new(&self.settings, self.plan.routing.lanes);
-        let mut maker = TableMaker::new(self, &qos);
-        let topology = Arc::clone(&self.plan.topology);
-        let mut all = Vec::with_capacity(topology.len());
-        for (id, node) in topology.nodes() {
-            let of_node = node.ports().map(|(port, end)| {
-                let at = PortRef { node: id, port };
-                maker.port(self, &topology, &qos, node, at, &end.info)
-            });
-            all.push(of_node.collect());
-        }
-        let (lost, unchecked) = (maker.lost, std::mem::take(&mut maker.unchecked));
-        self.plan.tables = all;
-        self.plan.qos = Some(qos);
-        self.drop_unused_tables();
-        if lost > 0 {
-            self.sweep.unfinished(format!(
-                "{lost} P_Keys find no place in tables that are too small"
-            ));
-        }
-        for (node, ports) in unchecked {
-            self.fault(
-                Some(node),
-                format!("does not check P_Keys at {ports} of its ports: its tables are too small"),
-            );
-        }
+/// Works out the tables of every port; gives their contents in order of their names.
+pub(super) fn plan(plan: &mut Plan, settings: &Settings, told: &mut Told) -> Vec<Arc<[u8]>> {
+    let qos = Qos::new(settings, plan.routes.settings.lanes);
+    let topology = Arc::clone(&plan.topology);
+    let mut maker = TableMaker::new(settings, &topology, &qos);
+    for (id, node) in topology.nodes() {
+        let of_node = node.ports().map(|(port, end)| {
+            let at = PortRef { node: id, port };
+            maker.port(node, at, &end.info)
+        });
+        plan.tables.push(of_node.collect());
     }
-}
-
-impl Manager {
-    /// Drops tables that no port has, is to have, or is published with.
-    fn drop_unused_tables(&mut self) {
-        if !self.tables.is_crowded() {
-            return;
-        }
-        let mut used = BTreeSet::new();
-        for state in self.devices.iter() {
-            used.extend(
-                state
-                    .observed
-                    .port_tables
-                    .iter()
-                    .flat_map(|tables| tables.ids),
-            );
-        }
-        used.extend(self.plan.tables.iter().flatten().flatten());
-        let published = &self.snapshot.port_tables;
-        let nodes = (0..published.len() as u32).map(NodeId);
-        for node in nodes.filter_map(|node| published.node(node)) {
-            used.extend(node.ports.iter().flatten());
-        }
-        self.tables.keep(&used);
+    if maker.lost > 0 {
+        told.unfinished.push(format!(
+            "{} P_Keys find no place in tables that are too small",
+            maker.lost
+        ));
     }
+    for (node, ports) in std::mem::take(&mut maker.unchecked) {
+        let what =
+            format!("does not check P_Keys at {ports} of its ports: its tables are too small");
+        told.faults.push((Some(node), what));
+    }
+    let contents = maker.tables.contents().to_vec();
+    plan.qos = Some(qos);
+    contents
 }
 
 /// Makes the tables of port after port; what is the same everywhere is made once.
-struct TableMaker {
+struct TableMaker<'a> {
+    settings: &'a Settings,
+    topology: &'a Topology,
+    qos: &'a Qos,
+    tables: TableStore,
     sl_to_sc: TableId,
     sc_to_sl: TableId,
     sc_to_vl: TableId,
@@ -95,10 +70,14 @@ type ArbitrationKey = (u8, u8, u8);
 /// What decides on a port's use of its neighbour's buffer.
 type BufferKey = ([u16; 4], [u8; 8]);
 
-impl TableMaker {
-    fn new(manager: &mut Manager, qos: &Qos) -> Self {
-        let mut intern = |bytes: &[u8]| manager.tables.intern(bytes);
+impl<'a> TableMaker<'a> {
+    fn new(settings: &'a Settings, topology: &'a Topology, qos: &'a Qos) -> Self {
+        let mut tables = TableStore::default();
+        let mut intern = |bytes: &[u8]| tables.intern(bytes);
         Self {
+            settings,
+            topology,
+            qos,
             sl_to_sc: intern(&qos.sl_to_sc().to_bytes()),
             sc_to_sl: intern(&qos.sc_to_sl().to_bytes()),
             sc_to_vl: intern(&qos.sc_to_vl().to_bytes()),
@@ -108,38 +87,31 @@ impl TableMaker {
             arbitration: None,
             buffers: None,
             lost: 0,
-            secured: manager
-                .settings
+            secured: settings
                 .partitions
                 .iter()
                 .any(|partition| partition.secured),
             unchecked: BTreeMap::new(),
+            tables,
         }
     }
 
-    fn port(
-        &mut self,
-        manager: &mut Manager,
-        topology: &Topology,
-        qos: &Qos,
-        node: &Node,
-        at: PortRef,
-        info: &PortInfo,
-    ) -> [TableId; TABLE_KINDS] {
+    fn port(&mut self, node: &Node, at: PortRef, info: &PortInfo) -> [TableId; TABLE_KINDS] {
+        let (topology, qos) = (self.topology, self.qos);
         let mut ids = [TableId::UNKNOWN; TABLE_KINDS];
         let neighbour = topology.peer(at).and_then(|peer| topology.port(peer));
         let is_end = at.port == PortNum(0) || (!node.is_switch() && neighbour.is_some());
         if is_end {
             let port = candidate(topology, at.node, node, at.port);
             let (keys, lost) =
-                pkeys::table(&port, &manager.settings.partitions, node.info.partition_cap);
+                pkeys::table(&port, &self.settings.partitions, node.info.partition_cap);
             self.lost += lost;
-            ids[Kind::PKeys.index()] = manager.tables.intern(&keys);
+            ids[Kind::PKeys.index()] = self.tables.intern(&keys);
             ids[Kind::SlToSc.index()] = self.sl_to_sc;
             ids[Kind::ScToSl.index()] = self.sc_to_sl;
         }
         if !is_end && self.secured {
-            ids[Kind::PKeys.index()] = self.checked_keys(manager, topology, node, at);
+            ids[Kind::PKeys.index()] = self.checked_keys(node, at);
         }
         if is_end || neighbour.is_some() {
             for kind in [Kind::ScToVlr, Kind::ScToVlt, Kind::ScToVlnt] {
@@ -148,10 +120,10 @@ impl TableMaker {
         }
         if let Some(neighbour) = neighbour {
             let mtu_cap = info.mtu_cap.min(neighbour.info.mtu_cap);
-            let [low, high] = self.arbitration(manager, qos, info, mtu_cap);
+            let [low, high] = self.arbitration(info, mtu_cap);
             ids[Kind::ArbitrationLow.index()] = low;
             ids[Kind::ArbitrationHigh.index()] = high;
-            ids[Kind::Buffers.index()] = self.buffers(manager, qos, info, &neighbour.info);
+            ids[Kind::Buffers.index()] = self.buffers(info, &neighbour.info);
         }
         if qos.preempts() && interleaves(topology, at) {
             ids[Kind::Preemption.index()] = self.preemption;
@@ -161,13 +133,8 @@ impl TableMaker {
 
     /// The keys that a switch's port lets through: what the HFI there may use. Nothing towards
     /// another switch, which is trusted, or where they do not fit: then nothing is checked.
-    fn checked_keys(
-        &mut self,
-        manager: &mut Manager,
-        topology: &Topology,
-        node: &Node,
-        at: PortRef,
-    ) -> TableId {
+    fn checked_keys(&mut self, node: &Node, at: PortRef) -> TableId {
+        let topology = self.topology;
         let peer = topology.peer(at);
         let hfi = peer.and_then(|peer| Some((peer, topology.node(peer.node)?)));
         let Some((peer, hfi)) = hfi.filter(|(_, hfi)| !hfi.is_switch()) else {
@@ -178,44 +145,32 @@ impl TableMaker {
             .map_or(0, |switch| switch.partition_enforcement_cap);
         let port = candidate(topology, peer.node, hfi, peer.port);
         let cap = own_cap.min(hfi.info.partition_cap);
-        let (keys, lost) = pkeys::table(&port, &manager.settings.partitions, cap);
+        let (keys, lost) = pkeys::table(&port, &self.settings.partitions, cap);
         if lost > 0 {
             *self.unchecked.entry(node.guid()).or_default() += 1;
             return TableId::UNKNOWN;
         }
-        manager.tables.intern(&keys)
+        self.tables.intern(&keys)
     }
 
-    fn arbitration(
-        &mut self,
-        manager: &mut Manager,
-        qos: &Qos,
-        info: &PortInfo,
-        mtu_cap: Mtu,
-    ) -> [TableId; 2] {
+    fn arbitration(&mut self, info: &PortInfo, mtu_cap: Mtu) -> [TableId; 2] {
         let (low, high) = (info.vl_arbitration_low_cap, info.vl_arbitration_high_cap);
         let key = (low, high, mtu_cap.0);
         if let Some((_, ids)) = self.arbitration.filter(|(made, _)| *made == key) {
             return ids;
         }
         let mut id = |table: Option<[u8; 256]>| {
-            table.map_or(TableId::UNKNOWN, |table| manager.tables.intern(&table))
+            table.map_or(TableId::UNKNOWN, |table| self.tables.intern(&table))
         };
         let ids = [
-            id(qos.arbitration_low(mtu_cap, low)),
-            id(qos.arbitration_high(mtu_cap, high)),
+            id(self.qos.arbitration_low(mtu_cap, low)),
+            id(self.qos.arbitration_high(mtu_cap, high)),
         ];
         self.arbitration = Some((key, ids));
         ids
     }
 
-    fn buffers(
-        &mut self,
-        manager: &mut Manager,
-        qos: &Qos,
-        info: &PortInfo,
-        neighbour: &PortInfo,
-    ) -> TableId {
+    fn buffers(&mut self, info: &PortInfo, neighbour: &PortInfo) -> TableId {
         let depth = |high: u8, low: u8| u16::from(high) << 8 | u16::from(low);
         let words = [
             neighbour.overall_buffer_space,
@@ -237,8 +192,8 @@ impl TableMaker {
         if let Some((_, id)) = self.buffers.filter(|(made, _)| *made == key) {
             return id;
         }
-        let table = buffers::table(info, neighbour, qos, &manager.settings.traffic);
-        let id = table.map_or(TableId::UNKNOWN, |table| manager.tables.intern(&table));
+        let table = buffers::table(info, neighbour, self.qos, &self.settings.traffic);
+        let id = table.map_or(TableId::UNKNOWN, |table| self.tables.intern(&table));
         self.buffers = Some((key, id));
         id
     }

@@ -1,0 +1,212 @@
+//! The multicast tables that switches should have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use weft_fabric::{Guid, MulticastTables, NodeId, PortMask, PortRef, SwitchIndex, Topology};
+use weft_routing::{
+    MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RoutedMulticast,
+    multicast_step, route_multicast,
+};
+
+use super::super::drains;
+use super::super::settings::Settings;
+use super::input::Told;
+use super::routes::Routes;
+use crate::multicast::MulticastLid;
+
+/// What the multicast tables should be.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct MulticastPlan {
+    /// Certified tables, none when there are none that may be written.
+    pub(in super::super) routed: Option<RoutedMulticast>,
+    /// What they were made for.
+    groups: Option<Arc<Vec<MulticastLid>>>,
+    settings: MulticastSettings,
+    /// What is being written: these tables, or what must stand before them.
+    pub(in super::super) step: Arc<MulticastTables>,
+    /// Another step follows when all switches have this one.
+    pub(in super::super) more: bool,
+}
+
+/// What decides on multicast tables besides routes.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Members {
+    /// Who is in which group; none while nobody knows.
+    pub(in super::super) groups: Option<Arc<Vec<MulticastLid>>>,
+    /// The tables that are in force.
+    pub(in super::super) before: MulticastPlan,
+}
+
+impl Members {
+    /// Plans the tables. `same_links` says that nothing has changed since the last time that trees
+    /// depend on. What is to be written first is left to [`MulticastPlan::take_step`].
+    pub(in super::super) fn plan(
+        &self,
+        routes: &Routes,
+        settings: &Settings,
+        same_links: bool,
+        told: &mut Told,
+    ) -> MulticastPlan {
+        let (before, settings) = (&self.before, settings.multicast);
+        let same_links = same_links && before.settings == settings;
+        let same = same_links && before.groups == self.groups;
+        let stays = same && before.routed.is_some();
+        let Some(groups) = self.groups.as_ref().filter(|_| !stays) else {
+            return before.clone();
+        };
+        let topology = match routes.around {
+            // Groups have no members on a drained switch.
+            true => Arc::new(drains::without(&routes.routable, &routes.drains, false)),
+            false => Arc::clone(&routes.routable),
+        };
+        let request = MulticastRequest {
+            topology: &topology,
+            settings: &settings,
+            groups: &places(&routes.fabric.topology, groups),
+            manager: NodeId(0),
+            before: before.routed.as_ref(),
+            same_links,
+        };
+        let routed = match route_multicast(request) {
+            Ok(routed) => {
+                let said = before.routed.as_ref();
+                let said = said.map_or(&[][..], RoutedMulticast::notes);
+                tell_notes(&routes.fabric.topology, said, routed.notes(), told);
+                Some(routed)
+            }
+            Err(refusal) => {
+                told.unfinished.push(refusal.to_string());
+                None
+            }
+        };
+        MulticastPlan {
+            routed,
+            groups: self.groups.clone(),
+            settings,
+            ..before.clone()
+        }
+    }
+}
+
+/// Tells limits that were met, unless they were told before.
+fn tell_notes(
+    topology: &Topology,
+    said: &[MulticastNote],
+    notes: &[MulticastNote],
+    told: &mut Told,
+) {
+    for note in notes.iter().filter(|note| !said.contains(note)) {
+        let switch = match note {
+            MulticastNote::SmallTables { switch, .. } => topology.node(*switch),
+            _ => None,
+        };
+        let guid = switch.map(|switch| switch.guid());
+        told.faults.push((guid, note.to_string()));
+    }
+}
+
+/// The groups with their members' places; members that are not in the fabric are left out.
+fn places(topology: &Topology, told: &[MulticastLid]) -> Vec<MulticastGroup> {
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let mut places: BTreeMap<Guid, PortRef> = BTreeMap::new();
+    for (id, node) in topology.nodes() {
+        for (port, _) in node.end_ports() {
+            if let Some(guid) = node.port_guid(port) {
+                places.insert(guid, PortRef { node: id, port });
+            }
+        }
+    }
+    let of = |guids: &[Guid]| {
+        guids
+            .iter()
+            .filter_map(|guid| places.get(guid).copied())
+            .collect()
+    };
+    let group = |lid: &MulticastLid| MulticastGroup {
+        mlid: lid.mlid,
+        mtu: lid.mtu,
+        rate_mbps: rate_mbps(lid.rate),
+        receivers: of(&lid.receivers),
+        senders: of(&lid.senders),
+    };
+    told.iter().map(group).collect()
+}
+
+/// What decides on the tables that are written first.
+#[derive(Debug)]
+pub(in super::super) struct Step<'a> {
+    /// Nodes, and links that carry data.
+    pub(in super::super) routable: &'a Topology,
+    /// All that switches may hold.
+    pub(in super::super) held: &'a MulticastTables,
+    /// Rows of these that may lead to nodes that are not known: what those do with them may lead
+    /// anywhere.
+    pub(in super::super) to_strangers: &'a BTreeSet<usize>,
+}
+
+impl MulticastPlan {
+    /// Takes up what is to be written first.
+    pub(in super::super) fn take_step(&mut self, from: &Step<'_>) {
+        let Some(routed) = &self.routed else {
+            return;
+        };
+        let wanted = routed.tables();
+        let step = multicast_step(from.routable, from.held, wanted);
+        self.more = step.is_some() || !from.to_strangers.is_empty();
+        let step = step.map_or_else(|| Arc::clone(wanted), Arc::new);
+        self.step = match from.to_strangers.is_empty() {
+            true => step,
+            false => Arc::new(without_new(&step, from.held, wanted, from.to_strangers)),
+        };
+    }
+}
+
+/// The rate of a static rate's code, Mb/s. Codes of InfiniBand that Omni-Path uses for its own rates
+/// mean these (`IB_STATIC_RATE`); unknown ones ask for nothing.
+fn rate_mbps(code: u8) -> u32 {
+    match code {
+        2 => 2_500,
+        3 => 10_000,
+        4 => 30_000,
+        5 => 5_000,
+        6 => 20_000,
+        7 => 37_500,
+        8 => 60_000,
+        9 => 75_000,
+        10 => 120_000,
+        11 => 12_500,
+        12 => 50_000,
+        13 => 112_000,
+        14 => 168_000,
+        15 => 25_000,
+        16 => 100_000,
+        17 => 200_000,
+        18 => 300_000,
+        _ => 0,
+    }
+}
+
+/// `step`, but of these rows only what is in both old and new ones.
+fn without_new(
+    step: &MulticastTables,
+    held: &MulticastTables,
+    wanted: &MulticastTables,
+    rows: &BTreeSet<usize>,
+) -> MulticastTables {
+    let entries = held.entries().max(wanted.entries()).max(step.entries());
+    let switches = (0..step.len().max(wanted.len()) as u32).map(SwitchIndex);
+    let tables = switches.map(|switch| {
+        let at = |tables: &MulticastTables, row: usize| {
+            tables.row(switch).get(row).copied().unwrap_or_default()
+        };
+        let kept = (0..entries).map(|row| match rows.contains(&row) {
+            true => at(held, row) & at(wanted, row),
+            false => at(step, row),
+        });
+        kept.collect::<Vec<PortMask>>().into()
+    });
+    MulticastTables::new(tables.collect())
+}

@@ -1,0 +1,149 @@
+//! What a plan is made from and what comes of it, both of them values: a plan is computed beside the
+//! manager, which serves others meanwhile.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_fabric::{
+    Guid, Lid, LinearTables, Lmc, MulticastTables, NodeId, PortGroupTables, PortNum, PortRef,
+    SwitchIndex, Topology,
+};
+
+use super::Plan;
+use super::groups::{self, Members};
+use super::port_tables;
+use super::routes::{RouteInput, Routes};
+use super::steps;
+use crate::io::Event;
+
+/// Nodes, links and LIDs as they are to be.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Fabric {
+    /// Nodes and links, with the LIDs that end ports should have.
+    pub(in super::super) topology: Arc<Topology>,
+    /// For each node the port that has its LID.
+    pub(in super::super) ends: Arc<[PortNum]>,
+}
+
+impl Fabric {
+    /// The port of a node that has its LID.
+    pub(super) fn end(&self, node: NodeId) -> PortNum {
+        self.ends.get(node.0 as usize).copied().unwrap_or_default()
+    }
+}
+
+/// What is known of links that both ends see and that are not active.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Inactive {
+    /// Ends of those that were not active after two sweeps.
+    pub(in super::super) twice: BTreeSet<PortRef>,
+    /// A link that is not active yet has to prove itself before routes use it, where nothing is cut off
+    /// meanwhile.
+    pub(in super::super) must_prove: bool,
+}
+
+/// What switches hold.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Held {
+    /// Confirmed linear tables; unknown entries drop.
+    pub(super) linear: LinearTables,
+    /// For each switch, whether all of its linear table is confirmed.
+    pub(super) whole: Vec<bool>,
+    /// Something is known of the table of some switch.
+    pub(super) any: bool,
+    /// Confirmed adaptive groups.
+    pub(super) groups: PortGroupTables,
+    /// All that multicast tables may hold.
+    pub(super) multicast: MulticastTables,
+    /// Rows of these that may lead to nodes that are not known.
+    pub(super) to_strangers: BTreeSet<usize>,
+}
+
+impl Held {
+    /// Whether some switch holds another linear table than the new one, or may.
+    pub(super) fn differs(&self, new: &LinearTables) -> bool {
+        self.whole.iter().enumerate().any(|(index, whole)| {
+            let switch = SwitchIndex(index as u32);
+            match (self.linear.row_shared(switch), new.row_shared(switch)) {
+                (Some(held), Some(wanted)) if *whole => {
+                    !Arc::ptr_eq(held, wanted) && held != wanted
+                }
+                _ => true,
+            }
+        })
+    }
+}
+
+/// All that a plan depends on, to be computed by [`PlanInput::make`]; the result goes to the manager as
+/// [`crate::Input::Planned`].
+#[derive(Debug, Clone)]
+pub struct PlanInput {
+    pub(super) id: u64,
+    pub(super) routes: RouteInput,
+    /// The routes that are in force.
+    pub(super) before: Arc<Routes>,
+    pub(super) lids: Vec<(Lid, Lmc)>,
+    pub(super) top: Lid,
+    pub(super) held: Held,
+    pub(super) members: Members,
+}
+
+/// What the maker of a plan has to say.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Told {
+    /// The engine and its notes, or why there are no routes; none where routes stay.
+    pub(super) routing: Option<String>,
+    /// What could not be done.
+    pub(super) unfinished: Vec<String>,
+    /// Faults of devices.
+    pub(super) faults: Vec<(Option<Guid>, String)>,
+    pub(super) events: Vec<Event>,
+}
+
+/// A plan that was made.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    pub(super) id: u64,
+    /// Its tables of ports have the names under which they are in `contents`, from 1 on.
+    pub(super) plan: Plan,
+    pub(super) contents: Vec<Arc<[u8]>>,
+    /// Routes were made anew.
+    pub(super) are_routes_new: bool,
+    pub(super) told: Told,
+}
+
+impl PlanInput {
+    /// Makes the plan, the same each time. Takes up to seconds on a fabric of ten thousands of hosts.
+    pub fn make(&self) -> Planned {
+        let mut told = Told::default();
+        let made = self.routes.make(&self.before);
+        made.tell(&self.before, &mut told);
+        let fabric = &self.routes.fabric;
+        let mut plan = Plan {
+            topology: Arc::clone(&fabric.topology),
+            lids: self.lids.clone(),
+            top: self.top,
+            routes: Arc::new(made.routes),
+            ..Plan::default()
+        };
+        steps::plan(&mut plan, &self.held, &mut told);
+        let settings = &*self.routes.settings;
+        plan.multicast = self
+            .members
+            .plan(&plan.routes, settings, made.same_links, &mut told);
+        let step = groups::Step {
+            routable: &plan.routes.routable,
+            held: &self.held.multicast,
+            to_strangers: &self.held.to_strangers,
+        };
+        plan.multicast.take_step(&step);
+        let contents = port_tables::plan(&mut plan, settings, &mut told);
+        Planned {
+            id: self.id,
+            plan,
+            contents,
+            are_routes_new: made.is_new,
+            told,
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! What the fabric should be: LIDs, routes, and the tables of every port.
+//!
+//! The manager gives LIDs and collects what else a plan depends on ([`PlanInput`]); who drives it computes
+//! the plan beside it ([`PlanInput::make`]) and hands it in ([`Planned`]). Meanwhile the manager serves
+//! whoever asks. What a trap reports then is looked into by the next sweep.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `input` | what a plan is made from and what comes of it |
+//! | `engine_settings`, `routes` | routes and what they are made for |
+//! | `steps` | the way from the tables that switches hold to the new ones |
+//! | `groups` | multicast tables |
+//! | `port_tables` | the tables of every port |
+//! | `planner` | plans under a virtual clock |
+
+mod engine_settings;
+mod groups;
+mod input;
+mod planner;
+mod port_tables;
+mod routes;
+mod steps;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_fabric::{
+    Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, Tick, Topology, TopologyBuilder,
+};
+
+use super::Manager;
+use super::devices::{Device, Lft, TABLE_KINDS};
+use super::lids::EndPort;
+use super::settings::Settings;
+use super::settings::members::Candidate;
+use super::store;
+use super::tables::TableId;
+use super::wanted::qos::Qos;
+use crate::io::Output;
+use crate::lanes::LaneLevels;
+
+pub(super) use groups::{Members, MulticastPlan, Step};
+pub(super) use input::{Fabric, Held, Inactive, Told};
+pub use input::{PlanInput, Planned};
+pub use planner::Planner;
+pub(super) use routes::{RouteInput, Routes};
+
+/// A manager that waits for a plan is called this often, so that it notices when it was stopped.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the fabric should be.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    /// Nodes and links, with the LIDs that end ports should have.
+    pub topology: Arc<Topology>,
+    /// Base LID and LMC of each node's end port.
+    pub lids: Vec<(Lid, Lmc)>,
+    /// Highest LID in use.
+    pub top: Lid,
+    /// While a plan is being made, those of the last one: they number nodes in their own way.
+    pub routes: Arc<Routes>,
+    /// The tables to write one after the other; all switches have one before the next is written.
+    pub steps: Vec<Arc<LinearTables>>,
+    /// Adaptive routing is suspended while tables change.
+    pub pause: bool,
+    /// Packets under way must leave the switches when that begins and before it ends.
+    pub settle: bool,
+    /// And between two steps.
+    pub settle_drained: bool,
+    /// Tables come into use when they are written, not before: some switch forwards already, and what
+    /// another one holds beyond its LinearFDBTop may be of any time.
+    pub late_tops: bool,
+    /// The tables of each port of each node, in the node's order of ports.
+    pub tables: Vec<Vec<[TableId; TABLE_KINDS]>>,
+    pub qos: Option<Qos>,
+    pub multicast: MulticastPlan,
+}
+
+impl Plan {
+    /// LID of the manager's own port.
+    pub(super) fn sm_lid(&self) -> Lid {
+        self.lids.first().map_or(Lid(0), |(lid, _)| *lid)
+    }
+
+    /// Service level of what goes to the manager's own port.
+    pub(super) fn sm_sl(&self, settings: &Settings) -> Sl {
+        let lane = self.routes.routed.as_ref();
+        let lane = lane.map_or(0, |routed| routed.lanes().of(self.sm_lid()));
+        LaneLevels::of(&settings.levels).in_lane(Sl(0), lane)
+    }
+
+    /// The table of a switch in a step.
+    pub(super) fn row(&self, step: usize, node: u32) -> Option<&Arc<[u8]>> {
+        let switch = self.topology.switch_index(NodeId(node))?;
+        self.steps.get(step)?.row_shared(switch)
+    }
+}
+
+/// The plan that is being made.
+#[derive(Debug, Default)]
+pub(super) struct Planning {
+    /// Plans that were asked for so far.
+    asked: u64,
+    under_way: bool,
+}
+
+impl Planning {
+    /// Whether the manager waits for a plan.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
+    /// When a manager that waits and was called at `now` is to be called again.
+    pub(super) fn look_at(&self, now: Tick) -> Option<Tick> {
+        self.under_way.then(|| now + LOOK)
+    }
+}
+
+impl Manager {
+    /// Asks for a plan for what was found.
+    pub(super) fn begin_plan(&mut self) {
+        self.give_lids();
+        self.find_unregistered();
+        self.ask_for_plan();
+    }
+
+    /// Asks for another plan in place of the one that is being made, if one is: settings have changed.
+    pub(super) fn plan_again(&mut self) {
+        if self.planning.under_way {
+            self.give_lids();
+            self.ask_for_plan();
+        }
+    }
+
+    /// Does not wait for a plan any more. Nodes have new numbers: what was planned for the old ones must
+    /// not be taken for theirs.
+    pub(super) fn give_up_plan(&mut self) {
+        if std::mem::take(&mut self.planning.under_way) {
+            self.hold_what_is();
+        }
+    }
+
+    fn ask_for_plan(&mut self) {
+        let fabric = self.planned_fabric();
+        let last = std::mem::take(&mut self.plan);
+        self.plan = Plan {
+            topology: Arc::clone(&fabric.topology),
+            lids: last.lids,
+            top: last.top,
+            routes: last.routes,
+            multicast: last.multicast,
+            ..Plan::default()
+        };
+        if !self.is_updating() {
+            self.members_planned();
+        }
+        self.planning.asked += 1;
+        self.planning.under_way = true;
+        let input = PlanInput {
+            id: self.planning.asked,
+            routes: RouteInput {
+                settings: Arc::new(self.settings.clone()),
+                drains: self.drains.clone(),
+                fabric,
+                inactive: self.inactive_links(),
+            },
+            before: Arc::clone(&self.plan.routes),
+            lids: self.plan.lids.clone(),
+            top: self.plan.top,
+            held: self.held(),
+            members: self.members_now(),
+        };
+        self.outputs.push_back(Output::Plan(Arc::new(input)));
+    }
+
+    /// Takes a plan, unless the manager does not wait for it any more.
+    pub(super) fn planned(&mut self, planned: Planned) {
+        if !self.planning.under_way || planned.id != self.planning.asked {
+            return;
+        }
+        self.planning.under_way = false;
+        let Planned {
+            plan,
+            contents,
+            are_routes_new,
+            told,
+            ..
+        } = planned;
+        self.plan = plan;
+        let unused = &self.plan.routes.unused;
+        self.sweep.report.unused_links = unused.count() as u32;
+        self.sweep.report.unused = unused.listed().to_vec();
+        self.epoch += u64::from(are_routes_new);
+        self.tell_planned(told);
+        self.name_tables(&contents);
+        self.drop_unused_tables();
+    }
+
+    /// Tells what the maker of a plan has to say.
+    pub(super) fn tell_planned(&mut self, told: Told) {
+        let Told {
+            routing,
+            unfinished,
+            faults,
+            events,
+        } = told;
+        events.into_iter().for_each(|event| self.event(event));
+        if let Some(routing) = routing {
+            self.sweep.report.routing = routing;
+        }
+        for what in unfinished {
+            self.sweep.unfinished(what);
+        }
+        for (node, what) in faults {
+            self.fault(node, what);
+        }
+    }
+
+    /// Gives the plan's tables of ports the names that this manager has for their contents.
+    fn name_tables(&mut self, contents: &[Arc<[u8]>]) {
+        let names: Vec<TableId> = contents
+            .iter()
+            .map(|content| self.tables.intern(content))
+            .collect();
+        for id in self.plan.tables.iter_mut().flatten().flatten() {
+            let place = (id.0 as usize).wrapping_sub(1);
+            *id = names.get(place).copied().unwrap_or(TableId::UNKNOWN);
+        }
+    }
+
+    /// What switches hold.
+    fn held(&self) -> Held {
+        let lanes = Arc::clone(self.snapshot.linear.lanes());
+        let switches = self.plan.topology.switches().iter();
+        let whole = switches.map(|node| matches!(self.devices[*node].observed.lft, Lft::Whole(_)));
+        Held {
+            linear: self.confirmed_tables().with_lanes(lanes),
+            whole: whole.collect(),
+            any: self.holds_tables(),
+            groups: self.confirmed_groups(),
+            multicast: self.possible_multicast(),
+            to_strangers: self.rows_to_strangers(),
+        }
+    }
+
+    fn give_lids(&mut self) {
+        let settings = self.settings.lids;
+        let ports: Vec<EndPort> = self
+            .devices
+            .iter()
+            .enumerate()
+            .map(|(index, state)| {
+                let port = state.end_port();
+                let enhanced = state.observed.switch();
+                let lmc = match enhanced {
+                    None => settings.lmc,
+                    Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
+                    Some(_) => Lmc(0),
+                };
+                EndPort {
+                    owner: (state.identity.guid, port),
+                    lmc,
+                    reported: state.observed.port(port).map_or(Lid(0), |info| info.lid),
+                    prescribed: settings.own.filter(|_| index == 0),
+                }
+            })
+            .collect();
+        let given = self.lids.assign(&ports, settings.highest);
+        let without = given.iter().filter(|lid| lid.0 == 0).count();
+        if without > 0 {
+            self.sweep
+                .unfinished(format!("no LID is left for {without} ports"));
+        }
+        let ends = given
+            .iter()
+            .zip(&ports)
+            .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
+        self.plan.top = ends.max().unwrap_or_default();
+        self.plan.lids = given
+            .into_iter()
+            .zip(ports.iter().map(|port| port.lmc))
+            .collect();
+        self.persist();
+    }
+
+    /// Has what outlasts a restart written, if that has changed.
+    pub(super) fn persist(&mut self) {
+        let disabled = &self.commands.disabled;
+        let kept = (&self.lids, &self.drains, disabled);
+        let bytes = store::encode(kept, self.settings.subnet_prefix);
+        if bytes != self.persisted {
+            self.persisted.clone_from(&bytes);
+            self.outputs.push_back(Output::Persist(bytes));
+        }
+    }
+
+    /// What was found, with the LIDs that are to be.
+    fn planned_fabric(&self) -> Fabric {
+        let mut builder = TopologyBuilder::new();
+        let mut ends = Vec::with_capacity(self.devices.len());
+        for (state, (lid, lmc)) in self.devices.iter().zip(&self.plan.lids) {
+            let Some(node) = state.observed.node.as_ref() else {
+                continue;
+            };
+            let mut node = Arc::clone(node);
+            let port = state.end_port();
+            let held = node.port(port).map(|port| (port.info.lid, port.info.lmc));
+            if held != Some((*lid, *lmc))
+                && let Some(port) = Arc::make_mut(&mut node).port_mut(port)
+            {
+                (port.info.lid, port.info.lmc) = (*lid, *lmc);
+            }
+            // GUIDs are distinct: each node was found by its GUID.
+            let _ = builder.add(node);
+            ends.push(port);
+        }
+        // Both ends of each link agreed, so that nothing is one-sided.
+        Fabric {
+            topology: Arc::new(builder.build().unwrap_or_default()),
+            ends: ends.into(),
+        }
+    }
+
+    /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
+    /// Links need not carry data yet: traps are routed by LID over links that are up.
+    pub(super) fn holds_tables(&self) -> bool {
+        let held = |state: &Device| !matches!(state.observed.lft, Lft::Unknown);
+        self.devices
+            .iter()
+            .any(|state| state.is_switch() && held(state))
+    }
+
+    /// The tables as the switches have confirmed them.
+    pub(super) fn confirmed_tables(&self) -> LinearTables {
+        let switches = self.plan.topology.switches().iter();
+        LinearTables::new(
+            switches
+                .map(|node| self.devices[*node].observed.lft.row())
+                .collect(),
+        )
+    }
+
+    /// Drops tables that no port has, is to have, or is published with.
+    fn drop_unused_tables(&mut self) {
+        if !self.tables.is_crowded() {
+            return;
+        }
+        let mut used = BTreeSet::new();
+        for state in self.devices.iter() {
+            used.extend(
+                state
+                    .observed
+                    .port_tables
+                    .iter()
+                    .flat_map(|tables| tables.ids),
+            );
+        }
+        used.extend(self.plan.tables.iter().flatten().flatten());
+        let published = &self.snapshot.port_tables;
+        let nodes = (0..published.len() as u32).map(NodeId);
+        for node in nodes.filter_map(|node| published.node(node)) {
+            used.extend(node.ports.iter().flatten());
+        }
+        self.tables.keep(&used);
+    }
+}
+
+/// A port with what decides on its membership in sets.
+pub(super) fn candidate<'a>(
+    topology: &Topology,
+    id: NodeId,
+    node: &'a Node,
+    port: PortNum,
+) -> Candidate<'a> {
+    let peer = topology.peer(PortRef { node: id, port });
+    let faces_hfi = peer
+        .and_then(|peer| topology.node(peer.node))
+        .is_some_and(|peer| !peer.is_switch());
+    Candidate {
+        node,
+        port,
+        is_this: id == NodeId(0),
+        faces_hfi,
+    }
+}

@@ -1,0 +1,52 @@
+//! The tables to write, in the order in which that is safe.
+
+use std::sync::Arc;
+
+use weft_routing::{Tables, Transition, certify_transition_over};
+
+use super::Plan;
+use super::input::{Held, Told};
+
+/// Plans the way from what switches hold to the routes of `plan`.
+pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
+    plan.late_tops = held.any;
+    let Some(routed) = &plan.routes.routed else {
+        return;
+    };
+    let new = Arc::clone(routed.linear());
+    if held.any && held.differs(&new) {
+        let old = Tables {
+            linear: &held.linear,
+            groups: &held.groups,
+        };
+        let wanted = Tables {
+            linear: &new,
+            groups: routed.groups(),
+        };
+        // Old entries lead over links that the new routes are made without, too.
+        let all = !plan.routes.around && plan.routes.unused.is_empty();
+        let way = match all {
+            true => Ok(routed.transition(old)),
+            false => {
+                let (links, routable) = (&plan.topology, &plan.routes.routable);
+                certify_transition_over(links, routable, old, wanted)
+            }
+        };
+        match way {
+            Ok(Transition {
+                plan: way, middle, ..
+            }) => {
+                plan.pause = way.pause_adaptive;
+                plan.settle = way.settle_adaptive;
+                plan.settle_drained = way.settle_drained;
+                plan.steps.extend(middle.map(Arc::new));
+            }
+            Err(refusal) => {
+                told.routing = Some(refusal.to_string());
+                told.unfinished.push(refusal.to_string());
+                return;
+            }
+        }
+    }
+    plan.steps.push(new);
+}
