@@ -14,7 +14,6 @@ mod agent;
 pub mod control;
 mod emulator;
 mod faults;
-pub mod fuzz;
 pub mod host;
 pub mod io;
 pub mod observe;

@@ -442,17 +442,3 @@ impl Decoder {
         Ok(Some(frame))
     }
 }
-
-/// Reads `bytes` as a stream of frames and checks that what was read is written as it came: the
-/// entry for fuzzing.
-pub fn fuzz_frames(bytes: &[u8]) {
-    let mut decoder = Decoder::new();
-    decoder.buffer().extend_from_slice(bytes);
-    while let Ok(Some(frame)) = decoder.next_frame() {
-        let mut again = Vec::new();
-        frame.encode(&mut again);
-        let mut second = Decoder::new();
-        second.buffer().extend_from_slice(&again);
-        assert_eq!(second.next_frame(), Ok(Some(frame)));
-    }
-}

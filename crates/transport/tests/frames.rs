@@ -1,8 +1,7 @@
 //! Frames: what is written is read, and nothing that comes in does harm.
 #![allow(clippy::unwrap_used)]
 
-use proptest::prelude::*;
-use weft_transport::frame::{FRAME_MAX, VERSION, fuzz_frames};
+use weft_transport::frame::{FRAME_MAX, VERSION};
 use weft_transport::{
     Attach, Decoder, Document, Frame, FrameError, Hello, PortStatus, Registration, Welcome,
 };
@@ -188,22 +187,4 @@ fn a_document_without_an_end_is_refused() {
     let parts = (0..).map(|_| document.add(&part)).take(1000);
     let refused = parts.filter(|added| added.is_err()).count();
     assert!(refused > 700, "16 MiB are allowed, 64 came: {refused}");
-}
-
-proptest! {
-    #[test]
-    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
-        fuzz_frames(&bytes);
-    }
-
-    #[test]
-    fn any_content_does_no_harm(
-        tag in 0u8..15,
-        content in proptest::collection::vec(any::<u8>(), 0..200),
-    ) {
-        let mut bytes = (content.len() as u32 + 1).to_be_bytes().to_vec();
-        bytes.push(tag);
-        bytes.extend_from_slice(&content);
-        fuzz_frames(&bytes);
-    }
 }

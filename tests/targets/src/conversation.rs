@@ -1,9 +1,22 @@
-//! Many datagrams, one after the other, for the agents of an emulated fabric.
+//! Many datagrams, one after the other, for the agents of an emulated fabric; each is a big-endian
+//! u16, its length, and its bytes.
+
+use weft_fabric::Lid;
+
+use crate::one_switch::{send, small_fabric};
 
 /// Runs one input.
 ///
 /// # Panics
-/// When something is found.
-pub fn run(input: &[u8]) {
-    weft_emulator::fuzz::fuzz_conversation(input);
+/// When an agent does, or an answer is longer than a datagram.
+pub fn run(mut bytes: &[u8]) {
+    let Some((mut emulator, host)) = small_fabric() else {
+        return;
+    };
+    while let Some(([high, low], rest)) = bytes.split_first_chunk() {
+        let len = usize::from(u16::from_be_bytes([*high, *low])).min(rest.len());
+        let (mad, rest) = rest.split_at(len);
+        send(&mut emulator, host, Lid::PERMISSIVE, mad);
+        bytes = rest;
+    }
 }

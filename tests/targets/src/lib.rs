@@ -12,6 +12,7 @@ pub mod fabric_import;
 pub mod fabric_spec;
 pub mod frames;
 pub mod manager;
+mod one_switch;
 pub mod performance;
 pub mod point;
 pub mod preload;
@@ -19,6 +20,7 @@ pub mod rmpp;
 pub mod scenario;
 pub mod structures;
 pub mod subnet_administration;
+pub mod three_hosts;
 
 /// What a target is called, as its corpus is, and what it runs.
 pub type Target = (&'static str, fn(&[u8]));

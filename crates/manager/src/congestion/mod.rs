@@ -4,7 +4,6 @@
 //! A device is asked for what it holds once for as long as it stays in the fabric, and is written to
 //! where that differs.
 
-pub(crate) mod fuzz;
 mod io;
 mod wanted;
 
@@ -18,7 +17,6 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::Smp;
 
-pub use fuzz::fuzz_answers;
 pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 
 use crate::agents::Agents;

@@ -15,7 +15,6 @@
 
 mod class_port_info;
 mod dispatch;
-mod fuzz;
 mod inform;
 mod io;
 mod kept;
@@ -37,7 +36,6 @@ use weft_wire::header::class;
 use weft_wire::id::Gid;
 use weft_wire::sm::Notice;
 
-pub use fuzz::fuzz_sa;
 pub use io::{SaInput, SaOutput};
 pub use kept::KeptError;
 pub use services::OwnService;
@@ -70,6 +68,17 @@ pub struct Sa {
     /// The time of the last input.
     now: Tick,
     outputs: VecDeque<SaOutput>,
+}
+
+/// What subnet administration holds for its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registered {
+    /// Services, its own included.
+    pub services: usize,
+    /// Subscriptions to notices.
+    pub subscriptions: usize,
+    /// Answers of several segments under way.
+    pub transfers: usize,
 }
 
 impl Sa {
@@ -160,6 +169,15 @@ impl Sa {
     /// What has been received and sent.
     pub fn counters(&self) -> Counters {
         self.server.counters()
+    }
+
+    /// What is held for clients.
+    pub fn registered(&self) -> Registered {
+        Registered {
+            services: self.services.len(),
+            subscriptions: self.subscriptions.len(),
+            transfers: self.server.transfers(),
+        }
     }
 
     fn published(&mut self, now: Tick, snapshot: Arc<Snapshot>) {

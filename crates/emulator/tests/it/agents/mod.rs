@@ -9,7 +9,6 @@ mod faults;
 mod keys;
 mod performance;
 mod player;
-mod robust;
 mod routes;
 mod traffic;
 mod traps;
