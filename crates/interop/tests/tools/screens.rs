@@ -90,24 +90,27 @@ pub(crate) fn differences(pair: &Pair) -> Vec<String> {
     for (key, title, end) in SCREENS {
         println!("opatop: key {key:?}, screen {title:?}");
         terminals.iter().for_each(|terminal| terminal.press(key));
-        if let Err(what) = wait_until_same(&terminals, title, end) {
-            wrong.push(format!("opatop, key {key:?}:\n{what}"));
+        match wait_until_same(&terminals, title, end) {
+            Ok(looks) => println!("  alike at look {looks}"),
+            Err(what) => wrong.push(format!("opatop, key {key:?}:\n{what}")),
         }
     }
     wrong
 }
 
-/// Waits until both show the screen, and the same: opatop asks again every few seconds, and draws line
-/// by line.
-fn wait_until_same(terminals: &[Terminal; 2], title: &str, end: &str) -> Result<(), String> {
+/// Waits until both show the screen, and alike; gives the number of looks that took. opatop asks again
+/// every few seconds, and draws line by line.
+fn wait_until_same(terminals: &[Terminal; 2], title: &str, end: &str) -> Result<u32, String> {
     let until = Instant::now() + PATIENCE;
+    let mut looks = 0;
     loop {
+        looks += 1;
         let screens = terminals
             .each_ref()
             .map(|terminal| terminal.screen(title, end));
         let late = Instant::now() >= until;
         match screens {
-            [Ok(weft), Ok(vendor)] if weft == vendor => return Ok(()),
+            [Ok(weft), Ok(vendor)] if weft == vendor => return Ok(looks),
             [Ok(weft), Ok(vendor)] if late => {
                 let (weft, vendor) = (weft.join("\n"), vendor.join("\n"));
                 return Err(format!("{weft}\n-- but --\n{vendor}"));
