@@ -32,6 +32,7 @@ impl Engine for Layered {
         for target in 0..network.len() {
             detours.switch(&mut placing, &ways(target), target);
         }
+        placing.cover_answers();
         let choices = match self.adaptive {
             true => {
                 let ways = |target| Some(ways(target));

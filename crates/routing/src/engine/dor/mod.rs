@@ -88,6 +88,7 @@ impl Dor<'_> {
                 ));
             }
         }
+        placing.cover_answers();
         let mut notes = detours.notes();
         notes.extend((grid.ignored_count > 0).then(|| Note::LinksIgnored {
             links: grid.ignored_count,

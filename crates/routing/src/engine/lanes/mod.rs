@@ -1,5 +1,6 @@
 //! Routes LID by LID, each in the first lane in which it closes no credit cycle.
 
+mod answers;
 mod balance;
 mod detours;
 mod order;
