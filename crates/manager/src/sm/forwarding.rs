@@ -86,7 +86,9 @@ impl Manager {
         {
             return false;
         }
-        let blocks = row.len().div_ceil(BLOCK);
+        // Beyond the end of the row nothing is routed, up to the top of what is in use.
+        let used = row.len().max(self.plan.top.0 as usize + 1);
+        let blocks = used.div_ceil(BLOCK);
         let most = usize::from(self.settings.requests.table_blocks.clamp(1, 29));
         while (device.work.cursor as usize) < blocks {
             let first = device.work.cursor as usize;

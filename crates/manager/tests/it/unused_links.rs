@@ -1,7 +1,7 @@
 //! Links that are up and carry no data: routes, certificate and reports are made without them.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{World, fabric, latency, settings};
+use crate::common::{World, fabric, latency, settings, with_lmc};
 use weft_emulator::io::Control;
 use weft_fabric::enums::{LinkInitReason, LinkWidth, PortState};
 use weft_fabric::{Guid, Lid, NodeId, PortNum, PortRef, Topology, UNREACHABLE};
@@ -138,6 +138,32 @@ fn where_every_way_is_narrow_nothing_is_routed_into_it() {
     );
     let without = pairs_without_way(&world);
     assert_eq!(without.len(), 8, "the others reach each other: {without:?}");
+}
+
+/// No LID of the last block is routed any more; the switches held routes to some.
+#[test]
+fn a_refused_host_with_the_highest_lids_is_not_routed_to_any_more() {
+    let mut lenient = with_lmc(6);
+    lenient.hfi_links.width = Least::Any;
+    let topology = with_narrow(TWO_CORES, "node4 hfi1_0", "edge2");
+    let mut world = world(topology, lenient);
+    world.sweep();
+    world.run_for(10.0);
+    assert_eq!(pairs_without_way(&world), []);
+    let lids = (0..64).map(|at| Lid(lid_of(&world, "node4 hfi1_0").0 + at));
+    let lids: Vec<Lid> = lids.collect();
+    let others = ["node1", "node2", "node3"].map(|host| lid_of(&world, &format!("{host} hfi1_0")));
+    assert!(others.iter().all(|other| *other < lids[0]), "{others:?}");
+    let now = world.now;
+    world.manager.reconfigure(now, with_lmc(6));
+    world.run_for(10.0);
+    for switch in ["edge1", "edge2", "core1", "core2"] {
+        let routed = lids
+            .iter()
+            .filter(|lid| egress(&world, switch, **lid).is_some());
+        assert_eq!(routed.count(), 0, "{switch}");
+    }
+    world.assert_tables_published();
 }
 
 #[test]
