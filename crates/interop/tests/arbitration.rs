@@ -12,7 +12,7 @@ use weft_fabric::{FabricSpec, Topology};
 use weft_interop::Fabric;
 use weft_interop::vendor_sm::Share::{High, Percent};
 use weft_interop::vendor_sm::{Share, SmSettings, VendorSm, turn, write_config};
-use weft_manager::Settings;
+use weft_manager::ManagerSettings;
 use weft_peers::{VENDOR_SM, program};
 use weft_testkit::world::{NoTap, Wait, World};
 use weft_wire::Layout;
@@ -126,7 +126,9 @@ fn by_weft(fabric: &Fabric, topology: Topology, settings: &SmSettings) -> Vec<He
     let path = write_config(fabric, HOST, settings);
     let text = std::fs::read_to_string(path).unwrap();
     let config = weft_config::check(text, "opafm.xml").config.unwrap();
-    let settings = Settings::from_config(&config.instances[0]).unwrap();
+    let settings = ManagerSettings::from_config(&config.instances[0])
+        .unwrap()
+        .sm;
     let mut world = World::new(Arc::new(topology), Options::default(), settings, NoTap).unwrap();
     assert_eq!(world.bring_up(PATIENCE).unwrap(), Wait::Done);
     written(world.emulator.network())

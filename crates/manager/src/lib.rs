@@ -9,10 +9,10 @@ pub mod cables;
 pub mod congestion;
 pub mod gsi;
 pub mod io;
-mod lanes;
 pub mod multicast;
 pub mod pm;
 pub mod sa;
+pub mod settings;
 pub mod sm;
 
 pub use io::{
@@ -21,5 +21,6 @@ pub use io::{
 };
 pub use multicast::MulticastLid;
 pub use sa::{Sa, SaInput, SaOutput, SaSettings};
+pub use settings::ManagerSettings;
 pub use sm::plan::{PlanInput, Planned, Planner};
 pub use sm::{AttributeCount, Manager, Settings, Status};

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 use weft_config::{Checked, Finding, check};
 use weft_fabric::Guid;
-use weft_manager::cables::CablesSettings;
-use weft_manager::congestion::CongestionSettings;
-use weft_manager::pm::PmSettings;
-use weft_manager::sa::SaSettings;
+use weft_manager::ManagerSettings;
 use weft_manager::sm::Settings;
 use weft_transport::umad::PortSpec;
 
@@ -170,8 +167,9 @@ impl Source {
             ))
         })?;
         check_started(instance, self.instance)?;
-        let settings = settings(instance).map_err(Unusable::Refused)?;
-        let queries = queries(instance).map_err(Unusable::Refused)?;
+        let all = ManagerSettings::from_config(instance)
+            .map_err(|error| Unusable::Refused(error.to_string()))?;
+        let (settings, queries) = split(all);
         let text = config.effective_xml();
         let in_force = InForce {
             effective: keys::config(config),
@@ -204,18 +202,22 @@ fn check_started(instance: &weft_config::Instance, number: usize) -> Result<(), 
     )))
 }
 
-fn settings(instance: &weft_config::Instance) -> Result<Settings, String> {
-    Settings::from_config(instance).map_err(|error| error.to_string())
-}
-
-fn queries(instance: &weft_config::Instance) -> Result<QuerySettings, String> {
-    let pm = instance.pm.start.then(|| PmSettings::from_config(instance));
-    Ok(QuerySettings {
-        cables: CablesSettings::from_config(instance),
-        congestion: CongestionSettings::from_config(instance),
-        sa: SaSettings::from_config(instance).map_err(|error| error.to_string())?,
-        pm: pm.transpose().map_err(|error| error.to_string())?,
-    })
+/// What the manager's thread works by, and the thread that answers queries.
+fn split(all: ManagerSettings) -> (Settings, QuerySettings) {
+    let ManagerSettings {
+        sm,
+        sa,
+        pm,
+        cables,
+        congestion,
+    } = all;
+    let queries = QuerySettings {
+        sa,
+        pm,
+        cables,
+        congestion,
+    };
+    (sm, queries)
 }
 
 /// `<PortGUID>` where it is given, else `<Hfi>` and `<Port>`.
@@ -235,14 +237,10 @@ fn built_in() -> Usable {
         effective: String::new(),
         instance: "built-in defaults".to_owned(),
     };
+    let (settings, queries) = split(ManagerSettings::default());
     Usable {
-        settings: Settings::default(),
-        queries: QuerySettings {
-            cables: CablesSettings::default(),
-            congestion: CongestionSettings::default(),
-            sa: SaSettings::default(),
-            pm: Some(PmSettings::default()),
-        },
+        settings,
+        queries,
         in_force,
         text: String::new(),
         port: PortSpec::Number { hfi: 1, port: 1 },

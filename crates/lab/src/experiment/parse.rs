@@ -8,8 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 use weft_fabric::FabricSpec;
-use weft_manager::Settings;
-use weft_manager::congestion::CongestionSettings;
+use weft_manager::ManagerSettings;
 
 use super::fabric::Fabric;
 use super::parse_case::Partial;
@@ -205,11 +204,9 @@ fn settings(file: &str, text: &[u8]) -> Checked<Manager> {
         let finding = checked.errors().next().map(ToString::to_string);
         return Err(finding.unwrap_or_else(|| format!("{file} has no Fm")));
     };
-    let settings = Settings::from_config(instance).map_err(|error| format!("{file}: {error}"))?;
-    Ok(Manager::of(
-        settings,
-        CongestionSettings::from_config(instance),
-    ))
+    let settings =
+        ManagerSettings::from_config(instance).map_err(|error| format!("{file}: {error}"))?;
+    Ok(Manager::of(settings.sm, settings.congestion))
 }
 
 /// METRIC [over WORD] [log] TITLE.

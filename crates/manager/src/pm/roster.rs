@@ -10,7 +10,7 @@ use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 use weft_wire::pm::vls;
 
 use super::settings::{FABRICS_MAX, PmSettings, USER_GROUPS_MAX};
-use crate::sm::settings::members::Candidate;
+use crate::settings::members::Candidate;
 
 /// The lane of subnet management.
 pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
@@ -294,9 +294,9 @@ fn group_names(settings: &PmSettings) -> Vec<String> {
 fn fabrics(settings: &PmSettings) -> Vec<FabricLanes> {
     let fabrics = settings.fabrics.iter().take(FABRICS_MAX);
     fabrics
-        .map(|fabric| FabricLanes {
-            name: fabric.name.clone(),
-            lanes: fabric.lanes,
+        .map(|monitored| FabricLanes {
+            name: monitored.fabric.name.clone(),
+            lanes: monitored.lanes,
         })
         .collect()
 }
@@ -394,7 +394,7 @@ fn fabrics_of(
         None => true,
         Some(end) => topology.node(end.node).is_some_and(|node| {
             let candidate = candidate(topology, node, end, own);
-            fabric.members.contains(&candidate)
+            fabric.fabric.has(&candidate)
         }),
     });
     carried.fold(0, |fabrics, (index, _)| fabrics | 1 << index)

@@ -39,9 +39,7 @@ use weft_wire::sm::Notice;
 pub use io::{SaInput, SaOutput};
 pub use kept::KeptError;
 pub use services::OwnService;
-pub use settings::{
-    MulticastSettings, PathSelection, PathSettings, Quotas, SaSettings, VirtualFabric,
-};
+pub use settings::{MulticastSettings, PathSelection, PathSettings, Quotas, SaSettings};
 
 use crate::cables::CableMemories;
 use crate::congestion::CongestionHeld;

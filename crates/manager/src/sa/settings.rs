@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use weft_config::sm::MlidShare;
-use weft_config::{
-    DeviceGroups, Instance, Mgid, ResolvedApplications, ResolvedFabrics, ResolvedMulticastGroup,
-    ResolvedVirtualFabric, ServiceId, VfError,
-};
-use weft_fabric::Sl;
-use weft_wire::enums::Mtu;
-use weft_wire::id::{Gid, PKey};
+use weft_config::{DeviceGroups, Mgid, ServiceId};
+use weft_wire::id::Gid;
 
 pub use weft_config::PathSelection;
 
 use super::services::OwnService;
 use crate::gsi::Limits;
-use crate::lanes::LaneLevels;
-use crate::sm::settings::{Members, Selector};
+use crate::settings::lane_levels::LaneLevels;
+use crate::settings::virtual_fabric::stock_fabrics;
+use crate::settings::{Resolved, VirtualFabric};
 
 /// How to answer. [`SaSettings::default`] is what the stock opafm.xml says.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,51 +105,6 @@ pub struct MulticastSettings {
     pub members_max: usize,
 }
 
-/// A virtual fabric.
-#[derive(Debug, Clone, PartialEq)]
-pub struct VirtualFabric {
-    /// Its name.
-    pub name: String,
-    /// The partition key of a full member.
-    pub pkey: PKey,
-    /// Limited members are kept from each other.
-    pub security: bool,
-    /// It carries no traffic.
-    pub standby: bool,
-    /// Full members.
-    pub full: Members,
-    /// Limited members.
-    pub limited: Members,
-    /// What it carries.
-    pub applications: ResolvedApplications,
-    /// Largest packet, none for what the links can do.
-    pub max_mtu: Option<Mtu>,
-    /// Highest rate (`IB_STATIC_RATE`), none for what the links can do.
-    pub max_rate: Option<u8>,
-    /// Which virtual fabrics share service levels and bandwidth: equal numbers do.
-    pub qos_index: usize,
-    /// It has service levels and bandwidth of its own.
-    pub qos: bool,
-    /// Service level.
-    pub sl: Sl,
-    /// Service level of multicast.
-    pub multicast_sl: Sl,
-    /// Packet lifetimes are 2^value times as long.
-    pub lifetime_increment: u8,
-    /// Share of each link in percent.
-    pub bandwidth: u8,
-    /// Goes before all that do not.
-    pub high_priority: bool,
-    /// Flow control is off.
-    pub flow_control_disable: bool,
-    /// Rank of preemption.
-    pub preemption_rank: u8,
-    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value.
-    pub hoq_life: u8,
-    /// Groups that are there from the start.
-    pub multicast_groups: Vec<ResolvedMulticastGroup>,
-}
-
 impl Default for PathSettings {
     fn default() -> Self {
         Self {
@@ -196,16 +147,11 @@ impl Default for SaSettings {
 }
 
 impl SaSettings {
-    /// What one instance of a configuration asks for.
-    ///
-    /// # Errors
-    /// [`VfError`] when its virtual fabrics do not go together.
-    pub fn from_config(instance: &Instance) -> Result<Self, VfError> {
-        let sm = &instance.sm;
-        let fabrics = instance.resolve_fabrics()?;
-        let groups = Arc::new(instance.device_groups.clone());
+    /// What a configuration asks for.
+    pub(crate) fn from_config(from: &Resolved<'_>) -> Self {
+        let (instance, sm) = (from.instance, &from.instance.sm);
         let shares = &sm.multicast.mlid_shares;
-        Ok(Self {
+        Self {
             subnet_prefix: instance.shared.subnet_prefix,
             resp_time: sm.sa_resp_time.0.min(31),
             paths: PathSettings {
@@ -227,18 +173,14 @@ impl SaSettings {
                 lenient: sm.multicast.disable_strict_check,
                 ..MulticastSettings::default()
             },
-            fabrics: fabrics
-                .fabrics
-                .iter()
-                .map(|fabric| VirtualFabric::of(fabric, &fabrics, &groups))
-                .collect(),
-            groups,
+            fabrics: from.virtual_fabrics().collect(),
+            groups: Arc::clone(&from.groups),
             own_services: match instance.pm.start {
                 true => vec![OwnService::performance()],
                 false => Vec::new(),
             },
             ..Self::default()
-        })
+        }
     }
 }
 
@@ -269,99 +211,4 @@ impl SaSettings {
     pub(crate) fn active(&self) -> impl Iterator<Item = &VirtualFabric> {
         self.fabrics.iter().filter(|fabric| !fabric.standby)
     }
-}
-
-impl VirtualFabric {
-    fn of(
-        fabric: &ResolvedVirtualFabric,
-        all: &ResolvedFabrics,
-        groups: &Arc<DeviceGroups>,
-    ) -> Self {
-        let qos = all.qos.get(fabric.qos_index).cloned().unwrap_or_default();
-        let members = |names: &[String]| {
-            Members::of(names.iter().map(|name| Selector::Group {
-                groups: Arc::clone(groups),
-                name: name.clone(),
-            }))
-        };
-        Self {
-            name: fabric.name.clone(),
-            pkey: fabric.full_pkey(),
-            security: fabric.security,
-            standby: fabric.standby,
-            full: members(&fabric.members),
-            limited: members(&fabric.limited_members),
-            applications: fabric.applications.clone(),
-            max_mtu: fabric.max_mtu.code().map(Mtu),
-            max_rate: fabric.max_rate.code(),
-            qos_index: fabric.qos_index,
-            qos: qos.qos,
-            sl: fabric.sl,
-            multicast_sl: fabric.multicast_sl,
-            lifetime_increment: qos.pkt_life_time_mult_log2,
-            bandwidth: qos.bandwidth.0,
-            high_priority: qos.high_priority,
-            flow_control_disable: qos.flow_control_disable,
-            preemption_rank: qos.preempt_rank,
-            hoq_life: qos.hoq_life.0,
-            multicast_groups: fabric.multicast_groups.clone(),
-        }
-    }
-
-    /// The key that a member of this kind has.
-    pub fn member_key(&self, full: bool) -> PKey {
-        match full || !self.security {
-            true => PKey(self.pkey.0 | 0x8000),
-            false => PKey(self.pkey.0 & 0x7FFF),
-        }
-    }
-}
-
-/// The virtual fabrics Default and Admin of the stock file.
-fn stock_fabrics() -> Vec<VirtualFabric> {
-    let default = VirtualFabric {
-        name: "Default".into(),
-        pkey: PKey(0x8001),
-        security: false,
-        standby: false,
-        full: Members::of([Selector::All]),
-        limited: Members::default(),
-        applications: ResolvedApplications {
-            unmatched_service_id: true,
-            unmatched_mgid: true,
-            ..ResolvedApplications::default()
-        },
-        max_mtu: None,
-        max_rate: None,
-        qos_index: 0,
-        qos: false,
-        sl: Sl(0),
-        multicast_sl: Sl(0),
-        lifetime_increment: 0,
-        bandwidth: 100,
-        high_priority: false,
-        flow_control_disable: false,
-        preemption_rank: 0,
-        hoq_life: 11,
-        multicast_groups: Vec::new(),
-    };
-    let admin = VirtualFabric {
-        name: "Admin".into(),
-        pkey: PKey::MGMT_FULL,
-        security: true,
-        full: Members::of([
-            Selector::HfiDirectConnect,
-            Selector::MgmtAllowed,
-            Selector::SwitchPort0,
-        ]),
-        limited: Members::of([Selector::All]),
-        applications: ResolvedApplications {
-            service_ids: vec![weft_config::PA_SERVICE_ID],
-            sa: true,
-            pm: true,
-            ..ResolvedApplications::default()
-        },
-        ..default.clone()
-    };
-    vec![default, admin]
 }

@@ -12,7 +12,7 @@ use weft_wire::id::{PKey, Vl};
 
 use super::rates::link_rate;
 use super::settings::SaSettings;
-use crate::sm::settings::members::Candidate;
+use crate::settings::members::Candidate;
 
 /// Highest LID that is indexed; above it nobody is found.
 const LID_MAX: u32 = 1 << 20;

@@ -169,7 +169,9 @@ fn without_aggregates_the_fabric_comes_up_all_the_same() {
 fn the_shipped_configuration_brings_a_fabric_up() {
     let text = include_str!("../../../../config/opafm.xml");
     let config = weft_config::check(text, "config/opafm.xml").config.unwrap();
-    let shipped = weft_manager::Settings::from_config(&config.instances[0]).unwrap();
+    let shipped = weft_manager::ManagerSettings::from_config(&config.instances[0])
+        .unwrap()
+        .sm;
     for spec in ["fattree:32,radix=8", "swd06"] {
         let mut world = World::new(spec, shipped.clone());
         let report = world.sweep();

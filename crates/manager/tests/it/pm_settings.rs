@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use weft_manager::ManagerSettings;
 use weft_manager::pm::{Categories, PmSettings};
 
 /// The file that comes with this repository, with other words where its `<Pm>` begins.
@@ -17,7 +18,10 @@ fn settings(pm: &str) -> PmSettings {
     let checked = weft_config::check(text, "opafm.xml");
     let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
     let config = checked.config.unwrap_or_else(|| panic!("{errors:?}"));
-    PmSettings::from_config(&config.instances[0]).unwrap()
+    ManagerSettings::from_config(&config.instances[0])
+        .unwrap()
+        .pm
+        .unwrap()
 }
 
 #[test]
@@ -119,7 +123,7 @@ fn virtual_fabrics_and_what_nobody_set_are_as_documented() {
     let names: Vec<&str> = shipped
         .fabrics
         .iter()
-        .map(|fabric| fabric.name.as_str())
+        .map(|monitored| monitored.fabric.name.as_str())
         .collect();
     assert_eq!(names, ["Default", "Admin"]);
     assert!(shipped.fabrics.iter().all(|fabric| fabric.lanes != 0));

@@ -6,24 +6,19 @@ use std::time::Duration;
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics};
 
 use super::{
-    Categories, ClearSettings, CongestionWeights, FABRICS_MAX, IntegrityWeights, PmSettings,
-    PortGroup, Process, RequestSettings, Resolution, USER_GROUPS_MAX, VirtualFabric,
+    Categories, ClearSettings, CongestionWeights, FABRICS_MAX, IntegrityWeights, MonitoredFabric,
+    PmSettings, PortGroup, Process, RequestSettings, Resolution, USER_GROUPS_MAX,
 };
-use crate::sm::settings::{Members, Selector, Settings, SettingsError};
+use crate::settings::{Members, Resolved, Selector};
+use crate::sm::settings::Settings;
 use crate::sm::wanted::qos::Qos;
 
 impl PmSettings {
-    /// What one instance of a configuration asks for.
-    ///
-    /// # Errors
-    /// [`SettingsError`] when it asks for something that the managers cannot do.
-    pub fn from_config(instance: &Instance) -> Result<Self, SettingsError> {
-        let sm = Settings::from_config(instance)?;
-        let fabrics = instance.resolve_fabrics()?;
-        let groups = Arc::new(instance.device_groups.clone());
-        let pm = &instance.pm;
+    /// What a configuration asks for, with what it asks of the subnet manager.
+    pub(crate) fn from_config(from: &Resolved<'_>, sm: &Settings) -> Self {
+        let (instance, pm) = (from.instance, &from.instance.pm);
         let defaults = Self::default();
-        Ok(Self {
+        Self {
             interval: pm.sweep_interval.max(Duration::from_secs(1)),
             subnet_prefix: sm.subnet_prefix,
             service_lease: pm.service_lease,
@@ -54,10 +49,10 @@ impl PmSettings {
             },
             requests: requests(instance),
             failure_messages: pm.sweep_errors_log_threshold,
-            groups: port_groups(instance, &groups),
-            sl: management_level(&fabrics).unwrap_or(defaults.sl),
-            fabrics: virtual_fabrics(&fabrics, &groups, &Qos::new(&sm, 1)),
-        })
+            groups: port_groups(instance, &from.groups),
+            sl: management_level(&from.fabrics).unwrap_or(defaults.sl),
+            fabrics: monitored_fabrics(from, &Qos::new(sm, 1)),
+        }
     }
 }
 
@@ -157,19 +152,13 @@ fn management_level(fabrics: &ResolvedFabrics) -> Option<weft_fabric::Sl> {
     admin.map(|fabric| fabric.sl)
 }
 
-fn virtual_fabrics(
-    fabrics: &ResolvedFabrics,
-    groups: &Arc<DeviceGroups>,
-    qos: &Qos,
-) -> Vec<VirtualFabric> {
-    let active = fabrics.active().take(FABRICS_MAX);
-    active
-        .map(|fabric| VirtualFabric {
-            name: fabric.name.clone(),
-            members: in_groups(groups, fabric.members.iter().chain(&fabric.limited_members)),
-            lanes: [fabric.sl, fabric.multicast_sl]
-                .into_iter()
-                .fold(0, |lanes, sl| lanes | 1 << (qos.lane(sl).0 & 0x1F)),
-        })
-        .collect()
+fn monitored_fabrics(from: &Resolved<'_>, qos: &Qos) -> Vec<MonitoredFabric> {
+    let active = from.virtual_fabrics().filter(|fabric| !fabric.standby);
+    let monitored = active.take(FABRICS_MAX).map(|fabric| MonitoredFabric {
+        lanes: [fabric.sl, fabric.multicast_sl]
+            .into_iter()
+            .fold(0, |lanes, sl| lanes | 1 << (qos.lane(sl).0 & 0x1F)),
+        fabric,
+    });
+    monitored.collect()
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use weft_fabric::Sl;
 
-use crate::sm::settings::{Members, Selector};
+use crate::settings::virtual_fabric::stock_fabrics;
+use crate::settings::{Members, VirtualFabric};
 use crate::sm::transactions::{Budget, Patience};
 
 /// How to watch one fabric. [`PmSettings::default`] is what the stock opafm.xml says.
@@ -51,7 +52,7 @@ pub struct PmSettings {
     /// [`USER_GROUPS_MAX`].
     pub groups: Vec<PortGroup>,
     /// The virtual fabrics that carry traffic, at most [`FABRICS_MAX`].
-    pub fabrics: Vec<VirtualFabric>,
+    pub fabrics: Vec<MonitoredFabric>,
     /// Service level of the manager's own datagrams.
     pub sl: Sl,
 }
@@ -220,13 +221,11 @@ pub struct PortGroup {
     pub members: Members,
 }
 
-/// A virtual fabric.
+/// A virtual fabric with the lanes whose counters are its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct VirtualFabric {
-    /// Its name, at most 63 bytes.
-    pub name: String,
-    /// Its ports, limited members too.
-    pub members: Members,
+pub struct MonitoredFabric {
+    /// The virtual fabric. Its name is shown up to 63 bytes.
+    pub fabric: VirtualFabric,
     /// The virtual lanes that it uses, one bit each.
     pub lanes: u32,
 }
@@ -267,7 +266,11 @@ impl Default for PmSettings {
             requests: RequestSettings::default(),
             failure_messages: 10,
             groups: Vec::new(),
-            fabrics: stock_fabrics(),
+            // Those of the stock file share lane 0.
+            fabrics: stock_fabrics()
+                .into_iter()
+                .map(|fabric| MonitoredFabric { fabric, lanes: 1 })
+                .collect(),
             sl: Sl(0),
         }
     }
@@ -325,17 +328,6 @@ impl Default for RequestSettings {
             per_node: 2,
         }
     }
-}
-
-/// The virtual fabrics Default and Admin of the stock file, which share lane 0.
-fn stock_fabrics() -> Vec<VirtualFabric> {
-    ["Default", "Admin"]
-        .map(|name| VirtualFabric {
-            name: name.to_owned(),
-            members: Members::of([Selector::All]),
-            lanes: 1,
-        })
-        .to_vec()
 }
 
 /// Most nodes that are asked at a time, whatever the configuration says.

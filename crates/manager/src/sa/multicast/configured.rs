@@ -7,7 +7,7 @@ use weft_wire::id::{Gid, PKey};
 
 use super::group::Group;
 use crate::sa::Sa;
-use crate::sa::settings::VirtualFabric;
+use crate::settings::VirtualFabric;
 
 /// MTU of a group that is created without one anywhere (`IB_MTU_2048`).
 const MTU_BY_DEFAULT: Mtu = Mtu(4);

@@ -11,12 +11,12 @@ use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 use super::group::{Group, Joined, Member};
 use super::{Sa, form};
 use crate::gsi::Form;
-use crate::sa::VirtualFabric;
 use crate::sa::dispatch::is_full;
 use crate::sa::path::is_multicast;
 use crate::sa::query::{Found, Query, Refusal};
 use crate::sa::rates::{Selector, mbps, slower};
 use crate::sa::view::{End, EndPort};
+use crate::settings::VirtualFabric;
 
 /// Bits of the component mask that mean the same in both forms, and those that are one lower in
 /// InfiniBand's (`STL_MCMEMBER_COMPONENTMASK_*`, `IB_MCMEMBER_RECORD_COMP_*`).

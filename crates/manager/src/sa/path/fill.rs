@@ -12,8 +12,8 @@ use super::pairs::LidPairs;
 use super::{Paths, Wish};
 use crate::sa::query::{ANSWER_BYTES_MAX, Found, Refusal};
 use crate::sa::rates::slower;
-use crate::sa::settings::VirtualFabric;
 use crate::sa::view::{End, EndPort, Way};
+use crate::settings::VirtualFabric;
 
 /// "Exactly" in answers.
 const EQUAL: u8 = 2;

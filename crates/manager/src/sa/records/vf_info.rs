@@ -8,7 +8,7 @@ use weft_wire::text::Text;
 use crate::sa::Sa;
 use crate::sa::dispatch::is_full;
 use crate::sa::query::{Found, Query, Records, Refusal};
-use crate::sa::settings::VirtualFabric;
+use crate::settings::VirtualFabric;
 
 /// Bits of the component mask that a template cannot express.
 mod component {

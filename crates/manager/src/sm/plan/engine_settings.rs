@@ -8,11 +8,11 @@ use weft_routing::{
     Settings as EngineSettings,
 };
 
-use super::super::settings::members::Members;
 use super::super::settings::{HypercubePorts, OrderedGroup, Settings};
 use super::candidate;
 use super::input::Fabric;
-use crate::lanes::LaneLevels;
+use crate::settings::Members;
+use crate::settings::lane_levels::LaneLevels;
 
 /// The settings of routing engines for a fabric.
 pub(super) fn engine_settings(settings: &Settings, fabric: &Fabric) -> EngineSettings {

@@ -33,12 +33,12 @@ use super::Manager;
 use super::devices::{Device, Lft, TABLE_KINDS};
 use super::lids::EndPort;
 use super::settings::Settings;
-use super::settings::members::Candidate;
 use super::store;
 use super::tables::TableId;
 use super::wanted::qos::Qos;
 use crate::io::Output;
-use crate::lanes::LaneLevels;
+use crate::settings::lane_levels::LaneLevels;
+use crate::settings::members::Candidate;
 
 pub(super) use groups::{Members, MulticastPlan, Step};
 pub(super) use input::{Fabric, Held, Inactive, Told};

@@ -20,6 +20,7 @@ use super::{
     Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings, RoutingSettings, Selector,
     Settings, SweepSettings, TrafficSettings,
 };
+use crate::settings::Resolved;
 
 /// A configuration that this manager cannot carry out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -48,12 +49,12 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// What one instance of a configuration asks for.
+    /// What a configuration asks for.
     ///
     /// # Errors
     /// [`SettingsError`] when it asks for something that this manager cannot do.
-    pub fn from_config(instance: &Instance) -> Result<Self, SettingsError> {
-        let sm = &instance.sm;
+    pub(crate) fn from_config(from: &Resolved<'_>) -> Result<Self, SettingsError> {
+        let (instance, sm) = (from.instance, &from.instance.sm);
         if sm.lid_strategy != LidStrategy::Serial {
             return Err(SettingsError::Unsupported {
                 element: "LidStrategy",
@@ -61,8 +62,7 @@ impl Settings {
                 allowed: "Serial",
             });
         }
-        let fabrics = instance.resolve_fabrics()?;
-        let groups = Arc::new(instance.device_groups.clone());
+        let (fabrics, groups) = (&from.fabrics, &from.groups);
         Ok(Self {
             subnet_prefix: instance.shared.subnet_prefix,
             m_key: sm.mkey,
@@ -74,7 +74,7 @@ impl Settings {
                 ping_max_fail: sm.master_ping_max_fail,
             },
             lids: lids(instance)?,
-            routing: routing(instance, &groups),
+            routing: routing(instance, groups),
             multicast: multicast(instance),
             traffic: traffic(instance),
             sweeps: SweepSettings {
@@ -89,8 +89,8 @@ impl Settings {
             hfi_links: link_policy(&sm.hfi_link_policy),
             switch_links: link_policy(&sm.isl_link_policy),
             port_error_action: sm.default_port_error_action,
-            partitions: partitions(&fabrics, &groups),
-            levels: levels(&fabrics),
+            partitions: partitions(fabrics, groups),
+            levels: levels(fabrics),
         })
     }
 }
@@ -368,6 +368,11 @@ fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::settings::ManagerSettings;
+
+    fn settings_of(instance: &Instance) -> Result<Settings, SettingsError> {
+        Ok(ManagerSettings::from_config(instance)?.sm)
+    }
     use weft_fabric::{Lmc, Sl};
 
     fn instance(sm: &str) -> Instance {
@@ -411,7 +416,7 @@ mod tests {
             <HoqLife>8ms</HoqLife><MaxAttempts>5</MaxAttempts>\
             <FatTreeTopology><TierCount>2</TierCount><FIsOnSameTier>1</FIsOnSameTier></FatTreeTopology>\
             <AdaptiveRouting><Enable>1</Enable><Algorithm>1</Algorithm></AdaptiveRouting>";
-        let settings = Settings::from_config(&instance(sm)).unwrap();
+        let settings = settings_of(&instance(sm)).unwrap();
         assert_eq!(settings.routing.engine, EngineKind::FatTree);
         assert_eq!(settings.routing.fat_tree.tier_count, 2);
         assert_eq!(settings.lids.lmc, Lmc(2));
@@ -444,7 +449,7 @@ mod tests {
     fn what_is_not_supported_is_refused() {
         let mut instance = instance("");
         instance.sm.lid_strategy = LidStrategy::Topology;
-        let error = Settings::from_config(&instance).unwrap_err();
+        let error = settings_of(&instance).unwrap_err();
         assert!(error.to_string().contains("LidStrategy"), "{error}");
     }
 
@@ -463,7 +468,7 @@ mod tests {
             ("dor", EngineKind::Dor),
         ] {
             let sm = format!("<RoutingAlgorithm>{algorithm}</RoutingAlgorithm>{mesh}");
-            let settings = Settings::from_config(&instance(&sm)).unwrap();
+            let settings = settings_of(&instance(&sm)).unwrap();
             assert_eq!(settings.routing.engine, engine);
             let expected = Dimension {
                 toroidal: true,
@@ -472,7 +477,7 @@ mod tests {
             };
             assert_eq!(settings.routing.mesh.dimensions, [expected]);
         }
-        let silent = Settings::from_config(&instance("")).unwrap();
+        let silent = settings_of(&instance("")).unwrap();
         assert_eq!(silent.routing.engine, EngineKind::Automatic);
     }
 
@@ -484,7 +489,7 @@ mod tests {
             <Switches>AllSWE0s</Switches><PortData><pPort>3</pPort><vPort>1</vPort><Cost>7</Cost>\
             </PortData><PortData><pPort>4</pPort></PortData></EnhancedRoutingCtrl>\
             </HypercubeTopology>";
-        let routing = Settings::from_config(&instance(sm)).unwrap().routing;
+        let routing = settings_of(&instance(sm)).unwrap().routing;
         assert!(matches!(
             routing.order[..],
             [OrderedGroup::Of(_), OrderedGroup::Others]

@@ -1,7 +1,6 @@
 //! What the administrator may choose about the subnet manager: plain data.
 
 mod from_config;
-pub mod members;
 
 use std::time::Duration;
 
@@ -10,10 +9,10 @@ use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, P
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use from_config::SettingsError;
-pub use members::{Members, Selector};
 
 use super::transactions::{Budget, Patience};
-use crate::lanes::LaneLevels;
+use crate::settings::lane_levels::LaneLevels;
+pub use crate::settings::members::{Members, Selector};
 
 /// How to run one fabric. [`Settings::default`] is what the stock opafm.xml says.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use weft_fabric::PKey;
 use weft_wire::Layout;
 use weft_wire::sm::PartitionTable;
 
-use crate::sm::settings::members::Candidate;
+use crate::settings::members::Candidate;
 use crate::sm::settings::{MANAGEMENT_KEY, Partition};
 
 const LIMITED_AT: usize = 1;

@@ -9,7 +9,7 @@ use weft_wire::enums::Mtu;
 use weft_wire::sm::{ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
 
 use super::arbitration::{Share, WEIGHT_MAX, turns};
-use crate::lanes::LaneLevels;
+use crate::settings::lane_levels::LaneLevels;
 use crate::sm::settings::{Level, Settings};
 
 /// The channel and the lane of management, where data packets are dropped.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weft_fabric::{Guid, Lid};
 use weft_manager::sa::Quotas;
-use weft_manager::{SaInput, SaSettings};
+use weft_manager::{ManagerSettings, SaInput, SaSettings};
 use weft_wire::class_port_info::InformInfo;
 use weft_wire::header::{method, status as mad_status};
 use weft_wire::id::{Gid, PKey};
@@ -202,7 +202,9 @@ fn configured_groups_follow_the_configuration() {
         let config = parsed
             .config
             .unwrap_or_else(|| panic!("{:?}", parsed.findings));
-        SaSettings::from_config(&config.instances[0]).unwrap()
+        ManagerSettings::from_config(&config.instances[0])
+            .unwrap()
+            .sa
     };
     let mut served = Served::new(FABRIC, 0, settings("0x0001"));
     let keys = |served: &mut Served| -> Vec<u16> {

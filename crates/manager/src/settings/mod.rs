@@ -1,0 +1,87 @@
+//! Settings of all managers, made of one instance of opafm.xml at once.
+
+pub(crate) mod lane_levels;
+pub(crate) mod members;
+pub(crate) mod virtual_fabric;
+
+use std::sync::Arc;
+
+use weft_config::{DeviceGroups, Instance, ResolvedFabrics};
+
+pub use members::{Members, Selector};
+pub use virtual_fabric::VirtualFabric;
+
+use crate::cables::CablesSettings;
+use crate::congestion::CongestionSettings;
+use crate::pm::PmSettings;
+use crate::sa::SaSettings;
+use crate::sm::settings::{Settings, SettingsError};
+
+/// What the managers of one fabric are to do. Their defaults are what the stock opafm.xml says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ManagerSettings {
+    /// The subnet manager.
+    pub sm: Settings,
+    /// Subnet administration.
+    pub sa: SaSettings,
+    /// The performance manager, none where it is not to run.
+    pub pm: Option<PmSettings>,
+    /// How memories of cables are read.
+    pub cables: CablesSettings,
+    /// Congestion control.
+    pub congestion: CongestionSettings,
+}
+
+impl Default for ManagerSettings {
+    fn default() -> Self {
+        Self {
+            sm: Settings::default(),
+            sa: SaSettings::default(),
+            pm: Some(PmSettings::default()),
+            cables: CablesSettings::default(),
+            congestion: CongestionSettings::default(),
+        }
+    }
+}
+
+impl ManagerSettings {
+    /// What one instance of a configuration asks for.
+    ///
+    /// # Errors
+    /// [`SettingsError`] when it asks for something that the managers cannot do.
+    pub fn from_config(instance: &Instance) -> Result<Self, SettingsError> {
+        let resolved = Resolved::of(instance)?;
+        let sm = Settings::from_config(&resolved)?;
+        let pm = instance.pm.start;
+        Ok(Self {
+            sa: SaSettings::from_config(&resolved),
+            pm: pm.then(|| PmSettings::from_config(&resolved, &sm)),
+            cables: CablesSettings::from_config(instance),
+            congestion: CongestionSettings::from_config(instance),
+            sm,
+        })
+    }
+}
+
+/// An instance with its virtual fabrics resolved, which several managers' settings are made of.
+pub(crate) struct Resolved<'a> {
+    pub(crate) instance: &'a Instance,
+    pub(crate) fabrics: ResolvedFabrics,
+    pub(crate) groups: Arc<DeviceGroups>,
+}
+
+impl<'a> Resolved<'a> {
+    fn of(instance: &'a Instance) -> Result<Self, SettingsError> {
+        Ok(Self {
+            instance,
+            fabrics: instance.resolve_fabrics()?,
+            groups: Arc::new(instance.device_groups.clone()),
+        })
+    }
+
+    /// All virtual fabrics, those on standby among them, in the order of the file.
+    pub(crate) fn virtual_fabrics(&self) -> impl Iterator<Item = VirtualFabric> + '_ {
+        let all = self.fabrics.fabrics.iter();
+        all.map(|fabric| VirtualFabric::of(fabric, &self.fabrics, &self.groups))
+    }
+}
