@@ -95,7 +95,7 @@ impl Manager {
         for node in self.devices.numbers() {
             if self.devices[node].work.stage == Stage::Ready {
                 self.devices[node].work.enter(Stage::Activate);
-                self.make_ready(node);
+                self.schedule.make_ready(node, &mut self.devices[node].work);
             }
         }
     }
@@ -137,7 +137,7 @@ impl Manager {
                 .min(RETRY_MAX);
             device.work.repeats += 1;
             device.work.cursor = 0;
-            self.make_wait(node, now + wait);
+            self.schedule.make_wait(node, &mut device.work, now + wait);
             return false;
         }
         if left {

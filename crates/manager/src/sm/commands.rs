@@ -7,7 +7,7 @@ use weft_wire::enums::SmState;
 
 use super::port_change::{End, PortChange, Step};
 use super::{Manager, Tag};
-use crate::io::{Command, CommandError, Output, Reply, SweepReason};
+use crate::io::{Command, CommandError, Reply, SweepReason};
 
 /// Ports that are switched off, by either end of their cables, and at which end that was done.
 pub(crate) type Disabled = BTreeMap<End, End>;
@@ -31,17 +31,18 @@ impl Manager {
     pub(super) fn command(&mut self, now: Tick, id: u64, command: Command) {
         let waiting = self.commands.sweeps.len() + self.commands.ports.len();
         if waiting >= WAITING_MAX {
-            self.reply(id, Err(CommandError::Busy { waiting }));
+            self.out.reply(id, Err(CommandError::Busy { waiting }));
             return;
         }
         if let Some(error) = self.not_master() {
-            self.reply(id, Err(error));
+            self.out.reply(id, Err(error));
             return;
         }
         match command {
             Command::Sweep => {
                 self.commands.sweeps.push((id, self.sweep.number + 1));
-                self.request_sweep(now, SweepReason::Forced);
+                self.sweep
+                    .request(now, SweepReason::Forced, &self.settings.sweeps);
             }
             Command::Port { node, port, action } => {
                 match self.port_change(id, (node, port), action) {
@@ -49,7 +50,7 @@ impl Manager {
                         self.commands.ports.push_back(change);
                         self.next_port_change(now);
                     }
-                    Err(error) => self.reply(id, Err(error)),
+                    Err(error) => self.out.reply(id, Err(error)),
                 }
             }
         }
@@ -65,20 +66,18 @@ impl Manager {
         })
     }
 
-    pub(super) fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
-        self.outputs.push_back(Output::Reply { id, result });
-    }
-
     /// Ends all commands, as nothing can be sent any more: what was under way is not sent again.
     pub(super) fn end_commands(&mut self) {
         self.transactions.withdraw(|tag| matches!(tag, Tag::Port));
         let sweeps = std::mem::take(&mut self.commands.sweeps);
         for (id, _) in sweeps {
-            self.reply(id, Err(CommandError::Detached { begun: true }));
+            self.out
+                .reply(id, Err(CommandError::Detached { begun: true }));
         }
         let mut begun = self.commands.step.take() == Some(Step::Write);
         for change in std::mem::take(&mut self.commands.ports) {
-            self.reply(change.id, Err(CommandError::Detached { begun }));
+            self.out
+                .reply(change.id, Err(CommandError::Detached { begun }));
             begun = false;
         }
     }
@@ -100,7 +99,7 @@ impl Manager {
                 (None, true) => Err(CommandError::SweepFailed { why }),
                 (None, false) => Ok(Reply::Swept(report)),
             };
-            self.reply(id, result);
+            self.out.reply(id, result);
         }
     }
 }

@@ -198,7 +198,7 @@ impl Manager {
         if set {
             self.tell_once(node, &what);
         } else {
-            self.fault(Some(guid), what);
+            self.out.fault(Some(guid), what);
             self.give_up(now, node);
         }
     }

@@ -63,7 +63,7 @@ impl Manager {
         self.sweep.report.asked += 1;
         *state.work.reading.identity = IdentityAnswers::default();
         state.work.enter(Stage::Identify);
-        self.make_ready(node);
+        self.schedule.make_ready(node, &mut self.devices[node].work);
     }
 
     /// Goes on to the node at the other end of a port's cable, unless it is known already.
@@ -78,7 +78,7 @@ impl Manager {
         }
         if guid == Guid(0) {
             let own = state.identity.guid;
-            self.fault(
+            self.out.fault(
                 Some(own),
                 format!("port {port} has a link but does not say to whom"),
             );
@@ -241,7 +241,7 @@ impl Manager {
             Stage::Identify => {
                 if let Err(what) = self.complete_identity(node) {
                     let guid = self.devices[node].identity.guid;
-                    self.fault(Some(guid), what);
+                    self.out.fault(Some(guid), what);
                     self.give_up(now, node);
                     return false;
                 }
@@ -270,7 +270,8 @@ impl Manager {
             .info
             .filter(|info| info.node_guid != Guid(0))
         else {
-            self.fault(None, "the manager's own port does not tell its node's GUID");
+            self.out
+                .fault(None, "the manager's own port does not tell its node's GUID");
             self.give_up(now, node);
             return false;
         };

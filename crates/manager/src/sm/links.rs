@@ -50,7 +50,7 @@ impl Manager {
         for (node, port, neighbour) in faults {
             self.devices[node].observed.read_ports.remove(port);
             let guid = self.devices[node].identity.guid;
-            self.fault(
+            self.out.fault(
                 Some(guid),
                 format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
             );

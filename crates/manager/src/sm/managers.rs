@@ -72,16 +72,18 @@ impl Manager {
                     self.registering.take_over();
                 }
                 if let Some(why) = news {
-                    self.event(Event::Role { role, master, why });
+                    self.out.event(Event::Role { role, master, why });
                 }
                 self.enter_role(role);
             }
             Act::Doubt => self.devices.doubt_all(),
-            Act::Sweep => self.request_sweep(now, SweepReason::Election),
-            Act::DropWork => self.drop_work(),
+            Act::Sweep => self
+                .sweep
+                .request(now, SweepReason::Election, &self.settings.sweeps),
+            Act::DropWork => self.schedule.clear(&mut self.devices),
             Act::Publish => self.publish(),
             Act::Unfinished(what) => self.sweep.unfinished(what),
-            Act::Fault { node, what } => self.fault(Some(node), what),
+            Act::Fault { node, what } => self.out.fault(Some(node), what),
             Act::Answer { .. } => {} // see `sm_info_asked`
         }
     }
@@ -152,7 +154,9 @@ impl Manager {
         };
         let tag = Tag::Sm(question);
         self.transactions.begin(now, target, tag, &mut mad);
-        self.totals.count(AttributeId::SM_INFO, control.is_some());
+        self.out
+            .totals
+            .count(AttributeId::SM_INFO, control.is_some());
         self.send(directed_packet(mad));
     }
 
@@ -195,7 +199,7 @@ impl Manager {
         let port = known.map_or(Guid(0), |node| node.info.port_guid);
         if info.port_guid != port {
             let said = info.port_guid;
-            self.fault(
+            self.out.fault(
                 Some(guid),
                 format!("the subnet manager on port {port} says that it is on port {said}"),
             );
@@ -236,7 +240,7 @@ impl Manager {
             let noted = switch.is_some_and(|switch| switch.port_state_change);
             if noted && device.health.works_in(number) {
                 device.work.enter(Stage::Rearm);
-                self.make_ready(node);
+                self.schedule.make_ready(node, &mut self.devices[node].work);
                 any = true;
             }
         }

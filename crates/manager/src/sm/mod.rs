@@ -6,7 +6,8 @@
 //! | `sweep` | the phases of a sweep, and what starts one |
 //! | `leftovers` | how long packets of old routes stay in buffers, which a change that drains waits for |
 //! | `devices` | the nodes: what each has confirmed, its work in this sweep, its health |
-//! | `pump` | which node sends next, and what an answer or a timeout leads to |
+//! | `pump`, `schedule` | which node sends next, and what an answer or a timeout leads to |
+//! | `outbox` | what the manager wants done |
 //! | `discover`, `links` | who is there, and which links both ends agree on |
 //! | `unused_links` | links that are up and carry no data |
 //! | `near` | sweeps that look only where something was reported |
@@ -44,6 +45,7 @@ mod multicast;
 mod near;
 mod needs;
 mod notices;
+mod outbox;
 pub mod plan;
 mod port_change;
 mod program;
@@ -52,6 +54,7 @@ mod pump;
 mod register;
 pub mod reroute;
 pub(crate) mod rtt;
+mod schedule;
 pub mod settings;
 mod status;
 mod store;
@@ -63,22 +66,22 @@ mod traps;
 mod unused_links;
 pub(crate) mod wanted;
 
-use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Snapshot, Tick};
+use weft_fabric::{Snapshot, Tick};
 
-use crate::io::{Event, Input, Output};
+use crate::io::{Event, Input, Output, SweepReason};
 use crate::multicast::MulticastLid;
 use batch::Batch;
 use devices::Devices;
 use drains::Drains;
 use election::{Election, Question};
 use lids::LidMap;
+use outbox::Outbox;
 use plan::{Plan, Planning};
 use register::Registering;
+use schedule::Schedule;
 pub use settings::Settings;
-use status::Totals;
 pub use status::{AttributeCount, Status};
 use store::Kept;
 pub use store::written_by_newer;
@@ -100,9 +103,6 @@ enum Tag {
     Sm(Question),
 }
 
-/// Events of one kind that a single sweep may report; the rest is only counted.
-const FAULTS_PER_SWEEP_MAX: u32 = 256;
-
 /// The manager of one fabric.
 ///
 /// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
@@ -113,13 +113,8 @@ const FAULTS_PER_SWEEP_MAX: u32 = 256;
 pub struct Manager {
     settings: Settings,
     devices: Devices,
-    /// Nodes that may have something to send.
-    ready: VecDeque<u32>,
-    /// Nodes that were told to wait.
-    waiting: BTreeSet<(Tick, u32)>,
+    schedule: Schedule,
     transactions: Transactions<Tag>,
-    /// Requests of the sweep that are under way.
-    sweep_outstanding: usize,
     batch: Batch,
     sweep: Sweep,
     lids: LidMap,
@@ -131,9 +126,8 @@ pub struct Manager {
     drains: Drains,
     /// Counts changes of what plans depend on: routes, settings, drains.
     epoch: u64,
-    outputs: VecDeque<Output>,
+    out: Outbox,
     snapshot: Arc<Snapshot>,
-    totals: Totals,
     commands: commands::Commands,
     /// Where this manager stands among others.
     election: Election,
@@ -154,9 +148,7 @@ impl Manager {
             transactions: Transactions::new(settings.requests.budget()),
             settings,
             devices: Devices::default(),
-            ready: VecDeque::new(),
-            waiting: BTreeSet::new(),
-            sweep_outstanding: 0,
+            schedule: Schedule::default(),
             batch: Batch::default(),
             sweep: Sweep::default(),
             lids: LidMap::default(),
@@ -166,9 +158,8 @@ impl Manager {
             planning: Planning::default(),
             drains: Drains::new(),
             epoch: 0,
-            outputs: VecDeque::new(),
+            out: Outbox::default(),
             snapshot: Arc::default(),
-            totals: Totals::default(),
             commands: commands::Commands::default(),
             election: Election::default(),
             multicast: None,
@@ -194,7 +185,7 @@ impl Manager {
                 self.commands.disabled = disabled;
                 self.persisted = stored.to_vec();
             }
-            Err(why) => self.event(Event::StateRefused {
+            Err(why) => self.out.event(Event::StateRefused {
                 why: why.to_string(),
             }),
         }
@@ -220,15 +211,14 @@ impl Manager {
 
     /// The next thing that the manager wants done, none when there is nothing more.
     pub fn poll(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.out.pop()
     }
 
     /// When the manager wants [`Input::Tick`] at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        let waiting = self.waiting.first().map(|(at, _)| *at);
         [
             self.transactions.deadline(),
-            waiting,
+            self.schedule.deadline(),
             self.sweep_due(),
             self.sweep.leftovers_until(),
             self.planning.look_at(self.election.now()),
@@ -253,22 +243,8 @@ impl Manager {
         }
         self.settings = settings;
         self.plan_again();
-        self.request_sweep(now, crate::io::SweepReason::Reconfigured);
+        self.sweep
+            .request(now, SweepReason::Reconfigured, &self.settings.sweeps);
         self.handle(now, Input::Tick);
-    }
-
-    fn event(&mut self, event: Event) {
-        self.outputs.push_back(Output::Event(event));
-    }
-
-    /// Reports that a device broke the rules, unless this sweep has reported enough.
-    fn fault(&mut self, node: Option<Guid>, what: impl Into<String>) {
-        self.sweep.faults += 1;
-        if self.sweep.faults <= FAULTS_PER_SWEEP_MAX {
-            self.event(Event::DeviceFault {
-                node,
-                what: what.into(),
-            });
-        }
     }
 }

@@ -375,7 +375,7 @@ impl Manager {
     /// Writes nothing more between sweeps: this manager is no longer the master.
     pub(super) fn stop_update(&mut self) {
         if self.is_updating() {
-            self.drop_work();
+            self.schedule.clear(&mut self.devices);
         }
         self.update = Update::Done;
     }
@@ -386,7 +386,7 @@ impl Manager {
             let able = state.is_switch() && state.health.works_in(self.sweep.number);
             if able && !self.has_multicast(node) {
                 self.devices[node].work.enter(Stage::WriteMulticast);
-                self.make_ready(node);
+                self.schedule.make_ready(node, &mut self.devices[node].work);
             }
         }
     }
@@ -400,7 +400,8 @@ impl Manager {
         let switches = self.plan.topology.switches();
         let left = switches.iter().any(|node| !self.has_multicast(node.0));
         if left {
-            self.request_sweep(now, SweepReason::Unfinished);
+            self.sweep
+                .request(now, SweepReason::Unfinished, &self.settings.sweeps);
         }
     }
 }

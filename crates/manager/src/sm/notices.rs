@@ -66,9 +66,9 @@ impl Manager {
     /// Passes a trap on as it came, unless it has come before.
     pub(super) fn pass_on(&mut self, now: Tick, bytes: &[u8], repeated: bool) {
         if !repeated && self.lately.has_room(now) {
-            self.outputs.push_back(Output::Notice(bytes.to_vec()));
+            self.out.push(Output::Notice(bytes.to_vec()));
         } else {
-            self.totals.traps_left += 1;
+            self.out.totals.traps_left += 1;
         }
     }
 
@@ -88,8 +88,7 @@ impl Manager {
                 false => Trap::GidOutOfService(data),
             };
             let notice = Notice::of(&trap, Notice::PRODUCER_SM, self.plan.sm_lid());
-            self.outputs
-                .push_back(Output::Notice(notice.to_bytes().to_vec()));
+            self.out.push(Output::Notice(notice.to_bytes().to_vec()));
         }
     }
 }

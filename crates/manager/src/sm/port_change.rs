@@ -201,9 +201,10 @@ impl Manager {
                 PortAction::Enable => disabled.retain(|_, at| *at != change.at),
             }
             self.persist();
-            self.request_sweep(now, SweepReason::Forced);
+            self.sweep
+                .request(now, SweepReason::Forced, &self.settings.sweeps);
         }
-        self.reply(change.id, result);
+        self.out.reply(change.id, result);
     }
 
     /// A device has answered a request about a port.

@@ -49,7 +49,7 @@ impl Manager {
                 false => Stage::WriteNode,
             };
             device.work.enter(stage);
-            self.make_ready(node);
+            self.schedule.make_ready(node, &mut self.devices[node].work);
         }
     }
 
@@ -370,7 +370,7 @@ impl Manager {
         }
         if first {
             let guid = device.identity.guid;
-            self.fault(Some(guid), what);
+            self.out.fault(Some(guid), what);
         }
         first
     }

@@ -62,8 +62,7 @@ impl Manager {
         });
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
         // Whoever hears of a change then finds it in what is published.
-        self.outputs
-            .push_back(Output::Publish(Arc::clone(&snapshot)));
+        self.out.push(Output::Publish(Arc::clone(&snapshot)));
         self.tell_changes(&before.topology, &snapshot.topology);
         self.tell_services(&before.topology, &snapshot.topology);
     }
@@ -163,7 +162,7 @@ impl Manager {
         nodes
             .into_iter()
             .chain(links)
-            .for_each(|event| self.event(event));
+            .for_each(|event| self.out.event(event));
     }
 }
 

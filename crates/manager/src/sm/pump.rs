@@ -33,11 +33,11 @@ pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
 impl Manager {
     /// Takes a datagram.
     pub(super) fn received(&mut self, now: Tick, packet: &Packet) {
-        self.totals.received += 1;
+        self.out.totals.received += 1;
         let view = match SmpView::parse(&packet.mad) {
             Ok(view) if packet.dest_qp == 0 => view,
             _ => {
-                self.totals.unreadable += 1;
+                self.out.totals.unreadable += 1;
                 return;
             }
         };
@@ -58,7 +58,7 @@ impl Manager {
             false => None,
         };
         let Some(found) = found else {
-            self.totals.stray += 1;
+            self.out.totals.stray += 1;
             self.stray(now, view);
             return;
         };
@@ -77,7 +77,7 @@ impl Manager {
         view: &SmpView<'_>,
     ) {
         let node = found.node;
-        self.sweep_outstanding -= 1;
+        self.schedule.ended(&mut self.devices[node].work);
         self.devices.answered(node, now, found.round_trip_ns);
         let Ok(asked) = SmpView::parse(&found.request) else {
             return;
@@ -85,7 +85,7 @@ impl Manager {
         let mut parts = Vec::with_capacity(8);
         if let Err(what) = replies(&asked, view, &mut parts) {
             let guid = self.devices[node].identity.guid;
-            self.fault(
+            self.out.fault(
                 Some(guid),
                 format!("answered {} with {what}", asked.attribute()),
             );
@@ -97,7 +97,7 @@ impl Manager {
         }
         let set = asked.header.method == method::SET;
         self.take_replies(now, node, cursor, set, &parts);
-        self.make_ready(node);
+        self.schedule.make_ready(node, &mut self.devices[node].work);
     }
 
     /// Takes in the attributes of one answer.
@@ -120,18 +120,15 @@ impl Manager {
     /// Lets every node that may send something send it, then goes on with the sweep where all have
     /// nothing more to do.
     pub(super) fn pump(&mut self, now: Tick) {
-        self.wake(now);
+        self.schedule.wake(now, &mut self.devices);
         loop {
             while self.transactions.has_room() {
-                let Some(node) = self.ready.pop_front() else {
+                let Some(node) = self.schedule.next(&mut self.devices) else {
                     break;
                 };
-                self.devices[node].work.queued = false;
                 self.step(now, node);
             }
-            let idle =
-                self.ready.is_empty() && self.sweep_outstanding == 0 && self.waiting.is_empty();
-            if !idle || !self.advance(now) {
+            if !self.schedule.is_idle() || !self.advance(now) {
                 return;
             }
         }
@@ -149,7 +146,7 @@ impl Manager {
                 return;
             }
             if !self.transactions.has_room() {
-                self.make_ready(node);
+                self.schedule.make_ready(node, &mut self.devices[node].work);
                 return;
             }
             let cursor = self.devices[node].work.cursor;
@@ -210,10 +207,7 @@ impl Manager {
         };
         self.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
-            self.sweep_outstanding += 1;
-            let device = &mut self.devices[node];
-            device.work.outstanding += 1;
-            device.work.sent = true;
+            self.schedule.sent(&mut self.devices[node].work);
         }
         let sets = self.batch.sets();
         if sets > 0 {
@@ -221,42 +215,16 @@ impl Manager {
         }
         self.sweep.report.sets += sets;
         for attribute in self.batch.attributes() {
-            self.totals.count(attribute, sets > 0);
+            self.out.totals.count(attribute, sets > 0);
         }
         self.send(directed_packet(mad));
     }
 
     /// Hands a datagram out and counts it.
     pub(super) fn send(&mut self, packet: Packet) {
-        self.totals.sent += 1;
+        self.out.totals.sent += 1;
         self.sweep.report.sent += 1;
-        self.outputs.push_back(Output::Send(packet));
-    }
-
-    /// Puts a node into the list of those that may send.
-    pub(super) fn make_ready(&mut self, node: u32) {
-        let device = &mut self.devices[node];
-        if !device.work.queued && device.work.stage != Stage::Idle {
-            device.work.queued = true;
-            self.ready.push_back(node);
-        }
-    }
-
-    /// Lets a node wait until `at` before it sends again.
-    pub(super) fn make_wait(&mut self, node: u32, at: Tick) {
-        let device = &mut self.devices[node];
-        if device.work.wake_at.is_none() {
-            device.work.wake_at = Some(at);
-            self.waiting.insert((at, node));
-        }
-    }
-
-    fn wake(&mut self, now: Tick) {
-        while let Some((at, node)) = self.waiting.first().copied().filter(|(at, _)| *at <= now) {
-            self.waiting.remove(&(at, node));
-            self.devices[node].work.wake_at = None;
-            self.make_ready(node);
-        }
+        self.out.push(Output::Send(packet));
     }
 
     /// Sends again, or gives up, what was not answered in time.
@@ -268,7 +236,7 @@ impl Manager {
                 Expired::Again { node, mad, .. } => {
                     self.is_overdue(node);
                     self.doubt_after_write(node, &mad);
-                    self.totals.retries += 1;
+                    self.out.totals.retries += 1;
                     self.sweep.report.retries += 1;
                     self.send(directed_packet(mad));
                 }
@@ -279,7 +247,7 @@ impl Manager {
                     attempts,
                 } => {
                     self.is_overdue(node);
-                    self.totals.timeouts += 1;
+                    self.out.totals.timeouts += 1;
                     self.sweep.report.timeouts += 1;
                     match tag {
                         Tag::Stage { .. } => self.not_answered(now, node, &request),
@@ -316,19 +284,9 @@ impl Manager {
             })
     }
 
-    /// No node has anything more to do in this sweep.
-    pub(super) fn drop_work(&mut self) {
-        self.ready.clear();
-        self.waiting.clear();
-        for device in self.devices.iter_mut() {
-            device.work.stop();
-        }
-    }
-
     fn not_answered(&mut self, now: Tick, node: u32, request: &[u8]) {
-        self.sweep_outstanding -= 1;
         let device = &mut self.devices[node];
-        device.work.outstanding -= 1;
+        self.schedule.ended(&mut device.work);
         if device.work.stage == Stage::AskSm {
             self.sm_not_found(now, node);
             return;
@@ -336,7 +294,7 @@ impl Manager {
         let guid = device.identity.guid;
         if self.devices.note_silent(node) {
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());
-            self.event(Event::NodeSilent {
+            self.out.event(Event::NodeSilent {
                 node: guid,
                 attribute: attribute.unwrap_or_default(),
             });

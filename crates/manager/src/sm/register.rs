@@ -108,7 +108,7 @@ impl Manager {
             .filter(|device| active_end(device).is_some());
         self.registering.pending = active.map(|device| device.identity.guid).collect();
         let asked = self.registering.pending.len();
-        self.outputs.push_back(Output::RegistrationsLost { asked });
+        self.out.push(Output::RegistrationsLost { asked });
     }
 
     /// Ports that are not ACTIVE any more register by themselves when they are.
@@ -155,7 +155,7 @@ impl Manager {
             let able = device.health.works_in(self.sweep.number);
             if able && self.registering.pending.contains(&device.identity.guid) {
                 device.work.enter(Stage::Reregister);
-                self.make_ready(node);
+                self.schedule.make_ready(node, &mut self.devices[node].work);
                 any = true;
             }
         }

@@ -332,7 +332,8 @@ impl Manager {
             .set_budget(wanted.settings.requests.budget());
         self.settings = wanted.settings;
         self.plan_again();
-        self.request_sweep(now, SweepReason::Reconfigured);
+        self.sweep
+            .request(now, SweepReason::Reconfigured, &self.settings.sweeps);
         self.handle(now, Input::Tick);
         Ok((before, number))
     }

@@ -101,7 +101,7 @@ impl Manager {
 
     /// The state of the manager at this moment.
     pub fn status(&self) -> Status {
-        let totals = &self.totals;
+        let totals = &self.out.totals;
         let by_attribute =
             totals
                 .by_attribute

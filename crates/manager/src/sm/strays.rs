@@ -91,7 +91,8 @@ impl Manager {
         }
         if self.changed_something(node, view) {
             self.devices[node].health.doubtful = true;
-            self.request_sweep(now, SweepReason::Unfinished);
+            self.sweep
+                .request(now, SweepReason::Unfinished, &self.settings.sweeps);
         }
     }
 

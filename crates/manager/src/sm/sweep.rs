@@ -9,6 +9,7 @@ use weft_wire::enums::PortState;
 use super::devices::{Lft, Stage};
 use super::election::Verdict;
 use super::near::{Near, Reports};
+use super::settings::SweepSettings;
 use super::{Manager, leftovers};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
 
@@ -56,8 +57,6 @@ pub(super) struct Sweep {
     /// Until when packets may be in buffers that were sent off before this gate; none while it does
     /// not wait for that.
     leftovers_until: Option<Tick>,
-    /// Faults of devices in this sweep.
-    pub faults: u32,
     /// When the next sweep is due, and why.
     next: Option<(Tick, SweepReason)>,
     /// Unfinished sweeps in a row.
@@ -97,6 +96,29 @@ impl Sweep {
         }
     }
 
+    /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
+    /// hold-down time since the last sweep's start is over.
+    pub(super) fn request(&mut self, now: Tick, reason: SweepReason, settings: &SweepSettings) {
+        let at = match reason {
+            SweepReason::Trap | SweepReason::Unfinished | SweepReason::Election
+                if self.number > 0 =>
+            {
+                now.max(self.started + settings.trap_hold_down)
+            }
+            _ => now,
+        };
+        if reason != SweepReason::Trap {
+            self.reports.ask_for_all();
+        }
+        self.want(at, reason);
+    }
+
+    /// Makes a sweep of everything follow the one under way at once.
+    pub(super) fn again(&mut self, now: Tick) {
+        self.reports.ask_for_all();
+        self.want(now, SweepReason::Unfinished);
+    }
+
     /// Makes the next sweep due at `at`, or leaves it due earlier.
     fn want(&mut self, at: Tick, reason: SweepReason) {
         match self.next {
@@ -115,29 +137,6 @@ impl Manager {
         due.filter(|_| idle && self.election.may_sweep())
     }
 
-    /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
-    /// hold-down time since the last sweep's start is over.
-    pub(super) fn request_sweep(&mut self, now: Tick, reason: SweepReason) {
-        let at = match reason {
-            SweepReason::Trap | SweepReason::Unfinished | SweepReason::Election
-                if self.sweep.number > 0 =>
-            {
-                now.max(self.sweep.started + self.settings.sweeps.trap_hold_down)
-            }
-            _ => now,
-        };
-        if reason != SweepReason::Trap {
-            self.sweep.reports.ask_for_all();
-        }
-        self.sweep.want(at, reason);
-    }
-
-    /// Makes a sweep of everything follow the one under way at once.
-    pub(super) fn sweep_again(&mut self, now: Tick) {
-        self.sweep.reports.ask_for_all();
-        self.sweep.want(now, SweepReason::Unfinished);
-    }
-
     /// Begins the sweep that is due.
     pub(super) fn start_due_sweep(&mut self, now: Tick) {
         if self.sweep_due().is_none_or(|due| due > now) {
@@ -154,11 +153,12 @@ impl Manager {
             SweepReason::Start
         };
         self.doubt_writes();
+        self.out.begin_sweep();
         let sweep = &mut self.sweep;
         sweep.ever = true;
         sweep.number += 1;
         (sweep.started, sweep.phase_started) = (now, now);
-        (sweep.faults, sweep.step, sweep.more_unfinished) = (0, 0, 0);
+        (sweep.step, sweep.more_unfinished) = (0, 0);
         (sweep.lost_at, sweep.own_asked_again) = (None, false);
         let routing = std::mem::take(&mut sweep.report.routing);
         sweep.report = SweepReport {
@@ -168,7 +168,7 @@ impl Manager {
             ..SweepReport::default()
         };
         let number = sweep.number;
-        self.event(Event::SweepStarted { number, reason });
+        self.out.event(Event::SweepStarted { number, reason });
         self.enter_phase(now, SweepPhase::Discover);
         match self.reported_switches(reason) {
             Some(reported) => self.begin_near_discovery(&reported),
@@ -180,7 +180,7 @@ impl Manager {
     fn enter_phase(&mut self, now: Tick, phase: SweepPhase) {
         self.end_phase(now);
         self.sweep.phase = Some(phase);
-        self.event(Event::Phase(phase));
+        self.out.event(Event::Phase(phase));
     }
 
     fn end_phase(&mut self, now: Tick) {
@@ -372,7 +372,7 @@ impl Manager {
             let device = &mut self.devices[node];
             if device.work.stage == Stage::Ready && device.is_switch() {
                 device.work.enter(stage);
-                self.make_ready(node);
+                self.schedule.make_ready(node, &mut self.devices[node].work);
             }
         }
     }
@@ -384,7 +384,8 @@ impl Manager {
         self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
         self.election.end_sweep();
         if self.doubt_writes() {
-            self.request_sweep(now, SweepReason::Unfinished);
+            self.sweep
+                .request(now, SweepReason::Unfinished, &self.settings.sweeps);
         }
         self.give_up_plan();
         self.sweep.phase = None;
@@ -394,8 +395,8 @@ impl Manager {
         }
         self.count_fabric();
         self.publish();
+        self.out.end_sweep();
         let sweep = &mut self.sweep;
-        self.totals.faults += u64::from(sweep.faults);
         sweep.report.generation = self.snapshot.generation;
         sweep.report.role = self.election.role();
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
@@ -405,8 +406,8 @@ impl Manager {
         }
         self.schedule_next(now, replan);
         let report = self.sweep.report.clone();
-        self.event(Event::Phase(SweepPhase::Idle));
-        self.event(Event::SweepEnded(report));
+        self.out.event(Event::Phase(SweepPhase::Idle));
+        self.out.event(Event::SweepEnded(report));
         self.answer_sweep_commands();
         self.start_due_sweep(now);
     }

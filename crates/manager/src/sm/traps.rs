@@ -18,11 +18,11 @@ impl Manager {
         let notice = match Notice::decode(view.payload) {
             Ok(notice) if view.attribute() == AttributeId::NOTICE => notice,
             _ => {
-                self.totals.unreadable += 1;
+                self.out.totals.unreadable += 1;
                 return;
             }
         };
-        self.totals.traps += 1;
+        self.out.totals.traps += 1;
         if !self.election.may_sweep() {
             return; // it is for the master
         }
@@ -39,7 +39,7 @@ impl Manager {
             None => "a vendor's notice".into(),
         };
         let lid = notice.issuer_lid;
-        self.event(Event::Trap { lid, what });
+        self.out.event(Event::Trap { lid, what });
         let changed = matches!(
             trap,
             Some(
@@ -55,7 +55,8 @@ impl Manager {
                 Some(Trap::PortChangeState(_)) => self.links_reported(lid),
                 _ => self.sweep.reports.ask_for_all(),
             }
-            self.request_sweep(now, SweepReason::Trap);
+            self.sweep
+                .request(now, SweepReason::Trap, &self.settings.sweeps);
         }
     }
 
@@ -82,8 +83,8 @@ impl Manager {
             Lid::PERMISSIVE => Lid::PERMISSIVE,
             _ => self.plan.sm_lid(),
         };
-        self.totals.sent += 1;
-        self.outputs.push_back(Output::Send(Packet {
+        self.out.totals.sent += 1;
+        self.out.push(Output::Send(Packet {
             slid: own,
             dlid: packet.slid,
             sl: Sl(0),
@@ -96,6 +97,6 @@ impl Manager {
 
     /// Grows with what the manager does.
     pub(super) fn act_count(&self) -> u32 {
-        self.totals.sent as u32
+        self.out.totals.sent as u32
     }
 }

@@ -272,7 +272,7 @@ impl Manager {
             };
         }
         if replan {
-            self.sweep_again(now);
+            self.sweep.again(now);
         }
         replan
     }

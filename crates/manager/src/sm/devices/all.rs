@@ -135,10 +135,9 @@ impl Devices {
             .for_each(|device| device.health.doubtful = true);
     }
 
-    /// A node has answered a request of its pipeline, after so many nanoseconds where that is known.
+    /// A node has answered, after so many nanoseconds where that is known.
     pub(crate) fn answered(&mut self, number: u32, now: Tick, round_trip_ns: Option<u64>) {
         let device = &mut self[number];
-        device.work.outstanding -= 1;
         device.health.answered_at = now;
         if let Some(ns) = round_trip_ns {
             device.health.round_trip.sample(ns);

@@ -19,4 +19,4 @@ pub(super) use all::Devices;
 pub(super) use device::Device;
 pub(super) use lft::Lft;
 pub(super) use observed::{Observed, PortTables, TABLE_KINDS};
-pub(super) use work::{IdentityAnswers, Stage};
+pub(super) use work::{IdentityAnswers, Stage, Work};

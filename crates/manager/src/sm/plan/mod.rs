@@ -171,7 +171,7 @@ impl Manager {
             held: self.held(),
             members: self.members_now(),
         };
-        self.outputs.push_back(Output::Plan(Arc::new(input)));
+        self.out.push(Output::Plan(Arc::new(input)));
     }
 
     /// Takes a plan, unless the manager does not wait for it any more.
@@ -205,7 +205,7 @@ impl Manager {
             faults,
             events,
         } = told;
-        events.into_iter().for_each(|event| self.event(event));
+        events.into_iter().for_each(|event| self.out.event(event));
         if let Some(routing) = routing {
             self.sweep.report.routing = routing;
         }
@@ -213,7 +213,7 @@ impl Manager {
             self.sweep.unfinished(what);
         }
         for (node, what) in faults {
-            self.fault(node, what);
+            self.out.fault(node, what);
         }
     }
 
@@ -291,7 +291,7 @@ impl Manager {
         let bytes = store::encode(kept, self.settings.subnet_prefix);
         if bytes != self.persisted {
             self.persisted.clone_from(&bytes);
-            self.outputs.push_back(Output::Persist(bytes));
+            self.out.push(Output::Persist(bytes));
         }
     }
 
