@@ -88,6 +88,12 @@ pub(super) fn levels(world: &World) -> Vec<Breach> {
     levels::check(&view, root(world, &view), &UsedLevels::of(world).all())
 }
 
+/// I3 with answers on the service level of the question.
+pub(super) fn answers(world: &World) -> Vec<Breach> {
+    let used = UsedLevels::of(world);
+    deadlock::check_answers(&view(world), |lid| used.to(lid))
+}
+
 /// The partition that all hosts are full members of, where the settings are the stock ones.
 fn default_partition(view: &FabricView) -> Secured {
     let hosts = view.nodes.iter().filter(|node| !node.switch);

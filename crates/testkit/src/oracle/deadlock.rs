@@ -23,13 +23,38 @@ pub fn check(view: &FabricView) -> Vec<Breach> {
 
 /// I3 over every route from host to host, at the service levels that hosts use for each LID.
 pub fn check_levels(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<Breach> {
-    let mut graph = Graph::new();
-    for target in hosts(view) {
-        for lid in view.nodes[target].lids() {
-            depend(view, target, lid, &levels(lid), &mut graph);
+    judge(view, &asked(view, levels))
+}
+
+/// I3 over the same routes, and those of answers on the level of the question: what the owner of a LID sends
+/// to every other one, at the levels of its own.
+pub fn check_answers(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<Breach> {
+    let mut graph = asked(view, &levels);
+    for from in hosts(view) {
+        let own: BTreeSet<Sl> = view.nodes[from].lids().flat_map(&levels).collect();
+        let own: Vec<Sl> = own.into_iter().collect();
+        let others = hosts(view).filter(|target| *target != from);
+        for lid in others.flat_map(|target| view.nodes[target].lids()) {
+            depend(view, &[from], lid, &own, &mut graph);
         }
     }
-    let Some(cycle) = find_cycle(&graph) else {
+    judge(view, &graph)
+}
+
+/// What packets to all LIDs can wait for.
+fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Graph {
+    let mut graph = Graph::new();
+    for target in hosts(view) {
+        let others: Vec<usize> = hosts(view).filter(|host| *host != target).collect();
+        for lid in view.nodes[target].lids() {
+            depend(view, &others, lid, &levels(lid), &mut graph);
+        }
+    }
+    graph
+}
+
+fn judge(view: &FabricView, graph: &Graph) -> Vec<Breach> {
+    let Some(cycle) = find_cycle(graph) else {
         return Vec::new();
     };
     let hops: Vec<String> = cycle
@@ -47,13 +72,13 @@ fn hosts(view: &FabricView) -> impl Iterator<Item = usize> {
     (0..view.nodes.len()).filter(|node| !view.nodes[*node].switch)
 }
 
-/// Adds what packets to a LID from all other hosts can wait for, whatever ports switches choose.
-fn depend(view: &FabricView, target: usize, lid: Lid, levels: &[Sl], graph: &mut Graph) {
+/// Adds what packets to a LID from some hosts can wait for, whatever ports switches choose.
+fn depend(view: &FabricView, from: &[usize], lid: Lid, levels: &[Sl], graph: &mut Graph) {
     let mut seen: BTreeSet<At> = BTreeSet::new();
-    let starts = hosts(view).filter(|host| *host != target).flat_map(|host| {
-        let channels = &view.nodes[host].channels;
+    let starts = from.iter().flat_map(|host| {
+        let channels = &view.nodes[*host].channels;
         let sent = levels.iter().map(|level| channels.of_level(*level));
-        sent.filter_map(move |channel| behind(view, host, 1, channel))
+        sent.filter_map(move |channel| behind(view, *host, 1, channel))
     });
     let mut stack: Vec<At> = starts.map(|(_, at)| at).collect();
     while let Some(at) = stack.pop() {

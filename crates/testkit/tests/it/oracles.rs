@@ -483,6 +483,23 @@ fn rings_are_free_where_registers_change_the_lane() {
     assert_eq!(broken(&deadlock::check(&view)), [Invariant::DeadlockFree]);
 }
 
+/// Three switches, all one way round. What goes to two of the hosts in one lane leaves a gap in the ring,
+/// which what the first one answers to the third in that lane fills.
+#[test]
+fn answers_in_the_lane_of_the_question_can_close_a_ring() {
+    let mut view = ring(3);
+    let identity: [u8; 32] = std::array::from_fn(|channel| channel as u8);
+    for node in &mut view.nodes {
+        node.channels.sc_to_vl = vec![identity; node.ports.len()];
+    }
+    let levels = |lid: Lid| vec![Sl(u8::from(lid == Lid(3)))];
+    assert_eq!(deadlock::check_levels(&view, levels), []);
+    let breaches = deadlock::check_answers(&view, levels);
+    assert_eq!(broken(&breaches), [Invariant::DeadlockFree]);
+    let apart = |lid: Lid| vec![Sl(lid.0 as u8)];
+    assert_eq!(deadlock::check_answers(&view, apart), []);
+}
+
 /// A pair of hosts, full and limited members of a partition, on ports that check.
 fn partition() -> (FabricView, partitions::Secured) {
     let mut view = pair();

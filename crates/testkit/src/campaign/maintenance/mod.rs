@@ -196,7 +196,26 @@ impl Run {
         if !self.mixed {
             breaches.extend(judge::levels(&self.world));
         }
+        if !self.mixed && !self.says_answers_are_left_out() {
+            breaches.extend(judge::answers(&self.world));
+        }
         breaches
+    }
+
+    /// Whether the last sweep says that answers on the level of the question may close a credit cycle.
+    fn says_answers_are_left_out(&self) -> bool {
+        let reports = self
+            .events
+            .iter()
+            .rev()
+            .filter_map(|(_, event)| match event {
+                Event::SweepEnded(report) => Some(report),
+                _ => None,
+            });
+        let last = reports
+            .map(|report| report.routing.contains("; answers on "))
+            .next();
+        last.unwrap_or(false)
     }
 
     fn tables(&self) -> Tables {
