@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::Tick;
-use weft_wire::enums::SmState;
 
 use super::port_change::{End, PortChange, Step};
 use super::{Manager, Tag};
@@ -54,16 +53,6 @@ impl Manager {
                 }
             }
         }
-    }
-
-    /// Why nothing can be asked of this manager, where another one runs the fabric.
-    pub(super) fn not_master(&self) -> Option<CommandError> {
-        let role = self.election.role();
-        let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);
-        waits.then(|| CommandError::NotMaster {
-            role,
-            master: self.master_guid().unwrap_or_default(),
-        })
     }
 
     /// Ends all commands, as nothing can be sent any more: what was under way is not sent again.

@@ -11,6 +11,7 @@ use weft_wire::sm::{
 
 use super::Manager;
 use super::devices::{IdentityAnswers, Lft, Stage};
+use super::learn::complete_identity;
 
 /// Longest directed route: the last byte of the path stays free for the node's own ports.
 pub(super) const HOPS_MAX: usize = 62;
@@ -46,8 +47,7 @@ impl Manager {
 
     /// Forgets what the last sweep noted for itself.
     pub(super) fn reset_discovery(&mut self) {
-        let view = self.election_view();
-        self.election.begin_sweep(&view);
+        self.election.begin_sweep(self.devices.own_master_lid());
         for state in self.devices.iter_mut() {
             state.health.failed = false;
             state.observed.bounced_ports = PortMask::EMPTY;
@@ -113,7 +113,6 @@ impl Manager {
             Stage::Rearm => self.ask_rearm(node),
             Stage::States => self.ask_states(node),
             Stage::Ports => self.ask_ports(node),
-            Stage::AskSm => self.ask_sm(node),
             Stage::ReadMulticast => self.ask_multicast(node),
             _ => self.ask_table(node),
         }
@@ -239,7 +238,7 @@ impl Manager {
                 return self.own_node_known(now, node);
             }
             Stage::Identify => {
-                if let Err(what) = self.complete_identity(node) {
+                if let Err(what) = complete_identity(&mut self.devices[node]) {
                     let guid = self.devices[node].identity.guid;
                     self.out.fault(Some(guid), what);
                     self.give_up(now, node);
@@ -292,7 +291,7 @@ impl Manager {
                 if node == 0 {
                     self.expand(node, port);
                 }
-                match self.may_run_sm(node) {
+                match node != 0 && self.devices[node].names_sm() {
                     true => Stage::AskSm,
                     false => Stage::Idle,
                 }
@@ -335,7 +334,7 @@ impl Manager {
 
     /// A node does not answer, or not sensibly: what is known of it stays for a while, as long as
     /// others see its links.
-    pub(super) fn lost_in_discovery(&mut self, now: Tick, node: u32) {
+    fn lost_in_discovery(&mut self, now: Tick, node: u32) {
         let sweeps = self.settings.sweeps;
         let number = self.sweep.number;
         let state = &mut self.devices[node];
@@ -359,6 +358,37 @@ impl Manager {
         };
         for port in ports {
             self.expand(node, port);
+        }
+    }
+
+    /// A node does not go on in this sweep.
+    pub(super) fn give_up(&mut self, now: Tick, node: u32) {
+        let device = &mut self.devices[node];
+        if device.health.failed {
+            return;
+        }
+        device.health.failed = true;
+        let during = std::mem::replace(&mut device.work.stage, Stage::Idle);
+        self.gave_up(now, node, during);
+    }
+
+    /// A node has given up its work of this sweep.
+    fn gave_up(&mut self, now: Tick, node: u32, during: Stage) {
+        match during {
+            stage if stage.is_discovery() => {
+                if stage == Stage::ReadTable {
+                    self.devices[node].stop_reading();
+                }
+                self.lost_in_discovery(now, node);
+            }
+            _ => {
+                // What was written and not confirmed may hold or not.
+                let device = &mut self.devices[node];
+                device.health.doubtful = true;
+                let guid = device.identity.guid;
+                self.sweep
+                    .unfinished(format!("node {guid} did not take all of its settings"));
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use weft_fabric::UNREACHABLE;
 use weft_fabric::tables::SwitchPortGroups;
-use weft_fabric::{NodeId, PortGroupTables, UNREACHABLE};
 use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier, SwitchInfo};
 
@@ -134,22 +134,6 @@ impl Manager {
         }
     }
 
-    /// The adaptive groups that a switch should have, none where it cannot have any. Routes that come
-    /// without groups ask for empty ones: those of earlier routes are not proved for these.
-    pub(super) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
-        let index = self.plan.topology.switch_index(NodeId(node))?;
-        let capable = self.devices[node]
-            .observed
-            .node
-            .as_ref()?
-            .switch?
-            .is_adaptive_routing_supported;
-        let groups = self.plan.routes.routed.as_ref()?.groups();
-        let own = groups.switches.get(index.0 as usize);
-        let wanted = capable && self.settings.routing.adaptive.is_some();
-        wanted.then(|| own.map(Arc::clone).unwrap_or_default())
-    }
-
     /// Whether a switch's adaptive groups are to be written.
     pub(super) fn groups_differ(&self, node: u32) -> bool {
         let device = &self.devices[node];
@@ -244,21 +228,6 @@ impl Manager {
         let device = &mut self.devices[node];
         if !std::mem::take(&mut device.observed.groups_refused) && wanted.is_some() {
             (device.observed.groups, device.observed.group_blocks) = (wanted, blocks);
-        }
-    }
-
-    /// The adaptive groups as the switches have confirmed them.
-    pub(super) fn confirmed_groups(&self) -> PortGroupTables {
-        let switches = self.plan.topology.switches();
-        let held = switches
-            .iter()
-            .map(|node| self.devices[*node].observed.groups.clone());
-        let held: Vec<_> = held.collect();
-        if held.iter().all(Option::is_none) {
-            return PortGroupTables::default();
-        }
-        PortGroupTables {
-            switches: held.into_iter().map(Option::unwrap_or_default).collect(),
         }
     }
 }

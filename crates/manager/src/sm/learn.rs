@@ -45,41 +45,6 @@ impl Manager {
         }
     }
 
-    /// Makes a node of what came, or changes it where it is known.
-    pub(super) fn complete_identity(&mut self, node: u32) -> Result<(), String> {
-        let state = &mut self.devices[node];
-        let identity = std::mem::take(&mut *state.work.reading.identity);
-        let (Some(info), Some(description), Some(mut port)) =
-            (identity.info, identity.description, identity.port)
-        else {
-            return Err("does not tell who it is".into());
-        };
-        check_identity(state, &info, identity.switch.as_ref())?;
-        let number = match identity.switch {
-            Some(_) => PortNum(0),
-            None => port.local_port_num,
-        };
-        if identity.switch.is_none() && !(1..=info.num_ports).contains(&number.0) {
-            return Err(format!(
-                "answers from port {number}, it has {}",
-                info.num_ports
-            ));
-        }
-        port.local_port_num = number;
-        state.identity.entered = number;
-        state.settle_doubt();
-        note_resets(&mut state.observed, identity.switch.as_ref(), number, &port);
-        let info = NodeInfo {
-            local_port_num: PortNum(0),
-            ..info
-        };
-        renew_node(&mut state.observed, info, description, identity.switch)?;
-        state.identity.m_key = (port.m_key != 0).then_some(port.m_key);
-        state.observed.read_ports.insert(number);
-        state.observed.update_port(number, |held| *held = port);
-        Ok(())
-    }
-
     fn learn_states(&mut self, node: u32, reply: &Reply<'_>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let blocks = decode_blocks::<PortStateInfo>(reply.data, usize::from(modifier.count));
@@ -128,6 +93,40 @@ impl Manager {
             self.expand(node, port);
         }
     }
+}
+
+/// Makes a node of what came, or changes it where it is known.
+pub(super) fn complete_identity(state: &mut Device) -> Result<(), String> {
+    let identity = std::mem::take(&mut *state.work.reading.identity);
+    let (Some(info), Some(description), Some(mut port)) =
+        (identity.info, identity.description, identity.port)
+    else {
+        return Err("does not tell who it is".into());
+    };
+    check_identity(state, &info, identity.switch.as_ref())?;
+    let number = match identity.switch {
+        Some(_) => PortNum(0),
+        None => port.local_port_num,
+    };
+    if identity.switch.is_none() && !(1..=info.num_ports).contains(&number.0) {
+        return Err(format!(
+            "answers from port {number}, it has {}",
+            info.num_ports
+        ));
+    }
+    port.local_port_num = number;
+    state.identity.entered = number;
+    state.settle_doubt();
+    note_resets(&mut state.observed, identity.switch.as_ref(), number, &port);
+    let info = NodeInfo {
+        local_port_num: PortNum(0),
+        ..info
+    };
+    renew_node(&mut state.observed, info, description, identity.switch)?;
+    state.identity.m_key = (port.m_key != 0).then_some(port.m_key);
+    state.observed.read_ports.insert(number);
+    state.observed.update_port(number, |held| *held = port);
+    Ok(())
 }
 
 fn learn_table(lft: &mut Lft, reply: &Reply<'_>) {

@@ -2,9 +2,7 @@
 //!
 //! [`Election`]: super::election::Election
 
-use std::sync::Arc;
-
-use weft_fabric::{Guid, Lid, Lmc, PortNum, Tick};
+use weft_fabric::{Guid, PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::SmState;
 use weft_wire::header::method;
@@ -13,12 +11,10 @@ use weft_wire::sm::{AttributeId, SmInfo, SmInfoControl};
 use weft_wire::smp::{DirectedRoute, Smp, SmpView, respond};
 
 use super::batch::{Reply, Verdict as Answer};
-use super::devices::{Device, Stage};
+use super::devices::Stage;
 use super::discover::is_up;
 use super::election::{Act, Input, Peer, Question, Verdict, View};
 use super::lids::LidMap;
-use super::plan::Plan;
-use super::pump::directed_packet;
 use super::transactions::Target;
 use super::{Manager, Tag};
 use crate::io::{Event, SweepReason};
@@ -26,14 +22,13 @@ use crate::io::{Event, SweepReason};
 impl Manager {
     /// What an election sees.
     pub(super) fn election_view(&self) -> View {
-        let own = self.devices.own();
-        let own = own.and_then(|own| own.observed.port(own.end_port()));
+        let own = self.devices.own_port();
         View {
             settings: self.settings.election,
             m_key: self.settings.m_key,
             own_port: self.devices.own_port_guid(),
             own_link: own.is_some_and(is_up),
-            own_master_lid: own.map_or(Lid(0), |info| info.master_sm_lid),
+            own_master_lid: self.devices.own_master_lid(),
             own_lid: self.plan.sm_lid(),
             sweep: self.sweep.number,
             sweeping: self.sweep.phase().is_some(),
@@ -157,7 +152,7 @@ impl Manager {
         self.out
             .totals
             .count(AttributeId::SM_INFO, control.is_some());
-        self.send(directed_packet(mad));
+        self.send_directed(mad);
     }
 
     /// A manager, or the agent of its port, has answered.
@@ -165,13 +160,6 @@ impl Manager {
         let done = view.status() == 0;
         let info = SmInfo::decode(view.payload).ok().filter(|_| done);
         self.tell_election(now, Input::Answered(question, info));
-    }
-
-    /// Whether a node's port says that a subnet manager runs there, this one apart.
-    pub(super) fn may_run_sm(&self, node: u32) -> bool {
-        let device = &self.devices[node];
-        let port = device.observed.port(device.end_port());
-        node != 0 && port.is_some_and(|info| info.capability_mask.is_sm)
     }
 
     /// Asks the manager on a node who it is, and says who asks.
@@ -252,26 +240,5 @@ impl Manager {
     pub(super) fn plan_nothing(&mut self) {
         self.settle_links();
         self.hold_what_is();
-    }
-
-    /// The plan is what is there: nothing is to be written.
-    pub(super) fn hold_what_is(&mut self) {
-        let held = |device: &Device| {
-            let port = device.observed.port(device.end_port());
-            port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
-        };
-        self.plan = Plan {
-            topology: Arc::new(self.confirmed_topology()),
-            lids: self.devices.iter().map(held).collect(),
-            ..Plan::default()
-        };
-    }
-
-    /// Port GUID of the master: this manager's, or that of the one that it stands by for.
-    pub(super) fn master_guid(&self) -> Option<Guid> {
-        match self.election.is_master() {
-            true => Some(self.devices.own_port_guid()),
-            false => self.election.master(),
-        }
     }
 }

@@ -7,6 +7,8 @@
 //! | `leftovers` | how long packets of old routes stay in buffers, which a change that drains waits for |
 //! | `devices` | the nodes: what each has confirmed, its work in this sweep, its health |
 //! | `pump`, `schedule` | which node sends next, and what an answer or a timeout leads to |
+//! | `requests` | datagrams that are sent |
+//! | `confirmed` | the fabric as devices have confirmed it |
 //! | `outbox` | what the manager wants done |
 //! | `discover`, `links` | who is there, and which links both ends agree on |
 //! | `unused_links` | links that are up and carry no data |
@@ -30,6 +32,7 @@ mod batch;
 mod commands;
 mod compare;
 mod confirm;
+mod confirmed;
 mod devices;
 mod discover;
 pub mod drains;
@@ -52,6 +55,7 @@ mod program;
 mod publish;
 mod pump;
 mod register;
+mod requests;
 pub mod reroute;
 pub(crate) mod rtt;
 mod schedule;

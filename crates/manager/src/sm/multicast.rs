@@ -73,7 +73,7 @@ impl Manager {
         let routes = Arc::clone(&self.plan.routes);
         self.plan.multicast = members.plan(&routes, &self.settings, true, &mut told);
         self.plan_multicast_step();
-        self.tell_planned(told);
+        told.tell(&mut self.out, &mut self.sweep);
     }
 
     /// What decides on multicast tables at present.
@@ -116,7 +116,7 @@ impl Manager {
             let up = ports.filter(|(_, port)| port.info.port_state >= PortState::INIT);
             let ports = up.map(|(port, _)| port);
             ports
-                .filter(|port| self.peer(node, *port).is_none())
+                .filter(|port| self.plan.peer(node, *port).is_none())
                 .collect()
         };
         let rows = switches.flat_map(|node| {
@@ -340,13 +340,6 @@ impl Manager {
             let block = modifier.block as usize + offset;
             held.confirm(block, usize::from(modifier.position), &mft::decode(bytes));
         }
-    }
-
-    /// The tables as the switches have confirmed them.
-    pub(super) fn confirmed_multicast(&self) -> MulticastTables {
-        let switches = self.plan.topology.switches().iter();
-        let rows = switches.map(|node| Arc::from(self.devices[*node].observed.mft.confirmed()));
-        MulticastTables::new(rows.collect())
     }
 
     /// Goes on with a change of members between sweeps; says whether there was something to do.

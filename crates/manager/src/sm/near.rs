@@ -110,8 +110,9 @@ impl Manager {
     /// The last node on the way to another.
     fn node_before(&self, node: u32) -> Option<u32> {
         let (_, path) = self.devices[node].identity.path.split_last()?;
-        path.iter()
-            .try_fold(0, |at, port| self.peer(at, *port).map(|peer| peer.node.0))
+        path.iter().try_fold(0, |at, port| {
+            self.plan.peer(at, *port).map(|peer| peer.node.0)
+        })
     }
 
     /// A node is not to be taken as it was; it counts as found only when it is met again.
@@ -193,7 +194,7 @@ impl Manager {
     /// Switches beside a node that were not looked at.
     fn kept_neighbours(&self, node: u32) -> Vec<u32> {
         let ports = self.devices[node].observed.good_ports.iter();
-        let peers = ports.filter_map(|port| self.peer(node, port));
+        let peers = ports.filter_map(|port| self.plan.peer(node, port));
         let mut around = Vec::new();
         for peer in peers.map(|peer| peer.node.0) {
             let state = &self.devices[peer];
@@ -255,7 +256,7 @@ impl Manager {
         let ports = state.observed.good_ports.iter().filter(move |_| forwards);
         let ports = ports.filter(|port| state.observed.port(*port).is_some_and(is_up));
         ports.filter_map(move |port| {
-            let (far, peer) = (self.peer_info(node, port)?.1, self.peer(node, port)?);
+            let (far, peer) = (self.peer_info(node, port)?.1, self.plan.peer(node, port)?);
             is_up(far).then_some((port, peer.node.0))
         })
     }

@@ -1,5 +1,8 @@
 //! What a port or a switch should hold, and what of it is to be written.
 
+use std::sync::Arc;
+
+use weft_fabric::tables::SwitchPortGroups;
 use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef};
 use weft_wire::enums::{LinkInitReason, PortState};
 use weft_wire::sm::{PortInfo, SwitchInfo};
@@ -13,17 +16,9 @@ use super::wanted::preemption::marks_lanes;
 use super::wanted::switch;
 
 impl Manager {
-    /// The port at the other end of a good link.
-    pub(super) fn peer(&self, node: u32, port: PortNum) -> Option<PortRef> {
-        self.plan.topology.peer(PortRef {
-            node: NodeId(node),
-            port,
-        })
-    }
-
     /// What is confirmed of the port at the other end of a good link.
     pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&Device, &PortInfo)> {
-        let peer = self.peer(node, port)?;
+        let peer = self.plan.peer(node, port)?;
         let device = self.devices.get(peer.node.0)?;
         device.observed.port(peer.port).map(|info| (device, info))
     }
@@ -63,7 +58,7 @@ impl Manager {
                 ..*held
             });
         }
-        let (lid, lmc) = match (place, self.peer(node, port)) {
+        let (lid, lmc) = match (place, self.plan.peer(node, port)) {
             (Place::External, Some(peer)) if faces_hfi => self.plan.lids[peer.node.0 as usize],
             (Place::External, _) => (Lid(0), Lmc(0)),
             _ => self.plan.lids[node as usize],
@@ -99,6 +94,7 @@ impl Manager {
         };
         can(NodeId(node), port)
             && self
+                .plan
                 .peer(node, port)
                 .is_some_and(|peer| can(peer.node, peer.port))
     }
@@ -138,6 +134,22 @@ impl Manager {
             .get(node as usize)
             .and_then(|ports| ports.get(index));
         tables.map_or(TableId::UNKNOWN, |ids| ids[kind.index()])
+    }
+
+    /// The adaptive groups that a switch should have, none where it cannot have any. Routes that come
+    /// without groups ask for empty ones: those of earlier routes are not proved for these.
+    pub(super) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
+        let index = self.plan.topology.switch_index(NodeId(node))?;
+        let capable = self.devices[node]
+            .observed
+            .node
+            .as_ref()?
+            .switch?
+            .is_adaptive_routing_supported;
+        let groups = self.plan.routes.routed.as_ref()?.groups();
+        let own = groups.switches.get(index.0 as usize);
+        let wanted = capable && self.settings.routing.adaptive.is_some();
+        wanted.then(|| own.map(Arc::clone).unwrap_or_default())
     }
 
     /// SwitchInfo of a switch as it should be while tables are still to be written; none where it can

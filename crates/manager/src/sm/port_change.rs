@@ -120,7 +120,7 @@ impl Manager {
                 last,
             });
         }
-        let peer = self.peer(index, port);
+        let peer = self.plan.peer(index, port);
         let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
         match action {
             PortAction::Disable if own => return Err(CommandError::OwnLink { node: guid, port }),
@@ -138,7 +138,7 @@ impl Manager {
     /// that its answer comes back and it can be reached again.
     fn nearer_end(&self, index: u32, named: End) -> End {
         let own = &self.devices[index];
-        let Some(peer) = self.peer(index, named.1) else {
+        let Some(peer) = self.plan.peer(index, named.1) else {
             return named;
         };
         let other = &self.devices[peer.node];

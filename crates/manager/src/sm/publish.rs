@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use weft_fabric::{
     LinearTables, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot, Topology,
-    TopologyBuilder,
 };
 
 use super::Manager;
@@ -67,20 +66,6 @@ impl Manager {
         self.tell_services(&before.topology, &snapshot.topology);
     }
 
-    pub(super) fn confirmed_topology(&self) -> Topology {
-        let mut builder = TopologyBuilder::new();
-        for node in self
-            .devices
-            .iter()
-            .filter_map(|device| device.observed.node.as_ref())
-        {
-            // GUIDs are distinct: each node was found by its GUID.
-            let _ = builder.add(Arc::clone(node));
-        }
-        // Both ends of each link agreed, so that nothing is one-sided.
-        builder.build().unwrap_or_default()
-    }
-
     /// The tables of all ports; the same as published before where nothing changed, node by node.
     fn confirmed_port_tables(&self) -> Arc<PortTables> {
         let before = &self.snapshot.port_tables;
@@ -117,7 +102,7 @@ impl Manager {
                 .unwrap_or_default(),
             port_guid: self.devices.own_port_guid(),
             state: self.election.role(),
-            priority: self.election.priority(&self.election_view()),
+            priority: self.election.priority(&self.settings.election),
             sm_key: self.settings.election.sm_key,
             act_count: self.act_count(),
         });

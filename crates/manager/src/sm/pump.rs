@@ -5,7 +5,6 @@
 
 use weft_fabric::Tick;
 use weft_wire::header::{class, method, status};
-use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
@@ -13,22 +12,9 @@ use weft_wire::smp::SmpView;
 use super::batch::{Reply, Verdict, replies};
 use super::devices::Stage;
 use super::election::Input;
-use super::transactions::{Answered, Expired, Target};
+use super::transactions::{Answered, Expired};
 use super::{Manager, Tag};
-use crate::io::{Event, Output};
-
-/// A subnet management datagram for the node at the end of a directed route.
-pub(super) fn directed_packet(mad: Vec<u8>) -> Packet {
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
-}
+use crate::io::Event;
 
 impl Manager {
     /// Takes a datagram.
@@ -171,8 +157,8 @@ impl Manager {
             | Stage::States
             | Stage::Ports
             | Stage::ReadTable
-            | Stage::AskSm
             | Stage::ReadMulticast => self.next_discovery(node),
+            Stage::AskSm => self.ask_sm(node),
             Stage::Compare => self.next_comparison(node),
             Stage::WriteNode => self.next_node_write(node),
             Stage::WritePorts => self.next_port_write(node),
@@ -186,47 +172,6 @@ impl Manager {
         }
     }
 
-    /// Starts a request in the batch.
-    pub(super) fn start_batch(&mut self, node: u32, set: bool) {
-        let aggregates = self.settings.requests.aggregates && !self.devices[node].health.single;
-        self.batch.start(set, aggregates);
-    }
-
-    /// Sends the batch to a node.
-    pub(super) fn send_batch(&mut self, now: Tick, node: u32, tag: Tag) {
-        let device = &self.devices[node];
-        let m_key = device.identity.m_key.unwrap_or(self.settings.m_key);
-        let Ok(mut mad) = self.batch.finish(&device.identity.path, m_key) else {
-            // Paths are bounded when they are made.
-            return;
-        };
-        let target = Target {
-            node,
-            round_trip: device.health.round_trip,
-            silent: self.devices.is_silent(node),
-        };
-        self.transactions.begin(now, target, tag, &mut mad);
-        if let Tag::Stage { .. } = tag {
-            self.schedule.sent(&mut self.devices[node].work);
-        }
-        let sets = self.batch.sets();
-        if sets > 0 {
-            self.devices[node].health.written = self.sweep.number;
-        }
-        self.sweep.report.sets += sets;
-        for attribute in self.batch.attributes() {
-            self.out.totals.count(attribute, sets > 0);
-        }
-        self.send(directed_packet(mad));
-    }
-
-    /// Hands a datagram out and counts it.
-    pub(super) fn send(&mut self, packet: Packet) {
-        self.out.totals.sent += 1;
-        self.sweep.report.sent += 1;
-        self.out.push(Output::Send(packet));
-    }
-
     /// Sends again, or gives up, what was not answered in time.
     pub(super) fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.transactions.expire(now) {
@@ -238,7 +183,7 @@ impl Manager {
                     self.doubt_after_write(node, &mad);
                     self.out.totals.retries += 1;
                     self.sweep.report.retries += 1;
-                    self.send(directed_packet(mad));
+                    self.send_directed(mad);
                 }
                 Expired::GivenUp {
                     node,
@@ -300,16 +245,5 @@ impl Manager {
             });
         }
         self.give_up(now, node);
-    }
-
-    /// A node does not go on in this sweep.
-    pub(super) fn give_up(&mut self, now: Tick, node: u32) {
-        let device = &mut self.devices[node];
-        if device.health.failed {
-            return;
-        }
-        device.health.failed = true;
-        let during = std::mem::replace(&mut device.work.stage, Stage::Idle);
-        self.gave_up(now, node, during);
     }
 }

@@ -9,7 +9,7 @@ use weft_wire::enums::SmState;
 use weft_wire::sm::AttributeId;
 
 use super::Manager;
-use crate::io::SweepPhase;
+use crate::io::{CommandError, SweepPhase};
 
 /// Requests of one attribute since the start, those inside of Aggregates included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,5 +135,23 @@ impl Manager {
             engines_given_up: given_up.unwrap_or(0) as u32,
             lanes: routed.map_or(0, |routed| routed.lanes().count()),
         }
+    }
+
+    /// Port GUID of the master: this manager's, or that of the one that it stands by for.
+    pub(super) fn master_guid(&self) -> Option<Guid> {
+        match self.election.is_master() {
+            true => Some(self.devices.own_port_guid()),
+            false => self.election.master(),
+        }
+    }
+
+    /// Why nothing can be asked of this manager, where another one runs the fabric.
+    pub(super) fn not_master(&self) -> Option<CommandError> {
+        let role = self.election.role();
+        let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);
+        waits.then(|| CommandError::NotMaster {
+            role,
+            master: self.master_guid().unwrap_or_default(),
+        })
     }
 }

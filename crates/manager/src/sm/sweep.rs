@@ -475,24 +475,4 @@ impl Manager {
             _ => self.after_writing(now, node),
         }
     }
-
-    /// A node has given up its work of this sweep.
-    pub(super) fn gave_up(&mut self, now: Tick, node: u32, during: Stage) {
-        match during {
-            stage if stage.is_discovery() => {
-                if stage == Stage::ReadTable {
-                    self.devices[node].stop_reading();
-                }
-                self.lost_in_discovery(now, node);
-            }
-            _ => {
-                // What was written and not confirmed may hold or not.
-                let device = &mut self.devices[node];
-                device.health.doubtful = true;
-                let guid = device.identity.guid;
-                self.sweep
-                    .unfinished(format!("node {guid} did not take all of its settings"));
-            }
-        }
-    }
 }

@@ -3,13 +3,12 @@
 use weft_fabric::Tick;
 use weft_wire::Layout;
 use weft_wire::header::{class, method, status};
-use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, Notice, Trap};
 use weft_wire::smp::{Smp, SmpView, respond};
 
 use super::Manager;
-use crate::io::{Event, Output, SweepReason};
+use crate::io::{Event, SweepReason};
 
 impl Manager {
     /// Takes a trap: it is answered, told, and where it says that the fabric changed, a sweep
@@ -75,28 +74,5 @@ impl Manager {
             _ => respond(view, status::OK, view.payload, &mut mad),
         }
         self.reply_to(packet, mad);
-    }
-
-    /// Sends an answer the way that a datagram came.
-    pub(super) fn reply_to(&mut self, packet: &Packet, mad: Vec<u8>) {
-        let own = match packet.dlid {
-            Lid::PERMISSIVE => Lid::PERMISSIVE,
-            _ => self.plan.sm_lid(),
-        };
-        self.out.totals.sent += 1;
-        self.out.push(Output::Send(Packet {
-            slid: own,
-            dlid: packet.slid,
-            sl: Sl(0),
-            pkey: PKey::MGMT_FULL,
-            dest_qp: packet.src_qp,
-            src_qp: 0,
-            mad,
-        }));
-    }
-
-    /// Grows with what the manager does.
-    pub(super) fn act_count(&self) -> u32 {
-        self.out.totals.sent as u32
     }
 }

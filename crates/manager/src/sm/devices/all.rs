@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut, Range};
 
-use weft_fabric::{Guid, NodeId, Tick};
+use weft_fabric::{Guid, Lid, NodeId, Tick};
+use weft_wire::sm::PortInfo;
 
 use super::device::Device;
 
@@ -91,6 +92,17 @@ impl Devices {
     pub(crate) fn own_port_guid(&self) -> Guid {
         let own = self.own().and_then(|own| own.observed.node.as_ref());
         own.map_or(Guid(0), |node| node.info.port_guid)
+    }
+
+    /// PortInfo of the manager's own port.
+    pub(crate) fn own_port(&self) -> Option<&PortInfo> {
+        let own = self.own()?;
+        own.observed.port(own.end_port())
+    }
+
+    /// MasterSMLID of the manager's own port.
+    pub(crate) fn own_master_lid(&self) -> Lid {
+        self.own_port().map_or(Lid(0), |info| info.master_sm_lid)
     }
 
     /// The number of the node with a GUID.

@@ -62,6 +62,12 @@ impl Device {
         }
     }
 
+    /// Whether its end port says that a subnet manager runs there.
+    pub(crate) fn names_sm(&self) -> bool {
+        let port = self.observed.port(self.end_port());
+        port.is_some_and(|info| info.capability_mask.is_sm)
+    }
+
     /// Forgets, now that it answers, what it may not hold any more. The linear table of a switch stays
     /// the best guess until it has been read.
     pub(crate) fn settle_doubt(&mut self) {

@@ -33,6 +33,7 @@ use weft_fabric::{Guid, Lid, Tick};
 use weft_wire::enums::SmState;
 use weft_wire::sm::{SmInfo, SmInfoControl};
 
+use super::settings::ElectionSettings;
 use handover::Handovers;
 use others::{Others, Rank};
 use standby::Watch;
@@ -172,21 +173,20 @@ impl Election {
     }
 
     /// A sweep begins, which asks the manager's own port anew.
-    pub(super) fn begin_sweep(&mut self, view: &View) {
-        self.own_master_lid = view.own_master_lid;
+    pub(super) fn begin_sweep(&mut self, own_master_lid: Lid) {
+        self.own_master_lid = own_master_lid;
     }
 
     /// The priority that counts at present.
-    pub(super) fn priority(&self, view: &View) -> u8 {
-        let election = view.settings;
+    pub(super) fn priority(&self, settings: &ElectionSettings) -> u8 {
         match self.is_master() && self.others.any_seen {
-            true => election.priority.max(election.elevated_priority),
-            false => election.priority,
+            true => settings.priority.max(settings.elevated_priority),
+            false => settings.priority,
         }
     }
 
     fn rank(&self, view: &View) -> Rank {
-        Rank::of(self.priority(view), view.own_port)
+        Rank::of(self.priority(&view.settings), view.own_port)
     }
 
     /// What this manager says of itself, its key left out except `with_key`. Whoever sends it fills
@@ -202,7 +202,7 @@ impl Election {
             sm_key: if with_key { election.sm_key } else { 0 },
             act_count: 0,
             elapsed_time: u32::try_from(seconds).unwrap_or(u32::MAX),
-            priority: self.priority(view),
+            priority: self.priority(&view.settings),
             elevated_priority: election.elevated_priority,
             initial_priority: election.priority,
             sm_state_current: self.role,

@@ -32,8 +32,10 @@ use weft_fabric::{
 use super::Manager;
 use super::devices::{Device, Lft, TABLE_KINDS};
 use super::lids::EndPort;
+use super::outbox::Outbox;
 use super::settings::Settings;
 use super::store;
+use super::sweep::Sweep;
 use super::tables::TableId;
 use super::wanted::qos::Qos;
 use crate::io::Output;
@@ -78,6 +80,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// The port at the other end of a good link.
+    pub(super) fn peer(&self, node: u32, port: PortNum) -> Option<PortRef> {
+        self.topology.peer(PortRef {
+            node: NodeId(node),
+            port,
+        })
+    }
+
     /// LID of the manager's own port.
     pub(super) fn sm_lid(&self) -> Lid {
         self.lids.first().map_or(Lid(0), |(lid, _)| *lid)
@@ -117,6 +127,28 @@ impl Planning {
     }
 }
 
+impl Told {
+    /// Tells what the maker of a plan has to say, in events and in the report of the sweep.
+    pub(super) fn tell(self, out: &mut Outbox, sweep: &mut Sweep) {
+        let Told {
+            routing,
+            unfinished,
+            faults,
+            events,
+        } = self;
+        events.into_iter().for_each(|event| out.event(event));
+        if let Some(routing) = routing {
+            sweep.report.routing = routing;
+        }
+        for what in unfinished {
+            sweep.unfinished(what);
+        }
+        for (node, what) in faults {
+            out.fault(node, what);
+        }
+    }
+}
+
 impl Manager {
     /// Asks for a plan for what was found.
     pub(super) fn begin_plan(&mut self) {
@@ -139,6 +171,19 @@ impl Manager {
         if std::mem::take(&mut self.planning.under_way) {
             self.hold_what_is();
         }
+    }
+
+    /// The plan is what is there: nothing is to be written.
+    pub(super) fn hold_what_is(&mut self) {
+        let held = |device: &Device| {
+            let port = device.observed.port(device.end_port());
+            port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
+        };
+        self.plan = Plan {
+            topology: Arc::new(self.confirmed_topology()),
+            lids: self.devices.iter().map(held).collect(),
+            ..Plan::default()
+        };
     }
 
     fn ask_for_plan(&mut self) {
@@ -192,29 +237,9 @@ impl Manager {
         self.sweep.report.unused_links = unused.count() as u32;
         self.sweep.report.unused = unused.listed().to_vec();
         self.epoch += u64::from(are_routes_new);
-        self.tell_planned(told);
+        told.tell(&mut self.out, &mut self.sweep);
         self.name_tables(&contents);
         self.drop_unused_tables();
-    }
-
-    /// Tells what the maker of a plan has to say.
-    pub(super) fn tell_planned(&mut self, told: Told) {
-        let Told {
-            routing,
-            unfinished,
-            faults,
-            events,
-        } = told;
-        events.into_iter().for_each(|event| self.out.event(event));
-        if let Some(routing) = routing {
-            self.sweep.report.routing = routing;
-        }
-        for what in unfinished {
-            self.sweep.unfinished(what);
-        }
-        for (node, what) in faults {
-            self.out.fault(node, what);
-        }
     }
 
     /// Gives the plan's tables of ports the names that this manager has for their contents.
@@ -320,25 +345,6 @@ impl Manager {
             topology: Arc::new(builder.build().unwrap_or_default()),
             ends: ends.into(),
         }
-    }
-
-    /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
-    /// Links need not carry data yet: traps are routed by LID over links that are up.
-    pub(super) fn holds_tables(&self) -> bool {
-        let held = |state: &Device| !matches!(state.observed.lft, Lft::Unknown);
-        self.devices
-            .iter()
-            .any(|state| state.is_switch() && held(state))
-    }
-
-    /// The tables as the switches have confirmed them.
-    pub(super) fn confirmed_tables(&self) -> LinearTables {
-        let switches = self.plan.topology.switches().iter();
-        LinearTables::new(
-            switches
-                .map(|node| self.devices[*node].observed.lft.row())
-                .collect(),
-        )
     }
 
     /// Drops tables that no port has, is to have, or is published with.
