@@ -118,6 +118,8 @@ pub struct Manager {
     settings: Settings,
     devices: Devices,
     schedule: Schedule,
+    /// There is more to do at once, after other inputs.
+    more_at: Option<Tick>,
     transactions: Transactions<Tag>,
     batch: Batch,
     sweep: Sweep,
@@ -153,6 +155,7 @@ impl Manager {
             settings,
             devices: Devices::default(),
             schedule: Schedule::default(),
+            more_at: None,
             batch: Batch::default(),
             sweep: Sweep::default(),
             lids: LidMap::default(),
@@ -225,6 +228,7 @@ impl Manager {
             self.schedule.deadline(),
             self.sweep_due(),
             self.sweep.leftovers_until(),
+            self.more_at,
             self.planning.look_at(self.election.now()),
             self.election.deadline(),
         ]

@@ -10,6 +10,7 @@ use weft_wire::id::Gid;
 use weft_wire::sm::{Notice, Trap, TrapGid};
 
 use super::Manager;
+use super::publish::Numbered;
 use crate::io::Output;
 
 /// Traps that are remembered, to know those that come again.
@@ -73,9 +74,9 @@ impl Manager {
     }
 
     /// Tells which end ports are in service now and were not before, and the other way round.
-    pub(super) fn tell_services(&mut self, before: &Topology, after: &Topology) {
-        let gone = news(after, before).map(|guid| (guid, false));
-        let come = news(before, after).map(|guid| (guid, true));
+    pub(super) fn tell_services(&mut self, before: Numbered<'_>, after: Numbered<'_>) {
+        let gone = news(after.0, before).map(|guid| (guid, false));
+        let come = news(before.0, after).map(|guid| (guid, true));
         let changes: Vec<(Guid, bool)> = gone.chain(come).take(SERVICES_MAX).collect();
         for (interface, in_service) in changes {
             let gid = Gid {
@@ -94,9 +95,10 @@ impl Manager {
 }
 
 /// GUIDs of the end ports that are in service in `b` and not in `a`.
-fn news<'a>(a: &'a Topology, b: &'a Topology) -> impl Iterator<Item = Guid> + 'a {
-    b.nodes().flat_map(move |(_, node)| {
-        let was = a.find(node.guid()).and_then(|id| a.node(id));
+fn news<'a>(a: &'a Topology, b: Numbered<'a>) -> impl Iterator<Item = Guid> + 'a {
+    let (b, numbers) = b;
+    b.nodes().zip(numbers).flat_map(move |((_, node), number)| {
+        let was = number.and_then(|number| a.node(number));
         in_service(node)
             .filter(move |guid| !was.is_some_and(|was| in_service(was).any(|other| other == *guid)))
     })

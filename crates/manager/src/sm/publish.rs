@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use weft_fabric::{
-    LinearTables, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot, Topology,
+    Guid, LinearTables, Node, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot,
+    Topology,
 };
 
 use super::Manager;
@@ -19,8 +20,9 @@ impl Manager {
     /// need not wait for the sweep to learn that.
     pub(super) fn publish_loss(&mut self) {
         let (before, after) = (&self.snapshot.topology, &self.plan.topology);
-        let lost = missing_nodes(before, after).next().is_some()
-            || missing_links(before, after).next().is_some();
+        let numbers = numbers(before, after);
+        let lost = missing_nodes(before, &numbers).next().is_some()
+            || missing_links(before, after, &numbers).next().is_some();
         if lost {
             self.publish();
         }
@@ -62,8 +64,10 @@ impl Manager {
         let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
         // Whoever hears of a change then finds it in what is published.
         self.out.push(Output::Publish(Arc::clone(&snapshot)));
-        self.tell_changes(&before.topology, &snapshot.topology);
-        self.tell_services(&before.topology, &snapshot.topology);
+        let (before, after) = (&before.topology, &snapshot.topology);
+        let (there, back) = (numbers(before, after), numbers(after, before));
+        self.tell_changes((before, &there), (after, &back));
+        self.tell_services((before, &there), (after, &back));
     }
 
     /// The tables of all ports; the same as published before where nothing changed, node by node.
@@ -135,14 +139,16 @@ impl Manager {
         })
     }
 
-    fn tell_changes(&mut self, before: &Topology, after: &Topology) {
-        let gone = missing_nodes(before, after);
-        let come = missing_nodes(after, before);
+    fn tell_changes(&mut self, before: Numbered<'_>, after: Numbered<'_>) {
+        let gone = missing_nodes(before.0, before.1);
+        let come = missing_nodes(after.0, after.1);
         let vanished = gone.map(|(node, name)| Event::NodeVanished { node, name });
         let appeared = come.map(|(node, name)| Event::NodeAppeared { node, name });
         let nodes: Vec<Event> = vanished.chain(appeared).collect();
-        let gone = missing_links(before, after).map(|(a, b)| Event::LinkVanished { a, b });
-        let come = missing_links(after, before).map(|(a, b)| Event::LinkAppeared { a, b });
+        let gone = missing_links(before.0, after.0, before.1);
+        let come = missing_links(after.0, before.0, after.1);
+        let gone = gone.map(|(a, b)| Event::LinkVanished { a, b });
+        let come = come.map(|(a, b)| Event::LinkAppeared { a, b });
         let links: Vec<Event> = gone.chain(come).collect();
         nodes
             .into_iter()
@@ -172,37 +178,46 @@ fn holds_same_tables(device: &Device, held: &NodeTables) -> bool {
     held.first == first_port(device) && held.ports.iter().eq(ids)
 }
 
-type End = (weft_fabric::Guid, weft_fabric::PortNum);
+type End = (Guid, weft_fabric::PortNum);
 
-/// Nodes of `a` that `b` lacks.
-fn missing_nodes<'a>(
-    a: &'a Topology,
-    b: &'a Topology,
-) -> impl Iterator<Item = (weft_fabric::Guid, String)> + 'a {
-    let missing = a.nodes().filter(|(_, node)| b.find(node.guid()).is_none());
+/// A topology, and for each of its nodes the number in another one.
+pub(super) type Numbered<'a> = (&'a Topology, &'a [Option<NodeId>]);
+
+/// For each node of `a` its number in `b`, none where it is not there.
+fn numbers(a: &Topology, b: &Topology) -> Vec<Option<NodeId>> {
+    let number = |(id, node): (NodeId, &Node)| {
+        let same = b.node(id).filter(|other| other.guid() == node.guid());
+        same.map(|_| id).or_else(|| b.find(node.guid()))
+    };
+    a.nodes().map(number).collect()
+}
+
+/// Nodes of `a` that another topology lacks, in which they have these numbers.
+fn missing_nodes(a: &Topology, numbers: &[Option<NodeId>]) -> impl Iterator<Item = (Guid, String)> {
+    let missing = a.nodes().zip(numbers).filter(|(_, there)| there.is_none());
     missing
         .take(EVENTS_MAX)
-        .map(|(_, node)| (node.guid(), node.name().to_string()))
+        .map(|((_, node), _)| (node.guid(), node.name().to_string()))
 }
 
-/// Links of `a` that `b` lacks.
-fn missing_links<'a>(a: &'a Topology, b: &'a Topology) -> impl Iterator<Item = (End, End)> + 'a {
+/// Links of `a` that `b` lacks, in which the nodes of `a` have these numbers.
+fn missing_links(
+    a: &Topology,
+    b: &Topology,
+    numbers: &[Option<NodeId>],
+) -> impl Iterator<Item = (End, End)> {
     let end = |at: PortRef| a.node(at.node).map(|node| (node.guid(), at.port));
-    let ends = a
-        .links()
-        .filter_map(move |(from, to)| Some((end(from)?, end(to)?)));
-    ends.filter(|(from, to)| !has_link(b, *from, *to))
-        .take(EVENTS_MAX)
-}
-
-fn has_link(topology: &Topology, from: End, to: End) -> bool {
-    let at = |end: End| {
-        topology
-            .find(end.0)
-            .map(|node| PortRef { node, port: end.1 })
+    let there = |at: PortRef| {
+        let node = numbers.get(at.node.0 as usize).copied().flatten()?;
+        Some(PortRef { node, ..at })
     };
-    let peer = at(from).and_then(|from| topology.peer(from));
-    peer.is_some() && peer == at(to)
+    let is_there = move |from: PortRef, to: PortRef| {
+        let peer = there(from).and_then(|from| b.peer(from));
+        peer.is_some() && peer == there(to)
+    };
+    let gone = a.links().filter(move |(from, to)| !is_there(*from, *to));
+    gone.filter_map(move |(from, to)| Some((end(from)?, end(to)?)))
+        .take(EVENTS_MAX)
 }
 
 fn same_topology(a: &Topology, b: &Topology) -> bool {

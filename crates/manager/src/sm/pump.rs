@@ -16,6 +16,9 @@ use super::transactions::{Answered, Expired};
 use super::{Manager, Tag};
 use crate::io::Event;
 
+/// Steps of nodes in one call; before the next ones other inputs are taken.
+const STEPS_MAX: usize = 2_048;
+
 impl Manager {
     /// Takes a datagram.
     pub(super) fn received(&mut self, now: Tick, packet: &Packet) {
@@ -104,20 +107,27 @@ impl Manager {
     }
 
     /// Lets every node that may send something send it, then goes on with the sweep where all have
-    /// nothing more to do.
+    /// nothing more to do. In a large fabric that takes several calls, see [`STEPS_MAX`].
     pub(super) fn pump(&mut self, now: Tick) {
         self.schedule.wake(now, &mut self.devices);
-        loop {
-            while self.transactions.has_room() {
-                let Some(node) = self.schedule.next(&mut self.devices) else {
-                    break;
-                };
+        self.more_at = None;
+        let mut steps = 0;
+        while steps < STEPS_MAX {
+            if !self.transactions.has_room() {
+                return;
+            }
+            if let Some(node) = self.schedule.next(&mut self.devices) {
                 self.step(now, node);
+                steps += 1;
+                continue;
             }
             if !self.schedule.is_idle() || !self.advance(now) {
                 return;
             }
+            // It has gone through all nodes.
+            steps += self.devices.len();
         }
+        self.more_at = Some(now);
     }
 
     /// Sends what a node has to send, as far as its window and the common one allow.

@@ -206,6 +206,10 @@ impl Manager {
         match phase {
             Some(SweepPhase::Discover) => self.end_discovery(now),
             Some(SweepPhase::Plan) if !self.election.is_master() => self.end_sweep(now),
+            Some(SweepPhase::Plan) if self.planning.is_due() => {
+                self.publish_loss();
+                self.ask_for_plan();
+            }
             Some(SweepPhase::Plan) if self.planning.is_under_way() => return false,
             Some(SweepPhase::Plan) => self.end_plan(now),
             Some(SweepPhase::Program) => {
@@ -254,7 +258,6 @@ impl Manager {
                 .unfinished("the manager's own port has no link".into());
         }
         self.begin_plan();
-        self.publish_loss();
     }
 
     /// Whether a node was lost after the manager's own port had answered: then it may be that port

@@ -112,18 +112,37 @@ impl Plan {
 pub(super) struct Planning {
     /// Plans that were asked for so far.
     asked: u64,
-    under_way: bool,
+    /// What the next one, or the one that is being made, is for.
+    fabric: Fabric,
+    state: PlanningState,
+}
+
+/// How far the plan of a sweep is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum PlanningState {
+    /// There is none to wait for.
+    #[default]
+    Idle,
+    /// Nodes have their numbers and LIDs; the plan is to be asked for.
+    Due,
+    /// It is being made.
+    UnderWay,
 }
 
 impl Planning {
     /// Whether the manager waits for a plan.
     pub(super) fn is_under_way(&self) -> bool {
-        self.under_way
+        self.state == PlanningState::UnderWay
+    }
+
+    /// Whether a plan is to be asked for.
+    pub(super) fn is_due(&self) -> bool {
+        self.state == PlanningState::Due
     }
 
     /// When a manager that waits and was called at `now` is to be called again.
     pub(super) fn look_at(&self, now: Tick) -> Option<Tick> {
-        self.under_way.then(|| now + LOOK)
+        self.is_under_way().then(|| now + LOOK)
     }
 }
 
@@ -150,17 +169,21 @@ impl Told {
 }
 
 impl Manager {
-    /// Asks for a plan for what was found.
+    /// Prepares a plan for what was found; [`Self::ask_for_plan`] follows.
     pub(super) fn begin_plan(&mut self) {
         self.give_lids();
         self.find_unregistered();
-        self.ask_for_plan();
+        self.take_fabric();
+        self.planning.state = PlanningState::Due;
     }
 
     /// Asks for another plan in place of the one that is being made, if one is: settings have changed.
     pub(super) fn plan_again(&mut self) {
-        if self.planning.under_way {
+        if self.planning.state != PlanningState::Idle {
             self.give_lids();
+            self.take_fabric();
+        }
+        if self.planning.is_under_way() {
             self.ask_for_plan();
         }
     }
@@ -168,7 +191,7 @@ impl Manager {
     /// Does not wait for a plan any more. Nodes have new numbers: what was planned for the old ones must
     /// not be taken for theirs.
     pub(super) fn give_up_plan(&mut self) {
-        if std::mem::take(&mut self.planning.under_way) {
+        if std::mem::take(&mut self.planning.state) != PlanningState::Idle {
             self.hold_what_is();
         }
     }
@@ -186,28 +209,33 @@ impl Manager {
         };
     }
 
-    fn ask_for_plan(&mut self) {
-        let fabric = self.planned_fabric();
+    /// Nodes have their new numbers in the plan from here on, and LIDs; nothing else is planned yet.
+    fn take_fabric(&mut self) {
+        self.planning.fabric = self.planned_fabric();
         let last = std::mem::take(&mut self.plan);
         self.plan = Plan {
-            topology: Arc::clone(&fabric.topology),
+            topology: Arc::clone(&self.planning.fabric.topology),
             lids: last.lids,
             top: last.top,
             routes: last.routes,
             multicast: last.multicast,
             ..Plan::default()
         };
+    }
+
+    /// Asks for the plan that [`Self::begin_plan`] has prepared.
+    pub(super) fn ask_for_plan(&mut self) {
         if !self.is_updating() {
             self.members_planned();
         }
         self.planning.asked += 1;
-        self.planning.under_way = true;
+        self.planning.state = PlanningState::UnderWay;
         let input = PlanInput {
             id: self.planning.asked,
             routes: RouteInput {
                 settings: Arc::new(self.settings.clone()),
                 drains: self.drains.clone(),
-                fabric,
+                fabric: self.planning.fabric.clone(),
                 inactive: self.inactive_links(),
             },
             before: Arc::clone(&self.plan.routes),
@@ -221,10 +249,10 @@ impl Manager {
 
     /// Takes a plan, unless the manager does not wait for it any more.
     pub(super) fn planned(&mut self, planned: Planned) {
-        if !self.planning.under_way || planned.id != self.planning.asked {
+        if !self.planning.is_under_way() || planned.id != self.planning.asked {
             return;
         }
-        self.planning.under_way = false;
+        self.planning.state = PlanningState::Idle;
         let Planned {
             plan,
             contents,
