@@ -11,6 +11,7 @@ pub mod opensm;
 pub mod quality;
 pub mod routing;
 pub mod sa;
+pub mod serving;
 pub mod simulators;
 pub mod table;
 

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use weft_benches::{
-    Failure, bringup, config, dataplane, managers, quality, routing, sa, simulators,
+    Failure, bringup, config, dataplane, managers, quality, routing, sa, serving, simulators,
 };
 
 /// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
@@ -29,6 +29,8 @@ enum Subject {
     Simulators(simulators::Options),
     /// Paths that all hosts ask for at once, of the vendor's manager and of weftd.
     Sa(sa::Options),
+    /// How long others wait for a manager of a large fabric, while a plan is computed above all.
+    Serving(serving::Options),
     /// opafm.xml parsed and checked.
     Config(config::Options),
 }
@@ -42,6 +44,7 @@ fn main() -> Result<(), Failure> {
         Subject::Dataplane(options) => dataplane::run(&options),
         Subject::Simulators(options) => simulators::run(&options),
         Subject::Sa(options) => sa::run(&options),
+        Subject::Serving(options) => serving::run(&options),
         Subject::Config(options) => config::run(&options),
     }
 }
