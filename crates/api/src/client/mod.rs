@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio_stream::StreamExt;
 use tonic::Status;
 use tonic::codegen::InterceptedService;
-use tonic::codegen::http::Uri;
 use tonic::service::Interceptor;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use weft_fabric::Snapshot;
@@ -24,6 +23,7 @@ use crate::v1::watch_service_client::WatchServiceClient;
 
 mod obstacle;
 
+use obstacle::Called;
 pub use obstacle::Obstacle;
 
 /// How long a connection may take to come about.
@@ -80,7 +80,7 @@ pub struct Tls {
 #[derive(Debug, Clone)]
 pub struct Client {
     channel: Channel,
-    address: Uri,
+    called: Called,
     deadline: Deadline,
 }
 
@@ -112,8 +112,11 @@ impl Client {
         };
         let endpoint = Endpoint::from_shared(address.to_owned());
         let mut endpoint = endpoint.map_err(|error| wrong(error.to_string()))?;
-        let uri = endpoint.uri().clone();
-        match (uri.scheme_str(), &tls) {
+        let called = Called {
+            address: endpoint.uri().clone(),
+            identified: tls.as_ref().is_some_and(|tls| tls.identity.is_some()),
+        };
+        match (called.address.scheme_str(), &tls) {
             (Some("http"), None) | (Some("https"), Some(_)) => {}
             (Some("https"), None) => return Err(wrong("https needs --tls-ca".to_owned())),
             (Some("http"), Some(_)) => return Err(wrong("certificates need https".to_owned())),
@@ -129,12 +132,12 @@ impl Client {
         match endpoint.connect_timeout(CONNECT_TIMEOUT).connect().await {
             Ok(channel) => Ok(Self {
                 channel,
-                address: uri,
+                called,
                 deadline,
             }),
             Err(error) => Err(ClientError::Unreachable {
                 address: address.to_owned(),
-                why: obstacle::of_connect(&uri, &error).await,
+                why: obstacle::of_connect(&called, &error).await,
             }),
         }
     }
@@ -149,9 +152,14 @@ impl Client {
 
     /// What a status of a call means: a refusal of the daemon, or that there is none.
     pub async fn explain(&self, status: Status) -> ClientError {
-        match obstacle::of_status(&self.address, &status).await {
+        match obstacle::of_status(&self.called, &status).await {
             Some(why) => ClientError::Unreachable {
-                address: self.address.to_string().trim_end_matches('/').to_owned(),
+                address: self
+                    .called
+                    .address
+                    .to_string()
+                    .trim_end_matches('/')
+                    .to_owned(),
                 why,
             },
             None => ClientError::Refused(status),

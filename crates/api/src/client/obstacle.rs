@@ -69,8 +69,16 @@ pub enum Obstacle {
     Lost(String),
 }
 
+/// The other side as a client called it.
+#[derive(Debug, Clone)]
+pub(super) struct Called {
+    pub(super) address: Uri,
+    /// The client has shown a certificate of its own.
+    pub(super) identified: bool,
+}
+
 /// What kept a connection from coming about.
-pub(super) async fn of_connect(address: &Uri, error: &tonic::transport::Error) -> Obstacle {
+pub(super) async fn of_connect(called: &Called, error: &tonic::transport::Error) -> Obstacle {
     if let Some(kind) = io_kind(error) {
         match kind {
             io::ErrorKind::ConnectionRefused => return Obstacle::NothingListens,
@@ -82,7 +90,7 @@ pub(super) async fn of_connect(address: &Uri, error: &tonic::transport::Error) -
     if let Some(obstacle) = of_tls(&why) {
         return obstacle;
     }
-    match look(address).await {
+    match look(called).await {
         Some(other) => other,
         None if why.contains("lookup") || why.contains("resol") => Obstacle::NoHost(why),
         None if why.contains("deadline") || why.contains("timed out") => Obstacle::Silent,
@@ -91,7 +99,7 @@ pub(super) async fn of_connect(address: &Uri, error: &tonic::transport::Error) -
 }
 
 /// What kept a call from being answered by a daemon; none where a daemon has answered.
-pub(super) async fn of_status(address: &Uri, status: &Status) -> Option<Obstacle> {
+pub(super) async fn of_status(called: &Called, status: &Status) -> Option<Obstacle> {
     // Status::from_error keeps what went wrong below as its source; what a daemon sends has none.
     let source = std::error::Error::source(status);
     let foreign = status.message().starts_with("grpc-status header missing");
@@ -105,7 +113,7 @@ pub(super) async fn of_status(address: &Uri, status: &Status) -> Option<Obstacle
     }
     match of_tls(&why) {
         Some(obstacle) => Some(obstacle),
-        None => Some(look(address).await.unwrap_or(Obstacle::Lost(why))),
+        None => Some(look(called).await.unwrap_or(Obstacle::Lost(why))),
     }
 }
 
@@ -149,12 +157,15 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
 }
 
 /// Greets the other side without encryption, and judges by its first bytes; none where they say
-/// nothing that is not known.
-async fn look(address: &Uri) -> Option<Obstacle> {
-    let plain = address.scheme_str() == Some("http");
-    let first = timeout(LOOK, greeted(address)).await.ok()?.ok()?;
+/// nothing that is not known. The alert by which a daemon asks for a certificate can be lost where the
+/// client writes to a connection that the daemon has closed (RFC 8446, section 4.4.2.4: the handshake
+/// is over for the client by then); who shows none to a daemon with TLS is told of it all the same.
+async fn look(called: &Called) -> Option<Obstacle> {
+    let plain = called.address.scheme_str() == Some("http");
+    let first = timeout(LOOK, greeted(&called.address)).await.ok()?.ok()?;
     match first {
-        [TLS_ALERT, 3, ..] => plain.then_some(Obstacle::WantsTls),
+        [TLS_ALERT, 3, ..] if plain => Some(Obstacle::WantsTls),
+        [TLS_ALERT, 3, ..] => (!called.identified).then_some(Obstacle::WantsCertificate),
         [_, _, _, SETTINGS, ..] => (!plain).then_some(Obstacle::WantsPlain),
         _ => Some(Obstacle::NoApi),
     }
