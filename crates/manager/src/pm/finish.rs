@@ -102,6 +102,15 @@ impl Pm {
         self.outputs.push_back(PmOutput::Event(ended));
     }
 
+    /// Seconds since 1970 at a moment, 0 while no clock was given.
+    fn unix_time(&self, at: Tick) -> u64 {
+        self.clock
+            .map_or(0, |(told, unix)| match at.0.checked_sub(told.0) {
+                Some(after) => unix + after / 1_000_000_000,
+                None => unix.saturating_sub((told.0 - at.0) / 1_000_000_000),
+            })
+    }
+
     fn image_of(&mut self, now: Tick, sweep: Sweep) -> Image {
         let elapsed = now.since(sweep.started);
         let interval = self.settings.interval.max(elapsed).as_secs();

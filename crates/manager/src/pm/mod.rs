@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `sweep`, `job`, `answers`, `finish` | a sweep: who is asked what, what answers lead to, what comes of it |
 //! | `ask` | requests to agents |
-//! | `roster` | which ports there are, their groups and virtual fabrics |
+//! | `roster`, `known` | which ports there are, their groups and virtual fabrics; what is remembered of agents |
 //! | `counters` | what happened between two readings |
 //! | `image`, `history` | what a sweep read; the last sweeps and those that clients hold |
 //! | `categories`, `rate`, `view` | what counters mean, for queries and for other readers |
@@ -21,6 +21,7 @@ mod history;
 mod image;
 mod io;
 mod job;
+mod known;
 mod pa;
 mod rate;
 mod roster;
@@ -28,10 +29,10 @@ pub mod settings;
 mod sweep;
 mod view;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Lid, Snapshot, Tick};
+use weft_fabric::{Snapshot, Tick};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::packet::Packet;
@@ -186,41 +187,5 @@ impl Pm {
             class::PA => self.queried(now, packet),
             _ => {}
         }
-    }
-
-    /// Seconds since 1970 at a moment, 0 while no clock was given.
-    fn unix_time(&self, at: Tick) -> u64 {
-        self.clock
-            .map_or(0, |(told, unix)| match at.0.checked_sub(told.0) {
-                Some(after) => unix + after / 1_000_000_000,
-                None => unix.saturating_sub((told.0 - at.0) / 1_000_000_000),
-            })
-    }
-
-    /// LID of the port that the manager runs on.
-    fn own_lid(&self) -> Option<Lid> {
-        let own = self.roster.own_port()?;
-        let lid = self.roster.snapshot.topology.port(own)?.info.lid;
-        lid.is_unicast().then_some(lid)
-    }
-
-    /// Makes the roster anew when the fabric has changed; agents keep what is known of them.
-    fn refresh_roster(&mut self) {
-        let Some(snapshot) = &self.snapshot else {
-            return;
-        };
-        if Arc::ptr_eq(snapshot, &self.roster.snapshot) {
-            return;
-        }
-        let roster = Roster::new(Arc::clone(snapshot), &self.settings);
-        let key = |member: &Member| (member.guid, member.lid);
-        let known: BTreeMap<(Guid, Lid), Peer> = (self.roster.members.iter().map(key))
-            .zip(self.peers.iter().copied())
-            .collect();
-        let peers = roster.members.iter().map(|member| known.get(&key(member)));
-        self.peers = peers
-            .map(|peer| peer.copied().unwrap_or_default())
-            .collect();
-        self.roster = Arc::new(roster);
     }
 }

@@ -75,7 +75,7 @@ impl Manager {
             port_state: wanted,
             ..PortStateInfo::default()
         };
-        self.batch.push(
+        self.requests.batch.push(
             AttributeId::PORT_STATE_INFO,
             modifier,
             count * PortStateInfo::LEN,
@@ -95,7 +95,9 @@ impl Manager {
         for node in self.devices.numbers() {
             if self.devices[node].work.stage == Stage::Ready {
                 self.devices[node].work.enter(Stage::Activate);
-                self.schedule.make_ready(node, &mut self.devices[node].work);
+                self.requests
+                    .schedule
+                    .make_ready(node, &mut self.devices[node].work);
             }
         }
     }
@@ -137,7 +139,9 @@ impl Manager {
                 .min(RETRY_MAX);
             device.work.repeats += 1;
             device.work.cursor = 0;
-            self.schedule.make_wait(node, &mut device.work, now + wait);
+            self.requests
+                .schedule
+                .make_wait(node, &mut device.work, now + wait);
             return false;
         }
         if left {

@@ -19,7 +19,7 @@ impl Manager {
         loop {
             let cursor = self.devices[node].work.cursor;
             if cursor >= TABLE_KINDS as u32 * count {
-                return !self.batch.is_empty();
+                return !self.requests.batch.is_empty();
             }
             let kind = Kind::ALL[(cursor / count) as usize];
             let port = PortNum(first + (cursor % count) as u8);
@@ -28,7 +28,11 @@ impl Manager {
             let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
             if unknown && wanted && is_live(&self.devices[node].observed, port) {
                 let modifier = kind.modifier(port, 1, false);
-                if !self.batch.get(kind.attribute(), modifier, kind.len()) {
+                if !self
+                    .requests
+                    .batch
+                    .get(kind.attribute(), modifier, kind.len())
+                {
                     return true;
                 }
             }

@@ -72,7 +72,7 @@ impl Manager {
             device.identity.m_key = (info.m_key != 0).then_some(info.m_key);
             let asked = PortInfo::decode(reply.asked);
             if asked.is_ok_and(|asked| asked.client_reregister) {
-                self.registering.confirmed(device.identity.guid);
+                self.orders.registering.confirmed(device.identity.guid);
             }
         }
         device.observed.update_port(first, |held| {

@@ -63,7 +63,9 @@ impl Manager {
         self.sweep.report.asked += 1;
         *state.work.reading.identity = IdentityAnswers::default();
         state.work.enter(Stage::Identify);
-        self.schedule.make_ready(node, &mut self.devices[node].work);
+        self.requests
+            .schedule
+            .make_ready(node, &mut self.devices[node].work);
     }
 
     /// Goes on to the node at the other end of a port's cable, unless it is known already.
@@ -137,12 +139,12 @@ impl Manager {
         };
         for (attribute, modifier, len) in items.iter().take(count).skip(state.work.cursor as usize)
         {
-            if !self.batch.get(*attribute, *modifier, *len) {
+            if !self.requests.batch.get(*attribute, *modifier, *len) {
                 break;
             }
             state.work.cursor += 1;
         }
-        !self.batch.is_empty()
+        !self.requests.batch.is_empty()
     }
 
     /// Writes the switch's note of a state change back, so that the next change causes a trap. This
@@ -159,7 +161,8 @@ impl Manager {
             port_state_change: true,
             ..info
         };
-        self.batch
+        self.requests
+            .batch
             .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
                 info.encode(to)
             })
@@ -180,7 +183,8 @@ impl Manager {
             modifier = modifier.starting_configuration();
         }
         let len = usize::from(count) * PortStateInfo::STRIDE;
-        self.batch
+        self.requests
+            .batch
             .get(AttributeId::PORT_STATE_INFO, modifier.bits(), len)
     }
 
@@ -200,7 +204,11 @@ impl Manager {
             let modifier = PortModifier::range(first, count).starting_configuration();
             let len = PortInfo::STRIDE * usize::from(count - 1) + PortInfo::LEN;
             // Runs longer than a segment can hold fill a request of their own.
-            if !self.batch.get(AttributeId::PORT_INFO, modifier.bits(), len) {
+            if !self
+                .requests
+                .batch
+                .get(AttributeId::PORT_INFO, modifier.bits(), len)
+            {
                 break;
             }
             state.work.cursor = u32::from(first.0) + u32::from(count);
@@ -209,7 +217,7 @@ impl Manager {
                 break;
             }
         }
-        !self.batch.is_empty()
+        !self.requests.batch.is_empty()
     }
 
     fn ask_table(&mut self, node: u32) -> bool {
@@ -227,7 +235,8 @@ impl Manager {
         };
         state.work.cursor += u32::from(count);
         let len = usize::from(count) * BLOCK as usize;
-        self.batch
+        self.requests
+            .batch
             .get(AttributeId::LINEAR_FDB, modifier.bits(), len)
     }
 

@@ -92,7 +92,7 @@ impl Manager {
         let most = usize::from(self.settings.requests.table_blocks.clamp(1, 29));
         while (device.work.cursor as usize) < blocks {
             let first = device.work.cursor as usize;
-            let most = if self.batch.is_empty() {
+            let most = if self.requests.batch.is_empty() {
                 most
             } else {
                 SEGMENT_BLOCKS
@@ -110,7 +110,13 @@ impl Manager {
                 device.work.cursor += 1;
                 continue;
             }
-            if !push_blocks(&mut self.batch, AttributeId::LINEAR_FDB, &row, first, run) {
+            if !push_blocks(
+                &mut self.requests.batch,
+                AttributeId::LINEAR_FDB,
+                &row,
+                first,
+                run,
+            ) {
                 break;
             }
             device.work.cursor += run as u32;
@@ -118,7 +124,7 @@ impl Manager {
                 break;
             }
         }
-        !self.batch.is_empty()
+        !self.requests.batch.is_empty()
     }
 
     /// What follows a table that is written.
@@ -172,15 +178,19 @@ impl Manager {
             let (count, fits) = match cursor.checked_sub(parts) {
                 None => {
                     let (position, block) = (cursor / tables, cursor % tables);
-                    (1, push_groups(&mut self.batch, &wanted, position, block))
+                    (
+                        1,
+                        push_groups(&mut self.requests.batch, &wanted, position, block),
+                    )
                 }
                 Some(first) => {
                     let count = blocks.saturating_sub(first).min(SEGMENT_BLOCKS);
                     if count == 0 {
-                        return !self.batch.is_empty();
+                        return !self.requests.batch.is_empty();
                     }
                     let fdb = AttributeId::PORT_GROUP_FDB;
-                    let fits = push_blocks(&mut self.batch, fdb, &wanted.fdb, first, count);
+                    let fits =
+                        push_blocks(&mut self.requests.batch, fdb, &wanted.fdb, first, count);
                     (count, fits)
                 }
             };
@@ -215,7 +225,8 @@ impl Manager {
             return false;
         }
         self.devices[node].work.cursor = 1;
-        self.batch
+        self.requests
+            .batch
             .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
                 wanted.encode(to)
             })

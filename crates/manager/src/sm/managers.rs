@@ -33,7 +33,7 @@ impl Manager {
             sweep: self.sweep.number,
             sweeping: self.sweep.phase().is_some(),
             whole: self.sweep.near.is_none(),
-            has_room: self.transactions.has_room(),
+            has_room: self.requests.transactions.has_room(),
         }
     }
 
@@ -64,7 +64,7 @@ impl Manager {
                 takes_over,
             } => {
                 if takes_over {
-                    self.registering.take_over();
+                    self.orders.registering.take_over();
                 }
                 if let Some(why) = news {
                     self.out.event(Event::Role { role, master, why });
@@ -75,7 +75,7 @@ impl Manager {
             Act::Sweep => self
                 .sweep
                 .request(now, SweepReason::Election, &self.settings.sweeps),
-            Act::DropWork => self.schedule.clear(&mut self.devices),
+            Act::DropWork => self.requests.schedule.clear(&mut self.devices),
             Act::Publish => self.publish(),
             Act::Unfinished(what) => self.sweep.unfinished(what),
             Act::Fault { node, what } => self.out.fault(Some(node), what),
@@ -91,7 +91,7 @@ impl Manager {
         }
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {
-            self.lids = LidMap::default();
+            self.stored.lids = LidMap::default();
         }
     }
 
@@ -129,7 +129,7 @@ impl Manager {
         let Ok(route) = DirectedRoute::new(path) else {
             return; // paths are bounded when they are made
         };
-        if !self.transactions.has_room() {
+        if !self.requests.transactions.has_room() {
             return; // as if it were lost: who asks asks again
         }
         let smp = Smp {
@@ -141,14 +141,14 @@ impl Manager {
         };
         let mut mad = Vec::new();
         smp.write_directed(&route, &self.with_act_count(info).to_bytes(), &mut mad);
-        let round_trip = self.transactions.overall();
+        let round_trip = self.requests.transactions.overall();
         let target = Target {
             node: 0,
             round_trip,
             silent: false,
         };
         let tag = Tag::Sm(question);
-        self.transactions.begin(now, target, tag, &mut mad);
+        self.requests.transactions.begin(now, target, tag, &mut mad);
         self.out
             .totals
             .count(AttributeId::SM_INFO, control.is_some());
@@ -171,7 +171,8 @@ impl Manager {
         self.devices[node].work.cursor = 1;
         let own = self.election.own_sm_info(&self.election_view(), true);
         let own = self.with_act_count(own);
-        self.batch
+        self.requests
+            .batch
             .push(AttributeId::SM_INFO, 0, SmInfo::LEN, |to| own.encode(to))
     }
 
@@ -228,7 +229,9 @@ impl Manager {
             let noted = switch.is_some_and(|switch| switch.port_state_change);
             if noted && device.health.works_in(number) {
                 device.work.enter(Stage::Rearm);
-                self.schedule.make_ready(node, &mut self.devices[node].work);
+                self.requests
+                    .schedule
+                    .make_ready(node, &mut self.devices[node].work);
                 any = true;
             }
         }

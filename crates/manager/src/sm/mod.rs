@@ -117,61 +117,81 @@ enum Tag {
 pub struct Manager {
     settings: Settings,
     devices: Devices,
-    schedule: Schedule,
-    /// There is more to do at once, after other inputs.
-    more_at: Option<Tick>,
-    transactions: Transactions<Tag>,
-    batch: Batch,
+    requests: Requests,
     sweep: Sweep,
-    lids: LidMap,
-    /// What was last given to stable storage.
-    persisted: Vec<u8>,
+    stored: Stored,
     tables: TableStore,
     plan: Plan,
     planning: Planning,
-    drains: Drains,
-    /// Counts changes of what plans depend on: routes, settings, drains.
-    epoch: u64,
     out: Outbox,
     snapshot: Arc<Snapshot>,
-    commands: commands::Commands,
+    orders: Orders,
     /// Where this manager stands among others.
     election: Election,
-    /// Who is in which multicast group; none before that was told: until then tables are left as
-    /// they are found.
-    multicast: Option<Arc<Vec<MulticastLid>>>,
-    /// Whether the switches have what it asks for.
-    update: multicast::Update,
-    registering: Registering,
+    groups: Groups,
     lately: notices::Lately,
+}
+
+/// What is asked of devices, and who asks next.
+#[derive(Debug)]
+struct Requests {
+    transactions: Transactions<Tag>,
+    /// The request that is being made.
+    batch: Batch,
+    schedule: Schedule,
+    /// There is more to do at once, after other inputs.
+    more_at: Option<Tick>,
+}
+
+/// What outlasts a restart, beside the disabled ports of [`commands::Commands`].
+#[derive(Debug, Default)]
+struct Stored {
+    lids: LidMap,
+    drains: Drains,
+    /// What was last given to stable storage.
+    persisted: Vec<u8>,
+}
+
+/// What others ask for, and who is asked to register again.
+#[derive(Debug, Default)]
+struct Orders {
+    commands: commands::Commands,
+    registering: Registering,
+}
+
+/// Multicast groups.
+#[derive(Debug, Default)]
+struct Groups {
+    /// Who is in which one; none before that was told: until then tables are left as they are found.
+    members: Option<Arc<Vec<MulticastLid>>>,
+    /// Whether the switches have what that asks for.
+    update: multicast::Update,
 }
 
 impl Manager {
     /// A manager that begins its first sweep with the first input. `stored` is what the last
     /// [`Output::Persist`] wrote; what cannot be used of it is reported and left.
     pub fn new(settings: Settings, stored: Option<&[u8]>) -> Self {
-        let mut manager = Self {
+        let requests = Requests {
             transactions: Transactions::new(settings.requests.budget()),
-            settings,
-            devices: Devices::default(),
+            batch: Batch::default(),
             schedule: Schedule::default(),
             more_at: None,
-            batch: Batch::default(),
+        };
+        let mut manager = Self {
+            settings,
+            devices: Devices::default(),
+            requests,
             sweep: Sweep::default(),
-            lids: LidMap::default(),
-            persisted: Vec::new(),
+            stored: Stored::default(),
             tables: TableStore::default(),
             plan: Plan::default(),
             planning: Planning::default(),
-            drains: Drains::new(),
-            epoch: 0,
             out: Outbox::default(),
             snapshot: Arc::default(),
-            commands: commands::Commands::default(),
+            orders: Orders::default(),
             election: Election::default(),
-            multicast: None,
-            update: multicast::Update::default(),
-            registering: Registering::default(),
+            groups: Groups::default(),
             lately: notices::Lately::default(),
         };
         if let Some(stored) = stored {
@@ -187,10 +207,10 @@ impl Manager {
                 drains,
                 disabled,
             }) => {
-                self.lids = lids;
-                self.drains = drains;
-                self.commands.disabled = disabled;
-                self.persisted = stored.to_vec();
+                self.stored.lids = lids;
+                self.stored.drains = drains;
+                self.orders.commands.disabled = disabled;
+                self.stored.persisted = stored.to_vec();
             }
             Err(why) => self.out.event(Event::StateRefused {
                 why: why.to_string(),
@@ -212,7 +232,7 @@ impl Manager {
         self.tell_election(now, election::Input::Tick);
         self.start_due_sweep(now);
         self.pump(now);
-        self.transactions.settle();
+        self.requests.transactions.settle();
         self.election.end_input(self.deadline());
     }
 
@@ -224,11 +244,11 @@ impl Manager {
     /// When the manager wants [`Input::Tick`] at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
         [
-            self.transactions.deadline(),
-            self.schedule.deadline(),
+            self.requests.transactions.deadline(),
+            self.requests.schedule.deadline(),
             self.sweep_due(),
             self.sweep.leftovers_until(),
-            self.more_at,
+            self.requests.more_at,
             self.planning.look_at(self.election.now()),
             self.election.deadline(),
         ]
@@ -244,10 +264,12 @@ impl Manager {
 
     /// Changes the settings; a sweep brings the fabric in line with them.
     pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
-        self.transactions.set_budget(settings.requests.budget());
+        self.requests
+            .transactions
+            .set_budget(settings.requests.budget());
         if self.settings != settings {
             // A plan that was made before does not know of these.
-            self.epoch += 1;
+            self.planning.epoch += 1;
         }
         self.settings = settings;
         self.plan_again();

@@ -39,11 +39,11 @@ pub(super) enum Update {
 impl Manager {
     /// Takes in who is in which group.
     pub(super) fn multicast_told(&mut self, groups: Vec<MulticastLid>) {
-        if self.multicast.as_deref() == Some(&groups) {
+        if self.groups.members.as_deref() == Some(&groups) {
             return;
         }
-        self.multicast = Some(Arc::new(groups));
-        self.update = match self.update {
+        self.groups.members = Some(Arc::new(groups));
+        self.groups.update = match self.groups.update {
             Update::Done | Update::Due => Update::Due,
             Update::Running | Update::RunningAndDue => Update::RunningAndDue,
         };
@@ -51,19 +51,19 @@ impl Manager {
 
     /// Nobody knows the members any more: tables stay as they are until they are told again.
     pub(super) fn forget_members(&mut self) {
-        self.multicast = None;
-        self.update = Update::Done;
+        self.groups.members = None;
+        self.groups.update = Update::Done;
         self.plan.multicast = MulticastPlan::default();
     }
 
     /// A sweep plans the tables for the members as they are now.
     pub(super) fn members_planned(&mut self) {
-        self.update = Update::Done;
+        self.groups.update = Update::Done;
     }
 
     /// Whether blocks are being written between sweeps.
     pub(super) fn is_updating(&self) -> bool {
-        matches!(self.update, Update::Running | Update::RunningAndDue)
+        matches!(self.groups.update, Update::Running | Update::RunningAndDue)
     }
 
     /// Plans the tables for the members as they are now, between sweeps: links are as they were.
@@ -79,7 +79,7 @@ impl Manager {
     /// What decides on multicast tables at present.
     pub(super) fn members_now(&self) -> Members {
         Members {
-            groups: self.multicast.clone(),
+            groups: self.groups.members.clone(),
             before: self.plan.multicast.clone(),
         }
     }
@@ -218,10 +218,10 @@ impl Manager {
             }
             self.devices[node].work.cursor += run.max(1) as u32;
         }
-        if self.batch.is_empty() {
+        if self.requests.batch.is_empty() {
             self.push_multicast_top(node);
         }
-        !self.batch.is_empty()
+        !self.requests.batch.is_empty()
     }
 
     /// How many blocks from `at` (position, block) on differ, as many as a datagram takes.
@@ -232,7 +232,7 @@ impl Manager {
         at: (usize, usize),
         blocks: usize,
     ) -> usize {
-        let most = match self.batch.is_empty() {
+        let most = match self.requests.batch.is_empty() {
             true => usize::from(self.settings.requests.table_blocks.clamp(1, 29)),
             false => SEGMENT_BLOCKS,
         };
@@ -258,7 +258,7 @@ impl Manager {
             all_blocks: false,
             block: first as u32,
         };
-        let fits = self.batch.push(
+        let fits = self.requests.batch.push(
             AttributeId::MULTICAST_FDB,
             modifier.bits(),
             run * BLOCK_LEN,
@@ -287,7 +287,8 @@ impl Manager {
             ..held
         };
         if wanted.multicast_fdb_top != held.multicast_fdb_top {
-            self.batch
+            self.requests
+                .batch
                 .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
                     wanted.encode(to)
                 });
@@ -321,7 +322,7 @@ impl Manager {
             block: first as u32,
         };
         self.devices[node].work.cursor += count as u32;
-        self.batch.get(
+        self.requests.batch.get(
             AttributeId::MULTICAST_FDB,
             modifier.bits(),
             count * BLOCK_LEN,
@@ -344,12 +345,12 @@ impl Manager {
 
     /// Goes on with a change of members between sweeps; says whether there was something to do.
     pub(super) fn advance_update(&mut self, now: Tick) -> bool {
-        match self.update {
+        match self.groups.update {
             Update::Done => false,
             // A sweep of the master writes it.
             Update::Due if self.plan.steps.is_empty() || !self.election.is_master() => false,
             Update::Due => {
-                self.update = Update::Running;
+                self.groups.update = Update::Running;
                 self.plan_update();
                 self.begin_update();
                 true
@@ -368,9 +369,9 @@ impl Manager {
     /// Writes nothing more between sweeps: this manager is no longer the master.
     pub(super) fn stop_update(&mut self) {
         if self.is_updating() {
-            self.schedule.clear(&mut self.devices);
+            self.requests.schedule.clear(&mut self.devices);
         }
-        self.update = Update::Done;
+        self.groups.update = Update::Done;
     }
 
     fn begin_update(&mut self) {
@@ -379,13 +380,15 @@ impl Manager {
             let able = state.is_switch() && state.health.works_in(self.sweep.number);
             if able && !self.has_multicast(node) {
                 self.devices[node].work.enter(Stage::WriteMulticast);
-                self.schedule.make_ready(node, &mut self.devices[node].work);
+                self.requests
+                    .schedule
+                    .make_ready(node, &mut self.devices[node].work);
             }
         }
     }
 
     fn end_update(&mut self, now: Tick) {
-        self.update = match self.update {
+        self.groups.update = match self.groups.update {
             Update::RunningAndDue => Update::Due,
             _ => Update::Done,
         };

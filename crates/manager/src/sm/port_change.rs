@@ -85,7 +85,7 @@ impl Manager {
         named: End,
         action: PortAction,
     ) -> Result<PortChange, CommandError> {
-        let (at, peer) = match self.commands.disabled.get(&named).copied() {
+        let (at, peer) = match self.orders.commands.disabled.get(&named).copied() {
             // A port that is switched off may have taken its node out of the fabric.
             Some(at) => (at, None),
             None => self.end_to_change(named, action)?,
@@ -124,7 +124,7 @@ impl Manager {
         let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
         match action {
             PortAction::Disable if own => return Err(CommandError::OwnLink { node: guid, port }),
-            PortAction::Disable if self.commands.disabled.len() >= 2 * DISABLED_MAX => {
+            PortAction::Disable if self.orders.commands.disabled.len() >= 2 * DISABLED_MAX => {
                 let most = DISABLED_MAX;
                 return Err(CommandError::ManyDisabled { most });
             }
@@ -155,8 +155,8 @@ impl Manager {
 
     /// Begins the first change that waits, unless one is under way.
     pub(super) fn next_port_change(&mut self, now: Tick) {
-        while self.commands.step.is_none() {
-            let Some(change) = self.commands.ports.front().copied() else {
+        while self.orders.commands.step.is_none() {
+            let Some(change) = self.orders.commands.ports.front().copied() else {
                 return;
             };
             self.send_port_request(now, change, Step::Read);
@@ -175,23 +175,23 @@ impl Manager {
             ..PortStateInfo::default()
         };
         self.start_batch(node, step == Step::Write);
-        self.batch.push(
+        self.requests.batch.push(
             AttributeId::PORT_STATE_INFO,
             modifier,
             PortStateInfo::LEN,
             |to| asked.encode(to),
         );
-        self.commands.step = Some(step);
+        self.orders.commands.step = Some(step);
         self.send_batch(now, node, Tag::Port);
     }
 
     fn end_port_change(&mut self, now: Tick, result: Result<Reply, CommandError>) {
-        self.commands.step = None;
-        let Some(change) = self.commands.ports.pop_front() else {
+        self.orders.commands.step = None;
+        let Some(change) = self.orders.commands.ports.pop_front() else {
             return;
         };
         if result.is_ok() {
-            let disabled = &mut self.commands.disabled;
+            let disabled = &mut self.orders.commands.disabled;
             match change.action {
                 PortAction::Disable => {
                     // Either end is a name for it when its node is out of the fabric.
@@ -209,7 +209,10 @@ impl Manager {
 
     /// A device has answered a request about a port.
     pub(super) fn port_answered(&mut self, now: Tick, view: &SmpView<'_>) {
-        let (step, change) = (self.commands.step, self.commands.ports.front().copied());
+        let (step, change) = (
+            self.orders.commands.step,
+            self.orders.commands.ports.front().copied(),
+        );
         let (Some(step), Some(change)) = (step, change) else {
             return;
         };
@@ -232,7 +235,7 @@ impl Manager {
 
     /// A device has not answered a request about a port.
     pub(super) fn port_not_answered(&mut self, now: Tick, attempts: u32) {
-        let change = self.commands.ports.front();
+        let change = self.orders.commands.ports.front();
         let node = change.map_or(Guid(0), |change| change.at.0);
         self.end_port_change(now, Err(CommandError::NoAnswer { node, attempts }));
         self.next_port_change(now);

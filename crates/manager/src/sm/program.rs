@@ -49,7 +49,9 @@ impl Manager {
                 false => Stage::WriteNode,
             };
             device.work.enter(stage);
-            self.schedule.make_ready(node, &mut self.devices[node].work);
+            self.requests
+                .schedule
+                .make_ready(node, &mut self.devices[node].work);
         }
     }
 
@@ -60,7 +62,7 @@ impl Manager {
             let cursor = self.devices[node].work.cursor;
             match item(self, node, cursor) {
                 Item::Next => self.devices[node].work.cursor += 1,
-                Item::Full | Item::End => return !self.batch.is_empty(),
+                Item::Full | Item::End => return !self.requests.batch.is_empty(),
             }
         }
     }
@@ -120,7 +122,7 @@ impl Manager {
         len: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Item {
-        match self.batch.push(attribute, modifier, len, fill) {
+        match self.requests.batch.push(attribute, modifier, len, fill) {
             true => Item::Next,
             false => Item::Full,
         }
@@ -161,6 +163,7 @@ impl Manager {
         let modifier = kind.modifier(port, 1, false);
         let content = self.tables.content(id);
         match self
+            .requests
             .batch
             .push(kind.attribute(), modifier, kind.len(), |to| {
                 to.copy_from_slice(content)
@@ -197,6 +200,7 @@ impl Manager {
         let modifier = kind.modifier(PortNum(1), 1, true);
         let content = self.tables.content(first);
         match self
+            .requests
             .batch
             .push(kind.attribute(), modifier, kind.len(), |to| {
                 to.copy_from_slice(content)
@@ -250,7 +254,7 @@ impl Manager {
             };
             match advance {
                 Some(count) => self.devices[node].work.cursor += u32::from(count),
-                None => return !self.batch.is_empty(),
+                None => return !self.requests.batch.is_empty(),
             }
         }
     }
@@ -271,12 +275,15 @@ impl Manager {
         let modifier = kind.modifier(port, count, false);
         let len = kind.stride() * (ids.len() - 1) + kind.len();
         let tables = &self.tables;
-        let fits = self.batch.push(kind.attribute(), modifier, len, |to| {
-            for (block, id) in to.chunks_mut(kind.stride()).zip(&ids) {
-                let content = tables.content(*id);
-                block[..content.len()].copy_from_slice(content);
-            }
-        });
+        let fits = self
+            .requests
+            .batch
+            .push(kind.attribute(), modifier, len, |to| {
+                for (block, id) in to.chunks_mut(kind.stride()).zip(&ids) {
+                    let content = tables.content(*id);
+                    block[..content.len()].copy_from_slice(content);
+                }
+            });
         fits.then_some(count)
     }
 

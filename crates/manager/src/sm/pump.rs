@@ -43,7 +43,7 @@ impl Manager {
         let on_the_way_back = view.header.mgmt_class == class::SM_LID_ROUTED
             || view.header.status & status::DIRECTION != 0;
         let found = match on_the_way_back {
-            true => self.transactions.answer(now, view, &packet.mad),
+            true => self.requests.transactions.answer(now, view, &packet.mad),
             false => None,
         };
         let Some(found) = found else {
@@ -66,7 +66,7 @@ impl Manager {
         view: &SmpView<'_>,
     ) {
         let node = found.node;
-        self.schedule.ended(&mut self.devices[node].work);
+        self.requests.schedule.ended(&mut self.devices[node].work);
         self.devices.answered(node, now, found.round_trip_ns);
         let Ok(asked) = SmpView::parse(&found.request) else {
             return;
@@ -86,7 +86,9 @@ impl Manager {
         }
         let set = asked.header.method == method::SET;
         self.take_replies(now, node, cursor, set, &parts);
-        self.schedule.make_ready(node, &mut self.devices[node].work);
+        self.requests
+            .schedule
+            .make_ready(node, &mut self.devices[node].work);
     }
 
     /// Takes in the attributes of one answer.
@@ -109,40 +111,42 @@ impl Manager {
     /// Lets every node that may send something send it, then goes on with the sweep where all have
     /// nothing more to do. In a large fabric that takes several calls, see [`STEPS_MAX`].
     pub(super) fn pump(&mut self, now: Tick) {
-        self.schedule.wake(now, &mut self.devices);
-        self.more_at = None;
+        self.requests.schedule.wake(now, &mut self.devices);
+        self.requests.more_at = None;
         let mut steps = 0;
         while steps < STEPS_MAX {
-            if !self.transactions.has_room() {
+            if !self.requests.transactions.has_room() {
                 return;
             }
-            if let Some(node) = self.schedule.next(&mut self.devices) {
+            if let Some(node) = self.requests.schedule.next(&mut self.devices) {
                 self.step(now, node);
                 steps += 1;
                 continue;
             }
-            if !self.schedule.is_idle() || !self.advance(now) {
+            if !self.requests.schedule.is_idle() || !self.advance(now) {
                 return;
             }
             // It has gone through all nodes.
             steps += self.devices.len();
         }
-        self.more_at = Some(now);
+        self.requests.more_at = Some(now);
     }
 
     /// Sends what a node has to send, as far as its window and the common one allow.
     fn step(&mut self, now: Tick, node: u32) {
         loop {
             let device = &self.devices[node];
-            let window = self.transactions.budget().per_target;
+            let window = self.requests.transactions.budget().per_target;
             if device.work.outstanding >= window
                 || device.work.wake_at.is_some()
                 || device.work.stage == Stage::Idle
             {
                 return;
             }
-            if !self.transactions.has_room() {
-                self.schedule.make_ready(node, &mut self.devices[node].work);
+            if !self.requests.transactions.has_room() {
+                self.requests
+                    .schedule
+                    .make_ready(node, &mut self.devices[node].work);
                 return;
             }
             let cursor = self.devices[node].work.cursor;
@@ -184,7 +188,7 @@ impl Manager {
 
     /// Sends again, or gives up, what was not answered in time.
     pub(super) fn expire(&mut self, now: Tick) {
-        while let Some(expired) = self.transactions.expire(now) {
+        while let Some(expired) = self.requests.transactions.expire(now) {
             match expired {
                 // A manager that is no master any more does not repeat what it wanted as master.
                 Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
@@ -241,7 +245,7 @@ impl Manager {
 
     fn not_answered(&mut self, now: Tick, node: u32, request: &[u8]) {
         let device = &mut self.devices[node];
-        self.schedule.ended(&mut device.work);
+        self.requests.schedule.ended(&mut device.work);
         if device.work.stage == Stage::AskSm {
             self.sm_not_found(now, node);
             return;

@@ -65,7 +65,7 @@ impl Manager {
     /// or from another manager.
     pub(super) fn find_unregistered(&mut self) {
         let own = self.plan.sm_lid();
-        let takes_over = std::mem::take(&mut self.registering.takes_over);
+        let takes_over = std::mem::take(&mut self.orders.registering.takes_over);
         if takes_over && !self.holds_registrations(own) {
             self.lose_registrations();
             return;
@@ -85,7 +85,7 @@ impl Manager {
             .collect();
         unknown
             .into_iter()
-            .for_each(|node| self.registering.ask(node));
+            .for_each(|node| self.orders.registering.ask(node));
         self.forget_inactive();
     }
 
@@ -96,7 +96,7 @@ impl Manager {
         let (all, foreign) = active.fold((0, 0), |(all, foreign), info| {
             (all + 1, foreign + usize::from(is_foreign(info, own)))
         });
-        self.multicast.is_some() && 2 * foreign <= all
+        self.groups.members.is_some() && 2 * foreign <= all
     }
 
     /// Starts without registrations: multicast tables stay as they are found until members are known.
@@ -106,15 +106,15 @@ impl Manager {
             .devices
             .iter()
             .filter(|device| active_end(device).is_some());
-        self.registering.pending = active.map(|device| device.identity.guid).collect();
-        let asked = self.registering.pending.len();
+        self.orders.registering.pending = active.map(|device| device.identity.guid).collect();
+        let asked = self.orders.registering.pending.len();
         self.out.push(Output::RegistrationsLost { asked });
     }
 
     /// Ports that are not ACTIVE any more register by themselves when they are.
     fn forget_inactive(&mut self) {
         let devices = &self.devices;
-        self.registering.pending.retain(|guid| {
+        self.orders.registering.pending.retain(|guid| {
             let device = devices.find(*guid).and_then(|at| devices.get(at));
             device.is_some_and(|device| active_end(device).is_some())
         });
@@ -124,22 +124,22 @@ impl Manager {
     pub(super) fn partitions_changed(&mut self, node: u32, port: PortNum) {
         let device = &self.devices[node];
         if port == device.end_port() && active_end(device).is_some() {
-            self.registering.ask(device.identity.guid);
+            self.orders.registering.ask(device.identity.guid);
         }
     }
 
     /// Asks, once a sweep and when all its other work is done; says whether there is anybody to ask.
     pub(super) fn register_again(&mut self) -> bool {
         let number = self.sweep.number;
-        let is_first = std::mem::replace(&mut self.registering.asked_in, number) != number;
-        if is_first && !self.registering.pending.is_empty() {
+        let is_first = std::mem::replace(&mut self.orders.registering.asked_in, number) != number;
+        if is_first && !self.orders.registering.pending.is_empty() {
             // Who registers at once has to be known to subnet administration.
             self.publish();
             if self.begin_registering() {
                 return true;
             }
         }
-        let left = self.registering.pending.len();
+        let left = self.orders.registering.pending.len();
         if left > 0 {
             self.sweep.unfinished(format!(
                 "{left} ports have not confirmed that their hosts shall register again"
@@ -153,9 +153,17 @@ impl Manager {
         for node in self.devices.numbers() {
             let device = &mut self.devices[node];
             let able = device.health.works_in(self.sweep.number);
-            if able && self.registering.pending.contains(&device.identity.guid) {
+            if able
+                && self
+                    .orders
+                    .registering
+                    .pending
+                    .contains(&device.identity.guid)
+            {
                 device.work.enter(Stage::Reregister);
-                self.schedule.make_ready(node, &mut self.devices[node].work);
+                self.requests
+                    .schedule
+                    .make_ready(node, &mut self.devices[node].work);
                 any = true;
             }
         }
@@ -177,7 +185,8 @@ impl Manager {
         };
         self.start_batch(node, true);
         let modifier = PortModifier::one(port).bits();
-        self.batch
+        self.requests
+            .batch
             .push(AttributeId::PORT_INFO, modifier, PortInfo::LEN, |to| {
                 info.encode(to)
             })

@@ -25,14 +25,14 @@ impl Manager {
     /// Starts a request in the batch.
     pub(super) fn start_batch(&mut self, node: u32, set: bool) {
         let aggregates = self.settings.requests.aggregates && !self.devices[node].health.single;
-        self.batch.start(set, aggregates);
+        self.requests.batch.start(set, aggregates);
     }
 
     /// Sends the batch to a node.
     pub(super) fn send_batch(&mut self, now: Tick, node: u32, tag: Tag) {
         let device = &self.devices[node];
         let m_key = device.identity.m_key.unwrap_or(self.settings.m_key);
-        let Ok(mut mad) = self.batch.finish(&device.identity.path, m_key) else {
+        let Ok(mut mad) = self.requests.batch.finish(&device.identity.path, m_key) else {
             // Paths are bounded when they are made.
             return;
         };
@@ -41,16 +41,16 @@ impl Manager {
             round_trip: device.health.round_trip,
             silent: self.devices.is_silent(node),
         };
-        self.transactions.begin(now, target, tag, &mut mad);
+        self.requests.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
-            self.schedule.sent(&mut self.devices[node].work);
+            self.requests.schedule.sent(&mut self.devices[node].work);
         }
-        let sets = self.batch.sets();
+        let sets = self.requests.batch.sets();
         if sets > 0 {
             self.devices[node].health.written = self.sweep.number;
         }
         self.sweep.report.sets += sets;
-        for attribute in self.batch.attributes() {
+        for attribute in self.requests.batch.attributes() {
             self.out.totals.count(attribute, sets > 0);
         }
         self.send_directed(mad);

@@ -245,7 +245,7 @@ impl Manager {
     pub fn arrangement(&self) -> Arrangement {
         Arrangement {
             settings: self.settings.clone(),
-            drains: self.drains.clone(),
+            drains: self.stored.drains.clone(),
         }
     }
 
@@ -265,7 +265,7 @@ impl Manager {
             return Err(RerouteError::NoRoutes);
         }
         Ok(Basis {
-            epoch: self.epoch,
+            epoch: self.planning.epoch,
             wanted,
             drained,
             present,
@@ -317,7 +317,7 @@ impl Manager {
         self.must_run_the_fabric()?;
         let before = self.arrangement();
         let holds = match condition {
-            Condition::Epoch(epoch) => *epoch == self.epoch,
+            Condition::Epoch(epoch) => *epoch == self.planning.epoch,
             Condition::InForce(expected) => **expected == before,
         };
         if !holds {
@@ -325,10 +325,11 @@ impl Manager {
         }
         let number = self.sweep.number + 1;
         // A plan that was made before does not know of this one.
-        self.epoch += 1;
-        self.drains = wanted.drains;
+        self.planning.epoch += 1;
+        self.stored.drains = wanted.drains;
         self.persist();
-        self.transactions
+        self.requests
+            .transactions
             .set_budget(wanted.settings.requests.budget());
         self.settings = wanted.settings;
         self.plan_again();

@@ -96,7 +96,7 @@ impl Manager {
 
     /// Requests that wait for their answers.
     pub fn outstanding(&self) -> usize {
-        self.transactions.outstanding()
+        self.requests.transactions.outstanding()
     }
 
     /// The state of the manager at this moment.
@@ -119,7 +119,7 @@ impl Manager {
             master: self.master_guid(),
             phase: self.sweep.phase(),
             sweep: self.sweep.number,
-            outstanding: self.transactions.outstanding(),
+            outstanding: self.requests.transactions.outstanding(),
             sent: totals.sent,
             received: totals.received,
             retries: totals.retries,
@@ -129,7 +129,7 @@ impl Manager {
             traps: totals.traps,
             traps_left: totals.traps_left,
             faults: totals.faults,
-            round_trip_ns: self.transactions.overall().smoothed_ns(),
+            round_trip_ns: self.requests.transactions.overall().smoothed_ns(),
             by_attribute: by_attribute.collect(),
             engine: routed.map_or_else(String::new, |routed| routed.engine().to_string()),
             engines_given_up: given_up.unwrap_or(0) as u32,

@@ -119,7 +119,7 @@ impl Manager {
 
     /// Whether a write that may be of the same place is on its way to the node.
     fn is_being_written(&self, node: u32, settings: &[Segment<'_>]) -> bool {
-        let under_way = self.transactions.to(node);
+        let under_way = self.requests.transactions.to(node);
         let under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
         let mut writes = under_way.filter(|asked| asked.header.method == method::SET);
         writes.any(|asked| {

@@ -375,7 +375,9 @@ impl Manager {
             let device = &mut self.devices[node];
             if device.work.stage == Stage::Ready && device.is_switch() {
                 device.work.enter(stage);
-                self.schedule.make_ready(node, &mut self.devices[node].work);
+                self.requests
+                    .schedule
+                    .make_ready(node, &mut self.devices[node].work);
             }
         }
     }

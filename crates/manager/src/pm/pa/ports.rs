@@ -262,7 +262,7 @@ impl Pm {
         }
         let select = ask.vf_counter_select_mask.bits();
         let places = self.selected(ask.node_lid, ask.port_number, select)?;
-        let latest = self.latest().ok_or(status::UNAVAILABLE)?;
+        let latest = self.history.latest().cloned().ok_or(status::UNAVAILABLE)?;
         let lanes = match ask.vf_name.bytes() {
             HIDDEN_FABRIC => 1 << MANAGEMENT_LANE.0,
             name => {

@@ -114,6 +114,8 @@ pub(super) struct Planning {
     asked: u64,
     /// What the next one, or the one that is being made, is for.
     fabric: Fabric,
+    /// Counts changes of what plans depend on: routes, settings, drains.
+    pub epoch: u64,
     state: PlanningState,
 }
 
@@ -234,7 +236,7 @@ impl Manager {
             id: self.planning.asked,
             routes: RouteInput {
                 settings: Arc::new(self.settings.clone()),
-                drains: self.drains.clone(),
+                drains: self.stored.drains.clone(),
                 fabric: self.planning.fabric.clone(),
                 inactive: self.inactive_links(),
             },
@@ -264,7 +266,7 @@ impl Manager {
         let unused = &self.plan.routes.unused;
         self.sweep.report.unused_links = unused.count() as u32;
         self.sweep.report.unused = unused.listed().to_vec();
-        self.epoch += u64::from(are_routes_new);
+        self.planning.epoch += u64::from(are_routes_new);
         told.tell(&mut self.out, &mut self.sweep);
         self.name_tables(&contents);
         self.drop_unused_tables();
@@ -319,7 +321,7 @@ impl Manager {
                 }
             })
             .collect();
-        let given = self.lids.assign(&ports, settings.highest);
+        let given = self.stored.lids.assign(&ports, settings.highest);
         let without = given.iter().filter(|lid| lid.0 == 0).count();
         if without > 0 {
             self.sweep
@@ -339,11 +341,11 @@ impl Manager {
 
     /// Has what outlasts a restart written, if that has changed.
     pub(super) fn persist(&mut self) {
-        let disabled = &self.commands.disabled;
-        let kept = (&self.lids, &self.drains, disabled);
+        let disabled = &self.orders.commands.disabled;
+        let kept = (&self.stored.lids, &self.stored.drains, disabled);
         let bytes = store::encode(kept, self.settings.subnet_prefix);
-        if bytes != self.persisted {
-            self.persisted.clone_from(&bytes);
+        if bytes != self.stored.persisted {
+            self.stored.persisted.clone_from(&bytes);
             self.out.push(Output::Persist(bytes));
         }
     }
