@@ -8,6 +8,13 @@ use weft_wire::sm::aggregate::{MAX_SEGMENT_DATA, MAX_SEGMENTS, SegmentHeader, se
 use weft_wire::sm::{AttributeId, shape};
 use weft_wire::smp::{DIRECTED_PAYLOAD_MAX, DirectedRoute, Smp, SmpView};
 
+/// Blocks of a forwarding table in a segment of an Aggregate.
+pub(crate) const SEGMENT_BLOCKS: usize = 15;
+/// Blocks of a forwarding table in a datagram of their own.
+pub(crate) const BLOCKS_MAX: u8 = 29;
+/// Ports whose states one datagram carries.
+pub(crate) const STATES_PER_REQUEST: u8 = 200;
+
 /// One attribute in a request: what it is and where its data lie in [`Batch::data`].
 #[derive(Debug, Clone, Copy)]
 struct Part {
@@ -95,6 +102,13 @@ impl Batch {
     /// The attributes in it.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = AttributeId> + '_ {
         self.parts.iter().map(|part| part.attribute)
+    }
+
+    /// The writes of an attribute in it, each with its modifier and its data.
+    pub(crate) fn writes(&self, of: AttributeId) -> impl Iterator<Item = (u32, &[u8])> {
+        let parts = self.parts.iter();
+        let parts = parts.filter(move |part| self.set && part.attribute == of);
+        parts.map(|part| (part.modifier, &self.data[part.start..part.start + part.len]))
     }
 
     /// The request as a directed-route datagram.

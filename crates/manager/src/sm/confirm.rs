@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::PortState;
@@ -16,9 +17,6 @@ use super::devices::{Device, Stage};
 use super::tables::Kind;
 use super::wanted::port::take_settings;
 
-/// LIDs in a block of a forwarding table.
-const BLOCK: usize = 64;
-
 impl Manager {
     /// Takes in the answer to a Set that was done.
     pub(super) fn confirm(&mut self, node: u32, reply: &Reply<'_>) {
@@ -29,7 +27,9 @@ impl Manager {
             AttributeId::LINEAR_FDB => self.confirm_table(node, reply),
             AttributeId::MULTICAST_FDB => self.confirm_multicast(node, reply),
             AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB => {
-                self.confirm_groups(node, reply);
+                // A part that the device did not take over.
+                let held = reply.data.get(..reply.asked.len());
+                self.devices[node].observed.groups_refused |= held != Some(reply.asked);
             }
             _ => self.confirm_port_tables(node, reply),
         }
@@ -117,7 +117,7 @@ impl Manager {
         if all {
             let asked = reply.asked.get(..kind.len()).unwrap_or_default();
             if reply.data.get(..kind.len()) == Some(asked) {
-                let id = self.tables.intern(asked);
+                let id = self.devices.tables.intern(asked);
                 for port in self.devices[node].observed.linked_ports() {
                     self.devices[node].observed.set_table(port, kind, id);
                 }
@@ -128,7 +128,7 @@ impl Manager {
             let at = usize::from(offset) * kind.stride();
             let asked = reply.asked.get(at..at + kind.len()).unwrap_or_default();
             if !asked.is_empty() && reply.data.get(at..at + kind.len()) == Some(asked) {
-                let id = self.tables.intern(asked);
+                let id = self.devices.tables.intern(asked);
                 let port = PortNum(first.0.saturating_add(offset));
                 let port = table_port(&self.devices[node], port, kind);
                 self.devices[node].observed.set_table(port, kind, id);
@@ -146,7 +146,7 @@ impl Manager {
         };
         if let Some(held) = reply.data.get(..kind.len()) {
             let port = table_port(&self.devices[node], port, kind);
-            let id = self.tables.intern(held);
+            let id = self.devices.tables.intern(held);
             self.devices[node].observed.set_table(port, kind, id);
         }
     }
@@ -154,9 +154,9 @@ impl Manager {
     fn confirm_table(&mut self, node: u32, reply: &Reply<'_>) {
         let modifier = BlockModifier::from_bits(reply.modifier);
         let count = usize::from(modifier.count);
-        let asked = reply.asked.chunks_exact(BLOCK).take(count);
+        let asked = reply.asked.chunks_exact(LFT_BLOCK).take(count);
         let device = &mut self.devices[node];
-        for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(BLOCK)).enumerate() {
+        for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(LFT_BLOCK)).enumerate() {
             if asked == held {
                 device
                     .observed

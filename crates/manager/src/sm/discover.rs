@@ -1,6 +1,7 @@
 //! Finding out who is there, by directed routes only: the search goes on from each port as soon as
 //! its answer is there.
 
+use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortMask, PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PhysState, PortState};
@@ -10,6 +11,7 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
+use super::batch::STATES_PER_REQUEST;
 use super::devices::{IdentityAnswers, Lft, Stage};
 use super::learn::complete_identity;
 
@@ -17,12 +19,8 @@ use super::learn::complete_identity;
 pub(super) const HOPS_MAX: usize = 62;
 /// Most nodes; what lies beyond is left out and reported.
 const NODES_MAX: usize = 131_072;
-/// Ports whose states one datagram carries.
-const STATES_PER_REQUEST: u8 = 200;
 /// Ports whose PortInfo one datagram carries.
 const PORTS_PER_REQUEST: u8 = 7;
-/// LIDs in a block of a forwarding table.
-const BLOCK: u32 = 64;
 
 /// Whether a port has a link that datagrams can cross.
 pub(super) fn is_up(info: &PortInfo) -> bool {
@@ -224,7 +222,7 @@ impl Manager {
         self.start_batch(node, false);
         let state = &mut self.devices[node];
         let left = state.work.reading.blocks.saturating_sub(state.work.cursor);
-        let count = left.min(u32::from(self.settings.requests.table_blocks.clamp(1, 29))) as u8;
+        let count = left.min(self.settings.requests.blocks() as u32) as u8;
         if count == 0 {
             return false;
         }
@@ -234,7 +232,7 @@ impl Manager {
             block: state.work.cursor,
         };
         state.work.cursor += u32::from(count);
-        let len = usize::from(count) * BLOCK as usize;
+        let len = usize::from(count) * LFT_BLOCK;
         self.requests
             .batch
             .get(AttributeId::LINEAR_FDB, modifier.bits(), len)
@@ -329,13 +327,13 @@ impl Manager {
         let top = switch
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));
-        state.work.reading.blocks = top.min(self.settings.lids.highest.0) / BLOCK + 1;
+        state.work.reading.blocks = top.min(self.settings.lids.highest.0) / LFT_BLOCK as u32 + 1;
         Stage::ReadTable
     }
 
     /// What follows the linear table: the multicast table, where it is in use and not known.
     fn before_multicast(&self, node: u32) -> Stage {
-        match self.must_read_multicast(node) {
+        match self.needs().must_read_multicast(node) {
             true => Stage::ReadMulticast,
             false => Stage::Idle,
         }

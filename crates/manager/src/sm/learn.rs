@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, Node, Port, PortNum};
 use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PortState};
@@ -15,8 +16,6 @@ use super::batch::Reply;
 use super::devices::{Device, Lft, Observed, PortTables, Stage};
 use super::discover::is_up;
 
-/// LIDs in a block of a forwarding table.
-const BLOCK: usize = 64;
 /// Most external ports of a switch: port numbers are bytes, 255 is not a port.
 const PORTS_MAX: u8 = 254;
 
@@ -132,7 +131,7 @@ pub(super) fn complete_identity(state: &mut Device) -> Result<(), String> {
 fn learn_table(lft: &mut Lft, reply: &Reply<'_>) {
     let first = BlockModifier::from_bits(reply.modifier).block as usize;
     let count = usize::from(BlockModifier::from_bits(reply.modifier).count);
-    for (offset, block) in reply.data.chunks_exact(BLOCK).take(count).enumerate() {
+    for (offset, block) in reply.data.chunks_exact(LFT_BLOCK).take(count).enumerate() {
         lft.confirm(first + offset, block);
     }
 }

@@ -1,6 +1,9 @@
 //! What a switch's multicast table holds, as far as it is confirmed, and what it may hold.
 
 use weft_fabric::{FIRST_MLID, PortMask};
+use weft_wire::sm::{AttributeId, MulticastModifier};
+
+use super::batch::Batch;
 
 /// LIDs in a block.
 pub(crate) const BLOCK: usize = 8;
@@ -35,12 +38,22 @@ impl Mft {
         (0..blocks).any(|block| self.known.get(block).copied().unwrap_or(0) & all != all)
     }
 
-    /// Takes in that `words` are on their way to a part.
-    pub(crate) fn sent(&mut self, block: usize, position: usize, words: &Words) {
+    fn sent(&mut self, block: usize, position: usize, words: &Words) {
         self.grow(block);
         self.known[block] &= !(1 << position);
         for (row, word) in self.rows(block).iter_mut().zip(words) {
             row.set_word(position, row.word(position) | word);
+        }
+    }
+
+    /// Takes in that the writes of a request are on their way.
+    pub(crate) fn sent_in(&mut self, batch: &Batch) {
+        for (modifier, data) in batch.writes(AttributeId::MULTICAST_FDB) {
+            let at = MulticastModifier::from_bits(modifier);
+            for (offset, bytes) in data.chunks_exact(BLOCK_LEN).enumerate() {
+                let block = at.block as usize + offset;
+                self.sent(block, usize::from(at.position), &decode(bytes));
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `sweep` | the phases of a sweep, and what starts one |
 //! | `leftovers` | how long packets of old routes stay in buffers, which a change that drains waits for |
-//! | `devices` | the nodes: what each has confirmed, its work in this sweep, its health |
+//! | `devices`, `tables` | the nodes: what each has confirmed, its work in this sweep, its health |
 //! | `pump`, `schedule` | which node sends next, and what an answer or a timeout leads to |
 //! | `requests` | datagrams that are sent |
 //! | `confirmed` | the fabric as devices have confirmed it |
@@ -16,10 +16,11 @@
 //! | `lids`, `plan` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
 //! | `store` | what outlasts a restart |
-//! | `needs`, `compare`, `program`, `confirm`, `forwarding` | writing the difference, and believing only answers |
+//! | `program` | what a node still needs, as a pure difference |
+//! | `programming`, `confirm` | writing the difference, and believing only answers |
 //! | `reroute`, `drains` | changes of routes planned before they are made, and what carries no data |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
-//! | `activate` | arming and activating ports |
+//! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
 //! | `election`, `managers` | who of several managers runs the fabric |
 //! | `traps`, `commands`, `port_change` | what others ask for |
@@ -30,14 +31,12 @@
 mod activate;
 mod batch;
 mod commands;
-mod compare;
 mod confirm;
 mod confirmed;
 mod devices;
 mod discover;
 pub mod drains;
 mod election;
-mod forwarding;
 mod learn;
 mod leftovers;
 mod lids;
@@ -46,12 +45,12 @@ mod managers;
 mod mft;
 mod multicast;
 mod near;
-mod needs;
 mod notices;
 mod outbox;
 pub mod plan;
 mod port_change;
 mod program;
+mod programming;
 mod publish;
 mod pump;
 mod register;
@@ -90,7 +89,6 @@ pub use status::{AttributeCount, Status};
 use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
-use tables::TableStore;
 use transactions::Transactions;
 
 /// Who waits for an answer.
@@ -120,7 +118,6 @@ pub struct Manager {
     requests: Requests,
     sweep: Sweep,
     stored: Stored,
-    tables: TableStore,
     plan: Plan,
     planning: Planning,
     out: Outbox,
@@ -184,7 +181,6 @@ impl Manager {
             requests,
             sweep: Sweep::default(),
             stored: Stored::default(),
-            tables: TableStore::default(),
             plan: Plan::default(),
             planning: Planning::default(),
             out: Outbox::default(),

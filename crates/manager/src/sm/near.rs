@@ -256,7 +256,10 @@ impl Manager {
         let ports = state.observed.good_ports.iter().filter(move |_| forwards);
         let ports = ports.filter(|port| state.observed.port(*port).is_some_and(is_up));
         ports.filter_map(move |port| {
-            let (far, peer) = (self.peer_info(node, port)?.1, self.plan.peer(node, port)?);
+            let (far, peer) = (
+                self.needs().peer_info(node, port)?.1,
+                self.plan.peer(node, port)?,
+            );
             is_up(far).then_some((port, peer.node.0))
         })
     }

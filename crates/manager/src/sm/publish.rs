@@ -82,7 +82,7 @@ impl Manager {
             held.filter(|held| holds_same_tables(device, held))
                 .map_or_else(|| Arc::new(node_tables(device)), Arc::clone)
         });
-        let tables = PortTables::new(self.tables.contents().to_vec(), nodes.collect());
+        let tables = PortTables::new(self.devices.tables.contents().to_vec(), nodes.collect());
         match tables.is_same(before) {
             true => Arc::clone(before),
             false => Arc::new(tables),

@@ -173,16 +173,7 @@ impl Manager {
             | Stage::ReadTable
             | Stage::ReadMulticast => self.next_discovery(node),
             Stage::AskSm => self.ask_sm(node),
-            Stage::Compare => self.next_comparison(node),
-            Stage::WriteNode => self.next_node_write(node),
-            Stage::WritePorts => self.next_port_write(node),
-            Stage::WriteTable => self.next_table_write(node),
-            Stage::WriteGroups => self.next_group_write(node),
-            Stage::Resume => self.next_resume(node),
-            Stage::WriteMulticast => self.next_multicast_write(node),
-            Stage::Arm => self.next_arm(node),
-            Stage::Activate => self.next_activation(node),
-            Stage::Reregister => self.next_registering(node),
+            _ => self.next_write(node),
         }
     }
 

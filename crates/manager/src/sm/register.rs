@@ -12,13 +12,11 @@
 use std::collections::BTreeSet;
 
 use weft_fabric::{Guid, Lid, PortNum};
-use weft_wire::Layout;
 use weft_wire::enums::PortState;
-use weft_wire::sm::{AttributeId, PortInfo, PortModifier};
+use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::devices::{Device, Stage};
-use super::wanted::port::to_set;
 use crate::io::Output;
 
 /// Who is still to register again.
@@ -168,28 +166,6 @@ impl Manager {
             }
         }
         any
-    }
-
-    /// The request to one port.
-    pub(super) fn next_registering(&mut self, node: u32) -> bool {
-        let device = &mut self.devices[node];
-        let port = device.end_port();
-        let held = device.observed.port(port).copied();
-        let is_first = std::mem::replace(&mut device.work.cursor, 1) == 0;
-        let Some(held) = held.filter(|_| is_first) else {
-            return false;
-        };
-        let info = PortInfo {
-            client_reregister: true,
-            ..to_set(&held)
-        };
-        self.start_batch(node, true);
-        let modifier = PortModifier::one(port).bits();
-        self.requests
-            .batch
-            .push(AttributeId::PORT_INFO, modifier, PortInfo::LEN, |to| {
-                info.encode(to)
-            })
     }
 }
 

@@ -147,7 +147,7 @@ impl Manager {
             let port = table_port(&self.devices[node], port, kind);
             let believed = self.devices[node].observed.tables(port).ids[kind.index()];
             let at = usize::from(offset) * kind.stride();
-            part.data.get(at..at + kind.len()) == Some(self.tables.content(believed))
+            part.data.get(at..at + kind.len()) == Some(self.devices.tables.content(believed))
         })
     }
 }

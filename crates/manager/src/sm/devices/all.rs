@@ -7,6 +7,7 @@ use weft_fabric::{Guid, Lid, NodeId, Tick};
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
+use crate::sm::tables::TableStore;
 
 /// Nodes that are remembered as silent; more get the full patience in each sweep.
 const SILENT_MAX: usize = 65_536;
@@ -15,6 +16,8 @@ const SILENT_MAX: usize = 65_536;
 /// manager's own.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
+    /// The contents of their ports' tables.
+    pub tables: TableStore,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer when they were asked last; they may have left the fabric since.

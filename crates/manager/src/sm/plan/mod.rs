@@ -276,7 +276,7 @@ impl Manager {
     fn name_tables(&mut self, contents: &[Arc<[u8]>]) {
         let names: Vec<TableId> = contents
             .iter()
-            .map(|content| self.tables.intern(content))
+            .map(|content| self.devices.tables.intern(content))
             .collect();
         for id in self.plan.tables.iter_mut().flatten().flatten() {
             let place = (id.0 as usize).wrapping_sub(1);
@@ -379,7 +379,7 @@ impl Manager {
 
     /// Drops tables that no port has, is to have, or is published with.
     fn drop_unused_tables(&mut self) {
-        if !self.tables.is_crowded() {
+        if !self.devices.tables.is_crowded() {
             return;
         }
         let mut used = BTreeSet::new();
@@ -398,7 +398,7 @@ impl Manager {
         for node in nodes.filter_map(|node| published.node(node)) {
             used.extend(node.ports.iter().flatten());
         }
-        self.tables.keep(&used);
+        self.devices.tables.keep(&used);
     }
 }
 

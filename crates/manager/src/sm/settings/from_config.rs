@@ -1,5 +1,6 @@
 //! From one instance of opafm.xml to settings.
 
+use crate::sm::batch::BLOCKS_MAX;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -261,7 +262,7 @@ fn requests(instance: &Instance) -> RequestSettings {
         // Processes that share a machine are late by more than round trips take.
         floor: first.max(Duration::from_millis(1)),
         outstanding_per_node: sm.sma_batch_size.clamp(1, 16) as u8,
-        table_blocks: sm.lft_multiblock.clamp(1, 29) as u8,
+        table_blocks: sm.lft_multiblock.clamp(1, u32::from(BLOCKS_MAX)) as u8,
         aggregates: sm.use_aggregate_mads,
         neighbor_normal_retries: sm.neighbor_normal_retries.min(32),
         ..defaults

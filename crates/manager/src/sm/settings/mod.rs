@@ -2,6 +2,7 @@
 
 mod from_config;
 
+use crate::sm::batch::BLOCKS_MAX;
 use std::time::Duration;
 
 use weft_fabric::{Lid, Lmc, PortNum, Sl};
@@ -424,7 +425,7 @@ impl Default for RequestSettings {
             floor: Duration::from_millis(35),
             outstanding: 256,
             outstanding_per_node: 2,
-            table_blocks: 29,
+            table_blocks: BLOCKS_MAX,
             aggregates: true,
             neighbor_normal_retries: 10,
         }
@@ -453,6 +454,11 @@ fn stock_partitions() -> Vec<Partition> {
 }
 
 impl RequestSettings {
+    /// Blocks of a forwarding table in a datagram of their own.
+    pub(crate) fn blocks(&self) -> usize {
+        usize::from(self.table_blocks.clamp(1, BLOCKS_MAX))
+    }
+
     pub(crate) fn budget(&self) -> Budget {
         let patience = Patience {
             first: self.first_timeout,

@@ -3,41 +3,37 @@
 use weft_fabric::PortNum;
 use weft_wire::enums::PortState;
 
-use super::Manager;
-use super::devices::{Observed, TABLE_KINDS};
-use super::tables::{Kind, TableId};
+use super::writer::{Item, Writer};
+use crate::sm::devices::{Observed, TABLE_KINDS};
+use crate::sm::tables::{Kind, TableId};
 
-impl Manager {
+impl Writer<'_> {
     /// Reads the tables of ports that carry data already, to compare them with what they should be.
-    pub(super) fn next_comparison(&mut self, node: u32) -> bool {
-        self.start_batch(node, false);
-        let device = &self.devices[node];
+    pub(super) fn compare(&mut self) -> bool {
+        let device = self.device();
         let (first, count) = match device.is_switch() {
             true => (0, u32::from(device.observed.num_ports()) + 1),
             false => (device.end_port().0, 1),
         };
-        loop {
-            let cursor = self.devices[node].work.cursor;
+        self.fill(|writer, cursor| {
             if cursor >= TABLE_KINDS as u32 * count {
-                return !self.requests.batch.is_empty();
+                return Item::End;
             }
             let kind = Kind::ALL[(cursor / count) as usize];
             let port = PortNum(first + (cursor % count) as u8);
-            let unknown =
-                self.devices[node].observed.tables(port).ids[kind.index()] == TableId::UNKNOWN;
-            let wanted = self.wanted_table(node, port, kind) != TableId::UNKNOWN;
-            if unknown && wanted && is_live(&self.devices[node].observed, port) {
-                let modifier = kind.modifier(port, 1, false);
-                if !self
-                    .requests
-                    .batch
-                    .get(kind.attribute(), modifier, kind.len())
-                {
-                    return true;
-                }
-            }
-            self.devices[node].work.cursor += 1;
+            writer.read_table(port, kind)
+        })
+    }
+
+    fn read_table(&mut self, port: PortNum, kind: Kind) -> Item {
+        let observed = &self.device().observed;
+        let unknown = observed.tables(port).ids[kind.index()] == TableId::UNKNOWN;
+        let wanted = self.needs.wanted_table(self.node, port, kind) != TableId::UNKNOWN;
+        if !unknown || !wanted || !is_live(observed, port) {
+            return Item::Next;
         }
+        let modifier = kind.modifier(port, 1, false);
+        self.push(kind.attribute(), modifier, kind.len(), |_| {})
     }
 }
 
@@ -49,7 +45,8 @@ fn is_live(observed: &Observed, port: PortNum) -> bool {
     })
 }
 
-pub(super) fn needs_comparison(observed: &Observed) -> bool {
+/// Whether something of a node was in use before this manager and has not been read.
+pub(crate) fn needs_comparison(observed: &Observed) -> bool {
     let ports = observed
         .node
         .as_deref()

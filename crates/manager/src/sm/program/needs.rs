@@ -7,24 +7,35 @@ use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef};
 use weft_wire::enums::{LinkInitReason, PortState};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
-use super::Manager;
-use super::devices::Device;
-use super::settings::LinkPolicy;
-use super::tables::{Kind, TableId};
-use super::wanted::port::{Context, MANAGEMENT_LANE, Place, same_settings, to_set, wanted};
-use super::wanted::preemption::marks_lanes;
-use super::wanted::switch;
+use crate::sm::devices::{Device, Devices};
+use crate::sm::plan::Plan;
+use crate::sm::settings::{LinkPolicy, Settings};
+use crate::sm::tables::{Kind, TableId};
+use crate::sm::wanted::port::{Context, MANAGEMENT_LANE, Place, same_settings, to_set, wanted};
+use crate::sm::wanted::preemption::marks_lanes;
+use crate::sm::wanted::switch;
 
-impl Manager {
+/// What decides on writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub settings: &'a Settings,
+    pub plan: &'a Plan,
+    /// What nodes have confirmed.
+    pub devices: &'a Devices,
+    /// Number of the sweep: nodes that have not answered in it do not work.
+    pub sweep: u64,
+}
+
+impl<'a> Needs<'a> {
     /// What is confirmed of the port at the other end of a good link.
-    pub(super) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&Device, &PortInfo)> {
+    pub(crate) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&'a Device, &'a PortInfo)> {
         let peer = self.plan.peer(node, port)?;
         let device = self.devices.get(peer.node.0)?;
         device.observed.port(peer.port).map(|info| (device, info))
     }
 
     /// Whether a port may be armed and activated: it has settings and its link is not refused.
-    pub(super) fn may_carry_data(&self, node: u32, port: PortNum) -> bool {
+    pub(crate) fn may_carry_data(&self, node: u32, port: PortNum) -> bool {
         let at = PortRef {
             node: NodeId(node),
             port,
@@ -34,7 +45,7 @@ impl Manager {
 
     /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
     /// link is refused keeps its settings and says why it stays in Init.
-    pub(super) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
+    pub(crate) fn wanted_port(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let device = &self.devices[node];
         let held = device.observed.port(port)?;
         let neighbour = self.peer_info(node, port);
@@ -68,10 +79,10 @@ impl Manager {
             && neighbour.is_some_and(|(_, far)| !far.mgmt_allowed);
         let qos = self.plan.qos.as_ref()?;
         let context = Context {
-            settings: &self.settings,
+            settings: self.settings,
             qos,
             sm_lid: self.plan.sm_lid(),
-            sm_sl: self.plan.sm_sl(&self.settings),
+            sm_sl: self.plan.sm_sl(self.settings),
             place,
             lid,
             lmc,
@@ -99,34 +110,37 @@ impl Manager {
                 .is_some_and(|peer| can(peer.node, peer.port))
     }
 
-    fn policy(&self, is_switch: bool, peer: Option<&Device>) -> &LinkPolicy {
+    fn policy(&self, is_switch: bool, peer: Option<&Device>) -> &'a LinkPolicy {
         let between_switches = is_switch && peer.is_none_or(Device::is_switch);
         self.settings.link_policy(between_switches)
     }
 
     /// PortInfo to be written, none where the port holds it already.
-    pub(super) fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
+    pub(crate) fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let wanted = self.wanted_port(node, port)?;
         let held = self.devices[node].observed.port(port)?;
         (!same_settings(&wanted, held)).then(|| to_set(&wanted))
     }
 
     /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already.
-    pub(super) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
+    pub(crate) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
         let held = device.observed.tables(port).ids[kind.index()];
         let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;
         let serves = kind.is_fixed_in_use()
             && device.observed.port(port).is_some_and(in_use)
-            && agree_where_used(self.tables.content(held), self.tables.content(wanted));
+            && agree_where_used(
+                self.devices.tables.content(held),
+                self.devices.tables.content(wanted),
+            );
         match held == wanted || serves {
             true => TableId::UNKNOWN,
             false => wanted,
         }
     }
 
-    pub(super) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
+    pub(crate) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let index = self.devices[node].observed.port_index(port);
         let tables = self
             .plan
@@ -138,7 +152,7 @@ impl Manager {
 
     /// The adaptive groups that a switch should have, none where it cannot have any. Routes that come
     /// without groups ask for empty ones: those of earlier routes are not proved for these.
-    pub(super) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
+    pub(crate) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
         let index = self.plan.topology.switch_index(NodeId(node))?;
         let capable = self.devices[node]
             .observed
@@ -154,7 +168,7 @@ impl Manager {
 
     /// SwitchInfo of a switch as it should be while tables are still to be written; none where it can
     /// wait for them.
-    pub(super) fn wanted_switch_first(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
+    pub(crate) fn wanted_switch_first(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
         let wanted = self.wanted_switch(node, pause)?;
         let top = self.devices[node]
             .observed
@@ -171,7 +185,7 @@ impl Manager {
     }
 
     /// SwitchInfo of a switch as it should be.
-    pub(super) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
+    pub(crate) fn wanted_switch(&self, node: u32, pause: bool) -> Option<SwitchInfo> {
         let held = self.devices[node].observed.node.as_ref()?.switch?;
         let routing = self.settings.routing.adaptive.as_ref();
         let wanted = switch::wanted(
@@ -189,7 +203,7 @@ impl Manager {
     }
 
     /// Whether a node has confirmed the LID that it is to have.
-    pub(super) fn has_its_lid(&self, node: u32) -> bool {
+    pub(crate) fn has_its_lid(&self, node: u32) -> bool {
         let device = &self.devices[node];
         let held = device
             .observed

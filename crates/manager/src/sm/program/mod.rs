@@ -1,0 +1,86 @@
+//! Programming as a pure difference: what a node still needs, from what it has confirmed, the plan and
+//! the settings. Nothing here changes the manager, which sends the request that comes of it and
+//! believes the answer.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `needs` | what a port or a switch should hold, and what of it is to be written |
+//! | `writer` | a request under construction for one node |
+//! | `compare` | reads of what was in use before this manager |
+//! | `settings` | PortInfo, SwitchInfo and the tables of ports |
+//! | `tables` | linear tables and adaptive groups |
+//! | `multicast` | multicast tables |
+//! | `states` | arming and activating ports, and asking hosts to register again |
+
+mod compare;
+mod multicast;
+mod needs;
+mod settings;
+mod states;
+mod tables;
+mod writer;
+
+use super::devices::{Device, Stage};
+use super::plan::Plan;
+use super::sweep::Gate;
+
+pub(super) use compare::needs_comparison;
+pub(super) use needs::Needs;
+pub(super) use writer::Writer;
+
+/// Puts the next request of a stage of writing into the batch, as much as fits; says whether there is
+/// one.
+pub(super) fn next(writer: &mut Writer<'_>, stage: Stage) -> bool {
+    match stage {
+        Stage::Compare => writer.compare(),
+        Stage::WriteNode => writer.write_node(),
+        Stage::WritePorts => writer.write_ports(),
+        Stage::WriteTable => writer.write_table(),
+        Stage::WriteGroups => writer.write_groups(),
+        Stage::Resume => writer.resume(),
+        Stage::WriteMulticast => writer.write_multicast(),
+        Stage::Arm => writer.arm(),
+        Stage::Activate => writer.activate(),
+        Stage::Reregister => writer.register(),
+        _ => false,
+    }
+}
+
+/// What decides on the way from stage to stage, besides the node.
+#[derive(Debug)]
+pub(super) struct Way<'a> {
+    pub plan: &'a Plan,
+    /// What all switches wait for.
+    pub gate: Gate,
+    /// Which of the plan's linear tables is being written.
+    pub step: usize,
+    /// Only multicast tables are written, between sweeps.
+    pub updating: bool,
+}
+
+/// The stage after one of writing whose items are all done; [`Stage::Ready`] waits for the others.
+pub(super) fn stage_after(device: &Device, way: &Way<'_>) -> Stage {
+    let after_settings = match way.gate {
+        Gate::Settings => Stage::Ready,
+        _ => Stage::WriteTable,
+    };
+    match device.work.stage {
+        Stage::Compare => Stage::WriteNode,
+        Stage::WriteNode if !device.is_switch() => Stage::Ready,
+        // Nothing has changed at its ports.
+        Stage::WriteNode if device.work.kept => after_settings,
+        Stage::WriteNode => Stage::WritePorts,
+        Stage::WritePorts => after_settings,
+        Stage::WriteTable if way.step + 1 < way.plan.steps.len() => Stage::Ready,
+        Stage::WriteTable => Stage::WriteGroups,
+        Stage::WriteGroups if way.plan.pause => Stage::Ready,
+        Stage::WriteGroups => Stage::Resume,
+        Stage::Resume => Stage::WriteMulticast,
+        Stage::WriteMulticast if way.updating => Stage::Idle,
+        Stage::WriteMulticast => Stage::Arm,
+        _ => Stage::Ready,
+    }
+}
+
+#[cfg(test)]
+mod tests;

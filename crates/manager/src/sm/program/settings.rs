@@ -1,0 +1,178 @@
+//! PortInfo, SwitchInfo and the tables of ports: what differs.
+
+use weft_fabric::PortNum;
+use weft_wire::enums::PortState;
+use weft_wire::sm::PortModifier;
+
+use super::writer::{Item, Writer};
+use crate::sm::devices::TABLE_KINDS;
+use crate::sm::tables::{Kind, TableId};
+use crate::sm::wanted::switch;
+
+impl Writer<'_> {
+    /// Settings of an HFI; SwitchInfo, port 0, and what all ports of a switch share.
+    pub(super) fn write_node(&mut self) -> bool {
+        match self.device().is_switch() {
+            true => self.fill(Self::switch_item),
+            false => self.fill(Self::hfi_item),
+        }
+    }
+
+    fn hfi_item(&mut self, cursor: u32) -> Item {
+        let port = self.device().end_port();
+        match cursor as usize {
+            0 => self.write_port(port),
+            item @ 1..=TABLE_KINDS => self.write_port_table(port, Kind::ALL[item - 1]),
+            item if item == TABLE_KINDS + 1 => self.arm_behind(port),
+            _ => Item::End,
+        }
+    }
+
+    /// Arms an HFI's port behind all its settings: the agent stops at the first that fails.
+    fn arm_behind(&mut self, port: PortNum) -> Item {
+        match self.needs.may_arm(self.node, port) {
+            true => self.push_states(&[port], PortState::ARMED),
+            false => Item::Next,
+        }
+    }
+
+    fn switch_item(&mut self, cursor: u32) -> Item {
+        let all_tables = 2 + TABLE_KINDS;
+        match cursor as usize {
+            0 => self.write_switch(),
+            1 => self.write_port(PortNum(0)),
+            item if item < all_tables => self.write_port_table(PortNum(0), Kind::ALL[item - 2]),
+            item if item < all_tables + TABLE_KINDS => {
+                self.write_shared_table(Kind::ALL[item - all_tables])
+            }
+            item if item == all_tables + TABLE_KINDS => self.write_shared_port(),
+            _ => Item::End,
+        }
+    }
+
+    fn write_switch(&mut self) -> Item {
+        let pause = self.needs.plan.pause || self.needs.groups_differ(self.node);
+        let wanted = self.needs.wanted_switch_first(self.node, pause);
+        match self.device().observed.switch().zip(wanted) {
+            Some((held, wanted)) if !switch::same_settings(&held, &wanted) => {
+                self.push_switch(&wanted)
+            }
+            _ => Item::Next,
+        }
+    }
+
+    fn write_port(&mut self, port: PortNum) -> Item {
+        match self.needs.port_to_write(self.node, port) {
+            Some(info) => self.push_port(PortModifier::one(port), &info),
+            None => Item::Next,
+        }
+    }
+
+    fn write_port_table(&mut self, port: PortNum, kind: Kind) -> Item {
+        match self.needs.table_to_write(self.node, port, kind) {
+            TableId::UNKNOWN => Item::Next,
+            id => self.push_table(kind, kind.modifier(port, 1, false), id),
+        }
+    }
+
+    fn push_table(&mut self, kind: Kind, modifier: u32, id: TableId) -> Item {
+        let content = self.needs.devices.tables.content(id);
+        self.push(kind.attribute(), modifier, kind.len(), |to| {
+            to.copy_from_slice(content)
+        })
+    }
+
+    /// Whether one Set may go to all external ports of a switch: none of them carries data.
+    fn is_quiet(&self) -> bool {
+        let node = self.device().observed.node.as_deref();
+        node.is_some_and(|node| {
+            node.external_ports()
+                .all(|(_, port)| port.info.port_state <= PortState::INIT)
+        })
+    }
+
+    /// One Set for all external ports where all need the same table.
+    fn write_shared_table(&mut self, kind: Kind) -> Item {
+        if !kind.has_all_ports() || !self.is_quiet() {
+            return Item::Next;
+        }
+        let ports = self.device().observed.linked_ports();
+        let mut wanted = ports.map(|port| self.needs.table_to_write(self.node, port, kind));
+        let first = wanted.next().unwrap_or(TableId::UNKNOWN);
+        let mut others = wanted.peekable();
+        let several = others.peek().is_some() && others.all(|id| id == first);
+        if first == TableId::UNKNOWN || !several {
+            return Item::Next;
+        }
+        self.push_table(kind, kind.modifier(PortNum(1), 1, true), first)
+    }
+
+    /// One Set for all external ports where most need the same PortInfo; the others get theirs
+    /// afterwards.
+    fn write_shared_port(&mut self) -> Item {
+        if !self.is_quiet() {
+            return Item::Next;
+        }
+        let (needs, node) = (self.needs, self.node);
+        let faces_switch = |port: &PortNum| {
+            let peer = needs.peer_info(node, *port);
+            peer.is_some_and(|(peer, _)| peer.is_switch())
+        };
+        let ports = self.device().observed.linked_ports().filter(faces_switch);
+        let mut needed = ports.filter_map(|port| needs.port_to_write(node, port));
+        let Some(first) = needed.next().filter(|_| needed.next().is_some()) else {
+            return Item::Next;
+        };
+        let modifier = PortModifier {
+            all_ports: true,
+            ..PortModifier::one(PortNum(1))
+        };
+        self.push_port(modifier, &first)
+    }
+
+    /// What single ports of a switch need: tables of neighbouring ports together, then PortInfo.
+    pub(super) fn write_ports(&mut self) -> bool {
+        let ports = u32::from(self.device().observed.num_ports());
+        let tables = TABLE_KINDS as u32 * ports;
+        loop {
+            let cursor = self.cursor;
+            let port = PortNum((cursor % ports.max(1)) as u8 + 1);
+            let advance = if cursor < tables {
+                self.write_run(port, Kind::ALL[(cursor / ports) as usize])
+            } else if cursor < tables + ports {
+                matches!(self.write_port(port), Item::Next).then_some(1)
+            } else {
+                None
+            };
+            match advance {
+                Some(count) => self.cursor += u32::from(count),
+                None => return !self.batch.is_empty(),
+            }
+        }
+    }
+
+    /// Writes a table of `port` and of those after it that need one of that kind too; returns how
+    /// many ports are done, none when the batch is full.
+    fn write_run(&mut self, port: PortNum, kind: Kind) -> Option<u8> {
+        let last = self.device().observed.num_ports();
+        let ids: Vec<TableId> = (port.0..=last)
+            .take(usize::from(kind.ports_max()))
+            .map(|port| self.needs.table_to_write(self.node, PortNum(port), kind))
+            .take_while(|id| *id != TableId::UNKNOWN)
+            .collect();
+        if ids.is_empty() {
+            return Some(1);
+        }
+        let count = ids.len() as u8;
+        let modifier = kind.modifier(port, count, false);
+        let len = kind.stride() * (ids.len() - 1) + kind.len();
+        let tables = &self.needs.devices.tables;
+        let pushed = self.push(kind.attribute(), modifier, len, |to| {
+            for (block, id) in to.chunks_mut(kind.stride()).zip(&ids) {
+                let content = tables.content(*id);
+                block[..content.len()].copy_from_slice(content);
+            }
+        });
+        matches!(pushed, Item::Next).then_some(count)
+    }
+}

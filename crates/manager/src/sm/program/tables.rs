@@ -1,0 +1,190 @@
+//! Forwarding tables: only blocks that differ, as many in a datagram as fit.
+
+use std::sync::Arc;
+
+use weft_fabric::UNREACHABLE;
+use weft_fabric::tables::{LFT_BLOCK, SwitchPortGroups};
+use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier};
+
+use super::needs::Needs;
+use super::writer::{Item, Writer};
+use crate::sm::batch::{Batch, SEGMENT_BLOCKS};
+use crate::sm::devices::Lft;
+use crate::sm::wanted::switch;
+
+/// Groups in a block of a PortGroup table.
+const GROUPS: usize = 8;
+/// Slices of 64 ports in a PortGroup table: ports 1 to 254.
+const POSITIONS: usize = 4;
+
+/// The entries of a block of `row`, dropping beyond its end.
+fn block_of(row: &[u8], block: usize) -> [u8; LFT_BLOCK] {
+    let mut entries = [UNREACHABLE; LFT_BLOCK];
+    let start = (block * LFT_BLOCK).min(row.len());
+    let end = (start + LFT_BLOCK).min(row.len());
+    entries[..end - start].copy_from_slice(&row[start..end]);
+    entries
+}
+
+/// Adds a write of so many blocks of a table by LID unless it does not fit; says whether it was
+/// added.
+fn push_blocks(
+    batch: &mut Batch,
+    table: AttributeId,
+    row: &[u8],
+    first: usize,
+    count: usize,
+) -> bool {
+    let modifier = BlockModifier {
+        count: count as u8,
+        all_blocks: false,
+        block: first as u32,
+    };
+    batch.push(table, modifier.bits(), count * LFT_BLOCK, |to| {
+        for (offset, to) in to.chunks_exact_mut(LFT_BLOCK).enumerate() {
+            to.copy_from_slice(&block_of(row, first + offset));
+        }
+    })
+}
+
+/// The same for 64 ports of a block of the PortGroup table.
+fn push_groups(
+    batch: &mut Batch,
+    groups: &SwitchPortGroups,
+    position: usize,
+    block: usize,
+) -> bool {
+    let modifier = PortGroupModifier {
+        count: 1,
+        position: position as u8,
+        all_blocks: false,
+        block: block as u8,
+    };
+    let content = group_block(groups, position, block);
+    batch.push(
+        AttributeId::PORT_GROUP_TABLE,
+        modifier.bits(),
+        LFT_BLOCK,
+        |to| to.copy_from_slice(&content),
+    )
+}
+
+impl Needs<'_> {
+    /// Whether a switch's adaptive groups are to be written.
+    pub(crate) fn groups_differ(&self, node: u32) -> bool {
+        let observed = &self.devices[node].observed;
+        let wanted = self.wanted_groups(node);
+        let all = observed.group_blocks >= self.group_blocks(node);
+        wanted.is_some_and(|wanted| observed.groups.as_ref() != Some(&wanted) || !all)
+    }
+
+    /// Blocks of a switch's port group forwarding table that it uses.
+    pub(crate) fn group_blocks(&self, node: u32) -> usize {
+        let switch = self.devices[node].observed.switch();
+        let cap = switch.map_or(0, |switch| switch.port_group_fdb_cap as usize);
+        (self.plan.top.0 as usize + 1).min(cap).div_ceil(LFT_BLOCK)
+    }
+}
+
+impl Writer<'_> {
+    /// The next blocks of a switch's table that differ from the step's.
+    pub(super) fn write_table(&mut self) -> bool {
+        let Some(row) = self.needs.plan.row(self.step, self.node) else {
+            return false;
+        };
+        let held = &self.device().observed.lft;
+        if let Lft::Whole(held) = held
+            && (Arc::ptr_eq(held, row) || held == row)
+        {
+            return false;
+        }
+        // Beyond the end of the row nothing is routed, up to the top of what is in use.
+        let used = row.len().max(self.needs.plan.top.0 as usize + 1);
+        let blocks = used.div_ceil(LFT_BLOCK);
+        while (self.cursor as usize) < blocks {
+            let first = self.cursor as usize;
+            let most = match self.batch.is_empty() {
+                true => self.needs.settings.requests.blocks(),
+                false => SEGMENT_BLOCKS,
+            };
+            let run = (first..blocks)
+                .take(most)
+                .take_while(|block| !held.block_is(*block, &block_of(row, *block)))
+                .count();
+            if run == 0 {
+                self.cursor += 1;
+                continue;
+            }
+            if !push_blocks(self.batch, AttributeId::LINEAR_FDB, row, first, run) {
+                break;
+            }
+            self.cursor += run as u32;
+            if run > SEGMENT_BLOCKS {
+                break;
+            }
+        }
+        !self.batch.is_empty()
+    }
+
+    /// The next part of a switch's adaptive groups: the PortGroup table, then the group of each LID.
+    pub(super) fn write_groups(&mut self) -> bool {
+        if !self.needs.groups_differ(self.node) {
+            return false;
+        }
+        let Some(wanted) = self.needs.wanted_groups(self.node) else {
+            return false;
+        };
+        let ports = self.device().observed.num_ports();
+        let positions = 1 + usize::from(ports.saturating_sub(1)) / 64;
+        // Also where no LID has a group any more: what the switch holds from before leads elsewhere.
+        let blocks = self.needs.group_blocks(self.node);
+        let tables = wanted.groups.len().div_ceil(GROUPS);
+        let parts = tables * positions.min(POSITIONS);
+        loop {
+            let cursor = self.cursor as usize;
+            let (count, fits) = match cursor.checked_sub(parts) {
+                None => {
+                    let (position, block) = (cursor / tables, cursor % tables);
+                    (1, push_groups(self.batch, &wanted, position, block))
+                }
+                Some(first) => {
+                    let count = blocks.saturating_sub(first).min(SEGMENT_BLOCKS);
+                    if count == 0 {
+                        return !self.batch.is_empty();
+                    }
+                    let fdb = AttributeId::PORT_GROUP_FDB;
+                    let fits = push_blocks(self.batch, fdb, &wanted.fdb, first, count);
+                    (count, fits)
+                }
+            };
+            if !fits {
+                return true;
+            }
+            self.cursor += count as u32;
+        }
+    }
+
+    /// Ends the suspension of adaptive routing.
+    pub(super) fn resume(&mut self) -> bool {
+        let wanted = self.needs.wanted_switch(self.node, false);
+        let Some((held, wanted)) = self.device().observed.switch().zip(wanted) else {
+            return false;
+        };
+        if switch::same_settings(&held, &wanted) || !self.is_first() {
+            return false;
+        }
+        matches!(self.push_switch(&wanted), Item::Next)
+    }
+}
+
+/// Eight groups' masks for ports 64·position + 1 to 64·position + 64: bit 0 is the first of them.
+fn group_block(groups: &SwitchPortGroups, position: usize, block: usize) -> [u8; LFT_BLOCK] {
+    let mut bytes = [0; LFT_BLOCK];
+    let masks = groups.groups.iter().skip(block * GROUPS).take(GROUPS);
+    for (to, mask) in bytes.chunks_exact_mut(8).zip(masks) {
+        // Port 0 is in no group: the mask on the wire is shifted by one port.
+        let word = mask.word(position) >> 1 | mask.word(position + 1) << 63;
+        to.copy_from_slice(&word.to_be_bytes());
+    }
+    bytes
+}
