@@ -22,10 +22,8 @@ impl Manager {
     pub(super) fn begin_activate(&mut self) {
         for node in self.devices.numbers() {
             if self.devices[node].work.stage == Stage::Ready {
-                self.devices[node].work.enter(Stage::Activate);
-                self.requests
-                    .schedule
-                    .make_ready(node, &mut self.devices[node].work);
+                let work = &mut self.devices[node].work;
+                self.requests.schedule.begin(node, work, Stage::Activate);
             }
         }
     }

@@ -14,6 +14,8 @@ pub(crate) const SEGMENT_BLOCKS: usize = 15;
 pub(crate) const BLOCKS_MAX: u8 = 29;
 /// Ports whose states one datagram carries.
 pub(crate) const STATES_PER_REQUEST: u8 = 200;
+/// Ports whose PortInfo one datagram carries.
+pub(crate) const PORTS_PER_REQUEST: u8 = 7;
 
 /// One attribute in a request: what it is and where its data lie in [`Batch::data`].
 #[derive(Debug, Clone, Copy)]

@@ -28,7 +28,7 @@ pub(super) struct Commands {
 impl Manager {
     /// Takes a command.
     pub(super) fn command(&mut self, now: Tick, id: u64, command: Command) {
-        let waiting = self.orders.commands.sweeps.len() + self.orders.commands.ports.len();
+        let waiting = self.commands.sweeps.len() + self.commands.ports.len();
         if waiting >= WAITING_MAX {
             self.out.reply(id, Err(CommandError::Busy { waiting }));
             return;
@@ -39,17 +39,17 @@ impl Manager {
         }
         match command {
             Command::Sweep => {
-                self.orders
-                    .commands
-                    .sweeps
-                    .push((id, self.sweep.number + 1));
+                self.commands.sweeps.push((id, self.sweep.number + 1));
                 self.sweep
                     .request(now, SweepReason::Forced, &self.settings.sweeps);
             }
             Command::Port { node, port, action } => {
-                match self.port_change(id, (node, port), action) {
+                let change = self
+                    .commands
+                    .port_change(self.ports(), id, (node, port), action);
+                match change {
                     Ok(change) => {
-                        self.orders.commands.ports.push_back(change);
+                        self.commands.ports.push_back(change);
                         self.next_port_change(now);
                     }
                     Err(error) => self.out.reply(id, Err(error)),
@@ -63,13 +63,13 @@ impl Manager {
         self.requests
             .transactions
             .withdraw(|tag| matches!(tag, Tag::Port));
-        let sweeps = std::mem::take(&mut self.orders.commands.sweeps);
+        let sweeps = std::mem::take(&mut self.commands.sweeps);
         for (id, _) in sweeps {
             self.out
                 .reply(id, Err(CommandError::Detached { begun: true }));
         }
-        let mut begun = self.orders.commands.step.take() == Some(Step::Write);
-        for change in std::mem::take(&mut self.orders.commands.ports) {
+        let mut begun = self.commands.step.take() == Some(Step::Write);
+        for change in std::mem::take(&mut self.commands.ports) {
             self.out
                 .reply(change.id, Err(CommandError::Detached { begun }));
             begun = false;
@@ -79,10 +79,10 @@ impl Manager {
     /// Answers those who waited for the sweep that has just ended.
     pub(super) fn answer_sweep_commands(&mut self) {
         let number = self.sweep.number;
-        let (done, waiting) = std::mem::take(&mut self.orders.commands.sweeps)
+        let (done, waiting) = std::mem::take(&mut self.commands.sweeps)
             .into_iter()
             .partition(|(_, wanted)| *wanted <= number);
-        self.orders.commands.sweeps = waiting;
+        self.commands.sweeps = waiting;
         let failed = self.devices.own().is_none_or(|own| own.health.failed);
         let done: Vec<(u64, u64)> = done;
         for (id, _) in done {

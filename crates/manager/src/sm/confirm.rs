@@ -13,30 +13,43 @@ use weft_wire::sm::{
 
 use super::Manager;
 use super::batch::Reply;
-use super::devices::{Device, Stage};
+use super::devices::{Device, Devices, Stage};
 use super::tables::Kind;
 use super::wanted::port::take_settings;
 
-impl Manager {
-    /// Takes in the answer to a Set that was done.
-    pub(super) fn confirm(&mut self, node: u32, reply: &Reply<'_>) {
+/// What a write's answer says beyond what was confirmed.
+#[derive(Debug)]
+pub(super) enum News {
+    /// The node's end port passes on the request to register again.
+    Registers,
+    /// The partitions of a port have changed.
+    Partitions(PortNum),
+    /// A port is not in the state that it was asked for.
+    DidNotFollow(PortNum, PortStateInfo),
+}
+
+impl Devices {
+    /// Takes in the answer to a Set that was done, or one that says what ports do now all the same.
+    fn confirm(&mut self, node: u32, reply: &Reply<'_>) -> Vec<News> {
+        let mut news = Vec::new();
         match reply.attribute {
             AttributeId::SWITCH_INFO => self.confirm_switch(node, reply),
-            AttributeId::PORT_INFO => self.confirm_port(node, reply),
-            AttributeId::PORT_STATE_INFO => self.confirm_states(node, reply),
+            AttributeId::PORT_INFO => self.confirm_port(node, reply, &mut news),
+            AttributeId::PORT_STATE_INFO => self.confirm_states(node, reply, &mut news),
             AttributeId::LINEAR_FDB => self.confirm_table(node, reply),
-            AttributeId::MULTICAST_FDB => self.confirm_multicast(node, reply),
+            AttributeId::MULTICAST_FDB => self[node].confirm_multicast(reply),
             AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB => {
                 // A part that the device did not take over.
                 let held = reply.data.get(..reply.asked.len());
-                self.devices[node].observed.groups_refused |= held != Some(reply.asked);
+                self[node].observed.groups_refused |= held != Some(reply.asked);
             }
-            _ => self.confirm_port_tables(node, reply),
+            _ => self.confirm_port_tables(node, reply, &mut news),
         }
+        news
     }
 
     fn confirm_switch(&mut self, node: u32, reply: &Reply<'_>) {
-        let device = &mut self.devices[node];
+        let device = &mut self[node];
         let (Ok(info), Some(held)) = (
             SwitchInfo::decode(reply.data),
             device.observed.node.as_mut(),
@@ -48,31 +61,31 @@ impl Manager {
         }
     }
 
-    fn confirm_port(&mut self, node: u32, reply: &Reply<'_>) {
+    fn confirm_port(&mut self, node: u32, reply: &Reply<'_>, news: &mut Vec<News>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let Ok(info) = PortInfo::decode(reply.data) else {
             return;
         };
-        let first = match self.devices[node].is_switch() {
+        let first = match self[node].is_switch() {
             true => modifier.port,
-            false => self.devices[node].end_port(),
+            false => self[node].end_port(),
         };
         if modifier.all_ports {
             // The answer shows the first port; the others have taken over the same settings.
-            for port in self.devices[node].observed.linked_ports() {
-                let device = &mut self.devices[node];
+            for port in self[node].observed.linked_ports() {
+                let device = &mut self[node];
                 device
                     .observed
                     .update_port(port, |held| take_settings(held, &info));
             }
             return;
         }
-        let device = &mut self.devices[node];
+        let device = &mut self[node];
         if first == device.end_port() {
             device.identity.m_key = (info.m_key != 0).then_some(info.m_key);
             let asked = PortInfo::decode(reply.asked);
             if asked.is_ok_and(|asked| asked.client_reregister) {
-                self.orders.registering.confirmed(device.identity.guid);
+                news.push(News::Registers);
             }
         }
         device.observed.update_port(first, |held| {
@@ -85,13 +98,13 @@ impl Manager {
     }
 
     /// Takes in the states of ports as the device has them now.
-    pub(super) fn confirm_states(&mut self, node: u32, reply: &Reply<'_>) {
+    fn confirm_states(&mut self, node: u32, reply: &Reply<'_>, news: &mut Vec<News>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let count = usize::from(modifier.count);
         let asked = decode_blocks::<PortStateInfo>(reply.asked, count);
         let held = decode_blocks::<PortStateInfo>(reply.data, count);
         for (offset, (asked, held)) in asked.flatten().zip(held.flatten()).enumerate() {
-            let device = &mut self.devices[node];
+            let device = &mut self[node];
             let port = match device.is_switch() {
                 true => PortNum(modifier.port.0.saturating_add(offset as u8)),
                 false => device.end_port(),
@@ -105,21 +118,21 @@ impl Manager {
             });
             let wanted = asked.port_state != PortState::NOP;
             if wanted && held.port_state < asked.port_state {
-                self.did_not_follow(node, port, &held);
+                news.push(News::DidNotFollow(port, held));
             }
         }
     }
 
-    fn confirm_port_tables(&mut self, node: u32, reply: &Reply<'_>) {
+    fn confirm_port_tables(&mut self, node: u32, reply: &Reply<'_>, news: &mut Vec<News>) {
         let Some((kind, first, count, all)) = Kind::of(reply.attribute, reply.modifier) else {
             return;
         };
         if all {
             let asked = reply.asked.get(..kind.len()).unwrap_or_default();
             if reply.data.get(..kind.len()) == Some(asked) {
-                let id = self.devices.tables.intern(asked);
-                for port in self.devices[node].observed.linked_ports() {
-                    self.devices[node].observed.set_table(port, kind, id);
+                let id = self.tables.intern(asked);
+                for port in self[node].observed.linked_ports() {
+                    self[node].observed.set_table(port, kind, id);
                 }
             }
             return;
@@ -128,12 +141,12 @@ impl Manager {
             let at = usize::from(offset) * kind.stride();
             let asked = reply.asked.get(at..at + kind.len()).unwrap_or_default();
             if !asked.is_empty() && reply.data.get(at..at + kind.len()) == Some(asked) {
-                let id = self.devices.tables.intern(asked);
+                let id = self.tables.intern(asked);
                 let port = PortNum(first.0.saturating_add(offset));
-                let port = table_port(&self.devices[node], port, kind);
-                self.devices[node].observed.set_table(port, kind, id);
+                let port = table_port(&self[node], port, kind);
+                self[node].observed.set_table(port, kind, id);
                 if kind == Kind::PKeys {
-                    self.partitions_changed(node, port);
+                    news.push(News::Partitions(port));
                 }
             }
         }
@@ -145,9 +158,9 @@ impl Manager {
             return;
         };
         if let Some(held) = reply.data.get(..kind.len()) {
-            let port = table_port(&self.devices[node], port, kind);
-            let id = self.devices.tables.intern(held);
-            self.devices[node].observed.set_table(port, kind, id);
+            let port = table_port(&self[node], port, kind);
+            let id = self.tables.intern(held);
+            self[node].observed.set_table(port, kind, id);
         }
     }
 
@@ -155,13 +168,32 @@ impl Manager {
         let modifier = BlockModifier::from_bits(reply.modifier);
         let count = usize::from(modifier.count);
         let asked = reply.asked.chunks_exact(LFT_BLOCK).take(count);
-        let device = &mut self.devices[node];
+        let device = &mut self[node];
         for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(LFT_BLOCK)).enumerate() {
             if asked == held {
                 device
                     .observed
                     .lft
                     .confirm(modifier.block as usize + offset, held);
+            }
+        }
+    }
+}
+
+impl Manager {
+    /// Takes in the answer to a Set that was done.
+    pub(super) fn confirm(&mut self, node: u32, reply: &Reply<'_>) {
+        for news in self.devices.confirm(node, reply) {
+            let device = &self.devices[node];
+            match news {
+                News::Registers => {
+                    let registering = &mut self.registrations.registering;
+                    registering.confirmed(device.identity.guid);
+                }
+                News::Partitions(port) => {
+                    self.registrations.registering.rejoins(device, port);
+                }
+                News::DidNotFollow(port, held) => self.did_not_follow(node, port, &held),
             }
         }
     }
@@ -178,7 +210,7 @@ impl Manager {
     ) {
         if set && reply.attribute == AttributeId::PORT_STATE_INFO {
             // What the ports do now is in the answer all the same.
-            self.confirm_states(node, reply);
+            self.confirm(node, reply);
             return;
         }
         let device = &mut self.devices[node];
@@ -196,7 +228,7 @@ impl Manager {
         let attribute = reply.attribute;
         let what = format!("refuses to {verb} {attribute} with status {code:#06x}");
         if set {
-            self.tell_once(node, &what);
+            self.out.fault_once(device, &what);
         } else {
             self.out.fault(Some(guid), what);
             self.give_up(now, node);

@@ -1,18 +1,22 @@
 //! The fabric as its devices have confirmed it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_fabric::{LinearTables, MulticastTables, PortGroupTables, Topology, TopologyBuilder};
+use weft_fabric::{
+    LinearTables, MulticastTables, NodeId, NodeTables, PortGroupTables, PortMask, PortNum, PortRef,
+    PortTables, Topology, TopologyBuilder,
+};
+use weft_wire::enums::PortState;
 
-use super::Manager;
-use super::devices::{Device, Lft};
+use super::devices::{Device, Devices, Lft, TABLE_KINDS};
+use super::tables::TableId;
 
-impl Manager {
+impl Devices {
     /// Nodes, with the links on which both ends agree.
-    pub(super) fn confirmed_topology(&self) -> Topology {
+    pub(super) fn topology(&self) -> Topology {
         let mut builder = TopologyBuilder::new();
         for node in self
-            .devices
             .iter()
             .filter_map(|device| device.observed.node.as_ref())
         {
@@ -27,27 +31,34 @@ impl Manager {
     /// Links need not carry data yet: traps are routed by LID over links that are up.
     pub(super) fn holds_tables(&self) -> bool {
         let held = |state: &Device| !matches!(state.observed.lft, Lft::Unknown);
-        self.devices
-            .iter()
-            .any(|state| state.is_switch() && held(state))
+        self.iter().any(|state| state.is_switch() && held(state))
+    }
+
+    /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
+    /// as they are until the next sweep.
+    pub(super) fn are_suspended(&self) -> bool {
+        self.iter().all(|device| {
+            let switch = device.observed.switch();
+            switch.is_none_or(|switch| !switch.ar_enable || switch.ar_pause)
+        })
     }
 
     /// The tables as the switches have confirmed them.
-    pub(super) fn confirmed_tables(&self) -> LinearTables {
-        let switches = self.plan.topology.switches().iter();
+    pub(super) fn linear_tables(&self, of: &Topology) -> LinearTables {
+        let switches = of.switches().iter();
         LinearTables::new(
             switches
-                .map(|node| self.devices[*node].observed.lft.row())
+                .map(|node| self[*node].observed.lft.row())
                 .collect(),
         )
     }
 
     /// The adaptive groups as the switches have confirmed them.
-    pub(super) fn confirmed_groups(&self) -> PortGroupTables {
-        let switches = self.plan.topology.switches();
+    pub(super) fn port_groups(&self, of: &Topology) -> PortGroupTables {
+        let switches = of.switches();
         let held = switches
             .iter()
-            .map(|node| self.devices[*node].observed.groups.clone());
+            .map(|node| self[*node].observed.groups.clone());
         let held: Vec<_> = held.collect();
         if held.iter().all(Option::is_none) {
             return PortGroupTables::default();
@@ -58,9 +69,100 @@ impl Manager {
     }
 
     /// The tables as the switches have confirmed them.
-    pub(super) fn confirmed_multicast(&self) -> MulticastTables {
-        let switches = self.plan.topology.switches().iter();
-        let rows = switches.map(|node| Arc::from(self.devices[*node].observed.mft.confirmed()));
+    pub(super) fn multicast_tables(&self, of: &Topology) -> MulticastTables {
+        let switches = of.switches().iter();
+        let rows = switches.map(|node| Arc::from(self[*node].observed.mft.confirmed()));
         MulticastTables::new(rows.collect())
     }
+
+    /// What switches may hold, as far as it is known.
+    pub(super) fn possible_multicast(&self, of: &Topology) -> MulticastTables {
+        let switches = of.switches().iter();
+        let rows = switches.map(|node| Arc::from(self[*node].observed.mft.possible()));
+        MulticastTables::new(rows.collect())
+    }
+
+    /// Rows that some switch may send over a link that is up to a node that is not known: what that one
+    /// does with them may lead anywhere.
+    pub(super) fn rows_to_strangers(&self, of: &Topology) -> BTreeSet<usize> {
+        let switches = of.switches().iter();
+        let strangers = |node: NodeId| -> PortMask {
+            let state = &self[node];
+            let ports = state
+                .observed
+                .node
+                .iter()
+                .flat_map(|node| node.external_ports());
+            let up = ports.filter(|(_, port)| port.info.port_state >= PortState::INIT);
+            let at = up.map(|(port, _)| PortRef { node, port });
+            let unknown = at.filter(|at| of.peer(*at).is_none());
+            unknown.map(|at| at.port).collect()
+        };
+        let rows = switches.flat_map(|node| {
+            let strangers = strangers(*node);
+            let rows = self[*node].observed.mft.possible().iter();
+            let rows = rows.enumerate().filter(move |_| !strangers.is_empty());
+            rows.filter(move |(_, row)| !(**row & strangers).is_empty())
+                .map(|(row, _)| row)
+        });
+        rows.collect()
+    }
+
+    /// The tables of all ports; the same as published before where nothing changed, node by node.
+    pub(super) fn all_port_tables(&self, before: &Arc<PortTables>) -> Arc<PortTables> {
+        let known = self.iter().filter(|device| device.observed.node.is_some());
+        let nodes = known.zip(0..).map(|(device, index)| {
+            let held = before.node(NodeId(index));
+            held.filter(|held| holds_same_tables(device, held))
+                .map_or_else(|| Arc::new(node_tables(device)), Arc::clone)
+        });
+        let tables = PortTables::new(self.tables.contents().to_vec(), nodes.collect());
+        match tables.is_same(before) {
+            true => Arc::clone(before),
+            false => Arc::new(tables),
+        }
+    }
+
+    /// Drops contents of tables that no port has, is to have by the plan, or is published with.
+    pub(super) fn drop_unused_tables(
+        &mut self,
+        planned: &[Vec<[TableId; TABLE_KINDS]>],
+        published: &PortTables,
+    ) {
+        if !self.tables.is_crowded() {
+            return;
+        }
+        let mut used = BTreeSet::new();
+        for device in self.iter() {
+            let ports = device.observed.port_tables.iter();
+            used.extend(ports.flat_map(|tables| tables.ids));
+        }
+        used.extend(planned.iter().flatten().flatten());
+        let nodes = (0..published.len() as u32).map(NodeId);
+        for node in nodes.filter_map(|node| published.node(node)) {
+            used.extend(node.ports.iter().flatten());
+        }
+        self.tables.keep(&used);
+    }
+}
+
+fn first_port(device: &Device) -> PortNum {
+    PortNum(u8::from(!device.is_switch()))
+}
+
+fn node_tables(device: &Device) -> NodeTables {
+    NodeTables {
+        first: first_port(device),
+        ports: device
+            .observed
+            .port_tables
+            .iter()
+            .map(|tables| tables.ids)
+            .collect(),
+    }
+}
+
+fn holds_same_tables(device: &Device, held: &NodeTables) -> bool {
+    let ids = device.observed.port_tables.iter().map(|tables| &tables.ids);
+    held.first == first_port(device) && held.ports.iter().eq(ids)
 }

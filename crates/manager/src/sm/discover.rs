@@ -3,25 +3,18 @@
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortMask, PortNum, Tick};
-use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PhysState, PortState};
-use weft_wire::sm::{
-    AttributeId, BlockModifier, NodeDescription, NodeInfo, PortInfo, PortModifier, PortStateInfo,
-    Repeated, SwitchInfo,
-};
+use weft_wire::sm::PortInfo;
 
 use super::Manager;
-use super::batch::STATES_PER_REQUEST;
 use super::devices::{IdentityAnswers, Lft, Stage};
 use super::learn::complete_identity;
+use super::reads::Reader;
 
 /// Longest directed route: the last byte of the path stays free for the node's own ports.
 pub(super) const HOPS_MAX: usize = 62;
 /// Most nodes; what lies beyond is left out and reported.
 const NODES_MAX: usize = 131_072;
-/// Ports whose PortInfo one datagram carries.
-const PORTS_PER_REQUEST: u8 = 7;
-
 /// Whether a port has a link that datagrams can cross.
 pub(super) fn is_up(info: &PortInfo) -> bool {
     info.port_state >= PortState::INIT && info.phys_state == PhysState::LINK_UP
@@ -60,10 +53,9 @@ impl Manager {
         (state.health.seen, state.work.kept) = (number, false);
         self.sweep.report.asked += 1;
         *state.work.reading.identity = IdentityAnswers::default();
-        state.work.enter(Stage::Identify);
         self.requests
             .schedule
-            .make_ready(node, &mut self.devices[node].work);
+            .begin(node, &mut state.work, Stage::Identify);
     }
 
     /// Goes on to the node at the other end of a port's cable, unless it is known already.
@@ -106,136 +98,27 @@ impl Manager {
         self.identify(node);
     }
 
-    /// The next request of a node that is being discovered.
+    /// Puts the next request of a node that is being discovered into the batch; says whether there is
+    /// one.
     pub(super) fn next_discovery(&mut self, node: u32) -> bool {
-        match self.devices[node].work.stage {
-            Stage::Identify => self.ask_identity(node),
-            Stage::Rearm => self.ask_rearm(node),
-            Stage::States => self.ask_states(node),
-            Stage::Ports => self.ask_ports(node),
-            Stage::ReadMulticast => self.ask_multicast(node),
-            _ => self.ask_table(node),
-        }
-    }
-
-    fn ask_identity(&mut self, node: u32) -> bool {
-        self.start_batch(node, false);
-        let state = &mut self.devices[node];
-        let unknown = state.identity.guid == Guid(0);
-        let own_port = PortNum(u8::from(!state.identity.said_switch));
-        let port = PortModifier::one(own_port).starting_configuration().bits();
-        let items = [
-            (AttributeId::NODE_INFO, 0, NodeInfo::LEN),
-            (AttributeId::NODE_DESCRIPTION, 0, NodeDescription::LEN),
-            (AttributeId::PORT_INFO, port, PortInfo::LEN),
-            (AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN),
-        ];
-        let count = match (unknown, state.identity.said_switch) {
-            (true, _) => 1,
-            (false, true) => 4,
-            (false, false) => 3,
+        let stage = self.devices[node].work.stage;
+        self.start_batch(node, stage == Stage::Rearm);
+        let multicast = match stage {
+            Stage::ReadMulticast => self.needs().multicast_extent(node),
+            _ => (0, 0),
         };
-        for (attribute, modifier, len) in items.iter().take(count).skip(state.work.cursor as usize)
-        {
-            if !self.requests.batch.get(*attribute, *modifier, *len) {
-                break;
-            }
-            state.work.cursor += 1;
-        }
-        !self.requests.batch.is_empty()
-    }
-
-    /// Writes the switch's note of a state change back, so that the next change causes a trap. This
-    /// comes before the states are read: what changes after it is told.
-    fn ask_rearm(&mut self, node: u32) -> bool {
-        self.start_batch(node, true);
-        let state = &mut self.devices[node];
-        let info = state.observed.switch();
-        let Some(info) = info.filter(|_| state.work.cursor == 0) else {
-            return false;
+        let device = &self.devices[node];
+        let mut reader = Reader {
+            device,
+            cursor: device.work.cursor,
+            batch: &mut self.requests.batch,
+            blocks: self.settings.requests.blocks(),
+            marks: !self.election.has_won_in(self.sweep.number),
+            multicast,
         };
-        state.work.cursor = 1;
-        let info = SwitchInfo {
-            port_state_change: true,
-            ..info
-        };
-        self.requests
-            .batch
-            .push(AttributeId::SWITCH_INFO, 0, SwitchInfo::LEN, |to| {
-                info.encode(to)
-            })
-    }
-
-    fn ask_states(&mut self, node: u32) -> bool {
-        self.start_batch(node, false);
-        let state = &mut self.devices[node];
-        let first = state.work.cursor as u8 + 1;
-        let ports = state.observed.num_ports();
-        if u32::from(ports) <= state.work.cursor {
-            return false;
-        }
-        let count = (ports - state.work.cursor as u8).min(STATES_PER_REQUEST);
-        state.work.cursor += u32::from(count);
-        let mut modifier = PortModifier::range(PortNum(first), count);
-        if !self.election.has_won_in(self.sweep.number) {
-            modifier = modifier.starting_configuration();
-        }
-        let len = usize::from(count) * PortStateInfo::STRIDE;
-        self.requests
-            .batch
-            .get(AttributeId::PORT_STATE_INFO, modifier.bits(), len)
-    }
-
-    /// Neighbouring ports in one read, ports apart from each other as an Aggregate.
-    fn ask_ports(&mut self, node: u32) -> bool {
-        self.start_batch(node, false);
-        let state = &mut self.devices[node];
-        let mut budget = PORTS_PER_REQUEST;
-        loop {
-            let wanted = state.work.reading.ports;
-            let from = state.work.cursor;
-            let Some(first) = wanted.iter().find(|port| u32::from(port.0) >= from) else {
-                break;
-            };
-            let run = (first.0..=u8::MAX).take_while(|port| wanted.contains(PortNum(*port)));
-            let count = run.take(usize::from(budget)).count() as u8;
-            let modifier = PortModifier::range(first, count).starting_configuration();
-            let len = PortInfo::STRIDE * usize::from(count - 1) + PortInfo::LEN;
-            // Runs longer than a segment can hold fill a request of their own.
-            if !self
-                .requests
-                .batch
-                .get(AttributeId::PORT_INFO, modifier.bits(), len)
-            {
-                break;
-            }
-            state.work.cursor = u32::from(first.0) + u32::from(count);
-            budget -= count;
-            if budget == 0 {
-                break;
-            }
-        }
-        !self.requests.batch.is_empty()
-    }
-
-    fn ask_table(&mut self, node: u32) -> bool {
-        self.start_batch(node, false);
-        let state = &mut self.devices[node];
-        let left = state.work.reading.blocks.saturating_sub(state.work.cursor);
-        let count = left.min(self.settings.requests.blocks() as u32) as u8;
-        if count == 0 {
-            return false;
-        }
-        let modifier = BlockModifier {
-            count,
-            all_blocks: false,
-            block: state.work.cursor,
-        };
-        state.work.cursor += u32::from(count);
-        let len = usize::from(count) * LFT_BLOCK;
-        self.requests
-            .batch
-            .get(AttributeId::LINEAR_FDB, modifier.bits(), len)
+        let any = reader.next(stage);
+        self.devices[node].work.cursor = reader.cursor;
+        any
     }
 
     /// What follows a stage of discovery that is done; says whether the node goes on at once.

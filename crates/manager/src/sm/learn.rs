@@ -39,8 +39,8 @@ impl Manager {
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
             (AttributeId::LINEAR_FDB, _) => learn_table(&mut state.work.reading.lft, reply),
-            (AttributeId::MULTICAST_FDB, _) => self.confirm_multicast(node, reply),
-            _ => self.learn_port_table(node, reply),
+            (AttributeId::MULTICAST_FDB, _) => self.devices[node].confirm_multicast(reply),
+            _ => self.devices.learn_port_table(node, reply),
         }
     }
 

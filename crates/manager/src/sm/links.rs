@@ -8,7 +8,7 @@ use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
-use super::devices::{Device, Observed};
+use super::devices::{Device, Devices, Observed};
 use super::discover::is_up;
 
 /// What one end of a link finds at the other.
@@ -21,35 +21,23 @@ enum End {
     Contradicted,
 }
 
-impl Manager {
-    /// Ends discovery: keeps the links on which both ends agree, leaves out what cannot be reached
-    /// over them, and numbers the nodes by a search from the manager's own in order of ports.
-    pub(super) fn settle_links(&mut self) {
-        let links = self.agreed_links();
-        let order = self.reachable(&links);
-        self.renumber(&order, &links);
-    }
+/// What discovery has found wrong with links.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// Nodes whose ports name a neighbour that says otherwise: the node, its port, and whom it names.
+    pub contradicted: Vec<(Guid, PortNum, Guid)>,
+    /// Ports that have links whose other ends are not known.
+    pub missing: usize,
+}
 
-    /// For each node, its links by port, in order. Ports whose links have no other end are read again
-    /// in the next sweep: they may have told a wrong one.
-    fn agreed_links(&mut self) -> Vec<Vec<(PortNum, PortRef)>> {
-        let mut links = Vec::with_capacity(self.devices.len());
-        let mut faults = Vec::new();
-        let mut missing = Vec::new();
-        for (node, device) in (0_u32..).zip(self.devices.iter()) {
-            let mut good = Vec::new();
-            for (port, info) in self.cabled_ports(device) {
-                match self.other_end(device, port, info) {
-                    End::Good(peer) => good.push((port, peer)),
-                    End::Missing => missing.push((node, port)),
-                    End::Contradicted => faults.push((node, port, info.neighbor_node_guid)),
-                }
-            }
-            links.push(good);
-        }
-        for (node, port, neighbour) in faults {
-            self.devices[node].observed.read_ports.remove(port);
-            let guid = self.devices[node].identity.guid;
+/// The links of each node by port, in order.
+type Links = Vec<Vec<(PortNum, PortRef)>>;
+
+impl Manager {
+    /// Ends discovery: keeps the links on which both ends agree, and says what is wrong with others.
+    pub(super) fn settle_links(&mut self) {
+        let faults = self.devices.settle_links(self.sweep.number);
+        for (guid, port, neighbour) in faults.contradicted {
             self.out.fault(
                 Some(guid),
                 format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
@@ -58,39 +46,63 @@ impl Manager {
                 "port {port} of node {guid} and its neighbour contradict each other"
             ));
         }
-        if !missing.is_empty() {
-            let count = missing.len();
+        if faults.missing > 0 {
+            let count = faults.missing;
             self.sweep.unfinished(format!(
                 "{count} ports have links whose other ends are not known"
             ));
         }
-        for (node, port) in missing {
-            self.devices[node].observed.read_ports.remove(port);
+    }
+}
+
+impl Devices {
+    /// Keeps the links on which both ends agree, leaves out nodes that were not found in `sweep` or
+    /// cannot be reached over them, and numbers the nodes by a search from the manager's own in order of
+    /// ports.
+    fn settle_links(&mut self, sweep: u64) -> Faults {
+        let mut faults = Faults::default();
+        let links = self.agreed_links(sweep, &mut faults);
+        let order = self.reachable(&links);
+        self.renumber(&order, &links);
+        faults
+    }
+
+    /// The links of each node. Ports whose links have no other end are read again in the next sweep: they
+    /// may have told a wrong one.
+    fn agreed_links(&mut self, sweep: u64, faults: &mut Faults) -> Links {
+        let mut links = Vec::with_capacity(self.len());
+        let mut again = Vec::new();
+        for (node, device) in (0_u32..).zip(self.iter()) {
+            let mut good = Vec::new();
+            for (port, info) in cabled_ports(device, sweep) {
+                match self.other_end(device, port, info, sweep) {
+                    End::Good(peer) => {
+                        good.push((port, peer));
+                        continue;
+                    }
+                    End::Missing => faults.missing += 1,
+                    End::Contradicted => {
+                        let guid = device.identity.guid;
+                        let named = info.neighbor_node_guid;
+                        faults.contradicted.push((guid, port, named));
+                    }
+                }
+                again.push((node, port));
+            }
+            links.push(good);
+        }
+        for (node, port) in again {
+            self[node].observed.read_ports.remove(port);
         }
         links
     }
 
-    /// The ports of a node that was found, with links that are up.
-    fn cabled_ports<'a>(
-        &self,
-        device: &'a Device,
-    ) -> impl Iterator<Item = (PortNum, &'a PortInfo)> + use<'a> {
-        let found = device.health.seen == self.sweep.number;
-        let node = device.observed.node.as_deref().filter(|_| found);
-        let guid = device.identity.guid;
-        let ports = node.into_iter().flat_map(|node| node.external_ports());
-        ports
-            .map(|(port, end)| (port, &end.info))
-            .filter(move |(_, info)| is_up(info) && info.neighbor_node_guid != guid)
-    }
-
-    fn other_end(&self, device: &Device, port: PortNum, info: &PortInfo) -> End {
+    fn other_end(&self, device: &Device, port: PortNum, info: &PortInfo, sweep: u64) -> End {
         let peer = self.node_with(info.neighbor_node_guid, device, port);
-        let Some(index) = peer.filter(|peer| self.devices[*peer].health.seen == self.sweep.number)
-        else {
+        let Some(index) = peer.filter(|peer| self[*peer].health.seen == sweep) else {
             return End::Missing;
         };
-        let other = &self.devices[index];
+        let other = &self[index];
         let back = other
             .observed
             .port(info.neighbor_port_num)
@@ -114,14 +126,14 @@ impl Manager {
     fn node_with(&self, guid: Guid, device: &Device, port: PortNum) -> Option<u32> {
         let before = device.observed.node.as_ref()?.port(port)?.peer;
         let before = before.map(|peer| peer.node.0);
-        let same = before.filter(|node| self.devices[*node].identity.guid == guid);
-        same.or_else(|| self.devices.find(guid))
+        let same = before.filter(|node| self[*node].identity.guid == guid);
+        same.or_else(|| self.find(guid))
     }
 
     /// The nodes that agreed links lead to, in the order of a search from the manager's own.
-    fn reachable(&self, links: &[Vec<(PortNum, PortRef)>]) -> Vec<u32> {
-        let mut found = vec![false; self.devices.len()];
-        let mut order = Vec::with_capacity(self.devices.len());
+    fn reachable(&self, links: &Links) -> Vec<u32> {
+        let mut found = vec![false; self.len()];
+        let mut order = Vec::with_capacity(self.len());
         let mut queue = VecDeque::from([0_u32]);
         found[0] = true;
         while let Some(node) = queue.pop_front() {
@@ -137,13 +149,13 @@ impl Manager {
         order
     }
 
-    fn renumber(&mut self, order: &[u32], links: &[Vec<(PortNum, PortRef)>]) {
-        let mut number = vec![None; self.devices.len()];
+    fn renumber(&mut self, order: &[u32], links: &Links) {
+        let mut number = vec![None; self.len()];
         for (new, old) in order.iter().enumerate() {
             number[*old as usize] = Some(NodeId(new as u32));
         }
-        self.devices.reorder(order);
-        for (device, from) in self.devices.iter_mut().zip(order) {
+        self.reorder(order);
+        for (device, from) in self.iter_mut().zip(order) {
             let peers = links[*from as usize].iter().filter_map(|(port, peer)| {
                 let node = number[peer.node.0 as usize]?;
                 Some((*port, PortRef { node, ..*peer }))
@@ -152,6 +164,17 @@ impl Manager {
             set_peers(&mut device.observed, &peers);
         }
     }
+}
+
+/// The ports of a node that was found in a sweep, with links that are up.
+fn cabled_ports(device: &Device, sweep: u64) -> impl Iterator<Item = (PortNum, &PortInfo)> {
+    let node = device.observed.node.as_deref();
+    let node = node.filter(|_| device.health.seen == sweep);
+    let guid = device.identity.guid;
+    let ports = node.into_iter().flat_map(|node| node.external_ports());
+    ports
+        .map(|(port, end)| (port, &end.info))
+        .filter(move |(_, info)| is_up(info) && info.neighbor_node_guid != guid)
 }
 
 /// Puts the links, in order of ports, into a node, which is copied only where they differ.

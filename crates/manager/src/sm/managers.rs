@@ -29,7 +29,7 @@ impl Manager {
             own_port: self.devices.own_port_guid(),
             own_link: own.is_some_and(is_up),
             own_master_lid: self.devices.own_master_lid(),
-            own_lid: self.plan.sm_lid(),
+            own_lid: self.planning.plan.sm_lid(),
             sweep: self.sweep.number,
             sweeping: self.sweep.phase().is_some(),
             whole: self.sweep.near.is_none(),
@@ -64,7 +64,7 @@ impl Manager {
                 takes_over,
             } => {
                 if takes_over {
-                    self.orders.registering.take_over();
+                    self.registrations.registering.take_over();
                 }
                 if let Some(why) = news {
                     self.out.event(Event::Role { role, master, why });
@@ -91,7 +91,7 @@ impl Manager {
         }
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {
-            self.stored.lids = LidMap::default();
+            self.planning.lids = LidMap::default();
         }
     }
 
@@ -112,7 +112,7 @@ impl Manager {
 
     fn with_act_count(&self, info: SmInfo) -> SmInfo {
         SmInfo {
-            act_count: self.act_count(),
+            act_count: self.out.totals.act_count(),
             ..info
         }
     }
@@ -228,10 +228,9 @@ impl Manager {
             let switch = device.observed.switch();
             let noted = switch.is_some_and(|switch| switch.port_state_change);
             if noted && device.health.works_in(number) {
-                device.work.enter(Stage::Rearm);
                 self.requests
                     .schedule
-                    .make_ready(node, &mut self.devices[node].work);
+                    .begin(node, &mut device.work, Stage::Rearm);
                 any = true;
             }
         }
@@ -242,6 +241,6 @@ impl Manager {
     /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
     pub(super) fn plan_nothing(&mut self) {
         self.settle_links();
-        self.hold_what_is();
+        self.planning.hold_what_is(&self.devices);
     }
 }

@@ -10,7 +10,7 @@
 //! | `requests` | datagrams that are sent |
 //! | `confirmed` | the fabric as devices have confirmed it |
 //! | `outbox` | what the manager wants done |
-//! | `discover`, `links` | who is there, and which links both ends agree on |
+//! | `discover`, `reads`, `links` | who is there, and which links both ends agree on |
 //! | `unused_links` | links that are up and carry no data |
 //! | `near` | sweeps that look only where something was reported |
 //! | `lids`, `plan` | LIDs, routes, and what every port should hold |
@@ -53,6 +53,7 @@ mod program;
 mod programming;
 mod publish;
 mod pump;
+mod reads;
 mod register;
 mod requests;
 pub mod reroute;
@@ -74,15 +75,13 @@ use std::sync::Arc;
 use weft_fabric::{Snapshot, Tick};
 
 use crate::io::{Event, Input, Output, SweepReason};
-use crate::multicast::MulticastLid;
 use batch::Batch;
+use commands::Commands;
 use devices::Devices;
-use drains::Drains;
 use election::{Election, Question};
-use lids::LidMap;
 use outbox::Outbox;
-use plan::{Plan, Planning};
-use register::Registering;
+use plan::Planning;
+use register::Registrations;
 use schedule::Schedule;
 pub use settings::Settings;
 pub use status::{AttributeCount, Status};
@@ -114,19 +113,18 @@ enum Tag {
 #[derive(Debug)]
 pub struct Manager {
     settings: Settings,
+    /// The fabric as its devices have confirmed it.
     devices: Devices,
     requests: Requests,
     sweep: Sweep,
-    stored: Stored,
-    plan: Plan,
+    /// What the fabric should be.
     planning: Planning,
     out: Outbox,
-    snapshot: Arc<Snapshot>,
-    orders: Orders,
+    commands: Commands,
     /// Where this manager stands among others.
     election: Election,
-    groups: Groups,
-    lately: notices::Lately,
+    /// What clients have registered at subnet administration.
+    registrations: Registrations,
 }
 
 /// What is asked of devices, and who asks next.
@@ -138,31 +136,6 @@ struct Requests {
     schedule: Schedule,
     /// There is more to do at once, after other inputs.
     more_at: Option<Tick>,
-}
-
-/// What outlasts a restart, beside the disabled ports of [`commands::Commands`].
-#[derive(Debug, Default)]
-struct Stored {
-    lids: LidMap,
-    drains: Drains,
-    /// What was last given to stable storage.
-    persisted: Vec<u8>,
-}
-
-/// What others ask for, and who is asked to register again.
-#[derive(Debug, Default)]
-struct Orders {
-    commands: commands::Commands,
-    registering: Registering,
-}
-
-/// Multicast groups.
-#[derive(Debug, Default)]
-struct Groups {
-    /// Who is in which one; none before that was told: until then tables are left as they are found.
-    members: Option<Arc<Vec<MulticastLid>>>,
-    /// Whether the switches have what that asks for.
-    update: multicast::Update,
 }
 
 impl Manager {
@@ -180,15 +153,11 @@ impl Manager {
             devices: Devices::default(),
             requests,
             sweep: Sweep::default(),
-            stored: Stored::default(),
-            plan: Plan::default(),
             planning: Planning::default(),
             out: Outbox::default(),
-            snapshot: Arc::default(),
-            orders: Orders::default(),
+            commands: Commands::default(),
             election: Election::default(),
-            groups: Groups::default(),
-            lately: notices::Lately::default(),
+            registrations: Registrations::default(),
         };
         if let Some(stored) = stored {
             manager.load(stored);
@@ -203,10 +172,10 @@ impl Manager {
                 drains,
                 disabled,
             }) => {
-                self.stored.lids = lids;
-                self.stored.drains = drains;
-                self.orders.commands.disabled = disabled;
-                self.stored.persisted = stored.to_vec();
+                self.planning.lids = lids;
+                self.planning.drains = drains;
+                self.commands.disabled = disabled;
+                self.out.persisted = stored.to_vec();
             }
             Err(why) => self.out.event(Event::StateRefused {
                 why: why.to_string(),
@@ -221,7 +190,7 @@ impl Manager {
             Input::Tick => self.expire(now),
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
-            Input::Multicast(groups) => self.multicast_told(groups),
+            Input::Multicast(groups) => self.registrations.told(groups),
             Input::Planned(planned) => self.planned(*planned),
             Input::Detached => self.end_commands(),
         }
@@ -255,7 +224,7 @@ impl Manager {
 
     /// What readers see.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.snapshot)
+        Arc::clone(&self.out.published)
     }
 
     /// Changes the settings; a sweep brings the fabric in line with them.

@@ -11,8 +11,9 @@ use std::collections::{BTreeSet, VecDeque};
 use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum, PortRef};
 
 use super::Manager;
-use super::devices::Device;
+use super::devices::{Device, Devices};
 use super::discover::{HOPS_MAX, is_up};
+use super::plan::Plan;
 use crate::io::SweepReason;
 
 /// Where more switches report, the whole fabric is looked at.
@@ -62,7 +63,7 @@ impl Manager {
         let has_it = |(base, lmc): &(Lid, Lmc)| {
             base.0 != 0 && (base.0..base.0 + lmc.lids()).contains(&lid.0)
         };
-        let node = self.plan.lids.iter().position(has_it);
+        let node = self.planning.plan.lids.iter().position(has_it);
         match node.and_then(|node| self.devices.get(node as u32)) {
             Some(state) if state.is_switch() => self.sweep.reports.add(state.identity.guid),
             _ => self.sweep.reports.ask_for_all(),
@@ -93,33 +94,14 @@ impl Manager {
             (state.health.seen, state.health.answered, state.work.kept) = (number, number, true);
         }
         for node in reported {
-            self.suspect(*node);
+            self.devices.suspect(*node);
         }
         self.identify(0);
         for node in reported {
-            if let Some(before) = self.node_before(*node).filter(|node| self.is_kept(*node)) {
+            let before = self.devices.node_before(*node, &self.planning.plan);
+            if let Some(before) = before.filter(|node| self.devices[*node].work.kept) {
                 self.identify(before);
             }
-        }
-    }
-
-    fn is_kept(&self, node: u32) -> bool {
-        self.devices[node].work.kept
-    }
-
-    /// The last node on the way to another.
-    fn node_before(&self, node: u32) -> Option<u32> {
-        let (_, path) = self.devices[node].identity.path.split_last()?;
-        path.iter().try_fold(0, |at, port| {
-            self.plan.peer(at, *port).map(|peer| peer.node.0)
-        })
-    }
-
-    /// A node is not to be taken as it was; it counts as found only when it is met again.
-    fn suspect(&mut self, node: u32) {
-        let state = &mut self.devices[node];
-        if state.work.kept {
-            (state.work.kept, state.health.seen) = (false, 0);
         }
     }
 
@@ -129,13 +111,13 @@ impl Manager {
         let Some(near) = &mut self.sweep.near else {
             return;
         };
-        let peer = self.plan.topology.peer(PortRef {
+        let peer = self.planning.plan.topology.peer(PortRef {
             node: NodeId(node),
             port,
         });
         if let Some(peer) = peer {
             near.lost_link = true;
-            self.suspect(peer.node.0);
+            self.devices.suspect(peer.node.0);
         }
     }
 
@@ -148,7 +130,7 @@ impl Manager {
         self.near_link_is_lost(node, port);
         let now = self.devices[node].observed.port(port);
         let now = now.and_then(|info| self.devices.find(info.neighbor_node_guid));
-        now.into_iter().for_each(|node| self.suspect(node));
+        now.into_iter().for_each(|node| self.devices.suspect(node));
     }
 
     /// Goes on with discovery where a sweep that looks only near has left something open; says whether
@@ -157,7 +139,10 @@ impl Manager {
         if self.sweep.near.is_none() {
             return false;
         }
-        self.renew_paths();
+        let near = self.sweep.near.as_mut();
+        if near.is_some_and(|near| std::mem::take(&mut near.lost_link)) {
+            self.devices.renew_paths(&self.planning.plan);
+        }
         let number = self.sweep.number;
         let failed = self.devices.iter().any(|state| state.health.failed);
         let lost = |(_, state): &(usize, &Device)| {
@@ -185,28 +170,10 @@ impl Manager {
             return false;
         }
         lost.iter().all(|node| {
-            let around = self.kept_neighbours(*node);
+            let around = self.devices.kept_neighbours(*node, &self.planning.plan);
             around.iter().for_each(|node| self.identify(*node));
             !around.is_empty()
         })
-    }
-
-    /// Switches beside a node that were not looked at.
-    fn kept_neighbours(&self, node: u32) -> Vec<u32> {
-        let ports = self.devices[node].observed.good_ports.iter();
-        let peers = ports.filter_map(|port| self.plan.peer(node, port));
-        let mut around = Vec::new();
-        for peer in peers.map(|peer| peer.node.0) {
-            let state = &self.devices[peer];
-            if around.len() < DETOURS_MAX
-                && state.work.kept
-                && state.is_switch()
-                && !around.contains(&peer)
-            {
-                around.push(peer);
-            }
-        }
-        around
     }
 
     /// Starts discovery over, everywhere.
@@ -218,15 +185,45 @@ impl Manager {
         }
         self.begin_discovery();
     }
+}
 
-    /// After a lost link, finds directed routes to all nodes anew, over links that are up as far as is
-    /// known.
-    fn renew_paths(&mut self) {
-        let near = self.sweep.near.as_mut();
-        if !near.is_some_and(|near| std::mem::take(&mut near.lost_link)) {
-            return;
+impl Devices {
+    /// The last node on the way to another.
+    fn node_before(&self, node: u32, plan: &Plan) -> Option<u32> {
+        let (_, path) = self[node].identity.path.split_last()?;
+        path.iter()
+            .try_fold(0, |at, port| plan.peer(at, *port).map(|peer| peer.node.0))
+    }
+
+    /// A node is not to be taken as it was; it counts as found only when it is met again.
+    fn suspect(&mut self, node: u32) {
+        let device = &mut self[node];
+        if device.work.kept {
+            (device.work.kept, device.health.seen) = (false, 0);
         }
-        let mut paths: Vec<Option<Box<[PortNum]>>> = vec![None; self.devices.len()];
+    }
+
+    /// Switches beside a node that were not looked at.
+    fn kept_neighbours(&self, node: u32, plan: &Plan) -> Vec<u32> {
+        let ports = self[node].observed.good_ports.iter();
+        let peers = ports.filter_map(|port| plan.peer(node, port));
+        let mut around = Vec::new();
+        for peer in peers.map(|peer| peer.node.0) {
+            let device = &self[peer];
+            if around.len() < DETOURS_MAX
+                && device.work.kept
+                && device.is_switch()
+                && !around.contains(&peer)
+            {
+                around.push(peer);
+            }
+        }
+        around
+    }
+
+    /// Finds directed routes to all nodes anew, over links that are up as far as is known.
+    fn renew_paths(&mut self, plan: &Plan) {
+        let mut paths: Vec<Option<Box<[PortNum]>>> = vec![None; self.len()];
         paths[0] = Some(Box::default());
         let mut queue = VecDeque::from([0_u32]);
         while let Some(at) = queue.pop_front() {
@@ -234,7 +231,7 @@ impl Manager {
             if path.len() == HOPS_MAX {
                 continue;
             }
-            for (port, peer) in self.ways_on(at) {
+            for (port, peer) in self.ways_on(at, plan) {
                 let to = &mut paths[peer as usize];
                 if to.is_none() {
                     *to = Some(path.iter().copied().chain([port]).collect());
@@ -242,24 +239,22 @@ impl Manager {
                 }
             }
         }
-        for (state, path) in self.devices.iter_mut().zip(paths) {
+        for (device, path) in self.iter_mut().zip(paths) {
             if let Some(path) = path {
-                state.identity.path = path;
+                device.identity.path = path;
             }
         }
     }
 
     /// The ports by which datagrams leave a node, and where they get to.
-    fn ways_on(&self, node: u32) -> impl Iterator<Item = (PortNum, u32)> {
-        let state = &self.devices[node];
-        let forwards = node == 0 || state.is_switch();
-        let ports = state.observed.good_ports.iter().filter(move |_| forwards);
-        let ports = ports.filter(|port| state.observed.port(*port).is_some_and(is_up));
+    fn ways_on(&self, node: u32, plan: &Plan) -> impl Iterator<Item = (PortNum, u32)> {
+        let device = &self[node];
+        let forwards = node == 0 || device.is_switch();
+        let ports = device.observed.good_ports.iter().filter(move |_| forwards);
+        let ports = ports.filter(|port| device.observed.port(*port).is_some_and(is_up));
         ports.filter_map(move |port| {
-            let (far, peer) = (
-                self.needs().peer_info(node, port)?.1,
-                self.plan.peer(node, port)?,
-            );
+            let peer = plan.peer(node, port)?;
+            let far = self.get(peer.node.0)?.observed.port(peer.port)?;
             is_up(far).then_some((port, peer.node.0))
         })
     }

@@ -9,7 +9,7 @@ use weft_wire::Layout;
 use weft_wire::id::Gid;
 use weft_wire::sm::{Notice, Trap, TrapGid};
 
-use super::Manager;
+use super::outbox::Outbox;
 use super::publish::Numbered;
 use crate::io::Output;
 
@@ -63,33 +63,36 @@ impl Lately {
     }
 }
 
-impl Manager {
+impl Outbox {
     /// Passes a trap on as it came, unless it has come before.
     pub(super) fn pass_on(&mut self, now: Tick, bytes: &[u8], repeated: bool) {
         if !repeated && self.lately.has_room(now) {
-            self.out.push(Output::Notice(bytes.to_vec()));
+            self.push(Output::Notice(bytes.to_vec()));
         } else {
-            self.out.totals.traps_left += 1;
+            self.totals.traps_left += 1;
         }
     }
 
-    /// Tells which end ports are in service now and were not before, and the other way round.
-    pub(super) fn tell_services(&mut self, before: Numbered<'_>, after: Numbered<'_>) {
+    /// Tells which end ports are in service now and were not before, and the other way round, in
+    /// notices of the manager at `own`.
+    pub(super) fn tell_services(
+        &mut self,
+        (before, after): (Numbered<'_>, Numbered<'_>),
+        prefix: u64,
+        own: Lid,
+    ) {
         let gone = news(after.0, before).map(|guid| (guid, false));
         let come = news(before.0, after).map(|guid| (guid, true));
         let changes: Vec<(Guid, bool)> = gone.chain(come).take(SERVICES_MAX).collect();
         for (interface, in_service) in changes {
-            let gid = Gid {
-                prefix: self.settings.subnet_prefix,
-                interface,
-            };
+            let gid = Gid { prefix, interface };
             let data = TrapGid { gid };
             let trap = match in_service {
                 true => Trap::GidNowInService(data),
                 false => Trap::GidOutOfService(data),
             };
-            let notice = Notice::of(&trap, Notice::PRODUCER_SM, self.plan.sm_lid());
-            self.out.push(Output::Notice(notice.to_bytes().to_vec()));
+            let notice = Notice::of(&trap, Notice::PRODUCER_SM, own);
+            self.push(Output::Notice(notice.to_bytes().to_vec()));
         }
     }
 }

@@ -1,22 +1,35 @@
 //! What the manager wants done, in order, and what it counts of itself.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use weft_fabric::Guid;
+use weft_fabric::{Guid, Snapshot};
 
+use super::devices::Device;
+use super::notices::Lately;
 use super::status::Totals;
 use crate::io::{CommandError, Event, Output, Reply};
 
 /// Events of one kind that a single sweep may report; the rest is only counted.
 const FAULTS_PER_SWEEP_MAX: u32 = 256;
 
-/// Outputs that were not taken yet.
+/// Different things that are remembered as reported of a device in one sweep; beyond that, one may be
+/// reported again.
+const TOLD_MAX: usize = 16;
+
+/// Outputs that were not taken yet, and what readers were told last.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: VecDeque<Output>,
     /// Faults of devices in this sweep.
     faults: u32,
     pub totals: Totals,
+    /// Traps that were passed on lately.
+    pub lately: Lately,
+    /// What was last given to stable storage.
+    pub persisted: Vec<u8>,
+    /// What readers see.
+    pub published: Arc<Snapshot>,
 }
 
 impl Outbox {
@@ -30,6 +43,14 @@ impl Outbox {
 
     pub(super) fn event(&mut self, event: Event) {
         self.push(Output::Event(event));
+    }
+
+    /// Has what outlasts a restart written, if it has changed.
+    pub(super) fn persist(&mut self, bytes: Vec<u8>) {
+        if bytes != self.persisted {
+            self.persisted.clone_from(&bytes);
+            self.push(Output::Persist(bytes));
+        }
     }
 
     /// Answers a command.
@@ -46,6 +67,19 @@ impl Outbox {
                 what: what.into(),
             });
         }
+    }
+
+    /// Reports what a device does in this sweep, once; says whether that was the first time.
+    pub(super) fn fault_once(&mut self, device: &mut Device, what: &str) -> bool {
+        let told = &mut device.work.told;
+        let first = !told.iter().any(|told| told == what);
+        if first && told.len() < TOLD_MAX {
+            told.push(what.to_owned());
+        }
+        if first {
+            self.fault(Some(device.identity.guid), what);
+        }
+        first
     }
 
     /// A sweep begins, which may report faults anew.

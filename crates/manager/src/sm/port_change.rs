@@ -7,6 +7,9 @@ use weft_wire::enums::{PhysState, PortState};
 use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo, decode_blocks};
 use weft_wire::smp::SmpView;
 
+use super::commands::Commands;
+use super::devices::Devices;
+use super::plan::Plan;
 use super::{Manager, Tag};
 use crate::io::{CommandError, PortAction, Reply, SweepReason};
 
@@ -62,78 +65,14 @@ impl PortAction {
     }
 }
 
-impl Manager {
-    /// Whether a port could be changed, as far as can be said without asking its device.
-    ///
-    /// # Errors
-    /// Those of [`crate::Command::Port`] that come before anything is sent.
-    pub fn may_change(
-        &self,
-        node: Guid,
-        port: PortNum,
-        action: PortAction,
-    ) -> Result<(), CommandError> {
-        match self.not_master() {
-            Some(error) => Err(error),
-            None => self.port_change(0, (node, port), action).map(drop),
-        }
-    }
+/// The fabric in which ports are to be changed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ports<'a> {
+    pub devices: &'a Devices,
+    pub plan: &'a Plan,
+}
 
-    pub(super) fn port_change(
-        &self,
-        id: u64,
-        named: End,
-        action: PortAction,
-    ) -> Result<PortChange, CommandError> {
-        let (at, peer) = match self.orders.commands.disabled.get(&named).copied() {
-            // A port that is switched off may have taken its node out of the fabric.
-            Some(at) => (at, None),
-            None => self.end_to_change(named, action)?,
-        };
-        Ok(PortChange {
-            id,
-            named,
-            peer,
-            at,
-            action,
-        })
-    }
-
-    /// The end to change, and the other end of the named port's cable.
-    fn end_to_change(
-        &self,
-        named: End,
-        action: PortAction,
-    ) -> Result<(End, Option<End>), CommandError> {
-        let (guid, port) = named;
-        let index = self.devices.find(guid);
-        let (index, node) = index
-            .and_then(|index| Some((index, self.devices[index].observed.node.as_ref()?)))
-            .ok_or(CommandError::NoNode { node: guid })?;
-        let last = PortNum(node.info.num_ports);
-        if !(PortNum(1)..=last).contains(&port) {
-            let first = PortNum(1);
-            return Err(CommandError::NoPort {
-                node: guid,
-                port,
-                first,
-                last,
-            });
-        }
-        let peer = self.plan.peer(index, port);
-        let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
-        match action {
-            PortAction::Disable if own => return Err(CommandError::OwnLink { node: guid, port }),
-            PortAction::Disable if self.orders.commands.disabled.len() >= 2 * DISABLED_MAX => {
-                let most = DISABLED_MAX;
-                return Err(CommandError::ManyDisabled { most });
-            }
-            _ => {}
-        }
-        let other = peer.map(|peer| (self.devices[peer.node].identity.guid, peer.port));
-        Ok((self.nearer_end(index, named), other))
-    }
-
+impl Ports<'_> {
     /// Which end of a cable is changed: the one that the manager does not reach over that cable, so
     /// that its answer comes back and it can be reached again.
     fn nearer_end(&self, index: u32, named: End) -> End {
@@ -152,11 +91,99 @@ impl Manager {
             false => named,
         }
     }
+}
+
+impl Commands {
+    /// The change that a command asks for.
+    pub(super) fn port_change(
+        &self,
+        fabric: Ports<'_>,
+        id: u64,
+        named: End,
+        action: PortAction,
+    ) -> Result<PortChange, CommandError> {
+        let (at, peer) = match self.disabled.get(&named).copied() {
+            // A port that is switched off may have taken its node out of the fabric.
+            Some(at) => (at, None),
+            None => self.end_to_change(fabric, named, action)?,
+        };
+        Ok(PortChange {
+            id,
+            named,
+            peer,
+            at,
+            action,
+        })
+    }
+
+    /// The end to change, and the other end of the named port's cable.
+    fn end_to_change(
+        &self,
+        fabric: Ports<'_>,
+        named: End,
+        action: PortAction,
+    ) -> Result<(End, Option<End>), CommandError> {
+        let (guid, port) = named;
+        let index = fabric.devices.find(guid);
+        let (index, node) = index
+            .and_then(|index| Some((index, fabric.devices[index].observed.node.as_ref()?)))
+            .ok_or(CommandError::NoNode { node: guid })?;
+        let last = PortNum(node.info.num_ports);
+        if !(PortNum(1)..=last).contains(&port) {
+            let first = PortNum(1);
+            return Err(CommandError::NoPort {
+                node: guid,
+                port,
+                first,
+                last,
+            });
+        }
+        let peer = fabric.plan.peer(index, port);
+        let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
+        match action {
+            PortAction::Disable if own => return Err(CommandError::OwnLink { node: guid, port }),
+            PortAction::Disable if self.disabled.len() >= 2 * DISABLED_MAX => {
+                let most = DISABLED_MAX;
+                return Err(CommandError::ManyDisabled { most });
+            }
+            _ => {}
+        }
+        let other = peer.map(|peer| (fabric.devices[peer.node].identity.guid, peer.port));
+        Ok((fabric.nearer_end(index, named), other))
+    }
+}
+
+impl Manager {
+    /// Whether a port could be changed, as far as can be said without asking its device.
+    ///
+    /// # Errors
+    /// Those of [`crate::Command::Port`] that come before anything is sent.
+    pub fn may_change(
+        &self,
+        node: Guid,
+        port: PortNum,
+        action: PortAction,
+    ) -> Result<(), CommandError> {
+        match self.not_master() {
+            Some(error) => Err(error),
+            None => self
+                .commands
+                .port_change(self.ports(), 0, (node, port), action)
+                .map(drop),
+        }
+    }
+
+    pub(super) fn ports(&self) -> Ports<'_> {
+        Ports {
+            devices: &self.devices,
+            plan: &self.planning.plan,
+        }
+    }
 
     /// Begins the first change that waits, unless one is under way.
     pub(super) fn next_port_change(&mut self, now: Tick) {
-        while self.orders.commands.step.is_none() {
-            let Some(change) = self.orders.commands.ports.front().copied() else {
+        while self.commands.step.is_none() {
+            let Some(change) = self.commands.ports.front().copied() else {
                 return;
             };
             self.send_port_request(now, change, Step::Read);
@@ -181,17 +208,17 @@ impl Manager {
             PortStateInfo::LEN,
             |to| asked.encode(to),
         );
-        self.orders.commands.step = Some(step);
+        self.commands.step = Some(step);
         self.send_batch(now, node, Tag::Port);
     }
 
     fn end_port_change(&mut self, now: Tick, result: Result<Reply, CommandError>) {
-        self.orders.commands.step = None;
-        let Some(change) = self.orders.commands.ports.pop_front() else {
+        self.commands.step = None;
+        let Some(change) = self.commands.ports.pop_front() else {
             return;
         };
         if result.is_ok() {
-            let disabled = &mut self.orders.commands.disabled;
+            let disabled = &mut self.commands.disabled;
             match change.action {
                 PortAction::Disable => {
                     // Either end is a name for it when its node is out of the fabric.
@@ -209,10 +236,7 @@ impl Manager {
 
     /// A device has answered a request about a port.
     pub(super) fn port_answered(&mut self, now: Tick, view: &SmpView<'_>) {
-        let (step, change) = (
-            self.orders.commands.step,
-            self.orders.commands.ports.front().copied(),
-        );
+        let (step, change) = (self.commands.step, self.commands.ports.front().copied());
         let (Some(step), Some(change)) = (step, change) else {
             return;
         };
@@ -235,7 +259,7 @@ impl Manager {
 
     /// A device has not answered a request about a port.
     pub(super) fn port_not_answered(&mut self, now: Tick, attempts: u32) {
-        let change = self.orders.commands.ports.front();
+        let change = self.commands.ports.front();
         let node = change.map_or(Guid(0), |change| change.at.0);
         self.end_port_change(now, Err(CommandError::NoAnswer { node, attempts }));
         self.next_port_change(now);

@@ -15,21 +15,7 @@ use super::wanted::port::first_difference;
 /// sweep before, none.
 const REPEATS_MAX: u32 = 2;
 
-/// Different things that are remembered as reported of a device in one sweep; beyond that, one may be
-/// reported again.
-const TOLD_MAX: usize = 16;
-
 impl Manager {
-    /// What decides on writes at present.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        Needs {
-            settings: &self.settings,
-            plan: &self.plan,
-            devices: &self.devices,
-            sweep: self.sweep.number,
-        }
-    }
-
     /// Gives every node that answered its work.
     pub(super) fn begin_program(&mut self) {
         let number = self.sweep.number;
@@ -43,10 +29,7 @@ impl Manager {
                 true => Stage::Compare,
                 false => Stage::WriteNode,
             };
-            device.work.enter(stage);
-            self.requests
-                .schedule
-                .make_ready(node, &mut self.devices[node].work);
+            self.requests.schedule.begin(node, &mut device.work, stage);
         }
     }
 
@@ -61,7 +44,7 @@ impl Manager {
         let mut writer = Writer {
             needs: Needs {
                 settings: &self.settings,
-                plan: &self.plan,
+                plan: &self.planning.plan,
                 devices: &self.devices,
                 sweep: self.sweep.number,
             },
@@ -99,30 +82,20 @@ impl Manager {
             }
         }
         if stage == Stage::WriteTable
-            && let Some(row) = self.plan.row(self.sweep.step, node)
+            && let Some(row) = self.planning.plan.row(self.sweep.step, node)
         {
             // Every block has been confirmed: share the row with the plan.
             self.devices[node].observed.lft = Lft::Whole(Arc::clone(row));
         }
         let way = Way {
-            plan: &self.plan,
+            plan: &self.planning.plan,
             gate: self.sweep.gate,
             step: self.sweep.step,
-            updating: self.is_updating(),
+            updating: self.registrations.is_updating(),
         };
         let next = program::stage_after(&self.devices[node], &way);
         self.devices[node].work.enter(next);
         next != Stage::Ready
-    }
-
-    /// Takes over the groups that were written, all of them confirmed.
-    pub(super) fn after_groups(&mut self, node: u32) {
-        let needs = self.needs();
-        let (wanted, blocks) = (needs.wanted_groups(node), needs.group_blocks(node));
-        let observed = &mut self.devices[node].observed;
-        if !std::mem::take(&mut observed.groups_refused) && wanted.is_some() {
-            (observed.groups, observed.group_blocks) = (wanted, blocks);
-        }
     }
 
     /// Whether something of the stage that has just been gone through is still to be written.
@@ -148,7 +121,7 @@ impl Manager {
             _ => differing_setting(&self.needs(), node),
         };
         let told = format!("does not take over {what}");
-        if self.tell_once(node, &told) {
+        if self.out.fault_once(&mut self.devices[node], &told) {
             self.sweep.unfinished(format!("node {guid} {told}"));
         }
         // Ports work with a setting that differs; a table that differs leads packets astray.
@@ -157,20 +130,6 @@ impl Manager {
         {
             self.give_up(now, node);
         }
-    }
-
-    /// Reports what a device does in this sweep, once; says whether that was the first time.
-    pub(super) fn tell_once(&mut self, node: u32, what: &str) -> bool {
-        let device = &mut self.devices[node];
-        let first = !device.work.told.iter().any(|told| told == what);
-        if first && device.work.told.len() < TOLD_MAX {
-            device.work.told.push(what.to_owned());
-        }
-        if first {
-            let guid = device.identity.guid;
-            self.out.fault(Some(guid), what);
-        }
-        first
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use weft_fabric::{
-    Guid, LinearTables, Node, NodeId, NodeTables, PortNum, PortRef, PortTables, SmRecord, Snapshot,
-    Topology,
-};
+use weft_fabric::{Guid, LinearTables, Node, NodeId, PortRef, SmRecord, Snapshot, Topology};
 
 use super::Manager;
-use super::devices::Device;
-use super::election::Peer;
+use super::devices::Devices;
+use super::election::Election;
+use super::outbox::Outbox;
+use super::settings::ElectionSettings;
 use crate::io::{Event, Output};
 
 /// Events of one kind that one change of the fabric causes; a reader of snapshots sees the rest.
@@ -19,7 +18,7 @@ impl Manager {
     /// Publishes the fabric before its tables are written anew, where nodes or links are gone: readers
     /// need not wait for the sweep to learn that.
     pub(super) fn publish_loss(&mut self) {
-        let (before, after) = (&self.snapshot.topology, &self.plan.topology);
+        let (before, after) = (&self.out.published.topology, &self.planning.plan.topology);
         let numbers = numbers(before, after);
         let lost = missing_nodes(before, &numbers).next().is_some()
             || missing_links(before, after, &numbers).next().is_some();
@@ -30,17 +29,24 @@ impl Manager {
 
     /// Publishes the fabric as it is now, unless it is as it was.
     pub(super) fn publish(&mut self) {
-        let topology = self.confirmed_topology();
-        let lanes = self.plan.routes.routed.as_ref();
+        let topology = self.devices.topology();
+        let lanes = self.planning.plan.routes.routed.as_ref();
         let lanes = lanes.map(|routed| Arc::clone(routed.lanes()));
-        let linear = self
-            .confirmed_tables()
-            .with_lanes(lanes.unwrap_or_default());
-        let groups = self.confirmed_groups();
-        let port_tables = self.confirmed_port_tables();
-        let multicast = self.confirmed_multicast();
-        let sms = self.sm_records();
-        let before = &self.snapshot;
+        let planned = &self.planning.plan.topology;
+        let linear = self.devices.linear_tables(planned);
+        let linear = linear.with_lanes(lanes.unwrap_or_default());
+        let groups = self.devices.port_groups(planned);
+        let port_tables = self
+            .devices
+            .all_port_tables(&self.out.published.port_tables);
+        let multicast = self.devices.multicast_tables(planned);
+        let sms = sm_records(
+            &self.devices,
+            &self.election,
+            &self.settings.election,
+            self.out.totals.act_count(),
+        );
+        let before = &self.out.published;
         let same = before.generation > 0
             && same_topology(&before.topology, &topology)
             && same_tables(&before.linear, &linear)
@@ -61,84 +67,20 @@ impl Manager {
             multicast: Arc::new(multicast),
             sms,
         });
-        let before = std::mem::replace(&mut self.snapshot, Arc::clone(&snapshot));
+        let before = std::mem::replace(&mut self.out.published, Arc::clone(&snapshot));
         // Whoever hears of a change then finds it in what is published.
         self.out.push(Output::Publish(Arc::clone(&snapshot)));
-        let (before, after) = (&before.topology, &snapshot.topology);
+        let (before, after) = (&*before.topology, &*snapshot.topology);
         let (there, back) = (numbers(before, after), numbers(after, before));
-        self.tell_changes((before, &there), (after, &back));
-        self.tell_services((before, &there), (after, &back));
+        let changes = ((before, &*there), (after, &*back));
+        self.out.tell_changes(changes.0, changes.1);
+        let (prefix, own) = (self.settings.subnet_prefix, self.planning.plan.sm_lid());
+        self.out.tell_services(changes, prefix, own);
     }
+}
 
-    /// The tables of all ports; the same as published before where nothing changed, node by node.
-    fn confirmed_port_tables(&self) -> Arc<PortTables> {
-        let before = &self.snapshot.port_tables;
-        let known = self
-            .devices
-            .iter()
-            .filter(|device| device.observed.node.is_some());
-        let nodes = known.zip(0..).map(|(device, index)| {
-            let held = before.node(NodeId(index));
-            held.filter(|held| holds_same_tables(device, held))
-                .map_or_else(|| Arc::new(node_tables(device)), Arc::clone)
-        });
-        let tables = PortTables::new(self.devices.tables.contents().to_vec(), nodes.collect());
-        match tables.is_same(before) {
-            true => Arc::clone(before),
-            false => Arc::new(tables),
-        }
-    }
-
-    fn sm_records(&self) -> Vec<SmRecord> {
-        let own = self
-            .devices
-            .own()
-            .and_then(|device| Some((device, device.observed.node.as_ref()?)));
-        let record = own.map(|(device, _)| SmRecord {
-            port: PortRef {
-                node: NodeId(0),
-                port: device.end_port(),
-            },
-            lid: device
-                .observed
-                .port(device.end_port())
-                .map(|info| info.lid)
-                .unwrap_or_default(),
-            port_guid: self.devices.own_port_guid(),
-            state: self.election.role(),
-            priority: self.election.priority(&self.settings.election),
-            sm_key: self.settings.election.sm_key,
-            act_count: self.act_count(),
-        });
-        let others = self
-            .election
-            .peers()
-            .filter_map(|peer| self.peer_record(peer));
-        record.into_iter().chain(others).collect()
-    }
-
-    fn peer_record(&self, peer: &Peer) -> Option<SmRecord> {
-        let index = self.devices.find(peer.node)?;
-        let device = &self.devices[index];
-        let port = device.end_port();
-        Some(SmRecord {
-            port: PortRef {
-                node: NodeId(index),
-                port,
-            },
-            lid: device
-                .observed
-                .port(port)
-                .map(|info| info.lid)
-                .unwrap_or_default(),
-            port_guid: peer.info.port_guid,
-            state: peer.info.sm_state_current,
-            priority: peer.info.priority,
-            sm_key: peer.info.sm_key,
-            act_count: peer.info.act_count,
-        })
-    }
-
+impl Outbox {
+    /// Tells which nodes and links have gone and come.
     fn tell_changes(&mut self, before: Numbered<'_>, after: Numbered<'_>) {
         let gone = missing_nodes(before.0, before.1);
         let come = missing_nodes(after.0, after.1);
@@ -153,29 +95,47 @@ impl Manager {
         nodes
             .into_iter()
             .chain(links)
-            .for_each(|event| self.out.event(event));
+            .for_each(|event| self.event(event));
     }
 }
 
-fn first_port(device: &Device) -> PortNum {
-    PortNum(u8::from(!device.is_switch()))
-}
-
-fn node_tables(device: &Device) -> NodeTables {
-    NodeTables {
-        first: first_port(device),
-        ports: device
-            .observed
-            .port_tables
-            .iter()
-            .map(|tables| tables.ids)
-            .collect(),
-    }
-}
-
-fn holds_same_tables(device: &Device, held: &NodeTables) -> bool {
-    let ids = device.observed.port_tables.iter().map(|tables| &tables.ids);
-    held.first == first_port(device) && held.ports.iter().eq(ids)
+/// The managers of the fabric, this one first.
+fn sm_records(
+    devices: &Devices,
+    election: &Election,
+    settings: &ElectionSettings,
+    act_count: u32,
+) -> Vec<SmRecord> {
+    let place = |node: u32| {
+        let device = devices.get(node)?;
+        let port = device.end_port();
+        let lid = device.observed.port(port).map(|info| info.lid);
+        let node = NodeId(node);
+        Some((PortRef { node, port }, lid.unwrap_or_default()))
+    };
+    let own = devices.own().filter(|own| own.observed.node.is_some());
+    let own = own.and_then(|_| place(0)).map(|(port, lid)| SmRecord {
+        port,
+        lid,
+        port_guid: devices.own_port_guid(),
+        state: election.role(),
+        priority: election.priority(settings),
+        sm_key: settings.sm_key,
+        act_count,
+    });
+    let others = election.peers().filter_map(|peer| {
+        let (port, lid) = place(devices.find(peer.node)?)?;
+        Some(SmRecord {
+            port,
+            lid,
+            port_guid: peer.info.port_guid,
+            state: peer.info.sm_state_current,
+            priority: peer.info.priority,
+            sm_key: peer.info.sm_key,
+            act_count: peer.info.act_count,
+        })
+    });
+    own.into_iter().chain(others).collect()
 }
 
 type End = (Guid, weft_fabric::PortNum);

@@ -10,14 +10,29 @@
 //! bit for it (opa-fm, ib_sm.h: `PI_CM_IS_CLIENT_REREGISTER_SUPPORTED` is 0 there).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::enums::PortState;
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
-use super::devices::{Device, Stage};
+use super::devices::{Device, Devices, Stage};
+use super::multicast::Update;
+use super::plan::MulticastPlan;
 use crate::io::Output;
+use crate::multicast::MulticastLid;
+
+/// What clients have registered at subnet administration, as far as the fabric depends on it.
+#[derive(Debug, Default)]
+pub(super) struct Registrations {
+    /// Who is in which multicast group; none before that was told: until then tables are left as they
+    /// are found.
+    pub members: Option<Arc<Vec<MulticastLid>>>,
+    /// Whether the switches have what that asks for.
+    pub update: Update,
+    pub registering: Registering,
+}
 
 /// Who is still to register again.
 #[derive(Debug, Default)]
@@ -41,9 +56,37 @@ impl Registering {
         self.pending.insert(node);
     }
 
+    /// The partitions of a node's port have changed: where that is its end port and ACTIVE, its host
+    /// registers again.
+    pub(super) fn rejoins(&mut self, device: &Device, port: PortNum) {
+        if port == device.end_port() && active_end(device).is_some() {
+            self.ask(device.identity.guid);
+        }
+    }
+
+    /// Ports that are not ACTIVE any more register by themselves when they are.
+    fn forget_inactive(&mut self, devices: &Devices) {
+        self.pending.retain(|guid| {
+            let device = devices.find(*guid).and_then(|at| devices.get(at));
+            device.is_some_and(|device| active_end(device).is_some())
+        });
+    }
+
     /// A node's port has confirmed that it passes the request on.
     pub(super) fn confirmed(&mut self, node: Guid) {
         self.pending.remove(&node);
+    }
+}
+
+impl Registrations {
+    /// Whether what this manager was told of are the registrations of the fabric: most active ports
+    /// still name it as their master.
+    fn are_of(&self, devices: &Devices, own: Lid) -> bool {
+        let active = devices.iter().filter_map(active_end);
+        let (all, foreign) = active.fold((0, 0), |(all, foreign), info| {
+            (all + 1, foreign + usize::from(is_foreign(info, own)))
+        });
+        self.members.is_some() && 2 * foreign <= all
     }
 }
 
@@ -62,13 +105,13 @@ impl Manager {
     /// without their registrations, and those that come back ACTIVE after they were gone for readers,
     /// or from another manager.
     pub(super) fn find_unregistered(&mut self) {
-        let own = self.plan.sm_lid();
-        let takes_over = std::mem::take(&mut self.orders.registering.takes_over);
-        if takes_over && !self.holds_registrations(own) {
+        let own = self.planning.plan.sm_lid();
+        let takes_over = std::mem::take(&mut self.registrations.registering.takes_over);
+        if takes_over && !self.registrations.are_of(&self.devices, own) {
             self.lose_registrations();
             return;
         }
-        let before = &self.snapshot;
+        let before = &self.out.published;
         let is_new = |device: &Device| {
             before.generation > 0 && before.topology.find(device.identity.guid).is_none()
         };
@@ -83,61 +126,40 @@ impl Manager {
             .collect();
         unknown
             .into_iter()
-            .for_each(|node| self.orders.registering.ask(node));
-        self.forget_inactive();
-    }
-
-    /// Whether the registrations that this manager was told of are those of the fabric: most active
-    /// ports still name it as their master.
-    fn holds_registrations(&self, own: Lid) -> bool {
-        let active = self.devices.iter().filter_map(active_end);
-        let (all, foreign) = active.fold((0, 0), |(all, foreign), info| {
-            (all + 1, foreign + usize::from(is_foreign(info, own)))
-        });
-        self.groups.members.is_some() && 2 * foreign <= all
+            .for_each(|node| self.registrations.registering.ask(node));
+        self.registrations
+            .registering
+            .forget_inactive(&self.devices);
     }
 
     /// Starts without registrations: multicast tables stay as they are found until members are known.
     fn lose_registrations(&mut self) {
-        self.forget_members();
+        // Tables stay as they are until members are told again.
+        self.registrations.forget_members();
+        self.planning.plan.multicast = MulticastPlan::default();
         let active = self
             .devices
             .iter()
             .filter(|device| active_end(device).is_some());
-        self.orders.registering.pending = active.map(|device| device.identity.guid).collect();
-        let asked = self.orders.registering.pending.len();
+        self.registrations.registering.pending =
+            active.map(|device| device.identity.guid).collect();
+        let asked = self.registrations.registering.pending.len();
         self.out.push(Output::RegistrationsLost { asked });
-    }
-
-    /// Ports that are not ACTIVE any more register by themselves when they are.
-    fn forget_inactive(&mut self) {
-        let devices = &self.devices;
-        self.orders.registering.pending.retain(|guid| {
-            let device = devices.find(*guid).and_then(|at| devices.get(at));
-            device.is_some_and(|device| active_end(device).is_some())
-        });
-    }
-
-    /// The partitions of a node's end port have changed.
-    pub(super) fn partitions_changed(&mut self, node: u32, port: PortNum) {
-        let device = &self.devices[node];
-        if port == device.end_port() && active_end(device).is_some() {
-            self.orders.registering.ask(device.identity.guid);
-        }
     }
 
     /// Asks, once a sweep and when all its other work is done; says whether there is anybody to ask.
     pub(super) fn register_again(&mut self) -> bool {
         let number = self.sweep.number;
-        let is_first = std::mem::replace(&mut self.orders.registering.asked_in, number) != number;
-        if is_first && !self.orders.registering.pending.is_empty() {
+        let is_first =
+            std::mem::replace(&mut self.registrations.registering.asked_in, number) != number;
+        if is_first && !self.registrations.registering.pending.is_empty() {
             // Who registers at once has to be known to subnet administration.
             self.publish();
             if self.begin_registering() {
                 return true;
             }
         }
-        let left = self.orders.registering.pending.len();
+        let left = self.registrations.registering.pending.len();
         if left > 0 {
             self.sweep.unfinished(format!(
                 "{left} ports have not confirmed that their hosts shall register again"
@@ -153,15 +175,14 @@ impl Manager {
             let able = device.health.works_in(self.sweep.number);
             if able
                 && self
-                    .orders
+                    .registrations
                     .registering
                     .pending
                     .contains(&device.identity.guid)
             {
-                device.work.enter(Stage::Reregister);
                 self.requests
                     .schedule
-                    .make_ready(node, &mut self.devices[node].work);
+                    .begin(node, &mut device.work, Stage::Reregister);
                 any = true;
             }
         }

@@ -67,7 +67,7 @@ impl Manager {
     pub(super) fn reply_to(&mut self, packet: &Packet, mad: Vec<u8>) {
         let own = match packet.dlid {
             Lid::PERMISSIVE => Lid::PERMISSIVE,
-            _ => self.plan.sm_lid(),
+            _ => self.planning.plan.sm_lid(),
         };
         self.out.totals.sent += 1;
         self.out.push(Output::Send(Packet {
@@ -79,10 +79,5 @@ impl Manager {
             src_qp: 0,
             mad,
         }));
-    }
-
-    /// Grows with what the manager does.
-    pub(super) fn act_count(&self) -> u32 {
-        self.out.totals.sent as u32
     }
 }

@@ -245,7 +245,7 @@ impl Manager {
     pub fn arrangement(&self) -> Arrangement {
         Arrangement {
             settings: self.settings.clone(),
-            drains: self.stored.drains.clone(),
+            drains: self.planning.drains.clone(),
         }
     }
 
@@ -255,7 +255,7 @@ impl Manager {
     /// [`RerouteError`] when it makes no sense here.
     pub fn basis(&self, change: Change) -> Result<Basis, RerouteError> {
         self.must_run_the_fabric()?;
-        let present = Arc::clone(&self.plan.routes);
+        let present = Arc::clone(&self.planning.plan.routes);
         let drained = match &change {
             Change::Drain(drain) => Some(drain.describe(&present.fabric.topology)),
             _ => None,
@@ -274,7 +274,7 @@ impl Manager {
 
     fn changed(&self, change: Change) -> Result<Arrangement, RerouteError> {
         let mut wanted = self.arrangement();
-        let topology = &*self.plan.topology;
+        let topology = &*self.planning.plan.topology;
         match change {
             Change::Engine(engine) => wanted.settings.routing.engine = engine,
             Change::Settings(settings) => {
@@ -326,7 +326,7 @@ impl Manager {
         let number = self.sweep.number + 1;
         // A plan that was made before does not know of this one.
         self.planning.epoch += 1;
-        self.stored.drains = wanted.drains;
+        self.planning.drains = wanted.drains;
         self.persist();
         self.requests
             .transactions

@@ -26,6 +26,22 @@ impl Schedule {
         }
     }
 
+    /// Gives a node a stage of work.
+    pub(super) fn begin(&mut self, node: u32, work: &mut Work, stage: Stage) {
+        work.enter(stage);
+        self.make_ready(node, work);
+    }
+
+    /// Lets the switches go on with a stage that have waited for each other.
+    pub(super) fn let_go(&mut self, devices: &mut Devices, stage: Stage) {
+        for node in devices.numbers() {
+            let device = &mut devices[node];
+            if device.work.stage == Stage::Ready && device.is_switch() {
+                self.begin(node, &mut device.work, stage);
+            }
+        }
+    }
+
     /// The next node that may send.
     pub(super) fn next(&mut self, devices: &mut Devices) -> Option<u32> {
         let node = self.ready.pop_front()?;

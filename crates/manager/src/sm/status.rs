@@ -81,6 +81,11 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// ActCount of SMInfo: grows with what the manager does.
+    pub(crate) fn act_count(&self) -> u32 {
+        self.sent as u32
+    }
+
     /// Counts one attribute of a request.
     pub(crate) fn count(&mut self, attribute: AttributeId, set: bool) {
         let (gets, sets) = self.by_attribute.entry(attribute).or_default();
@@ -111,7 +116,7 @@ impl Manager {
                     gets: *gets,
                     sets: *sets,
                 });
-        let routed = self.plan.routes.routed.as_ref();
+        let routed = self.planning.plan.routes.routed.as_ref();
         let fallback = |note: &&Note| matches!(note, Note::Fallback { .. });
         let given_up = routed.map(|routed| routed.notes().iter().filter(fallback).count());
         Status {

@@ -19,7 +19,7 @@ use weft_wire::smp::SmpView;
 use super::Manager;
 use super::confirm::table_port;
 use super::devices::{Device, Devices, Lft};
-use super::tables::Kind;
+use super::tables::{Kind, TableStore};
 use super::transactions::is_of_a_set;
 use super::wanted::port::first_difference;
 use crate::io::SweepReason;
@@ -109,47 +109,53 @@ impl Manager {
         doubted.count() > 0
     }
 
+    /// Whether a stray answer of a Set may mean that the node holds something else than is believed.
     fn changed_something(&self, node: u32, view: &SmpView<'_>) -> bool {
         let mut settings = parts(view);
         settings.retain(is_setting);
         let done = view.status() == 0;
-        let known = |part: &Segment<'_>| done && !part.error && self.is_as_believed(node, part);
-        !settings.iter().all(known) || self.is_being_written(node, &settings)
-    }
-
-    /// Whether a write that may be of the same place is on its way to the node.
-    fn is_being_written(&self, node: u32, settings: &[Segment<'_>]) -> bool {
+        let known =
+            |part: &Segment<'_>| done && !part.error && is_as_believed(&self.devices, node, part);
         let under_way = self.requests.transactions.to(node);
-        let under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
-        let mut writes = under_way.filter(|asked| asked.header.method == method::SET);
-        writes.any(|asked| {
-            let written = parts(&asked);
-            let meets = |part| written.iter().any(|other| meet(part, other));
-            settings.iter().any(meets)
-        })
+        !settings.iter().all(known) || is_being_written(under_way, &settings)
     }
+}
 
-    /// Whether the part shows what its node is believed to hold.
-    fn is_as_believed(&self, node: u32, part: &Segment<'_>) -> bool {
-        match part.attribute {
-            AttributeId::LINEAR_FDB => is_row_as_believed(&self.devices[node].observed.lft, part),
-            AttributeId::PORT_INFO => is_port_as_believed(&self.devices[node], part),
-            _ => self.is_table_as_believed(node, part),
-        }
-    }
+/// Whether a write that may be of the same place is among the requests to a node.
+fn is_being_written<'a>(
+    under_way: impl Iterator<Item = &'a [u8]>,
+    settings: &[Segment<'_>],
+) -> bool {
+    let under_way = under_way.filter_map(|mad| SmpView::parse(mad).ok());
+    let mut writes = under_way.filter(|asked| asked.header.method == method::SET);
+    writes.any(|asked| {
+        let written = parts(&asked);
+        let meets = |part| written.iter().any(|other| meet(part, other));
+        settings.iter().any(meets)
+    })
+}
 
-    fn is_table_as_believed(&self, node: u32, part: &Segment<'_>) -> bool {
-        let Some((kind, first, count, false)) = Kind::of(part.attribute, part.modifier) else {
-            return false;
-        };
-        (0..count).all(|offset| {
-            let port = PortNum(first.0.saturating_add(offset));
-            let port = table_port(&self.devices[node], port, kind);
-            let believed = self.devices[node].observed.tables(port).ids[kind.index()];
-            let at = usize::from(offset) * kind.stride();
-            part.data.get(at..at + kind.len()) == Some(self.devices.tables.content(believed))
-        })
+/// Whether the part shows what its node is believed to hold.
+fn is_as_believed(devices: &Devices, node: u32, part: &Segment<'_>) -> bool {
+    let device = &devices[node];
+    match part.attribute {
+        AttributeId::LINEAR_FDB => is_row_as_believed(&device.observed.lft, part),
+        AttributeId::PORT_INFO => is_port_as_believed(device, part),
+        _ => is_table_as_believed(device, &devices.tables, part),
     }
+}
+
+fn is_table_as_believed(device: &Device, tables: &TableStore, part: &Segment<'_>) -> bool {
+    let Some((kind, first, count, false)) = Kind::of(part.attribute, part.modifier) else {
+        return false;
+    };
+    (0..count).all(|offset| {
+        let port = PortNum(first.0.saturating_add(offset));
+        let port = table_port(device, port, kind);
+        let believed = device.observed.tables(port).ids[kind.index()];
+        let at = usize::from(offset) * kind.stride();
+        part.data.get(at..at + kind.len()) == Some(tables.content(believed))
+    })
 }
 
 fn is_row_as_believed(held: &Lft, part: &Segment<'_>) -> bool {

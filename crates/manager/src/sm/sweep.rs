@@ -6,9 +6,10 @@ use std::time::Duration;
 use weft_fabric::{NodeId, Tick};
 use weft_wire::enums::PortState;
 
-use super::devices::{Lft, Stage};
+use super::devices::{Device, Devices, Lft, Stage};
 use super::election::Verdict;
 use super::near::{Near, Reports};
+use super::plan::Plan;
 use super::settings::SweepSettings;
 use super::{Manager, leftovers};
 use crate::io::{Event, SweepPhase, SweepReason, SweepReport};
@@ -119,6 +120,115 @@ impl Sweep {
         self.want(now, SweepReason::Unfinished);
     }
 
+    /// Ends the phase under way, if one is.
+    fn end_phase(&mut self, now: Tick) {
+        let place = match self.phase {
+            Some(SweepPhase::Discover) => 0,
+            Some(SweepPhase::Plan) => 1,
+            Some(SweepPhase::Program) => 2,
+            Some(SweepPhase::Activate) => 3,
+            _ => return,
+        };
+        self.report.phase_ns[place] += now.0 - self.phase_started.0;
+        self.phase_started = now;
+    }
+
+    /// Whether a node was lost after the manager's own port had answered: then it may be that port
+    /// that is gone, and no other node. Asked for once a sweep.
+    fn doubts_own_port(&self, own: &Device) -> bool {
+        let lost_at = self.lost_at.filter(|_| !self.own_asked_again);
+        !own.health.failed && lost_at.is_some_and(|lost_at| own.health.answered_at <= lost_at)
+    }
+
+    /// Whether there is a further step, and all switches have confirmed the tables of this one. Where
+    /// one has not, what was drained stays drained until the next sweep knows what it holds: it may
+    /// still send those LIDs the old way, and old and new ways together may run in a circle.
+    fn may_take_next_step(&self, plan: &Plan, devices: &Devices) -> bool {
+        let confirmed = |node: &NodeId| {
+            let device = &devices[*node];
+            let sure = !(device.health.failed && device.health.doubtful);
+            match (&device.observed.lft, plan.row(self.step, node.0)) {
+                (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
+                _ => false,
+            }
+        };
+        let switches = plan.topology.switches();
+        self.step + 1 < plan.steps.len() && switches.iter().all(confirmed)
+    }
+
+    /// Whether the linear tables that are being written are those that are to stay.
+    fn has_last_step(&self, plan: &Plan) -> bool {
+        self.step + 1 == plan.steps.len()
+    }
+
+    /// Whether packets that were sent off before the switches came to this gate have left them. See
+    /// [`leftovers`].
+    fn have_leftovers_gone(&mut self, now: Tick, devices: &Devices) -> bool {
+        let switches = devices.iter().filter_map(|device| device.observed.switch());
+        let longest = switches.map(|switch| switch.life_time_value).max();
+        let stay = leftovers::stay(longest.unwrap_or_default());
+        *self.leftovers_until.get_or_insert(now + stay) <= now
+    }
+
+    /// Plans the next sweep. One that only makes room for a sweep that follows at once does not lengthen
+    /// the wait before the next attempt.
+    fn schedule_next(&mut self, now: Tick, settings: &SweepSettings, follows_at_once: bool) {
+        if self.near.take().is_some() {
+            self.reports.ask_for_all();
+            let at = now.max(self.started + settings.trap_hold_down);
+            self.want(at, SweepReason::Trap);
+        }
+        let longest = if settings.interval.is_zero() {
+            RETRY_MAX
+        } else {
+            settings.interval
+        };
+        if self.report.unfinished.is_empty() {
+            self.unfinished_in_a_row = 0;
+        } else {
+            let factor = 1_u32 << self.unfinished_in_a_row.min(16);
+            self.unfinished_in_a_row += u32::from(!follows_at_once);
+            let wait = settings.retry.saturating_mul(factor).min(longest);
+            self.want(now + wait, SweepReason::Unfinished);
+        }
+        if !settings.interval.is_zero() {
+            self.want(now + settings.interval, SweepReason::Scheduled);
+        }
+    }
+
+    /// Begins: forgets what the last one noted for itself.
+    fn begin(&mut self, now: Tick, reason: SweepReason) {
+        self.ever = true;
+        self.number += 1;
+        (self.started, self.phase_started) = (now, now);
+        (self.step, self.more_unfinished) = (0, 0);
+        (self.lost_at, self.own_asked_again) = (None, false);
+        let routing = std::mem::take(&mut self.report.routing);
+        self.report = SweepReport {
+            number: self.number,
+            reason: Some(reason),
+            routing,
+            ..SweepReport::default()
+        };
+    }
+
+    /// Counts what is there, for the report.
+    fn count(&mut self, devices: &Devices) {
+        let report = &mut self.report;
+        for device in devices.iter() {
+            match device.is_switch() {
+                true => report.switches += 1,
+                false => report.hfis += 1,
+            }
+            let node = device.observed.node.as_deref();
+            for (_, port) in node.into_iter().flat_map(|node| node.external_ports()) {
+                report.active_ports += u32::from(port.info.port_state == PortState::ACTIVE);
+            }
+            report.links += device.observed.good_ports.len();
+        }
+        report.links /= 2;
+    }
+
     /// Makes the next sweep due at `at`, or leaves it due earlier.
     fn want(&mut self, at: Tick, reason: SweepReason) {
         match self.next {
@@ -131,7 +241,7 @@ impl Sweep {
 impl Manager {
     /// When the next sweep begins, none during a sweep.
     pub(super) fn sweep_due(&self) -> Option<Tick> {
-        let idle = self.sweep.phase.is_none() && !self.is_updating();
+        let idle = self.sweep.phase.is_none() && !self.registrations.is_updating();
         let first = (!self.sweep.ever).then_some(Tick(0));
         let due = first.or(self.sweep.next.map(|(at, _)| at));
         due.filter(|_| idle && self.election.may_sweep())
@@ -154,20 +264,8 @@ impl Manager {
         };
         self.doubt_writes();
         self.out.begin_sweep();
-        let sweep = &mut self.sweep;
-        sweep.ever = true;
-        sweep.number += 1;
-        (sweep.started, sweep.phase_started) = (now, now);
-        (sweep.step, sweep.more_unfinished) = (0, 0);
-        (sweep.lost_at, sweep.own_asked_again) = (None, false);
-        let routing = std::mem::take(&mut sweep.report.routing);
-        sweep.report = SweepReport {
-            number: sweep.number,
-            reason: Some(reason),
-            routing,
-            ..SweepReport::default()
-        };
-        let number = sweep.number;
+        self.sweep.begin(now, reason);
+        let number = self.sweep.number;
         self.out.event(Event::SweepStarted { number, reason });
         self.enter_phase(now, SweepPhase::Discover);
         match self.reported_switches(reason) {
@@ -178,21 +276,9 @@ impl Manager {
     }
 
     fn enter_phase(&mut self, now: Tick, phase: SweepPhase) {
-        self.end_phase(now);
+        self.sweep.end_phase(now);
         self.sweep.phase = Some(phase);
         self.out.event(Event::Phase(phase));
-    }
-
-    fn end_phase(&mut self, now: Tick) {
-        let place = match self.sweep.phase {
-            Some(SweepPhase::Discover) => 0,
-            Some(SweepPhase::Plan) => 1,
-            Some(SweepPhase::Program) => 2,
-            Some(SweepPhase::Activate) => 3,
-            _ => return,
-        };
-        self.sweep.report.phase_ns[place] += now.0 - self.sweep.phase_started.0;
-        self.sweep.phase_started = now;
     }
 
     /// Goes on to what comes next, now that no node has anything more to do; says whether there is
@@ -234,7 +320,7 @@ impl Manager {
         if self.go_on_near() {
             return;
         }
-        if self.own_port_is_doubtful() {
+        if self.sweep.doubts_own_port(&self.devices[0]) {
             self.sweep.own_asked_again = true;
             self.identify(0);
             return;
@@ -260,14 +346,6 @@ impl Manager {
         self.begin_plan();
     }
 
-    /// Whether a node was lost after the manager's own port had answered: then it may be that port
-    /// that is gone, and no other node. Asked for once a sweep.
-    fn own_port_is_doubtful(&self) -> bool {
-        let own = &self.devices[0];
-        let lost_at = self.sweep.lost_at.filter(|_| !self.sweep.own_asked_again);
-        !own.health.failed && lost_at.is_some_and(|lost_at| own.health.answered_at <= lost_at)
-    }
-
     /// Ends a sweep in which the manager's own port does not answer. It has told nothing of any other
     /// node: all stay as they were, with their LIDs and routes.
     fn end_blind_sweep(&mut self, now: Tick) {
@@ -280,187 +358,87 @@ impl Manager {
 
     fn end_plan(&mut self, now: Tick) {
         self.enter_phase(now, SweepPhase::Program);
-        self.sweep.gate = match self.plan.pause {
+        self.sweep.gate = match self.planning.plan.pause {
             true => Gate::Settings,
             false => Gate::Tables,
         };
-        if !self.plan.steps.is_empty() {
+        if !self.planning.plan.steps.is_empty() {
             self.begin_program();
         }
     }
 
-    /// Whether there is a further step, and all switches have confirmed the tables of this one. Where
-    /// one has not, what was drained stays drained until the next sweep knows what it holds: it may
-    /// still send those LIDs the old way, and old and new ways together may run in a circle.
-    fn may_take_next_step(&self) -> bool {
-        let step = self.sweep.step;
-        let confirmed = |node: &NodeId| {
-            let device = &self.devices[*node];
-            let sure = !(device.health.failed && device.health.doubtful);
-            match (&device.observed.lft, self.plan.row(step, node.0)) {
-                (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
-                _ => false,
-            }
-        };
-        let switches = self.plan.topology.switches();
-        step + 1 < self.plan.steps.len() && switches.iter().all(confirmed)
-    }
-
-    /// Whether packets that were sent off before the switches came to this gate have left them. See
-    /// [`leftovers`].
-    fn have_leftovers_gone(&mut self, now: Tick) -> bool {
-        let switches = self
-            .devices
-            .iter()
-            .filter_map(|device| device.observed.node.as_deref());
-        let values = switches.filter_map(|node| Some(node.switch?.life_time_value));
-        let longest = values.max().unwrap_or_default();
-        let stay = leftovers::stay(longest);
-        *self.sweep.leftovers_until.get_or_insert(now + stay) <= now
-    }
-
     /// Lets the switches, all of which wait, go on to what comes next.
     fn pass_gate(&mut self, now: Tick) -> Passage {
-        match self.sweep.gate {
-            Gate::Settings if self.is_suspended() => {
-                // Where entries are drained first, what groups have sent off leaves with theirs.
-                let settle = self.plan.settle && !self.plan.settle_drained;
-                if settle && !self.have_leftovers_gone(now) {
-                    return Passage::Later;
-                }
-                self.sweep.gate = Gate::Tables;
-                self.let_go(Stage::WriteTable);
+        let (sweep, devices) = (&mut self.sweep, &mut self.devices);
+        let plan = &mut self.planning.plan;
+        let (settles, stage) = match sweep.gate {
+            // Where entries are drained first, what groups have sent off leaves with theirs.
+            Gate::Settings if devices.are_suspended() => {
+                (plan.settle && !plan.settle_drained, Stage::WriteTable)
             }
-            Gate::Tables if self.may_take_next_step() => {
-                if self.plan.settle_drained && !self.have_leftovers_gone(now) {
-                    return Passage::Later;
-                }
-                self.sweep.step += 1;
-                self.let_go(Stage::WriteTable);
+            Gate::Tables if sweep.may_take_next_step(plan, devices) => {
+                (plan.settle_drained, Stage::WriteTable)
             }
-            Gate::Tables if self.plan.pause => {
-                if self.plan.settle && !self.have_leftovers_gone(now) {
-                    return Passage::Later;
-                }
-                self.sweep.gate = Gate::Resume;
-                self.let_go(Stage::Resume);
-            }
-            Gate::Tables | Gate::Resume if self.has_last_step() => {
-                if !self.take_multicast_step() {
+            Gate::Tables if plan.pause => (plan.settle, Stage::Resume),
+            Gate::Tables | Gate::Resume if sweep.has_last_step(plan) => {
+                if !plan.go_on_multicast(devices, sweep) {
                     return Passage::End;
                 }
-                self.let_go(Stage::WriteMulticast);
+                (false, Stage::WriteMulticast)
             }
             _ => return Passage::End,
+        };
+        if settles && !sweep.have_leftovers_gone(now, devices) {
+            return Passage::Later;
         }
+        match (sweep.gate, stage) {
+            (Gate::Settings, _) => sweep.gate = Gate::Tables,
+            (_, Stage::WriteTable) => sweep.step += 1,
+            (_, Stage::Resume) => sweep.gate = Gate::Resume,
+            _ => {}
+        }
+        self.requests.schedule.let_go(devices, stage);
         Passage::Open
     }
 
-    /// Whether the linear tables that are being written are those that are to stay.
-    fn has_last_step(&self) -> bool {
-        self.sweep.step + 1 == self.plan.steps.len()
-    }
-
-    /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
-    /// as they are until the next sweep.
-    fn is_suspended(&self) -> bool {
-        self.devices.iter().all(|device| {
-            let switch = device.observed.switch();
-            switch.is_none_or(|switch| !switch.ar_enable || switch.ar_pause)
-        })
-    }
-
-    fn let_go(&mut self, stage: Stage) {
-        for node in self.devices.numbers() {
-            let device = &mut self.devices[node];
-            if device.work.stage == Stage::Ready && device.is_switch() {
-                device.work.enter(stage);
-                self.requests
-                    .schedule
-                    .make_ready(node, &mut self.devices[node].work);
-            }
-        }
-    }
-
     fn end_sweep(&mut self, now: Tick) {
-        self.end_phase(now);
+        self.sweep.end_phase(now);
         let activated = self.sweep.phase == Some(SweepPhase::Activate);
-        let replan = activated && self.judge_activation(now);
+        let plan = &self.planning.plan;
+        let tried = activated && self.election.is_master() && !plan.steps.is_empty();
+        let replan = tried && self.devices.judge_activation(plan, &mut self.sweep);
+        if replan {
+            self.sweep.again(now);
+        }
         self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
         self.election.end_sweep();
         if self.doubt_writes() {
             self.sweep
                 .request(now, SweepReason::Unfinished, &self.settings.sweeps);
         }
-        self.give_up_plan();
+        self.planning.give_up(&self.devices);
         self.sweep.phase = None;
         self.sweep.leftovers_until = None;
         for device in self.devices.iter_mut() {
             device.work.stage = Stage::Idle;
         }
-        self.count_fabric();
+        self.sweep.count(&self.devices);
         self.publish();
         self.out.end_sweep();
         let sweep = &mut self.sweep;
-        sweep.report.generation = self.snapshot.generation;
+        sweep.report.generation = self.out.published.generation;
         sweep.report.role = self.election.role();
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
         if sweep.more_unfinished > 0 {
             let more = sweep.more_unfinished;
             sweep.report.unfinished.push(format!("and {more} more"));
         }
-        self.schedule_next(now, replan);
+        self.sweep.schedule_next(now, &self.settings.sweeps, replan);
         let report = self.sweep.report.clone();
         self.out.event(Event::Phase(SweepPhase::Idle));
         self.out.event(Event::SweepEnded(report));
         self.answer_sweep_commands();
         self.start_due_sweep(now);
-    }
-
-    /// Plans the next sweep. One that only makes room for a sweep that follows at once does not lengthen
-    /// the wait before the next attempt.
-    fn schedule_next(&mut self, now: Tick, follows_at_once: bool) {
-        let settings = self.settings.sweeps;
-        let sweep = &mut self.sweep;
-        if sweep.near.take().is_some() {
-            sweep.reports.ask_for_all();
-            sweep.want(
-                now.max(sweep.started + settings.trap_hold_down),
-                SweepReason::Trap,
-            );
-        }
-        let longest = if settings.interval.is_zero() {
-            RETRY_MAX
-        } else {
-            settings.interval
-        };
-        if sweep.report.unfinished.is_empty() {
-            sweep.unfinished_in_a_row = 0;
-        } else {
-            let factor = 1_u32 << sweep.unfinished_in_a_row.min(16);
-            sweep.unfinished_in_a_row += u32::from(!follows_at_once);
-            let wait = settings.retry.saturating_mul(factor).min(longest);
-            sweep.want(now + wait, SweepReason::Unfinished);
-        }
-        if !settings.interval.is_zero() {
-            sweep.want(now + settings.interval, SweepReason::Scheduled);
-        }
-    }
-
-    fn count_fabric(&mut self) {
-        let report = &mut self.sweep.report;
-        for device in self.devices.iter() {
-            match device.is_switch() {
-                true => report.switches += 1,
-                false => report.hfis += 1,
-            }
-            let node = device.observed.node.as_deref();
-            for (_, port) in node.into_iter().flat_map(|node| node.external_ports()) {
-                report.active_ports += u32::from(port.info.port_state == PortState::ACTIVE);
-            }
-            report.links += device.observed.good_ports.len();
-        }
-        report.links /= 2;
     }
 
     /// What follows a stage that is done; says whether the node goes on at once.
@@ -469,7 +447,10 @@ impl Manager {
             Stage::Idle | Stage::Ready => false,
             stage if stage.is_discovery() => self.after_discovery(now, node),
             Stage::WriteGroups => {
-                self.after_groups(node);
+                let needs = self.needs();
+                let wanted = needs.wanted_groups(node);
+                let blocks = needs.group_blocks(node);
+                self.devices[node].observed.take_groups(wanted, blocks);
                 self.after_writing(now, node)
             }
             Stage::Activate => self.after_activation(now, node),

@@ -27,8 +27,8 @@ impl Manager {
         }
         self.repress(packet, view);
         let id = view.header.transaction_id;
-        let repeated = self.lately.has_come(now, &notice, id);
-        self.pass_on(now, view.payload, repeated);
+        let repeated = self.out.lately.has_come(now, &notice, id);
+        self.out.pass_on(now, view.payload, repeated);
         let trap = notice.trap();
         let what = match &trap {
             Some(trap) => Trap::name(trap.number()).map_or_else(

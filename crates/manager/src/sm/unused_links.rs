@@ -7,15 +7,15 @@
 //! LinkInitReason says why.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Tick, Topology};
+use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Topology};
 use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_wire::sm::PortInfo;
 
-use super::Manager;
-use super::plan::Inactive;
+use super::devices::Devices;
+use super::plan::{Inactive, Plan};
 use super::settings::{Least, LinkPolicy, Settings};
+use super::sweep::Sweep;
 use crate::io::{Event, LinkEnd, UnusedLink, UnusedReason};
 
 /// Unused links that a report lists and that get an event each; the rest is counted.
@@ -228,70 +228,50 @@ fn still_inactive(near: &PortInfo, far: &PortInfo) -> Option<UnusedReason> {
     (state < PortState::ACTIVE).then_some(UnusedReason::Inactive { state })
 }
 
-impl Manager {
-    /// What is known of links that are not active, for a plan that is made now.
-    pub(super) fn inactive_links(&self) -> Inactive {
-        let twice = self.devices.iter().zip(0..).flat_map(|(state, node)| {
-            let ports = &state.observed.inactive_ports.twice;
-            ports.iter().map(move |port| PortRef {
-                node: NodeId(node),
-                port,
-            })
+impl Devices {
+    /// Ends of links that were not active after two sweeps.
+    pub(super) fn inactive_twice(&self) -> BTreeSet<PortRef> {
+        let all = self.iter().zip(0..).flat_map(|(device, node)| {
+            let ports = device.observed.inactive_ports.twice.iter();
+            let node = NodeId(node);
+            ports.map(move |port| PortRef { node, port })
         });
-        Inactive {
-            twice: twice.collect(),
-            // No routes were made yet and switches forward already: a link may have been inactive for
-            // long before this manager started.
-            must_prove: self.plan.routes.routed.is_none() && self.holds_tables(),
-        }
+        all.collect()
     }
 
-    /// Records which links are active, now that the sweep has tried to activate all. A link that was
-    /// not active after two sweeps is planned around; a further sweep follows at once for that, and
+    /// Records which links of a plan are active, now that a sweep has tried to activate all. A link that
+    /// was not active after two sweeps is planned around; a further sweep follows at once for that, and
     /// for one that has become active after all. Says whether one follows.
-    pub(super) fn judge_activation(&mut self, now: Tick) -> bool {
-        let tried = self.election.is_master() && !self.plan.steps.is_empty();
-        let topology = Arc::clone(&self.plan.topology);
+    pub(super) fn judge_activation(&mut self, plan: &Plan, sweep: &mut Sweep) -> bool {
+        let (topology, unused) = (&*plan.topology, &plan.routes.unused);
         let mut replan = false;
-        for (a, b) in topology.links().filter(|_| tried) {
-            let reason = self.plan.routes.unused.reason(a);
-            if self.plan.routes.unused.is_refused(a) {
+        for (a, b) in topology.links() {
+            let reason = unused.reason(a);
+            if unused.is_refused(a) {
                 continue;
             }
             let active = self.is_active(a) && self.is_active(b);
             for end in [a, b] {
-                let ports = &mut self.devices[end.node].observed.inactive_ports;
+                let ports = &mut self[end.node].observed.inactive_ports;
                 ports.record(end.port, active, reason.is_some());
             }
-            if !active {
-                self.note_inactive(&topology, a, b);
+            if let Some((a, b)) = link_end(topology, a).zip(link_end(topology, b))
+                && !active
+            {
+                sweep.unfinished(format!("the link from {a} to {b} is not active"));
             }
+            let twice = self[a.node].observed.inactive_ports.twice.contains(a.port);
             replan |= match reason {
                 Some(_) => active,
-                None => !active && self.was_inactive_twice(a),
+                None => !active && twice,
             };
-        }
-        if replan {
-            self.sweep.again(now);
         }
         replan
     }
 
     fn is_active(&self, end: PortRef) -> bool {
-        let info = self.devices[end.node].observed.port(end.port);
+        let info = self[end.node].observed.port(end.port);
         info.is_some_and(|info| info.port_state == PortState::ACTIVE)
-    }
-
-    fn was_inactive_twice(&self, end: PortRef) -> bool {
-        let device = self.devices.get(end.node.0);
-        device.is_some_and(|device| device.observed.inactive_ports.twice.contains(end.port))
-    }
-
-    fn note_inactive(&mut self, topology: &Topology, a: PortRef, b: PortRef) {
-        if let Some((a, b)) = link_end(topology, a).zip(link_end(topology, b)) {
-            self.sweep
-                .unfinished(format!("the link from {a} to {b} is not active"));
-        }
     }
 }
 

@@ -112,6 +112,14 @@ impl Observed {
         }
     }
 
+    /// Takes over adaptive groups that were written, with so many blocks of the groups of LIDs, unless a
+    /// part of them was not confirmed.
+    pub(crate) fn take_groups(&mut self, groups: Option<Arc<SwitchPortGroups>>, blocks: usize) {
+        if !std::mem::take(&mut self.groups_refused) && groups.is_some() {
+            (self.groups, self.group_blocks) = (groups, blocks);
+        }
+    }
+
     /// Forgets all confirmed tables: the node was reset.
     pub(crate) fn forget_tables(&mut self) {
         self.lft = Lft::Unknown;

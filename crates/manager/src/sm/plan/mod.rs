@@ -21,22 +21,23 @@ mod port_tables;
 mod routes;
 mod steps;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weft_fabric::{
-    Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, Tick, Topology, TopologyBuilder,
+    Lanes, Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, Tick, Topology,
+    TopologyBuilder,
 };
 
 use super::Manager;
-use super::devices::{Device, Lft, TABLE_KINDS};
-use super::lids::EndPort;
+use super::devices::{Device, Devices, Lft, TABLE_KINDS};
+use super::drains::Drains;
+use super::lids::{EndPort, LidMap};
 use super::outbox::Outbox;
-use super::settings::Settings;
+use super::settings::{LidSettings, Settings};
 use super::store;
 use super::sweep::Sweep;
-use super::tables::TableId;
+use super::tables::{TableId, TableStore};
 use super::wanted::qos::Qos;
 use crate::io::Output;
 use crate::settings::lane_levels::LaneLevels;
@@ -100,6 +101,16 @@ impl Plan {
         LaneLevels::of(&settings.levels).in_lane(Sl(0), lane)
     }
 
+    /// Gives the tables of ports the names that the manager has for their contents.
+    fn name_tables(&mut self, contents: &[Arc<[u8]>], tables: &mut TableStore) {
+        let names = contents.iter().map(|content| tables.intern(content));
+        let names: Vec<TableId> = names.collect();
+        for id in self.tables.iter_mut().flatten().flatten() {
+            let place = (id.0 as usize).wrapping_sub(1);
+            *id = names.get(place).copied().unwrap_or(TableId::UNKNOWN);
+        }
+    }
+
     /// The table of a switch in a step.
     pub(super) fn row(&self, step: usize, node: u32) -> Option<&Arc<[u8]>> {
         let switch = self.topology.switch_index(NodeId(node))?;
@@ -107,9 +118,14 @@ impl Plan {
     }
 }
 
-/// The plan that is being made.
+/// What the fabric should be, and how far a new plan of it is.
 #[derive(Debug, Default)]
 pub(super) struct Planning {
+    pub plan: Plan,
+    /// The LIDs that were given; they outlast a restart.
+    pub lids: LidMap,
+    /// What carries no data; they too.
+    pub drains: Drains,
     /// Plans that were asked for so far.
     asked: u64,
     /// What the next one, or the one that is being made, is for.
@@ -170,53 +186,51 @@ impl Told {
     }
 }
 
-impl Manager {
-    /// Prepares a plan for what was found; [`Self::ask_for_plan`] follows.
-    pub(super) fn begin_plan(&mut self) {
-        self.give_lids();
-        self.find_unregistered();
-        self.take_fabric();
-        self.planning.state = PlanningState::Due;
-    }
-
-    /// Asks for another plan in place of the one that is being made, if one is: settings have changed.
-    pub(super) fn plan_again(&mut self) {
-        if self.planning.state != PlanningState::Idle {
-            self.give_lids();
-            self.take_fabric();
-        }
-        if self.planning.is_under_way() {
-            self.ask_for_plan();
-        }
-    }
-
-    /// Does not wait for a plan any more. Nodes have new numbers: what was planned for the old ones must
-    /// not be taken for theirs.
-    pub(super) fn give_up_plan(&mut self) {
-        if std::mem::take(&mut self.planning.state) != PlanningState::Idle {
-            self.hold_what_is();
-        }
-    }
-
+impl Planning {
     /// The plan is what is there: nothing is to be written.
-    pub(super) fn hold_what_is(&mut self) {
+    pub(super) fn hold_what_is(&mut self, devices: &Devices) {
         let held = |device: &Device| {
             let port = device.observed.port(device.end_port());
             port.map_or((Lid(0), Lmc(0)), |info| (info.lid, info.lmc))
         };
         self.plan = Plan {
-            topology: Arc::new(self.confirmed_topology()),
-            lids: self.devices.iter().map(held).collect(),
+            topology: Arc::new(devices.topology()),
+            lids: devices.iter().map(held).collect(),
             ..Plan::default()
         };
     }
 
+    /// Does not wait for a plan any more. Nodes have new numbers: what was planned for the old ones must
+    /// not be taken for theirs.
+    pub(super) fn give_up(&mut self, devices: &Devices) {
+        if std::mem::take(&mut self.state) != PlanningState::Idle {
+            self.hold_what_is(devices);
+        }
+    }
+
+    /// Gives LIDs to the end ports of all nodes; returns for how many ports none is left.
+    fn give_lids(&mut self, devices: &Devices, settings: LidSettings) -> usize {
+        let nodes = devices.iter().enumerate();
+        let ports = nodes.map(|(number, device)| end_port(device, number == 0, settings));
+        let ports: Vec<EndPort> = ports.collect();
+        let given = self.lids.assign(&ports, settings.highest);
+        let ends = given
+            .iter()
+            .zip(&ports)
+            .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
+        self.plan.top = ends.max().unwrap_or_default();
+        let without = given.iter().filter(|lid| lid.0 == 0).count();
+        let lmcs = ports.iter().map(|port| port.lmc);
+        self.plan.lids = given.into_iter().zip(lmcs).collect();
+        without
+    }
+
     /// Nodes have their new numbers in the plan from here on, and LIDs; nothing else is planned yet.
-    fn take_fabric(&mut self) {
-        self.planning.fabric = self.planned_fabric();
+    fn take_fabric(&mut self, devices: &Devices) {
+        self.fabric = planned_fabric(devices, &self.plan.lids);
         let last = std::mem::take(&mut self.plan);
         self.plan = Plan {
-            topology: Arc::clone(&self.planning.fabric.topology),
+            topology: Arc::clone(&self.fabric.topology),
             lids: last.lids,
             top: last.top,
             routes: last.routes,
@@ -224,27 +238,76 @@ impl Manager {
             ..Plan::default()
         };
     }
+}
+
+impl Manager {
+    /// Prepares a plan for what was found; [`Self::ask_for_plan`] follows.
+    pub(super) fn begin_plan(&mut self) {
+        self.give_lids();
+        self.find_unregistered();
+        self.planning.take_fabric(&self.devices);
+        self.planning.state = PlanningState::Due;
+    }
+
+    /// Asks for another plan in place of the one that is being made, if one is: settings have changed.
+    pub(super) fn plan_again(&mut self) {
+        if self.planning.state != PlanningState::Idle {
+            self.give_lids();
+            self.planning.take_fabric(&self.devices);
+        }
+        if self.planning.is_under_way() {
+            self.ask_for_plan();
+        }
+    }
+
+    fn give_lids(&mut self) {
+        let without = self.planning.give_lids(&self.devices, self.settings.lids);
+        if without > 0 {
+            self.sweep
+                .unfinished(format!("no LID is left for {without} ports"));
+        }
+        self.persist();
+    }
+
+    /// Has what outlasts a restart written, if that has changed.
+    pub(super) fn persist(&mut self) {
+        let disabled = &self.commands.disabled;
+        let kept = (&self.planning.lids, &self.planning.drains, disabled);
+        let bytes = store::encode(kept, self.settings.subnet_prefix);
+        self.out.persist(bytes);
+    }
 
     /// Asks for the plan that [`Self::begin_plan`] has prepared.
     pub(super) fn ask_for_plan(&mut self) {
-        if !self.is_updating() {
-            self.members_planned();
-        }
-        self.planning.asked += 1;
-        self.planning.state = PlanningState::UnderWay;
+        self.registrations.members_planned();
+        let members = self.members();
+        let planning = &mut self.planning;
+        planning.asked += 1;
+        planning.state = PlanningState::UnderWay;
+        let plan = &planning.plan;
+        let no_routes = plan.routes.routed.is_none();
         let input = PlanInput {
-            id: self.planning.asked,
+            id: planning.asked,
             routes: RouteInput {
                 settings: Arc::new(self.settings.clone()),
-                drains: self.stored.drains.clone(),
-                fabric: self.planning.fabric.clone(),
-                inactive: self.inactive_links(),
+                drains: planning.drains.clone(),
+                fabric: planning.fabric.clone(),
+                inactive: Inactive {
+                    twice: self.devices.inactive_twice(),
+                    // No routes were made yet and switches forward already: a link may have been
+                    // inactive for long before this manager started.
+                    must_prove: no_routes && self.devices.holds_tables(),
+                },
             },
-            before: Arc::clone(&self.plan.routes),
-            lids: self.plan.lids.clone(),
-            top: self.plan.top,
-            held: self.held(),
-            members: self.members_now(),
+            before: Arc::clone(&plan.routes),
+            lids: plan.lids.clone(),
+            top: plan.top,
+            held: held(
+                &self.devices,
+                &plan.topology,
+                self.out.published.linear.lanes(),
+            ),
+            members,
         };
         self.out.push(Output::Plan(Arc::new(input)));
     }
@@ -262,143 +325,74 @@ impl Manager {
             told,
             ..
         } = planned;
-        self.plan = plan;
-        let unused = &self.plan.routes.unused;
+        self.planning.plan = plan;
+        let plan = &mut self.planning.plan;
+        let unused = &plan.routes.unused;
         self.sweep.report.unused_links = unused.count() as u32;
         self.sweep.report.unused = unused.listed().to_vec();
         self.planning.epoch += u64::from(are_routes_new);
         told.tell(&mut self.out, &mut self.sweep);
-        self.name_tables(&contents);
-        self.drop_unused_tables();
+        plan.name_tables(&contents, &mut self.devices.tables);
+        let published = &self.out.published.port_tables;
+        self.devices.drop_unused_tables(&plan.tables, published);
     }
+}
 
-    /// Gives the plan's tables of ports the names that this manager has for their contents.
-    fn name_tables(&mut self, contents: &[Arc<[u8]>]) {
-        let names: Vec<TableId> = contents
-            .iter()
-            .map(|content| self.devices.tables.intern(content))
-            .collect();
-        for id in self.plan.tables.iter_mut().flatten().flatten() {
-            let place = (id.0 as usize).wrapping_sub(1);
-            *id = names.get(place).copied().unwrap_or(TableId::UNKNOWN);
-        }
+/// What decides on the LID of a node's end port.
+fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
+    let port = device.end_port();
+    let lmc = match device.observed.switch() {
+        None => settings.lmc,
+        Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
+        Some(_) => Lmc(0),
+    };
+    let held = device.observed.port(port);
+    EndPort {
+        owner: (device.identity.guid, port),
+        lmc,
+        reported: held.map_or(Lid(0), |info| info.lid),
+        prescribed: settings.own.filter(|_| is_own),
     }
+}
 
-    /// What switches hold.
-    fn held(&self) -> Held {
-        let lanes = Arc::clone(self.snapshot.linear.lanes());
-        let switches = self.plan.topology.switches().iter();
-        let whole = switches.map(|node| matches!(self.devices[*node].observed.lft, Lft::Whole(_)));
-        Held {
-            linear: self.confirmed_tables().with_lanes(lanes),
-            whole: whole.collect(),
-            any: self.holds_tables(),
-            groups: self.confirmed_groups(),
-            multicast: self.possible_multicast(),
-            to_strangers: self.rows_to_strangers(),
+/// What was found, with the LIDs that are to be.
+fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
+    let mut builder = TopologyBuilder::new();
+    let mut ends = Vec::with_capacity(devices.len());
+    for (device, (lid, lmc)) in devices.iter().zip(lids) {
+        let Some(node) = device.observed.node.as_ref() else {
+            continue;
+        };
+        let mut node = Arc::clone(node);
+        let port = device.end_port();
+        let held = node.port(port).map(|port| (port.info.lid, port.info.lmc));
+        if held != Some((*lid, *lmc))
+            && let Some(port) = Arc::make_mut(&mut node).port_mut(port)
+        {
+            (port.info.lid, port.info.lmc) = (*lid, *lmc);
         }
+        // GUIDs are distinct: each node was found by its GUID.
+        let _ = builder.add(node);
+        ends.push(port);
     }
-
-    fn give_lids(&mut self) {
-        let settings = self.settings.lids;
-        let ports: Vec<EndPort> = self
-            .devices
-            .iter()
-            .enumerate()
-            .map(|(index, state)| {
-                let port = state.end_port();
-                let enhanced = state.observed.switch();
-                let lmc = match enhanced {
-                    None => settings.lmc,
-                    Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
-                    Some(_) => Lmc(0),
-                };
-                EndPort {
-                    owner: (state.identity.guid, port),
-                    lmc,
-                    reported: state.observed.port(port).map_or(Lid(0), |info| info.lid),
-                    prescribed: settings.own.filter(|_| index == 0),
-                }
-            })
-            .collect();
-        let given = self.stored.lids.assign(&ports, settings.highest);
-        let without = given.iter().filter(|lid| lid.0 == 0).count();
-        if without > 0 {
-            self.sweep
-                .unfinished(format!("no LID is left for {without} ports"));
-        }
-        let ends = given
-            .iter()
-            .zip(&ports)
-            .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
-        self.plan.top = ends.max().unwrap_or_default();
-        self.plan.lids = given
-            .into_iter()
-            .zip(ports.iter().map(|port| port.lmc))
-            .collect();
-        self.persist();
+    // Both ends of each link agreed, so that nothing is one-sided.
+    Fabric {
+        topology: Arc::new(builder.build().unwrap_or_default()),
+        ends: ends.into(),
     }
+}
 
-    /// Has what outlasts a restart written, if that has changed.
-    pub(super) fn persist(&mut self) {
-        let disabled = &self.orders.commands.disabled;
-        let kept = (&self.stored.lids, &self.stored.drains, disabled);
-        let bytes = store::encode(kept, self.settings.subnet_prefix);
-        if bytes != self.stored.persisted {
-            self.stored.persisted.clone_from(&bytes);
-            self.out.push(Output::Persist(bytes));
-        }
-    }
-
-    /// What was found, with the LIDs that are to be.
-    fn planned_fabric(&self) -> Fabric {
-        let mut builder = TopologyBuilder::new();
-        let mut ends = Vec::with_capacity(self.devices.len());
-        for (state, (lid, lmc)) in self.devices.iter().zip(&self.plan.lids) {
-            let Some(node) = state.observed.node.as_ref() else {
-                continue;
-            };
-            let mut node = Arc::clone(node);
-            let port = state.end_port();
-            let held = node.port(port).map(|port| (port.info.lid, port.info.lmc));
-            if held != Some((*lid, *lmc))
-                && let Some(port) = Arc::make_mut(&mut node).port_mut(port)
-            {
-                (port.info.lid, port.info.lmc) = (*lid, *lmc);
-            }
-            // GUIDs are distinct: each node was found by its GUID.
-            let _ = builder.add(node);
-            ends.push(port);
-        }
-        // Both ends of each link agreed, so that nothing is one-sided.
-        Fabric {
-            topology: Arc::new(builder.build().unwrap_or_default()),
-            ends: ends.into(),
-        }
-    }
-
-    /// Drops tables that no port has, is to have, or is published with.
-    fn drop_unused_tables(&mut self) {
-        if !self.devices.tables.is_crowded() {
-            return;
-        }
-        let mut used = BTreeSet::new();
-        for state in self.devices.iter() {
-            used.extend(
-                state
-                    .observed
-                    .port_tables
-                    .iter()
-                    .flat_map(|tables| tables.ids),
-            );
-        }
-        used.extend(self.plan.tables.iter().flatten().flatten());
-        let published = &self.snapshot.port_tables;
-        let nodes = (0..published.len() as u32).map(NodeId);
-        for node in nodes.filter_map(|node| published.node(node)) {
-            used.extend(node.ports.iter().flatten());
-        }
-        self.devices.tables.keep(&used);
+/// What the switches of a topology hold.
+fn held(devices: &Devices, of: &Topology, lanes: &Arc<Lanes>) -> Held {
+    let switches = of.switches().iter();
+    let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole(_)));
+    Held {
+        linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
+        whole: whole.collect(),
+        any: devices.holds_tables(),
+        groups: devices.port_groups(of),
+        multicast: devices.possible_multicast(of),
+        to_strangers: devices.rows_to_strangers(of),
     }
 }
 

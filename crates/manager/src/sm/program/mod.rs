@@ -20,6 +20,7 @@ mod states;
 mod tables;
 mod writer;
 
+use super::Manager;
 use super::devices::{Device, Stage};
 use super::plan::Plan;
 use super::sweep::Gate;
@@ -27,6 +28,18 @@ use super::sweep::Gate;
 pub(super) use compare::needs_comparison;
 pub(super) use needs::Needs;
 pub(super) use writer::Writer;
+
+impl Manager {
+    /// What decides on writes at present.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        Needs {
+            settings: &self.settings,
+            plan: &self.planning.plan,
+            devices: &self.devices,
+            sweep: self.sweep.number,
+        }
+    }
+}
 
 /// Puts the next request of a stage of writing into the batch, as much as fits; says whether there is
 /// one.
