@@ -17,7 +17,7 @@ use crate::memory::peak_mib;
 use crate::routing::timed;
 use crate::table::{Table, millis};
 
-/// What `weft-bench bringup` takes.
+/// Options of `weft-bench bringup`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
     /// Only the tree with this many hosts.
@@ -26,13 +26,13 @@ pub struct Options {
     /// LMC of the hosts.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
     lmc: u8,
-    /// Runs of which the fastest counts.
+    /// Number of runs; the fastest counts.
     #[arg(long, default_value_t = 3)]
     runs: u32,
 }
 
-/// Measures and prints the table. Memory is this process's peak so far, so that it says something
-/// about the largest fabric only; `--hosts` measures another one.
+/// Measures and prints the table. Memory is the peak of this process so far, so that it is meaningful
+/// for the largest fabric only; `--hosts` measures another one.
 ///
 /// # Errors
 /// [`Failure`] when a fabric cannot be made or does not come up.
@@ -132,7 +132,7 @@ fn link_between_switches(topology: &Topology) -> Option<Control> {
     Some(Control::LinkDown { node, port })
 }
 
-/// Runs until a sweep has ended, and not a moment longer.
+/// Runs until a sweep has ended, and no longer.
 fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
     loop {
         let mut more = world.step(world.now())?;

@@ -1,4 +1,4 @@
-//! opafm.xml parsed and checked.
+//! Parsing and checking of opafm.xml.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use crate::Failure;
 use crate::routing::timed;
 use crate::table::{Table, millis};
 
-/// What `weft-bench config` takes.
+/// Options of `weft-bench config`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
     /// The files.
     #[arg(default_values = ["/etc/opa-fm/opafm.xml", "config/opafm.xml"])]
     files: Vec<PathBuf>,
-    /// Runs of which the fastest counts.
+    /// Number of runs; the fastest counts.
     #[arg(long, default_value_t = 20)]
     runs: u32,
 }

@@ -1,5 +1,5 @@
-//! Packets through a whole fabric: packet-hops a second on one core and on several, and bytes for
-//! each port.
+//! Packets through a whole fabric: packet-hops per second on one core and on several, and bytes
+//! for each port.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,25 +22,25 @@ use crate::fabrics::{TREES, new_tree};
 use crate::routing::timed;
 use crate::table::Table;
 
-/// What `weft-bench dataplane` takes.
+/// Options of `weft-bench dataplane`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Hosts of the fat tree: one of those that the other measurements use.
+    /// Number of hosts of the fat tree: one of those that the other measurements use.
     #[arg(long, default_value_t = 1_152)]
     hosts: u64,
     /// Virtual lanes in use, one service level each.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=8))]
     lanes: u8,
-    /// Bytes of a packet on the link.
+    /// Size of a packet on the link, bytes.
     #[arg(long, default_value_t = 2_112, value_parser = clap::value_parser!(u32).range(8..=10_368))]
     bytes: u32,
-    /// Virtual time that is measured, microseconds; as much again is warm-up.
+    /// Measured virtual time, microseconds; the warm-up takes as long again.
     #[arg(long, default_value_t = 100)]
     micros: u64,
-    /// Runs of which the fastest counts.
+    /// Number of runs; the fastest counts.
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Above 1: the fabric in so many shards on as many threads, beside one thread.
+    /// Above 1: run the fabric in this many shards on as many threads, too.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
 }
@@ -49,7 +49,7 @@ pub struct Options {
 pub(crate) struct Load {
     name: &'static str,
     pattern: Pattern,
-    /// Share of what a link carries, or as much as fits.
+    /// Fraction of the link's capacity, or unlimited.
     load: Option<f64>,
 }
 
@@ -75,7 +75,7 @@ impl Load {
     }
 }
 
-/// In how many parts a fabric is cut, who goes first, and on how many threads.
+/// Number of parts of the fabric, their order, and the number of threads.
 #[derive(Clone, Copy)]
 struct Cut {
     order: Order,
@@ -83,7 +83,7 @@ struct Cut {
     threads: usize,
 }
 
-/// As a whole.
+/// In one part.
 const WHOLE: Cut = Cut {
     order: Order::Entry,
     shards: 1,
@@ -93,8 +93,8 @@ const WHOLE: Cut = Cut {
 /// Measures and prints the table.
 ///
 /// # Errors
-/// [`Failure`] when the fabric cannot be made or does not come up, or when shards see other things
-/// than the whole.
+/// [`Failure`] when the fabric cannot be made or does not come up, or when results in shards differ
+/// from those of the whole.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let network = network(options)?;
     let table = match usize::from(options.threads) {
@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The fastest of several runs of each cut, by turns.
+/// The fastest of several runs of each division, by turns.
 fn fastest<const N: usize>(
     network: &Network,
     options: &Options,
@@ -159,7 +159,7 @@ fn alone(network: &Network, options: &Options) -> Table {
     table
 }
 
-/// One shard, and several on one thread and on as many threads, which must see the same.
+/// One shard, and several on one thread and on as many threads, with equal results.
 fn together(network: &Network, options: &Options, threads: usize) -> Result<Table, Failure> {
     let mut table = Table::new([
         "hosts",
@@ -206,7 +206,7 @@ fn together(network: &Network, options: &Options, threads: usize) -> Result<Tabl
     Ok(table)
 }
 
-/// Packet-hops and the seconds that they take, with what the options are where none are given.
+/// Packet-hops and their time in seconds, with default options.
 pub(crate) fn rate(hosts: u64, radix: u8, load: &Load, runs: u32) -> Result<(u64, f64), Failure> {
     let options = Options {
         hosts,
@@ -225,13 +225,13 @@ struct Measured {
     seconds: f64,
     hops: u64,
     events: u64,
-    /// Received, as a share of what the hosts' links carry.
+    /// Received data, as a fraction of the capacity of the hosts' links.
     accepted: f64,
     port_bytes: usize,
     packet_bytes: usize,
-    /// Events of the shard that had most, as a share of all.
+    /// Events of the busiest shard, as a fraction of all.
     largest: f64,
-    /// All that there was, and what each host received.
+    /// All counters, and the data that each host received.
     seen: (Totals, Vec<Received>),
 }
 
@@ -274,7 +274,7 @@ fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
     Ok(world.emulator.network().clone())
 }
 
-/// Packets of 2,112 bytes to random others on eight lanes, as many as fit.
+/// Packets of 2,112 bytes to random hosts on eight lanes, at full load.
 fn full_swing() -> StreamsOptions {
     StreamsOptions {
         pattern: Pattern::Uniform,
@@ -286,7 +286,7 @@ fn full_swing() -> StreamsOptions {
     }
 }
 
-/// A simulation in full swing: a fat tree of 128 hosts that all send as much as fits.
+/// A simulation in steady state: a fat tree of 128 hosts that all send at full load.
 ///
 /// # Errors
 /// [`Failure`] when the fabric cannot be made or does not come up.
@@ -299,10 +299,10 @@ pub fn in_full_swing() -> Result<(Simulation, Streams), Failure> {
     Ok((simulation, streams))
 }
 
-/// The same in two shards.
+/// A simulation in steady state, in two shards.
 ///
 /// # Errors
-/// As [`in_full_swing`].
+/// [`Failure`] when the fabric cannot be made or does not come up.
 pub fn in_two_shards() -> Result<Shards<Streams>, Failure> {
     let network = new_network(128, 16, 8)?;
     let hosts = Hosts::all(&network);
@@ -362,7 +362,7 @@ fn measure(network: &Network, options: &Options, load: &Load, cut: Cut) -> Measu
     }
 }
 
-/// What each host received, whichever shard it is in.
+/// Data received by each host, whichever shard it is in.
 fn received(shards: &Shards<Streams>, hosts: usize) -> Vec<Received> {
     let of = |host: usize| {
         let parts = shards.shards().iter();

@@ -1,11 +1,11 @@
-//! `weft-bench`: one subcommand a subject, each prints Markdown for `docs/benchmarks.md`.
+//! `weft-bench`: one subcommand per subject; each prints Markdown for `docs/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
 use weft_benches::{
     Failure, bringup, config, dataplane, managers, quality, routing, sa, serving, simulators,
 };
 
-/// Measures Weft, beside a peer in the same run where there is one, and prints Markdown.
+/// Measures Weft, and peers in the same run, and prints Markdown.
 #[derive(Debug, Parser)]
 #[command(version, about)]
 struct Cli {
@@ -15,7 +15,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Subject {
-    /// Routing and certificate, beside OpenSM's ftree and beside memset of the same tables.
+    /// Routing and certificate, compared with OpenSM's ftree and with memset of the same tables.
     Routing(routing::Options),
     /// Congestion of the tables of each engine and of OpenSM's.
     Quality(quality::Options),
@@ -25,13 +25,13 @@ enum Subject {
     Managers(managers::Options),
     /// Packets through a fat tree, on one core.
     Dataplane(dataplane::Options),
-    /// Packets through a fat tree, beside simulators that `benches/fetch-simulators` has built.
+    /// Packets through a fat tree, compared with the simulators that `benches/fetch-simulators` builds.
     Simulators(simulators::Options),
-    /// Paths that all hosts ask for at once, of the vendor's manager and of weftd.
+    /// Path queries of all hosts at once, to the vendor's manager and to weftd.
     Sa(sa::Options),
-    /// How long others wait for a manager of a large fabric, while a plan is computed above all.
+    /// Response times of the manager of a large fabric, mainly while a plan is computed.
     Serving(serving::Options),
-    /// opafm.xml parsed and checked.
+    /// Parsing and checking of opafm.xml.
     Config(config::Options),
 }
 

@@ -1,4 +1,4 @@
-//! Routing and certificate beside writing the same tables with memset, and routing again after a
+//! Routing and certificate compared with writing the same tables with memset, and rerouting after a
 //! lost link.
 
 use std::hint::black_box;
@@ -15,19 +15,19 @@ use crate::fabrics::{TREES, tree};
 use crate::opensm;
 use crate::table::{Table, millis};
 
-/// What `weft-bench routing` takes.
+/// Options of `weft-bench routing`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
     /// Measure OpenSM at all sizes, not only up to 3,456 hosts: minutes.
     #[arg(long)]
     all: bool,
-    /// Leave OpenSM out.
+    /// Skip OpenSM.
     #[arg(long)]
     alone: bool,
     /// Only the tree with this many hosts.
     #[arg(long)]
     hosts: Option<u64>,
-    /// Runs of which the fastest counts.
+    /// Number of runs; the fastest counts.
     #[arg(long, default_value_t = 7)]
     runs: u32,
     /// LMC of the hosts.
@@ -35,14 +35,14 @@ pub struct Options {
     lmc: u8,
 }
 
-/// Engines that are measured.
+/// Measured engines.
 const ENGINES: [(&str, EngineKind); 3] = [
     ("dmodc", EngineKind::Dmodc),
     ("fattree", EngineKind::FatTree),
     ("shortestpath", EngineKind::ShortestPath),
 ];
 
-/// Hosts up to which OpenSM is measured without `--all`.
+/// Largest number of hosts for which OpenSM is measured without `--all`.
 const PEER_HOSTS: u64 = 3_456;
 
 /// Measures and prints the table.
@@ -103,8 +103,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Cables between switches that are taken away: the first and the last in order of nodes, which in
-/// a tree is one from an edge switch and one from a top switch.
+/// Removed cables between switches: the first and the last in order of nodes, which in
+/// a tree are one at an edge switch and one at a top switch.
 fn cables(topology: &Topology) -> Vec<(&'static str, PortRef)> {
     let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
     let cables = topology.links();
@@ -114,18 +114,18 @@ fn cables(topology: &Topology) -> Vec<(&'static str, PortRef)> {
     first.into_iter().chain(last).collect()
 }
 
-/// What a lost link takes, the least of several runs.
+/// Times after a lost link, the least of several runs.
 #[derive(Debug, Clone, Copy)]
 pub struct LostTimes {
-    /// Seconds to route again with dmodc, certify and find the blocks that change.
+    /// Time to reroute with dmodc, certify and find the changed blocks, seconds.
     pub again: f64,
-    /// Seconds of the same from nothing.
+    /// Time with a full `route` instead, seconds.
     pub anew: f64,
-    /// Blocks that change.
+    /// Changed blocks.
     pub blocks: usize,
 }
 
-/// Routes a topology again after a cable is gone, several times; in between it comes back.
+/// Reroutes a topology after a cable is gone, several times; in between it comes back.
 ///
 /// # Errors
 /// [`RouteError`] when it cannot be routed.
@@ -162,14 +162,14 @@ pub fn measure_lost(
     Ok(times)
 }
 
-/// Seconds that making tables took and filling as many bytes, the least of several runs.
+/// Times of making tables and of filling as many bytes, seconds, the least of several runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
     /// Routing and certificate together.
     pub total: f64,
     /// Routing alone.
     pub routing: f64,
-    /// Filling tables of the same size, newly allocated, on the same cores.
+    /// Filling newly allocated tables of the same size, on the same cores.
     pub memset: f64,
 }
 
@@ -188,7 +188,7 @@ impl Times {
     }
 }
 
-/// Routes a topology several times; each run gets the memory of the one before.
+/// Routes a topology several times; each run reuses the memory of the previous one.
 ///
 /// # Errors
 /// [`RouteError`] when it cannot be routed.
@@ -206,10 +206,10 @@ pub fn measure(topology: &Topology, engine: EngineKind, runs: u32) -> Result<Tim
     Ok(times)
 }
 
-/// Runs on new pages, whose tables are all kept meanwhile.
+/// Number of runs on new pages, whose tables are all kept meanwhile.
 const NEW_RUNS: usize = 3;
 
-/// The same for each engine where all tables lie in memory that the process has not used yet.
+/// Times for each engine if all tables lie in memory that the process has not used yet.
 fn on_new_pages(topology: &Topology) -> Result<[Times; ENGINES.len()], RouteError> {
     let mut kept = Vec::new();
     let mut all = [Times::NONE; ENGINES.len()];
@@ -234,7 +234,7 @@ fn timed_route(topology: &Topology, engine: EngineKind) -> (f64, Result<Routed, 
     timed(|| route(topology, &settings))
 }
 
-/// Rows, and bytes of one.
+/// Number of rows, and bytes of one.
 fn size(routed: &Routed) -> (usize, usize) {
     let tables = routed.linear();
     (tables.len(), tables.row(SwitchIndex(0)).len())
@@ -247,7 +247,7 @@ fn fill(switches: usize, row: usize) -> LinearTables {
     LinearTables::new(rows.collect())
 }
 
-/// What a step takes in seconds of wall clock, and its result.
+/// Wall-clock time of a step in seconds, and its result.
 pub fn timed<T>(step: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let result = step();

@@ -1,5 +1,5 @@
-//! How long a manager of a large fabric keeps others waiting: plans are computed on a thread of their
-//! own, as in weftd, and the longest single call of the core is the longest wait of whoever asks.
+//! Response times of the manager of a large fabric: plans are computed on a separate
+//! thread, as in weftd, and the longest single call of the core is the longest wait of a client.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,7 +22,7 @@ use crate::Failure;
 use crate::fabrics::{TREES, new_tree};
 use crate::table::{Table, millis};
 
-/// How often somebody asks while a plan is computed.
+/// Interval of polls while a plan is computed.
 const EVERY: Duration = Duration::from_millis(1);
 
 const ENGINES: [(&str, EngineKind); 3] = [
@@ -31,13 +31,13 @@ const ENGINES: [(&str, EngineKind); 3] = [
     ("layered", EngineKind::Layered),
 ];
 
-/// What `weft-bench serving` takes.
+/// Options of `weft-bench serving`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Hosts of the tree.
+    /// Number of hosts of the tree.
     #[arg(long, default_value_t = 27_648)]
     hosts: u64,
-    /// Percent of the links between switches that are gone.
+    /// Percentage of missing links between switches.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=50))]
     gone: u64,
     /// Only this engine: fattree, dmodc or layered.
@@ -176,7 +176,7 @@ impl Bench {
         Ok(done.map_err(weft_testkit::WorldError::from)?)
     }
 
-    /// Hands an input in and notes how long that took.
+    /// Passes an input to the core and records the time of the call.
     fn give(&mut self, input: Input) {
         let place = match self.manager.status().phase {
             Some(SweepPhase::Discover) => 0,
@@ -191,7 +191,7 @@ impl Bench {
         *longest = start.elapsed().max(*longest);
     }
 
-    /// Runs until a sweep has ended; the longest times since the last one.
+    /// Runs until a sweep has ended; returns the longest times since the previous one.
     fn sweep(&mut self) -> Result<Waits, Failure> {
         self.ended = false;
         loop {
@@ -241,7 +241,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Computes on another thread and asks the manager meanwhile.
+    /// Computes the plan on another thread and polls the manager meanwhile.
     fn wait_for(&mut self, make: impl FnOnce() -> Planned + Send + 'static) -> Planned {
         let (done, made) = mpsc::channel();
         let start = Instant::now();
@@ -254,12 +254,12 @@ impl Bench {
             }
         };
         self.waits.plan = start.elapsed().max(self.waits.plan);
-        // It has sent what it had to.
+        // All pending output has been sent.
         let _ = thread.join();
         planned
     }
 
-    /// Asks as a standby does.
+    /// Polls SMInfo as a standby does.
     fn ask(&mut self) {
         let start = Instant::now();
         self.manager.handle(self.now, Input::Received(question()));

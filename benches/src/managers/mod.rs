@@ -1,6 +1,6 @@
 //! Two managers on one emulated fabric, one after the other: the vendor's `sm` of Debian and
-//! `weftd`, both as processes of their own, over the same socket, with the same opafm.xml. What they
-//! did and when is read from the emulator, not from their logs.
+//! `weftd`, each in its own process, over the same socket, with the same opafm.xml. All figures are
+//! read from the emulator, not from their logs.
 
 mod attributes;
 pub(crate) mod fabric;
@@ -15,28 +15,28 @@ use self::programs::{Kind, Programs};
 use crate::Failure;
 use crate::table::{Table, millis};
 
-/// The largest fabric: minutes with the vendor's manager.
+/// The largest fabric: takes minutes with the vendor's manager.
 const LARGEST: u64 = 27_648;
 
-/// What `weft-bench managers` takes.
+/// Options of `weft-bench managers`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Hosts of the fat trees, of 48-port switches.
+    /// Numbers of hosts of the fat trees, of 48-port switches.
     #[arg(long, value_delimiter = ',', default_value = "1152,4608")]
     hosts: Vec<u64>,
     /// Time that each agent takes for a request, microseconds.
     #[arg(long, value_delimiter = ',', default_value = "0,200")]
     latency_us: Vec<u64>,
-    /// Also 27,648 hosts: many minutes.
+    /// Also 27,648 hosts: takes many minutes.
     #[arg(long)]
     all: bool,
-    /// Only weftd, or only the vendor's.
+    /// Only weftd, or only the vendor's manager.
     #[arg(long, value_enum)]
     only: Option<Kind>,
-    /// Runs of which the fastest of each figure counts; the largest fabric is run once.
+    /// Number of runs; the fastest of each figure counts. The largest fabric is run once.
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Also print which attributes each manager asked for and set.
+    /// Also print the attributes that each manager read and wrote.
     #[arg(long)]
     attributes: bool,
 }
@@ -83,8 +83,8 @@ struct Case {
 }
 
 impl Case {
-    /// Runs the managers by turns, and tells each run on standard error as it ends; a row for the best
-    /// of each, and one that says how often the second is better.
+    /// Runs the managers by turns, and reports each run on standard error as it ends; returns a row for
+    /// the best of each, and one with the ratio of the first to the second.
     fn compare(
         self,
         programs: &Programs,

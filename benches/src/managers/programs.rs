@@ -15,15 +15,15 @@ use crate::Failure;
 const VENDOR: &str = "/usr/lib/opa-fm/runtime/sm";
 const VENDOR_CONTROL: &str = "/usr/sbin/opafmcmd";
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
-/// Mounts a directory where the vendor's manager has its sockets, for one command: managers of other
-/// fabrics on this machine have theirs there too.
+/// Mounts a directory over the vendor's manager's socket directory, for one command: managers of
+/// other fabrics on this machine use it too.
 const WITH_OWN_SOCKETS: &str = r#"mount --bind "$0" /var/lib/opa-fm && exec "$@""#;
-/// How long a program may take to say where its API is.
+/// Time limit for a program to report the address of its API.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Hosts up to which a tree of 48-port switches has two tiers.
+/// Largest number of hosts for which a tree of 48-port switches has two tiers.
 const TWO_TIERS_MAX: u64 = 1_152;
 
-/// Whose manager.
+/// Kind of manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// opa-fm's `sm`.
@@ -41,7 +41,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Where the programs are: beside this one.
+/// Paths of the programs: beside this one.
 pub(crate) struct Programs {
     weftd: PathBuf,
     weft: PathBuf,
@@ -49,7 +49,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Looks for what these managers need.
+    /// Finds the programs that these managers need.
     pub(crate) fn find(kinds: &[Kind]) -> Result<Self, Failure> {
         let this = std::env::current_exe().map_err(Failure::io("this program"))?;
         let dir = this.parent().unwrap_or(Path::new("."));
@@ -75,12 +75,12 @@ impl Programs {
 /// A running manager; killed when dropped.
 pub(crate) struct Manager {
     process: Child,
-    /// What asks it for a sweep.
+    /// Command that requests a sweep.
     sweep: Vec<String>,
 }
 
 impl Manager {
-    /// Starts one on a fabric.
+    /// Starts a manager on a fabric.
     pub(crate) fn start(programs: &Programs, kind: Kind, fabric: &Fabric) -> Result<Self, Failure> {
         let config = fabric.dir().join("opafm.xml");
         fs::write(&config, config_for(fabric)?).map_err(Failure::io("opafm.xml"))?;
@@ -90,7 +90,7 @@ impl Manager {
         }
     }
 
-    /// Asks for a sweep of the unchanged fabric.
+    /// Requests a sweep of the unchanged fabric.
     pub(super) fn sweep(&self) -> Result<(), Failure> {
         let [program, words @ ..] = self.sweep.as_slice() else {
             return Ok(());
@@ -107,12 +107,12 @@ impl Manager {
         }
     }
 
-    /// Most memory that it has had, MiB.
+    /// Peak memory, MiB.
     pub(super) fn peak_mib(&self) -> u64 {
         crate::memory::peak_mib(&self.process.id().to_string())
     }
 
-    /// Time that it has had on processors, milliseconds.
+    /// CPU time so far, milliseconds.
     pub(crate) fn cpu_ms(&self) -> u64 {
         crate::memory::cpu_ms(&self.process.id().to_string())
     }
@@ -120,14 +120,14 @@ impl Manager {
 
 impl Drop for Manager {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The stock file, with the tree that the fabric is, and without what is not compared: the
-/// performance manager.
+/// The stock file, adjusted to the fabric's tree, with the performance manager off because it is not
+/// compared.
 fn config_for(fabric: &Fabric) -> Result<String, Failure> {
     let stock = fs::read_to_string(STOCK).map_err(Failure::io(STOCK))?;
     let tiers = if fabric.hosts <= TWO_TIERS_MAX { 2 } else { 3 };
@@ -163,7 +163,7 @@ fn config_for(fabric: &Fabric) -> Result<String, Failure> {
     })
 }
 
-/// The words before a command that is to have the sockets of the vendor's manager in `dir`.
+/// Prefix of a command that uses `dir` for the sockets of the vendor's manager.
 fn with_own_sockets(dir: &Path) -> Vec<String> {
     let words = ["unshare", "-rm", "sh", "-c", WITH_OWN_SOCKETS];
     let mut words: Vec<String> = words.map(str::to_owned).to_vec();

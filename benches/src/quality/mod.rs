@@ -1,5 +1,5 @@
-//! Congestion of the tables of each engine beside those of OpenSM's on the same fabrics, all of
-//! them judged by the same code.
+//! Congestion of the tables of each engine and of OpenSM's on the same fabrics, all
+//! measured by the same code.
 
 mod damage;
 mod peer;
@@ -14,20 +14,20 @@ use crate::Failure;
 use crate::fabrics::{give_lids, new_tree};
 use crate::table::Table;
 
-/// What `weft-bench quality` takes.
+/// Options of `weft-bench quality`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Hosts of the fat tree.
+    /// Number of hosts of the fat tree.
     #[arg(long, default_value_t = 1_152)]
     hosts: u64,
-    /// Ports of its switches.
+    /// Number of ports of its switches.
     #[arg(long, default_value_t = 48)]
     radix: u8,
     /// LMCs of the hosts.
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 2, 3],
         value_parser = clap::value_parser!(u8).range(0..=7))]
     lmc: Vec<u8>,
-    /// Leave OpenSM out.
+    /// Skip OpenSM.
     #[arg(long)]
     alone: bool,
     /// Only these engines of OpenSM.
@@ -46,10 +46,10 @@ const OURS: [(&str, EngineKind); 4] = [
     ("layered", EngineKind::Layered),
 ];
 
-/// The routes that the vendor's manager makes, which take no process of it.
+/// Routes of the vendor's manager, computed without running it.
 const VENDOR: (&str, EngineKind) = ("opa-fm shortestpath", EngineKind::OpaShortestPath);
 
-/// Measures and prints two tables: all figures, and Weft's best beside the others' best.
+/// Measures and prints two tables: all figures, and Weft's best against the best of the others.
 ///
 /// # Errors
 /// [`Failure`] when a fabric, the routing or the peer fails.
@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One fabric with one LMC, as each router routes it.
+/// One fabric with one LMC, as routed by each router.
 struct Case {
     damage: Damage,
     lmc: Lmc,
@@ -110,7 +110,7 @@ impl Case {
         };
         for engine in options.peers.iter().filter(|_| !options.alone) {
             let peer = peer::route(&topology, engine, lmc)?;
-            // Where it fell back, the engine that it fell back to is there already or comes.
+            // The engine that it fell back to is in the table anyway.
             if peer.engine == *engine {
                 let quality = judged(&peer.topology, &peer.linear);
                 case.theirs.push((format!("OpenSM {engine}"), quality));
@@ -129,7 +129,7 @@ impl Case {
         }
         let (name, engine) = VENDOR;
         let routed = route(&topology, &settings(options, engine))?;
-        // Where its tables are refused, as they would be there, others' would stand here.
+        // If its tables are refused, this would hold the routes of a fallback.
         if routed.engine() == EngineUsed::OpaShortestPath {
             let quality = judged(&topology, routed.linear());
             case.theirs.push((name.to_owned(), quality));
@@ -181,7 +181,7 @@ impl Case {
         }
     }
 
-    /// The best of each side, figure by figure.
+    /// The best of each side for each figure.
     fn compare(&self, options: &Options, table: &mut Table) {
         for (what, figure, more_is_better) in FIGURES {
             let best = |side: &[(String, Quality)]| {
@@ -231,7 +231,7 @@ impl Case {
 /// A figure of a quality.
 type Figure = fn(&Quality) -> f64;
 
-/// What is compared, and whether more is better.
+/// The figure to compare, and whether larger is better.
 const FIGURES: [(&str, Figure, bool); 5] = [
     (
         "all-to-all / bound",
@@ -252,7 +252,7 @@ const FIGURES: [(&str, Figure, bool); 5] = [
     ),
 ];
 
-/// What differs by less counts as equal: a thousand random patterns do not tell more apart.
+/// Smaller differences count as equal: a thousand random patterns cannot resolve them.
 const EQUAL: f64 = 0.0005;
 
 fn verdict(gain: f64) -> String {
@@ -273,7 +273,7 @@ fn judged(topology: &Topology, linear: &LinearTables) -> Quality {
 fn settings(options: &Options, engine: EngineKind) -> Settings {
     // A tree of two tiers has at most radix² / 2 hosts.
     let two = u64::from(options.radix).pow(2) / 2;
-    // As many lanes as dfsssp takes.
+    // The number of lanes that dfsssp uses.
     let lanes = if engine == EngineKind::Layered { 8 } else { 1 };
     Settings {
         engine,
@@ -286,7 +286,7 @@ fn settings(options: &Options, engine: EngineKind) -> Settings {
     }
 }
 
-/// A number of flows: whole ones without a fraction.
+/// A number of flows, without decimals if it is whole.
 fn short(flows: f64) -> String {
     let text = format!("{flows:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

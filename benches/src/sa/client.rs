@@ -40,9 +40,9 @@ pub(super) struct Client {
 /// What a client went through.
 #[derive(Debug, Default)]
 pub(super) struct Experience {
-    /// From the first time that something was asked to its answer, seconds.
+    /// Times from the first attempt of a request to its answer, seconds.
     pub(super) latencies: Vec<f64>,
-    /// Questions that were asked again for want of an answer.
+    /// Number of retries.
     pub(super) again: u64,
     /// Answers that said BUSY.
     pub(super) busy: u64,
@@ -145,7 +145,7 @@ impl Client {
         )))
     }
 
-    /// The answer to what was asked last; none when it does not come in time.
+    /// Waits for the answer to the last request; `None` on a timeout.
     async fn answer(&mut self) -> io::Result<Option<Reply>> {
         let mut receiver = Receiver::new(TABLE_MAX, WINDOW);
         loop {

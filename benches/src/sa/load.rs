@@ -39,7 +39,7 @@ pub(super) struct Asked {
     pub(super) latencies: Vec<f64>,
     pub(super) again: u64,
     pub(super) busy: u64,
-    /// From the first question to the last answer.
+    /// Time from the first request to the last answer.
     seconds: f64,
     /// Time that the manager had on the cores, milliseconds.
     pub(super) manager_ms: u64,
@@ -57,7 +57,7 @@ impl Asked {
         1e3 * millis as f64 / self.latencies.len().max(1) as f64
     }
 
-    /// The time within which this part of all questions was answered, seconds.
+    /// The time within which this fraction of all requests was answered, seconds.
     pub(super) fn quantile(&self, part: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
         let at = (part * last as f64).round() as usize;

@@ -1,4 +1,4 @@
-//! Subnet administration when a job starts: every host of a fabric asks for paths at the same time.
+//! Subnet administration at the start of a job: every host of a fabric requests paths at the same time.
 //! The vendor's manager and `weftd` answer on the same emulated fabric, over the same socket, one
 //! after the other; the fabric, its clients and the manager share this machine's cores.
 
@@ -19,22 +19,22 @@ use crate::managers::programs::{Kind, Manager, Programs};
 use crate::memory::cpu_ms;
 use crate::table::{Table, millis};
 
-/// What `weft-bench sa` takes.
+/// Options of `weft-bench sa`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Hosts of the fat tree, of 48-port switches; each is a client.
+    /// Number of hosts of the fat tree, of 48-port switches; each is a client.
     #[arg(long, default_value_t = 1_152)]
     hosts: u64,
-    /// Paths that each client asks for, one after the other.
+    /// Number of paths that each client requests, one after the other.
     #[arg(long, default_value_t = 100)]
     paths: u32,
-    /// Tables of all paths from itself that each client asks for, one after the other.
+    /// Number of tables of all paths from itself that each client requests, one after the other.
     #[arg(long, default_value_t = 1)]
     tables: u32,
-    /// Only weftd, or only the vendor's.
+    /// Only weftd, or only the vendor's manager.
     #[arg(long, value_enum)]
     only: Option<Kind>,
-    /// Runs of which the one with the most queries a second counts.
+    /// Number of runs; the one with the most queries per second counts.
     #[arg(long, default_value_t = 1)]
     runs: u32,
 }
@@ -51,14 +51,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let programs = Programs::find(&kinds)?;
     let mut table = Table::new([
         "manager",
-        "question",
+        "request",
         "clients",
         "queries",
         "queries/s",
         "median ms",
         "99 % ms",
         "slowest ms",
-        "asked again",
+        "retries",
         "BUSY",
         "manager µs/query",
         "the rest µs/query",
@@ -85,14 +85,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Milliseconds on the cores between two looks: a process that has ended has none.
+/// CPU time between two readings, milliseconds; none for a process that has ended.
 fn spent(whose: impl Display, before: u64, after: u64) -> Result<u64, Failure> {
     let ended = || io::Error::other("it has ended");
     let spent = after.checked_sub(before).ok_or_else(ended);
     spent.map_err(Failure::io(format!("time of {whose} on the cores")))
 }
 
-/// Lets a manager bring a fabric up and all its hosts ask it.
+/// Lets a manager bring up a fabric, and all its hosts send requests.
 fn measure(
     programs: &Programs,
     kind: Kind,

@@ -19,7 +19,7 @@ const NUMB_PATH: u64 = 1 << 12;
 /// Bytes of an InfiniBand datagram.
 const IB_MAD_LEN: usize = 256;
 
-/// What is asked.
+/// Kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     /// Get(PathRecord): one path to one other host.

@@ -15,13 +15,13 @@ use crate::Failure;
 use crate::dataplane::{self, Load};
 use crate::table::Table;
 
-/// What `weft-bench simulators` takes.
+/// Options of `weft-bench simulators`.
 #[derive(Debug, Clone, Args)]
 pub struct Options {
-    /// Where `benches/fetch-simulators` has built them.
+    /// Directory in which `benches/fetch-simulators` has built them.
     #[arg(long, value_name = "DIR", default_value = "target/simulators")]
     directory: PathBuf,
-    /// Runs of which the fastest counts.
+    /// Number of runs; the fastest counts.
     #[arg(long, default_value_t = 3)]
     runs: u32,
 }
@@ -39,7 +39,7 @@ const OMNI_PATH: Tree = Tree {
     edges: 48,
     cores: 24,
 };
-/// What BookSim can make of that size: trees with as many edge switches as each has hosts.
+/// The closest fabric that BookSim supports: trees with as many edge switches as hosts per switch.
 const SQUARE: Tree = Tree {
     edges: 34,
     cores: 34,
@@ -50,7 +50,7 @@ impl Tree {
         self.edges * self.cores
     }
 
-    /// Links from a host to another one that is chosen at random, the host itself included.
+    /// Mean number of links from a host to a random one, itself included.
     fn mean_hops(self) -> f64 {
         4.0 - 2.0 / f64::from(self.edges)
     }
@@ -61,14 +61,14 @@ impl Tree {
     }
 }
 
-/// What all of them do.
+/// Traffic that every simulator runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Traffic {
-    /// Each packet to a random host, at half of what the links carry.
+    /// Each packet to a random host, at half of the links' capacity.
     Half,
-    /// The same, as much as the fabric takes.
+    /// Each packet to a random host, at full load.
     All,
-    /// Each host to one other, as much as the fabric takes.
+    /// Each host to one other, at full load.
     Permutation,
 }
 
@@ -84,21 +84,21 @@ impl Traffic {
     }
 }
 
-/// A simulator of somebody else.
+/// A third-party simulator.
 struct Simulator {
     /// Name and version.
     name: &'static str,
-    /// Its program under the directory of all.
+    /// Path of its program below the common directory.
     program: &'static str,
-    /// What a packet is to it.
+    /// Its unit of a packet.
     packet: &'static str,
     tree: Tree,
-    /// Traffic that it has.
+    /// Traffic that it supports.
     traffic: &'static [Traffic],
-    /// A short and a longer run, in units of its own; the difference of both counts, so that
+    /// Lengths of a short and a longer run, in its own units; the difference counts, so that
     /// building the fabric does not.
     lengths: [u32; 2],
-    /// One run of a program, with a folder for its files, of some traffic, so long.
+    /// Runs the program once, with a folder for its files, a traffic and a length.
     run: fn(&Path, &Path, Traffic, u32) -> Result<Cost, Failure>,
 }
 
@@ -182,7 +182,7 @@ fn weft(tree: Tree, traffic: Traffic, runs: u32) -> Result<Cost, Failure> {
     })
 }
 
-/// What the longer run does more than the short one, the fastest of several of each.
+/// Difference between the longer run and the short one, the fastest of several of each.
 fn fastest(peer: &Simulator, options: &Options, traffic: Traffic) -> Result<Cost, Failure> {
     let program = options.directory.join(peer.program);
     let [short, long] = peer.lengths;

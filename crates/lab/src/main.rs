@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 use weft_fabric::text::for_terminal;
 use weft_testkit::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintenance};
 
-/// Runs campaigns of faults against the manager, and experiments with traffic, under a virtual
+/// Runs fault campaigns against the manager, and experiments with traffic, under a virtual
 /// clock, from seeds.
 #[derive(Debug, Parser)]
 #[command(
@@ -25,25 +25,25 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Campaign {
-    /// Bring-up while datagrams are lost and links and switches die and return.
+    /// Bring-up with lost datagrams, and links and switches that die and return.
     BringUp(Seeds),
-    /// Several managers that die, freeze, lose their power and return.
+    /// Several managers that die, freeze, lose power and return.
     Election(Seeds),
-    /// Plans, drains and pulled switches on a running fabric, in quiet and under fire.
+    /// Plans, drains and pulled switches on a running fabric, with and without faults.
     Maintenance(Seeds),
-    /// Scenarios from files: traffic on a fabric, measured beside what was published.
+    /// Scenarios from files: traffic on a fabric, compared with published measurements.
     Run(run::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
 struct Seeds {
-    /// Run this seed alone.
+    /// Run only this seed.
     #[arg(long, conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Run these seeds, FIRST..END.
+    /// Run this range of seeds, FIRST..END.
     #[arg(long, default_value = "0..256", value_parser = parse_seeds)]
     seeds: Range<u64>,
-    /// Print what the manager told, for every seed.
+    /// Print the manager's events for every seed.
     #[arg(long)]
     trace: bool,
 }
@@ -65,9 +65,9 @@ fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
     range.ok_or_else(|| format!("{text:?} is no range of seeds, wanted FIRST..END such as 0..256"))
 }
 
-/// Why nothing more comes.
+/// Why the program ends early.
 enum Failure {
-    /// What is wrong.
+    /// An error message.
     Told(String),
     Output(io::Error),
 }
@@ -81,14 +81,14 @@ impl From<io::Error> for Failure {
 fn main() -> ExitCode {
     let error = match run(Arguments::parse().campaign) {
         Ok(held) => return ExitCode::from(u8::from(!held)),
-        // Who read the output has gone.
+        // The reader of the output has gone.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return ExitCode::SUCCESS;
         }
         Err(Failure::Output(error)) => format!("cannot write: {error}"),
         Err(Failure::Told(what)) => what,
     };
-    // Where nobody can read it, the exit code says it.
+    // If standard error cannot be written, the exit code remains.
     let _ = writeln!(io::stderr(), "weft-lab: {}", for_terminal(&error));
     ExitCode::from(2)
 }
@@ -118,7 +118,7 @@ fn run(campaign: Campaign) -> Result<bool, Failure> {
     }
 }
 
-/// Runs every seed, and prints what each says; whether all rules held.
+/// Runs every seed and prints its result; true if all rules held.
 fn each(
     seeds: &Seeds,
     run: impl Fn(u64) -> Result<(bool, String), String>,
@@ -154,7 +154,7 @@ fn report_election(outcome: &election::Outcome, trace: bool) -> String {
     }
 }
 
-/// How many events a report shows.
+/// Number of events in a report.
 fn events_max(trace: bool) -> usize {
     match trace {
         true => usize::MAX,

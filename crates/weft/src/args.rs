@@ -7,35 +7,35 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
 Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage; \
-3 no daemon answers; 4 a file cannot be read or written; 5 no answer in time, of the daemon or of a device.";
+3 no daemon answers; 4 a file cannot be read or written; 5 timeout, of the daemon or of a device.";
 
 const DRAIN: &str = "\
-Says \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained \
-switch is still managed over one of its links. What cannot do without the switch or link is not cut \
-off: then the command is refused. A drain lasts until it is undone.";
+Prints \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained \
+switch is still managed over one of its links. If a part of the fabric would be cut off, the command \
+is refused. A drain lasts until it is undone.";
 
 const TOP: &str = "\
-Of each link the way that carries more comes first: share of the link's rate, GB/s with headers, and \
-share of the time in which data waited for credits; then the way back, and the performance manager's \
+The direction of a link that carries more comes first: share of the link's rate, GB/s with headers, and \
+share of time in which data waited for credits; then the other direction, and the performance manager's \
 category congestion.\n\n\
-Keys: u utilization, g GB/s, w wait, c congestion: what links are sorted by; arrows and page keys \
-scroll; q ends it. Where the output is no terminal, one table is printed.";
+Keys: u utilization, g GB/s, w wait, c congestion: sort order; arrows and page keys \
+scroll; q quits. If the output is not a terminal, one table is printed.";
 
 const TRAFFIC: &str = "\
 Patterns: pairs node1:node5 node2:node6; permutation seed=7; shift by=3; uniform; hotspot to=node1 \
-percent=50. A host is named as it is called, without its HFI, or by the HFI's GUID (0x...).";
+percent=50. Name a host without its HFI, or by the HFI's GUID (0x...).";
 
 const PLAN: &str = "\
-Prints how many switches, blocks and routes would change, what is proved of the new routes, and how \
-many flows would meet on the busiest link: when every host sends to every other, in shifts (host i to \
+Prints how many switches, blocks and routes would change, what is proved about the new routes, and how \
+many flows would meet on the busiest link: if every host sends to every other, in shifts (host i to \
 host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is \
-refused when the fabric has changed since.";
+refused if the fabric has changed since.";
 
 const DISPERSION: &str = "\
-Without points: every pair of a switch with hosts and a host at another one, counted by LIDs of the \
-host, disjoint paths that the cables allow on fewest hops, and disjoint paths that its LIDs take; of \
-more pairs than --pairs, so many are chosen at random. With -S and -D: the path of every LID between \
-two points, and the links and switches that several of them pass.";
+Without points: every pair of a switch with hosts and a host on another switch, counted by LIDs of the \
+host, disjoint shortest paths in the cabling, and disjoint paths that its LIDs use; if there are \
+more pairs than --pairs, that many are chosen at random. With -S and -D: the path of every LID between \
+two points, and the links and switches that several of them cross.";
 
 /// The command-line client of weftd, the Weft fabric manager.
 #[derive(Debug, Parser)]
@@ -43,7 +43,7 @@ two points, and the links and switches that several of them pass.";
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) daemon: Daemon,
-    /// Colours: on a terminal, and not where NO_COLOR is set, unless told otherwise.
+    /// Colours; auto: on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
     #[command(subcommand)]
@@ -58,7 +58,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Where the daemon is.
+/// Connection to the daemon.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Daemon")]
 pub(crate) struct Daemon {
@@ -71,10 +71,10 @@ pub(crate) struct Daemon {
         default_value_t = format!("http://127.0.0.1:{}", weft_api::DEFAULT_PORT)
     )]
     pub(crate) address: String,
-    /// Authority that signed the daemon's certificate, PEM.
+    /// CA of the daemon's certificate, PEM.
     #[arg(long, global = true, env = "WEFT_TLS_CA", value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// The client's own certificate, PEM, where the daemon asks for one.
+    /// The client's own certificate, PEM, if the daemon requires one.
     #[arg(
         long,
         global = true,
@@ -92,11 +92,11 @@ pub(crate) struct Daemon {
         requires = "tls_cert"
     )]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Name in the daemon's certificate, where it is not the address's host.
+    /// Name in the daemon's certificate, if it differs from the address's host.
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) tls_domain: Option<String>,
-    /// Longest time for each answer of the daemon, such as 500ms, 10s, 5m. Without it: 10s for what the
-    /// daemon knows, 60s for the whole fabric or a change of a port, 15m for routes and sweeps.
+    /// Timeout of each call, such as 500ms, 10s, 5m. Default: 10s for data that the daemon has,
+    /// 60s for the whole fabric or a port change, 15m for routes and sweeps.
     #[arg(
         long,
         global = true,
@@ -115,22 +115,22 @@ pub(crate) enum Command {
     /// Show or export the fabric.
     #[command(subcommand)]
     Fabric(Fabric),
-    /// Ask for a sweep.
+    /// Request a sweep.
     Sweep(Sweep),
-    /// Switch ports off, or let them come up again.
+    /// Disable or enable ports.
     #[command(subcommand)]
     Port(PortCommand),
-    /// Plan changes of routes, carry them out and undo them.
+    /// Plan, apply and undo changes of routes.
     #[command(subcommand)]
     Route(RouteCommand),
-    /// Take all data off a switch or link, so that it can be pulled.
+    /// Move all data off a switch or link, so that it can be pulled.
     #[command(after_help = DRAIN)]
     Drain(DrainArgs),
-    /// Let data go over a drained switch or link again.
+    /// Let data use a drained switch or link again.
     Undrain(DrainArgs),
-    /// Print what happens, as it happens.
+    /// Print events as they happen.
     Watch(Watch),
-    /// Show the busiest links, again with every reading of the counters.
+    /// Show the busiest links, updated with every reading of the counters.
     #[command(after_help = TOP)]
     Top(Top),
     /// Change an emulated fabric.
@@ -149,13 +149,13 @@ pub(crate) enum Report {
     Links(Focused),
     /// Every system (a chassis or a card) with its nodes.
     Comps(Focused),
-    /// Who answers to which LID.
+    /// The port that answers to each LID.
     Lids(Focused),
     /// The linear forwarding table of every switch.
     Linear(Focused),
-    /// The way from one point to another, hop by hop.
+    /// The path from one point to another, hop by hop.
     Route(Route),
-    /// How many of the paths to the LIDs of a host share no link and no switch.
+    /// Disjoint paths among the LIDs of each host.
     #[command(after_help = DISPERSION)]
     Dispersion(Dispersion),
 }
@@ -163,7 +163,7 @@ pub(crate) enum Report {
 /// Options of every report.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Common {
-    /// How much to say: 0 counts, 1 brief, 2 as usual, 3 details.
+    /// Level of detail: 0 counts, 1 brief, 2 normal, 3 details.
     #[arg(short, long, default_value_t = 2, value_name = "LEVEL")]
     pub(crate) detail: u8,
     /// Print JSON.
@@ -178,10 +178,10 @@ pub(crate) struct Common {
 pub(crate) struct Focused {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Only this part of the fabric: a point such as lid:3, 'nodepat:edge*', portstate:down.
+    /// Limit the report to this part of the fabric: a point such as lid:3, 'nodepat:edge*', portstate:down.
     #[arg(short = 'F', long, value_name = "POINT")]
     pub(crate) focus: Option<String>,
-    /// Do not say what the focus is.
+    /// Exclude the focus instead.
     #[arg(short = 'Q', long)]
     pub(crate) quietfocus: bool,
 }
@@ -190,10 +190,10 @@ pub(crate) struct Focused {
 pub(crate) struct Route {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Where packets start: a point such as 'node:node1 hfi1_0'.
+    /// Source of packets: a point such as 'node:node1 hfi1_0'.
     #[arg(short = 'S', long, value_name = "POINT", default_value = "sm")]
     pub(crate) src: String,
-    /// Where they shall arrive.
+    /// Destination of packets.
     #[arg(short = 'D', long, value_name = "POINT")]
     pub(crate) dest: String,
 }
@@ -202,13 +202,13 @@ pub(crate) struct Route {
 pub(crate) struct Dispersion {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Only from here: a point such as 'node:node1 hfi1_0'.
+    /// Only from this source: a point such as 'node:node1 hfi1_0'.
     #[arg(short = 'S', long, value_name = "POINT", requires = "dest")]
     pub(crate) src: Option<String>,
-    /// Only to there.
+    /// Only to this destination.
     #[arg(short = 'D', long, value_name = "POINT", requires = "src")]
     pub(crate) dest: Option<String>,
-    /// Look at no more pairs than this.
+    /// Maximum number of pairs to examine.
     #[arg(
         long,
         value_name = "PAIRS",
@@ -217,20 +217,20 @@ pub(crate) struct Dispersion {
         value_parser = clap::value_parser!(u64).range(1..=weft_report::MAX_SAMPLE)
     )]
     pub(crate) pairs: u64,
-    /// Chooses the pairs where they are not all.
+    /// Random seed for the choice of pairs.
     #[arg(long, value_name = "SEED", conflicts_with = "src", default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fabric {
-    /// How many of everything there is, and how the last sweep went.
+    /// Print counts of nodes, links and ports, and the last sweep.
     Show {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Write the fabric as a file for other tools.
+    /// Write the fabric to a file for other tools.
     Export(Export),
 }
 
@@ -240,7 +240,7 @@ pub(crate) struct Export {
     /// XML that `opareport -X` reads.
     #[arg(long, group = "format")]
     pub(crate) snapshot: bool,
-    /// Text as ibnetdiscover prints it.
+    /// Text in the format of ibnetdiscover.
     #[arg(long, group = "format")]
     pub(crate) ibnetdiscover: bool,
     /// Graphviz.
@@ -253,10 +253,10 @@ pub(crate) struct Export {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sweep {
-    /// Wait until it has ended, and say how it went.
+    /// Wait for its end and print its report.
     #[arg(long, conflicts_with = "list")]
     pub(crate) wait: bool,
-    /// List the last sweeps instead.
+    /// List recent sweeps instead.
     #[arg(long)]
     pub(crate) list: bool,
     /// Print JSON.
@@ -266,9 +266,9 @@ pub(crate) struct Sweep {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PortCommand {
-    /// Switch off; the port stays off until it is enabled.
+    /// Disable a port until it is enabled.
     Disable(PortArgs),
-    /// Let the port come up again.
+    /// Enable a disabled port.
     Enable(PortArgs),
 }
 
@@ -277,35 +277,35 @@ pub(crate) struct PortArgs {
     /// The port: a point such as 'node:edge1:port:3'.
     #[arg(value_name = "POINT")]
     pub(crate) point: String,
-    /// Do it to all ports that the point names, also if they are several.
+    /// Apply to all ports of the point, even if there are several.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only say what would be done.
+    /// Only print what would be done.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RouteCommand {
-    /// Say what a change would do.
+    /// Preview a change.
     #[command(after_help = PLAN)]
     Plan(PlanArgs),
-    /// Carry a plan out, and wait until the fabric has it.
+    /// Apply a plan and wait until it is in force.
     Apply {
-        /// Its number.
+        /// Number of the plan.
         #[arg(value_name = "PLAN")]
         plan: u64,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Undo the plan that was carried out last, and wait until the fabric has it.
+    /// Undo the last applied plan and wait until that is in force.
     Rollback {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// List what is drained, and what still leads there.
+    /// List drains in force, with the routes that still use the drained parts.
     Drains {
         /// Print JSON.
         #[arg(long)]
@@ -319,13 +319,13 @@ pub(crate) struct PlanArgs {
     /// Another configuration, `-` for standard input.
     #[arg(long, group = "change", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Another engine, as <RoutingAlgorithm> names it.
+    /// Another engine, by its name in <RoutingAlgorithm>.
     #[arg(long, group = "change", value_name = "NAME")]
     pub(crate) engine: Option<String>,
-    /// Take data off a switch ('node:core1') or a link between switches ('node:core1:port:3').
+    /// Move data off a switch ('node:core1') or a link between switches ('node:core1:port:3').
     #[arg(long, group = "change", value_name = "POINT")]
     pub(crate) drain: Option<String>,
-    /// Let data go over a drained switch or link again.
+    /// Let data use a drained switch or link again.
     #[arg(long, group = "change", value_name = "POINT")]
     pub(crate) undrain: Option<String>,
     /// Print JSON.
@@ -338,7 +338,7 @@ pub(crate) struct DrainArgs {
     /// A switch ('node:core1'), or a link between switches by either end ('node:core1:port:3').
     #[arg(value_name = "POINT")]
     pub(crate) point: String,
-    /// Only say what would be done.
+    /// Only print what would be done.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
     /// Print JSON.
@@ -348,35 +348,35 @@ pub(crate) struct DrainArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Watch {
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Go on after this token, the resume_token of a JSON line.
+    /// Continue after this token, the resume_token of a JSON line.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) resume: Option<String>,
-    /// Stop after so many events.
+    /// Stop after this many events.
     #[arg(long, value_name = "EVENTS")]
     pub(crate) count: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Top {
-    /// Print a table of the last reading, and leave.
+    /// Print a table of the last reading and exit.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Print JSON of the last reading, and leave.
+    /// Print JSON of the last reading and exit.
     #[arg(long)]
     pub(crate) json: bool,
-    /// What links are sorted by.
+    /// Sort order of links.
     #[arg(long, value_enum, value_name = "COLUMN", default_value_t = SortBy::Utilization)]
     pub(crate) sort: SortBy,
-    /// Print so many links, up to 1000.
+    /// Number of links, up to 1000.
     #[arg(short = 'n', long, value_name = "LINKS", default_value_t = 20,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) links: u32,
 }
 
-/// What links are sorted by; the way that has more of it counts.
+/// Sort order of links; the direction with the higher value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortBy {
     Utilization,
@@ -387,17 +387,17 @@ pub(crate) enum SortBy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Emulator {
-    /// Let hosts send to each other.
+    /// Start, stop and list traffic between hosts.
     #[command(subcommand)]
     Traffic(Traffic),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Traffic {
-    /// Start traffic that goes on until it is stopped.
+    /// Start traffic that runs until it is stopped.
     #[command(after_help = TRAFFIC)]
     Start(TrafficStart),
-    /// List what is running, and what it gets.
+    /// List running jobs and their throughput.
     List {
         /// Print JSON.
         #[arg(long)]
@@ -409,16 +409,16 @@ pub(crate) enum Traffic {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrafficStart {
-    /// What to call it.
+    /// Name of the job.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Who sends to whom.
+    /// Pattern of senders and receivers.
     #[arg(value_name = "PATTERN", required = true, num_args = 1..)]
     pub(crate) pattern: Vec<String>,
-    /// What each sender sends at most, percent of a link.
+    /// Limit for each sender, percent of a link.
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
     pub(crate) rate: f64,
-    /// Bytes of payload of a packet.
+    /// Payload of a packet, bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 8192,
         value_parser = clap::value_parser!(u32).range(8..=10_240))]
     pub(crate) payload: u32,
@@ -427,17 +427,17 @@ pub(crate) struct TrafficStart {
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("which").required(true)))]
 pub(crate) struct TrafficStop {
-    /// The name that it was started with.
+    /// Name of the job.
     #[arg(value_name = "NAME", group = "which")]
     pub(crate) name: Option<String>,
-    /// Everything that is running.
+    /// Stop all jobs.
     #[arg(long, group = "which")]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
-    /// Check an opafm.xml and print everything that is wrong with it; needs no daemon.
+    /// Check an opafm.xml and print all findings; needs no daemon.
     Check {
         /// The file; `-` is standard input.
         file: PathBuf,
@@ -447,21 +447,21 @@ pub(crate) enum Config {
     },
     /// Print the configuration with every default and inherited value written out.
     Show {
-        /// Say that this, and not the file as it is, is meant.
+        /// Required: print effective values, not the file's text.
         #[arg(long, required = true)]
         effective: bool,
-        /// A file to show instead of what the daemon runs with; needs no daemon.
+        /// A file to show instead of the daemon's configuration; needs no daemon.
         file: Option<PathBuf>,
     },
     /// Have the daemon read its configuration again.
     Reload {
-        /// Only say what is wrong with it.
+        /// Only print findings.
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
 }
 
-/// A number over 0, up to 100.
+/// A number above 0, up to 100.
 fn percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').parse().ok();
     let number = number.filter(|number| *number > 0.0 && *number <= 100.0);

@@ -18,11 +18,11 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT stop.";
 #[derive(Debug, Parser)]
 #[command(version, after_help = AFTER)]
 pub(crate) struct Args {
-    /// The configuration, an opafm.xml; /etc/opa-fm/opafm.xml where that exists. An emulated
-    /// fabric can do without.
+    /// The configuration, an opafm.xml; by default /etc/opa-fm/opafm.xml if that exists. An emulated
+    /// fabric needs none.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Which instance (element Fm) of the configuration to run, from 0.
+    /// Instance (element Fm) of the configuration to run, from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) instance: usize,
     #[arg(long, value_name = "FABRIC", conflicts_with = "connect", help = emulate())]
@@ -30,28 +30,28 @@ pub(crate) struct Args {
     /// Run the fabric of an emulator: unix:PATH or tcp:HOST:PORT.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) connect: Option<String>,
-    /// Run the fabric at this port of an HFI of this machine, such as hfi1_0:1. Without --hfi,
-    /// --emulate and --connect it is the port that the configuration names (Hfi, Port, PortGUID).
+    /// Run the fabric at this port of a local HFI, such as hfi1_0:1. Without --hfi,
+    /// --emulate and --connect it is the port named in the configuration (Hfi, Port, PortGUID).
     #[arg(long, value_name = "DEVICE:PORT", conflicts_with_all = ["emulate", "connect", "host"])]
     pub(crate) hfi: Option<PortSpec>,
-    /// GUID of the emulated HFI that the manager runs on; the first one where nothing is said.
+    /// GUID of the emulated HFI that the manager runs on; by default the first one.
     #[arg(long, value_name = "GUID", value_parser = parse_guid)]
     pub(crate) host: Option<Guid>,
-    /// Seed of an emulated fabric's chances.
+    /// Random seed of an emulated fabric.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Where LIDs and drains are kept over restarts: systemd's StateDirectory, else /var/lib/weft;
-    /// an emulated fabric keeps none unless told where.
+    /// Directory that keeps LIDs and drains over restarts: by default systemd's StateDirectory, else
+    /// /var/lib/weft; an emulated fabric keeps none by default.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Address of the API; port 0 chooses a free one. Others than loopback need --tls-cert,
+    /// Address of the API; port 0 chooses a free one. An address other than loopback needs --tls-cert,
     /// --tls-key and --tls-client-ca.
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], weft_api::DEFAULT_PORT)))]
     pub(crate) listen: SocketAddr,
     /// Address of the metrics for Prometheus, without encryption.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9315")]
     pub(crate) metrics: SocketAddr,
-    /// Write the addresses to this file once they are listened on: one line `NAME URL` each.
+    /// Write the addresses to this file once the daemon listens: one line `NAME URL` each.
     #[arg(long, value_name = "FILE")]
     pub(crate) address_file: Option<PathBuf>,
     /// Certificate of the API, PEM.
@@ -60,16 +60,16 @@ pub(crate) struct Args {
     /// Key of that certificate, PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Authority whose clients are let in, PEM; without it, any client is.
+    /// CA of client certificates, PEM; without it, any client may connect.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_client_ca: Option<PathBuf>,
-    /// How to write the log; auto: to the journal under systemd, for people elsewhere.
+    /// Log format; auto: the journal under systemd, human otherwise.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
-    /// What to log: error, warn, info, debug or trace, or module=level pairs.
+    /// Log level: error, warn, info, debug or trace, or module=level pairs.
     #[arg(long, value_name = "FILTER", env = "WEFTD_LOG", default_value = "info")]
     pub(crate) log_level: String,
-    /// Stop after the first sweep; print what came of it, and a route as an example.
+    /// Stop after the first sweep; print its outcome and an example route.
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -78,7 +78,7 @@ fn emulate() -> String {
     format!("Run this fabric in the same process: {FABRICS}")
 }
 
-/// How to write the log.
+/// Log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     Auto,

@@ -15,7 +15,7 @@ use super::nanoseconds;
 /// A change of a running fabric.
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
-    /// Where the emulator listens: unix:PATH or tcp:HOST:PORT
+    /// Address of the emulator: unix:PATH or tcp:HOST:PORT
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -30,68 +30,68 @@ pub(crate) struct Ctl {
 enum Change {
     /// Cut the cable at a port
     LinkDown(Port),
-    /// Mend the cable at a port
+    /// Repair the cable at a port
     LinkUp(Port),
-    /// Leave so many of its four lanes to the cable at a port
+    /// Reduce the number of working lanes of the cable at a port
     LinkLanes {
         #[command(flatten)]
         port: Port,
-        /// How many: 1 to 4; what comes back is used when the link comes up again
+        /// Number of lanes: 1 to 4; returning lanes are used when the link next comes up
         #[arg(value_name = "LANES", value_parser = clap::value_parser!(u8).range(1..=4))]
         lanes: u8,
     },
-    /// Let a port refuse to leave Init when its link next comes up
+    /// Make a port refuse to leave Init when its link next comes up
     RefuseArm(Port),
     /// Let a port be armed again
     AllowArm(Port),
-    /// Switch a node off
+    /// Power a node off
     NodeDown(Node),
-    /// Switch a node on
+    /// Power a node on
     NodeUp(Node),
-    /// Let a node's agent be silent
+    /// Silence a node's agent
     Silence(Node),
     /// Let a node's agent answer again
     Speak(Node),
-    /// Let a node's agent take longer for a request
+    /// Delay the answers of a node's agent
     Slow {
         #[command(flatten)]
         node: Node,
-        /// How much longer: 1s; 0 for no longer
+        /// Extra time for each request: 1s; 0 for none
         #[arg(value_name = "TIME", value_parser = nanoseconds)]
         extra: u64,
     },
-    /// Set what happens to datagrams on their way; what is not given does not happen
+    /// Set faults of datagrams in transit; omitted ones are off
     Faults {
-        /// Part that is lost: 0 to 1
+        /// Fraction that are lost: 0 to 1
         #[arg(long, value_name = "P", default_value_t = 0.0)]
         loss: f64,
-        /// Part that arrives twice: 0 to 1
+        /// Fraction that arrive twice: 0 to 1
         #[arg(long, value_name = "P", default_value_t = 0.0)]
         duplicate: f64,
-        /// Part that is overtaken by later ones: 0 to 1
+        /// Fraction that are overtaken by later ones: 0 to 1
         #[arg(long, value_name = "P", default_value_t = 0.0)]
         reorder: f64,
-        /// Shortest extra delay
+        /// Minimum extra delay
         #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
         delay_min: u64,
-        /// Longest extra delay
+        /// Maximum extra delay
         #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
         delay_max: u64,
     },
-    /// Let hosts send to each other, or list what they do
+    /// Start, stop and list traffic between hosts
     #[command(subcommand)]
     Traffic(Traffic),
 }
 
 #[derive(Debug, Subcommand)]
 enum Traffic {
-    /// Start traffic that goes on until it is stopped
+    /// Start traffic that runs until it is stopped
     Start(Job),
-    /// Print what all jobs do now, as JSON
+    /// Print running jobs and their throughput, as JSON
     List,
-    /// Stop a job, or all jobs where none is named
+    /// Stop a job, or all jobs if none is named
     Stop {
-        /// Its name
+        /// Name of the job
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
@@ -99,17 +99,17 @@ enum Traffic {
 
 #[derive(Debug, Args)]
 struct Job {
-    /// What to call it
+    /// Name of the job
     #[arg(value_name = "NAME")]
     name: String,
-    /// Who sends to whom: pairs node1:node5 node2:node6, permutation seed=7, shift by=3, uniform,
+    /// Pattern: pairs node1:node5 node2:node6, permutation seed=7, shift by=3, uniform,
     /// hotspot to=node1 percent=50
     #[arg(value_name = "PATTERN", required = true, num_args = 1..)]
     pattern: Vec<String>,
-    /// What each sender sends at most, percent of a link
+    /// Limit for each sender, percent of a link
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     rate: f64,
-    /// Bytes of payload of a packet
+    /// Payload of a packet, bytes
     #[arg(long, value_name = "BYTES", default_value_t = 8192)]
     payload: u32,
 }
@@ -127,7 +127,7 @@ impl Job {
 
 #[derive(Debug, Args)]
 struct Node {
-    /// The node: 0x0011750101000001
+    /// GUID of the node: 0x0011750101000001
     #[arg(value_name = "GUID", value_parser = guid)]
     guid: Guid,
 }
@@ -136,7 +136,7 @@ struct Node {
 struct Port {
     #[command(flatten)]
     node: Node,
-    /// Its port
+    /// Port number
     #[arg(value_name = "PORT")]
     port: u8,
 }
@@ -160,7 +160,7 @@ fn guid(text: &str) -> Result<Guid, String> {
 }
 
 impl Change {
-    /// The change; none for a question.
+    /// The change; `None` for a query.
     fn control(self) -> Result<Option<Control>, Box<dyn Error>> {
         let control = match self {
             Self::Traffic(Traffic::List) => return Ok(None),

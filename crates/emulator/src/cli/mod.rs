@@ -21,7 +21,7 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) run: Run,
-    /// What is logged to stderr: error, warn, info, debug, trace, or filters of them
+    /// Log level on stderr: error, warn, info, debug, trace, or filters of them
     #[arg(long, global = true, value_name = "LEVEL", default_value = "info")]
     pub(crate) log: String,
 }
@@ -32,54 +32,54 @@ pub(crate) enum Command {
     Ctl(ctl::Ctl),
 }
 
-/// How to run a fabric.
+/// Options of a running fabric.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     #[arg(required = true, value_name = "FABRIC", help = format!("The fabric: {FABRICS}"))]
     fabric: Option<FabricSpec>,
-    /// Where programs connect: unix:PATH or tcp:HOST:PORT
+    /// Address to listen on: unix:PATH or tcp:HOST:PORT
     #[arg(
         long,
         value_name = "ADDRESS",
         default_value = "unix:/tmp/weft-emulator.sock"
     )]
     listen: Address,
-    /// Listen also where other machines can connect: whoever does controls the fabric
+    /// Allow an address that other machines can reach: whoever connects controls the fabric
     #[arg(long)]
     allow_remote: bool,
-    /// What chance is drawn from
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Time that each agent takes for a request: 200us, 1ms
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
     latency: u64,
-    /// Time that a datagram takes over each link: 100ns
+    /// Latency of each link for datagrams: 100ns
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
     hop_latency: u64,
-    /// Ports can interleave packets, so that a manager may let some interrupt others
+    /// Ports support packet interleaving, so that a manager may enable preemption
     #[arg(long)]
     interleave: bool,
-    /// So many hosts, the first ones, may manage the fabric: the switches tell all others that they may not
+    /// Number of hosts, from the first, that may manage the fabric: switches tell all others that they may not
     #[arg(long, value_name = "N", default_value_t = powered_on::MANAGERS)]
     managers: usize,
-    /// Part of all datagrams that is lost: 0 to 1
+    /// Fraction of datagrams that are lost: 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     loss: f64,
-    /// Part that arrives twice: 0 to 1
+    /// Fraction that arrive twice: 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     duplicate: f64,
-    /// Part that is overtaken by later ones: 0 to 1
+    /// Fraction that are overtaken by later ones: 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     reorder: f64,
-    /// Longest extra delay of a datagram: 1ms
+    /// Maximum extra delay of a datagram: 1ms
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
     delay: u64,
 }
 
-/// Longest time that can be asked for, nanoseconds: an hour.
+/// Largest accepted duration, nanoseconds: an hour.
 const TIME_MAX_NS: u64 = 3_600_000_000_000;
 
-/// A time in nanoseconds: a whole number with the unit ns, us, ms or s; 0 needs none.
+/// Parses a duration to nanoseconds: a whole number with the unit ns, us, ms or s; 0 needs none.
 pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));

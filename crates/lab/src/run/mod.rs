@@ -1,4 +1,4 @@
-//! `weft-lab run`: cases of scenarios, several at once, with progress, kept and gone on with.
+//! `weft-lab run`: runs cases of scenarios in parallel, with progress, and resumes from saved outcomes.
 
 mod files;
 mod sinks;
@@ -12,22 +12,22 @@ use weft_lab::experiment::{Scenario, compare, report};
 
 use files::replace;
 
-/// What `weft-lab run` takes.
+/// Arguments of `weft-lab run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The scenarios.
+    /// Scenario files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Seed of all that is random.
+    /// Random seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Cases that run at once.
+    /// Number of cases that run at once.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
-    /// Threads that share one case of packets by a pattern; the result does not depend on it.
+    /// Threads that share one case of packets by a pattern; they do not affect the result.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Take this setting instead of every one of the same name in the files: --set "ranks 4".
+    /// Override this setting wherever the files have it: --set "ranks 4".
     #[arg(long, value_name = "SETTING")]
     set: Vec<String>,
     /// Print CSV instead of a table.
@@ -40,27 +40,28 @@ pub(crate) struct Arguments {
     /// `<!-- results -->` and `<!-- end of results -->` instead of printing them.
     #[arg(long, value_name = "FILE", conflicts_with = "csv")]
     markdown: Option<PathBuf>,
-    /// Keep the outcomes of finished cases in this file; one that is there already needs --resume.
+    /// Keep the outcomes of finished cases in this file; an existing file needs --resume.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Go on with what the state file has.
+    /// Resume from the state file.
     #[arg(long, requires = "state")]
     resume: bool,
 }
 
-/// Most bytes of a file that a scenario names.
+/// Size limit of a file named in a scenario, bytes.
 const NAMED_MAX: u64 = 64 << 20;
-/// Most bytes of a state file: far above what all cases of some scenarios need.
+/// Size limit of a state file, bytes: far above the needs of any set of scenarios.
 const STATE_MAX: u64 = 64 << 20;
 
-/// A scenario with its file and text.
+/// A scenario with its path and text.
 struct Experiment {
     file: PathBuf,
     text: String,
     scenario: Scenario,
 }
 
-/// Runs all cases of all scenarios: whether all published figures came out, and what to print.
+/// Runs all cases of all scenarios; returns whether all published figures were reproduced, and the
+/// text to print.
 pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     let files = arguments
         .files
@@ -96,7 +97,7 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     if scenario.title.is_empty() {
         scenario.title = stem(file);
     }
-    // What the text is known by: other contents are another scenario.
+    // A scenario is identified by its contents: a changed file is another scenario.
     text.push_str(&named_files);
     Ok(Experiment {
         file: file.to_owned(),
@@ -105,13 +106,13 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     })
 }
 
-/// The name of a file without what follows its last point.
+/// Returns the file name without its extension.
 fn stem(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default();
     stem.to_string_lossy().into_owned()
 }
 
-/// The text with another setting on each line that has one of its name.
+/// Returns the text with a setting replaced on each line that has one of its name.
 fn changed(text: &str, setting: &str) -> Result<String, String> {
     let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let wanted = name(setting);
@@ -124,7 +125,7 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
     Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
-/// What the state file has; from here on there is one, which shows that it can be written.
+/// Reads the state file, or creates it, which shows that it can be written.
 fn kept(arguments: &Arguments) -> Result<Kept, String> {
     let Some(state) = &arguments.state else {
         return Ok(Kept::default());

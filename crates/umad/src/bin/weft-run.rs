@@ -16,7 +16,7 @@ const LIBRARY: &str = "libweft_umad.so";
 #[derive(Debug, Parser)]
 #[command(name = "weft-run", version)]
 struct Cli {
-    /// Where the emulator listens: unix:PATH or tcp:HOST:PORT
+    /// Address of the emulator: unix:PATH or tcp:HOST:PORT
     #[arg(
         long,
         env = "WEFT_EMULATOR",
@@ -24,10 +24,10 @@ struct Cli {
         default_value = "unix:/tmp/weft-emulator.sock"
     )]
     emulator: Address,
-    /// The host: its name (node7) or the GUID of its HFI (0x0011750101000001); without it, the first
+    /// The host: its name (node7) or the GUID of its HFI (0x0011750101000001); by default the first
     #[arg(long, env = "WEFT_HOST", value_name = "HOST")]
     host: Option<String>,
-    /// The port of its HFI
+    /// Port number of its HFI
     #[arg(long, env = "WEFT_PORT", value_name = "N", default_value_t = 1)]
     port: u8,
     /// The preload library [default: libweft_umad.so beside this program or in ../lib/weft]
@@ -66,12 +66,12 @@ fn main() -> ExitCode {
 }
 
 fn failed(why: &str) -> ExitCode {
-    // Where nobody can read it, the exit code says it.
+    // If standard error cannot be written, the exit code remains.
     let _ = writeln!(stderr(), "weft-run: {why}");
     ExitCode::FAILURE
 }
 
-/// The library before whatever is preloaded already.
+/// Puts the library before anything that is preloaded already.
 fn preload(library: PathBuf) -> OsString {
     let mut list = library.into_os_string();
     if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|before| !before.is_empty()) {
