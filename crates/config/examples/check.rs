@@ -1,4 +1,4 @@
-//! Checks a file as `weft config check` does, and with `--effective` prints what it comes to.
+//! Checks a file as `weft config check` does, and with `--effective` prints the resulting configuration.
 //!
 //! ```text
 //! cargo run -p weft-config --example check -- config/opafm.xml --effective

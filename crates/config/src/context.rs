@@ -1,4 +1,4 @@
-//! What a check carries along: the document, what was defined so far, and what was found.
+//! State of a check: the document, the definitions so far, and the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl Findings {
         }
     }
 
-    /// Adds a finding about a line; `path` and `allowed` are only asked for if it is kept.
+    /// Adds a finding about a line; `path` and `allowed` are only called if it is kept.
     pub(crate) fn add(
         &mut self,
         severity: Severity,
@@ -90,7 +90,7 @@ impl Findings {
     }
 }
 
-/// What is known of a name that other elements may use.
+/// A name that other elements may refer to.
 #[derive(Default)]
 struct Definition {
     /// The first object of that name that counts: some may be disabled, and then may share a name.
@@ -142,7 +142,7 @@ impl<'d> Cx<'d> {
         );
     }
 
-    /// Adds a finding about an element; `allowed` is only asked for if it is kept.
+    /// Adds a finding about an element; `allowed` is only called if it is kept.
     pub(crate) fn add(
         &mut self,
         severity: Severity,

@@ -17,7 +17,7 @@ impl Config {
     }
 
     /// [`Self::effective_xml`] with a comment in place of each key (`SmKey`, `MKey`), set or not: for
-    /// readers who may not see keys. A file of this text has no keys.
+    /// readers without access to keys. A file with this text has no keys.
     pub fn effective_xml_without_keys(&self) -> String {
         self.write(XmlWriter::document_without_keys())
     }
@@ -50,7 +50,7 @@ impl Config {
         out.into_text()
     }
 
-    /// How many device groups at the start of the lists are the same in all instances.
+    /// Number of leading device groups that are equal in all instances.
     fn common_groups(&self) -> usize {
         let Some((first, others)) = self.instances.split_first() else {
             return 0;

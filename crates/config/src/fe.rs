@@ -39,11 +39,11 @@ section! {
         start: bool = false, "Start" => One(flag());
         /// The TCP port on which clients connect; each instance needs its own.
         tcp_port: u16 = 3245, "TcpPort" => One(named(u32s().strictly(1, 65_535), |port| port as u16, |port: &u16| u32::from(*port)));
-        /// How many packets of an answer may be on their way.
+        /// Window of an answer: packets in flight.
         window: u32 = 1, "Window" => One(u32s().strictly(1, 16));
-        /// Which notices are sent on to clients.
+        /// Notices that are forwarded to clients.
         trap_subscriptions: TrapSubscriptions = TrapSubscriptions::default(), "TrapSubscriptions" => Sub;
-        /// How often the FE looks for its managers.
+        /// Interval at which the FE checks for its managers.
         manager_check_rate: Duration = Duration::from_secs(60), "ManagerCheckRate" => One(micros());
     }
     flat {
@@ -61,7 +61,7 @@ section! {
 section! {
     /// `TrapSubscriptions`.
     pub struct TrapSubscriptions {
-        /// The notices; `All` are all.
+        /// The notices; `All` selects all.
         traps: Vec<TrapNumber> = Vec::new(), "TrapNumber" => Many(or_number(&[("All", TrapNumber::ALL)], TRAP), 256);
     }
     finish check_traps;

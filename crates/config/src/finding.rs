@@ -1,22 +1,22 @@
-//! What a check finds: each finding says where, what is wrong, and what is allowed.
+//! Findings of a check: each has a place, the error, and the allowed values.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The file cannot be used.
     Error,
-    /// The file can be used, but does not do what it seems to say.
+    /// The file can be used, but its effect may not be the intended one.
     Warning,
 }
 
 macro_rules! rules {
     ($( $(#[doc = $doc:literal])+ $name:ident, $stricter:literal; )*) => {
-        /// Which rule a finding is about: for programs, which should not read messages.
+        /// The rule that a finding is about: for programs, which should not parse messages.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Rule { $( $(#[doc = $doc])+ $name, )* }
@@ -55,21 +55,21 @@ rules! {
     Conflict, false;
     /// The virtual fabrics break a rule of the management partition, of QOS or of bandwidth.
     VirtualFabric, false;
-    /// An element that this place does not know: ignored.
+    /// An element that is unknown in this place: ignored.
     UnknownElement, true;
-    /// The same element twice where one counts: the last one counts.
+    /// A repeated element of which only the last one counts.
     Duplicate, true;
-    /// A value is legal, but another one is used: rounded, clamped, or taken as a flag.
+    /// A legal value that is replaced: rounded, clamped, or read as a flag.
     Adjusted, true;
     /// An element without effect: deprecated, disabled, or overruled.
     NoEffect, true;
     /// An attribute, a DTD, text between elements, or blanks around a word: nothing of the kind has a meaning here.
     StrictXml, true;
-    /// A number with a sign, with a blank inside, or hexadecimal where it may not be: the vendor reads it as something else.
+    /// A number with a sign, with a blank inside, or hexadecimal where that is not allowed: the vendor reads it as something else.
     StrictForm, true;
-    /// A section that stands twice in one place: its second copy is not read.
+    /// A section that appears twice in one place: its second copy is not read.
     StrictTwice, true;
-    /// A value that the vendor's parser lets pass, and that the SM, PM or FE then changes, ignores or dies of: the tags marked with † below.
+    /// A value that the vendor's parser accepts, and that the SM, PM or FE then changes, ignores or crashes on: the tags marked with † below.
     StrictRange, true;
     /// `RoutingAlgorithm` names no algorithm, or its topology section describes an impossible topology.
     StrictRouting, true;
@@ -87,9 +87,9 @@ rules! {
     StrictImages, true;
     /// A path that must be absolute is not.
     StrictPath, true;
-    /// `Common` stands after an `Fm`, which takes nothing from it.
+    /// `Common` appears after an `Fm`, which then inherits nothing from it.
     StrictOrder, true;
-    /// A value that the vendor's manager carries out and Weft does not.
+    /// A value that the vendor's manager supports and Weft does not.
     StrictSupport, true;
 }
 
@@ -98,7 +98,7 @@ rules! {
 pub struct Finding {
     /// Error or warning.
     pub severity: Severity,
-    /// Which rule.
+    /// The violated rule.
     pub rule: Rule,
     /// The name of the file, as it was given to the check.
     pub file: String,
@@ -106,9 +106,9 @@ pub struct Finding {
     pub line: u32,
     /// The element, for example `Config/Fm[0]/Sm/Lmc`.
     pub path: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What is allowed instead; empty where the message says it all.
+    /// The allowed values; empty if the message is complete.
     pub allowed: String,
 }
 

@@ -17,7 +17,7 @@ use crate::xml::Id;
 /// One manager for one subnet: an `Fm` with everything that it takes from `Common`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
-    /// What the instance is.
+    /// Identity and logging of the instance.
     pub shared: Shared,
     /// The subnet manager and subnet administration.
     pub sm: Sm,
@@ -50,7 +50,7 @@ pub(crate) const SECTIONS: &[&str] = &[
     "Pm",
 ];
 
-/// What only an `Fm` can say about itself.
+/// Elements allowed only in an `Fm`.
 const OWN: &[&str] = &["Start", "Name", "Hfi", "Port", "PortGUID", "SubnetPrefix"];
 
 impl Instance {
@@ -83,7 +83,7 @@ impl Instance {
         }
     }
 
-    /// Reads `Common` or an `Fm` over what is there.
+    /// Reads `Common` or an `Fm` and overrides earlier values.
     pub(crate) fn layer(&mut self, id: Id, cx: &mut Cx<'_>) {
         let document = cx.document;
         cx.layers.push(id);

@@ -1,13 +1,13 @@
 //! `opafm.xml`, the configuration of an Omni-Path fabric manager, as checked and typed values.
 //!
-//! [`check`] reads a file and reports everything that is wrong with it at once, each finding with
-//! its line, the path of the element, and what is allowed there. Without an error among the
-//! findings it also gives a [`Config`]: one [`Instance`] per `Fm`, in which every value has its
+//! [`check`] reads a file and reports all its errors at once, each finding with
+//! its line, the path of the element, and the allowed values. Without an error among the
+//! findings it also returns a [`Config`]: one [`Instance`] per `Fm`, in which every value has its
 //! unit in its type or its name, and the layers of the file (defaults, `Common`, `Fm`) are already
-//! put on top of each other.
+//! merged.
 //!
-//! What the vendor's `config_check` rejects is rejected; [`Rule::is_stricter_than_vendor`] says
-//! which rules go further. [`Config::effective_xml`] writes the result as a file that both accept.
+//! Whatever the vendor's `config_check` rejects is rejected; [`Rule::is_stricter_than_vendor`] names
+//! the rules that go further. [`Config::effective_xml`] writes the result as a file that both accept.
 //!
 //! ```
 //! let text = "<Config>
@@ -86,7 +86,7 @@ pub struct Config {
     pub instances: Vec<Instance>,
 }
 
-/// What a check gives.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The configuration, unless there is an error among the findings.

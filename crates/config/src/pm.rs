@@ -11,10 +11,10 @@ use crate::syntax::{Text, flag, hours, limit, millis, seconds, u8s, u32s, u64s};
 /// A number of messages, or any number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
-    /// As many as there are.
+    /// No limit.
     #[default]
     Unlimited,
-    /// At most so many.
+    /// An upper limit.
     At(u32),
 }
 
@@ -23,40 +23,40 @@ section! {
     pub struct Pm {
         /// Whether the PM of this instance runs.
         start: bool = true, "Start" => One(flag());
-        /// How long the PM's service record is valid.
+        /// Lease of the PM's service record.
         service_lease: Duration = Duration::from_secs(60), "ServiceLease" => One(seconds());
-        /// How often counters are read.
+        /// Interval between readings of the counters.
         sweep_interval: Duration = Duration::from_secs(10), "SweepInterval" => One(seconds().within(1, 43_200));
-        /// How many clients may hold images.
+        /// Maximum number of clients that hold images.
         max_clients: u32 = 3, "MaxClients" => One(u32s().strictly(3, 20));
-        /// How many images (sweeps) are kept in memory.
+        /// Number of images (sweeps) kept in memory.
         total_images: u32 = 10, "TotalImages" => One(u32s().strictly(3, 100_000));
-        /// How many images clients may hold.
+        /// Maximum number of images that clients hold.
         freeze_frame_images: u32 = 5, "FreezeFrameImages" => One(u32s().strictly(2, 100));
-        /// How long a client that is silent holds an image.
+        /// Time after which a silent client loses its image.
         freeze_frame_lease: Duration = Duration::from_secs(60), "FreezeFrameLease" => One(seconds());
-        /// How often clients see the running sweep's results; half of `SweepInterval` if absent, 0 at its end only.
+        /// Interval at which clients see the running sweep's results; half of `SweepInterval` if absent, 0 at its end only.
         image_update_interval: Option<Duration> = None, "ImageUpdateInterval" => Opt(seconds().strictly(0, 43_199));
         /// From which weighted count a port is worth a look.
         thresholds: Thresholds = Thresholds::default(), "Thresholds" => Sub;
-        /// How many such ports one sweep logs.
+        /// Maximum number of such ports logged per sweep.
         thresholds_exceeded_msg_limit: ThresholdsExceededMsgLimit = ThresholdsExceededMsgLimit::default(),
             "ThresholdsExceededMsgLimit" => Sub;
-        /// What makes up the integrity count.
+        /// Weights of the integrity count.
         integrity_weights: IntegrityWeights = IntegrityWeights::default(), "IntegrityWeights" => Sub;
-        /// What makes up the congestion count.
+        /// Weights of the congestion count.
         congestion_weights: CongestionWeights = CongestionWeights::default(), "CongestionWeights" => Sub;
         /// By how much two counters must change to count.
         resolution: Resolution = Resolution::default(), "Resolution" => Sub;
-        /// At how many eighths of its range an error counter is set to zero; 0 whenever it is not zero.
+        /// Level at which an error counter is cleared, in eighths of its range; 0 clears any non-zero value.
         error_clear: u8 = 7, "ErrorClear" => One(u8s().strictly(0, 7));
-        /// Whether data counters are set to zero too.
+        /// Whether data counters are cleared, too.
         clear_data_xfer: bool = false, "ClearDataXfer" => One(flag());
-        /// Whether 64-bit error counters are.
+        /// Whether 64-bit error counters are cleared.
         clear_64bit: bool = false, "Clear64bit" => One(flag());
-        /// Whether 32-bit error counters are.
+        /// Whether 32-bit error counters are cleared.
         clear_32bit: bool = true, "Clear32bit" => One(flag());
-        /// Whether 8-bit error counters are.
+        /// Whether 8-bit error counters are cleared.
         clear_8bit: bool = true, "Clear8bit" => One(flag());
         /// Whether hosts are read.
         process_hfi_counters: bool = true, "ProcessHFICounters" => One(flag());
@@ -64,30 +64,30 @@ section! {
         process_vl_counters: bool = true, "ProcessVLCounters" => One(flag());
         /// Whether the causes of errors are read.
         process_error_info: bool = true, "ProcessErrorInfo" => One(flag());
-        /// How many datagrams are under way to one device.
+        /// Maximum number of datagrams in flight to one device.
         pma_batch_size: u32 = 2, "PmaBatchSize" => One(u32s().strictly(1, u32::MAX as u64));
-        /// To how many devices datagrams are under way at a time.
+        /// Maximum number of devices with datagrams in flight.
         max_parallel_nodes: u32 = 10, "MaxParallelNodes" => One(u32s().strictly(1, u32::MAX as u64));
-        /// How often a datagram is sent at most.
+        /// Maximum number of times that a datagram is sent.
         max_attempts: u32 = 3, "MaxAttempts" => One(u32s().strictly(1, u32::MAX as u64));
-        /// How long an answer may take.
+        /// Timeout of an answer.
         resp_timeout: Duration = Duration::from_millis(250), "RespTimeout" => One(millis());
-        /// How long the first answer may take; later ones may take longer, up to `RespTimeout`.
+        /// Timeout of the first answer; later ones may take longer, up to `RespTimeout`.
         min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
-        /// How many failed devices one sweep logs.
+        /// Maximum number of failed devices logged per sweep.
         sweep_errors_log_threshold: u32 = 10, "SweepErrorsLogThreshold" => One(u32s());
-        /// How many causes of errors one sweep logs.
+        /// Maximum number of error causes logged per sweep.
         sweep_error_info_log_thresholds: SweepErrorInfoLogThresholds = SweepErrorInfoLogThresholds::default(),
             "SweepErrorInfoLogThresholds" => Sub;
         /// Images on disk.
         short_term_history: ShortTermHistory = ShortTermHistory::default(), "ShortTermHistory" => Sub;
-        /// Development: how long parts of a sweep take is logged.
+        /// Development: logs the duration of the parts of a sweep.
         pm_perf_debug: bool = false, "PmPerfDebug" => One(flag());
     }
     flat {
         /// Size.
         startup: Startup, without "StartupRetries", without "StartupStableWait";
-        /// Who becomes master.
+        /// Priorities in the election of the master.
         election: Election;
         /// Logs.
         logging: Logging;
@@ -97,7 +97,7 @@ section! {
 }
 
 impl Pm {
-    /// How often clients see the running sweep's results; zero at its end only.
+    /// Interval at which clients see the running sweep's results; zero at its end only.
     pub fn effective_image_update_interval(&self) -> Duration {
         let half = self
             .sweep_interval
@@ -110,13 +110,13 @@ impl Pm {
 }
 
 section! {
-    /// `Thresholds`: from which weighted count a port is worth a look; 0 never.
+    /// `Thresholds`: weighted counts above which a port is reported; 0 never.
     pub struct Thresholds {
         /// Errors of the link.
         integrity: u32 = 100, "Integrity" => One(u32s());
         /// Packets that wait, are marked or dropped.
         congestion: u32 = 100, "Congestion" => One(u32s());
-        /// The same for management.
+        /// Management packets that wait, are marked or dropped.
         sma_congestion: u32 = 100, "SmaCongestion" => One(u32s());
         /// Gaps within packets.
         bubble: u32 = 100, "Bubble" => One(u32s());
@@ -128,13 +128,13 @@ section! {
 }
 
 section! {
-    /// `ThresholdsExceededMsgLimit`: how many ports over the threshold one sweep logs.
+    /// `ThresholdsExceededMsgLimit`: maximum number of ports over the threshold logged per sweep.
     pub struct ThresholdsExceededMsgLimit {
         /// Errors of the link.
         integrity: u32 = 10, "Integrity" => One(u32s());
         /// Packets that wait, are marked or dropped.
         congestion: u32 = 0, "Congestion" => One(u32s());
-        /// The same for management.
+        /// Management packets that wait, are marked or dropped.
         sma_congestion: u32 = 0, "SmaCongestion" => One(u32s());
         /// Gaps within packets.
         bubble: u32 = 0, "Bubble" => One(u32s());
@@ -214,15 +214,15 @@ section! {
     pub struct ShortTermHistory {
         /// Whether they are kept.
         enable: bool = true, "Enable" => One(flag());
-        /// Where; each instance needs a place of its own.
+        /// Directory of the files; each instance needs its own.
         storage_location: String = "/var/lib/opa-fm".to_owned(), "StorageLocation" => One(Text::absolute_path());
-        /// For how many hours.
+        /// Hours of history to keep.
         total_history: Duration = Duration::from_secs(24 * 3600), "TotalHistory" => One(hours().strictly(1, u32::MAX as u64 - 1));
-        /// How many images share a file.
+        /// Number of images per file.
         images_per_composite: u32 = 3, "ImagesPerComposite" => One(u32s().strictly(1, u32::MAX as u64));
-        /// How much disk they use at most, in MiB.
+        /// Maximum disk space, in MiB.
         max_disk_space_mib: u64 = 1024, "MaxDiskSpace" => One(u64s());
-        /// Into how many parts a file is divided to be compressed by as many threads.
+        /// Number of parts of a file, each compressed by its own thread.
         compression_divisions: u8 = 1, "CompressionDivisions" => One(u8s().strictly(1, 32));
     }
 }

@@ -11,10 +11,10 @@ use crate::syntax::Kind;
 use crate::vf::{self, Subject};
 use crate::xml::{Document, Id};
 
-/// How many tiers a fat tree may have.
+/// Allowed number of tiers of a fat tree.
 const TIERS: std::ops::RangeInclusive<u8> = 1..=10;
 
-/// What counts once `Common` and an `Fm` are put together.
+/// Rules for the merged values of `Common` and an `Fm`.
 pub(crate) fn check_instance(instance: &mut Instance, fm: Id, cx: &mut Cx<'_>) {
     check_lids(instance, cx);
     check_traps(instance, cx);
@@ -172,7 +172,7 @@ fn check_multicast(instance: &Instance, cx: &mut Cx<'_>) {
     instance.sm.multicast.check_limits(place, cx);
 }
 
-/// Reports what is wrong with the virtual fabrics, each at its own element.
+/// Reports errors of the virtual fabrics, each at its own element.
 fn check_fabrics(instance: &Instance, fm: Id, cx: &mut Cx<'_>) {
     let (_, problems) = vf::resolve(instance);
     let fabrics = cx.ids_of(Kind::VirtualFabric);
@@ -189,7 +189,7 @@ fn check_fabrics(instance: &Instance, fm: Id, cx: &mut Cx<'_>) {
     }
 }
 
-/// What instances may not have in common.
+/// Rules about conflicts between instances.
 pub(crate) fn check_config(config: &Config, document: &Document<'_>, findings: &mut Findings) {
     let fms: Vec<Id> = document
         .children(document.root())

@@ -35,11 +35,11 @@ pub struct Row {
     pub path: String,
     /// The value without any setting; empty if there is none.
     pub default: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: String,
     /// Whether the vendor's parser lets other values pass.
     pub stricter: bool,
-    /// What it does.
+    /// Description.
     pub meaning: String,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn refuse_text(id: Id, cx: &mut Cx<'_>) {
     }
 }
 
-/// How one tag fills one field.
+/// Conversion from one tag to one field.
 pub(crate) trait Slot<T> {
     fn set(&self, target: &mut T, id: Id, cx: &mut Cx<'_>);
     fn write(&self, tag: &str, value: &T, out: &mut XmlWriter);
@@ -187,7 +187,7 @@ fn too_many(limit: usize, id: Id, cx: &mut Cx<'_>) {
     );
 }
 
-/// Another way to write a field: read, never written.
+/// An alternative notation of a field: read, never written.
 pub(crate) struct Also<S>(pub(crate) S);
 
 impl<T, S: Syntax> Slot<T> for Also<S>

@@ -29,13 +29,13 @@ section! {
         port_guid: Guid = Guid(0), "PortGUID" => One(GuidNumber);
         /// The upper half of every GID of the subnet.
         subnet_prefix: u64 = 0, "SubnetPrefix" => One(u64s().hex());
-        /// What a standby does whose configuration differs: 1 logs it, 2 also keeps it from standing by.
+        /// Reaction of a standby to a different configuration: 1 logs it, 2 also ends its standby role.
         config_consistency_check_level: u32 = 2, "ConfigConsistencyCheckLevel" => One(u32s().raised(1, 2));
     }
     flat {
         /// Size and start.
         startup: Startup;
-        /// Who becomes master.
+        /// Priorities in the election of the master.
         election: Election;
         /// Core files.
         core_dump: CoreDump;
@@ -49,21 +49,21 @@ section! {
 section! {
     /// Size and start of a component.
     pub struct Startup {
-        /// The largest number of host ports that is planned for.
+        /// The expected maximum number of host ports.
         subnet_size: u32 = 2560, "SubnetSize" => One(u32s().clamped(40, 64000));
-        /// How often a component is started again that ended before `StartupStableWait`.
+        /// Number of restarts of a component that ended before `StartupStableWait`.
         startup_retries: u32 = 5, "StartupRetries" => One(u32s());
-        /// After how many minutes a component counts as stable.
+        /// Time in minutes after which a component counts as stable.
         startup_stable_wait: Duration = Duration::from_secs(600), "StartupStableWait" => One(minutes());
     }
 }
 
 section! {
-    /// Who becomes master.
+    /// Priorities in the election of the master.
     pub struct Election {
         /// The higher one wins the election.
         priority: u8 = 0, "Priority" => One(u8s().within(0, 15));
-        /// The priority that the winner takes, so that it stays.
+        /// The winner's priority after the election, so that it stays master.
         elevated_priority: u8 = 0, "ElevatedPriority" => One(u8s().within(0, 15));
     }
 }
@@ -73,7 +73,7 @@ section! {
     pub struct CoreDump {
         /// The largest core file.
         core_dump_limit: CoreLimit = CoreLimit::Bytes(0), "CoreDumpLimit" => One(core_limit());
-        /// Where core files go.
+        /// Directory for core files.
         core_dump_dir: String = "/var/crash/opafm".to_owned(), "CoreDumpDir" => One(Text::absolute_path());
     }
 }
@@ -116,7 +116,7 @@ keywords! { SyslogFacility {
 section! {
     /// Logs of a component.
     pub struct Logging {
-        /// How much is logged: 0 nearly nothing, 1 errors and warnings, 2 also progress, up to 7 every call.
+        /// Log level: 0 nearly nothing, 1 errors and warnings, 2 also progress, up to 7 every call.
         log_level: u32 = 1, "LogLevel" => One(u32s().strictly(0, 7));
         /// Bit 0: fewer messages at levels 1 and 2; bit 1: with a `LogFile`, nothing goes to syslog.
         log_mode: u32 = 0, "LogMode" => One(u32s().strictly(0, 3));
@@ -128,29 +128,29 @@ section! {
         debug: u32 = 0, "Debug" => One(u32s());
         /// Development: messages about RMPP.
         rmpp_debug: u32 = 0, "RmppDebug" => One(u32s());
-        /// Messages of the common services, by severity bits, instead of `LogLevel`.
+        /// Log mask of the common services: severity bits in place of `LogLevel`.
         cs_log_mask: Option<u32> = None, "CS_LogMask" => Opt(bits32());
-        /// The same for the management datagram layer.
+        /// Log mask of the management datagram layer.
         mai_log_mask: Option<u32> = None, "MAI_LogMask" => Opt(bits32());
-        /// The same for the channel adapter layer.
+        /// Log mask of the channel adapter layer.
         cal_log_mask: Option<u32> = None, "CAL_LogMask" => Opt(bits32());
-        /// The same for the driver.
+        /// Log mask of the driver.
         dvr_log_mask: Option<u32> = None, "DVR_LogMask" => Opt(bits32());
-        /// The same for the interface to other managers.
+        /// Log mask of the interface to other managers.
         if3_log_mask: Option<u32> = None, "IF3_LogMask" => Opt(bits32());
-        /// The same for the subnet manager.
+        /// Log mask of the subnet manager.
         sm_log_mask: Option<u32> = None, "SM_LogMask" => Opt(bits32());
-        /// The same for subnet administration.
+        /// Log mask of subnet administration.
         sa_log_mask: Option<u32> = None, "SA_LogMask" => Opt(bits32());
-        /// The same for the performance manager.
+        /// Log mask of the performance manager.
         pm_log_mask: Option<u32> = None, "PM_LogMask" => Opt(bits32());
-        /// The same for performance administration.
+        /// Log mask of performance administration.
         pa_log_mask: Option<u32> = None, "PA_LogMask" => Opt(bits32());
-        /// The same for the baseboard manager.
+        /// Log mask of the baseboard manager.
         bm_log_mask: Option<u32> = None, "BM_LogMask" => Opt(bits32());
-        /// The same for the fabric executive.
+        /// Log mask of the fabric executive.
         fe_log_mask: Option<u32> = None, "FE_LogMask" => Opt(bits32());
-        /// The same for applications.
+        /// Log mask of applications.
         app_log_mask: Option<u32> = None, "APP_LogMask" => Opt(bits32());
     }
 }
@@ -162,7 +162,7 @@ section! {
     pub struct Ssl {
         /// Whether clients must use TLS.
         enable: bool = false, "SslSecurityEnable" => One(flag()), "SslSecurityEnabled" => Also(flag());
-        /// Where the files of this section are.
+        /// Directory of the files in this section.
         dir: String = "/usr/local/ssl/opafm".to_owned(), "SslSecurityDir" => One(Text::of(255));
         /// The manager's certificate.
         certificate: String = "fm_cert.pem".to_owned(), "SslSecurityFmCertificate" => One(Text::of(255));
@@ -170,7 +170,7 @@ section! {
         private_key: String = "fm_key.pem".to_owned(), "SslSecurityFmPrivateKey" => One(Text::of(255));
         /// The certificate of the authority.
         ca_certificate: String = "fm_ca_cert.pem".to_owned(), "SslSecurityFmCaCertificate" => One(Text::of(255));
-        /// How many certificates may lie between a client's and the authority's.
+        /// Maximum number of certificates between a client's and the authority's.
         cert_chain_depth: u32 = 1, "SslSecurityFmCertChainDepth" => One(u32s());
         /// The Diffie-Hellman parameters.
         dh_parameters: String = "fm_dh_parms.pem".to_owned(), "SslSecurityFmDHParameters" => One(Text::of(255));

@@ -35,7 +35,7 @@ use crate::syntax::{
 };
 use crate::value::{Percent, TimeExponent};
 
-/// How the SM computes routes.
+/// Routing algorithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RoutingAlgorithm {
@@ -48,7 +48,7 @@ pub enum RoutingAlgorithm {
     Layered,
     /// Shortest paths on any topology.
     ShortestPath,
-    /// What opa-fm's `shortestpath` writes, to compare with. An extension.
+    /// Reproduces opa-fm's `shortestpath`, for comparison. An extension.
     OpaShortestPath,
     /// Up and down a fat tree.
     FatTree,
@@ -66,7 +66,7 @@ keywords! { RoutingAlgorithm {
     "dor" => Dor, "hypercube" => Hypercube, "dmodc" => Dmodc, "layered" => Layered,
 } }
 
-/// How LIDs are given out.
+/// Strategies of assigning LIDs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LidStrategy {
@@ -79,10 +79,10 @@ pub enum LidStrategy {
 
 keywords! { LidStrategy { "serial" => Serial, "topology" => Topology } }
 
-/// Which pairs of LIDs make up the paths of two ports with several LIDs.
+/// Choice of the LID pairs that form the paths between two ports with several LIDs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PathSelection {
-    /// As few as each LID needs.
+    /// The minimum that uses each LID.
     #[default]
     Minimal,
     /// Each LID of the side with more, once.
@@ -97,7 +97,7 @@ keywords! { PathSelection {
     "Minimal" => Minimal, "Pairwise" => Pairwise, "OrderAll" => OrderAll, "SrcDstAll" => SrcDstAll,
 } }
 
-/// What is kept of the data in cables.
+/// Cable information to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CableInfoPolicy {
     /// Read at one end of each link.
@@ -111,7 +111,7 @@ pub enum CableInfoPolicy {
 
 keywords! { CableInfoPolicy { "ByLink" => ByLink, "ByPort" => ByPort, "None" => None } }
 
-/// What happens to a port that sends too many joins.
+/// Action against a port that sends too many joins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum McDosAction {
     /// It is disabled.
@@ -133,7 +133,7 @@ const MC_DOS_ACTION: Named<McDosAction, u32> = named(
     |action| *action as u32,
 );
 
-/// Which ports take part in the quick activation of a whole subtree.
+/// Ports that take part in the quick activation of a whole subtree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CascadeActivate {
     /// None.
@@ -168,152 +168,152 @@ section! {
     pub struct Sm {
         /// Whether the SM of this instance runs.
         start: bool = true, "Start" => One(flag());
-        /// What other SMs must know before they are believed.
+        /// Key that other SMs must present to be trusted.
         sm_key: u64 = 0, "SmKey" => One(u64s().hex());
         /// The M_Key of all ports.
         mkey: u64 = 0, "MKey" => One(u64s().hex());
-        /// How often a standby asks the master whether it lives.
+        /// Interval at which a standby polls the master.
         master_ping_interval: Duration = Duration::from_secs(5), "MasterPingInterval" => One(seconds());
-        /// After how many unanswered questions the master counts as dead.
+        /// Number of unanswered polls after which the master counts as dead.
         master_ping_max_fail: u32 = 3, "MasterPingMaxFail" => One(u32s());
-        /// How often a standby is given all of the master's state; 0 never.
+        /// Interval at which a standby receives all of the master's state; 0 never.
         db_sync_interval: Duration = Duration::from_secs(900), "DbSyncInterval" => One(minutes());
-        /// How routes are computed.
+        /// Routing algorithm.
         routing_algorithm: RoutingAlgorithm = RoutingAlgorithm::default(),
             "RoutingAlgorithm" => One(keyword().unchecked_by_vendor(Rule::StrictRouting));
-        /// Whether links into another chassis' spine are taken first.
+        /// Whether links to the spine of the own chassis are preferred.
         spine_first_routing: bool = false, "SpineFirstRouting" => One(flag());
         /// Whether equally short paths share the load by counting destinations.
         shortest_path_balanced: bool = true, "ShortestPathBalanced" => One(flag());
-        /// Each host port has two to this power LIDs.
+        /// Each host port gets 2^`Lmc` LIDs.
         lmc: Lmc = Lmc(0), "Lmc" => One(LMC);
-        /// The same for the port 0 of switches; at most `Lmc`.
+        /// LMC of the port 0 of switches; at most `Lmc`.
         lmc_e0: Lmc = Lmc(0), "LmcE0" => One(LMC);
         /// The SM's own LID, a multiple of its LIDs; 0 leaves it to `LidStrategy`.
         lid: Lid = Lid(0), "LID" => One(named(u32s().within(0, 0xbffe).hex(), Lid, |lid: &Lid| lid.0));
-        /// How LIDs are given out.
+        /// Strategy of assigning LIDs.
         lid_strategy: LidStrategy = LidStrategy::default(), "LidStrategy" => One(keyword());
         /// Whether the provider of path records on hosts is in use; needs `LidStrategy` topology.
         dsap_in_use: bool = false, "DsapInUse" => One(strict_flag());
-        /// How many leading bits of a 32-bit LID mark multicast.
+        /// Number of leading bits of a 32-bit LID that mark multicast.
         multicast_mask: u32 = 4, "MulticastMask" => One(u32s().within(1, 7));
-        /// Whether all routes are computed anew in each sweep that finds a change.
+        /// Whether all routes are recomputed in each sweep that finds a change.
         force_rebalance: bool = false, "ForceRebalance" => One(flag());
         /// Whether descriptions of known nodes are not read again.
         use_cached_node_data: bool = false, "UseCachedNodeData" => One(flag());
         /// Whether a cable from a port to itself is no error.
         loopback_mode: bool = false, "LoopbackMode" => One(flag());
-        /// How long a packet may stay in a switch.
+        /// Lifetime of a packet in a switch.
         switch_lifetime: TimeExponent = TimeExponent(13),
             "SwitchLifetime" => One(lifetime()), "SwitchLifetime_Int" => Also(lifetime_code());
-        /// How long a packet may stay at the head of a queue.
+        /// Head-of-line lifetime of packets.
         hoq_life: TimeExponent = TimeExponent(8), "HoqLife" => One(lifetime()), "HoqLife_Int" => Also(lifetime_code());
-        /// After how many packets too old for their queue a virtual lane is emptied at once.
+        /// Number of expired packets after which a virtual lane is emptied at once.
         vl_stall_count: u32 = 7, "VLStallCount" => One(u32s().strictly(0, 7));
         /// Whether management's lane works without credits.
         vl15_flow_control_disable: bool = true, "VL15FlowControlDisable" => One(flag());
-        /// How fast management's lane sends without credits: a code, lower is faster.
+        /// Rate of management's lane, which sends without credits: a code, lower is faster.
         vl15_credit_rate: u32 = 18, "VL15CreditRate" => One(u32s().within(0, 21));
-        /// The part of the buffers that all lanes share at least.
+        /// The minimum share of the buffers that is common to all lanes.
         min_shared_vl_mem: Percent = Percent(0), "MinSharedVLMem" => One(percent_number());
-        /// By how much each lane's own buffer is larger than it must be.
+        /// Factor by which each lane's dedicated buffer exceeds its minimum.
         dedicated_vl_mem_multi: u32 = 1, "DedicatedVLMemMulti" => One(u32s().within(0, 255));
-        /// How many bytes are on a cable; −1 asks the port, 0 ignores it.
+        /// Number of bytes in flight on a cable; −1 reads it from the port, 0 ignores it.
         wire_depth_override_bytes: i32 = -1, "WireDepthOverride" => One(signed32(-1));
-        /// How many bytes a port keeps for retransmission; −1 asks the port, 0 ignores it.
+        /// Size of a port's replay buffer, bytes; −1 reads it from the port, 0 ignores it.
         replay_depth_override_bytes: i32 = -1, "ReplayDepthOverride" => One(signed32(-1));
         /// Whether lifetimes grow with the number of lanes that share a port.
         timer_scaling_enable: bool = false, "TimerScalingEnable" => One(flag());
-        /// How long a client waits for an answer of the SA.
+        /// Timeout of a client for an answer of the SA.
         sa_resp_time: TimeExponent = TimeExponent(19), "SaRespTime" => One(timeout()), "SaRespTime_Int" => Also(timeout_code());
-        /// How long a packet may be on its way, for PathRecords.
+        /// Packet lifetime in PathRecords.
         packet_lifetime: TimeExponent = TimeExponent(16),
             "PacketLifetime" => One(timeout()), "PacketLifetime_Int" => Also(timeout_code());
-        /// The same by the number of hops.
+        /// Packet lifetime by the number of hops.
         dynamic_packet_lifetime: DynamicPacketLifetime = DynamicPacketLifetime::default(), "DynamicPacketLifetime" => Sub;
-        /// Which pairs of LIDs make up the paths of two ports.
+        /// Choice of the LID pairs that form the paths between two ports.
         path_selection: PathSelection = PathSelection::default(), "PathSelection" => One(keyword());
         /// Whether the SA checks queries as strictly as the InfiniBand specification.
         query_validation: bool = false, "QueryValidation" => One(flag());
-        /// Whether PathRecords only cross virtual fabrics that both ports share.
+        /// Whether PathRecords are limited to virtual fabrics that both ports share.
         enforce_vf_path_record: bool = true, "EnforceVFPathRecord" => One(flag());
-        /// Whether a busy SA is silent, and does not answer that it is busy.
+        /// Whether a busy SA stays silent instead of answering that it is busy.
         no_reply_if_busy: bool = false, "NoReplyIfBusy" => One(flag());
-        /// How many datagrams are under way to one device.
+        /// Maximum number of datagrams in flight to one device.
         sma_batch_size: u32 = 2, "SmaBatchSize" => One(u32s().clamped(1, u32::MAX as u64));
-        /// To how many devices datagrams are under way at a time.
+        /// Maximum number of devices with datagrams in flight.
         max_parallel_reqs: u32 = 3, "MaxParallelReqs" => One(u32s().clamped(1, u32::MAX as u64));
-        /// How many blocks of a forwarding table one datagram carries.
+        /// Number of forwarding table blocks in one datagram.
         lft_multiblock: u32 = 29, "LftMultiblock" => One(u32s().capped(1, 29));
         /// Whether several attributes share a datagram.
         use_aggregate_mads: bool = true, "UseAggregateMADs" => One(flag());
         /// Whether the buffer control of all ports of a switch shares a datagram.
         optimized_buffer_control: bool = true, "OptimizedBufferControl" => One(flag());
-        /// How many threads program devices.
+        /// Number of threads that program devices.
         ps_threads: u8 = 4, "PsThreads" => One(u8s().strictly(1, 254));
         /// Whether switches drop management datagrams with a false source.
         sma_spoofing_check: bool = true, "SmaSpoofingCheck" => One(flag());
         /// Whether hosts whose firmware is not authentic are refused.
         neighbor_fw_authen_enable: bool = false, "NeighborFWAuthenEnable" => One(flag());
-        /// How often the SM sweeps without a cause; 0 never.
+        /// Interval of sweeps without a cause; 0 never.
         sweep_interval: Duration = Duration::from_secs(300), "SweepInterval" => One(seconds().within(3, 86_400).or_zero());
-        /// Whether traps start no sweep.
+        /// Whether traps do not start a sweep.
         ignore_traps: bool = false, "IgnoreTraps" => One(flag());
-        /// How long after a trap the SM waits for further ones.
+        /// Time after a trap in which the SM waits for further ones.
         trap_hold_down: Duration = Duration::from_secs(1), "TrapHoldDown" => One(seconds());
-        /// How often a datagram is sent at most.
+        /// Maximum number of times that a datagram is sent.
         max_attempts: u32 = 3, "MaxAttempts" => One(u32s().strictly(1, u32::MAX as u64));
-        /// How long an answer may take.
+        /// Timeout of an answer.
         resp_timeout: Duration = Duration::from_millis(250), "RespTimeout" => One(millis());
-        /// How long the first answer may take; later ones may take longer, up to `RespTimeout`.
+        /// Timeout of the first answer; later ones may take longer, up to `RespTimeout`.
         min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
-        /// How long all answers of one sweep may be late together.
+        /// Limit of the total time that one sweep waits for late answers.
         cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds().strictly(0, u32::MAX as u64 - 1));
-        /// After how many failed devices a sweep is given up; 0 never.
+        /// Number of failed devices after which a sweep is abandoned; 0 never.
         sweep_errors_threshold: u32 = 8, "SweepErrorsThreshold" => One(u32s());
-        /// After how many sweeps in a row that were given up one is finished.
+        /// Number of consecutive abandoned sweeps after which one is completed.
         sweep_abandon_threshold: u32 = 2, "SweepAbandonThreshold" => One(u32s());
-        /// With how many traps a minute a port is disabled; 0 never.
+        /// Number of traps per minute at which a port is disabled; 0 never.
         trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
-        /// How many traps it takes at least before the rate counts.
+        /// Minimum number of traps before the rate counts.
         trap_threshold_min_count: u32 = 10, "TrapThresholdMinCount" => One(u32s().strictly(2, 100));
-        /// With how many joins and leaves in `McDosInterval` a port is acted upon; 0 never.
+        /// Number of joins and leaves in `McDosInterval` that triggers the action; 0 never.
         mc_dos_threshold: u32 = 0, "McDosThreshold" => One(u32s());
         /// The time in which they are counted.
         mc_dos_interval: Duration = Duration::from_secs(60), "McDosInterval" => One(seconds());
-        /// What is done.
+        /// Action.
         mc_dos_action: McDosAction = McDosAction::default(), "McDosAction" => One(MC_DOS_ACTION);
-        /// How long a device that does not answer is kept.
+        /// Time that a device without answers is kept.
         non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds().strictly(0, u32::MAX as u64 - 1));
-        /// For how many sweeps it is kept.
+        /// Number of sweeps for which it is kept.
         non_resp_max_count: u32 = 3, "NonRespMaxCount" => One(u32s());
-        /// How many appearances and disappearances one sweep logs; 0 all.
+        /// Maximum number of appearances and disappearances logged per sweep; 0 all.
         node_appearance_msg_threshold: u32 = 0, "NodeAppearanceMsgThreshold" => One(u32s());
         /// Traps that follow within this time are logged as one.
         trap_log_suppress_trigger_interval: Duration = Duration::from_secs(30),
             "TrapLogSuppressTriggerInterval" => One(seconds());
-        /// Which ports take part in the quick activation of a whole subtree.
+        /// Ports that take part in the quick activation of a whole subtree.
         switch_cascade_activate_enable: CascadeActivate = CascadeActivate::default(),
             "SwitchCascadeActivateEnable" => One(CASCADE);
-        /// How often activation waits for a neighbour.
+        /// Number of times that activation waits for a neighbour.
         neighbor_normal_retries: u32 = 2, "NeighborNormalRetries" => One(u32s());
-        /// How many bounces of ports one sweep logs; 0 all.
+        /// Maximum number of port bounces logged per sweep; 0 all.
         port_bounce_log_limit: u32 = 0, "PortBounceLogLimit" => One(u32s());
         /// Whether every sweep writes everything.
         force_attribute_rewrite: bool = false, "ForceAttributeRewrite" => One(flag());
-        /// Development: which attributes are never written, by bit.
+        /// Development: attributes that are never written, by bit.
         skip_attribute_write: u32 = 0, "SkipAttributeWrite" => One(bits32());
-        /// Which errors take a port down, by bit as in PortInfo's PortErrorAction.
+        /// Errors that take a port down, by bit as in PortInfo's PortErrorAction.
         default_port_error_action: u32 = 0x0017_2000, "DefaultPortErrorAction" => One(bits32());
         /// Whether answers to multicast tables are checked.
         check_mft_responses: bool = true, "CheckMftResponses" => One(flag());
         /// Whether the master watches its standbys.
         monitor_standby: bool = true, "MonitorStandby" => One(flag());
-        /// Whether memory for ports is taken as they come.
+        /// Whether memory for ports is allocated on demand.
         dynamic_port_alloc: bool = true, "DynamicPortAlloc" => One(flag());
-        /// What is kept of the data in cables.
+        /// Cable information to keep.
         cable_info_policy: CableInfoPolicy = CableInfoPolicy::default(), "CableInfoPolicy" => One(keyword());
-        /// How many virtual lanes all ports have the same.
+        /// Number of virtual lanes that are the same on all ports.
         max_fixed_vls: u32 = 8, "MaxFixedVLs" => One(u32s().strictly(1, 31));
         /// Whether ports with fewer lanes than the virtual fabrics need are used.
         allow_mixed_vls: bool = false, "AllowMixedVLs" => One(flag());
@@ -323,9 +323,9 @@ section! {
         pkey_10b: PKey = PKey(0), "PKey_10B" => One(PKeyText::B10);
         /// Multicast.
         multicast: Multicast = Multicast::default(), "Multicast" => Sub;
-        /// Which degraded links of hosts are used.
+        /// Degraded host links to use.
         hfi_link_policy: LinkPolicy = LinkPolicy::default(), "HFILinkPolicy" => Sub;
-        /// Which degraded links between switches are used.
+        /// Degraded inter-switch links to use.
         isl_link_policy: LinkPolicy = LinkPolicy::default(), "ISLLinkPolicy" => Sub;
         /// Ports that go down again and again.
         long_term_port_quarantine: LongTermPortQuarantine = LongTermPortQuarantine::default(),
@@ -348,13 +348,13 @@ section! {
         pre_defined_topology: PreDefinedTopology = PreDefinedTopology::default(), "PreDefinedTopology" => Sub;
         /// Nodes that may act as management appliances.
         sm_appliances: SmAppliances = SmAppliances::default(), "SmAppliances" => Sub;
-        /// Development: the SM ends after so many sweeps; 0 never.
+        /// Development: number of sweeps after which the SM ends; 0 never.
         terminate_after: u8 = 0, "TerminateAfter" => One(u8s());
         /// Development: the file to which counters are written at the end.
         dump_counters: Option<String> = None, "DumpCounters" => Opt(Text::of(99));
-        /// Development: how long parts of a sweep take is logged.
+        /// Development: logs the duration of the parts of a sweep.
         sm_perf_debug: bool = false, "SmPerfDebug" => One(flag());
-        /// Development: how long queries take is logged.
+        /// Development: logs the duration of queries.
         sa_perf_debug: bool = false, "SaPerfDebug" => One(flag());
         /// Development: answers of the SA carry a checksum.
         sa_rmpp_checksum: bool = false, "SaRmppChecksum" => One(flag());
@@ -362,7 +362,7 @@ section! {
         loop_test_on: bool = false, "LoopTestOn" => One(flag());
         /// Development: with fewer circles.
         loop_test_fast_mode: bool = false, "LoopTestFastMode" => One(flag());
-        /// Development: how many packets run in each circle.
+        /// Development: number of packets in each circle.
         loop_test_packets: u32 = 0, "LoopTestPackets" => One(u32s());
         /// Development: messages about jobs.
         debug_jm: u32 = 0, "DebugJm" => One(u32s());
@@ -376,7 +376,7 @@ section! {
     flat {
         /// Size and start.
         startup: Startup;
-        /// Who becomes master.
+        /// Priorities in the election of the master.
         election: Election;
         /// Logs.
         logging: Logging;
@@ -391,7 +391,7 @@ section! {
 section! {
     /// `SmAppliances`: nodes that may act as management appliances.
     pub struct SmAppliances {
-        /// Whether only these nodes may.
+        /// Whether only these nodes may run an SM.
         enable: bool = false, "Enable" => One(flag());
         /// The first node; 0 is none.
         appliance01: Guid = Guid(0), "Appliance01" => One(GuidNumber);

@@ -1,4 +1,4 @@
-//! How the text of one element is read and written: one small type for each kind of text.
+//! Syntax of an element's text: one small type for each kind of text.
 
 mod address;
 mod amount;
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// How the text of an element is read and written.
+/// Reads and writes the text of an element.
 pub(crate) trait Syntax {
     type Value;
 
@@ -59,7 +59,7 @@ pub(crate) trait Syntax {
     /// Writes a value so that `parse` gives it again.
     fn print(&self, value: &Self::Value) -> String;
 
-    /// What is allowed, for messages and for the documentation.
+    /// Allowed values, for messages and for the documentation.
     fn allowed(&self) -> String;
 
     /// Whether an empty element counts as an absent one.
@@ -72,7 +72,7 @@ pub(crate) trait Syntax {
         false
     }
 
-    /// What kind of object the text names, if any.
+    /// Kind of object that the text refers to, if any.
     fn refers_to(&self) -> Option<Kind> {
         None
     }

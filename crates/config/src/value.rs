@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A time as fabric devices know it: 4.096 µs · 2ⁿ, n from 0 to 31.
+/// A duration in the format of fabric devices: 4.096 µs · 2ⁿ, n from 0 to 31.
 ///
 /// As head-of-queue or switch lifetime, n above 19 means that packets never age.
 #[derive(
@@ -244,10 +244,10 @@ impl Masked<Mgid> {
     }
 }
 
-/// How much a core file may hold.
+/// Size limit of a core file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CoreLimit {
-    /// At most so many bytes; 0 writes no core file.
+    /// Maximum number of bytes; 0 writes no core file.
     Bytes(u64),
     /// No limit.
     Unlimited,

@@ -1,7 +1,7 @@
 //! Virtual fabrics as the managers use them: partitions, service levels, bandwidth, multicast groups.
 //!
-//! [`Instance::resolve_fabrics`] turns what the file says into what devices get. The same code
-//! finds what is wrong with the virtual fabrics when a file is checked.
+//! [`Instance::resolve_fabrics`] turns the file's elements into settings of devices. The same code
+//! finds errors in the virtual fabrics when a file is checked.
 
 mod applications;
 mod management;
@@ -36,7 +36,7 @@ pub struct ResolvedVirtualFabric {
     pub name: String,
     /// Its partition, without the bit of full membership.
     pub partition: PKey,
-    /// Whether limited members are kept from each other.
+    /// Whether limited members are isolated from each other.
     pub security: bool,
     /// Whether it is defined but carries no traffic.
     pub standby: bool,
@@ -75,7 +75,7 @@ impl ResolvedVirtualFabric {
         }
     }
 
-    /// What a port is in this virtual fabric.
+    /// Membership of a port in this virtual fabric.
     pub fn membership(&self, groups: &DeviceGroups, facts: &NodeFacts<'_>) -> Membership {
         let in_any = |names: &[String]| names.iter().any(|name| groups.contains(name, facts));
         if in_any(&self.members) {
@@ -88,7 +88,7 @@ impl ResolvedVirtualFabric {
     }
 }
 
-/// What a port is in a virtual fabric.
+/// Membership of a port in a virtual fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Membership {
     /// Not in it.
@@ -121,8 +121,8 @@ impl ResolvedFabrics {
 
     /// The P_Keys of a port, in the order of the virtual fabrics, each partition once.
     ///
-    /// A port that is a full member through one virtual fabric has the key of a full member, also
-    /// where it is a limited one through another.
+    /// A port that is a full member through one virtual fabric has the key of a full member, even
+    /// if it is a limited one through another.
     pub fn pkeys(&self, groups: &DeviceGroups, facts: &NodeFacts<'_>) -> Vec<PKey> {
         let mut keys: Vec<PKey> = Vec::new();
         for fabric in self.active() {
@@ -148,7 +148,7 @@ impl ResolvedFabrics {
 #[error("virtual fabrics: {0}")]
 pub struct VfError(pub String);
 
-/// What a problem is about.
+/// Subject of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A virtual fabric, by its index in the list of the file.
@@ -161,7 +161,7 @@ pub(crate) enum Subject {
     All,
 }
 
-/// Collects what is wrong.
+/// Collects problems.
 #[derive(Default)]
 pub(crate) struct Problems(pub(crate) Vec<(Severity, Subject, Problem)>);
 

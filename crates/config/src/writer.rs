@@ -2,7 +2,7 @@
 
 use crate::secret;
 
-/// Writes indented elements; the caller closes what it opens.
+/// Writes indented elements; the caller closes each element that it opens.
 #[derive(Default)]
 pub(crate) struct XmlWriter {
     text: String,

@@ -17,7 +17,7 @@ section! {
     }
 }
 
-/// Applications that are no numbers.
+/// Applications by keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ApplicationSelect {
     /// Subnet administration.
@@ -35,7 +35,7 @@ keywords! { ApplicationSelect {
 } }
 
 section! {
-    /// `Application`: what the packets of a virtual fabric are for.
+    /// `Application`: selects traffic of a virtual fabric.
     pub struct Application {
         /// Its name, unique among applications.
         name: String = String::new(), "Name" => One(Text::of(63));
@@ -51,9 +51,9 @@ section! {
         mgid_ranges: Vec<Interval<Mgid>> = Vec::new(), "MGIDRange" => Many(IntervalOf::new(), 64);
         /// Multicast groups by some of their bits.
         mgid_masks: Vec<Masked<Mgid>> = Vec::new(), "MGIDMasked" => Many(MaskedOf::new(), 64);
-        /// Applications that are no numbers.
+        /// Applications by keyword.
         select: Vec<ApplicationSelect> = Vec::new(), "Select" => Many(keyword(), 64);
-        /// Applications whose packets are this one's too.
+        /// Applications to include.
         include: Vec<String> = Vec::new(), "IncludeApplication" => Many(reference(Kind::Application), 32);
     }
     finish |application, id, cx| define(Kind::Application, &application.name, true, id, cx);

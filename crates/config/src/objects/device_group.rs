@@ -1,4 +1,4 @@
-//! Device groups: ports under a name, by what they are.
+//! Device groups: named sets of ports.
 
 use serde::{Deserialize, Serialize};
 use weft_wire::id::{Guid, PortNum};
@@ -33,7 +33,7 @@ pub enum NodeType {
 
 keywords! { NodeType { "FI" => Fi, "SW" => Sw } }
 
-/// Ports by what they do.
+/// Selects ports by role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DeviceSelect {
     /// All ports.
@@ -77,7 +77,7 @@ section! {
         node_descs: Vec<NodePattern> = Vec::new(), "NodeDesc" => Many(Pattern, MAX_ENTRIES);
         /// All ports of a type of node.
         node_types: Vec<NodeType> = Vec::new(), "NodeType" => Many(keyword(), 64);
-        /// Ports by what they do.
+        /// Ports by role.
         select: Vec<DeviceSelect> = Vec::new(), "Select" => Many(keyword(), 64);
         /// All ports of another group.
         include: Vec<String> = Vec::new(), "IncludeGroup" => Many(reference(Kind::DeviceGroup), 32);
@@ -100,7 +100,7 @@ fn check(group: &mut DeviceGroup, id: Id, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a port is, as far as device groups ask.
+/// Properties of a port that device groups can match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFacts<'a> {
     /// The GUID of the node.

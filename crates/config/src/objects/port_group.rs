@@ -24,9 +24,9 @@ section! {
     pub struct PmPortGroup {
         /// Its name, unique among enabled groups.
         name: String = String::new(), "Name" => One(Text::of(64));
-        /// Whether it counts.
+        /// Whether it is used.
         enable: bool = false, "Enable" => One(flag()), "Enabled" => Also(flag());
-        /// The device groups whose ports it has; each must be defined in `Common`.
+        /// The device groups whose ports it contains; each must be defined in `Common`.
         monitors: Vec<String> = Vec::new(), "Monitor" => Many(reference(Kind::DeviceGroup), 5);
     }
     finish check;

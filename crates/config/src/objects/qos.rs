@@ -33,23 +33,23 @@ section! {
     pub struct QosGroup {
         /// Its name, unique among enabled groups.
         name: String = String::new(), "Name" => One(Text::of(63));
-        /// Whether it counts.
+        /// Whether it is used.
         enable: bool = false, "Enable" => One(flag());
         /// The service level; the SM chooses a free one if absent.
         base_sl: Option<Sl> = None, "BaseSL" => Opt(SERVICE_LEVEL);
         /// The service level of multicast; needs `BaseSL`.
         multicast_sl: Option<Sl> = None, "MulticastSL" => Opt(SERVICE_LEVEL);
-        /// Whether packets are dropped where credits are missing.
+        /// Whether packets are dropped if credits are missing.
         flow_control_disable: Option<bool> = None, "FlowControlDisable" => Opt(strict_flag());
-        /// The least part of each link's bandwidth.
+        /// The minimum share of each link's bandwidth.
         bandwidth: Option<Percent> = None, "Bandwidth" => Opt(percent(1));
-        /// Whether it goes before all others, without a bandwidth.
+        /// Whether it has priority over all others, without a bandwidth.
         high_priority: Option<bool> = None, "HighPriority" => Opt(strict_flag());
-        /// By which power of two packet lifetimes are longer.
+        /// Factor for packet lifetimes, as a power of two.
         pkt_life_time_mult_log2: Option<u8> = None, "PktLifeTimeMult" => Opt(lifetime_multiplier());
         /// Packets interrupt those of lower rank; 0 neither interrupts nor is interrupted.
         preempt_rank: Option<u8> = None, "PreemptRank" => Opt(u8s().strictly(0, 127));
-        /// How long a packet may stay at the head of a queue; the SM's value if absent.
+        /// Head-of-line lifetime of packets; the SM's value if absent.
         hoq_life: Option<TimeExponent> = None, "HoqLife" => Opt(lifetime()), "HoqLife_Int" => Also(lifetime_code());
     }
     finish check;

@@ -13,7 +13,7 @@ use crate::xml::Id;
 section! {
     /// `HFILinkPolicy`, `ISLLinkPolicy`: which degraded links are used.
     pub struct LinkPolicy {
-        /// How many lanes a link may lose before it is taken out of use.
+        /// Number of lanes that a link may lose before it is taken out of use.
         max_dropped_lanes: u16 = 1, "MaxDroppedLanes" => One(u16s().strictly(0, 3));
         /// The width that a link must come up with.
         width_policy: WidthPolicy = WidthPolicy::default(), "WidthPolicy" => Sub;
@@ -41,7 +41,7 @@ keywords! { WidthRequirement { "Supported" => Supported, "2x" => X2, "3x" => X3,
 section! {
     /// `WidthPolicy`.
     pub struct WidthPolicy {
-        /// Whether it counts.
+        /// Whether it is used.
         enable: bool = true, "Enable" => One(flag());
         /// The width.
         policy: WidthRequirement = WidthRequirement::default(), "Policy" => One(keyword());
@@ -61,7 +61,7 @@ keywords! { SpeedRequirement { "Supported" => Supported } }
 section! {
     /// `SpeedPolicy`.
     pub struct SpeedPolicy {
-        /// Whether it counts.
+        /// Whether it is used.
         enable: bool = false, "Enable" => One(flag());
         /// The speed.
         policy: SpeedRequirement = SpeedRequirement::default(), "Policy" => One(keyword());
@@ -82,11 +82,11 @@ section! {
 section! {
     /// `Flapping`.
     pub struct Flapping {
-        /// Over how many minutes a port's changes are counted.
+        /// Time in minutes over which a port's changes are counted.
         window_size: Duration = Duration::from_secs(900), "WindowSize" => One(minutes());
-        /// With how many changes a port is taken out of use.
+        /// Number of changes at which a port is taken out of use.
         high_threshold: u32 = 25, "HighThreshold" => One(u32s());
-        /// With how many changes it comes back.
+        /// Number of changes at which it returns to use.
         low_threshold: u32 = 0, "LowThreshold" => One(u32s());
     }
 }
@@ -124,7 +124,7 @@ section! {
         small_packet: u32 = 256, "SmallPacket" => One(steps(32, 8192, 32));
         /// Packets of at least this size may be interrupted.
         large_packet: u32 = 4096, "LargePacket" => One(steps(512, 8192, 512));
-        /// How much may be sent between the parts of an interrupted packet; 0 turns preemption off.
+        /// Amount of data that may be sent between the parts of an interrupted packet; 0 turns preemption off.
         preempt_limit: u32 = 4096, "PreemptLimit" => One(steps(256, 65_024, 256).or_endless(65_280));
     }
 }

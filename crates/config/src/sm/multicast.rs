@@ -18,7 +18,7 @@ pub(super) const MAX_MLID_SHARES: usize = 32;
 /// The most `MulticastGroup` sections with `Create`.
 pub(super) const MAX_GROUPS: usize = 64;
 
-/// How the root of the multicast tree is chosen.
+/// Choice of the root of the multicast tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RootSelection {
     /// The switch with the least sum of costs to all others.
@@ -37,16 +37,16 @@ keywords! { RootSelection {
 section! {
     /// `Multicast`.
     pub struct Multicast {
-        /// Whether groups may be created whose MTU or rate some ports have not.
+        /// Whether groups may be created with an MTU or rate that some ports do not support.
         disable_strict_check: bool = false, "DisableStrictCheck" => One(flag());
         /// Whether the tree of a group is cut to the switches that need it.
         enable_pruning: bool = false, "EnablePruning" => One(flag());
-        /// How many MLIDs the SM uses at most.
+        /// Maximum number of MLIDs that the SM uses.
         mlid_table_cap: u32 = 1024, "MLIDTableCap" => One(u32s().strictly(1, 16383));
-        /// How the root of the tree is chosen.
+        /// Choice of the root of the tree.
         root_selection_algorithm: RootSelection = RootSelection::default(),
             "RootSelectionAlgorithm" => One(keyword().unchecked_by_vendor(Rule::StrictRange));
-        /// How much better another root must be before the tree moves.
+        /// Cost improvement that moves the tree to another root.
         min_cost_improvement: Percent = Percent(50), "MinCostImprovement" => One(unchecked_percent());
         /// Groups that share MLIDs; those of `Fm` add to those of `Common`.
         mlid_shares: Vec<MlidShare> = Vec::new(), "MLIDShare" => Subs(1024);
@@ -58,15 +58,15 @@ section! {
 section! {
     /// `MLIDShare`: multicast groups that share a few MLIDs.
     pub struct MlidShare {
-        /// Whether it counts.
+        /// Whether it is used.
         enable: bool = false, "Enable" => One(flag());
         /// The bits of the MGID that count.
         mgid_mask: Option<Mgid> = None, "MGIDMask" => Opt(MgidText);
-        /// What those bits are.
+        /// Value of those bits.
         mgid_value: Option<Mgid> = None, "MGIDValue" => Opt(MgidText);
-        /// How many MLIDs these groups use together.
+        /// Maximum number of MLIDs for these groups together.
         max_mlids: Option<u32> = None, "MaxMLIDs" => Opt(u32s().within(1, u32::MAX as u64 - 1));
-        /// How many of them the groups of one partition use; 0 leaves it to `MaxMLIDs`.
+        /// Maximum number of them for the groups of one partition; 0 leaves it to `MaxMLIDs`.
         max_mlids_per_pkey: u32 = 0, "MaxMLIDsPerPKey" => One(u32s());
     }
     finish check_share;
@@ -167,11 +167,11 @@ impl Multicast {
 section! {
     /// `MulticastGroup`: groups that the SM creates and keeps.
     pub struct MulticastGroup {
-        /// Whether it counts.
+        /// Whether it is used.
         create: bool = true, "Create" => One(flag());
-        /// The virtual fabric in which the groups are; without it and `PKey`, all that fit.
+        /// The virtual fabric of the groups; without it and `PKey`, all that match.
         virtual_fabric: Option<String> = None, "VirtualFabric" => Opt(Text::of(63));
-        /// The partition in which the groups are.
+        /// The partition of the groups.
         pkey: Option<PKey> = None, "PKey" => Opt(PKeyText::PARTITION);
         /// The MTU of the groups.
         mtu: Mtu = Mtu::B2048, "MTU" => One(keyword()), "MTU_Int" => Also(mtu_code());

@@ -12,13 +12,13 @@ use crate::value::PortPair;
 use crate::xml::Id;
 
 section! {
-    /// `FatTreeTopology`: what the `fattree` algorithm must know.
+    /// `FatTreeTopology`: parameters of the `fattree` algorithm.
     pub struct FatTreeTopology {
-        /// How many tiers of switches there are, edge switches included; 0 is not given.
+        /// Number of switch tiers, edge switches included; 0 if not given.
         tier_count: u8 = 0, "TierCount" => One(u8s().strictly(0, 10));
         /// Whether all hosts are at the edge switches.
         fis_on_same_tier: bool = false, "FIsOnSameTier" => One(flag());
-        /// The switches of the top tier, where hosts are on several tiers.
+        /// The switches of the top tier, if hosts are on several tiers.
         core_switches: Option<String> = None, "CoreSwitches" => Opt(reference(Kind::DeviceGroup));
         /// Hosts that are routed after all others.
         route_last: Option<String> = None, "RouteLast" => Opt(reference(Kind::DeviceGroup));
@@ -48,17 +48,17 @@ section! {
 }
 
 section! {
-    /// `MeshTorusTopology`: what the `dor` algorithm must know.
+    /// `MeshTorusTopology`: parameters of the `dor` algorithm.
     pub struct MeshTorusTopology {
         /// The dimensions, in the order in which paths take them.
         dimensions: Vec<Dimension> = Vec::new(), "Dimension" => Subs(20);
         /// Hosts that are routed after all others.
         route_last: Option<String> = None, "RouteLast" => Opt(reference(Kind::DeviceGroup));
-        /// How many wrong cables are reported before the rest is only counted.
+        /// Number of wrong cables that are reported before the rest is only counted.
         warn_threshold: u32 = 5, "WarnThreshold" => One(u32s());
         /// Whether extra virtual lanes keep detours free of deadlock.
         use_escape_vls: bool = true, "UseEscapeVLs" => One(flag());
-        /// Whether failed parts are kept apart, so that the rest is routed as before.
+        /// Whether failed parts are isolated, so that the rest keeps its routes.
         use_fault_regions: bool = true, "UseFaultRegions" => One(flag());
         /// Whether multicast trees may use unicast's links freely.
         overlay_multicast: bool = false, "OverlayMulticast" => One(flag());
@@ -73,7 +73,7 @@ section! {
     pub struct Dimension {
         /// Whether the last switch is joined to the first.
         toroidal: bool = false, "Toroidal" => One(flag());
-        /// How many switches there are along it; 0 is not given.
+        /// Number of switches along it; 0 if not given.
         length: u8 = 0, "Length" => One(u8s());
         /// The ports that join neighbours.
         port_pairs: Vec<PortPair> = Vec::new(), "PortPair" => Many(PortPairText, 255);
@@ -149,11 +149,11 @@ fn check_mesh(mesh: &mut MeshTorusTopology, id: Id, cx: &mut Cx<'_>) {
 }
 
 section! {
-    /// `HypercubeTopology`: what the `hypercube` algorithm may know.
+    /// `HypercubeTopology`: parameters of the `hypercube` algorithm.
     pub struct HypercubeTopology {
         /// Hosts that are routed after all others.
         route_last: Option<String> = None, "RouteLast" => Opt(reference(Kind::DeviceGroup));
-        /// How ports of some switches are taken.
+        /// Order and cost of ports of some switches.
         enhanced_routing_ctrl: Vec<EnhancedRoutingCtrl> = Vec::new(), "EnhancedRoutingCtrl" => Subs(4096);
         /// Development: more messages.
         debug: u8 = 0, "Debug" => One(u8s());
@@ -175,11 +175,11 @@ section! {
 section! {
     /// `PortData`: order and cost of one port.
     pub struct PortData {
-        /// The port as it is labelled.
+        /// The port number on the label.
         physical_port: u8 = 0, "pPort" => One(u8s().within(0, 254));
-        /// The port in whose place routing sees it.
+        /// The port number that routing uses for it.
         virtual_port: u8 = 0, "vPort" => One(u8s().within(0, 254));
-        /// What a path over this port costs.
+        /// Cost of a path over this port.
         cost: u16 = 0, "Cost" => One(u16s());
     }
 }
@@ -231,9 +231,9 @@ section! {
         enable: bool = false, "Enable" => One(flag()), "Enabled" => Also(flag());
         /// The file.
         topology_filename: Option<String> = None, "TopologyFilename" => Opt(Text::of(255));
-        /// How many differences are logged; 0 logs all.
+        /// Maximum number of differences to log; 0 logs all.
         log_message_threshold: u32 = 0, "LogMessageThreshold" => One(u32s());
-        /// What happens to a port that differs.
+        /// Action for a port that differs.
         field_enforcement: FieldEnforcement = FieldEnforcement::default(), "FieldEnforcement" => Sub;
     }
 }
@@ -245,7 +245,7 @@ impl PreDefinedTopology {
     }
 }
 
-/// What a difference from the planned topology does.
+/// Action for a difference from the planned topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Enforcement {
     /// Nothing.
@@ -268,7 +268,7 @@ section! {
         node_guid: Enforcement = Enforcement::default(), "NodeGUID" => One(keyword());
         /// Another port GUID.
         port_guid: Enforcement = Enforcement::default(), "PortGUID" => One(keyword());
-        /// A link that the file has not; if disabled, so are the others.
+        /// A link that the file lacks; if disabled, so are the others.
         undefined_link: Enforcement = Enforcement::default(), "UndefinedLink" => One(keyword());
     }
     finish check_enforcement;

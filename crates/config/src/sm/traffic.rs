@@ -1,4 +1,4 @@
-//! What devices do about traffic: congestion control, adaptive routing, packet lifetimes.
+//! Traffic settings of devices: congestion control, adaptive routing, packet lifetimes.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,9 @@ section! {
         enable: bool = false, "Enable" => One(flag());
         /// Development: more messages.
         debug: bool = false, "Debug" => One(flag());
-        /// What switches do.
+        /// Settings of switches.
         switch: SwitchCongestion = SwitchCongestion::default(), "Switch" => Sub;
-        /// What hosts do.
+        /// Settings of hosts.
         fi: HostCongestion = HostCongestion::default(), "Fi" => Sub;
     }
 }
@@ -26,22 +26,22 @@ section! {
 section! {
     /// `Switch` of congestion control.
     pub struct SwitchCongestion {
-        /// How early packets are marked: 0 never, 15 at the least queue.
+        /// Threshold at which packets are marked: 0 never, 15 at the shortest queue.
         threshold: u8 = 8, "Threshold" => One(u8s().clamped(0, 15));
-        /// Packets of fewer than so many 64-byte units are not marked.
+        /// Minimum size of marked packets, in units of 64 bytes.
         packet_size: u8 = 0, "PacketSize" => One(u8s().clamped(0, 162));
-        /// The mean number of packets between two that are marked.
+        /// The mean number of packets between two marked ones.
         marking_rate: u32 = 0, "MarkingRate" => One(u32s().clamped(0, 255));
-        /// Whether packets are marked that suffer from congestion elsewhere.
+        /// Whether packets delayed by congestion elsewhere are marked, too.
         victim_marking_enable: bool = false, "VictimMarkingEnable" => One(flag());
-        /// The same as `Threshold` where credits starve.
+        /// `Threshold` for credit starvation.
         cs_threshold: u8 = 0, "CsThreshold" => One(u8s().strictly(0, 15));
-        /// How long a starved port waits before it returns credits.
+        /// Time that a starved port waits before it returns credits.
         cs_return_delay: u16 = 0, "CsReturnDelay" => One(u16s());
     }
 }
 
-/// What a host throttles.
+/// Unit that a host throttles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CongestionBasis {
     /// One queue pair.
@@ -56,13 +56,13 @@ keywords! { CongestionBasis { "qp" => QueuePair, "sl" => ServiceLevel } }
 section! {
     /// `Fi` of congestion control.
     pub struct HostCongestion {
-        /// What is throttled.
+        /// Throttled unit.
         basis: CongestionBasis = CongestionBasis::default(), "Basis" => One(keyword());
-        /// By how many steps of the table a marked packet slows its flow down.
+        /// Number of table steps by which a marked packet slows its flow down.
         increase: u8 = 5, "Increase" => One(u8s());
-        /// After how many units of 1.024 µs a flow is one step faster.
+        /// Time after which a flow becomes one step faster, in units of 1.024 µs.
         timer: u16 = 10, "Timer" => One(u16s());
-        /// At which step the host logs.
+        /// Step at which the host logs.
         threshold: u8 = 8, "Threshold" => One(u8s());
         /// The lowest step of the table.
         min: u8 = 0, "Min" => One(u8s());
@@ -73,7 +73,7 @@ section! {
     }
 }
 
-/// How a switch chooses among the ports of a group.
+/// Choice of a switch among the ports of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdaptiveAlgorithm {
     /// At random.
@@ -90,13 +90,13 @@ section! {
     pub struct AdaptiveRouting {
         /// Whether it is on.
         enable: bool = false, "Enable" => One(flag());
-        /// Whether only lost routes are left, never loaded ones.
+        /// Whether only lost routes are moved, never congested ones.
         lost_route_only: bool = false, "LostRouteOnly" => One(flag());
-        /// How a switch chooses among ports.
+        /// Choice of a switch among ports.
         algorithm: AdaptiveAlgorithm = AdaptiveAlgorithm::default(), "Algorithm" => One(ALGORITHM);
         /// The least time between two choices of a switch: 64 ms times two to this power.
         frequency: u8 = 4, "ARFrequency" => One(u8s().strictly(0, 7));
-        /// How loaded a port must be: 0 is the highest threshold of the device, 7 the least load.
+        /// Load that counts as congestion: 0 is the highest threshold of the device, 7 the least load.
         threshold: u8 = 3, "Threshold" => One(u8s().strictly(0, 7));
         /// Development: more messages.
         debug: u8 = 0, "Debug" => One(u8s());
@@ -127,7 +127,7 @@ const ALGORITHM: Named<AdaptiveAlgorithm, u8> = named(
 section! {
     /// `DynamicPacketLifetime`: packet lifetimes by the number of hops between two ports.
     pub struct DynamicPacketLifetime {
-        /// Whether PathRecords answer with these, and not with `PacketLifetime`.
+        /// Whether PathRecords use these values in place of `PacketLifetime`.
         enable: bool = true, "Enable" => One(flag());
         /// For one hop.
         hops01: TimeExponent = TimeExponent(0), "Hops01" => One(timeout()), "Hops01_Int" => Also(timeout_code());

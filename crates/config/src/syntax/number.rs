@@ -42,7 +42,7 @@ pub(crate) fn shown(text: &str) -> String {
     text.chars().take(LONGEST).chain(['…']).collect()
 }
 
-/// What happens to a number outside of its range but within the vendor's field.
+/// Treatment of a number outside of its range but within the vendor's field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outside {
     /// The vendor refuses it too.
@@ -51,9 +51,9 @@ enum Outside {
     Stricter,
     /// The vendor puts it to the nearest bound.
     Clamped,
-    /// The vendor refuses what is too low and puts to the bound what is too high.
+    /// The vendor refuses low values and caps high ones.
     Capped,
-    /// The vendor refuses what is too high and puts to the bound what is too low.
+    /// The vendor refuses high values and raises low ones.
     Raised,
 }
 

@@ -88,7 +88,7 @@ pub(crate) const fn timeout() -> Timeout {
     Timeout { aging: false }
 }
 
-/// How long a packet may wait: at most 2 s, longer times and `infinite` become that.
+/// Packet lifetime: at most 2 s, to which longer times and `infinite` are cut.
 pub(crate) const fn lifetime() -> Timeout {
     Timeout { aging: true }
 }

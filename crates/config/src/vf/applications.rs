@@ -1,4 +1,4 @@
-//! What a virtual fabric's applications come to.
+//! Resolves a virtual fabric's applications.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ impl ResolvedApplications {
         (resolved, missing)
     }
 
-    /// Adds an application and what it includes, each once: includes name earlier ones only.
+    /// Adds an application and its includes, each once: includes can only name earlier ones.
     fn expand(&mut self, at: usize, all: &Applications, seen: &mut BTreeSet<usize>) {
         let mut waiting = vec![at];
         while let Some(at) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! The rules of the management partition: who may carry the managers' own traffic.
+//! Rules of the management partition, which carries the managers' own traffic.
 
 use super::{MANAGEMENT, Problems, ResolvedVirtualFabric, Subject};
 use crate::finding::Rule;

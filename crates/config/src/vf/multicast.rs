@@ -152,7 +152,7 @@ fn admits(group: &MulticastGroup, qos: &[ResolvedQos], fabric: &ResolvedVirtualF
         .as_ref()
         .is_none_or(|name| *name == fabric.name);
     let partition = group.pkey.is_none_or(|pkey| pkey == fabric.partition);
-    // A level that nobody gave cannot be asked for.
+    // An unassigned level cannot be requested.
     let given = qos
         .get(fabric.qos_index)
         .is_some_and(|qos| qos.qos && qos.base_sl_given);

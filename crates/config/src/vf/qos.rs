@@ -9,7 +9,7 @@ use crate::instance::Instance;
 use crate::objects::{QosGroup, VirtualFabric};
 use crate::value::{Percent, TimeExponent};
 
-/// How many service levels a file may give out.
+/// Number of service levels that a file may assign.
 pub const SERVICE_LEVELS: u8 = 16;
 /// The least bandwidth of all virtual fabrics without QOS together, in percent.
 pub const LEAST_WITHOUT_QOS: u32 = 5;
@@ -31,19 +31,19 @@ pub struct ResolvedQos {
     pub bandwidth: Percent,
     /// Whether it goes before all others.
     pub high_priority: bool,
-    /// Whether packets are dropped where credits are missing.
+    /// Whether packets are dropped if credits are missing.
     pub flow_control_disable: bool,
-    /// By which power of two packet lifetimes are longer.
+    /// Factor for packet lifetimes, as a power of two.
     pub pkt_life_time_mult_log2: u8,
     /// Packets interrupt those of lower rank.
     pub preempt_rank: u8,
-    /// How long a packet may stay at the head of a queue.
+    /// Head-of-line lifetime of packets.
     pub hoq_life: TimeExponent,
-    /// How many virtual fabrics in it carry traffic.
+    /// Number of virtual fabrics in it that carry traffic.
     pub active: u32,
 }
 
-/// A group while it is put together: what the file says, and what follows from it.
+/// A group under construction: the file's values, and derived ones.
 #[derive(Clone, Default)]
 pub(super) struct Draft {
     pub(super) settings: Settings,
@@ -58,7 +58,7 @@ pub(super) struct Draft {
     active_inline: u32,
 }
 
-/// What virtual fabrics of one group must have in common.
+/// Settings in which virtual fabrics of one group must agree.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Settings {
     flow_control_disable: Option<bool>,
@@ -360,7 +360,7 @@ struct Shares {
 }
 
 impl Shares {
-    /// What must be left for those without a value.
+    /// Bandwidth reserved for groups without a value.
     fn needed(&self) -> u32 {
         let least = if self.any_without_qos {
             LEAST_WITHOUT_QOS

@@ -1,4 +1,4 @@
-//! No input makes the check panic, run long, or accept what it cannot mean.
+//! No input makes the check panic, run long, or accept nonsense.
 
 #![allow(clippy::unwrap_used)]
 
@@ -212,7 +212,7 @@ fn lookalike() -> impl Strategy<Value = String> {
         })
 }
 
-/// What must hold of any input.
+/// Properties of any input.
 fn examine(bytes: &[u8]) {
     let checked = check(bytes, "t.xml");
     assert_eq!(checked.config.is_none(), checked.errors().next().is_some());

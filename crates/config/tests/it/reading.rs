@@ -1,4 +1,4 @@
-//! How a file becomes values: layers, units, references, findings.
+//! From file to values: layers, units, references, findings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -236,7 +236,7 @@ fn misspelt_tags_get_a_suggestion() {
     assert!(checked.config.is_some());
 }
 
-/// What the `Sm` section of a file breaks.
+/// Rules violated by the `Sm` section of a file.
 fn rules(sm: &str) -> Vec<Rule> {
     with_sm(sm)
         .findings
@@ -245,7 +245,7 @@ fn rules(sm: &str) -> Vec<Rule> {
         .collect()
 }
 
-/// Weft gives LIDs one after the other only; an instance that does not run may say what it likes.
+/// Weft assigns LIDs consecutively only; an instance with `Start` 0 may have any strategy.
 #[test]
 fn what_weft_does_not_support_is_an_error() {
     let sm = "<PreDefinedTopology><Enable>1</Enable><TopologyFilename>/tmp/x</TopologyFilename>\

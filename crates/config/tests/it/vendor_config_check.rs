@@ -1,4 +1,4 @@
-//! The vendor's `config_check` and ours judge the same files: its stock file, and mutations of it.
+//! The vendor's `config_check` and ours check the same files: its stock file, and mutations of it.
 //!
 //! Every file that the vendor rejects must be rejected here. A file that only we reject must break
 //! a rule that the documentation lists as stricter than the vendor's.
@@ -23,7 +23,7 @@ fn stock() -> Option<String> {
     Some(std::fs::read_to_string(weft_peers::program(STOCK)?).unwrap())
 }
 
-/// Whether the vendor accepts a file, and what it says.
+/// Whether the vendor accepts a file, and its output.
 fn vendor(directory: &Path, text: &str) -> (bool, String) {
     let file = directory.join("opafm.xml");
     std::fs::write(&file, text).unwrap();

@@ -103,7 +103,7 @@ const VALUES: &[&str] = &[
     "Unlimited",
 ];
 
-/// Each tag with each value, or with every so many of them, beginning with another one each time.
+/// Each tag with each value, or with one value in `every`, starting at a different one for each tag.
 fn values(text: &str, every: usize) -> Vec<Mutation> {
     let set = |leaf: &Leaf<'_>, value: &str| Mutation {
         name: format!("{} = `{value}`", leaf.tag),
@@ -229,7 +229,7 @@ fn replacements(text: &str) -> Vec<Mutation> {
     REPLACEMENTS.iter().map(replace).collect()
 }
 
-/// What the two enabled virtual fabrics of the stock file say instead of `<QOS>0</QOS>`, and a `QOSGroup`.
+/// Settings of the stock file's two enabled virtual fabrics in place of `<QOS>0</QOS>`, and a `QOSGroup`.
 const QUALITIES: &[(&str, &str, &str)] = &[
     (
         "<QOS>1</QOS><Bandwidth>50%</Bandwidth>",
