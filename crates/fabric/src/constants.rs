@@ -1,5 +1,5 @@
-//! What hardware has when it is switched on, each with its source. What components do in time stands
-//! with the dataplane.
+//! Power-on values of hardware, each with its source. Timing of components is in
+//! the dataplane.
 
 /// IEEE OUI of the vendor, in `NodeInfo.VendorID` and in the upper 24 bits of its GUIDs.
 pub const VENDOR_OUI: u32 = 0x0000_1175;
@@ -25,8 +25,8 @@ pub const ARBITRATION_CAP: u8 = 16;
 
 /// Bytes of a unit of buffer space and of credits: `BufferAlloc` 3, 2^3 · 8 (`hfi1`: `CM_VAU`).
 pub const BUFFER_UNIT: u32 = 64;
-/// `OverallBufferSpace`: 2,176 units, 139,264 bytes, what the HFI has (`hfi1`: `CM_GLOBAL_CREDITS`).
-/// That of a switch port is not public, it is assumed to be the same.
+/// `OverallBufferSpace`: 2,176 units, 139,264 bytes, the value of the HFI (`hfi1`: `CM_GLOBAL_CREDITS`).
+/// The value of a switch port is not public; it is assumed to be equal.
 pub const BUFFER_SPACE: u16 = 0x880;
 /// Units of the receive buffer that are VL15's at link-up: eight full management datagrams with
 /// their headers. Assumed.

@@ -1,8 +1,8 @@
-//! Lanes: which of several sets of virtual lanes the traffic to a LID takes.
+//! Lanes: the assignment of destination LIDs to sets of virtual lanes.
 //!
 //! A packet keeps its lane all the way, so that links wait for each other in one lane at a time.
-//! Routes that would close a credit cycle together do not when they are in different lanes. The
-//! lane of a destination is the service level that its path records carry.
+//! Routes that would close a credit cycle together do not if they are in different lanes. The
+//! lane of a destination is the service level of its path records.
 
 use weft_wire::id::Lid;
 
@@ -30,7 +30,7 @@ impl Lanes {
         self.of_lid.get(lid.0 as usize).copied().unwrap_or(0)
     }
 
-    /// How many lanes there are, at least 1.
+    /// Number of lanes, at least 1.
     pub fn count(&self) -> u8 {
         let highest = self.of_lid.iter().max().copied().unwrap_or(0);
         highest.saturating_add(1)

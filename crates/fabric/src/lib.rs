@@ -1,8 +1,8 @@
-//! The fabric as data: what is cabled, what each port reports, how packets are forwarded.
+//! The fabric as data: cabling, reported port state, forwarding.
 //!
 //! Everything here is a value: generators and importers make a [`Topology`], the subnet manager
-//! makes one from what it discovers, routing adds [`LinearTables`] and [`PortGroupTables`], and a
-//! [`Snapshot`] of all of them, immutable and numbered, is what every reader sees.
+//! makes one from discovery, routing adds [`LinearTables`] and [`PortGroupTables`], and all readers use a
+//! [`Snapshot`] of all of them, immutable and numbered.
 
 pub mod cabling;
 pub mod constants;

@@ -37,7 +37,7 @@ pub enum PortTable {
     ArbitrationHigh,
     /// Limits of buffers (`STL_BUFFER_CONTROL_TABLE`, 132 bytes).
     Buffers,
-    /// Which virtual lanes may interrupt which (`STL_VLARB_TABLE`, 256 bytes).
+    /// Matrix of virtual lanes that may preempt others (`STL_VLARB_TABLE`, 256 bytes).
     Preemption,
 }
 
@@ -87,7 +87,7 @@ impl PortTables {
         self.nodes.get(node.0 as usize)
     }
 
-    /// Which content a port's table has; [`TableId::UNKNOWN`] where nothing is confirmed.
+    /// Content of a port's table; [`TableId::UNKNOWN`] if not confirmed.
     pub fn id(&self, at: PortRef, kind: PortTable) -> TableId {
         let port = self.node(at.node).and_then(|node| {
             let index = at.port.0.checked_sub(node.first.0)?;
@@ -101,7 +101,7 @@ impl PortTables {
         self.content(self.id(at, kind))
     }
 
-    /// What a name stands for.
+    /// Content for an identifier.
     pub fn content(&self, id: TableId) -> Option<&[u8]> {
         let index = (id.0 as usize).checked_sub(1)?;
         self.contents.get(index).map(|content| &**content)

@@ -1,4 +1,4 @@
-//! What OPA100 hardware reports when it has just been switched on, before any subnet manager
+//! State of OPA100 hardware that has just been switched on, before any subnet manager
 //! touched it.
 //!
 //! Capabilities are those of the 100-series HFI as its Linux driver (`hfi1`) sets them, and of the
@@ -183,9 +183,9 @@ fn buffers(info: &mut PortInfo) {
     info.resp_time_value = RESP_TIME;
 }
 
-/// What the link protocol does to a port when its link comes up: Init, with the neighbour known.
-/// What a subnet manager wrote before (LID, keys, tables) stays. MgmtAllowed is what the switch at the
-/// other end tells, which is its own setting and stays too; between two HFIs both may manage (`hfi1`,
+/// Applies a link up to a port: Init, with the neighbour known.
+/// Values from a subnet manager (LID, keys, tables) stay. MgmtAllowed is reported by the switch at the
+/// other end, whose setting stays too; between two HFIs both may manage (`hfi1`,
 /// `chip.c`, `set_mgmt_allowed`).
 pub fn link_up(info: &mut PortInfo, width: LinkWidth, neighbor: Neighbor) {
     info.port_state = PortState::INIT;
@@ -202,8 +202,8 @@ pub fn link_up(info: &mut PortInfo, width: LinkWidth, neighbor: Neighbor) {
     info.neighbor_mtu.set(Vl(15), Mtu::B2048);
 }
 
-/// What the link protocol does to a port when its link goes down for `reason`: it looks for a
-/// partner again, and the neighbour is forgotten.
+/// Applies a link down for `reason` to a port: it polls for a
+/// partner again, and the neighbour is unknown.
 pub fn link_down(info: &mut PortInfo, reason: LinkDownReason) {
     info.port_state = PortState::DOWN;
     info.phys_state = PhysState::POLLING;
@@ -322,7 +322,7 @@ pub fn limit_managers(topology: &mut Topology, count: usize, others: &[Guid]) {
     }
 }
 
-/// Gives all external ports of switches a receive buffer of so many bytes, rounded down to units.
+/// Sets the receive buffer of all external switch ports, in bytes, rounded down to units.
 pub fn give_buffers(topology: &mut Topology, bytes: u32) {
     let units = (bytes / BUFFER_UNIT).min(u32::from(u16::MAX)) as u16;
     for id in topology.switches().to_vec() {

@@ -1,4 +1,4 @@
-//! What a reader sees: everything of one moment, immutable and numbered.
+//! The state for readers: everything of one moment, immutable and numbered.
 
 use std::sync::Arc;
 

@@ -30,7 +30,7 @@ impl LinearTables {
         }
     }
 
-    /// The same with the lanes that the destinations are spread over.
+    /// Returns the tables with an assignment of destinations to lanes.
     pub fn with_lanes(self, lanes: Arc<Lanes>) -> Self {
         Self { lanes, ..self }
     }

@@ -27,10 +27,10 @@ pub struct PortRef {
     pub port: PortNum,
 }
 
-/// A port: what it reports and where its cable goes.
+/// A port: its reported state and the other end of its cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
-    /// What the port reports of itself. A switch's port 0 and every HFI port are end ports and
+    /// State reported by the port. A switch's port 0 and every HFI port are end ports and
     /// hold their own base LID and LMC.
     pub info: PortInfo,
     /// The other end of its cable.
@@ -64,11 +64,11 @@ pub fn width_in_use(info: &PortInfo) -> LinkWidth {
 /// A switch or an HFI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Who it is. `local_port_num` says nothing here.
+    /// Identity of the node. `local_port_num` is unused here.
     pub info: NodeInfo,
     /// Its name.
     pub description: NodeDescription,
-    /// What a switch can do and is set to; none for an HFI.
+    /// Capabilities and settings of a switch; `None` for an HFI.
     pub switch: Option<SwitchInfo>,
     /// By number: a switch's from 0, an HFI's from 1.
     ports: Vec<Port>,
@@ -230,7 +230,7 @@ impl Topology {
         self.nodes.get_mut(id.0 as usize).map(Arc::make_mut)
     }
 
-    /// The same cables between other nodes: `map` may change what a node and its ports report, not
+    /// Maps nodes and keeps the cables: `map` may change attributes of a node and its ports, but not
     /// its GUID, its kind, the number of its ports or their peers.
     pub fn map_nodes(&self, mut map: impl FnMut(NodeId, &Arc<Node>) -> Arc<Node>) -> Self {
         let nodes = self.nodes.iter().zip((0..).map(NodeId));
@@ -364,7 +364,7 @@ impl TopologyBuilder {
         Ok(())
     }
 
-    /// What has been added so far.
+    /// The topology so far.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -388,7 +388,7 @@ impl TopologyBuilder {
     }
 }
 
-/// What makes nodes and cables no topology.
+/// Inconsistencies of nodes and cables.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TopologyError {
     /// Ports and NodeInfo disagree.

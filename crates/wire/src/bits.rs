@@ -35,8 +35,8 @@ pub fn load_bits(bytes: &[u8], offset: usize, width: usize, msb: u32, lsb: u32) 
     (load(bytes, offset, width) & mask(msb, lsb)) >> lsb
 }
 
-/// Writes the bits `msb..=lsb` of the register at `offset` and keeps the others; what is too large
-/// for the range is cut.
+/// Writes the bits `msb..=lsb` of the register at `offset` and keeps the others; a value too large
+/// for the range is truncated.
 #[inline(always)]
 pub fn store_bits(bytes: &mut [u8], offset: usize, width: usize, msb: u32, lsb: u32, value: u64) {
     let keep = load(bytes, offset, width) & !mask(msb, lsb);

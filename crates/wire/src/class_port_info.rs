@@ -4,7 +4,7 @@ use crate::id::{Gid, Lid, Sl};
 use crate::layout::layout;
 
 layout! {
-    /// What an agent or a manager of a class can do (`STL_CLASS_PORT_INFO`).
+    /// Capabilities of an agent or a manager of a class (`STL_CLASS_PORT_INFO`).
     pub struct ClassPortInfo: 80, "STL_CLASS_PORT_INFO" {
         /// 0x80.
         base_version: u8 = u8 @ 0, "BaseVersion";
@@ -16,7 +16,7 @@ layout! {
         cap_mask2: u32 = u32 @ 4 [31:5], "u1.s.CapMask2";
         /// Longest time to an answer: 4.096 µs × 2^value.
         resp_time_value: u8 = u32 @ 4 [4:0], "u1.s.RespTimeValue";
-        /// Where requests should go instead; zero in Omni-Path.
+        /// Destination for redirected requests; zero in Omni-Path.
         redirect_gid: Gid = block @ 8, "RedirectGID";
         /// Traffic class to there.
         redirect_t_class: u8 = u32 @ 24 [31:24], "u2.s.RedirectTClass";
@@ -30,7 +30,7 @@ layout! {
         redirect_qp: u32 = u32 @ 32 [23:0], "u3.s.RedirectQP";
         /// Queue key there.
         redirect_q_key: u32 = u32 @ 36, "Redirect_Q_Key";
-        /// Where traps go.
+        /// Destination of traps.
         trap_gid: Gid = block @ 40, "TrapGID";
         /// Traffic class of traps.
         trap_t_class: u8 = u32 @ 56 [31:24], "u4.s.TrapTClass";

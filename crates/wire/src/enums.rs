@@ -75,7 +75,7 @@ macro_rules! codes {
 }
 
 codes!(
-    /// What a node is (`NodeInfo.NodeType`).
+    /// Type of a node (`NodeInfo.NodeType`).
     NodeType(u8) {
         /// A host fabric interface ("FI" in the vendor's tools).
         HFI = 1, "FI";
@@ -230,7 +230,7 @@ codes!(
         SWITCH_MGMT = 12, "Switch management";
         /// Switched off by the subnet manager.
         SMA_DISABLED = 13, "SMA disabled";
-        /// On its way through a link bounce.
+        /// During a link bounce.
         TRANSIENT = 15, "Transient";
     }
 );
@@ -342,7 +342,7 @@ codes!(
 );
 
 codes!(
-    /// How a port is attached (`STL_PORT_TYPE`).
+    /// Attachment of a port (`STL_PORT_TYPE`).
     PortType(u8) {
         /// Not known.
         UNKNOWN = 0, "Unknown";

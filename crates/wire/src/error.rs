@@ -1,4 +1,4 @@
-//! What can be wrong with bytes from outside.
+//! Errors in bytes from outside.
 
 use thiserror::Error;
 
@@ -22,9 +22,9 @@ pub enum DecodeError {
         what: &'static str,
         /// The field's name.
         field: &'static str,
-        /// What it held.
+        /// The value found.
         value: u64,
-        /// What it may hold.
+        /// The allowed values.
         allowed: &'static str,
     },
 }

@@ -14,7 +14,7 @@ layout! {
         class_version: u8 = u8 @ 2, "ClassVersion";
         /// Method with its response bit, see [`method`].
         method: u8 = u8 @ 3, "mr.AsReg8";
-        /// Status; in a directed route its top bit says that the datagram is on its way back.
+        /// Status; in a directed route its top bit marks the return path.
         status: u16 = u16 @ 4, "u.NS.Status.AsReg16";
         /// Directed route: hops done. Zero in other classes.
         hop_pointer: u8 = u8 @ 6, "u.DR.HopPointer";
@@ -22,25 +22,25 @@ layout! {
         hop_count: u8 = u8 @ 7, "u.DR.HopCount";
         /// Chosen by the requester and echoed.
         transaction_id: u64 = u64 @ 8, "TransactionID";
-        /// What is read or written.
+        /// Attribute to read or write.
         attribute_id: u16 = u16 @ 16, "AttributeID";
-        /// Which part of it: ports, blocks, counts.
+        /// Part of the attribute: ports, blocks, counts.
         attribute_modifier: u32 = u32 @ 20, "AttributeModifier";
     }
 }
 
 layout! {
-    /// What follows [`MadHeader`] in a directed-route SMP (`DRStlSmp_t` after its common part).
+    /// Fields after [`MadHeader`] in a directed-route SMP (`DRStlSmp_t` after its common part).
     pub struct DirectedRouteHeader: 152, "DRStlSmp_t" {
         /// The key that protects the port's settings.
         m_key: u64 = u64 @ 0, "M_Key";
-        /// Where the directed part starts; permissive when it starts at the sender.
+        /// Start of the directed part; permissive if that is the sender.
         dr_slid: Lid = u32 @ 8, "DrSLID";
-        /// Where it ends; permissive when the receiver is at its end.
+        /// End of the directed part; permissive if that is the receiver.
         dr_dlid: Lid = u32 @ 12, "DrDLID";
-        /// Egress ports on the way, from index 1.
+        /// Egress ports of the path, from index 1.
         initial_path: [u8; 64] = block @ 16, "InitPath";
-        /// Ingress ports, filled on the way, from index 1.
+        /// Ingress ports, filled in along the path, from index 1.
         return_path: [u8; 64] = block @ 80, "RetPath";
     }
 }
@@ -75,7 +75,7 @@ pub mod method {
     pub const RESPONSE: u8 = 0x80;
     /// Read.
     pub const GET: u8 = 0x01;
-    /// Write, answered with what is there afterwards.
+    /// Write, answered with the resulting value.
     pub const SET: u8 = 0x02;
     /// A datagram without an answer.
     pub const SEND: u8 = 0x03;
@@ -87,7 +87,7 @@ pub mod method {
     pub const TRAP_REPRESS: u8 = 0x07;
     /// SA: read every record that matches.
     pub const GET_TABLE: u8 = 0x12;
-    /// SA: the way from one port to another.
+    /// SA: the path from one port to another.
     pub const GET_TRACE_TABLE: u8 = 0x13;
     /// SA: a query with a table of its own.
     pub const GET_MULTI: u8 = 0x14;
@@ -106,7 +106,7 @@ pub mod method {
     }
 }
 
-/// Status codes of all classes (`MAD_STATUS_*`) and the mark of a directed route's way back.
+/// Status codes of all classes (`MAD_STATUS_*`) and the mark of a directed route's return path.
 pub mod status {
     /// Done.
     pub const OK: u16 = 0x0000;
@@ -122,7 +122,7 @@ pub mod status {
     pub const UNSUPPORTED_METHOD_ATTRIB: u16 = 0x000C;
     /// A field, or the attribute modifier, has a value that is not allowed.
     pub const INVALID_ATTRIB: u16 = 0x001C;
-    /// Directed route: on the way back to the requester.
+    /// Directed route: returning to the requester.
     pub const DIRECTION: u16 = 0x8000;
 
     /// The status without the directed route's direction bit.

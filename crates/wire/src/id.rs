@@ -62,7 +62,7 @@ id!(
     Lid(u32), "{:#06x}"
 );
 id!(
-    /// How many low bits of a LID are free for paths: a port answers to 2^LMC LIDs (0 to 7).
+    /// Number of low LID bits free for paths: a port answers to 2^LMC LIDs (0 to 7).
     Lmc(u8), "{}"
 );
 id!(
@@ -74,7 +74,7 @@ id!(
     Sl(u8), "{}"
 );
 id!(
-    /// A service channel (0 to 31), what a packet carries on a link; 15 is for management.
+    /// A service channel (0 to 31), carried by packets on a link; 15 is for management.
     Sc(u8), "{}"
 );
 id!(
@@ -144,7 +144,7 @@ impl Lmc {
     /// The largest LMC: 128 LIDs a port.
     pub const MAX: Self = Self(7);
 
-    /// How many LIDs a port has.
+    /// Number of LIDs of a port.
     pub fn lids(self) -> u32 {
         1 << self.0.min(Self::MAX.0)
     }

@@ -14,7 +14,7 @@ pub trait Field: Copy {
 pub trait Block: Sized {
     /// Bytes on the wire.
     const LEN: usize;
-    /// How many equal elements it consists of.
+    /// Number of equal elements.
     const COUNT: usize = 1;
     /// The fields of each element, when it is a structure.
     const PARTS: &'static [FieldLayout] = &[];
@@ -24,7 +24,7 @@ pub trait Block: Sized {
     fn store(&self, bytes: &mut [u8]);
 }
 
-/// Where one field is.
+/// Position of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldLayout {
     /// Our name.

@@ -1,11 +1,11 @@
 //! Omni-Path management datagrams (MADs), byte-exact and without I/O.
 //!
-//! Every structure on the wire is declared once with the macro `layout!`: the declaration gives the value
+//! Every structure on the wire is declared once with the macro `layout!`: the declaration generates the value
 //! type, its decoder, its encoder, its pretty-printer, and a table of the fields' offsets that the
 //! tests compare with the vendor's headers.
 //!
-//! Decoding checks lengths first and never panics; what a field may hold is the business of the
-//! reader, so that `encode(decode(x)) == x` for every bit that is defined.
+//! Decoding checks lengths first and never panics; the reader validates field values,
+//! so that `encode(decode(x)) == x` for every defined bit.
 
 mod layout;
 

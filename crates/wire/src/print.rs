@@ -1,4 +1,4 @@
-//! How fields are printed.
+//! Printing of fields.
 
 use std::fmt::{self, Debug, Formatter};
 

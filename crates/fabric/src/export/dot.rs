@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use super::escape_name;
 use crate::topology::{Node, NodeId, PortRef, Topology};
 
-/// What to draw.
+/// Drawing options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DotOptions {
     /// Draw the hosts; without them a large fabric is still readable.

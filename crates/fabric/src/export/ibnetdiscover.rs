@@ -1,8 +1,8 @@
-//! The text that `ibnetdiscover` prints, for programs that read only that.
+//! The text format of `ibnetdiscover`, for programs that read only that.
 //!
-//! Names are escaped as [`super::escape_name`] says. What the format has no place for (states,
-//! tables) is lost; a width of n lanes is written `nxEDR`, the InfiniBand generation of the same
-//! speed a lane.
+//! Names are escaped by [`super::escape_name`]. Data without a field in the format (states,
+//! tables) is dropped; a width of n lanes is written `nxEDR`, the InfiniBand generation of the same
+//! speed per lane.
 
 use std::io::{self, BufWriter, Write};
 

@@ -1,9 +1,9 @@
-//! The files that OpenSM dumps (`opensm-subnet.lst`, `opensm.fdbs`, `opensm.mcfdbs`), for programs
-//! that judge or draw from them, such as `ibdmchk` of ibutils.
+//! The dump files of OpenSM (`opensm-subnet.lst`, `opensm.fdbs`, `opensm.mcfdbs`), for programs
+//! that check or draw from them, such as `ibdmchk` of ibutils.
 //!
-//! The format knows what InfiniBand has: LIDs of 16 bits, widths 1x and 4x (two or three lanes are
-//! written `1x`), speeds of an InfiniBand generation. Names are escaped as [`super::escape_name`]
-//! says, braces as well. OpenSM's columns for hops are left out of `opensm.fdbs`.
+//! The format is limited to InfiniBand: LIDs of 16 bits, widths 1x and 4x (two or three lanes are
+//! written `1x`), speeds of an InfiniBand generation. Names are escaped by [`super::escape_name`],
+//! braces as well. OpenSM's columns for hops are omitted from `opensm.fdbs`.
 
 use std::io::{self, BufWriter, Write};
 

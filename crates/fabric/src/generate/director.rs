@@ -25,7 +25,7 @@ pub enum Chassis {
 /// A director chassis with hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Director {
-    /// Which kind.
+    /// Model of the chassis.
     pub chassis: Chassis,
     /// Hosts on each leaf chip, on its ports 1 to 16.
     pub hosts: u32,

@@ -1,4 +1,4 @@
-//! Fat trees as they are bought: so many hosts on switches of one kind.
+//! Fat trees by number of hosts, on switches of one kind.
 
 use super::{GenerateError, HOSTS_MAX, Pgft, RADIX_MAX, in_range};
 
@@ -24,7 +24,7 @@ impl FatTree {
     /// The tree's parameters.
     ///
     /// # Errors
-    /// [`GenerateError::OutOfRange`] when so many hosts do not fit.
+    /// [`GenerateError::OutOfRange`] if the hosts do not fit.
     pub fn pgft(&self) -> Result<Pgft, GenerateError> {
         in_range("radix", self.radix.into(), 2, RADIX_MAX.into())?;
         in_range("number of hosts", self.hosts, 1, HOSTS_MAX)?;

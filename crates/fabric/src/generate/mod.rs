@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `one-switch:4` | one switch with 4 hosts; `radix=` |
 //! | `back-to-back` | two HFIs on one cable |
-//! | `fattree:1152` | fat tree for so many hosts; `radix=48`, `tiers=2\|3`, `oversubscription=1`, `links=` |
+//! | `fattree:1152` | fat tree for 1,152 hosts; `radix=48`, `tiers=2\|3`, `oversubscription=1`, `links=` |
 //! | `pgft:2;24,48;1,24;1,1` | parallel-ports generalised fat tree: height; children; parents; parallel links, from the hosts up; then `radix=48` |
 //! | `mesh:4x4` | switches in a grid of any dimensions; `hosts=1`, `links=1` |
-//! | `torus:4x4x4` | the same with wrap-around |
+//! | `torus:4x4x4` | grid with wrap-around; `hosts=1`, `links=1` |
 //! | `hypercube:6` | 2^6 switches; `hosts=1` |
 //! | `swd06`, `swd24` | OPA director chassis with its internal wiring; `hosts=16` on each leaf chip |
 //! | `file:PATH`, or a path | an ibnetdiscover dump or an opareport snapshot, see [`crate::import`] |
 //!
 //! Options follow the first value, or the colon, and are separated by commas (`pgft`: semicolons).
-//! All switches are those of the OPA100 series, with 48 ports, where `radix=` says nothing else.
+//! All switches are of the OPA100 series, with 48 ports unless `radix=` says otherwise.
 //! Hosts come first in the order of nodes, then switches from the hosts up.
 
 mod director;
@@ -57,7 +57,7 @@ pub enum FabricSpec {
     Grid(Grid),
     /// A director chassis.
     Director(Director),
-    /// A file to import; who has a file system reads it.
+    /// A file to import; the caller reads it.
     File(String),
 }
 
@@ -67,11 +67,11 @@ pub enum GenerateError {
     /// A size is out of its range.
     #[error("{what} is {actual}, allowed are {allowed}")]
     OutOfRange {
-        /// Which size.
+        /// Name of the parameter.
         what: &'static str,
         /// Its value.
         actual: u64,
-        /// What it may be.
+        /// Allowed values.
         allowed: String,
     },
     /// A file is read by the caller, not generated.

@@ -13,7 +13,7 @@ use crate::topology::{NodeId, Topology};
 ///
 /// A switch of tier l has `children[l-1]` children and, below the top, `parents[l]` parents, with
 /// `links[l-1]` and `links[l]` cables to each. Its ports to child c are `1 + c + k·children`,
-/// k = 0 … links - 1; those to its parents follow in the same way.
+/// k = 0 … links - 1; those to its parents follow in the same pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pgft {
     /// m: children of a node of each tier, from the hosts up.

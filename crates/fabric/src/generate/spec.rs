@@ -19,13 +19,13 @@ pub const FABRICS: &str = "one-switch:HOSTS, back-to-back, fattree:HOSTS, \
 pub struct SpecError {
     /// The text.
     pub text: String,
-    /// What is wrong.
+    /// The error.
     pub what: String,
-    /// What would be right.
+    /// Allowed text.
     pub allowed: String,
 }
 
-/// What is wrong and what would be right.
+/// The error and the allowed text.
 type Fault = (String, String);
 
 impl FromStr for FabricSpec {

@@ -1,4 +1,4 @@
-//! How large an imported fabric may be.
+//! Size limits of imported fabrics.
 
 use super::ImportError;
 use crate::generate::{HOSTS_MAX, SWITCHES_MAX};
@@ -13,13 +13,13 @@ const SPARE_PORTS: u64 = 20_000;
 /// Ports of switches for each end of a cable that a dump lists: nine in ten may be without one.
 const PORTS_PER_END: u64 = 10;
 
-/// Most external ports of all switches of a dump that lists so many ends of cables. A dump says
-/// nothing of a port without a cable but how many ports its switch has, in a few bytes.
+/// Maximum number of external ports of all switches of a dump that lists `ends` ends of cables. A dump
+/// needs only a few bytes to declare many ports without a cable.
 pub(super) fn switch_ports_max(ends: usize) -> u64 {
     SPARE_PORTS + PORTS_PER_END * ends as u64
 }
 
-/// Counts what an import has made, since a short text can ask for much memory.
+/// Counts imported objects, because a short text can require much memory.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     hosts: u64,

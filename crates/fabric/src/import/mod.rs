@@ -19,15 +19,15 @@ use crate::topology::TopologyError;
 pub use ibnetdiscover::import_ibnetdiscover;
 pub use snapshot_xml::import_snapshot;
 
-/// Where a text is not what it should be.
+/// A malformed text, with the position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {what}, allowed: {allowed}")]
 pub struct ImportError {
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong.
+    /// The error.
     pub what: String,
-    /// What would be right.
+    /// Allowed text.
     pub allowed: String,
 }
 

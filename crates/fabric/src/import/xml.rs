@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
     pub(super) name: &'a str,
-    /// What follows the name in the start tag.
+    /// Text after the name in the start tag.
     attributes: &'a str,
     /// Text before the first child.
     pub(super) text: Cow<'a, str>,
@@ -105,7 +105,7 @@ fn parse_number(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// What comes next on the way through a document.
+/// Next item in a document.
 #[derive(Debug)]
 pub(super) enum Step<'a> {
     /// An element starts.

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Shared helpers of the tests of this crate.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 use std::collections::VecDeque;

@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn mutated_dumps_do_no_harm(edits in prop::collection::vec(any::<(u8, usize, usize)>(), 1..8)) {
         if let Ok(snapshot) = import_fabric(&mutate(DUMP, &edits)) {
-            // What is accepted is a fabric: it can be written and read again.
+            // An accepted fabric can be written and read again.
             let mut text = Vec::new();
             write_ibnetdiscover(&snapshot.topology, &mut text).unwrap();
             prop_assert_eq!(import_fabric(&text).unwrap().topology, snapshot.topology);

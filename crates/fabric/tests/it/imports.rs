@@ -1,4 +1,4 @@
-//! What other programs wrote becomes a fabric, or an error that says where and why not.
+//! Files of other programs become a fabric, or an error with position and reason.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Debian's `opareport` reads every kind of fabric that we export, finds nothing wrong, and says
-//! what we know. It exits 0 whatever it finds, so its text is read.
+//! Debian's `opareport` reads every kind of fabric that we export, without errors and with the expected
+//! output. Its exit code is always 0, so the text is checked.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -9,7 +9,7 @@ use crate::common::snapshot_xml;
 use weft_fabric::import::{import_ibnetdiscover, import_snapshot};
 use weft_fabric::{Snapshot, Topology};
 
-/// What `opareport -q -X - -o <report> …` prints; it must print no error.
+/// Output of `opareport -q -X - -o <report> …`, which must not contain an error.
 fn opareport(xml: &str, arguments: &[&str]) -> String {
     let mut child = Command::new("opareport")
         .args(["-q", "-X", "-", "-o"])
@@ -122,7 +122,7 @@ fn every_family_is_reported_as_it_is() {
     }
 }
 
-/// opareport writes again what it read: nothing of ours got lost on the way.
+/// opareport writes its input again: none of our fields was lost.
 #[test]
 fn opareport_understood_every_field() {
     if weft_peers::program("opareport").is_none() {

@@ -130,7 +130,7 @@ pub(super) fn write_administration(header: &MadHeader, mad: &[u8], out: &mut Str
     }
 }
 
-/// Adds the records that are complete, then what is left of the last one.
+/// Adds the complete records, then the rest of the last one.
 fn write_records(entry: &Entry, sa: &SaHeader, data: &[u8], out: &mut String) {
     let stride = match 8 * usize::from(sa.attribute_offset) {
         0 => data.len().max(entry.len),
@@ -201,8 +201,8 @@ fn subnet_record(attribute: u16) -> Option<Entry> {
     })
 }
 
-/// The structure of a query of performance administration; where question and answer differ, the
-/// method tells which it is.
+/// The structure of a query of performance administration; the method selects between request and
+/// response if they differ.
 fn performance_record(header: &MadHeader, len: usize) -> Option<Entry> {
     let response = header.method & method::RESPONSE != 0;
     let either = |request: Entry, answer: Entry| if response { answer } else { request };

@@ -40,7 +40,7 @@ pub fn summary(mad: &[u8]) -> String {
     line + &format!(" tid {:#x} {} bytes", header.transaction_id, mad.len())
 }
 
-/// What a modifier says, in words, when it says anything.
+/// Describes a modifier; empty if it means nothing.
 fn place(header: &MadHeader) -> String {
     match (header.attribute_modifier, class::is_sm(header.mgmt_class)) {
         (0, _) => String::new(),
@@ -73,9 +73,9 @@ fn modifier(attribute: AttributeId, bits: u32) -> String {
     format!("[{}]", said.join(", "))
 }
 
-/// The datagram in full: the summary, then headers and content, a field a line.
+/// The full datagram: the summary, then headers and content, one field per line.
 ///
-/// What cannot be read as what it says it is is shown in hexadecimal, with the reason.
+/// Undecodable content is shown in hexadecimal, with the reason.
 pub fn dump(mad: &[u8]) -> String {
     let mut out = summary(mad);
     out.push('\n');

@@ -58,7 +58,7 @@ pub(crate) fn structure(attribute: AttributeId, modifier: Modifier) -> Option<En
     })
 }
 
-/// How many blocks a modifier means; one where it does not count.
+/// Number of blocks that a modifier covers; one if it has no count.
 fn count(modifier: Modifier) -> usize {
     usize::from(match modifier {
         Modifier::Port(value) => value.count,

@@ -5,17 +5,17 @@ use crate::layout::layout;
 layout! {
     /// Weights of the congestion category (`STL_CONGESTION_WEIGHTS_T`).
     pub struct CongestionWeights: 8, "STL_CONGESTION_WEIGHTS_T" {
-        /// Of this counter.
+        /// Weight of PortXmitWait.
         port_xmit_wait: u8 = u8 @ 0, "PortXmitWait";
-        /// Of this counter.
+        /// Weight of SwPortCongestion.
         sw_port_congestion: u8 = u8 @ 1, "SwPortCongestion";
-        /// Of this counter.
+        /// Weight of PortRcvFECN.
         port_rcv_fecn: u8 = u8 @ 2, "PortRcvFECN";
-        /// Of this counter.
+        /// Weight of PortRcvBECN.
         port_rcv_becn: u8 = u8 @ 3, "PortRcvBECN";
-        /// Of this counter.
+        /// Weight of PortXmitTimeCong.
         port_xmit_time_cong: u8 = u8 @ 4, "PortXmitTimeCong";
-        /// Of this counter.
+        /// Weight of PortMarkFECN.
         port_mark_fecn: u8 = u8 @ 5, "PortMarkFECN";
     }
 }
@@ -41,23 +41,23 @@ layout! {
 layout! {
     /// Weights of the integrity category (`STL_INTEGRITY_WEIGHTS_T`).
     pub struct IntegrityWeights: 16, "STL_INTEGRITY_WEIGHTS_T" {
-        /// Of this counter.
+        /// Weight of LocalLinkIntegrityErrors.
         local_link_integrity_errors: u8 = u8 @ 0, "LocalLinkIntegrityErrors";
-        /// Of this counter.
+        /// Weight of PortRcvErrors.
         port_rcv_errors: u8 = u8 @ 1, "PortRcvErrors";
-        /// Of this counter.
+        /// Weight of ExcessiveBufferOverruns.
         excessive_buffer_overruns: u8 = u8 @ 2, "ExcessiveBufferOverruns";
-        /// Of this counter.
+        /// Weight of LinkErrorRecovery.
         link_error_recovery: u8 = u8 @ 3, "LinkErrorRecovery";
-        /// Of this counter.
+        /// Weight of LinkDowned.
         link_downed: u8 = u8 @ 4, "LinkDowned";
-        /// Of this counter.
+        /// Weight of UncorrectableErrors.
         uncorrectable_errors: u8 = u8 @ 5, "UncorrectableErrors";
-        /// Of this counter.
+        /// Weight of FMConfigErrors.
         fm_config_errors: u8 = u8 @ 6, "FMConfigErrors";
-        /// Of this counter.
+        /// Weight of LinkQualityIndicator.
         link_quality_indicator: u8 = u8 @ 7, "LinkQualityIndicator";
-        /// Of this counter.
+        /// Weight of LinkWidthDowngrade.
         link_width_downgrade: u8 = u8 @ 8, "LinkWidthDowngrade";
     }
 }
@@ -75,7 +75,7 @@ layout! {
         size_freeze: u32 = u32 @ 12, "sizeFreeze";
         /// Seconds that a frozen image is kept.
         lease: u32 = u32 @ 16, "lease";
-        /// What is processed (`STL_PM_PROCESS_*`).
+        /// Processing options (`STL_PM_PROCESS_*`).
         pm_flags: u32 = u32 @ 20, "pmFlags";
         /// Weights.
         congestion_weights: CongestionWeights = block @ 24, "congestionWeights";
@@ -91,7 +91,7 @@ layout! {
         resp_timeout: u32 = u32 @ 84, "respTimeout";
         /// Milliseconds to the first answer.
         min_resp_timeout: u32 = u32 @ 88, "minRespTimeout";
-        /// Nodes asked at a time.
+        /// Nodes read in parallel.
         max_parallel_nodes: u32 = u32 @ 92, "maxParallelNodes";
         /// Requests to a node at a time.
         pma_batch_size: u32 = u32 @ 96, "pmaBatchSize";

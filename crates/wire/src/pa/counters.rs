@@ -105,7 +105,7 @@ layout! {
         node_lid: Lid = u32 @ 0, "nodeLid";
         /// The port.
         port_number: PortNum = u8 @ 4, "portNumber";
-        /// As in [`PortCounters`], and 4: the VL is shared with other virtual fabrics.
+        /// Flags of [`PortCounters`], and 4: the VL is shared with other virtual fabrics.
         flags: u32 = u32 @ 8, "flags";
         /// Virtual fabric.
         vf_name: Text<64> = block @ 24, "vfName";

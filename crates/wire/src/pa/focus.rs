@@ -6,13 +6,13 @@ use crate::layout::layout;
 use crate::pa::image::ImageId;
 use crate::text::Text;
 
-/// What ports are chosen and sorted by (`STL_PA_SELECT_*`).
+/// Criteria for choosing and sorting ports (`STL_PA_SELECT_*`).
 pub mod select {
     /// Ports cleared by others.
     pub const UNEXPECTED_CLEAR: u32 = 0x0001_0101;
     /// Ports that did not answer.
     pub const NO_RESPONSE: u32 = 0x0001_0102;
-    /// Ports that were not asked.
+    /// Ports that were not read.
     pub const SKIPPED: u32 = 0x0001_0103;
     /// Highest utilization.
     pub const UTIL_HIGH: u32 = 0x0002_0001;
@@ -45,13 +45,13 @@ pub mod select {
 }
 
 layout! {
-    /// Asks for the ports of a group that stand out, query 0xAA (`STL_FOCUS_PORTS_REQ`).
+    /// Requests the conspicuous ports of a group, query 0xAA (`STL_FOCUS_PORTS_REQ`).
     pub struct FocusPortsReq: 92, "STL_FOCUS_PORTS_REQ" {
         /// The group.
         group_name: Text<64> = block @ 0, "groupName";
         /// Image.
         image_id: ImageId = block @ 64, "imageId";
-        /// By what: see [`select`].
+        /// Criterion: see [`select`].
         select: u32 = u32 @ 80, "select";
         /// Rank of the first port.
         start: u32 = u32 @ 84, "start";
@@ -61,14 +61,14 @@ layout! {
 }
 
 layout! {
-    /// Asks for the ports of a virtual fabric that stand out, query 0xB2
+    /// Requests the conspicuous ports of a virtual fabric, query 0xB2
     /// (`STL_PA_VF_FOCUS_PORTS_REQ`).
     pub struct VfFocusPortsReq: 100, "STL_PA_VF_FOCUS_PORTS_REQ" {
         /// The virtual fabric.
         vf_name: Text<64> = block @ 0, "vfName";
         /// Image.
         image_id: ImageId = block @ 72, "imageId";
-        /// By what: see [`select`].
+        /// Criterion: see [`select`].
         select: u32 = u32 @ 88, "select";
         /// Rank of the first port.
         start: u32 = u32 @ 92, "start";
@@ -80,7 +80,7 @@ layout! {
 layout! {
     /// One condition (`STL_FOCUS_PORT_TUPLE`).
     pub struct FocusTuple: 16, "STL_FOCUS_PORT_TUPLE" {
-        /// Of what: see [`select`].
+        /// Criterion: see [`select`].
         select: u32 = u32 @ 0, "select";
         /// 1 greater, 2 less, 3 greater or equal, 4 less or equal.
         comparator: u8 = u8 @ 4, "comparator";
@@ -90,7 +90,7 @@ layout! {
 }
 
 layout! {
-    /// Asks for the ports of a group that meet conditions, query 0xB4
+    /// Requests the ports of a group that meet conditions, query 0xB4
     /// (`STL_FOCUS_PORTS_MULTISELECT_REQ`).
     pub struct FocusMultiReq: 224, "STL_FOCUS_PORTS_MULTISELECT_REQ" {
         /// The group.
@@ -109,9 +109,9 @@ layout! {
 }
 
 layout! {
-    /// A port of a group that stands out (`STL_FOCUS_PORTS_RSP`).
+    /// A conspicuous port of a group (`STL_FOCUS_PORTS_RSP`).
     ///
-    /// A status is 0 ok, 1 not asked, 2 no answer, 3 unknown neighbour, 4 cleared by others.
+    /// A status is 0 ok, 1 not read, 2 no answer, 3 unknown neighbour, 4 cleared by others.
     pub struct FocusPort: 192, "STL_FOCUS_PORTS_RSP" {
         /// Image.
         image_id: ImageId = block @ 0, "imageId";
@@ -127,11 +127,11 @@ layout! {
         local_status: u8 = u8 @ 23 [7:4], "localStatus";
         /// State of the neighbour's counters.
         neighbor_status: u8 = u8 @ 23 [3:0], "neighborStatus";
-        /// What the ports are sorted by.
+        /// Value of the sort criterion.
         value: u64 = u64 @ 24, "value";
         /// The node.
         node_guid: Guid = u64 @ 32, "nodeGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: Text<64> = block @ 40, "nodeDesc";
         /// LID of the neighbour.
         neighbor_lid: Lid = u32 @ 104, "neighborLid";
@@ -141,15 +141,15 @@ layout! {
         neighbor_value: u64 = u64 @ 112, "neighborValue";
         /// The neighbour.
         neighbor_guid: Guid = u64 @ 120, "neighborGuid";
-        /// What people call it.
+        /// NodeDescription of the neighbour.
         neighbor_node_desc: Text<64> = block @ 128, "neighborNodeDesc";
     }
 }
 
 layout! {
-    /// A port of a virtual fabric that stands out (`STL_PA_VF_FOCUS_PORTS_RSP`).
+    /// A conspicuous port of a virtual fabric (`STL_PA_VF_FOCUS_PORTS_RSP`).
     ///
-    /// A status is 0 ok, 1 not asked, 2 no answer, 3 unknown neighbour, 4 cleared by others.
+    /// A status is 0 ok, 1 not read, 2 no answer, 3 unknown neighbour, 4 cleared by others.
     pub struct VfFocusPort: 192, "STL_PA_VF_FOCUS_PORTS_RSP" {
         /// Image.
         image_id: ImageId = block @ 0, "imageId";
@@ -165,11 +165,11 @@ layout! {
         local_status: u8 = u8 @ 23 [7:4], "localStatus";
         /// State of the neighbour's counters.
         neighbor_status: u8 = u8 @ 23 [3:0], "neighborStatus";
-        /// What the ports are sorted by.
+        /// Value of the sort criterion.
         value: u64 = u64 @ 24, "value";
         /// The node.
         node_guid: Guid = u64 @ 32, "nodeGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: Text<64> = block @ 40, "nodeDesc";
         /// LID of the neighbour.
         neighbor_lid: Lid = u32 @ 104, "neighborLid";
@@ -179,7 +179,7 @@ layout! {
         neighbor_value: u64 = u64 @ 112, "neighborValue";
         /// The neighbour.
         neighbor_guid: Guid = u64 @ 120, "neighborGuid";
-        /// What people call it.
+        /// NodeDescription of the neighbour.
         neighbor_node_desc: Text<64> = block @ 128, "neighborNodeDesc";
     }
 }
@@ -187,7 +187,7 @@ layout! {
 layout! {
     /// A port that meets conditions (`STL_FOCUS_PORTS_MULTISELECT_RSP`).
     ///
-    /// A status is 0 ok, 1 not asked, 2 no answer, 3 unknown neighbour, 4 cleared by others.
+    /// A status is 0 ok, 1 not read, 2 no answer, 3 unknown neighbour, 4 cleared by others.
     pub struct FocusMultiPort: 304, "STL_FOCUS_PORTS_MULTISELECT_RSP" {
         /// Image.
         image_id: ImageId = block @ 0, "imageId";
@@ -203,11 +203,11 @@ layout! {
         local_status: u8 = u8 @ 23 [7:4], "localStatus";
         /// State of the neighbour's counters.
         neighbor_status: u8 = u8 @ 23 [3:0], "neighborStatus";
-        /// What the ports are sorted by.
+        /// Values of the criteria.
         value: [u64; 8] = block @ 24, "value";
         /// The node.
         node_guid: Guid = u64 @ 88, "nodeGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: Text<64> = block @ 96, "nodeDesc";
         /// LID of the neighbour.
         neighbor_lid: Lid = u32 @ 160, "neighborLid";
@@ -217,7 +217,7 @@ layout! {
         neighbor_value: [u64; 8] = block @ 168, "neighborValue";
         /// The neighbour.
         neighbor_guid: Guid = u64 @ 232, "neighborGuid";
-        /// What people call it.
+        /// NodeDescription of the neighbour.
         neighbor_node_desc: Text<64> = block @ 240, "neighborNodeDesc";
     }
 }

@@ -63,7 +63,7 @@ layout! {
 }
 
 layout! {
-    /// Asks for the ports of a group, query 0xA2 (`STL_PA_PM_GROUP_CFG_REQ`).
+    /// Requests the ports of a group, query 0xA2 (`STL_PA_PM_GROUP_CFG_REQ`).
     pub struct GroupConfigReq: 80, "STL_PA_PM_GROUP_CFG_REQ" {
         /// Its name.
         group_name: Text<64> = block @ 0, "groupName";
@@ -79,7 +79,7 @@ layout! {
         image_id: ImageId = block @ 0, "imageId";
         /// The node.
         node_guid: Guid = u64 @ 16, "nodeGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: Text<64> = block @ 24, "nodeDesc";
         /// Its LID.
         node_lid: Lid = u32 @ 88, "nodeLid";
@@ -89,7 +89,7 @@ layout! {
 }
 
 layout! {
-    /// Asks for the nodes of a group, query 0xB5 (`STL_PA_GROUP_NODEINFO_REQ`).
+    /// Requests the nodes of a group, query 0xB5 (`STL_PA_GROUP_NODEINFO_REQ`).
     pub struct GroupNodeInfoReq: 160, "STL_PA_GROUP_NODEINFO_REQ" {
         /// Its name.
         group_name: Text<64> = block @ 0, "groupName";
@@ -111,7 +111,7 @@ layout! {
         image_id: ImageId = block @ 0, "imageId";
         /// The node.
         node_guid: Guid = u64 @ 16, "nodeGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: Text<64> = block @ 24, "nodeDesc";
         /// Its LID.
         node_lid: Lid = u32 @ 88, "nodeLID";
@@ -123,7 +123,7 @@ layout! {
 }
 
 layout! {
-    /// Asks for the links of a group, query 0xB6 (`STL_PA_GROUP_LINKINFO_REQ`).
+    /// Requests the links of a group, query 0xB6 (`STL_PA_GROUP_LINKINFO_REQ`).
     pub struct GroupLinkInfoReq: 88, "STL_PA_GROUP_LINKINFO_REQ" {
         /// Image.
         image_id: ImageId = block @ 0, "imageId";

@@ -1,4 +1,4 @@
-//! Images: what the performance manager collected in one sweep.
+//! Images: the performance manager's data of one sweep.
 
 use crate::enums::SmState;
 use crate::id::{Guid, Lid, PortNum};
@@ -6,7 +6,7 @@ use crate::layout::layout;
 use crate::text::Text;
 
 layout! {
-    /// Which image (`STL_PA_IMAGE_ID_DATA`).
+    /// Identifies an image (`STL_PA_IMAGE_ID_DATA`).
     pub struct ImageId: 16, "STL_PA_IMAGE_ID_DATA" {
         /// 0 the latest, all ones the one at a time, else its number.
         image_number: u64 = u64 @ 0, "imageNumber";
@@ -30,7 +30,7 @@ layout! {
         port_number: PortNum = u8 @ 5, "portNumber";
         /// Its port's GUID.
         sm_port_guid: Guid = u64 @ 8, "smPortGuid";
-        /// What people call its node.
+        /// NodeDescription of its node.
         sm_node_desc: Text<64> = block @ 16, "smNodeDesc";
     }
 }
@@ -58,9 +58,9 @@ layout! {
         num_no_resp_nodes: u32 = u32 @ 48, "numNoRespNodes";
         /// Ports that did not answer.
         num_no_resp_ports: u32 = u32 @ 52, "numNoRespPorts";
-        /// Nodes that were not asked.
+        /// Nodes that were not read.
         num_skipped_nodes: u32 = u32 @ 56, "numSkippedNodes";
-        /// Ports that were not asked.
+        /// Ports that were not read.
         num_skipped_ports: u32 = u32 @ 60, "numSkippedPorts";
         /// Ports whose counters were cleared by others.
         num_unexpected_clear_ports: u32 = u32 @ 64, "numUnexpectedClearPorts";

@@ -1,4 +1,4 @@
-//! Performance administration (class 0x32): queries of what the performance manager collected. The
+//! Performance administration (class 0x32): queries of the performance manager's data. The
 //! payload starts 56 bytes into the datagram, as in subnet administration; the class header starts
 //! with the vendor's OUI.
 
@@ -28,7 +28,7 @@ pub use vf::{VfConfigReq, VfConfigRsp, VfInfo, VfList, VfList2};
 
 /// Queries (`STL_PA_ATTRID_*`).
 pub mod attribute {
-    /// What the administration can do.
+    /// Capabilities of the administration.
     pub const CLASS_PORT_INFO: u16 = 0x0001;
     /// Groups.
     pub const GROUP_LIST: u16 = 0x00a0;
@@ -94,7 +94,7 @@ pub mod status {
     pub const INVALID_PARAMETER: u16 = 0x0E00;
     /// No such image.
     pub const NO_IMAGE: u16 = 0x0F00;
-    /// The port was not asked.
+    /// The port was not read.
     pub const NO_DATA: u16 = 0x1000;
     /// The port did not answer.
     pub const BAD_DATA: u16 = 0x1100;

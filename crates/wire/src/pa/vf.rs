@@ -47,7 +47,7 @@ layout! {
 }
 
 layout! {
-    /// Asks for the ports of a virtual fabric, query 0xAF (`STL_PA_VF_CFG_REQ`).
+    /// Requests the ports of a virtual fabric, query 0xAF (`STL_PA_VF_CFG_REQ`).
     pub struct VfConfigReq: 88, "STL_PA_VF_CFG_REQ" {
         /// Its name.
         vf_name: Text<64> = block @ 0, "vfName";
@@ -63,7 +63,7 @@ layout! {
         image_id: ImageId = block @ 0, "imageId";
         /// The node.
         node_guid: Guid = u64 @ 16, "nodeGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: Text<64> = block @ 24, "nodeDesc";
         /// Its LID.
         node_lid: Lid = u32 @ 88, "nodeLid";

@@ -65,10 +65,10 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// How many there are.
+    /// Number of counters.
     pub const COUNT: usize = Self::UncorrectableErrors as usize + 1;
 
-    /// How many of them count traffic and its congestion; the others count errors.
+    /// Number of counters of traffic and its congestion; the others count errors.
     pub const DATA: usize = Self::MarkFecn as usize + 1;
 
     /// All of them, in order.
@@ -102,7 +102,7 @@ impl Counter {
         Self::UncorrectableErrors,
     ];
 
-    /// Its largest value: a counter of 8 or 32 bits stays there, one of 64 bits goes on at 0.
+    /// Its largest value: a counter of 8 or 32 bits saturates there, one of 64 bits wraps to 0.
     pub fn most(self) -> u64 {
         match self {
             Self::LinkErrorRecovery | Self::LinkDowned => u64::from(u32::MAX),
@@ -151,7 +151,7 @@ pub enum VlCounter {
 }
 
 impl VlCounter {
-    /// How many there are.
+    /// Number of counters.
     pub const COUNT: usize = Self::XmitDiscards as usize + 1;
 
     /// The port's counter that includes this one.

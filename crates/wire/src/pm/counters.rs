@@ -4,10 +4,10 @@ use crate::id::PortNum;
 use crate::layout::layout;
 use crate::pm::select::PortMask;
 
-/// What a resolution of LocalLinkIntegrityErrors other than 0 is short of its shift
+/// Difference between the shift and a non-zero resolution of LocalLinkIntegrityErrors
 /// (`RES_ADDER_LLI`).
 pub const LOCAL_LINK_INTEGRITY_SHIFT: u32 = 8;
-/// What a resolution of LinkErrorRecovery other than 0 is short of its shift (`RES_ADDER_LER`).
+/// Difference between the shift and a non-zero resolution of LinkErrorRecovery (`RES_ADDER_LER`).
 pub const LINK_ERROR_RECOVERY_SHIFT: u32 = 2;
 
 /// By how many bits a resolution of 4 bits shifts its counter to the right in the error summary:
@@ -20,7 +20,7 @@ pub fn resolution_shift(resolution: u8, more: u32) -> u32 {
 }
 
 layout! {
-    /// Asks for the data counters of ports, and heads the answer (`STL_DATA_PORT_COUNTERS_REQ`).
+    /// Requests the data counters of ports, and heads the answer (`STL_DATA_PORT_COUNTERS_REQ`).
     pub struct DataPortCountersHeader: 40, "STL_DATA_PORT_COUNTERS_REQ" {
         /// The ports.
         port_select_mask: PortMask = block @ 0, "PortSelectMask";
@@ -109,7 +109,7 @@ layout! {
 }
 
 layout! {
-    /// Asks for the error counters of ports, and heads the answer (`STL_ERROR_PORT_COUNTERS_REQ`).
+    /// Requests the error counters of ports, and heads the answer (`STL_ERROR_PORT_COUNTERS_REQ`).
     pub struct ErrorPortCountersHeader: 40, "STL_ERROR_PORT_COUNTERS_REQ" {
         /// The ports.
         port_select_mask: PortMask = block @ 0, "PortSelectMask";

@@ -5,15 +5,15 @@ use crate::layout::{layout, register};
 use crate::pm::select::PortMask;
 
 layout! {
-    /// Which parts of [`PortErrorInfo`] are meant (`STL_ERROR_INFO_REQ.ErrorInfoSelectMask`).
+    /// Selects parts of [`PortErrorInfo`] (`STL_ERROR_INFO_REQ.ErrorInfoSelectMask`).
     pub struct ErrorInfoSelectMask: 4, "STL_ERROR_INFO_REQ.ErrorInfoSelectMask" {
         /// Receive error.
         port_rcv_error_info: bool = u32 @ 0 [31:31], "s.PortRcvErrorInfo";
         /// Buffer overrun.
         excessive_buffer_overrun_info: bool = u32 @ 0 [30:30], "s.ExcessiveBufferOverrunInfo";
-        /// Constraint error on the way out.
+        /// Constraint error on transmission.
         port_xmit_constraint_error_info: bool = u32 @ 0 [29:29], "s.PortXmitConstraintErrorInfo";
-        /// Constraint error on the way in.
+        /// Constraint error on reception.
         port_rcv_constraint_error_info: bool = u32 @ 0 [28:28], "s.PortRcvConstraintErrorInfo";
         /// Switch relay error.
         port_rcv_switch_relay_error_info: bool = u32 @ 0 [27:27], "s.PortRcvSwitchRelayErrorInfo";
@@ -26,12 +26,12 @@ layout! {
 register!(ErrorInfoSelectMask, u32);
 
 layout! {
-    /// Asks for, or clears, error information of ports, and heads the answer
+    /// Requests, or clears, error information of ports, and heads the answer
     /// (`STL_ERROR_INFO_REQ`).
     pub struct ErrorInfoHeader: 40, "STL_ERROR_INFO_REQ" {
         /// The ports.
         port_select_mask: PortMask = block @ 0, "PortSelectMask";
-        /// What of them: to read, or in a Set to clear.
+        /// Parts to read, or in a Set to clear.
         error_info_select_mask: ErrorInfoSelectMask = block @ 32, "ErrorInfoSelectMask";
     }
 }
@@ -74,7 +74,7 @@ layout! {
         switch_relay_code: u8 = u8 @ 56 [3:0], "PortRcvSwitchRelayErrorInfo.s.ErrorCode";
         /// Switch relay error: source, 24 bits.
         switch_relay_slid: Lid = u32 @ 56 [23:0], "PortRcvSwitchRelayErrorInfo.SLID_23_16 and SLID_15_0";
-        /// Switch relay error: service channel, or what the code says is in its place.
+        /// Switch relay error: service channel, or another value that depends on the code.
         switch_relay_sc: u8 = u32 @ 60 [31:24], "PortRcvSwitchRelayErrorInfo.ErrorInfo.SC";
         /// Switch relay error: destination, 24 bits.
         switch_relay_dlid: Lid = u32 @ 60 [23:0], "PortRcvSwitchRelayErrorInfo.ErrorInfo.DLID";

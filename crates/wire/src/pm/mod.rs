@@ -21,7 +21,7 @@ pub use select::{CounterSelectMask, PortMask, VlCounterSelectMask, vls};
 
 /// Attributes of the class (`STL_PM_ATTRIB_ID_*`).
 pub mod attribute {
-    /// What the agent can do.
+    /// Capabilities of the agent.
     pub const CLASS_PORT_INFO: u16 = 0x0001;
     /// All counters of a port.
     pub const PORT_STATUS: u16 = 0x0040;

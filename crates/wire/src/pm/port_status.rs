@@ -5,7 +5,7 @@ use crate::layout::layout;
 use crate::pm::select::{CounterSelectMask, PortMask};
 
 layout! {
-    /// Asks for all counters of a port (`STL_PORT_STATUS_REQ`).
+    /// Requests all counters of a port (`STL_PORT_STATUS_REQ`).
     pub struct PortStatusReq: 8, "STL_PORT_STATUS_REQ" {
         /// The port.
         port_number: PortNum = u8 @ 0, "PortNumber";

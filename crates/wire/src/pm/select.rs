@@ -31,7 +31,7 @@ impl PortMask {
         word >> (port.0 % 64) & 1 == 1
     }
 
-    /// How many ports are in the set.
+    /// Number of ports in the set.
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -89,7 +89,7 @@ impl Print for PortMask {
 }
 
 layout! {
-    /// Which counters of a port are meant (`CounterSelectMask_t`).
+    /// Selects counters of a port (`CounterSelectMask_t`).
     pub struct CounterSelectMask: 4, "CounterSelectMask_t" {
         /// Data sent, in flits of 8 bytes.
         port_xmit_data: bool = u32 @ 0 [31:31], "s.PortXmitData";
@@ -157,7 +157,7 @@ impl CounterSelectMask {
 }
 
 layout! {
-    /// Which counters of a virtual lane are meant (`STLVlCounterSelectMask`).
+    /// Selects counters of a virtual lane (`STLVlCounterSelectMask`).
     pub struct VlCounterSelectMask: 4, "STLVlCounterSelectMask" {
         /// Data sent, in flits of 8 bytes.
         port_vl_xmit_data: bool = u32 @ 0 [31:31], "s.PortVLXmitData";

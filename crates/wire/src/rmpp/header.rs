@@ -3,7 +3,7 @@
 use crate::layout::layout;
 
 layout! {
-    /// What follows the common header in classes whose messages may have several segments
+    /// Fields after the common header in classes whose messages may have several segments
     /// (`RMPP_HEADER`).
     pub struct RmppHeader: 12, "RMPP_HEADER" {
         /// 1.

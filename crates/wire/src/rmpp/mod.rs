@@ -15,13 +15,13 @@ use crate::bits::store;
 use crate::header::{MadHeader, method};
 use crate::layout::Layout;
 
-/// Where the RMPP header is in a datagram.
+/// Offset of the RMPP header in a datagram.
 pub const RMPP_AT: usize = MadHeader::LEN;
-/// Where the header of the class is.
+/// Offset of the class header.
 pub const CLASS_AT: usize = RMPP_AT + RmppHeader::LEN;
 /// Bytes of the header of the class.
 pub const CLASS_LEN: usize = 20;
-/// Where the data is.
+/// Offset of the data.
 pub const DATA_AT: usize = CLASS_AT + CLASS_LEN;
 /// Most bytes of data in an Omni-Path segment.
 pub const SEGMENT_DATA_MAX: usize = 1992;
@@ -34,11 +34,11 @@ pub const SEGMENT_DATA_MAX_IB: usize = 200;
 pub struct Abort {
     /// See [`status`].
     pub status: u8,
-    /// What was wrong.
+    /// The error.
     pub reason: &'static str,
 }
 
-/// What all datagrams of a transfer start with.
+/// Common start of all datagrams of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// Common header.

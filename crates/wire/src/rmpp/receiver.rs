@@ -5,7 +5,7 @@ use crate::layout::Layout;
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
 use crate::rmpp::{Abort, CLASS_AT, CLASS_LEN, DATA_AT, Envelope, RMPP_AT};
 
-/// What a segment led to.
+/// Result of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     /// Nothing to do yet.
@@ -24,7 +24,7 @@ pub enum Received {
     },
 }
 
-/// Puts segments together, in order and within a limit; what is out of order is asked for again.
+/// Reassembles segments, in order and within a limit; requests out-of-order ones again.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     data: Vec<u8>,
@@ -51,7 +51,7 @@ impl Receiver {
         }
     }
 
-    /// Takes in a datagram whose RMPP type is DATA.
+    /// Processes a datagram of RMPP type DATA.
     ///
     /// # Errors
     /// The segment contradicts itself or the message would be too long; send an ABORT.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
 use crate::rmpp::{Abort, CLASS_LEN, Envelope};
 
-/// What a datagram of the receiver did to the transfer.
+/// Effect of a receiver's datagram on the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// More segments may be sent.
@@ -120,7 +120,7 @@ impl Sender {
         self.envelope.write(&rmpp, part, out);
     }
 
-    /// Takes in an ACK, STOP or ABORT.
+    /// Processes an ACK, STOP or ABORT.
     ///
     /// # Errors
     /// The receiver stopped the transfer, or its datagram makes no sense.

@@ -104,7 +104,7 @@ layout! {
         device_group_name: Text<64> = block @ 8, "DeviceGroupName";
         /// The port's GUID.
         guid: Guid = u64 @ 72, "GUID";
-        /// What people call its node.
+        /// NodeDescription of its node.
         node_description: NodeDescription = block @ 80, "NodeDescription";
     }
 }
@@ -126,7 +126,7 @@ layout! {
         guid: Guid = u64 @ 104, "GUID";
         /// Its system.
         system_image_guid: Guid = u64 @ 112, "SystemImageGUID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_description: NodeDescription = block @ 120, "NodeDescription";
     }
 }

@@ -3,20 +3,20 @@
 use crate::layout::layout;
 
 layout! {
-    /// What follows the RMPP header in a datagram of subnet administration (`SA_HDR`).
+    /// Fields after the RMPP header in a datagram of subnet administration (`SA_HDR`).
     pub struct SaHeader: 20, "SA_HDR" {
         /// Key of the subnet manager; 0 from clients.
         sm_key: u64 = u64 @ 0, "SmKey";
         /// Bytes from record to record in units of 8; 0 when there is none.
         attribute_offset: u16 = u16 @ 8, "AttributeOffset";
-        /// Which fields of the record a query means, by record.
+        /// Fields of the record that a query matches, by record.
         component_mask: u64 = u64 @ 12, "ComponentMask";
     }
 }
 
 /// Attributes (`STL_SA_ATTR_*`).
 pub mod attribute {
-    /// What the administration can do.
+    /// Capabilities of the administration.
     pub const CLASS_PORT_INFO: u16 = 0x0001;
     /// A notice, reported.
     pub const NOTICE: u16 = 0x0002;
@@ -78,7 +78,7 @@ pub mod attribute {
     pub const FABRIC_INFO_RECORD: u16 = 0x008D;
     /// A node in quarantine.
     pub const QUARANTINED_NODE_RECORD: u16 = 0x0090;
-    /// What a node can do about congestion.
+    /// Congestion control capabilities of a node.
     pub const CONGESTION_INFO_RECORD: u16 = 0x0091;
     /// Congestion control of a switch.
     pub const SWITCH_CONGESTION_RECORD: u16 = 0x0092;

@@ -36,7 +36,7 @@ layout! {
         local_port_num: PortNum = u32 @ 40 [31:24], "NodeInfoData.u1.s.LocalPortNum";
         /// The vendor.
         vendor_id: u32 = u32 @ 40 [23:0], "NodeInfoData.u1.s.VendorID";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: NodeDescription = block @ 44, "NodeDescData";
     }
 }
@@ -52,7 +52,7 @@ layout! {
         subnet_prefix: u64 = u64 @ 12, "PortInfoData.SubnetPrefix";
         /// Its first LID, 16 bits.
         lid: u16 = u16 @ 20, "PortInfoData.LID";
-        /// What it can, `IB_CAPABILITY_MASK`.
+        /// Capabilities, `IB_CAPABILITY_MASK`.
         capability_mask: u32 = u32 @ 24, "PortInfoData.CapabilityMask";
         /// Number of the port.
         local_port_num: PortNum = u8 @ 32, "PortInfoData.LocalPortNum";
@@ -73,7 +73,7 @@ layout! {
 layout! {
     /// A service (`IB_SERVICE_RECORD`).
     pub struct IbServiceRecord: 176, "IB_SERVICE_RECORD" {
-        /// Which service.
+        /// Identifier of the service.
         service_id: u64 = u64 @ 0, "RID.ServiceID";
         /// Its port.
         service_gid: Gid = block @ 8, "RID.ServiceGID";
@@ -108,7 +108,7 @@ layout! {
         q_key: u32 = u32 @ 32, "Q_Key";
         /// LID of the group, 16 bits: 0xC000 and above.
         mlid: u16 = u16 @ 36, "MLID";
-        /// How `mtu` is meant.
+        /// Comparison for `mtu`.
         mtu_selector: u8 = u8 @ 38 [7:6], "MtuSelector";
         /// Largest packet.
         mtu: Mtu = u8 @ 38 [5:0], "Mtu";
@@ -116,13 +116,13 @@ layout! {
         t_class: u8 = u8 @ 39, "TClass";
         /// Partition key of the group.
         p_key: PKey = u16 @ 40, "P_Key";
-        /// How `rate` is meant.
+        /// Comparison for `rate`.
         rate_selector: u8 = u8 @ 42 [7:6], "RateSelector";
         /// Rate (`IB_STATIC_RATE`).
         rate: u8 = u8 @ 42 [5:0], "Rate";
-        /// How `pkt_life_time` is meant.
+        /// Comparison for `pkt_life_time`.
         pkt_life_time_selector: u8 = u8 @ 43 [7:6], "PktLifeTimeSelector";
-        /// Longest time on the way: 4.096 µs × 2^value.
+        /// Maximum packet lifetime: 4.096 µs × 2^value.
         pkt_life_time: u8 = u8 @ 43 [5:0], "PktLifeTime";
         /// Service level, 4 bits.
         sl: Sl = u32 @ 44 [31:28], "u1.s.SL";
@@ -177,29 +177,29 @@ layout! {
     pub struct IbInformInfoRecord: 60, "IB_INFORM_INFO_RECORD" {
         /// Whose.
         subscriber_gid: Gid = block @ 0, "RID.SubscriberGID";
-        /// Which of its subscriptions.
+        /// Index among its subscriptions.
         enumeration: u16 = u16 @ 16, "RID.Enum";
-        /// What it subscribes to.
+        /// The subscription.
         inform_info_data: IbInformInfo = block @ 24, "InformInfoData";
     }
 }
 
 layout! {
-    /// What a report to a subscriber of InfiniBand's form says (`IB_NOTICE`).
+    /// A report to a subscriber in InfiniBand's form (`IB_NOTICE`).
     pub struct IbNotice: 80, "IB_NOTICE" {
         /// The trap's number is one of the format, not of a vendor.
         is_generic: bool = u32 @ 0 [31:31], "u.Generic.u.s.IsGeneric";
-        /// How grave.
+        /// Severity.
         notice_type: u8 = u32 @ 0 [30:24], "u.Generic.u.s.Type";
-        /// What reports.
+        /// Type of the reporting node.
         producer_type: u32 = u32 @ 0 [23:0], "u.Generic.u.s.ProducerType";
-        /// Which trap.
+        /// Number of the trap.
         trap_number: u16 = u16 @ 4, "u.Generic.TrapNumber";
-        /// Who reports.
+        /// LID of the reporter.
         issuer_lid: u16 = u16 @ 6, "IssuerLID";
-        /// What happened: of traps 64 to 67 the GID is at byte 6.
+        /// Details of the event: of traps 64 to 67 the GID is at byte 6.
         data: [u8; 54] = block @ 10, "Data";
-        /// Who reports.
+        /// GID of the reporter.
         issuer_gid: Gid = block @ 64, "IssuerGID";
     }
 }

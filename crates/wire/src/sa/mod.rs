@@ -31,7 +31,7 @@ pub use table::{
     SwitchPortCongestionRecord, VlArbRecord,
 };
 
-/// Where the payload starts in a datagram.
+/// Offset of the payload in a datagram.
 pub const PAYLOAD_AT: usize = 56;
 /// Most bytes of payload in an Omni-Path datagram.
 pub const PAYLOAD_MAX: usize = 1992;

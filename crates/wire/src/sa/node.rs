@@ -10,9 +10,9 @@ layout! {
     pub struct NodeRecord: 116, "STL_NODE_RECORD" {
         /// LID of the port that answers.
         lid: Lid = u32 @ 0, "RID.LID";
-        /// Who it is.
+        /// NodeInfo of the node.
         node_info: NodeInfo = block @ 8, "NodeInfo";
-        /// What people call it.
+        /// NodeDescription of the node.
         node_desc: NodeDescription = block @ 52, "NodeDesc";
     }
 }
@@ -20,9 +20,9 @@ layout! {
 layout! {
     /// Why and when a link went down (`STL_LINKDOWN_REASON`).
     pub struct LinkDownEvent: 16, "STL_LINKDOWN_REASON" {
-        /// What the neighbour said.
+        /// Reason reported by the neighbour.
         neighbor_link_down_reason: LinkDownReason = u8 @ 6, "NeighborLinkDownReason";
-        /// What the port said.
+        /// Reason reported by the port.
         link_down_reason: LinkDownReason = u8 @ 7, "LinkDownReason";
         /// Microseconds since 1970; 0 for an empty entry.
         timestamp: u64 = u64 @ 8, "Timestamp";
@@ -78,7 +78,7 @@ layout! {
 }
 
 layout! {
-    /// What a quarantined node should have been (`STL_EXPECTED_NODE_INFO`).
+    /// Expected identity of a quarantined node (`STL_EXPECTED_NODE_INFO`).
     pub struct ExpectedNodeInfo: 80, "STL_EXPECTED_NODE_INFO" {
         /// Description.
         node_desc: NodeDescription = block @ 0, "nodeDesc";
@@ -98,15 +98,15 @@ layout! {
         trusted_port_num: PortNum = u8 @ 4, "trustedPortNum";
         /// The trusted node.
         trusted_node_guid: Guid = u64 @ 8, "trustedNodeGUID";
-        /// What the trusted node's hardware says of the quarantined one.
+        /// The node's GUID as reported by the trusted neighbour's hardware.
         trusted_neighbor_node_guid: Guid = u64 @ 16, "trustedNeighborNodeGUID";
-        /// What it calls itself.
+        /// NodeDescription that it claims.
         node_desc: NodeDescription = block @ 24, "NodeDesc";
-        /// Who it says it is.
+        /// NodeInfo that it claims.
         node_info: NodeInfo = block @ 88, "NodeInfo";
         /// Why, one bit each (`STL_QUARANTINE_REASON_*`).
         quarantine_reasons: u32 = u32 @ 132, "quarantineReasons";
-        /// What it should have been.
+        /// Expected identity.
         expected_node_info: ExpectedNodeInfo = block @ 136, "expectedNodeInfo";
     }
 }

@@ -7,8 +7,8 @@ use crate::layout::layout;
 layout! {
     /// A path in InfiniBand's form (`IB_PATH_RECORD`), the only one that is served.
     ///
-    /// A selector says how the value beside it is meant in a query: 0 greater, 1 less, 2 equal,
-    /// 3 the best there is.
+    /// A selector gives the comparison for its value in a query: 0 greater, 1 less, 2 equal,
+    /// 3 the best available.
     pub struct PathRecord: 64, "IB_PATH_RECORD" {
         /// Service that the path is for.
         service_id: u64 = u64 @ 0, "ServiceID";
@@ -28,7 +28,7 @@ layout! {
         hop_limit: u8 = u32 @ 44 [7:0], "u1.s.HopLimit";
         /// Traffic class.
         t_class: u8 = u8 @ 48, "TClass";
-        /// The way back is the same.
+        /// Whether the return path is the same.
         reversible: bool = u8 @ 49 [7:7], "Reversible";
         /// Most paths wanted.
         numb_path: u8 = u8 @ 49 [6:0], "NumbPath";
@@ -40,17 +40,17 @@ layout! {
         qos_priority: u8 = u16 @ 52 [11:4], "u2.s.QosPriority";
         /// Service level, 4 bits.
         sl: Sl = u16 @ 52 [3:0], "u2.s.SL";
-        /// How `mtu` is meant.
+        /// Comparison for `mtu`.
         mtu_selector: u8 = u8 @ 54 [7:6], "MtuSelector";
         /// Largest packet.
         mtu: Mtu = u8 @ 54 [5:0], "Mtu";
-        /// How `rate` is meant.
+        /// Comparison for `rate`.
         rate_selector: u8 = u8 @ 55 [7:6], "RateSelector";
         /// Rate (`IB_STATIC_RATE`).
         rate: u8 = u8 @ 55 [5:0], "Rate";
-        /// How `pkt_life_time` is meant.
+        /// Comparison for `pkt_life_time`.
         pkt_life_time_selector: u8 = u8 @ 56 [7:6], "PktLifeTimeSelector";
-        /// Longest time on the way: 4.096 µs × 2^value.
+        /// Maximum packet lifetime: 4.096 µs × 2^value.
         pkt_life_time: u8 = u8 @ 56 [5:0], "PktLifeTime";
         /// 0 is best.
         preference: u8 = u8 @ 57, "Preference";
@@ -58,8 +58,8 @@ layout! {
 }
 
 layout! {
-    /// Asks for paths between many ports (`STL_MULTIPATH_RECORD_GID`); the GIDs, sources first,
-    /// follow.
+    /// Requests paths between many ports (`STL_MULTIPATH_RECORD_GID`); the GIDs follow, sources
+    /// first.
     pub struct MultiPathRecord: 32, "STL_MULTIPATH_RECORD_GID" {
         /// Flow label.
         flow_label: u32 = u32 @ 0 [27:8], "FlowLabel";
@@ -67,7 +67,7 @@ layout! {
         hop_limit: u8 = u32 @ 0 [7:0], "HopLimit";
         /// Traffic class.
         t_class: u8 = u8 @ 4, "TClass";
-        /// The way back is the same.
+        /// Whether the return path must be the same.
         reversible: bool = u8 @ 5 [7:7], "Reversible";
         /// Most paths wanted.
         numb_path: u8 = u8 @ 5 [6:0], "NumbPath";
@@ -79,19 +79,19 @@ layout! {
         qos_priority: u8 = u16 @ 8 [13:6], "QoSPriority";
         /// Service level.
         sl: Sl = u16 @ 8 [4:0], "SL";
-        /// How `mtu` is meant.
+        /// Comparison for `mtu`.
         mtu_selector: u8 = u8 @ 10 [7:6], "MtuSelector";
         /// Largest packet.
         mtu: Mtu = u8 @ 10 [5:0], "Mtu";
-        /// How `rate` is meant.
+        /// Comparison for `rate`.
         rate_selector: u8 = u8 @ 11 [7:6], "RateSelector";
         /// Rate (`IB_STATIC_RATE`).
         rate: u8 = u8 @ 11 [5:0], "Rate";
-        /// How `pkt_life_time` is meant.
+        /// Comparison for `pkt_life_time`.
         pkt_life_time_selector: u8 = u8 @ 12 [7:6], "PktLifeTimeSelector";
-        /// Longest time on the way: 4.096 µs × 2^value.
+        /// Maximum packet lifetime: 4.096 µs × 2^value.
         pkt_life_time: u8 = u8 @ 12 [5:0], "PktLifeTime";
-        /// How independent the paths shall be.
+        /// Required independence of the paths.
         independence_selector: u8 = u8 @ 13 [7:6], "IndependenceSelector";
         /// Scope of the sources.
         sgid_scope: u8 = u8 @ 13 [5:3], "SGIDScope";

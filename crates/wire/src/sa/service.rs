@@ -16,7 +16,7 @@ layout! {
         port_gid: Gid = block @ 16, "RID.PortGID";
         /// Queue key of the group.
         q_key: u32 = u32 @ 32, "Q_Key";
-        /// How `mtu` is meant.
+        /// Comparison for `mtu`.
         mtu_selector: u8 = u8 @ 38 [7:6], "MtuSelector";
         /// Largest packet.
         mtu: Mtu = u8 @ 38 [5:0], "Mtu";
@@ -24,13 +24,13 @@ layout! {
         t_class: u8 = u8 @ 39, "TClass";
         /// Partition key of the group.
         p_key: PKey = u16 @ 40, "P_Key";
-        /// How `rate` is meant.
+        /// Comparison for `rate`.
         rate_selector: u8 = u8 @ 42 [7:6], "RateSelector";
         /// Rate (`IB_STATIC_RATE`).
         rate: u8 = u8 @ 42 [5:0], "Rate";
-        /// How `pkt_life_time` is meant.
+        /// Comparison for `pkt_life_time`.
         pkt_life_time_selector: u8 = u8 @ 43 [7:6], "PktLifeTimeSelector";
-        /// Longest time on the way: 4.096 µs × 2^value.
+        /// Maximum packet lifetime: 4.096 µs × 2^value.
         pkt_life_time: u8 = u8 @ 43 [5:0], "PktLifeTime";
         /// Service level.
         sl: Sl = u32 @ 44 [31:27], "SL";
@@ -56,7 +56,7 @@ layout! {
 layout! {
     /// A service (`STL_SERVICE_RECORD`).
     pub struct ServiceRecord: 184, "STL_SERVICE_RECORD" {
-        /// Which service.
+        /// Identifier of the service.
         service_id: u64 = u64 @ 0, "RID.ServiceID";
         /// LID of its port.
         service_lid: Lid = u32 @ 8, "RID.ServiceLID";
@@ -84,9 +84,9 @@ layout! {
 layout! {
     /// A subscription that is held (`STL_INFORM_INFO_RECORD`).
     pub struct InformInfoRecord: 48, "STL_INFORM_INFO_RECORD" {
-        /// Who subscribed.
+        /// LID of the subscriber.
         subscriber_lid: Lid = u32 @ 0, "RID.SubscriberLID";
-        /// Which of its subscriptions.
+        /// Index among its subscriptions.
         enumeration: u16 = u16 @ 4, "RID.Enum";
         /// To what.
         inform_info_data: InformInfo = block @ 8, "InformInfoData";

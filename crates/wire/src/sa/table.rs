@@ -103,7 +103,7 @@ layout! {
     pub struct MulticastFdbRecord: 72, "STL_MULTICAST_FORWARDING_TABLE_RECORD" {
         /// LID of the switch.
         lid: Lid = u32 @ 0, "RID.LID";
-        /// Which 64 ports.
+        /// Group of 64 ports.
         position: u8 = u32 @ 4 [31:30], "RID.u1.s.Position";
         /// The block.
         block_num: u32 = u32 @ 4 [20:0], "RID.u1.s.BlockNum";
@@ -117,7 +117,7 @@ layout! {
     pub struct PortGroupTableRecord: 72, "STL_PORT_GROUP_TABLE_RECORD" {
         /// LID of the switch.
         lid: Lid = u32 @ 0, "RID.LID";
-        /// Which 64 ports.
+        /// Group of 64 ports.
         position: u8 = u16 @ 4 [15:14], "RID.Position";
         /// The block.
         block_num: u8 = u16 @ 4 [4:0], "RID.BlockNum";
@@ -161,7 +161,7 @@ layout! {
         length: u8 = u8 @ 5 [7:1], "Length";
         /// First byte.
         address: u16 = u16 @ 6 [15:4], "u1.s.Address";
-        /// How the port is attached; in answers.
+        /// Attachment of the port; in answers.
         port_type: PortType = u16 @ 6 [3:0], "u1.s.PortType";
         /// The bytes.
         data: [u8; 64] = block @ 8, "Data";
@@ -169,11 +169,11 @@ layout! {
 }
 
 layout! {
-    /// What a node can do about congestion (`STL_CONGESTION_INFO_RECORD`).
+    /// Congestion control capabilities of a node (`STL_CONGESTION_INFO_RECORD`).
     pub struct CongestionInfoRecord: 12, "STL_CONGESTION_INFO_RECORD" {
         /// LID of the node.
         lid: Lid = u32 @ 0, "LID";
-        /// What it can do.
+        /// Capabilities.
         congestion_info: CongestionInfo = block @ 8, "CongestionInfo";
     }
 }

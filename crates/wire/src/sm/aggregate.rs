@@ -6,7 +6,7 @@ use crate::layout::{Layout, layout};
 use crate::sm::AttributeId;
 
 layout! {
-    /// What each segment starts with (`STL_AGGREGATE`).
+    /// Header of each segment (`STL_AGGREGATE`).
     pub struct SegmentHeader: 8, "STL_AGGREGATE" {
         /// Attribute of the segment.
         attribute_id: u16 = u16 @ 0, "AttributeID";

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a subnet management datagram reads or writes (`STL_MCLASS_ATTRIB_ID_*`).
+/// Attribute that a subnet management datagram reads or writes (`STL_MCLASS_ATTRIB_ID_*`).
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AttributeId(pub u16);
@@ -31,9 +31,9 @@ macro_rules! attributes {
 attributes! {
     /// A trap's content.
     NOTICE = 0x0002, "Notice";
-    /// What people call the node.
+    /// Name of the node.
     NODE_DESCRIPTION = 0x0010, "NodeDescription";
-    /// Who the node is.
+    /// Identity of the node.
     NODE_INFO = 0x0011, "NodeInfo";
     /// Capacities and settings of a switch.
     SWITCH_INFO = 0x0012, "SwitchInfo";
@@ -73,9 +73,9 @@ attributes! {
     PORT_GROUP_FDB = 0x0088, "PortGroupFDB";
     /// Adaptive routing: ports of each group.
     PORT_GROUP_TABLE = 0x0089, "PortGroupTable";
-    /// How much of the neighbour's buffer each VL may use.
+    /// Share of the neighbour's buffer for each VL.
     BUFFER_CONTROL_TABLE = 0x008A, "BufferControlTable";
-    /// What the node can do about congestion.
+    /// Congestion control capabilities of the node.
     CONGESTION_INFO = 0x008B, "CongestionInfo";
     /// Congestion events of a switch.
     SWITCH_CONGESTION_LOG = 0x008C, "SwitchCongestionLog";

@@ -13,7 +13,7 @@ pub trait Repeated: Layout {
     /// Bytes from one to the next.
     const STRIDE: usize;
 
-    /// How many fit into `capacity` bytes; the last one needs no padding.
+    /// Number of elements that fit into `capacity` bytes; the last one needs no padding.
     fn max_blocks(capacity: usize) -> usize {
         let after_first = capacity.saturating_sub(Self::LEN);
         if capacity < Self::LEN {
@@ -132,7 +132,7 @@ impl Shape {
         }
     }
 
-    /// How many blocks fit into `capacity` bytes.
+    /// Number of blocks that fit into `capacity` bytes.
     pub fn max_blocks(self, capacity: usize) -> usize {
         match capacity.checked_sub(self.len) {
             Some(rest) => 1 + rest / self.stride,

@@ -1,11 +1,11 @@
-//! CableInfo, attribute 0x0032: what a cable says of itself.
+//! CableInfo, attribute 0x0032: a cable's memory.
 
 use crate::layout::layout;
 
 layout! {
     /// Up to 64 bytes of a cable's memory (`STL_CABLE_INFO`).
     pub struct CableInfo: 64, "STL_CABLE_INFO" {
-        /// The bytes; what lies beyond the length asked for is 0.
+        /// The bytes; those beyond the requested length are 0.
         data: [u8; 64] = block @ 0, "Data";
     }
 }

@@ -3,7 +3,7 @@
 use crate::layout::{layout, register};
 
 layout! {
-    /// What a port's node can do (`STL_CAPABILITY_MASK`).
+    /// Capabilities of a port's node (`STL_CAPABILITY_MASK`).
     pub struct CapabilityMask: 4, "STL_CAPABILITY_MASK" {
         /// Sends traps when the mask changes.
         is_capability_mask_notice_supported: bool = u32 @ 0 [22:22], "s.IsCapabilityMaskNoticeSupported";
@@ -22,7 +22,7 @@ layout! {
 register!(CapabilityMask, u32);
 
 layout! {
-    /// What a port can do (`STL_CAPABILITY_MASK3`).
+    /// Capabilities of a port (`STL_CAPABILITY_MASK3`).
     pub struct CapabilityMask3: 2, "STL_CAPABILITY_MASK3" {
         /// HFI: the highest LID can be configured.
         is_max_lid_supported: bool = u16 @ 0 [12:12], "s.IsMAXLIDSupported";

@@ -4,7 +4,7 @@ use crate::id::{Lid, Sc, Sl};
 use crate::layout::layout;
 
 layout! {
-    /// What a node can do about congestion (`STL_CONGESTION_INFO`).
+    /// Congestion control capabilities of a node (`STL_CONGESTION_INFO`).
     pub struct CongestionInfo: 4, "STL_CONGESTION_INFO" {
         /// Bit 0: a switch can handle credit starvation.
         congestion_info: u16 = u16 @ 0, "CongestionInfo";
@@ -48,9 +48,9 @@ layout! {
 }
 
 layout! {
-    /// How a switch marks packets (`STL_SWITCH_CONGESTION_SETTING`).
+    /// Packet marking by a switch (`STL_SWITCH_CONGESTION_SETTING`).
     pub struct SwitchCongestionSetting: 76, "STL_SWITCH_CONGESTION_SETTING" {
-        /// Which of the rest is valid: 1 victim mask, 2 credit mask, 4 threshold and packet size,
+        /// Mask of valid fields: 1 victim mask, 2 credit mask, 4 threshold and packet size,
         /// 8 credit starvation, 16 marking rate.
         control_map: u32 = u32 @ 0, "Control_Map";
         /// Ports that mark although they are no root of congestion; byte 31 has ports 0 to 7.
@@ -71,7 +71,7 @@ layout! {
 }
 
 layout! {
-    /// How one port of a switch marks packets (`STL_SWITCH_PORT_CONGESTION_SETTING_ELEMENT`).
+    /// Packet marking by one port of a switch (`STL_SWITCH_PORT_CONGESTION_SETTING_ELEMENT`).
     pub struct SwitchPortCongestionSetting: 4, "STL_SWITCH_PORT_CONGESTION_SETTING_ELEMENT" {
         /// It overrides the switch's setting.
         valid: bool = u8 @ 0 [7:7], "Valid";
@@ -111,7 +111,7 @@ layout! {
         log_type: u8 = u8 @ 0, "LogType";
         /// Flags.
         congestion_flags: u8 = u8 @ 1, "CongestionFlags";
-        /// How often the threshold was reached.
+        /// Number of times that the threshold was reached.
         threshold_event_counter: u16 = u16 @ 2, "ThresholdEventCounter";
         /// Now, in units of 1.024 µs.
         current_time_stamp: u32 = u32 @ 4, "CurrentTimeStamp";
@@ -123,7 +123,7 @@ layout! {
 }
 
 layout! {
-    /// How an HFI reacts on one service level (`STL_HFI_CONGESTION_SETTING_ENTRY`).
+    /// Reaction of an HFI to marks on one service level (`STL_HFI_CONGESTION_SETTING_ENTRY`).
     pub struct HfiCongestionSettingEntry: 6, "STL_HFI_CONGESTION_SETTING_ENTRY" {
         /// Steps down the table at each mark.
         ccti_increase: u8 = u8 @ 0, "CCTI_Increase";
@@ -137,7 +137,7 @@ layout! {
 }
 
 layout! {
-    /// How an HFI reacts to marks (`STL_HFI_CONGESTION_SETTING`).
+    /// Reaction of an HFI to marks (`STL_HFI_CONGESTION_SETTING`).
     pub struct HfiCongestionSetting: 198, "STL_HFI_CONGESTION_SETTING" {
         /// Service levels that react, one bit each.
         control_map: u32 = u32 @ 0, "Control_Map";

@@ -90,7 +90,7 @@ macro_rules! map {
                 Self::from_fn(|key| $to(key.0))
             }
 
-            /// What `key` maps to; keys above 31 give 0.
+            /// The value for `key`; 0 for keys above 31.
             #[inline]
             pub fn get(&self, key: $from) -> $to {
                 self.$field

@@ -8,7 +8,7 @@ use crate::layout::{layout, register};
 use crate::sm::AttributeId;
 
 layout! {
-    /// Of PortInfo, PortStateInfo, LedInfo, BufferControlTable and SwitchPortCongestionSetting.
+    /// Modifier of PortInfo, PortStateInfo, LedInfo, BufferControlTable and SwitchPortCongestionSetting.
     pub struct PortModifier: 4, "attribute modifier of STL_PORT_INFO" {
         /// Ports in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -37,7 +37,7 @@ impl PortModifier {
         }
     }
 
-    /// The same with the flag that tells agents to set `is_sm_configuration_started`.
+    /// This modifier with the flag that makes agents set `is_sm_configuration_started`.
     pub fn starting_configuration(self) -> Self {
         Self {
             start_of_sm_configuration: true,
@@ -47,7 +47,7 @@ impl PortModifier {
 }
 
 layout! {
-    /// Of SCtoVLr, SCtoVLt and SCtoVLnt.
+    /// Modifier of SCtoVLr, SCtoVLt and SCtoVLnt.
     pub struct ScVlModifier: 4, "attribute modifier of STL_SCVLMAP" {
         /// Ports in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -62,7 +62,7 @@ layout! {
 register!(ScVlModifier, u32);
 
 layout! {
-    /// Of the P_Key table.
+    /// Modifier of the P_Key table.
     pub struct PKeyModifier: 4, "attribute modifier of STL_PARTITION_TABLE" {
         /// Blocks in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -75,7 +75,7 @@ layout! {
 register!(PKeyModifier, u32);
 
 layout! {
-    /// Of VLArbitration.
+    /// Modifier of VLArbitration.
     pub struct VlArbModifier: 4, "attribute modifier of STL_VLARB_TABLE" {
         /// Ports in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -90,7 +90,7 @@ layout! {
 register!(VlArbModifier, u32);
 
 layout! {
-    /// Of LinearFDB and PortGroupFDB, 64 LIDs a block.
+    /// Modifier of LinearFDB and PortGroupFDB, 64 LIDs per block.
     pub struct BlockModifier: 4, "attribute modifier of STL_LINEAR_FORWARDING_TABLE" {
         /// Blocks in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -103,11 +103,11 @@ layout! {
 register!(BlockModifier, u32);
 
 layout! {
-    /// Of MulticastFDB, 8 LIDs a block.
+    /// Modifier of MulticastFDB, 8 LIDs per block.
     pub struct MulticastModifier: 4, "attribute modifier of STL_MULTICAST_FORWARDING_TABLE" {
         /// Blocks in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
-        /// Which 64 ports: 0 to 3.
+        /// Group of 64 ports: 0 to 3.
         position: u8 = u32 @ 0 [23:22], "P";
         /// Set of one block for all blocks from `block` on.
         all_blocks: bool = u32 @ 0 [20:20], "A";
@@ -118,11 +118,11 @@ layout! {
 register!(MulticastModifier, u32);
 
 layout! {
-    /// Of PortGroupTable, 8 groups a block.
+    /// Modifier of PortGroupTable, 8 groups per block.
     pub struct PortGroupModifier: 4, "attribute modifier of STL_PORT_GROUP_TABLE" {
         /// Blocks in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
-        /// Which 64 ports: 0 to 3.
+        /// Group of 64 ports: 0 to 3.
         position: u8 = u32 @ 0 [23:22], "P";
         /// Set of one block for all blocks from `block` on.
         all_blocks: bool = u32 @ 0 [5:5], "A";
@@ -133,7 +133,7 @@ layout! {
 register!(PortGroupModifier, u32);
 
 layout! {
-    /// Of SCtoSC.
+    /// Modifier of SCtoSC.
     pub struct ScScModifier: 4, "attribute modifier of STL_SCSCMAP" {
         /// Ports in the datagram: egress ports, or ingress ports with `all_egress`.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -150,7 +150,7 @@ layout! {
 register!(ScScModifier, u32);
 
 layout! {
-    /// Of CableInfo.
+    /// Modifier of CableInfo.
     pub struct CableInfoModifier: 4, "attribute modifier of STL_CABLE_INFO" {
         /// First byte, 0 to 4095.
         address: u16 = u32 @ 0 [30:19], "A";
@@ -163,7 +163,7 @@ layout! {
 register!(CableInfoModifier, u32);
 
 layout! {
-    /// Of HfiCongestionControlTable, 64 entries a block.
+    /// Modifier of HfiCongestionControlTable, 64 entries per block.
     pub struct CctModifier: 4, "attribute modifier of STL_HFI_CONGESTION_CONTROL_TABLE" {
         /// Blocks in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -174,7 +174,7 @@ layout! {
 register!(CctModifier, u32);
 
 layout! {
-    /// Of SCtoSC MultiSet, and of performance management's counters.
+    /// Modifier of SCtoSC MultiSet, and of performance management's counters.
     pub struct CountModifier: 4, "attribute modifier of STL_SCSC_MULTISET" {
         /// Blocks in the datagram.
         count: u8 = u32 @ 0 [31:24], "N";
@@ -183,7 +183,7 @@ layout! {
 register!(CountModifier, u32);
 
 layout! {
-    /// Of Aggregate.
+    /// Modifier of Aggregate.
     pub struct AggregateModifier: 4, "attribute modifier of STL_AGGREGATE" {
         /// Segments in the datagram, 1 to 117.
         segments: u8 = u32 @ 0 [7:0], "N";

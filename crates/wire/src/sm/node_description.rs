@@ -6,8 +6,8 @@ use crate::layout::layout;
 use crate::text::Text;
 
 layout! {
-    /// What people call a node (`STL_NODE_DESCRIPTION`): UTF-8, ended by a NUL when shorter than 64
-    /// bytes. Any bytes are kept as they came.
+    /// Name of a node (`STL_NODE_DESCRIPTION`): UTF-8, ended by a NUL when shorter than 64
+    /// bytes. Invalid bytes are kept unchanged.
     pub struct NodeDescription: 64, "STL_NODE_DESCRIPTION" {
         /// The bytes as they are on the wire.
         node_string: Text<64> = block @ 0, "NodeString";

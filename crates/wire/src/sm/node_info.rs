@@ -1,11 +1,11 @@
-//! NodeInfo, attribute 0x0011: who a node is.
+//! NodeInfo, attribute 0x0011: the identity of a node.
 
 use crate::enums::NodeType;
 use crate::id::{Guid, PortNum};
 use crate::layout::layout;
 
 layout! {
-    /// Who a node is (`STL_NODE_INFO`). Get only.
+    /// Identity of a node (`STL_NODE_INFO`). Get only.
     pub struct NodeInfo: 44, "STL_NODE_INFO" {
         /// 0x80.
         base_version: u8 = u8 @ 0, "BaseVersion";
@@ -15,11 +15,11 @@ layout! {
         node_type: NodeType = u8 @ 2, "NodeType";
         /// External ports.
         num_ports: u8 = u8 @ 3, "NumPorts";
-        /// The same for all nodes of one chassis or card.
+        /// Equal for all nodes of one chassis or card.
         system_image_guid: Guid = u64 @ 8, "SystemImageGUID";
         /// The node's own.
         node_guid: Guid = u64 @ 16, "NodeGUID";
-        /// Of the port that answers; a switch has one for all ports.
+        /// GUID of the answering port; a switch has one for all ports.
         port_guid: Guid = u64 @ 24, "PortGUID";
         /// Entries in its P_Key table.
         partition_cap: u16 = u16 @ 32, "PartitionCap";

@@ -5,25 +5,25 @@ use crate::layout::layout;
 use crate::sm::trap::Trap;
 
 layout! {
-    /// What a trap, or a report that forwards it, says (`STL_NOTICE`).
+    /// Content of a trap, or of a report that forwards it (`STL_NOTICE`).
     pub struct Notice: 96, "STL_NOTICE" {
         /// The trap's number is one of the format, not of a vendor.
         is_generic: bool = u32 @ 0 [31:31], "Attributes.Generic.u.s.IsGeneric";
-        /// How grave: 0 fatal, 1 urgent, 2 security, 3 subnet management, 4 information.
+        /// Severity: 0 fatal, 1 urgent, 2 security, 3 subnet management, 4 information.
         notice_type: u8 = u32 @ 0 [30:24], "Attributes.Generic.u.s.Type";
-        /// What reports: 1 HFI, 2 switch, 4 subnet manager; or the vendor's OUI.
+        /// Type of the reporting node: 1 HFI, 2 switch, 4 subnet manager; or the vendor's OUI.
         producer_type: u32 = u32 @ 0 [23:0], "Attributes.Generic.u.s.ProducerType";
-        /// Which trap; of a vendor: the device.
+        /// Number of the trap; of a vendor: the device.
         trap_number: u16 = u16 @ 4, "Attributes.Generic.TrapNumber";
         /// Alternates from trap to trap.
         toggle: bool = u16 @ 6 [15:15], "Stats.s.Toggle";
         /// Notices waiting.
         count: u16 = u16 @ 6 [14:0], "Stats.s.Count";
-        /// Who reports.
+        /// LID of the reporter.
         issuer_lid: Lid = u32 @ 8, "IssuerLID";
-        /// Who reports, in a report to other subnets.
+        /// GID of the reporter, in a report to other subnets.
         issuer_gid: Gid = block @ 16, "IssuerGID";
-        /// What happened, by trap number: see [`Notice::trap`].
+        /// Details of the event, by trap number: see [`Notice::trap`].
         data: [u8; 64] = block @ 32, "Data";
     }
 }
@@ -57,7 +57,7 @@ impl Notice {
         }
     }
 
-    /// What happened, with its data; nothing for a vendor's notice.
+    /// The event with its data; `None` for a vendor's notice.
     pub fn trap(&self) -> Option<Trap> {
         self.is_generic
             .then(|| Trap::decode(self.trap_number, &self.data))

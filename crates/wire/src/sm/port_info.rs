@@ -12,7 +12,7 @@ use crate::print::Print;
 use crate::sm::capability::{CapabilityMask, CapabilityMask3, PortErrorAction};
 
 layout! {
-    /// How long packets wait at the head of a VL's queue.
+    /// Head-of-line lifetime of packets in a VL's queue.
     pub struct XmitQ: 1, "STL_PORT_INFO.XmitQ[0]" {
         /// Packets dropped in a row before the VL is stalled.
         vl_stall_count: u8 = u8 @ 0 [7:5], "VLStallCount";
@@ -39,7 +39,7 @@ layout! {
 pub struct VlMtus(pub [u8; 16]);
 
 impl VlMtus {
-    /// The same MTU on all VLs.
+    /// One MTU for all VLs.
     pub fn uniform(mtu: Mtu) -> Self {
         Self([mtu.0 << 4 | mtu.0 & 0xF; 16])
     }
@@ -96,9 +96,9 @@ layout! {
         vl_preempt_cap: u8 = u8 @ 8, "VL.PreemptCap";
         /// Data VLs that the port supports.
         vl_cap: u8 = u8 @ 9 [4:0], "VL.s2.Cap";
-        /// How much high-priority traffic goes first.
+        /// Limit of high-priority traffic.
         vl_high_limit: u16 = u16 @ 10, "VL.HighLimit";
-        /// How much preempting traffic goes first.
+        /// Limit of preempting traffic.
         vl_preempting_limit: u16 = u16 @ 12, "VL.PreemptingLimit";
         /// Entries of the high VL arbitration table.
         vl_arbitration_high_cap: u8 = u8 @ 14, "VL.ArbitrationHighCap";
@@ -116,14 +116,14 @@ layout! {
         phys_state: PhysState = u32 @ 16 [7:4], "PortStates.s.PortPhysicalState";
         /// Logical state.
         port_state: PortState = u32 @ 16 [3:0], "PortStates.s.PortState";
-        /// How the port is attached.
+        /// Attachment of the port.
         port_type: PortType = u8 @ 20 [3:0], "PortPhysConfig.s.PortType";
         /// High bits that mark a collective LID.
         collective_mask: u8 = u8 @ 21 [5:3], "MultiCollectMask.CollectiveMask";
         /// High bits that mark a multicast LID, 4 by default.
         multicast_mask: u8 = u8 @ 21 [2:0], "MultiCollectMask.MulticastMask";
-        /// What a datagram without the right M_Key may do: 0 read; 1 read, without the key; 2 and 3
-        /// nothing.
+        /// Rights of a datagram without the right M_Key: 0 read; 1 read, without the key; 2 and 3
+        /// none.
         m_key_protect_bits: u8 = u8 @ 22 [7:6], "s1.M_KeyProtectBits";
         /// The port answers to 2^LMC LIDs.
         lmc: Lmc = u8 @ 22 [3:0], "s1.LMC";
@@ -155,7 +155,7 @@ layout! {
         neighbor_port_num: PortNum = u8 @ 44, "NeighborPortNum";
         /// Why the link went down last.
         link_down_reason: LinkDownReason = u8 @ 45, "LinkDownReason";
-        /// What the neighbour said about it.
+        /// Reason reported by the neighbour.
         neighbor_link_down_reason: LinkDownReason = u8 @ 46, "NeighborLinkDownReason";
         /// Clients shall register again with the subnet administration.
         client_reregister: bool = u8 @ 47 [7:7], "Subnet.ClientReregister";
@@ -219,13 +219,13 @@ layout! {
         preemption_min_initial: u16 = u16 @ 80, "FlitControl.Preemption.MinInitial";
         /// Least bytes after a preemption, in 8 byte units.
         preemption_min_tail: u16 = u16 @ 82, "FlitControl.Preemption.MinTail";
-        /// Least size of a packet that may be preempted: 512 bytes and so many times 512, 0 to 15.
+        /// Minimum size of a packet that may be preempted: 512 bytes × (1 + value), 0 to 15.
         preemption_large_pkt_limit: u8 = u8 @ 84, "FlitControl.Preemption.LargePktLimit";
-        /// Largest size of a packet that may preempt: 32 bytes and so many times 32.
+        /// Maximum size of a packet that may preempt: 32 bytes × (1 + value).
         preemption_small_pkt_limit: u8 = u8 @ 85, "FlitControl.Preemption.SmallPktLimit";
         /// Largest value of the small packet limit.
         preemption_max_small_pkt_limit: u8 = u8 @ 86, "FlitControl.Preemption.MaxSmallPktLimit";
-        /// Bytes of all packets that may preempt one: so many times 256, 255 for no limit.
+        /// Total size of all packets that may preempt one: 256 bytes × value, 255 for no limit.
         preemption_limit: u8 = u8 @ 87, "FlitControl.Preemption.PreemptionLimit";
         /// HFI: highest LID that it can address.
         max_lid: Lid = u32 @ 88, "MaxLID";
@@ -233,7 +233,7 @@ layout! {
         port_error_action: PortErrorAction = block @ 92, "PortErrorAction";
         /// Port that packets are passed through to.
         pass_through_egress_port: PortNum = u8 @ 96, "PassThroughControl.EgressPort";
-        /// How directed routes are passed through.
+        /// Pass-through of directed routes.
         pass_through_dr_control: bool = u8 @ 97 [0:0], "PassThroughControl.DRControl";
         /// Seconds that the M_Key holds, 0 for ever.
         m_key_lease_period: u16 = u16 @ 98, "M_KeyLeasePeriod";
@@ -265,9 +265,9 @@ layout! {
         ip_addr_ipv4: [u8; 4] = block @ 192, "IPAddrIPV4.addr";
         /// The node at the other end, as the hardware learnt it.
         neighbor_node_guid: Guid = u64 @ 208, "NeighborNodeGUID";
-        /// What the port's node can do.
+        /// Capabilities of the port's node.
         capability_mask: CapabilityMask = block @ 216, "CapabilityMask";
-        /// What the port can do.
+        /// Capabilities of the port.
         capability_mask3: CapabilityMask3 = block @ 222, "CapabilityMask3";
         /// Receive buffer in allocation units.
         overall_buffer_space: u16 = u16 @ 228, "OverallBufferSpace";

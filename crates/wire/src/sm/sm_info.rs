@@ -26,7 +26,7 @@ layout! {
     }
 }
 
-/// What a Set(SMInfo) asks for: its attribute modifier.
+/// Action of a Set(SMInfo): its attribute modifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SmInfoControl {
     /// The master hands over to the receiver.

@@ -23,7 +23,7 @@ layout! {
         ip_addr_ipv6: [u8; 16] = block @ 32, "IPAddrIPV6.addr";
         /// IPv4 address.
         ip_addr_ipv4: [u8; 4] = block @ 48, "IPAddrIPV4.addr";
-        /// How long a packet may stay in the switch: 4.096 µs × 2^value, from 20 for ever.
+        /// Packet lifetime in the switch: 4.096 µs × 2^value, unlimited from 20 on.
         life_time_value: u8 = u8 @ 67 [7:3], "u1.s.LifeTimeValue";
         /// A port changed its state; written as one to clear it.
         port_state_change: bool = u8 @ 67 [2:2], "u1.s.PortStateChange";
@@ -31,7 +31,7 @@ layout! {
         partition_enforcement_cap: u16 = u16 @ 70, "PartitionEnforcementCap";
         /// Port groups.
         port_group_cap: u8 = u8 @ 72, "PortGroupCap";
-        /// Port groups in use: so many entries of the port group table count.
+        /// Number of port groups in use, from the start of the port group table.
         port_group_top: u8 = u8 @ 73, "PortGroupTop";
         /// Routing modes that the switch can do.
         routing_mode_supported: u8 = u8 @ 74, "RoutingMode.Supported";
@@ -61,7 +61,7 @@ layout! {
         is_addr_range_config_supported: bool = u16 @ 80 [2:2], "CapabilityMask.s.IsAddrRangeConfigSupported";
         /// Can route adaptively.
         is_adaptive_routing_supported: bool = u16 @ 80 [0:0], "CapabilityMask.s.IsAdaptiveRoutingSupported";
-        /// What it can do for collectives; no bit is defined yet.
+        /// Capabilities for collectives; no bit is defined yet.
         capability_mask_collectives: u16 = u16 @ 82, "CapabilityMaskCollectives.AsReg16";
     }
 }

@@ -36,9 +36,9 @@ layout! {
     pub struct TrapChangeCapability: 14, "STL_TRAP_CHANGE_CAPABILITY_DATA" {
         /// The port.
         lid: Lid = u32 @ 0, "Lid";
-        /// What its node can do now.
+        /// New capabilities of its node.
         capability_mask: CapabilityMask = block @ 4, "CapabilityMask";
-        /// What it can do now.
+        /// New capabilities of the port.
         capability_mask3: CapabilityMask3 = block @ 10, "CapabilityMask3";
         /// Other widths may be fallen back to.
         link_width_downgrade_enabled_change: bool = u16 @ 12 [3:3], "u.s.LinkWidthDowngradeEnabledChange";
@@ -157,7 +157,7 @@ layout! {
 
 macro_rules! traps {
     ($( $(#[$meta:meta])* $variant:ident($data:ident) = $number:literal, $text:literal, $kind:ident; )*) => {
-        /// What happened, with its data.
+        /// An event with its data.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(clippy::large_enum_variant)] // a trap is short-lived and a copy of 64 bytes at most
         pub enum Trap {
@@ -168,7 +168,7 @@ macro_rules! traps {
             Other {
                 /// The number.
                 number: u16,
-                /// What came with it.
+                /// Its data.
                 data: [u8; 64],
             },
         }

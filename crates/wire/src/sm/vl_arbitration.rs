@@ -1,10 +1,10 @@
-//! VLArbitration, attribute 0x0018: who sends next.
+//! VLArbitration, attribute 0x0018: the order in which lanes send.
 
 use crate::id::Vl;
 use crate::layout::layout;
 
 layout! {
-    /// How much one VL sends in its turn (`STL_VLARB_TABLE_ELEMENT`).
+    /// Amount of data that a VL sends in its turn (`STL_VLARB_TABLE_ELEMENT`).
     pub struct VlArbElement: 2, "STL_VLARB_TABLE_ELEMENT" {
         /// The virtual lane.
         vl: Vl = u8 @ 0 [4:0], "s.VL";
@@ -16,7 +16,7 @@ layout! {
 layout! {
     /// The low, high or preempt section of a port's table (`STL_VLARB_TABLE`).
     pub struct VlArbTable: 256, "STL_VLARB_TABLE" {
-        /// Turns in order; how many count is told by the port's capabilities.
+        /// Turns in order; the port's capabilities give the number that counts.
         elements: [VlArbElement; 128] = block @ 0, "Elements";
     }
 }

@@ -1,4 +1,4 @@
-//! The way of a directed-route packet from node to node.
+//! The path of a directed-route packet from node to node.
 
 use crate::bits::{load, store};
 use crate::header::status;
@@ -13,23 +13,23 @@ const DR_DLID_AT: usize = 36;
 const INITIAL_PATH_AT: usize = 40;
 const RETURN_PATH_AT: usize = 104;
 
-/// What a node does with a directed-route SMP.
+/// Action of a node on a directed-route SMP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
-    /// It is for this node's agent or, on the way back, for the manager here.
+    /// It is for this node's agent or, on the return path, for the local manager.
     Deliver,
     /// Send it out of this port.
     Forward(PortNum),
     /// Its directed part is over: route it to this LID.
     LidRoute(Lid),
-    /// It has no way to go.
+    /// It has no valid next hop.
     Discard,
 }
 
-/// Takes a directed-route SMP one step further at a node and updates its hop pointer and return
-/// path, both on the way there and on the way back.
+/// Advances a directed-route SMP by one hop at a node and updates its hop pointer and return
+/// path, in both directions.
 ///
-/// `ingress` is the port it came in by, 0 when it starts here. On the way there the receiver is
+/// `ingress` is the port of arrival, 0 at the sender. On the outbound path the receiver is
 /// reached with the hop pointer one above the hop count; an answer starts from there.
 pub fn advance(mad: &mut [u8], ingress: PortNum, is_switch: bool) -> Hop {
     if mad.len() < DIRECTED_HEADER_LEN {

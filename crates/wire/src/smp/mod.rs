@@ -34,7 +34,7 @@ pub struct SmpView<'a> {
     pub m_key: u64,
     /// Directed route, of class 0x81.
     pub directed: Option<DirectedRouteHeader>,
-    /// What follows the headers; empty in most Gets.
+    /// Data after the headers; empty in most Gets.
     pub payload: &'a [u8],
 }
 
@@ -94,7 +94,7 @@ impl<'a> SmpView<'a> {
     }
 }
 
-/// What makes a datagram no SMP that can be read.
+/// Checks that a datagram is a readable SMP.
 fn check(header: &MadHeader, len: usize) -> Result<(), DecodeError> {
     let directed = header.mgmt_class == class::SM_DIRECTED_ROUTE;
     let wrong = if header.base_version != version::OPA {
@@ -117,7 +117,7 @@ fn check(header: &MadHeader, len: usize) -> Result<(), DecodeError> {
     })
 }
 
-/// What an SMP asks or says, without its route.
+/// Content of an SMP, without its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Smp {
     /// Method, see [`method`].
@@ -135,17 +135,17 @@ pub struct Smp {
 /// The directed part of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectedRoute {
-    /// Where the directed part starts; [`Lid::PERMISSIVE`] when it starts at the sender.
+    /// Start of the directed part; [`Lid::PERMISSIVE`] if that is the sender.
     pub dr_slid: Lid,
-    /// Where the last, LID-routed part goes; [`Lid::PERMISSIVE`] when there is none.
+    /// Destination of the last, LID-routed part; [`Lid::PERMISSIVE`] if there is none.
     pub dr_dlid: Lid,
     hop_count: u8,
     initial_path: [u8; 64],
 }
 
 impl DirectedRoute {
-    /// A route that leaves through `ports`, one after the other, and is directed all the way. No
-    /// port: the node itself.
+    /// A fully directed route that leaves through `ports`, one after the other. Without ports
+    /// it is for the node itself.
     ///
     /// # Errors
     /// [`DecodeError::Value`] with more than [`MAX_HOPS`] ports.
@@ -220,8 +220,8 @@ impl Smp {
         append(mad, payload, LID_ROUTED_PAYLOAD_MAX);
     }
 
-    /// Writes a directed-route SMP over `mad`, at the start of its way: headers and `payload`,
-    /// padded to a multiple of 8 bytes. Payload beyond [`DIRECTED_PAYLOAD_MAX`] is cut.
+    /// Overwrites `mad` with a directed-route SMP at the start of its path: headers and `payload`,
+    /// padded to a multiple of 8 bytes. Payload beyond [`DIRECTED_PAYLOAD_MAX`] is truncated.
     pub fn write_directed(&self, route: &DirectedRoute, payload: &[u8], mad: &mut Vec<u8>) {
         mad.clear();
         mad.resize(DIRECTED_HEADER_LEN, 0);

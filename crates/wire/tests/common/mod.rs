@@ -1,10 +1,10 @@
-//! tshark, Wireshark's dissector on the command line (Debian: `tshark`), as a judge of captures.
+//! tshark, Wireshark's dissector on the command line (Debian: `tshark`), which checks captures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What tshark made of one packet: for each field the values that it found, in order, in
+/// tshark's dissection of one packet: for each field its values, in order, in
 /// hexadecimal as they are in the packet, bit ranges shifted to the right.
 #[derive(Debug, Default)]
 pub(crate) struct Dissected {
@@ -26,7 +26,7 @@ impl Dissected {
     }
 }
 
-/// Has tshark dissect `capture`, by way of the file `path`, where tshark is installed.
+/// Dissects `capture` with tshark, through the file `path`, if tshark is installed.
 pub(crate) fn dissect(capture: &[u8], path: &Path) -> Option<Vec<Dissected>> {
     std::fs::write(path, capture).unwrap();
     let mut tshark = Command::new("tshark");

@@ -1,4 +1,4 @@
-//! Datagrams as text: what a reader looks for is there, and nothing makes it panic.
+//! Datagrams as text: the output has every field, and nothing makes it panic.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

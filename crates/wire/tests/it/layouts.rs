@@ -1,5 +1,5 @@
-//! What holds for every structure of the crate: the list of them is complete, fields stay inside
-//! and apart, and decoding and encoding again gives every defined bit back.
+//! Properties of every structure of the crate: the list of them is complete, fields stay inside
+//! and apart, and decoding and encoding again preserves every defined bit.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -119,8 +119,8 @@ fn what_is_no_smp_is_refused_with_a_reason() {
 /// Ports that a directed route goes in and out by, node after node; the first enters nowhere.
 type Walk = Vec<(u8, Option<u8>)>;
 
-/// Sends a request along `ports` (out of each, into the next node by `entries`), has the last node
-/// answer, takes the answer back, and gives the ways of both.
+/// Sends a request along `ports` (out of each, into the next node by `entries`), lets the last node
+/// answer, returns the answer, and records both paths.
 fn round_trip(ports: &[u8], entries: &[u8], start: Vec<u8>) -> (Walk, Walk, Vec<u8>) {
     let mut mad = start;
     let (mut out, mut back) = (Walk::new(), Walk::new());

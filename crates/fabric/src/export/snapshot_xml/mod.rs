@@ -2,8 +2,8 @@
 //!
 //! Elements and their order are opareport's (`Topology/snapshot.c` of the vendor's FastFabric
 //! tools). Counters, tables of quality of service, buffer control, multicast members and virtual
-//! fabrics are left out, which the root element's attributes say. What the format has no place for
-//! (trap destinations, error actions, link-down reasons and the like) is lost.
+//! fabrics are omitted, which the root element's attributes declare. Data without a field in the format
+//! (trap destinations, error actions, link-down reasons and the like) is dropped.
 
 mod date;
 mod port;
@@ -24,10 +24,10 @@ use crate::tables::{SwitchPortGroups, UNREACHABLE};
 use crate::topology::{Node, NodeId, PortRef, SwitchIndex, Topology};
 use crate::upward::links_upward;
 
-/// What to write.
+/// Options of a snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SnapshotOptions {
-    /// Ports that are down, too; opareport leaves them out unless told otherwise.
+    /// Include ports that are down; opareport omits them by default.
     pub down_ports: bool,
 }
 

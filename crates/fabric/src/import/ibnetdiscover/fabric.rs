@@ -1,4 +1,4 @@
-//! From what a dump lists to Omni-Path nodes.
+//! Converts the entries of a dump to Omni-Path nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

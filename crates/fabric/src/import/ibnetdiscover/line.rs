@@ -3,7 +3,7 @@
 use crate::export::unescape_name;
 use crate::import::ImportError;
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     /// Nothing that matters here.
@@ -41,7 +41,7 @@ pub(super) struct PortLine<'a> {
     pub(super) comment: Comment<'a>,
 }
 
-/// What stands behind `#`: everything in it may be missing.
+/// The comment after `#`: every part of it is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Comment<'a> {
     /// Before the quoted name.

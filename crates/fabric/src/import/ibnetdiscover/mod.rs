@@ -1,22 +1,22 @@
-//! InfiniBand fabrics as `ibnetdiscover` lists them, made into Omni-Path fabrics of the same shape.
+//! Converts InfiniBand fabrics listed by `ibnetdiscover` to Omni-Path fabrics of the same shape.
 //!
 //! * A switch keeps its GUID, its name, its number of ports and its system image GUID.
-//! * A channel adapter becomes an HFI with one port. One that has several cables becomes as many
-//!   HFIs, since each HFI of a host is a node of its own in Omni-Path: the first keeps the GUID,
-//!   and each is called `<name> port<n>` after its port there. A GUID that no HFI can have (bits 30
+//! * A channel adapter becomes an HFI with one port. One with several cables becomes as many
+//!   HFIs, since each HFI of a host is a separate node in Omni-Path: the first keeps the GUID,
+//!   and each is named `<name> port<n>` after its port there. A GUID that is invalid for an HFI (bits 30
 //!   and 31 are the port's there; the upper half must not be zero) is replaced by a generated one.
-//! * The aggregation nodes inside InfiniBand switches and routers are no hosts: they are left out
+//! * The aggregation nodes inside InfiniBand switches and routers are not hosts: they are dropped
 //!   with their cables.
-//! * A link keeps its number of lanes, four where there are more; a lane of any InfiniBand
+//! * A link keeps its number of lanes, at most four; a lane of any InfiniBand
 //!   generation becomes one of 25 Gb/s.
 //! * A port keeps a unicast LID that no other has; 65535, which ibnetdiscover prints for a port
-//!   without one, is none. All else is as freshly powered on.
+//!   without one, means none. Everything else is as freshly powered on.
 //!
-//! A cable that only one end lists is a cable; a listed adapter that is not described (as in a dump
+//! A cable listed by only one end is accepted; a listed adapter without a description (as in a dump
 //! of switches alone) is made from its name in that list.
 //!
-//! A switch has its ports whether they have cables or not. Of all ports together nine in ten may be
-//! without one, and 20,000 more.
+//! A switch has all its ports, with or without cables. Of all ports together, nine in ten plus 20,000
+//! may be without one.
 
 mod fabric;
 mod line;
@@ -29,14 +29,14 @@ use super::ImportError;
 use super::budget::{Budget, switch_ports_max};
 use crate::topology::Topology;
 
-/// What the name of an aggregation node contains.
+/// Identifies the name of an aggregation node.
 const AGGREGATION: &[u8] = b"Aggregation Node";
 
 /// Reads a dump.
 ///
 /// # Errors
-/// [`ImportError`] with the first line that is none of the format's, contradicts another, or names
-/// what does not exist, or that exceeds [`HOSTS_MAX`](crate::generate::HOSTS_MAX) or
+/// [`ImportError`] with the first line that is malformed, contradicts another, or names
+/// a missing node, or that exceeds [`HOSTS_MAX`](crate::generate::HOSTS_MAX) or
 /// [`SWITCHES_MAX`](crate::generate::SWITCHES_MAX), or has far more ports than cables.
 pub fn import_ibnetdiscover(text: &str) -> Result<Topology, ImportError> {
     let mut dump = Dump::default();
@@ -188,7 +188,7 @@ impl Dump {
         }
     }
 
-    /// Refuses a short text that asks for many ports.
+    /// Refuses a short text that declares many ports.
     fn check_ports(&self) -> Result<(), ImportError> {
         let most = switch_ports_max(self.listed.len());
         let mut ports = 0;
@@ -295,7 +295,7 @@ impl Dump {
     }
 }
 
-/// What is known of a port that has a cable.
+/// A port with a cable.
 struct Taken {
     peer: (u64, u8),
     line: u64,

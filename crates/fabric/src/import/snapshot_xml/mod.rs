@@ -1,9 +1,9 @@
 //! The XML snapshot that `opareport -o snapshot` writes.
 //!
-//! Elements that are unknown or say nothing about topology and routes (counters, tables of quality
-//! of service, multicast groups, virtual fabrics) are passed over. Ports that the snapshot leaves
-//! out are without a cable, as freshly powered on. Each line is read once; besides the result only
-//! one node's text is held.
+//! Elements that are unknown or irrelevant to topology and routes (counters, tables of quality
+//! of service, multicast groups, virtual fabrics) are skipped. Ports missing from the snapshot
+//! are without a cable, as freshly powered on. Each line is read once; besides the result only
+//! one node's text is held in memory.
 
 mod node;
 mod port;
@@ -170,7 +170,7 @@ impl<'a> Import<'a> {
         Ok(PortRef { node, port })
     }
 
-    /// Plugs one end of a cable in. What the snapshot does not say of the neighbour follows from it.
+    /// Connects one end of a cable. Missing data about the neighbour is derived from its node.
     fn plug(&mut self, link: &Element<'_>, at: PortRef, peer: PortRef) -> Result<(), ImportError> {
         let other = self.nodes.get(peer.node.0 as usize);
         let other = other.map(|node| (node.guid(), node.is_switch()));

@@ -84,7 +84,7 @@ fn table() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// What tshark should find in a packet, by its field names.
+/// Values that tshark should find in a packet, by its field names.
 fn expected(
     case: &Case,
     table: &[(&'static str, &'static str)],
@@ -113,7 +113,7 @@ fn expected(
     expected
 }
 
-/// What tshark should find in front of the datagram.
+/// Addressing that tshark should find in front of the datagram.
 fn addressing(packet: &Packet) -> [(&'static str, u32); 7] {
     [
         ("opa.9b.slid", packet.slid.0 & 0xFFFF),
@@ -126,7 +126,7 @@ fn addressing(packet: &Packet) -> [(&'static str, u32); 7] {
     ]
 }
 
-/// What differs between a packet as we wrote it and as tshark reads it; `compared` collects the
+/// Differences between a packet as we wrote it and as tshark reads it; `compared` collects the
 /// lines of the table that were used.
 fn differences(
     case: &Case,

@@ -18,7 +18,7 @@ use weft_wire::sm::AttributeId;
 
 use numbers::NUMBERS;
 
-/// Where Debian puts the headers.
+/// Directory of the headers in Debian.
 const HEADERS: &str = "/usr/include/opamgt";
 
 /// Structures that these headers do not have, with where they come from instead.
@@ -65,7 +65,7 @@ const NOT_IN_THESE_HEADERS: &[(&str, &str)] = &[
     ("IB_MCMEMBER_RECORD", "JoinSendOnlyFullMember"),
 ];
 
-/// What the probe found: sizes by structure, then positions by structure and field.
+/// Output of the probe: sizes by structure, then positions by structure and field.
 #[derive(Default)]
 struct Found {
     sizes: BTreeMap<usize, usize>,
@@ -195,7 +195,7 @@ fn expected_size(entry: &Entry) -> usize {
     other.map_or(entry.len, |(_, size)| *size)
 }
 
-/// What differs between `field` and what the probe found of it.
+/// Difference between `field` and the probe's result.
 fn difference(found: &Found, key: (usize, usize), field: &FieldLayout) -> Option<String> {
     let Some((msb, lsb)) = field.bits else {
         let (offset, width) = *found.members.get(&key)?;

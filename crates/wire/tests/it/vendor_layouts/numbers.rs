@@ -3,7 +3,7 @@
 use weft_wire::sm::AttributeId;
 use weft_wire::{pa, sa};
 
-/// Our attribute numbers beside the headers' names for them.
+/// Our attribute numbers and the headers' names for them.
 pub(crate) const NUMBERS: &[(u16, &str)] = &[
     (AttributeId::NOTICE.0, "STL_MCLASS_ATTRIB_ID_NOTICE"),
     (
