@@ -1,4 +1,4 @@
-//! Where a socket is: `unix:PATH` or `tcp:HOST:PORT`.
+//! Socket addresses: `unix:PATH` or `tcp:HOST:PORT`.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Longest path of a Unix socket that Linux takes, in bytes (`sun_path` with its NUL).
 pub const UNIX_PATH_MAX: usize = 107;
 
-/// Where a socket is.
+/// Address of a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A Unix socket in the file system.
@@ -44,7 +44,7 @@ impl Address {
 pub struct AddressError {
     /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub what: &'static str,
 }
 

@@ -14,9 +14,9 @@ use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
 use crate::document::{DOCUMENT_MAX, Document};
 use crate::frame::{Attach, Decoder, Frame, FrameError, Hello, VERSION, Welcome, encode_packet};
 
-/// How long a server may take to answer a Hello.
+/// Timeout of a server's answer to Hello.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Batches that wait on either way.
+/// Queue length in each direction, batches.
 const BATCHES: usize = 256;
 /// Bytes that are read at once at least.
 const READ_SIZE: usize = 64 * 1024;
@@ -65,7 +65,7 @@ pub enum ConnectError {
     Foreign {
         /// Where.
         address: String,
-        /// What it said.
+        /// The server's message.
         what: String,
     },
 }
@@ -81,9 +81,10 @@ struct Session {
 }
 
 /// Attaches to a host of the fabric behind `address`, to serve the management classes in
-/// `classes` there. The connection ends when the socket does; who wants it back calls again.
+/// `classes` there. The connection ends with the socket; call again to reconnect.
 ///
 /// # Errors
+/// [`ConnectError`].
 /// [`ConnectError`].
 pub async fn connect(
     address: &Address,
@@ -202,7 +203,7 @@ impl Session {
     }
 }
 
-/// Reads what is there into the decoder.
+/// Reads available bytes into the decoder.
 ///
 /// # Errors
 /// The stream's, and [`io::ErrorKind::UnexpectedEof`] at its end.
@@ -263,7 +264,7 @@ async fn read(
     }
 }
 
-/// What a frame of the server other than a datagram tells the program.
+/// Converts a server's frame other than a datagram.
 fn from_fabric(frame: Frame) -> Option<FromFabric> {
     match frame {
         Frame::Port(status) => Some(FromFabric::Port(status)),

@@ -1,4 +1,4 @@
-//! A program's end of the way to the fabric.
+//! A program's end of its connection to the fabric.
 
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -7,7 +7,7 @@ use weft_wire::packet::Packet;
 
 use crate::port::{PortStatus, Registration};
 
-/// What a program sends.
+/// Messages from a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToFabric {
     /// Datagrams from its port.
@@ -22,12 +22,12 @@ pub enum ToFabric {
     Unregister(u32),
 }
 
-/// What a program gets.
+/// Messages to a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FromFabric {
     /// Datagrams for its port.
     Packets(Vec<Packet>),
-    /// How its port stands, if it asked.
+    /// State of the program's port, if it asked for it.
     Port(PortStatus),
     /// Whether a registration holds.
     Registered {
@@ -43,7 +43,7 @@ pub enum FromFabric {
 #[error("the connection to the fabric is closed")]
 pub struct Closed;
 
-/// A program's end: datagrams of one HFI port, in batches, both ways.
+/// A program's end: datagrams of one HFI port, in batches, in both directions.
 #[derive(Debug)]
 pub struct Connection {
     guid: Guid,
@@ -63,13 +63,13 @@ pub struct ConnectionReceiver(mpsc::Receiver<FromFabric>);
 /// The fabric's end of a [`Connection`].
 #[derive(Debug)]
 pub struct Endpoint {
-    /// What the program sends; ends when the program has dropped its end.
+    /// Messages from the program; ends when the program has dropped its end.
     pub receiver: mpsc::Receiver<ToFabric>,
-    /// What is for the program. Full means that the program is too slow.
+    /// Messages to the program. A full channel means that the program is too slow.
     pub sender: mpsc::Sender<FromFabric>,
 }
 
-/// The two ends of a connection in one process; each way holds up to `batches` batches.
+/// The two ends of a connection in one process; each direction holds up to `batches` batches.
 ///
 /// # Panics
 /// When `batches` is 0.
@@ -128,7 +128,7 @@ impl Connection {
 }
 
 impl ConnectionSender {
-    /// Sends datagrams; waits while the way is full.
+    /// Sends datagrams; waits while the channel is full.
     ///
     /// # Errors
     /// [`Closed`] when the other end has gone.
@@ -137,7 +137,7 @@ impl ConnectionSender {
         sent.map_err(|_| Closed)
     }
 
-    /// Sends anything; waits while the way is full.
+    /// Sends a message; waits while the channel is full.
     ///
     /// # Errors
     /// [`Closed`] when the other end has gone.
@@ -179,7 +179,7 @@ impl ConnectionReceiver {
         self.0.recv().await
     }
 
-    /// What is there already.
+    /// Returns a message that is already there.
     pub fn try_recv_any(&mut self) -> Option<FromFabric> {
         self.0.try_recv().ok()
     }

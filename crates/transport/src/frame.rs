@@ -1,7 +1,7 @@
-//! What goes over a socket.
+//! Frames on a socket.
 //!
-//! A frame is a big-endian u32, the number of bytes that follow, then one byte that says which
-//! frame it is, then its content. A client begins with [`Hello`] and waits for [`Welcome`].
+//! A frame is a big-endian u32, the number of bytes that follow, then one byte for the type of
+//! frame, then its content. A client begins with [`Hello`] and waits for [`Welcome`].
 //!
 //! | byte | frame | content |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | 3 | Refuse | reason, UTF-8 to the end |
 //! | 4 | Mad | SLID u32, DLID u32, SL u8, P_Key u16, destination QP u32, source QP u32, datagram to the end |
 //! | 5 | IsSm | u8: 0 or 1 |
-//! | 6 | Control | JSON to the end; of a frame that is full it goes on in the next |
+//! | 6 | Control | JSON to the end; a full frame continues in the next |
 //! | 7 | ControlReply | likewise |
 //! | 8 | Watch | nothing |
 //! | 9 | Port | base LID u32, SM LID u32, LMC u8, SM SL u8, state u8, physical state u8, rate u16, number of P_Keys u16, capability mask u32, reregistrations u32, subnet prefix u64, port GUID u64, node GUID u64, system GUID u64, that many P_Keys u16 |
@@ -18,7 +18,7 @@
 //! | 11 | Registered | token u32, u8: 0 or 1 |
 //! | 12 | Unregister | token u32 |
 //!
-//! After Watch the server sends Port, at once and whenever the port is another than it said last,
+//! After Watch the server sends Port, at once and whenever the port's state differs from the last report,
 //! before any datagram that arrives afterwards. Each Register is answered by Registered.
 
 use thiserror::Error;
@@ -66,7 +66,7 @@ mod tag {
     pub(super) const UNREGISTER: u8 = 12;
 }
 
-/// Where a program wants to be.
+/// The host that a program wants to attach to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attach {
     /// On a port of the HFI with this GUID.
@@ -89,18 +89,18 @@ pub enum Attach {
     ControlOnly,
 }
 
-/// What a client says first.
+/// First frame of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
     /// The version of the format that it speaks.
     pub version: u16,
-    /// Where it wants to be.
+    /// The requested host.
     pub attach: Attach,
     /// Management classes whose requests and traps are for it.
     pub classes: Vec<u8>,
 }
 
-/// What a server answers.
+/// The server's reply to [`Hello`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Welcome {
     /// The HFI that the program is on; 0 for [`Attach::ControlOnly`].
@@ -124,31 +124,31 @@ pub enum Frame {
         /// Why.
         reason: String,
     },
-    /// A datagram, either way.
+    /// A datagram, in either direction.
     Mad(Packet),
     /// The client runs a subnet manager, or does no longer.
     IsSm(bool),
     /// The client changes the fabric; JSON, or when it is received, a part of it for a
     /// [`Document`](crate::document::Document).
     Control(Vec<u8>),
-    /// What came of it, likewise.
+    /// Result of a control command, in JSON; a full frame continues in the next.
     ControlReply(Vec<u8>),
     /// The client wants to know how its port stands, now and whenever that changes.
     Watch,
-    /// How the client's port stands.
+    /// State of the client's port.
     Port(PortStatus),
     /// The client wants certain requests and traps.
     Register(Registration),
     /// Whether it gets them: not when another program on the port has one of them already.
     Registered {
-        /// Which registration.
+        /// Number of the registration.
         token: u32,
         /// Whether it holds.
         accepted: bool,
     },
     /// The client does not want them any longer.
     Unregister {
-        /// Which registration.
+        /// Number of the registration.
         token: u32,
     },
 }
@@ -159,7 +159,7 @@ pub enum FrameError {
     /// The length is out of range.
     #[error("a frame of {len} bytes, allowed: 1 to {FRAME_MAX}")]
     Length {
-        /// What it says.
+        /// The length in its header.
         len: usize,
     },
     /// Nothing is known by this number.
@@ -177,16 +177,16 @@ pub enum FrameError {
     /// The content does not fit the frame.
     #[error("{frame} frame: {what}")]
     Content {
-        /// Which frame.
+        /// Name of the frame.
         frame: &'static str,
-        /// What is wrong.
+        /// The defect.
         what: &'static str,
     },
 }
 
 impl Frame {
     /// Appends the frame to `out`, a document that is longer than a frame as several. Names, reasons,
-    /// classes and datagrams that are too long are cut to what the format can carry, text between
+    /// classes and datagrams that are too long are cut to the format's limits, text between
     /// two characters.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -219,7 +219,7 @@ impl Frame {
     }
 }
 
-/// As much of a text as fits into `max` bytes, whole characters only.
+/// The longest prefix of whole characters that fits into `max` bytes.
 fn cut(text: &str, max: usize) -> &[u8] {
     let end = text.floor_char_boundary(max);
     &text.as_bytes()[..end]
@@ -413,8 +413,8 @@ impl Decoder {
         Self::default()
     }
 
-    /// Where to append the bytes that come in. Take all frames out with [`Self::next_frame`]
-    /// before more is appended: then there is never more than one frame that is not complete.
+    /// The buffer to which received bytes are appended. Take all frames out with [`Self::next_frame`]
+    /// before appending more: then there is never more than one incomplete frame.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.buffer.drain(..self.start);
         self.start = 0;

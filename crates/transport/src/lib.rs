@@ -1,9 +1,8 @@
-//! How a management datagram travels between a program and the fabric.
+//! Connections that carry management datagrams between a program and the fabric.
 //!
-//! A program holds a [`Connection`]: datagrams of one HFI port, in batches, both ways. Its other
-//! end is an [`Endpoint`] in the same process, a socket that [`connect`] has opened, or an HFI of
-//! this machine ([`umad::open`]). What goes
-//! over a socket is [`frame`]s.
+//! A program holds a [`Connection`]: datagrams of one HFI port, in batches, in both directions. Its other
+//! end is an [`Endpoint`] in the same process, a socket opened by [`connect`], or a local HFI
+//! ([`umad::open`]). Sockets carry [`frame`]s.
 
 pub mod address;
 pub mod client;

@@ -1,5 +1,5 @@
-//! What a program may ask about its port beyond datagrams: how the port stands, and which requests
-//! are for it.
+//! Queries of a program about its port, beyond datagrams: its state, and the requests that the
+//! program serves.
 
 use weft_wire::bits::load;
 use weft_wire::id::{Guid, Lid, Lmc, Sl};
@@ -11,7 +11,7 @@ const STATUS_LEN: usize = 56;
 /// Bytes of a [`Registration`].
 const REGISTRATION_LEN: usize = 26;
 
-/// How an HFI port stands, as host software sees it.
+/// State of an HFI port, as host software sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PortStatus {
     /// Its first LID; 0 when it has none.
@@ -38,7 +38,7 @@ pub struct PortStatus {
     pub node_guid: Guid,
     /// GUID of the system that the HFI is in.
     pub system_guid: Guid,
-    /// How often a subnet manager has asked programs to register again.
+    /// Number of times that a subnet manager has asked programs to register again.
     pub reregistrations: u32,
     /// The partition keys, by index; 0 where there is none.
     pub p_keys: Vec<u16>,

@@ -1,4 +1,4 @@
-//! Frames: what is written is read, and nothing that comes in does harm.
+//! Frames: written frames are read back, and malformed input does no harm.
 #![allow(clippy::unwrap_used)]
 
 use weft_transport::frame::{FRAME_MAX, VERSION};

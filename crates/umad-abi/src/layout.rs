@@ -46,7 +46,7 @@ macro_rules! c_struct {
         }
 
         impl $name {
-            /// Where its fields are.
+            /// Positions of its fields.
             pub const LAYOUT: $crate::Structure = $crate::Structure {
                 c_type: $c_type,
                 size: size_of::<Self>(),

@@ -1,9 +1,9 @@
 //! The structures that libibumad (`umad.h`) and libibverbs (`verbs.h`) share with programs, as their
 //! public headers lay them out on 64-bit Linux.
 //!
-//! A structure is declared once, with `c_struct!`; the table of offsets that the tests hold against
-//! the installed headers comes from the same declaration. Numbers of several bytes are big-endian
-//! where a comment says so, else in the machine's order.
+//! A structure is declared once, with `c_struct!`; the table of offsets that the tests compare with
+//! the installed headers comes from that declaration. Numbers of several bytes are big-endian
+//! where a comment says so, otherwise in the machine's order.
 
 mod layout;
 pub mod umad;

@@ -54,7 +54,7 @@ c_struct! {
 }
 
 c_struct! {
-    /// What is before the datagram in a buffer.
+    /// Header before the datagram in a buffer.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     UserMad is "ib_user_mad_t" {
         /// Number of the agent.

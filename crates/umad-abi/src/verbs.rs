@@ -17,7 +17,7 @@ c_constants! {
     EVENT_PKEY_CHANGE: c_int = 12, "IBV_EVENT_PKEY_CHANGE";
     /// Event: the subnet manager is elsewhere.
     EVENT_SM_CHANGE: c_int = 13, "IBV_EVENT_SM_CHANGE";
-    /// Event: the subnet manager asks programs to register again.
+    /// Event: the subnet manager requests programs to register again.
     EVENT_CLIENT_REREGISTER: c_int = 17, "IBV_EVENT_CLIENT_REREGISTER";
     /// Event: the port has other GIDs.
     EVENT_GID_CHANGE: c_int = 18, "IBV_EVENT_GID_CHANGE";
@@ -41,9 +41,9 @@ c_struct! {
         name: [c_char; 64],
         /// Name of its device.
         dev_name: [c_char; 64],
-        /// Where its device is in sysfs.
+        /// Path of its device in sysfs.
         dev_path: [c_char; 256],
-        /// Where the adapter is in sysfs.
+        /// Path of the adapter in sysfs.
         ibdev_path: [c_char; 256],
     }
 }
@@ -73,7 +73,7 @@ c_struct! {
     /// An event of a device or a port.
     #[derive(Debug, Clone, Copy)]
     IbvAsyncEvent is "struct ibv_async_event" {
-        /// Of events of a port its number, of events of a device nothing.
+        /// Port number of a port event; unused in device events.
         element: u64,
         /// `enum ibv_event_type`.
         event_type: c_int,

@@ -14,7 +14,7 @@ const HEADERS: [(&str, &str); 2] = [
     ("infiniband/verbs.h", "libibverbs-dev"),
 ];
 
-/// The comparison as C: each line is what the header says of one structure, field or number.
+/// C program for the comparison: each line shows one structure, field or number of the headers.
 fn source() -> String {
     let mut source = String::from("#include <stdio.h>\n#include <stddef.h>\n");
     for (header, _) in HEADERS {
@@ -43,7 +43,7 @@ fn source() -> String {
     source
 }
 
-/// What the program prints if the headers say what is declared here.
+/// Expected output of the program, from the declarations here.
 fn declared() -> Vec<String> {
     let mut lines = Vec::new();
     for structure in STRUCTURES {
@@ -90,7 +90,7 @@ fn structures_and_numbers_are_those_of_the_installed_headers() {
     assert_eq!(printed(&source()), declared());
 }
 
-/// Where the headers are missing, this much still holds.
+/// Checks that hold without the headers.
 #[test]
 fn sizes_are_those_of_64_bit_linux() {
     let sizes: Vec<usize> = STRUCTURES.iter().map(|structure| structure.size).collect();

@@ -1,4 +1,4 @@
-//! Which fabric and which host: from the environment.
+//! Fabric and host, from the environment.
 
 use thiserror::Error;
 use weft_transport::{Address, Attach};
@@ -10,12 +10,12 @@ pub const EMULATOR: &str = "WEFT_EMULATOR";
 pub const HOST: &str = "WEFT_HOST";
 /// Names the port of the host's HFI.
 pub const PORT: &str = "WEFT_PORT";
-/// Where the fabric is if nothing says.
+/// Default address of the fabric.
 pub const EMULATOR_DEFAULT: &str = "unix:/tmp/weft-emulator.sock";
 /// The name under which the program sees its HFI.
 pub const HFI_NAME: &str = "hfi1_0";
 
-/// Where a program is to sit.
+/// Position of a program in a fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The fabric's socket.
@@ -32,7 +32,7 @@ pub struct SettingsError {
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What is wrong, and what is allowed.
+    /// The error and the allowed values.
     pub what: String,
 }
 

@@ -15,7 +15,7 @@ use weft_umad_abi::umad::{RegAttr, UmadCa, UmadPort, UserMad};
 
 /// Bytes after the header in the tests' buffers.
 const ROOM: usize = 2048;
-/// Bytes after that which nobody may touch.
+/// Guard bytes after the buffer, which must not change.
 const GUARD: usize = 64;
 const CANARY: u8 = 0xA5;
 /// Bytes before the datagram.
@@ -60,7 +60,7 @@ impl Buffer {
         self.0.as_mut_ptr().cast()
     }
 
-    /// Whether nothing was written behind so many bytes of message.
+    /// Whether nothing was written beyond `room` bytes of message.
     fn is_whole(&self, room: usize) -> bool {
         self.0[HEADER + room..].iter().all(|byte| *byte == CANARY)
     }
@@ -90,7 +90,7 @@ fn null_pointers_are_errors() {
     assert!(umad_get_mad_addr(null_mut()).is_null());
 }
 
-/// What a program does.
+/// A call of a program.
 #[derive(Debug, Clone)]
 enum Step {
     Register(RegAttr),
@@ -119,7 +119,7 @@ fn registration() -> impl Strategy<Value = RegAttr> {
     })
 }
 
-/// Mostly datagrams with a header that somebody might take.
+/// Mostly datagrams with a plausible header.
 fn datagram() -> impl Strategy<Value = Vec<u8>> {
     let class = prop_oneof![Just(1u8), Just(3), Just(4), Just(0x81), any::<u8>()];
     let body = prop::collection::vec(any::<u8>(), 0..ROOM);
@@ -173,7 +173,7 @@ fn run(port: &mut c_int, step: &Step) {
         } => {
             let mut buffer = Buffer::new(mad);
             let length = mad.len() as c_int;
-            // SAFETY: the buffer has so many bytes.
+            // SAFETY: the buffer has the stated number of bytes.
             let sent =
                 unsafe { umad_send(*port, *agent, buffer.umad(), length, *timeout_ms, *retries) };
             assert!(sent == 0 || sent == -libc::EIO, "{sent}");

@@ -1,4 +1,4 @@
-//! Messages of many segments: what they cost, and how much memory all together may take.
+//! Messages of many segments: their cost, and the memory limit of all together.
 #![allow(unsafe_code, clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout as Size, System};
@@ -168,7 +168,7 @@ fn all_messages_that_are_put_together_share_a_budget_of_bytes() {
         }
     }
     assert!(all.bytes() > BUDGET / 2);
-    // The oldest have gone, the latest is whole and goes on.
+    // The oldest have gone, the latest is whole and continues.
     assert_eq!(push(&mut all, 0, segments + 1), Outcome::Nothing);
     let held = all.bytes();
     push(&mut all, 15, segments + 1);

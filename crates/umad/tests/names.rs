@@ -1,5 +1,5 @@
-//! Beside the installed libibumad (Debian: `libibumad3`): the names that both export, and the words
-//! that both have for what is on the wire.
+//! Comparison with the installed libibumad (Debian: `libibumad3`): exported names, and texts
+//! for values on the wire.
 #![allow(unsafe_code, clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Which registrations a program needs for the management classes that it serves or asks.
+//! Registrations that a program needs for the management classes that it serves or queries.
 
 use weft_umad_abi::umad::{RegAttr, USER_RMPP};
 use weft_wire::header::{class, method};
@@ -58,14 +58,14 @@ const ALL: [Registration; 9] = [
     plain(class::SM_DIRECTED_ROUTE, 1, SM),
     tables(class::SUBN_ADM, OPA, SA, 0),
     tables(class::SUBN_ADM, 2, SA, 0),
-    // Counters are only asked for; who is asked is the HFI itself.
+    // Counters are only read, from the local HFI.
     plain(class::PERF, OPA, &[]),
     tables(class::SM_DBSYNC, OPA, PA, OUI),
     tables(class::PA, OPA, PA, OUI),
 ];
 
-/// The registrations for the classes that a program serves, and for those that are only asked;
-/// classes that are not known here have none.
+/// The registrations for the classes that a program serves, and for those that it only queries;
+/// unknown classes have none.
 pub(super) fn registrations(classes: &[u8]) -> impl Iterator<Item = Registration> {
     let wanted = |registration: &Registration| {
         registration.methods.is_empty() || classes.contains(&registration.class)
@@ -74,7 +74,7 @@ pub(super) fn registrations(classes: &[u8]) -> impl Iterator<Item = Registration
 }
 
 impl Registration {
-    /// As the library wants it.
+    /// The registration in the library's format.
     pub(super) fn attr(&self) -> RegAttr {
         let mut method_mask = [0; 2];
         for method in self.methods {

@@ -11,7 +11,7 @@ use super::library::{From, PortInfo, To};
 const QP1_Q_KEY: u32 = 0x8001_0000;
 /// The permissive LID in 16 bits.
 const PERMISSIVE_16: u16 = 0xFFFF;
-/// Where the management P_Key is by convention when the table does not tell.
+/// Index of the management P_Key by convention, used if the table is unavailable.
 const MANAGEMENT_INDEX: u16 = 1;
 
 /// Places in the common header.
@@ -59,7 +59,7 @@ pub(super) fn to_kernel(packet: &Packet, port: &PortInfo) -> Option<To> {
     })
 }
 
-/// Where a P_Key is in the port's table, else the management partition's, full before limited.
+/// Index of a P_Key in the port's table, else of the management partition's, full before limited.
 fn pkey_index(wanted: PKey, port: &PortInfo) -> u16 {
     let place = |key: PKey| port.pkeys.iter().position(|held| *held == key.0);
     let found = [wanted, PKey::MGMT_FULL, PKey::MGMT_LIMITED]

@@ -16,7 +16,7 @@ pub enum UmadError {
          or libibumad (RHEL, SLES)"
     )]
     NoLibrary {
-        /// What the loader says.
+        /// The loader's message.
         why: String,
     },
     /// It lacks a function.
@@ -24,7 +24,7 @@ pub enum UmadError {
         "{library} has no function {function}; version 3 of libibumad has it (package libibumad3)"
     )]
     NoFunction {
-        /// Where it was looked for.
+        /// Name of the library.
         library: &'static str,
         /// Its name.
         function: &'static str,
@@ -35,19 +35,19 @@ pub enum UmadError {
     /// No such HFI or port.
     #[error("{spec}: no such HFI port here; there are: {there}")]
     NoPort {
-        /// What was asked for.
+        /// The requested port.
         spec: PortSpec,
-        /// What there is.
+        /// The available ports.
         there: String,
     },
     /// The device cannot be opened.
     #[error("{what}: {error}{hint}")]
     Open {
-        /// Which device.
+        /// The device.
         what: String,
         /// Why.
         error: io::Error,
-        /// What helps.
+        /// The remedy.
         hint: &'static str,
     },
     /// A management class is not given to this program.
@@ -68,7 +68,7 @@ pub enum UmadError {
     /// The port is no subnet manager's port.
     #[error("port {guid} of {port} has no GUID that can be used")]
     NoGuid {
-        /// What it says.
+        /// The GUID that it reports.
         guid: Guid,
         /// The port.
         port: String,
@@ -78,7 +78,7 @@ pub enum UmadError {
     Thread(io::Error),
 }
 
-/// What helps against an error of opening a device.
+/// Remedy for an error on opening a device.
 pub(super) fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {

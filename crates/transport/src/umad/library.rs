@@ -80,7 +80,7 @@ pub(super) struct CaInfo {
     pub(super) ports: u8,
 }
 
-/// What a port says of itself at the moment.
+/// Current state of a port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PortInfo {
     pub(super) base_lid: u32,
@@ -88,7 +88,7 @@ pub(super) struct PortInfo {
     pub(super) pkeys: Vec<u16>,
 }
 
-/// Where a datagram goes to, in the kernel's terms.
+/// Destination of a datagram, in the kernel's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct To {
     pub(super) lid: u16,
@@ -98,7 +98,7 @@ pub(super) struct To {
     pub(super) pkey_index: u16,
 }
 
-/// Where a datagram came from, in the kernel's terms.
+/// Source of a datagram, in the kernel's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct From {
     pub(super) lid: u16,
@@ -114,11 +114,11 @@ impl Library {
     /// Finds the functions and starts the library.
     pub(super) fn load() -> Result<Self, UmadError> {
         let this = Handle::this();
-        // SAFETY: only the address is asked for.
+        // SAFETY: only the address is looked up.
         let present = unsafe { this.get::<*const c_void>(b"umad_init\0") }.is_ok();
         let (handle, name) = match present {
             true => (this, "the preloaded library"),
-            // SAFETY: what the library does when it is loaded and unloaded is sound: it keeps
+            // SAFETY: the library's code for loading and unloading is sound: it keeps
             // a table of devices.
             false => match unsafe { Handle::new(FILE) } {
                 Ok(handle) => (handle, FILE),
@@ -143,7 +143,7 @@ impl Library {
     /// Names of the devices, in the library's order.
     pub(super) fn names(&self) -> Vec<CString> {
         let mut names = [[0; NAME_LEN]; DEVICES_MAX];
-        // SAFETY: there is room for as many names as are told.
+        // SAFETY: the array has room for the stated number of names.
         let count = unsafe {
             (self.functions.umad_get_cas_names)(names.as_mut_ptr(), DEVICES_MAX as c_int)
         };
@@ -154,7 +154,7 @@ impl Library {
             .collect()
     }
 
-    /// What a device is; none when it has gone.
+    /// Description of a device; `None` if it has gone.
     pub(super) fn ca(&self, name: &CStr) -> Option<CaInfo> {
         // SAFETY: all bits zero is a value of this plain structure.
         let mut ca: UmadCa = unsafe { std::mem::zeroed() };
@@ -171,7 +171,7 @@ impl Library {
         Some(info)
     }
 
-    /// What a port says of itself at the moment; none when it has gone.
+    /// Current state of a port; `None` if it has gone.
     pub(super) fn port(&self, name: &CStr, port: u8) -> Option<PortInfo> {
         // SAFETY: all bits zero is a value of this plain structure.
         let mut raw: UmadPort = unsafe { std::mem::zeroed() };
@@ -201,7 +201,7 @@ impl Library {
     /// The file that says, while it is open, that a subnet manager runs on a port.
     pub(super) fn issm_path(&self, name: &CStr, port: u8) -> io::Result<String> {
         let mut path = [0; PATH_MAX];
-        // SAFETY: the name ends with NUL, there is as much room as is told.
+        // SAFETY: the name ends with NUL, and the buffer has the stated size.
         let got = unsafe {
             (self.functions.umad_get_issm_path)(
                 name.as_ptr(),

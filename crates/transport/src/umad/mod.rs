@@ -1,8 +1,8 @@
-//! A connection over a port of an HFI in this machine, through libibumad and the kernel.
+//! A connection over a port of a local HFI, through libibumad and the kernel.
 //!
-//! The library is found at run time: nothing of it is needed to build, and a preloaded library in
-//! its place takes effect. Requests go out once each, whoever repeats them: the managers know how
-//! long to wait, and for whom.
+//! The library is loaded at run time: it is not needed to build, and a preloaded library in
+//! its place takes effect. Requests are sent once each, and retries are up to the caller: the managers
+//! know how long to wait, and for which device.
 
 mod agents;
 mod convert;
@@ -28,14 +28,14 @@ use port::{Port, Received};
 use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
 use crate::port::Registration;
 
-/// Batches that wait on either way.
+/// Queue length in each direction, batches.
 const BATCHES: usize = 256;
 /// Datagrams in one batch from the kernel.
 const BATCH_MAX: usize = 256;
-/// How long the receiving thread waits before it looks whether it shall end.
+/// Polling interval of the receiving thread, after which it checks whether to end.
 const WAIT_MS: i32 = 100;
 
-/// Which port of which HFI.
+/// Selects a port of an HFI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortSpec {
     /// A device by its name, such as `hfi1_0`.
@@ -84,10 +84,10 @@ impl FromStr for PortSpec {
     }
 }
 
-/// Opens an HFI port, to serve the management classes in `classes` there, and to ask for counters. Who serves subnet
-/// management counts as a subnet manager (IsSM) from here on until it says otherwise. The
-/// connection ends within a second after the device has gone, whether or not anything is sent; who
-/// wants it back calls again.
+/// Opens an HFI port, to serve the management classes in `classes` there, and to read counters. A
+/// program that serves subnet management counts as a subnet manager (IsSM) from here on until it
+/// changes that. The connection ends within a second after the device has gone, with or without
+/// traffic; call again to reconnect.
 ///
 /// # Errors
 /// [`UmadError`].
@@ -116,8 +116,8 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), UmadErr
     spawned.map(drop).map_err(UmadError::Thread)
 }
 
-/// Sends what the program has, until it has gone or the device has. What classes it serves was said
-/// when the port was opened, and how the port stands is asked of its agent.
+/// Sends the program's datagrams until the program or the device has gone. The classes are fixed
+/// when the port is opened, and the port's state is read from its agent.
 fn send(
     port: &Port,
     mut from_program: mpsc::Receiver<ToFabric>,

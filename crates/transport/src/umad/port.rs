@@ -20,12 +20,12 @@ use super::library::{Buffer, Library, NotReceived, PortInfo};
 use super::presence::Presence;
 use super::requests::Requests;
 
-/// How long the kernel waits for an answer before it takes it for a stray one; the managers wait
-/// less and ask again themselves.
+/// Time after which the kernel treats an answer as stray; the managers' timeouts are shorter, and they
+/// retry themselves.
 const ANSWER_TIMEOUT_MS: i32 = 2_000;
-/// How old the port's LID and P_Keys may be.
+/// Maximum age of the cached LID and P_Keys.
 const REFRESH: Duration = Duration::from_millis(500);
-/// How devices of Omni-Path are called.
+/// Name prefix of Omni-Path devices.
 const DEVICE_PREFIX: &[u8] = b"hfi";
 /// `O_NONBLOCK`: an IsSM file that another program has open is not waited for.
 const NONBLOCK: i32 = libc::O_NONBLOCK;
@@ -199,7 +199,7 @@ impl Port {
     }
 }
 
-/// What came of waiting for a datagram.
+/// Result of waiting for a datagram.
 pub(super) enum Received {
     /// One for the program.
     Packet(Packet),

@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel has a directory for each device.
+/// The kernel's directory of devices.
 const DEVICES: &str = "/sys/class/infiniband";
 
-/// The directory that the kernel has for a device. Kernels before 5.12 let a program read the port
-/// of a device that was taken away as one on which nothing arrives (user_mad.c, `ib_umad_read`):
+/// The kernel's directory of a device. Kernels before 5.12 let a program keep reading the port
+/// of a removed device, on which nothing arrives (user_mad.c, `ib_umad_read`):
 /// there this is the only sign.
 #[derive(Debug)]
 pub(super) struct Presence {

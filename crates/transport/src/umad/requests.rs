@@ -1,8 +1,8 @@
-//! Transaction identifiers on their way through the kernel.
+//! Translation of transaction identifiers for the kernel.
 //!
 //! The kernel puts its own number into the upper half of a request's identifier, and refuses a
-//! second request with the identifier of one that still waits. So each request, repeated ones too,
-//! goes out under a number of its own, and its answer gets the program's identifier back.
+//! second request with the identifier of a pending one. So each request, retries included,
+//! is sent under a unique number, and its answer gets the program's identifier back.
 
 /// Requests that are remembered; the oldest is forgotten first.
 const REMEMBERED_MAX: usize = 65_536;
@@ -32,7 +32,7 @@ impl Requests {
         u64::from(number)
     }
 
-    /// The program's identifier of the request that is answered; none when nobody has asked.
+    /// The program's identifier of the answered request; `None` if there is no such request.
     pub(super) fn incoming(&self, id: u64) -> Option<u64> {
         let number = id as u32;
         let (sent, original) = self.sent[number as usize % REMEMBERED_MAX];

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use weft_umad_abi::umad::{UmadCa, UmadPort};
 
-/// What `umad_recv` and `umad_send` of a device do.
+/// Behaviour of a device's `umad_recv` and `umad_send`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Behaviour {
     Quiet,
@@ -20,7 +20,7 @@ pub(crate) enum Behaviour {
     Absent,
 }
 
-/// What is counted of a device.
+/// Counters of a device.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Count {
     Receives,
@@ -83,7 +83,7 @@ fn compile() -> std::path::PathBuf {
     file
 }
 
-/// What every device and port says of itself.
+/// Sets the attributes of every device and port.
 fn give_templates(library: &Library) {
     type Templates = unsafe extern "C" fn(*const c_void, usize, *const c_void, usize);
     // SAFETY: all bits zero is a value of these plain structures.

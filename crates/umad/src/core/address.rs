@@ -1,4 +1,4 @@
-//! How a program addresses a datagram, and how that becomes the addresses of a packet.
+//! Conversion between user addresses of datagrams and packet addresses.
 
 use weft_transport::PortStatus;
 use weft_wire::bits::load;
@@ -40,7 +40,7 @@ pub struct Address {
     pub path_bits: u8,
     /// Index of the partition key in the own port's table.
     pub pkey_index: u16,
-    /// What else there is to the LID.
+    /// The global route, if there is one.
     pub route: Option<GlobalRoute>,
 }
 
@@ -63,7 +63,7 @@ impl Address {
         }
     }
 
-    /// Where a packet that came in is from.
+    /// Source address of a received packet.
     pub fn of_source(packet: &Packet, status: &PortStatus) -> Self {
         let slid = packet.slid;
         let extended = slid.0 >= EXTENDED && slid != Lid::PERMISSIVE;

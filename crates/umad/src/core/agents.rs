@@ -1,4 +1,4 @@
-//! Who has registered for what.
+//! Registrations of agents.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub const AGENTS_MAX: usize = 1024;
 /// Bits of a key that number the agents of a process; the others number the process.
 const AGENT_BITS: u32 = 12;
 
-/// Who cuts and joins messages of several segments.
+/// Which side segments and reassembles messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RmppOwner {
     /// The agent sends single datagrams only.
@@ -26,7 +26,7 @@ pub enum RmppOwner {
 /// A program's interest in a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agent {
-    /// Where it was registered.
+    /// Its port.
     pub port: PortId,
     /// Management class.
     pub class: u8,
@@ -36,7 +36,7 @@ pub struct Agent {
     pub oui: u32,
     /// Bit n: requests with method n are for it.
     pub methods: u128,
-    /// Who does RMPP.
+    /// The side that does RMPP.
     pub rmpp: RmppOwner,
 }
 
@@ -46,7 +46,7 @@ impl Agent {
         u32::from(!weft_wire::header::class::is_sm(self.class))
     }
 
-    /// What the fabric is asked for on its behalf, by its key; nothing for agents that only send.
+    /// The request to the fabric on its behalf, by its key; `None` for agents that only send.
     pub fn registration(&self, key: u32) -> Option<Registration> {
         (self.methods != 0).then_some(Registration {
             token: key,

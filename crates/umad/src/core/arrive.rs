@@ -1,4 +1,4 @@
-//! What comes in for a program.
+//! Reception of datagrams for a program.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ struct Found {
 }
 
 impl Core {
-    /// Takes in a datagram from the fabric. What nobody here wants is dropped, as a kernel does.
+    /// Processes a datagram from the fabric. Datagrams without a receiver are dropped, as a kernel does.
     pub fn arrive(&mut self, now: Duration, packet: Packet) {
         if packet.mad.len() < MadHeader::LEN {
             return;
@@ -124,7 +124,7 @@ impl Core {
             .handle(now, &transfer_key, rmpp, &mut self.packets);
         match progress {
             None => {
-                // The other side gives up what it was sending.
+                // The other side aborts its transfer.
                 let transaction = assembly::transaction(&packet.mad);
                 let key = (found.key, transaction, packet.mad[1], packet.slid);
                 if rmpp.rmpp_type != kind::ACK {

@@ -24,15 +24,15 @@ pub const ASSEMBLIES_MAX: usize = 4096;
 /// Most bytes of all messages that are being put together; the one that has waited longest for its
 /// next segment is dropped for more.
 pub const ASSEMBLY_BYTES_MAX: usize = 512 << 20;
-/// How long the next segment may take.
+/// Timeout for the next segment.
 pub const PATIENCE: Duration = Duration::from_secs(40);
-/// How long a complete message's segments are still acknowledged.
+/// Time during which a complete message's segments are still acknowledged.
 const AFTERGLOW: Duration = Duration::from_secs(10);
 
 /// Agent, transaction id, class, the other side.
 pub type Key = (u32, u64, u8, Lid);
 
-/// What a segment led to.
+/// Result of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing to do.
@@ -56,7 +56,7 @@ pub struct Ack {
 
 #[derive(Debug)]
 struct Assembly {
-    /// The first segment, then what the others carry.
+    /// The first segment, then the payloads of the others.
     data: Vec<u8>,
     received: u32,
     window_last: u32,
@@ -83,7 +83,7 @@ impl Default for Assemblies {
 }
 
 impl Assemblies {
-    /// None, with room for so many bytes.
+    /// Empty, with a limit of `bytes_max` bytes.
     pub fn with_bytes(bytes_max: usize) -> Self {
         Self {
             by_key: BTreeMap::new(),
@@ -185,7 +185,7 @@ impl Assemblies {
     }
 }
 
-/// The status that says what is wrong with a segment's header.
+/// Status code for an error in a segment's header.
 fn wrong(rmpp: &RmppHeader) -> Option<u8> {
     if rmpp.rmpp_version != VERSION {
         Some(status::UNSUPPORTED_VERSION)

@@ -1,17 +1,17 @@
-//! What the kernel's MAD layer does between programs and a port, without I/O.
+//! The kernel's MAD layer between programs and a port, without I/O.
 //!
-//! The owner calls [`Core::send`], [`Core::arrive`], [`Core::tick`] with the time, then sends what
-//! [`Core::take_packets`] gives and wakes the ports in [`Core::take_ready`].
+//! The owner calls [`Core::send`], [`Core::arrive`], [`Core::tick`] with the time, then sends the packets
+//! from [`Core::take_packets`] and wakes the ports in [`Core::take_ready`].
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | [`agents`] | who has registered for what |
-//! | [`requests`] | what waits for its answer |
-//! | [`assembly`] | segments to messages, for agents that leave RMPP to the kernel |
-//! | [`transfer`] | messages to segments, likewise |
-//! | [`deadlines`] | what is to be done when, of any of these |
+//! | [`agents`] | registrations |
+//! | [`requests`] | requests that wait for an answer |
+//! | [`assembly`] | reassembly of segments, for agents that leave RMPP to the kernel |
+//! | [`transfer`] | segmentation of messages, for these agents |
+//! | [`deadlines`] | deadlines of all of these |
 //! | [`address`] | user addresses to packets and back |
-//! | [`port`] | how the port stands, and the events when that changes |
+//! | [`port`] | state of the port, and the events when that changes |
 
 pub mod address;
 pub mod agents;
@@ -47,7 +47,7 @@ pub type WatchId = u64;
 
 /// Most messages that wait for a program at one open port; later ones are dropped.
 pub const QUEUE_MAX: usize = 65_536;
-/// Status of a message that comes back because nobody answered it (`ETIMEDOUT`).
+/// Status of a message that is returned without an answer (`ETIMEDOUT`).
 pub const STATUS_TIMED_OUT: u32 = 110;
 
 /// A message that a program gets.
@@ -57,11 +57,11 @@ pub struct Message {
     pub agent: u32,
     /// 0, or [`STATUS_TIMED_OUT`].
     pub status: u32,
-    /// What a request that comes back was sent with; 0 otherwise.
+    /// Timeout of a returned request, milliseconds; 0 otherwise.
     pub timeout_ms: u32,
-    /// What a request that comes back was sent with; 0 otherwise.
+    /// Number of retries of a returned request; 0 otherwise.
     pub retries: u32,
-    /// Where it is from, or where a request that comes back went to.
+    /// Its source, or the destination of a returned request.
     pub address: Address,
     /// The datagram, or the message put together from several.
     pub data: Vec<u8>,
@@ -99,7 +99,7 @@ pub enum SendError {
     Gone,
 }
 
-/// What there is to receive at a port.
+/// Result of receiving at a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
     /// Nothing yet.
@@ -155,12 +155,12 @@ impl Core {
         }
     }
 
-    /// How the port stands.
+    /// State of the port.
     pub fn status(&self) -> &PortStatus {
         &self.status
     }
 
-    /// Takes in how the port stands now.
+    /// Sets the state of the port.
     pub fn set_status(&mut self, status: PortStatus) {
         let events = port::events(&self.status, &status);
         self.status = status;
@@ -285,7 +285,7 @@ impl Core {
         std::mem::take(&mut self.ready)
     }
 
-    /// The watches for which events have come in; each has so many of them.
+    /// The watches with new events, with the number of events of each.
     pub fn take_alert(&mut self) -> Vec<(WatchId, usize)> {
         let alert = std::mem::take(&mut self.alert);
         let news = |id: WatchId| Some((id, self.watches.get_mut(&id)?.take_news()));

@@ -1,4 +1,4 @@
-//! What happens to a port, as events.
+//! Port events.
 
 use std::collections::VecDeque;
 
@@ -26,13 +26,13 @@ pub enum Event {
     PKeyChange = verbs::EVENT_PKEY_CHANGE as isize,
     /// The subnet manager is elsewhere.
     SmChange = verbs::EVENT_SM_CHANGE as isize,
-    /// The subnet manager asks programs to register again.
+    /// The subnet manager requests programs to register again.
     Reregister = verbs::EVENT_CLIENT_REREGISTER as isize,
     /// Its GIDs are others.
     GidChange = verbs::EVENT_GID_CHANGE as isize,
 }
 
-/// What happened between two statuses.
+/// Events between two states.
 pub fn events(before: &PortStatus, after: &PortStatus) -> Vec<Event> {
     let active = |status: &PortStatus| status.state == ACTIVE;
     let sm = |status: &PortStatus| (status.sm_lid, status.sm_sl);
@@ -58,7 +58,7 @@ pub fn events(before: &PortStatus, after: &PortStatus) -> Vec<Event> {
 #[derive(Debug, Default)]
 pub struct Watch {
     waiting: VecDeque<Event>,
-    /// Of those, how many the program has not been alerted to.
+    /// Number of those of which the program has not been alerted.
     news: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What waits for its answer: sent again in time, given back when it is never answered.
+//! Requests that wait for an answer: retried on time, returned when there is none.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::{Message, PortId};
 /// Most requests that wait.
 pub const REQUESTS_MAX: usize = 65_536;
 
-/// What tells a request from others: transaction id, class, destination.
+/// Key of a request: transaction id, class, destination.
 pub type Key = (u64, u8, Lid);
 
 /// The key of a datagram, if the other side is at `lid`.
@@ -21,12 +21,12 @@ pub fn key(mad: &[u8], lid: Lid) -> Key {
     (load(mad, 8, 8), mad.get(1).copied().unwrap_or(0), lid)
 }
 
-/// A request on its way.
+/// A request in flight.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What is sent again.
+    /// The packet to retry.
     pub packet: Packet,
-    /// What its program gets when nobody answers, and where.
+    /// The message returned to its program without an answer, and its port.
     pub returned: (PortId, Message),
     /// Time to the next sending.
     pub timeout: Duration,
@@ -34,7 +34,7 @@ pub struct Request {
     pub retries_left: u32,
 }
 
-/// What is to be done about a request whose time has come.
+/// Action for a request that is due.
 #[derive(Debug)]
 pub enum Due {
     /// Send it again.

@@ -1,4 +1,4 @@
-//! What a program sends.
+//! Datagrams sent by a program.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::requests::{Request, key};
 use super::transfer::{Transfer, header_len, segment_len};
 use super::{Address, Core, Message, PortId, SendError, address};
 
-/// Where the flags of the RMPP header are.
+/// Offset of the flags of the RMPP header.
 const FLAGS_AT: usize = 26;
 const ACTIVE: u8 = 1;
 
@@ -21,13 +21,13 @@ const ACTIVE: u8 = 1;
 pub struct Outgoing {
     /// The agent's number at the port.
     pub agent: u32,
-    /// Where to.
+    /// Destination.
     pub address: Address,
     /// Datagram or, for kernel RMPP, message.
     pub data: Vec<u8>,
-    /// How long to wait for an answer; 0: none is expected. Milliseconds.
+    /// Timeout of the answer, milliseconds; 0: none is expected.
     pub timeout_ms: u32,
-    /// How often to send it again.
+    /// Number of retries.
     pub retries: u32,
 }
 
@@ -113,7 +113,7 @@ fn check_length(data: &[u8], segmented: bool) -> Result<(), SendError> {
     }
 }
 
-/// What a program gets of its message when nobody answers.
+/// The message returned to a program without an answer.
 fn returned(outgoing: &Outgoing) -> Message {
     let header = outgoing.data.get(..MadHeader::LEN).unwrap_or_default();
     Message {

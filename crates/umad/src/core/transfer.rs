@@ -15,13 +15,13 @@ use super::{Message, PortId};
 
 /// Bytes of an InfiniBand datagram.
 const IB_LEN: usize = 256;
-/// How long to wait for an acknowledgement when the program names no time.
+/// Default timeout of an acknowledgement.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often to send again when the program names no time.
+/// Default number of retries.
 const DEFAULT_RETRIES: u32 = 3;
 /// Most transfers of a process.
 pub const TRANSFERS_MAX: usize = 4096;
-/// Most bytes of all messages that are on their way.
+/// Maximum total size of all messages in flight, bytes.
 pub const TRANSFER_BYTES_MAX: usize = 512 << 20;
 
 /// Bytes of a full datagram, which its base version tells.
@@ -43,32 +43,32 @@ pub fn header_len(mgmt_class: u8) -> Option<usize> {
     }
 }
 
-/// A message on its way in segments.
+/// A segmented message in flight.
 #[derive(Debug)]
 pub struct Transfer {
     /// Agent's key.
     agent: u32,
     /// Addresses of the segments; its datagram is the whole message.
     packet: Packet,
-    /// What its program gets when it does not arrive, and where.
+    /// The message returned to its program on failure, and its port.
     pub returned: (PortId, Message),
     header: usize,
     segment: usize,
     next: u32,
     acknowledged: u32,
     window_last: u32,
-    /// As the program named it; zero: no answer is expected.
+    /// The program's timeout; zero: no answer is expected.
     pub timeout: Duration,
-    /// As the program named it.
+    /// The program's number of retries.
     pub retries: u32,
     retries_left: u32,
     deadline: Duration,
 }
 
-/// What the other side's datagram did.
+/// Effect of the other side's datagram.
 #[derive(Debug)]
 pub enum Progress {
-    /// It goes on.
+    /// The transfer continues.
     Continue,
     /// All has arrived; the last segment, should it be wanted again.
     Done(Box<Transfer>, Packet),
@@ -121,7 +121,7 @@ impl Transfer {
         }
     }
 
-    /// Puts out what the window lets out.
+    /// Sends the segments that the window allows.
     fn pump(&mut self, now: Duration, out: &mut Vec<Packet>) {
         while self.next <= self.window_last.min(self.segments()) {
             out.push(self.cut(self.next));
@@ -193,7 +193,7 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Whether one with this key is on its way.
+    /// Whether a message with this key is in flight.
     pub fn contains(&self, key: &Key) -> bool {
         self.by_key.contains_key(key)
     }
@@ -211,7 +211,7 @@ impl Transfers {
         self.by_key.insert(key, transfer);
     }
 
-    /// Lets a transfer put out what it may.
+    /// Lets a transfer send the segments that its window allows.
     fn pump(&mut self, now: Duration, key: &Key, out: &mut Vec<Packet>) {
         if let Some(transfer) = self.by_key.get_mut(key) {
             self.deadlines.remove(transfer.deadline, *key);
@@ -220,7 +220,7 @@ impl Transfers {
         }
     }
 
-    /// Takes in an ACK, STOP or ABORT; nothing when there is no such transfer.
+    /// Processes an ACK, STOP or ABORT; ignored if there is no such transfer.
     pub fn handle(
         &mut self,
         now: Duration,

@@ -1,4 +1,4 @@
-//! libibumad: what is in a buffer.
+//! libibumad: access to buffers.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn umad_set_grh(umad: *mut c_void, addr: *mut c_void) -> c
     guard(-libc::EIO, || unsafe { set_grh(umad, addr, u32::to_be) })
 }
 
-/// `umad_set_grh_net`: the same with a flow label that is big-endian already.
+/// `umad_set_grh_net`: [`umad_set_grh`] with a flow label that is big-endian already.
 ///
 /// # Safety
 /// As [`umad_set_grh`].

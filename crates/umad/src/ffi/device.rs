@@ -16,10 +16,10 @@ use crate::settings::HFI_NAME;
 
 /// `node_type` of an adapter.
 const NODE_TYPE_CA: u32 = 1;
-/// What keeps a subnet manager's claim open; the claim itself is the question for it.
+/// File that keeps a subnet manager's claim open; asking for its path is the claim.
 const ISSM_PATH: &str = "/dev/null";
 
-/// The session, if a program's name for the adapter is right: null is any.
+/// The session, if a program's name for the adapter is valid: null is any.
 ///
 /// # Safety
 /// As [`text`].
@@ -244,8 +244,8 @@ pub unsafe extern "C" fn umad_release_port(port: *mut UmadPort) -> c_int {
     })
 }
 
-/// `umad_get_issm_path`: the path of a file that a subnet manager holds open. Who asks for it is
-/// taken for one until its process ends.
+/// `umad_get_issm_path`: the path of a file that a subnet manager holds open. A program that asks for it
+/// counts as one until its process ends.
 ///
 /// # Safety
 /// `name` is null or text; `path` is null or has room for `max` bytes.

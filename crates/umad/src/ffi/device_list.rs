@@ -53,8 +53,8 @@ pub unsafe extern "C" fn umad_free_ca_device_list(head: *mut DeviceNode) {
     });
 }
 
-/// `umad_sort_ca_device_list`: puts a list in the order of names; 0. With a `size` other than 0 only
-/// the first so many are sorted.
+/// `umad_sort_ca_device_list`: sorts a list by name; returns 0. With a `size` other than 0 only
+/// that many entries, from the first, are sorted.
 ///
 /// # Safety
 /// `head` is null, or points to null or to a list with names that end with NUL.

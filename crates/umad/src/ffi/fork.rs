@@ -1,4 +1,4 @@
-//! What a fork does to the library.
+//! Handling of forks.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -12,10 +12,10 @@ thread_local! {
     static HELD: RefCell<Option<MutexGuard<'static, Process>>> = const { RefCell::new(None) };
 }
 
-/// Has every fork of this process told.
+/// Registers handlers for every fork of this process.
 pub(super) fn watch() {
-    // SAFETY: the functions do only what is allowed around a fork: they take no lock but that of the
-    // tables, which is not held by this thread when it calls fork.
+    // SAFETY: the functions do only operations that are allowed around a fork: they take no lock except that of the
+    // tables, which this thread does not hold when it calls fork.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
 }
 

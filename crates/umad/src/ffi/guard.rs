@@ -1,4 +1,4 @@
-//! What every function does at the boundary.
+//! Common wrapper of every function at the boundary.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -16,7 +16,7 @@ pub(super) fn guard<T>(failure: T, inside: impl FnOnce() -> T) -> T {
 /// another thread may have held when this process was forked.
 pub(super) fn say(text: &str) {
     let line = format!("weft-umad: {text}\n");
-    // SAFETY: the bytes are there to be read; nobody can be told that they were not written.
+    // SAFETY: the bytes are readable; a failed write cannot be reported.
     let _written = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
 }
 

@@ -1,10 +1,10 @@
-//! Reads and writes a program's memory; the one rule for all: the program's pointer is null, which
-//! is found out, or what the C interface says.
+//! Access to a program's memory, by one rule: the program's pointer is null, which
+//! is checked, or valid as the C interface requires.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_void};
 
-/// What a pointer points to; none for null. Its alignment does not matter.
+/// The target of a pointer; `None` for null. Its alignment does not matter.
 ///
 /// # Safety
 /// A pointer that is not null points to a `T`.
@@ -81,7 +81,7 @@ pub(super) fn allocate<T: Copy>(values: &[T]) -> *mut T {
 /// Frees memory of [`allocate`].
 ///
 /// # Safety
-/// It is from there, or null, and nobody uses it any longer.
+/// It is from there, or null, and not used any longer.
 pub(super) unsafe fn release<T>(memory: *mut T) {
     // SAFETY: the caller says so.
     unsafe { libc::free(memory.cast::<c_void>()) };

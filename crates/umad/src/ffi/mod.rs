@@ -1,8 +1,8 @@
 //! The C functions, thin over [`crate::session`].
 //!
-//! Nothing a program does may end it: null pointers and unknown numbers are answered with an error,
-//! and a panic is caught at the boundary. What no library can check is that a pointer which is not
-//! null is what the program says it is.
+//! No call of a program may end it: null pointers and unknown numbers return an error,
+//! and a panic is caught at the boundary. No library can check that a pointer other than
+//! null is valid.
 
 mod buffer;
 mod device;

@@ -1,4 +1,4 @@
-//! What a process has of the library: its session, its open ports and devices.
+//! Library state of a process: its session, its open ports and devices.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -19,12 +19,12 @@ pub(super) struct Process {
     session: Option<Arc<Session>>,
     /// A thread is connecting.
     opening: bool,
-    /// How many attempts to connect have ended.
+    /// Number of finished attempts to connect.
     attempts: u64,
     ports: BTreeMap<PortId, OpenPort>,
     /// By the address of the context.
     pub(super) devices: BTreeMap<usize, OpenDevice>,
-    /// Address of the one device, made when it is first asked for; 0 before.
+    /// Address of the one device, made on first use; 0 before.
     pub(super) device: usize,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Process {
 pub(super) struct OpenPort {
     /// None in a child of the process that has opened it.
     pub(super) session: Option<Arc<Session>>,
-    /// What its descriptor stands for.
+    /// Identity of the file behind its descriptor.
     pub(super) identity: Identity,
 }
 
@@ -110,8 +110,8 @@ fn open() -> Result<Arc<Session>, String> {
     Session::open(&settings).map_err(|error| error.to_string())
 }
 
-/// Notes a port that was opened. A port that had its number before was closed by the program itself,
-/// as were others whose descriptors stand for something else now: these are closed too.
+/// Records an opened port. A port that had its number before was closed by the program itself,
+/// and so were others whose descriptors now belong to another file: these are closed too.
 pub(super) fn add_port(id: PortId, port: OpenPort) {
     let mut process = lock();
     let before = process.ports.insert(id, port).map(|port| (id, port));
@@ -151,9 +151,9 @@ impl Process {
         (!session.is_gone()).then(|| Arc::clone(session))
     }
 
-    /// Begins anew in a child of a fork: the thread that reads the parent's socket has stayed there,
-    /// and locks of the parent's session may be held for ever. What the parent has opened can only be
-    /// closed. Says which descriptors the child is to close.
+    /// Resets the state in a child of a fork: the thread that reads the parent's socket exists only in the
+    /// parent, and locks of the parent's session may be held for ever. The parent's ports can only be
+    /// closed. Returns the descriptors that the child has to close.
     pub(super) fn begin_anew(&mut self) -> Vec<RawFd> {
         let ports = self.ports.values_mut().map(|port| port.session.take());
         let devices = self.devices.values_mut().map(|open| open.session.take());

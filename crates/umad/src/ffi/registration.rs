@@ -51,7 +51,7 @@ unsafe fn read_mask(mask: *const c_long) -> u128 {
     methods(mask.unwrap_or_default())
 }
 
-/// What the two older functions do.
+/// Common part of the two older functions.
 fn register_plain(
     port: c_int,
     (class, version, oui): (c_int, c_int, u32),

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn ibv_get_device_name(asked: *mut IbvDevice) -> *const c_
     })
 }
 
-/// `ibv_get_device_guid`: big-endian; 0 for what is no device.
+/// `ibv_get_device_guid`: big-endian; 0 for an invalid device.
 ///
 /// # Safety
 /// `asked` is null or a device.
@@ -127,10 +127,10 @@ pub extern "C" fn ibv_open_device(asked: *mut IbvDevice) -> *mut IbvContext {
     })
 }
 
-/// `ibv_close_device`: 0, or -1 for what is no context.
+/// `ibv_close_device`: 0, or -1 for an invalid context.
 ///
 /// # Safety
-/// Nobody uses the context any longer.
+/// The context is not used any longer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_close_device(context: *mut IbvContext) -> c_int {
     guard(-1, || {

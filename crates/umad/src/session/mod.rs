@@ -21,7 +21,7 @@ use crate::settings::Settings;
 pub use signal::{Identity, Signal, wait_readable};
 use socket::{Reader, Writer};
 
-/// How long the fabric may take to answer what is asked of it.
+/// Timeout of requests to the fabric.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why there is no session, or no more.
@@ -30,7 +30,7 @@ pub enum SessionError {
     /// The fabric cannot be reached.
     #[error("{address}: {error}")]
     Io {
-        /// Where it should be.
+        /// Its configured address.
         address: String,
         /// Why not.
         error: io::Error,
@@ -38,7 +38,7 @@ pub enum SessionError {
     /// The fabric does not want the program.
     #[error("{address} refused: {reason}")]
     Refused {
-        /// Where it is.
+        /// Its address.
         address: String,
         /// Why.
         reason: String,
@@ -46,9 +46,9 @@ pub enum SessionError {
     /// It is no fabric.
     #[error("{address} is no Weft emulator: {what}")]
     Foreign {
-        /// Where it is.
+        /// Its address.
         address: String,
-        /// What it said.
+        /// Its message.
         what: String,
     },
 }
@@ -67,12 +67,12 @@ pub enum RegisterError {
     Gone,
 }
 
-/// What a program that wants to receive finds.
+/// Result of a program's attempt to receive.
 #[derive(Debug)]
 pub enum Reception {
     /// A message.
     Message(Message),
-    /// A message of so many bytes that does not fit, and whether its first segment would.
+    /// A message that does not fit, its length in bytes, and whether its first segment would fit.
     TooLong {
         /// Bytes.
         len: usize,
@@ -89,16 +89,16 @@ pub enum Reception {
     Gone,
 }
 
-/// What the session's lock guards.
+/// Data behind the session's lock.
 #[derive(Debug)]
 struct State {
     core: Core,
-    /// Wake who waits for a message.
+    /// Signals for threads that wait for a message.
     ports: BTreeMap<PortId, Arc<Signal>>,
-    /// Wake who waits for an event.
+    /// Signals for threads that wait for an event.
     watches: BTreeMap<WatchId, Arc<Signal>>,
     next_watch: WatchId,
-    /// What the fabric said to registrations.
+    /// The fabric's answers to registrations.
     registered: BTreeMap<u32, bool>,
     /// The fabric has said how the port stands.
     greeted: bool,
@@ -119,7 +119,7 @@ pub struct Session {
     port: u8,
     /// The socket's descriptors, as they were when it was opened.
     sockets: [RawFd; 2],
-    /// What these stand for as long as they are open.
+    /// Identity of the socket while it is open.
     socket: Option<Identity>,
 }
 
@@ -217,7 +217,7 @@ impl Session {
         self.port
     }
 
-    /// How the port stands.
+    /// State of the port.
     pub fn status(&self) -> PortStatus {
         self.lock().core.status().clone()
     }
@@ -250,7 +250,7 @@ impl Session {
         let signal = state.ports.remove(&id);
         drop(state);
         self.unregister(&closed);
-        // Who still waits at the port finds it closed.
+        // A thread that still waits at the port finds it closed.
         signal.map(|signal| signal.end()).is_some()
     }
 
@@ -260,7 +260,7 @@ impl Session {
         }
     }
 
-    /// What wakes at a port.
+    /// The signal of a port.
     pub fn signal(&self, id: PortId) -> Option<Arc<Signal>> {
         self.lock().ports.get(&id).cloned()
     }
@@ -422,7 +422,7 @@ impl Session {
         Ok(())
     }
 
-    /// The connection has ended: whoever waits is woken, and stays awake.
+    /// The connection has ended: wakes all waiting threads for good.
     fn end(&self) {
         let mut state = self.lock();
         if !std::mem::replace(&mut state.gone, true) {
@@ -490,7 +490,7 @@ mod tests {
 
     use super::*;
 
-    /// A session with a fabric that says what is needed to open it, and nothing else.
+    /// A session with a fabric that answers only the requests needed to open it.
     fn open() -> (Arc<Session>, UnixStream) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("fabric.sock");

@@ -22,7 +22,7 @@ pub struct Signal {
 pub struct Identity(u64, u64);
 
 impl Identity {
-    /// The identity of what a descriptor stands for; none when it is not open.
+    /// Identity of the file behind a descriptor; `None` if it is not open.
     pub fn of(fd: RawFd) -> Option<Self> {
         // SAFETY: all bits zero is a value of this plain structure.
         let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -41,7 +41,7 @@ impl Signal {
         Self::with_flags(libc::SOCK_NONBLOCK)
     }
 
-    /// One of which each [`Self::take`] takes one of what was added; it blocks until told otherwise.
+    /// A counting signal: each [`Self::take`] takes one unit; it blocks unless set otherwise.
     ///
     /// # Errors
     /// The system's.
@@ -76,7 +76,7 @@ impl Signal {
         self.read.try_clone()
     }
 
-    /// What tells a shared descriptor from others that got its number.
+    /// Distinguishes a shared descriptor from a later one with the same number.
     pub fn identity(&self) -> Identity {
         self.identity
     }

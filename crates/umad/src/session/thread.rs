@@ -5,7 +5,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::thread;
 
-/// Starts a thread that takes none of the process's signals: they are for the program's own threads,
+/// Starts a thread that blocks all signals of the process: they are for the program's own threads,
 /// which may have blocked them to wait for them.
 pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let before = set_mask(&all());
@@ -23,8 +23,8 @@ fn all() -> libc::sigset_t {
     }
 }
 
-/// Sets the signals that the calling thread blocks; says which it blocked before. A new thread blocks
-/// what its maker does.
+/// Sets the signals that the calling thread blocks; returns the previous set. A new thread inherits
+/// the set of its creator.
 fn set_mask(set: &libc::sigset_t) -> libc::sigset_t {
     let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: one set is there to be read, the other to be written; with valid arguments the call

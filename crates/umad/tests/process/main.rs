@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use fabric::Fabric;
 
-/// How long a program may take.
+/// Time limit for a program.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The preload library, which is built with this test.
