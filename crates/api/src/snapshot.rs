@@ -24,7 +24,7 @@ pub enum SnapshotError {
     /// An attribute has the wrong length.
     #[error("{what} of a node has {actual} bytes, expected {expected}")]
     Length {
-        /// Which attribute.
+        /// Name of the attribute.
         what: &'static str,
         /// Bytes that came.
         actual: usize,
@@ -34,7 +34,7 @@ pub enum SnapshotError {
     /// A part names a node or switch that did not come.
     #[error("{what} names node {guid}, which is not in the snapshot")]
     UnknownNode {
-        /// Which part.
+        /// Name of the part.
         what: &'static str,
         /// The GUID that it named.
         guid: Guid,

@@ -1,4 +1,4 @@
-//! What a report is limited to, and how much it says.
+//! Focus and level of detail of a report.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use weft_fabric::{NodeId, PortRef, Snapshot};
 
 use crate::point::Selection;
 
-/// How much a report says, as `opareport -d`: 0 counts, 1 brief, 2 as usual, 3 and more details.
+/// Level of detail, as `opareport -d`: 0 counts, 1 brief, 2 normal, 3 and more details.
 /// Data (JSON) always holds everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Detail(pub u8);
@@ -18,7 +18,7 @@ impl Detail {
     pub const COUNTS: Self = Self(0);
     /// Brief.
     pub const BRIEF: Self = Self(1);
-    /// What `opareport` prints without `-d`.
+    /// The default of `opareport`.
     pub const USUAL: Self = Self(2);
     /// Everything.
     pub const FULL: Self = Self(3);
@@ -30,12 +30,12 @@ impl Default for Detail {
     }
 }
 
-/// How a report is made.
+/// Options of a report.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Only this part of the fabric.
     pub focus: Option<Focus>,
-    /// How much its text says.
+    /// Level of detail of its text.
     pub detail: Detail,
 }
 
@@ -55,13 +55,13 @@ impl Options {
         })
     }
 
-    /// Whether counts of matches are told.
+    /// Whether the text includes counts of matches.
     pub(crate) fn is_focused(&self) -> bool {
         self.focus.is_some()
     }
 }
 
-/// A part of the fabric, quick to ask.
+/// A part of the fabric, with fast lookup.
 #[derive(Debug, Clone)]
 pub struct Focus {
     lines: Vec<String>,
@@ -70,7 +70,7 @@ pub struct Focus {
 }
 
 impl Focus {
-    /// A selection of `snapshot`. With `quiet` the text does not say what is selected.
+    /// A selection of `snapshot`. With `quiet` the text does not list the selection.
     pub fn new(snapshot: &Snapshot, selection: &Selection, quiet: bool) -> Self {
         let lines = if quiet {
             Vec::new()
@@ -123,7 +123,7 @@ impl fmt::Display for Head {
     }
 }
 
-/// How many of one kind there are, and how many of them the focus left.
+/// Number of items of one kind, and number within the focus.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Count {
     /// In the fabric.

@@ -1,10 +1,10 @@
 //! Reports on a fabric: pure functions from a [`Snapshot`](weft_fabric::Snapshot) to data that
 //! serde writes and that prints in the layout of the vendor's `opareport`.
 //!
-//! [`nodes()`], [`comps()`], [`links()`], [`lids()`], [`linear()`], [`route()`] and, with no model
-//! among the vendor's reports, [`dispersion()`] and [`dispersion_between()`] each give a value; its
-//! `Display` is the text, its `Serialize` the data. [`Point`] is the syntax that selects what a
-//! report is about.
+//! [`nodes()`], [`comps()`], [`links()`], [`lids()`], [`linear()`], [`route()`] and, without a
+//! counterpart among the vendor's reports, [`dispersion()`] and [`dispersion_between()`] each return a value;
+//! its `Display` is the text, its `Serialize` the data. [`Point`] is the syntax that selects the
+//! subject of a report.
 
 mod comps;
 mod dispersion;

@@ -1,4 +1,4 @@
-//! `lids`: who answers to which LID.
+//! `lids`: the port that answers to each LID.
 
 use std::fmt;
 

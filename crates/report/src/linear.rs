@@ -37,7 +37,7 @@ pub struct SwitchTable {
     neighbors: Vec<Option<(u8, String)>>,
 }
 
-/// Where a switch sends a LID.
+/// The next hop of a LID at a switch.
 #[derive(Debug, Clone, Serialize)]
 pub struct LinearEntry {
     /// The LID.

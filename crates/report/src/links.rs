@@ -27,7 +27,7 @@ pub struct LinksReport {
 /// A link.
 #[derive(Debug, Clone, Serialize)]
 pub struct LinkEntry {
-    /// What its first end runs at.
+    /// Current rate of its first end.
     pub rate: String,
     /// The end nearer to the HFIs, the smaller GUID and port where both are as near.
     pub from: LinkEnd,

@@ -1,4 +1,4 @@
-//! What ports and links are called in reports.
+//! Names of ports and links in reports.
 
 use serde::Serializer;
 use std::fmt::Display;
@@ -12,7 +12,7 @@ pub(crate) fn as_text<T: Display, S: Serializer>(value: &T, to: S) -> Result<S::
     to.collect_str(value)
 }
 
-/// The same for a value that may be absent.
+/// Serializes an optional value as text.
 pub(crate) fn as_text_opt<T: Display, S: Serializer>(
     value: &Option<T>,
     to: S,

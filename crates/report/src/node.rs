@@ -27,7 +27,7 @@ pub struct NodeEntry {
     pub num_ports: u8,
     /// Entries of its P_Key table.
     pub partition_cap: u16,
-    /// The same for all nodes of one chassis or card.
+    /// Equal for all nodes of one chassis or card.
     #[serde(serialize_with = "as_text")]
     pub system_image_guid: Guid,
     /// Version of its datagrams.
@@ -40,7 +40,7 @@ pub struct NodeEntry {
     pub device_id: u16,
     /// Chosen by the manufacturer.
     pub revision: u32,
-    /// What only a switch has.
+    /// Fields of a switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<SwitchEntry>,
     /// Ports that are not down, a switch's port 0 included.
@@ -49,7 +49,7 @@ pub struct NodeEntry {
     pub ports: Vec<PortEntry>,
 }
 
-/// What only a switch has.
+/// Fields of a switch.
 #[derive(Debug, Clone, Serialize)]
 pub struct SwitchEntry {
     /// LID of its port 0.
@@ -72,7 +72,7 @@ pub struct SwitchSettings {
     pub partition_enforcement_cap: u16,
     /// A port changed its state.
     pub port_state_change: bool,
-    /// How long a packet may stay: 4.096 µs × 2^value, from 20 for ever.
+    /// Packet lifetime: 4.096 µs × 2^value, unlimited from 20 on.
     pub life_time_value: u8,
     /// Port 0 is a full end port.
     pub enhanced_port0: bool,

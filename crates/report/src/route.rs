@@ -1,4 +1,4 @@
-//! `route`: the way from one port to another, hop by hop, on every LID that the pair has.
+//! `route`: the path from one port to another, hop by hop, on every LID that the pair has.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -42,9 +42,9 @@ pub struct RouteReport {
 /// The routes between two ports.
 #[derive(Debug, Clone, Serialize)]
 pub struct Route {
-    /// Where packets start.
+    /// Source of packets.
     pub from: LinkEnd,
-    /// Where they shall arrive.
+    /// Destination of packets.
     pub to: LinkEnd,
     /// One for each LID that both ends have; none where one end has no LID.
     pub paths: Vec<Path>,
@@ -63,12 +63,12 @@ pub struct PathEnd {
     pub lid: u32,
 }
 
-/// The way of a packet with one destination LID.
+/// The path of a packet with one destination LID.
 #[derive(Debug, Clone, Serialize)]
 pub struct Path {
-    /// Where packets start.
+    /// Source of packets.
     pub source: PathEnd,
-    /// Where they shall arrive.
+    /// Destination of packets.
     pub destination: PathEnd,
     /// The links that they pass, also those up to where an incomplete path ends.
     pub hops: Vec<Hop>,
@@ -79,11 +79,11 @@ pub struct Path {
 /// A link on a path.
 #[derive(Debug, Clone, Serialize)]
 pub struct Hop {
-    /// What it runs at.
+    /// Current rate.
     pub rate: String,
-    /// Where packets leave.
+    /// Egress port.
     pub from: LinkEnd,
-    /// Where they enter.
+    /// Ingress port.
     pub to: LinkEnd,
 }
 
@@ -95,7 +95,7 @@ pub enum PathOutcome {
     Complete,
     /// They do not.
     Incomplete {
-        /// What stops them, in words.
+        /// Why packets stop.
         why: String,
     },
 }
@@ -185,7 +185,7 @@ pub fn paths(snapshot: &Snapshot, from: PortRef, to: PortRef) -> Vec<Path> {
     (0..lids).map(path).collect()
 }
 
-/// All ports on the ways from one selection to another, each once, in order.
+/// All ports on the paths from one selection to another, each once, in order.
 pub(crate) fn ports_between(snapshot: &Snapshot, from: &Selection, to: &Selection) -> Vec<PortRef> {
     let destinations = to.end_ports(snapshot);
     let mut ports = BTreeSet::new();
@@ -312,7 +312,7 @@ impl fmt::Display for Route {
     }
 }
 
-/// What people asked for, under the title of a report on pairs of points.
+/// Writes the points of the request, under the title of a report on pairs of points.
 pub(crate) fn write_between(
     f: &mut fmt::Formatter<'_>,
     from: &[String],

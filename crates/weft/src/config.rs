@@ -38,7 +38,7 @@ async fn in_force(session: &Session) -> Result<v1::GetEffectiveConfigResponse, C
     session.answer(Effort::Look, config).await
 }
 
-/// What `check --json` prints.
+/// Output of `check --json`.
 #[derive(Serialize)]
 struct Verdict<'a> {
     usable: bool,

@@ -10,10 +10,10 @@ use weft_fabric::Snapshot;
 use crate::args::Daemon;
 use crate::error::CliError;
 
-/// How long a call may take where the command line does not say.
+/// Class of a call, which sets its default timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Answered from what the daemon has in memory.
+    /// Answered from the daemon's memory.
     Look,
     /// One device changes, or the whole fabric is read.
     Work,
@@ -82,10 +82,10 @@ impl Session {
         }
     }
 
-    /// What comes of some work with the daemon.
+    /// Runs calls to the daemon with a timeout.
     ///
     /// # Errors
-    /// Those of the work, or [`CliError::Late`].
+    /// Those of the calls, or [`CliError::Late`].
     pub(crate) async fn in_time<T>(
         &self,
         effort: Effort,
@@ -95,7 +95,7 @@ impl Session {
         done.unwrap_or_else(|_| Err(self.late(effort)))
     }
 
-    /// What a status means for people.
+    /// Translates a status to an error for users.
     pub(crate) async fn explain(&self, effort: Effort, status: Status) -> CliError {
         let expired = std::error::Error::source(&status).is_some();
         match status.code() {

@@ -1,4 +1,4 @@
-//! `weft drain`, `weft undrain`, and the list of what is drained.
+//! `weft drain`, `weft undrain`, and the list of drains.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::report::{parse, select};
 use crate::route::{apply, plan, planned_json, summary};
 use crate::untold;
 
-/// What is to be done.
+/// Whether to drain or undrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Drain,
@@ -28,7 +28,7 @@ pub(crate) enum Way {
 /// A switch or a link.
 pub(crate) struct Target {
     pub(crate) message: v1::DrainTarget,
-    /// What people call it.
+    /// Name for users.
     name: String,
     /// It is in the fabric.
     present: bool,
@@ -64,13 +64,13 @@ pub(crate) async fn run(daemon: &Daemon, args: &DrainArgs, way: Way) -> Result<E
     verdict.tell(args.json)
 }
 
-/// What came of it.
+/// Result of the command.
 struct Verdict<'a> {
     target: &'a Target,
     way: Way,
     planned: &'a v1::PlanRoutesResponse,
     sweep: &'a v1::Sweep,
-    /// As it is drained now.
+    /// The drain in force.
     found: Option<&'a v1::Drain>,
     generation: u64,
 }
@@ -125,7 +125,7 @@ impl Verdict<'_> {
     }
 }
 
-/// How many routes a plan moves, and what that costs meanwhile.
+/// Describes how many routes a plan moves, and how many drop packets meanwhile.
 fn moved(planned: &v1::PlanRoutesResponse) -> String {
     let plan = planned.plan.as_ref();
     let (moved, dropping) = plan.map_or((0, 0), |plan| (plan.routes, plan.dropping));
@@ -137,7 +137,7 @@ fn moved(planned: &v1::PlanRoutesResponse) -> String {
     }
 }
 
-/// What still leads over it.
+/// Describes the routes that still use it.
 fn left(drain: &v1::Drain) -> String {
     format!(
         "{} routes, {} adaptive and {} multicast entries lead over it",
@@ -218,8 +218,8 @@ fn found(snapshot: &Snapshot, selection: &Selection, text: &str) -> Result<Targe
         }
         Selection::Ports(ports) if ports.len() == 1 && ports[0].port != PortNum(0) => {
             let near = ports[0];
-            // As it is kept: by the end with the lower GUID and port. What is no link between switches
-            // is refused by the end that was named.
+            // Stored under the end with the lower GUID and port. A link that is not between switches
+            // is refused with the name of the end that was given.
             let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
             let far = topology.peer(near);
             let far = far.filter(|far| is_switch(far) && is_switch(&near));
@@ -262,7 +262,7 @@ pub(crate) async fn list(session: &Session, json: bool) -> Result<ExitCode, CliE
     Ok(ExitCode::SUCCESS)
 }
 
-/// What people call what is drained.
+/// Name of the drained part.
 fn called(drain: &v1::Drain) -> String {
     let named = drain.target.as_ref().and_then(|target| target.target);
     let name = |guid: u64| match drain.name.as_str() {

@@ -1,4 +1,4 @@
-//! What goes wrong, and the exit codes.
+//! Errors and exit codes.
 
 use std::io;
 use std::path::PathBuf;

@@ -87,7 +87,7 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
     text
 }
 
-/// What is worth a word besides the engine's name.
+/// Remarks on the routing besides the engine's name.
 fn routing_notes(routing: &v1::Routing) -> String {
     let lanes = (routing.lanes > 1).then(|| format!("on {} lanes", routing.lanes));
     let given_up = (routing.engines_given_up > 0).then(|| match routing.engines_given_up {

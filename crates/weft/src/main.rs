@@ -34,7 +34,7 @@ async fn main() -> ExitCode {
     untold::say_last();
     match run(&args).await {
         Ok(code) => code,
-        // Who read the output has gone; that is no error.
+        // The reader of the output has gone; that is not an error.
         Err(CliError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let lead = style::Styles::stderr(args.color).paint(style::ERROR, "weft:");

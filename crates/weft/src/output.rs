@@ -44,8 +44,8 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<(), CliError> {
     Ok(out.flush()?)
 }
 
-/// Writes a line to standard error after `lead`, which may be coloured. Where nobody can read it,
-/// nobody can be told so.
+/// Writes a line to standard error after `lead`, which may be coloured. A failure to write
+/// cannot be reported.
 pub(crate) fn complain(lead: &str, what: &dyn Display) {
     let what = what.to_string();
     let _ = writeln!(stderr(), "{lead}{}", for_terminal(&what));
@@ -65,7 +65,7 @@ fn buffered() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, stdout().lock())
 }
 
-/// Escapes what is written; keeps why writing failed.
+/// Escapes output; keeps the reason of a failed write.
 struct Terminal<W> {
     out: W,
     failed: io::Result<()>,

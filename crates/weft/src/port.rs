@@ -62,7 +62,7 @@ fn named(snapshot: &Snapshot, at: PortRef) -> Option<Named> {
     Some((weft_api::port_id(&snapshot.topology, at)?, name))
 }
 
-/// The ports that the point names, one unless several were asked for.
+/// The ports that the point names; a single one unless `--all` is given.
 fn wanted(
     snapshot: &Snapshot,
     selection: &Selection,
@@ -93,8 +93,8 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Changes the ports; those that cannot be are reported, the last of them as the result. It stops
-    /// where the output cannot be written.
+    /// Changes the ports; failures are reported, the last of them as the result. Stops
+    /// if the output cannot be written.
     async fn all(&self, ports: &[Named]) -> Result<ExitCode, CliError> {
         let mut failed = None;
         let mut done = String::new();

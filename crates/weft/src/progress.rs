@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A line on standard error that says what is under way and for how long; nothing where that is no
-/// terminal. It is gone when this is dropped.
+/// A progress line on standard error with the elapsed time; nothing if that is not a
+/// terminal. Removed on drop.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -23,7 +23,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// Says what is under way now.
+    /// Sets the current activity.
     pub(crate) fn now(&self, what: impl Into<String>) {
         self.0.set_message(what.into());
     }

@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str) -> Result<Point, CliError> {
     Ok(Point::parse(text, &read)?)
 }
 
-/// Finds what a point names.
+/// Resolves a point.
 pub(crate) fn select(
     snapshot: &Snapshot,
     point: &Point,

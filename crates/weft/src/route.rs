@@ -47,7 +47,7 @@ pub(crate) async fn apply(session: &Session, plan_id: u64) -> Result<v1::Sweep, 
     waiting.end(applied.sweep).await
 }
 
-/// Says how it went; what is left undone is a failure.
+/// Prints the result; unfinished work is a failure.
 fn tell(what: &str, sweep: &v1::Sweep, json: bool) -> Result<ExitCode, CliError> {
     let left = sweep.unfinished.iter();
     let left = left.map(|what| format!("unfinished: {what}\n"));

@@ -30,7 +30,7 @@ pub(crate) async fn run(daemon: &Daemon, args: &Sweep) -> Result<ExitCode, CliEr
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks for a sweep; its number.
+/// Requests a sweep; returns its number.
 async fn start(session: &Session) -> Result<u64, CliError> {
     let mut sweeps = session.services(Effort::Look).sweeps();
     let started = sweeps.start_sweep(v1::StartSweepRequest {});
@@ -50,14 +50,14 @@ async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The end of a sweep, for who wants to see it.
+/// Waits for the end of a sweep.
 pub(crate) struct Waiting<'a> {
     session: &'a Session,
     events: Streaming<v1::WatchResponse>,
 }
 
 impl<'a> Waiting<'a> {
-    /// Watches; to be called before a sweep is asked for, so that no event is missed.
+    /// Starts watching; call it before requesting a sweep, so that no event is missed.
     pub(crate) async fn begin(session: &'a Session) -> Result<Self, CliError> {
         let mut watch = session.endless().watch();
         let events = watch.watch(v1::WatchRequest::default());

@@ -34,10 +34,10 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
-/// A duration as people write it: a number with ms, s, m or h; without a unit it is seconds.
+/// Parses a duration: a number with ms, s, m or h; without a unit in seconds.
 ///
 /// # Errors
-/// What is allowed instead, also for 0 and for more than a day.
+/// The allowed values, also for 0 and for more than a day.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a number over 0 with ms, s, m or h, up to 24h".to_owned();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -1,5 +1,5 @@
-//! What commands that change things could not say, because their output was gone: the next call says
-//! it.
+//! Results of changes that could not be printed because the output was gone: the next call prints
+//! them.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write, stderr};
@@ -13,11 +13,11 @@ use crate::error::CliError;
 /// Most bytes of a note that are kept and said; the rest is cut off.
 const NOTE_MAX: usize = 16 << 10;
 
-/// What comes of a command that has changed something and then printed it. An output that is gone is an
-/// error here, and what was done is kept for the next call.
+/// Handles the result of printing what a command has changed. A lost output is an
+/// error here, and the text is stored for the next call.
 ///
 /// # Errors
-/// That of the output, with what was done.
+/// The output's, with the text.
 pub(crate) fn or_keep(printed: Result<(), CliError>, done: &str) -> Result<(), CliError> {
     match printed {
         Err(CliError::Output(source)) => {
@@ -61,7 +61,7 @@ fn read() -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Adds to what is untold. A note that cannot be kept is lost; the error on standard error says the same.
+/// Adds a message. If it cannot be stored it is lost; the error on standard error contains it, too.
 fn keep(done: &str) {
     let written = || -> io::Result<()> {
         let file = file().ok_or(io::ErrorKind::NotFound)?;

@@ -158,7 +158,7 @@ fn named(node: u64, name: &str) -> String {
     }
 }
 
-/// Who sends traps.
+/// Describes the source of traps.
 fn sender(lid: u32, name: &str) -> String {
     match (lid, name) {
         (0, _) => "other LIDs".to_owned(),

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::hub::unix_time_ns;
 
-/// The way to the fabric, since it last changed.
+/// State of the connection to the fabric, since its last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attachment {
     /// Datagrams can be sent to the fabric.

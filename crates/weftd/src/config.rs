@@ -15,13 +15,13 @@ use crate::hub::InForce;
 use crate::keys;
 use crate::queries::QuerySettings;
 
-/// Where the vendor's package puts it.
+/// Path in the vendor's package.
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
 
-/// Findings that are told one by one; the rest is counted.
+/// Maximum number of findings logged individually; the rest is counted.
 const TOLD_MAX: usize = 20;
 
-/// Which file, and which instance in it.
+/// The configuration file, and the instance in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     file: Option<PathBuf>,
@@ -66,17 +66,17 @@ impl From<Unusable> for DaemonError {
     }
 }
 
-/// What came of reading the file.
+/// Result of reading the file.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// All findings.
     pub(crate) findings: Vec<Finding>,
-    /// What can be put in force.
+    /// The settings to put in force.
     pub(crate) usable: Result<Usable, Unusable>,
 }
 
 impl Source {
-    /// What the command line names; an emulated fabric can do without a file.
+    /// The source named on the command line; an emulated fabric needs no file.
     pub(crate) fn new(args: &Args) -> Result<Self, DaemonError> {
         let stock = || Some(PathBuf::from(STOCK)).filter(|stock| stock.exists());
         let file = args.config.clone().or_else(stock);
@@ -129,8 +129,8 @@ impl Source {
         }
     }
 
-    /// What a text that was once written out says, empty for the built-in defaults; none when this
-    /// program cannot use it.
+    /// Checks a stored configuration text, empty for the built-in defaults; `None` if this program
+    /// cannot use it.
     pub(crate) fn check_or_built_in(&self, text: &str) -> Option<Usable> {
         match text {
             "" => Some(built_in()),
@@ -202,7 +202,7 @@ fn check_started(instance: &weft_config::Instance, number: usize) -> Result<(), 
     )))
 }
 
-/// What the manager's thread works by, and the thread that answers queries.
+/// Splits settings into those of the manager's thread and those of the queries thread.
 fn split(all: ManagerSettings) -> (Settings, QuerySettings) {
     let ManagerSettings {
         sm,
@@ -231,7 +231,7 @@ fn port_of(shared: &weft_config::Shared) -> PortSpec {
     }
 }
 
-/// What runs without a file: the defaults of every element.
+/// The configuration without a file: the defaults of every element.
 fn built_in() -> Usable {
     let in_force = InForce {
         effective: String::new(),

@@ -29,7 +29,7 @@ use crate::request::{Adopted, Request};
 use crate::store::Latest;
 use crate::switchboard::{Line, Switchboard};
 
-/// How often the thread brings its counters up to date.
+/// Interval at which the thread publishes its counters.
 const REPORT: Duration = Duration::from_millis(250);
 /// Pause between two attempts to reach a fabric that has gone, at first and at most.
 const REATTACH_PAUSE: Duration = Duration::from_millis(250);
@@ -37,7 +37,7 @@ const REATTACH_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// Datagrams that wait to be sent; while there are more, none is taken in: an answer may lead to more.
 const TO_SEND_MAX: usize = 65_536;
 
-/// How long answers that may be on their way are waited for before a request counts as unanswered.
+/// Grace period for answers in transit before a request counts as unanswered.
 const LATE: Duration = Duration::from_millis(1);
 /// Batches of them that are taken in at most.
 const LATE_MAX: usize = 64;
@@ -52,7 +52,7 @@ pub(crate) async fn finish<T>(future: &mut Option<BoxFuture<T>>) -> T {
     }
 }
 
-/// What ends the work on one connection.
+/// Reason for the end of a connection's work.
 enum End {
     Stopped,
     FabricGone,
@@ -74,19 +74,19 @@ pub(crate) struct Engine {
     queries: ToQueries,
 }
 
-/// What the thread that answers queries is told, and tells.
+/// Channels to and from the queries thread.
 pub(crate) struct ToQueries {
     /// The fabric; none while another manager runs it.
     pub(crate) snapshot: watch::Sender<Option<Arc<Snapshot>>>,
-    /// Notices for those who subscribed; what finds no room is dropped.
+    /// Notices for subscribers; dropped if the channel is full.
     pub(crate) notices: mpsc::Sender<Vec<u8>>,
-    /// Who is in which multicast group; none before it is known.
+    /// Members of each multicast group; `None` before they are known.
     pub(crate) multicast: watch::Receiver<Option<Told>>,
-    /// What was registered does not count; told before the snapshot of the sweep that found it.
+    /// Registrations were lost; sent before the snapshot of the sweep that found it.
     pub(crate) lost: watch::Sender<Lost>,
 }
 
-/// Members, of those who registered since what was registered was lost for the `loss`th time.
+/// Multicast groups from registrations received since the `loss`th loss.
 #[derive(Debug, Clone)]
 pub(crate) struct Told {
     pub(crate) loss: u64,
@@ -96,9 +96,9 @@ pub(crate) struct Told {
 /// That what was registered at subnet administration does not count.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lost {
-    /// How often that has been so.
+    /// Number of losses so far.
     pub(crate) loss: u64,
-    /// Ports that are asked to register again.
+    /// Number of ports that are asked to register again.
     pub(crate) asked: usize,
 }
 
@@ -160,7 +160,7 @@ impl Engine {
         }
     }
 
-    /// The fabric is gone: nothing that was asked of it is sent when it is back.
+    /// The fabric is gone: pending datagrams are not sent when it is back.
     fn detached(&mut self) {
         self.hub.set_attached(false);
         warn!(
@@ -251,7 +251,7 @@ impl Engine {
         Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// How long the manager has nothing to do by itself.
+    /// Time until the manager's next deadline.
     fn pause(&self) -> Duration {
         let far = Duration::from_secs(3600);
         let now = self.now();
@@ -287,7 +287,7 @@ impl Engine {
         self.drain();
     }
 
-    /// Carries a request out, unless nobody waits for it any more.
+    /// Executes a request, unless its requester has gone.
     fn request(&mut self, request: Request) {
         match request {
             Request::Sweep(told) => self.sweep(told),
@@ -296,7 +296,7 @@ impl Engine {
                 let before = self.manager.arrangement();
                 self.manager.reconfigure(self.now(), *settings);
                 self.drain();
-                // Who asked may have gone.
+                // The requester may have gone.
                 let _ = done.send(before);
             }
             Request::Basis { change, done } => {
@@ -330,7 +330,7 @@ impl Engine {
         }
         let attached = self.hub.attachment().required();
         let begins = attached.is_ok();
-        // Who asked may have gone.
+        // The requester may have gone.
         let _ = told.send(attached.map(|()| self.last_sweep + 1));
         if begins {
             self.command(Command::Sweep, None);
@@ -396,7 +396,7 @@ impl Engine {
         }
     }
 
-    /// Who does not run the fabric does not answer for it.
+    /// A manager that is not master does not answer for the fabric.
     fn take_role(&self, role: SmState) {
         let snapshot = (role == SmState::MASTER).then(|| self.hub.snapshot());
         self.queries.snapshot.send_replace(snapshot);
@@ -418,7 +418,7 @@ impl Engine {
     fn multicast_told(&mut self) {
         let loss = self.queries.lost.borrow().loss;
         let told = self.queries.multicast.borrow_and_update().clone();
-        // Who was a member before a loss is not one any more.
+        // Memberships from before a loss are void.
         if let Some(Told { groups, .. }) = told.filter(|told| told.loss == loss) {
             self.handle(Input::Multicast(groups));
         }
@@ -427,13 +427,13 @@ impl Engine {
     fn event(&mut self, event: Event) {
         match &event {
             Event::Role { role, .. } => self.take_role(*role),
-            // The end of the sweep is told by its report.
+            // The report announces the end of the sweep.
             Event::Phase(SweepPhase::Idle) => return,
             Event::SweepStarted { number, .. } => self.last_sweep = *number,
             Event::SweepEnded(report) => self.metrics.sweep(report),
             _ => {}
         }
-        // Who waits for an event, or for its line in the log, then finds the status that goes with it.
+        // Anyone who waits for an event, or for its log line, then finds the matching status.
         if matches!(event, Event::SweepEnded(_) | Event::Role { .. }) {
             self.report();
         }

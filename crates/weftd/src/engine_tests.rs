@@ -15,7 +15,7 @@ use crate::planner::planner;
 use crate::queries::{QuerySettings, feeds};
 use crate::store::Saved;
 
-/// A question that the manager answers at once.
+/// A request that the manager answers at once.
 fn question() -> Packet {
     let asked = Smp {
         method: method::GET,

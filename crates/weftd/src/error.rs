@@ -1,4 +1,4 @@
-//! What keeps the daemon from running, and the exit codes.
+//! Errors that stop the daemon, and the exit codes.
 
 use std::io;
 use std::net::SocketAddr;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// How a reader wants metrics written.
+/// Text format of the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exposition {
     /// <https://prometheus.io/docs/specs/om/open_metrics_spec/>
@@ -12,7 +12,7 @@ pub(crate) enum Exposition {
 }
 
 impl Exposition {
-    /// What a header `Accept` asks for: OpenMetrics where it is named with the higher weight, or first.
+    /// Chooses by the header `Accept`: OpenMetrics if it has the higher weight, or comes first.
     pub(crate) fn accepted(accept: &str) -> Self {
         let weight = |wanted: &str| {
             let ranges = accept.split(',').filter_map(|range| {
@@ -77,7 +77,7 @@ fn prometheus(open_metrics: &str) -> String {
     out
 }
 
-/// What the samples of a family have behind its name.
+/// Splits a sample line into its family's name and the rest.
 fn family(line: &str) -> Option<(&str, &str)> {
     let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
     let suffix = match kind {

@@ -21,12 +21,12 @@ const CLASSES: [u8; 4] = [
     class::SUBN_ADM,
     class::PA,
 ];
-/// How long it may take to attach.
+/// Time limit for attaching.
 const ATTACH: Duration = Duration::from_secs(10);
 /// The port of an HFI that the manager runs on.
 const PORT: PortNum = PortNum(1);
 
-/// Where the fabric is.
+/// Location of the fabric.
 pub(crate) enum Source {
     /// In this process.
     Emulated {
@@ -84,8 +84,8 @@ impl Source {
     /// Attaches to the HFI that the manager runs on.
     ///
     /// # Errors
-    /// [`DaemonError::Fabric`], also when that takes too long: an address may swallow what is sent to
-    /// it.
+    /// [`DaemonError::Fabric`], also on a timeout: an address may silently drop all
+    /// packets.
     pub(crate) async fn attach(&self) -> Result<Connection, DaemonError> {
         let attached = tokio::time::timeout(ATTACH, self.attach_at_length()).await;
         let seconds = ATTACH.as_secs();
@@ -113,7 +113,7 @@ impl Source {
         }
     }
 
-    /// The way to change an emulated fabric, none to a real one.
+    /// Handle for changes of an emulated fabric; `None` for a real one.
     pub(crate) fn controller(&self) -> Option<Controller> {
         match self {
             Self::Emulated { host, .. } => Some(Controller::Here(host.clone())),

@@ -1,4 +1,4 @@
-//! Floods: whoever sends many traps keeps no room from other events.
+//! Trap floods: a source that sends many traps cannot displace other events.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ impl Floods {
         false
     }
 
-    /// What was suppressed in the window that has ended, by source, LID 0 for those of many: only the
-    /// sources with most of it. Nothing while the window lasts.
+    /// Counts of suppressed traps by source in the window that has ended, LID 0 for the sum of the
+    /// smaller ones: only the sources with the most. Empty while the window lasts.
     pub(crate) fn ended(&mut self, now: u64) -> Vec<(Lid, u64)> {
         // A clock that was set back does not make a window longer.
         let lasts = now >= self.since && now - self.since < WINDOW_NS;

@@ -1,4 +1,4 @@
-//! What happens: in the fabric, and by clients of the daemon.
+//! Events of the fabric, and of changes by clients of the daemon.
 
 use weft_api::port_message;
 use weft_api::v1::{self, watch_response::Content};
@@ -19,7 +19,7 @@ pub(crate) enum Happening {
     Config {
         /// It is in force now.
         applied: bool,
-        /// What to tell people.
+        /// Message for users.
         what: String,
     },
     /// The fabric was lost, or is back.
@@ -53,7 +53,7 @@ pub(crate) struct Threshold {
 }
 
 impl Happening {
-    /// As clients read it, with the names of nodes.
+    /// The event for clients, with the names of nodes.
     pub(crate) fn content(&self, names: &Names<'_>) -> Content {
         match self {
             Self::Fabric(event) => with_names(event.clone().into(), names),
@@ -132,7 +132,7 @@ fn with_names(mut content: Content, names: &Names<'_>) -> Content {
     content
 }
 
-/// What a port says of its last errors, in words; empty where it says nothing.
+/// Describes a port's last errors; empty if it reports none.
 pub(crate) fn errors(info: &PortErrorInfo) -> String {
     let told = [
         (

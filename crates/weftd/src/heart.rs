@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a thread that is not kept from it gives a sign of life.
+/// Interval of signs of life from an idle thread.
 pub(crate) const BEAT: Duration = Duration::from_millis(250);
 
 /// When a thread gave its last sign of life.
@@ -17,7 +17,7 @@ pub(crate) struct Heart {
 }
 
 impl Heart {
-    /// Of the thread with this name, which is alive now.
+    /// For the thread with this name, which is alive now.
     pub(crate) fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -53,7 +53,7 @@ impl Heart {
 pub(crate) struct Hearts(Arc<[Heart]>);
 
 impl Hearts {
-    /// Of these threads.
+    /// For these threads.
     pub(crate) fn new(hearts: Vec<Heart>) -> Self {
         Self(hearts.into())
     }

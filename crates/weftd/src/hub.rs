@@ -1,4 +1,4 @@
-//! What the manager's thread tells, for everybody who reads.
+//! State and events published by the manager's thread for all readers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +31,7 @@ pub(crate) const KEPT_SWEEPS: usize = 256;
 pub(crate) struct Stamped {
     /// Counts up from 1.
     pub(crate) sequence: u64,
-    /// Of the snapshot at that time.
+    /// Generation of the snapshot at that time.
     pub(crate) generation: u64,
     /// Nanoseconds since 1970.
     pub(crate) unix_time_ns: u64,
@@ -39,14 +39,14 @@ pub(crate) struct Stamped {
     pub(crate) content: Content,
 }
 
-/// The sweep under way.
+/// The running sweep.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Current {
     /// Its number.
     pub(crate) number: u64,
     /// Why it began.
     pub(crate) reason: SweepReason,
-    /// Where it is.
+    /// Its current phase.
     pub(crate) phase: SweepPhase,
 }
 
@@ -67,7 +67,7 @@ impl Journal {
         self.sweeps.iter().rev()
     }
 
-    /// The sweep under way.
+    /// The running sweep.
     pub(crate) fn current(&self) -> Option<Current> {
         self.current
     }
@@ -118,12 +118,12 @@ impl Journal {
     }
 }
 
-/// Where a new reader of events stands.
+/// Start of a new reader of events.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    /// Sequence that it goes on after.
+    /// Sequence number of the last event that the reader has.
     pub(crate) after: u64,
-    /// Events that it asked for are no longer there.
+    /// Whether requested events are no longer available.
     pub(crate) gap: bool,
     /// Events that it has missed and gets first.
     pub(crate) missed: Vec<Arc<Stamped>>,
@@ -140,10 +140,10 @@ pub(crate) struct InForce {
     pub(crate) instance: String,
 }
 
-/// What the manager's thread tells. Readers never wait for it, nor it for them.
+/// Everything that the manager's thread publishes. Readers never wait for it, nor it for them.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    /// Of this run, so that tokens of another are known.
+    /// Identifies this run, so that tokens of another run are recognised.
     pub(crate) run: u64,
     snapshot: watch::Sender<Arc<Snapshot>>,
     mask: Mutex<KeyMask>,
@@ -153,7 +153,7 @@ pub(crate) struct Hub {
     /// End of the last sweep that found the fabric, nanoseconds since 1970; 0 before the first.
     seen_unix_ns: AtomicU64,
     config: watch::Sender<Arc<InForce>>,
-    /// What is in force beside the configuration file, in words.
+    /// Description of the plans that the configuration file lacks.
     planned: watch::Sender<Arc<str>>,
     journal: Mutex<Journal>,
     events: broadcast::Sender<Arc<Stamped>>,
@@ -238,7 +238,7 @@ impl Hub {
         self.snapshot.send_replace(Arc::new(published));
     }
 
-    /// Takes the manager's counters, several times a second; floods that have ended are told then.
+    /// Stores the manager's counters, several times a second, and reports floods that have ended.
     pub(crate) fn set_status(&self, status: Status) {
         self.status.send_replace(Arc::new(status));
         let suppressed = self.journal().floods.ended(unix_time_ns());
@@ -261,7 +261,7 @@ impl Hub {
         self.config.send_replace(Arc::new(config));
     }
 
-    /// Tells that something happened, to those who watch and to the log.
+    /// Publishes an event to watchers and to the log.
     pub(crate) fn tell(&self, what: Happening) {
         if let Happening::Fabric(Event::SweepEnded(report)) = &what
             && report.hfis + report.switches > 0
@@ -292,13 +292,13 @@ impl Hub {
         if journal.events.len() > KEPT_EVENTS {
             journal.events.pop_front();
         }
-        // An error only says that nobody listens.
+        // An error only means that nobody is subscribed.
         let _ = self.events.send(event.clone());
         drop(journal);
         self.narrator().narrate(&what, &event.content);
     }
 
-    /// What a node is called, or was while it was there; empty where it was never seen.
+    /// Current or last known name of a node; empty if it was never seen.
     pub(crate) fn name_of(&self, node: Guid) -> String {
         let snapshot = self.snapshot();
         let names = Names {

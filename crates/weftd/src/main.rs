@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     match start(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where nobody can read it, the exit code says it.
+            // If standard error cannot be written, the exit code remains.
             let _ = writeln!(stderr(), "weftd: {}", for_terminal(&error.to_string()));
             notify::failed(&error.to_string());
             ExitCode::from(error.exit_code())

@@ -38,7 +38,7 @@ type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
 const PHASES: [&str; 4] = ["discover", "plan", "program", "activate"];
 
-/// What is measured.
+/// All metrics.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -118,7 +118,7 @@ fn in_seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// What is read off when somebody asks.
+/// Values that are read at the time of a scrape.
 #[derive(Debug)]
 struct Now {
     hub: Arc<Hub>,

@@ -55,7 +55,7 @@ impl Narrator {
                 "{count} more traps of {} suppressed",
                 sender(traps.lid, &traps.node_name)
             ),
-            // Who reads the configuration again, or attaches, says so.
+            // Reload and attachment log their own events.
             (Happening::Config { .. } | Happening::Attachment(_), _) => {}
             (Happening::Port { .. } | Happening::Threshold(_), _) => {}
             (Happening::TrapsSuppressed { .. }, _) => {}
@@ -205,7 +205,7 @@ fn called(node: u64, name: &str) -> String {
     }
 }
 
-/// Who sends traps.
+/// Describes the source of traps.
 fn sender(lid: u32, name: &str) -> String {
     match (lid, name) {
         (0, _) => "other LIDs".to_owned(),
@@ -335,7 +335,7 @@ pub(crate) fn narrate_refusal(node: Guid, port: PortNum, attribute: AttributeId,
     );
 }
 
-/// Tells of an event of performance management: in the log, and thresholds to those who watch.
+/// Logs an event of performance management, and sends exceeded thresholds to watchers.
 pub(crate) fn tell_pm(hub: &Hub, event: PmEvent) {
     match event {
         PmEvent::SweepEnded(report) => counters_read(&report),
@@ -428,7 +428,7 @@ fn sweep_ended(report: &SweepReport) {
     );
 }
 
-/// What the manager is, and for whom.
+/// Describes the manager's role, and names the master.
 fn role_line(role: SmState, master: Option<&str>) -> String {
     match (role, master) {
         (SmState::MASTER, _) => "this manager is master".to_owned(),
@@ -439,7 +439,7 @@ fn role_line(role: SmState, master: Option<&str>) -> String {
     }
 }
 
-/// What people want to read after the first sweep.
+/// Summary line after the first sweep.
 pub(crate) fn fabric_up(report: &SweepReport) -> String {
     if report.role == SmState::STANDBY {
         return format!(
@@ -509,7 +509,7 @@ pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
 mod tests {
     use super::*;
 
-    /// What a log for people has of these lines, debug left out.
+    /// Lines of the human-readable log, without debug.
     fn logged(say: impl FnOnce()) -> Vec<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         let sink = file.reopen().unwrap();

@@ -1,4 +1,4 @@
-//! What systemd is told: readiness, status, and that the manager is alive.
+//! Notifications to systemd: readiness, status, and that the manager is alive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +50,6 @@ pub(crate) async fn status(hub: Arc<Hub>) {
 /// Tells systemd in words why the daemon ends.
 pub(crate) fn failed(why: &str) {
     let line = why.lines().next().unwrap_or_default();
-    // Whoever started the daemon reads standard error as well.
+    // Standard error has the same message.
     let _ = sd_notify::notify(&[NotifyState::Status(line)]);
 }

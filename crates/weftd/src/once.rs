@@ -28,7 +28,7 @@ pub(crate) fn print(hub: &Hub) -> Result<(), DaemonError> {
         report.routing
     );
     text += &example(&hub.snapshot());
-    // Who read it may have gone.
+    // The reader may have gone.
     let _ = stdout().lock().write_all(text.as_bytes());
     match report.unfinished.as_slice() {
         [] => Ok(()),

@@ -1,4 +1,4 @@
-//! What the daemon stands on, opened before it runs: what is refused at the start is refused here.
+//! Opens everything that the daemon needs before it runs; refusals at the start come from here.
 
 use std::path::PathBuf;
 
@@ -16,21 +16,21 @@ use crate::tls::Tls;
 /// Everything that is opened.
 pub(crate) struct Opened {
     pub(crate) config: config::Source,
-    /// What the configuration says.
+    /// Settings of the configuration.
     pub(crate) usable: Usable,
     pub(crate) store: Option<Store>,
-    /// What the store holds.
+    /// Content of the state file.
     pub(crate) stored: Option<Vec<u8>>,
     pub(crate) tls: Option<Tls>,
     pub(crate) listeners: Listeners,
     pub(crate) source: Source,
-    /// The way to the fabric.
+    /// Connection to the fabric.
     pub(crate) connection: Connection,
-    /// What that is, in words.
+    /// Description of the connection.
     pub(crate) connected_to: String,
 }
 
-/// What is listened on.
+/// Listening sockets.
 pub(crate) struct Listeners {
     pub(crate) api: TcpListener,
     pub(crate) metrics: TcpListener,
@@ -101,7 +101,7 @@ async fn listen(
     })
 }
 
-/// Tells who has named no fabric, and has no HFI, of the one that needs none.
+/// Without an HFI and without a named fabric, suggests an emulated one.
 fn advised(args: &Args, error: DaemonError) -> DaemonError {
     match (error, &args.emulate, &args.connect, &args.hfi) {
         (DaemonError::Fabric(why), None, None, None) => DaemonError::Fabric(format!(

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
 use weft_manager::{PlanInput, Planned};
 
-/// The next plan to compute. One that is asked for takes the place of one that was not begun.
+/// The next plan to compute. A new request replaces one that has not started.
 #[derive(Debug, Default)]
 struct Wanted {
     input: Mutex<Option<Arc<PlanInput>>>,
@@ -58,7 +58,7 @@ pub(crate) fn planner() -> (Plans, Planner) {
 }
 
 impl Planner {
-    /// Computes plans until nobody is there to take them.
+    /// Computes plans until the receiver has gone.
     pub(crate) async fn run(self) {
         loop {
             tokio::select! {

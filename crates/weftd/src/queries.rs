@@ -1,5 +1,5 @@
-//! The thread that works on published snapshots, so that no sweep waits for it and nobody who asks
-//! waits for a sweep: subnet administration, what cables say for it, congestion control, and performance
+//! The thread that works on published snapshots, so that sweeps do not wait for it and clients
+//! do not wait for sweeps: subnet administration, cable information, congestion control, and performance
 //! management with its administration.
 
 use std::path::PathBuf;
@@ -24,14 +24,14 @@ use crate::narrate::{narrate_refusal, tell_pm};
 use crate::registrations::{Write, Writes, restored};
 use crate::switchboard::Line;
 
-/// Notices that wait for this thread; more are dropped, as those who get them must sweep anyway.
+/// Queue length for notices to this thread; further ones are dropped, because subscribers must sweep anyway.
 const NOTICES_MAX: usize = 1024;
-/// How often the wall clock is told.
+/// Interval at which the wall clock is passed in.
 const CLOCK: Duration = Duration::from_secs(60);
 /// Datagrams that wait to be sent; while there are more, none is taken in.
 const TO_SEND_MAX: usize = 65_536;
 
-/// What both answer by.
+/// Settings of the query-side services.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QuerySettings {
     pub(crate) sa: SaSettings,
@@ -41,23 +41,23 @@ pub(crate) struct QuerySettings {
     pub(crate) pm: Option<PmSettings>,
 }
 
-/// What the manager's thread has for this one, and the other way round.
+/// Channels from the manager's thread to this one, and back.
 pub(crate) struct Feeds {
-    /// Where events are told.
+    /// Receives events.
     pub(crate) hub: Arc<Hub>,
     /// The fabric; none while another manager runs it.
     pub(crate) snapshot: watch::Receiver<Option<Arc<Snapshot>>>,
-    /// Notices for those who subscribed.
+    /// Notices for subscribers.
     pub(crate) notices: mpsc::Receiver<Vec<u8>>,
     /// Connections to the fabric, one after the other.
     pub(crate) lines: mpsc::Receiver<Line>,
     /// Other settings.
     pub(crate) settings: watch::Receiver<QuerySettings>,
-    /// Who is in which multicast group.
+    /// Members of each multicast group.
     pub(crate) multicast: watch::Sender<Option<Told>>,
-    /// What was registered does not count.
+    /// Registrations that are void.
     pub(crate) lost: watch::Receiver<Lost>,
-    /// What ports counted; left out where nobody keeps up.
+    /// Port counters; dropped if the receiver does not keep up.
     pub(crate) images: mpsc::Sender<Arc<Image>>,
 }
 
@@ -101,22 +101,22 @@ pub(crate) struct Queries {
     start: Instant,
     is_master: bool,
     to_send: Vec<Packet>,
-    /// How often registrations were lost.
+    /// Number of times that registrations were lost.
     loss: u64,
     keeping: Option<Keeping>,
 }
 
-/// How registrations are kept over a restart.
+/// Keeps registrations over a restart.
 pub(crate) struct Keeping {
     writes: Writes,
-    /// What is stored must be made stale before anything more is sent.
+    /// The stored registrations must be marked stale before anything more is sent.
     stale: bool,
-    /// What is to be stored.
+    /// Registrations to store.
     save: Option<Vec<u8>>,
 }
 
 impl Keeping {
-    /// Where writes are handed in.
+    /// With the channel for writes.
     pub(crate) fn new(writes: Writes) -> Self {
         Self {
             writes,
@@ -125,8 +125,8 @@ impl Keeping {
         }
     }
 
-    /// Where it is to be said that what is stored is stale, if it is. Otherwise hands in what is to be
-    /// stored; what finds no room waits for the next time.
+    /// Returns the channel if the stored registrations must be marked stale. Otherwise submits pending
+    /// registrations; if the channel is full they wait for the next call.
     fn next_stale(&mut self) -> Option<Writes> {
         if std::mem::take(&mut self.stale) {
             return Some(self.writes.clone());
@@ -138,19 +138,19 @@ impl Keeping {
         None
     }
 
-    /// Hands in all that is left to do, with what is still to be stored.
+    /// Submits all remaining writes, including `unsaved`.
     async fn finish(self, unsaved: Option<Vec<u8>>) {
         if self.stale {
             make_stale(self.writes.clone()).await;
         }
         if let Some(bytes) = unsaved.or(self.save) {
-            // Who writes may have gone.
+            // The writer may have gone.
             let _ = self.writes.send(Write::Save(bytes)).await;
         }
     }
 }
 
-/// Waits until what is stored is stale.
+/// Waits until the stored registrations are marked stale.
 async fn make_stale(writes: Writes) {
     let (done, told) = oneshot::channel();
     if writes.send(Write::Stale(done)).await.is_ok() {
@@ -232,7 +232,7 @@ impl Queries {
         }
     }
 
-    /// What is to be sent next; nothing goes out before what is stored is stale where it has to be.
+    /// The next datagrams to send; none before stored registrations are marked stale if they have to be.
     fn next_sending(&mut self, sender: &ConnectionSender) -> Option<BoxFuture<Result<(), Closed>>> {
         let stale = self.keeping.as_mut().and_then(Keeping::next_stale);
         if stale.is_none() && self.to_send.is_empty() {
@@ -254,7 +254,7 @@ impl Queries {
         Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// How long there is nothing to do by itself.
+    /// Time until the next deadline.
     fn pause(&self) -> Duration {
         let now = self.now();
         let pm = self.pm.as_ref().and_then(Pm::deadline);
@@ -287,7 +287,7 @@ impl Queries {
         }
     }
 
-    /// Gives each datagram to whom it is for; while another manager runs the fabric, clients ask that
+    /// Passes each datagram to its service; while another manager runs the fabric, clients query that
     /// one.
     fn receive(&mut self, batch: Vec<Packet>) {
         if !self.is_master {
@@ -305,7 +305,7 @@ impl Queries {
         }
     }
 
-    /// Gives an answer of an agent to both that ask them: who did not ask for it drops it.
+    /// Passes an agent's answer to both services that query agents; the one without the request drops it.
     fn settings_told(&mut self, packet: Packet) {
         self.cables(CablesInput::Received(packet.clone()));
         self.congestion(CongestionInput::Received(packet));

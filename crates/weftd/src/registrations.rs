@@ -1,5 +1,5 @@
-//! Where registrations at subnet administration are kept over restarts: a file beside the LIDs', which is
-//! there while what it says is true.
+//! Stores registrations at subnet administration over restarts: a file next to the LIDs', which
+//! exists only while it is valid.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use weft_manager::{Sa, SaSettings};
 
 use crate::store::{read, replace};
 
-/// Largest file that is read back, bytes: above what the most registrations of each kind need.
+/// Size limit of the file on reading, bytes: above the maximum number of registrations of each kind.
 const MAX_LEN: u64 = 64 << 20;
 /// Writes that wait for the disk.
 const WRITES_MAX: usize = 8;
 /// From a write that failed to the next attempt.
 pub(crate) const RETRY: Duration = Duration::from_secs(10);
 
-/// What is to be done with the file.
+/// An operation on the file.
 pub(crate) enum Write {
-    /// It does not count any more; told when that is certain.
+    /// Invalidates the file; answered when that is durable.
     Stale(oneshot::Sender<()>),
     /// This counts from now on.
     Save(Vec<u8>),
 }
 
-/// Where writes are handed in.
+/// Channel for writes.
 pub(crate) type Writes = mpsc::Sender<Write>;
 
-/// A sender of writes, and who carries them out.
+/// Creates a channel for writes and its receiver.
 pub(crate) fn writes() -> (Writes, mpsc::Receiver<Write>) {
     mpsc::channel(WRITES_MAX)
 }
 
-/// An administration with what the file holds, or without.
+/// Creates a subnet administration, with the content of the file if there is one.
 pub(crate) fn restored(settings: SaSettings, file: Option<&Path>) -> Sa {
     let Some(stored) = file.and_then(stored) else {
         return Sa::new(settings);
@@ -65,8 +65,8 @@ fn stored(file: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// Carries out writes, one after the other, until nobody hands in any. A save that fails is tried again
-/// after `retry`, until another write takes its place.
+/// Executes writes one after the other until all senders have gone. Retries a failed save
+/// after `retry`, until another write replaces it.
 pub(crate) async fn keep(file: PathBuf, mut writes: mpsc::Receiver<Write>, retry: Duration) {
     let file = Arc::new(file);
     let mut failed: Option<Vec<u8>> = None;
@@ -83,7 +83,7 @@ pub(crate) async fn keep(file: PathBuf, mut writes: mpsc::Receiver<Write>, retry
                 if let Ok(Err(error)) = removed {
                     error!(%error, "cannot remove the stored registrations, which do not hold any more");
                 }
-                // Who waits for it may have gone.
+                // The requester may have gone.
                 let _ = done.send(());
                 None
             }

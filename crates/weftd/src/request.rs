@@ -1,4 +1,4 @@
-//! What others ask of the manager's thread.
+//! Requests to the manager's thread.
 
 use tokio::sync::{mpsc, oneshot};
 use weft_manager::CommandError;
@@ -12,7 +12,7 @@ use crate::control::{PortOrder, Refusal};
 /// Requests that wait for the manager's thread.
 pub(crate) const REQUESTS_MAX: usize = 64;
 
-/// What others ask of the manager. One whose answer nobody waits for any more is not begun.
+/// A request to the manager. One whose requester has gone is not started.
 pub(crate) enum Request {
     /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
     Sweep(oneshot::Sender<Result<u64, Detached>>),
@@ -26,7 +26,7 @@ pub(crate) enum Request {
         settings: Box<Settings>,
         done: oneshot::Sender<Arrangement>,
     },
-    /// What a plan of a change depends on.
+    /// Returns the inputs of a plan.
     Basis {
         change: Change,
         done: oneshot::Sender<Result<Box<Basis>, RerouteError>>,
@@ -37,7 +37,7 @@ pub(crate) enum Request {
         wanted: Box<Arrangement>,
         done: oneshot::Sender<Result<Adopted, RerouteError>>,
     },
-    /// What is drained.
+    /// Returns the drains in force.
     Drains(oneshot::Sender<Drains>),
 }
 

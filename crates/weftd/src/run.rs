@@ -31,15 +31,15 @@ use crate::store::{self, Latest, Saved};
 use crate::supervisor::Supervisor;
 use crate::switchboard::Switchboard;
 
-/// What ends the daemon.
+/// Reason for the end of the daemon.
 enum Ended {
-    /// Somebody asked for it.
+    /// Stopped on request.
     Asked,
     /// A part of it did.
     Failed(DaemonError),
 }
 
-/// What the part that waits for signals needs.
+/// State of the loop that waits for signals.
 struct Running {
     hub: Arc<Hub>,
     control: Control,
@@ -224,8 +224,8 @@ impl Signals {
 }
 
 impl Running {
-    /// Serves signals until one says stop, the first sweep has ended and that is all that was asked
-    /// for, or a part ends.
+    /// Serves signals until a stop signal arrives, the first sweep has ended with `--once`, or a part
+    /// ends.
     async fn until_the_end(&mut self, args: &Args, mut signals: Signals) -> Ended {
         let mut up = false;
         loop {

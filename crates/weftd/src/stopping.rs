@@ -15,7 +15,7 @@ impl Stopping {
 
     /// Ends when it is time to stop.
     pub(crate) async fn wait(mut self) {
-        // An error says that who gives the word is gone, which is also a reason to stop.
+        // An error means that the sender has gone, which is also a reason to stop.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 

@@ -1,4 +1,4 @@
-//! Where the manager's state is kept over restarts.
+//! Stores the manager's state over restarts.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -16,7 +16,7 @@ use crate::error::DaemonError;
 /// Largest file that is read back, bytes: far above what all 2^20 LIDs need.
 const MAX_LEN: u64 = 256 << 20;
 
-/// How long after a failed write it is tried again, at first and at most.
+/// Delay before a failed write is retried, initially and at most.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(60);
 
@@ -53,11 +53,11 @@ impl Store {
         })
     }
 
-    /// What was written last, none when that was never.
+    /// Returns the last written state; `None` if there is none.
     ///
     /// # Errors
-    /// [`DaemonError::State`] when it cannot be read, or when a newer program wrote it: a copy of it is
-    /// kept beside it then, because this program would write over it.
+    /// [`DaemonError::State`] if it cannot be read, or if a newer program wrote it: a copy is then kept,
+    /// because this program would overwrite it.
     pub(crate) fn load(&self) -> Result<Option<Vec<u8>>, DaemonError> {
         let refuse = |why| DaemonError::State {
             dir: self.dir.clone(),
@@ -84,12 +84,12 @@ impl Store {
         replace(&self.file, bytes)
     }
 
-    /// Where the note about plans is kept.
+    /// Path of the note about plans.
     pub(crate) fn note(&self) -> PathBuf {
         self.beside("plan")
     }
 
-    /// Where registrations at subnet administration are kept.
+    /// Path of the registrations at subnet administration.
     pub(crate) fn registrations(&self) -> PathBuf {
         self.beside("registrations")
     }
@@ -131,7 +131,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// What the manager wants written; the newest counts.
+/// The latest state to write; it replaces older ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Latest {
     /// Counts up from 1; 0 for nothing yet.
@@ -139,7 +139,7 @@ pub(crate) struct Latest {
     pub(crate) bytes: Arc<[u8]>,
 }
 
-/// How far the manager's state is on disk.
+/// Progress of writing the manager's state to disk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Saved {
     /// Number of the last [`Latest`] that is.
@@ -296,7 +296,7 @@ mod tests {
     async fn what_could_not_be_written_is_tried_again() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), 0).unwrap();
-        // A directory is in the way of the temporary file.
+        // A directory blocks the temporary file.
         let obstacle = dir.path().join("state.0.new");
         std::fs::create_dir(&obstacle).unwrap();
         let (sender, receiver) = watch::channel(Latest::default());

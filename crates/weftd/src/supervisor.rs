@@ -17,14 +17,14 @@ use crate::stopping::Stopping;
 /// within this time is the reason, not the first end.
 const TOGETHER: Duration = Duration::from_millis(100);
 
-/// How a part has ended.
+/// Name and result of a part that has ended.
 type Outcome = (&'static str, Result<(), DaemonError>);
 
 /// All parts that run.
 #[derive(Debug, Default)]
 pub(crate) struct Supervisor {
     parts: JoinSet<Outcome>,
-    /// Parts that have ended and are not told yet.
+    /// Parts that have ended but are not reported yet.
     ended: Vec<Outcome>,
 }
 
@@ -80,11 +80,11 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Runs a part on a thread of its own that computes for long: it gives no signs of life, and the end
-    /// of the daemon does not wait for it.
+    /// Runs a part with long computations on its own thread: it gives no signs of life, and the daemon
+    /// does not wait for its end.
     ///
     /// # Errors
-    /// [`DaemonError::Part`] when there is no thread for it.
+    /// [`DaemonError::Part`] if no thread can be created.
     pub(crate) fn worker<W, F>(
         &mut self,
         name: &'static str,
@@ -106,7 +106,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Waits until a part ends that nobody has asked to; the reason for which the daemon ends. May be
+    /// Waits until a part ends without a request; returns the reason for the daemon to end. May be
     /// dropped and called again.
     pub(crate) async fn first_end(&mut self) -> DaemonError {
         if self.ended.is_empty() {
@@ -133,7 +133,7 @@ impl Supervisor {
         reason.unwrap_or_else(|| DaemonError::part(first, "nobody asked it to".to_owned()))
     }
 
-    /// Waits for the end of all parts, after they were asked to stop.
+    /// Waits for the end of all parts after the request to stop.
     ///
     /// # Errors
     /// The first failure.
@@ -194,7 +194,7 @@ fn panicked(name: &'static str, error: JoinError) -> DaemonError {
     DaemonError::part(name, why)
 }
 
-/// What a panic says.
+/// Text of a panic.
 fn words(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

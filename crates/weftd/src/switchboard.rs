@@ -15,7 +15,7 @@ const BATCHES_MAX: usize = 1024;
 pub(crate) struct Line {
     /// To the fabric.
     pub(crate) sender: ConnectionSender,
-    /// What is for this thread; ends with the connection.
+    /// Datagrams for this thread; ends with the connection.
     pub(crate) receiver: mpsc::Receiver<Vec<Packet>>,
 }
 
@@ -42,7 +42,7 @@ impl Switchboard {
             sender: sender.clone(),
             receiver: for_queries,
         };
-        // When the other thread has gone, its datagrams are dropped, as nobody answers them.
+        // If the other thread has gone, its datagrams are dropped, because nobody can answer them.
         let _ = self.queries.send(line).await;
         Line {
             sender,
@@ -60,7 +60,7 @@ async fn deal(
         let (management, queries): (Vec<Packet>, Vec<Packet>) =
             batch.into_iter().partition(is_management);
         if !queries.is_empty() {
-            // Full means that more is asked than can be answered: who asks will ask again.
+            // A full channel means overload: clients will retry.
             let _ = to_queries.try_send(queries);
         }
         if !management.is_empty() && to_manager.send(management).await.is_err() {
@@ -69,8 +69,8 @@ async fn deal(
     }
 }
 
-/// Whether it is for the subnet manager, or too short to be for anybody else. What the subnet manager
-/// asks goes by directed routes: LID-routed answers are for others.
+/// Whether a datagram is for the subnet manager, or too short for any other class. The subnet manager
+/// sends directed routes only: LID-routed answers are for others.
 fn is_management(packet: &Packet) -> bool {
     match (packet.mad.get(1), packet.mad.get(3)) {
         (Some(&class::SM_LID_ROUTED), Some(method)) => !method::is_response(*method),

@@ -13,11 +13,11 @@ use crate::error::DaemonError;
 pub(crate) struct Tls(ServerTlsConfig);
 
 impl Tls {
-    /// What the command line names; none where it names nothing, which only loopback allows.
+    /// Loads the certificates named on the command line; `None` without any, which only loopback allows.
     ///
     /// # Errors
-    /// [`DaemonError::Usage`] where certificates are missing, [`DaemonError::File`] where a file cannot
-    /// be read, and [`DaemonError::Tls`] where what is in it cannot be used.
+    /// [`DaemonError::Usage`] if certificates are missing, [`DaemonError::File`] if a file cannot
+    /// be read, and [`DaemonError::Tls`] if its content cannot be used.
     pub(crate) fn new(args: &Args) -> Result<Option<Self>, DaemonError> {
         let complete = args.tls_cert.is_some() && args.tls_client_ca.is_some();
         if !args.listen.ip().is_loopback() && !complete {
@@ -52,7 +52,7 @@ impl Tls {
     }
 }
 
-/// Makes what a server makes of its certificates; why it cannot, in words.
+/// Loads the certificates as a server does; on failure describes the reason.
 fn try_out(config: &ServerTlsConfig) -> Result<(), String> {
     let Err(error) = Server::builder().tls_config(config.clone()) else {
         return Ok(());

@@ -26,7 +26,7 @@ mod obstacle;
 use obstacle::Called;
 pub use obstacle::Obstacle;
 
-/// How long a connection may take to come about.
+/// Timeout for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a call gave nothing.
@@ -37,17 +37,17 @@ pub enum ClientError {
         "'{address}' is no address of a daemon: {why}; expected http://HOST:PORT or https://HOST:PORT"
     )]
     Address {
-        /// What was given.
+        /// The address as given.
         address: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         why: String,
     },
     /// The daemon cannot be reached, or it is no daemon.
     #[error("no weftd at {address}: {why}")]
     Unreachable {
-        /// Where it was looked for.
+        /// The address that was tried.
         address: String,
-        /// What is in the way, and what to do.
+        /// The obstacle, and its remedy.
         why: Obstacle,
     },
     /// The daemon refused.
@@ -70,7 +70,7 @@ fn status_text(status: &Status) -> String {
 pub struct Tls {
     /// Authority that signed the daemon's certificate.
     pub ca: Vec<u8>,
-    /// The client's own certificate and key, where the daemon asks for one.
+    /// The client's own certificate and key, if the daemon requires one.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
     /// Name in the daemon's certificate, where it is not the address's host.
     pub domain: Option<String>,
@@ -142,15 +142,15 @@ impl Client {
         }
     }
 
-    /// The client with a limit to each call from now on: the daemon is told, so that it does not begin
-    /// what nobody waits for any more.
+    /// Limits each call from now on: the daemon receives the deadline, so that it does not start
+    /// calls that have been given up.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
         self.deadline = Deadline(Some(limit));
         self
     }
 
-    /// What a status of a call means: a refusal of the daemon, or that there is none.
+    /// Interprets the status of a call: a refusal by the daemon, or no daemon at all.
     pub async fn explain(&self, status: Status) -> ClientError {
         match obstacle::of_status(&self.called, &status).await {
             Some(why) => ClientError::Unreachable {

@@ -12,15 +12,15 @@ use tonic::{Code, Status};
 
 use super::causes;
 
-/// How long a look at the other side may take.
+/// Timeout for probing the server.
 const LOOK: Duration = Duration::from_secs(1);
-/// What a client of HTTP/2 says first: its preface and empty settings (RFC 9113, section 3.4).
+/// First bytes of an HTTP/2 client: preface and empty settings (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /// First byte of a TLS alert and of a frame of HTTP/2 settings: its type.
 const TLS_ALERT: u8 = 21;
 const SETTINGS: u8 = 4;
 
-/// What is in the way.
+/// Reason for a failed connection.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Obstacle {
     /// No program listens there.
@@ -56,7 +56,7 @@ pub enum Obstacle {
     /// The daemon's certificate cannot be used for another reason.
     #[error("its certificate cannot be used ({0})")]
     Certificate(String),
-    /// The daemon asks for a certificate.
+    /// The daemon requires a client certificate.
     #[error("it lets in only clients with a certificate: give --tls-cert and --tls-key")]
     WantsCertificate,
     /// The client's certificate is refused.
@@ -77,7 +77,7 @@ pub(super) struct Called {
     pub(super) identified: bool,
 }
 
-/// What kept a connection from coming about.
+/// Reason for a failed connection attempt.
 pub(super) async fn of_connect(called: &Called, error: &tonic::transport::Error) -> Obstacle {
     if let Some(kind) = io_kind(error) {
         match kind {
@@ -98,9 +98,9 @@ pub(super) async fn of_connect(called: &Called, error: &tonic::transport::Error)
     }
 }
 
-/// What kept a call from being answered by a daemon; none where a daemon has answered.
+/// Reason why no daemon answered a call; `None` if a daemon did.
 pub(super) async fn of_status(called: &Called, status: &Status) -> Option<Obstacle> {
-    // Status::from_error keeps what went wrong below as its source; what a daemon sends has none.
+    // Status::from_error keeps the underlying error as its source; a status from a daemon has none.
     let source = std::error::Error::source(status);
     let foreign = status.message().starts_with("grpc-status header missing");
     let why = match source {
@@ -117,7 +117,7 @@ pub(super) async fn of_status(called: &Called, status: &Status) -> Option<Obstac
     }
 }
 
-/// What rustls says of a handshake (its `Error` and `AlertDescription`).
+/// Interprets rustls' message about a handshake (its `Error` and `AlertDescription`).
 fn of_tls(why: &str) -> Option<Obstacle> {
     let told = || why.to_owned();
     let has = |text: &str| why.contains(text);
@@ -156,10 +156,10 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
     kind
 }
 
-/// Greets the other side without encryption, and judges by its first bytes; none where they say
-/// nothing that is not known. The alert by which a daemon asks for a certificate can be lost where the
+/// Probes the server without encryption and interprets its first bytes; `None` if they
+/// are inconclusive. The alert by which a daemon requires a certificate can get lost if the
 /// client writes to a connection that the daemon has closed (RFC 8446, section 4.4.2.4: the handshake
-/// is over for the client by then); who shows none to a daemon with TLS is told of it all the same.
+/// is over for the client by then); a client without a certificate still gets this reason from a TLS daemon.
 async fn look(called: &Called) -> Option<Obstacle> {
     let plain = called.address.scheme_str() == Some("http");
     let first = timeout(LOOK, greeted(&called.address)).await.ok()?.ok()?;

@@ -1,4 +1,4 @@
-//! Events. Names are not in them: who publishes them fills them in.
+//! Events, without names: the publisher fills them in.
 
 use weft_manager::Event;
 

@@ -8,7 +8,7 @@ use super::{node_type_code, port_counts, port_id};
 use crate::v1;
 
 impl v1::GetFabricResponse {
-    /// What a snapshot says of the whole fabric; everything else is left empty.
+    /// Fills the fields known from a snapshot; all others stay empty.
     pub fn from_snapshot(snapshot: &Snapshot) -> Self {
         let topology = &snapshot.topology;
         let switches = topology.switches().len() as u32;

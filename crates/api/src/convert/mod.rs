@@ -58,7 +58,7 @@ pub(crate) fn node_type_code(node: &weft_fabric::Node) -> i32 {
     i32::from(node_type(node).0)
 }
 
-/// How many external ports of a snapshot are in each state, in order of state.
+/// Number of external ports of a snapshot in each state, in order of state.
 pub(crate) fn port_counts(snapshot: &Snapshot) -> Vec<v1::PortCount> {
     let states = [
         v1::PortState::Down,

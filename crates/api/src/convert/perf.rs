@@ -1,4 +1,4 @@
-//! What links carry.
+//! Link loads.
 
 use weft_fabric::enums::NodeType;
 use weft_manager::pm::{LinkView, PortView, Sending};

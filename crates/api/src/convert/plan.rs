@@ -9,7 +9,7 @@ use super::{point_of, port};
 use crate::v1;
 use crate::v1::drain_target::Target;
 
-/// What a message names; none where it names nothing, or no port that there can be.
+/// Decodes a drain target; `None` if the message is empty or its port number is invalid.
 pub fn drain_of(message: &v1::DrainTarget) -> Option<Drain> {
     match message.target.as_ref()? {
         Target::SwitchGuid(guid) => Some(Drain::Switch(Guid(*guid))),

@@ -1,7 +1,7 @@
 //! The most of some paths of which no two have anything in common.
 
-/// Times that both ways of a choice are looked at; after that the path with the fewest conflicts
-/// is taken, and the answer may be one too few.
+/// Number of choices for which both branches are searched; after that the path with the fewest
+/// conflicts is taken, and the result may be one too few.
 const BRANCHES: u32 = 4096;
 
 /// Given for each path the others that it conflicts with, as bits.

@@ -15,10 +15,10 @@ use crate::focus::Detail;
 use crate::links::LinkEnd;
 use crate::names::node_line;
 
-/// Pairs that a report looks at unless it is told otherwise.
+/// Default number of pairs that a report examines.
 pub const SAMPLE: u64 = 1 << 18;
 
-/// Most pairs that a report looks at; more are not looked at whatever is asked for.
+/// Maximum number of pairs that a report examines, whatever is requested.
 pub const MAX_SAMPLE: u64 = 1 << 22;
 
 /// Uneven pairs that are listed.
@@ -27,13 +27,13 @@ const LISTED: usize = 10;
 /// Pairs that one thread takes at a time.
 const CHUNK: usize = 4096;
 
-/// Which pairs are looked at: all of them where there are no more than `pairs`, otherwise so many,
+/// Selection of pairs: all of them if there are no more than `pairs`, otherwise that number,
 /// spread evenly and chosen at random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// How many, at most [`MAX_SAMPLE`].
+    /// Number of pairs, at most [`MAX_SAMPLE`].
     pub pairs: u64,
-    /// The same seed chooses the same pairs.
+    /// Random seed; equal seeds choose equal pairs.
     pub seed: u64,
 }
 
@@ -46,7 +46,7 @@ impl Default for Sample {
     }
 }
 
-/// How disjoint the paths of hosts' LIDs are, from the switches that have other hosts.
+/// Disjointness of the paths to hosts' LIDs, from the switches that have other hosts.
 #[derive(Debug, Clone, Serialize)]
 pub struct DispersionReport {
     /// Ports of HFIs with LIDs and a cable to a switch.
@@ -57,7 +57,7 @@ pub struct DispersionReport {
     pub pairs: u64,
     /// Pairs that were looked at.
     pub compared: u64,
-    /// What chose them, where they are not all.
+    /// Seed of the choice; `None` if all pairs were examined.
     pub seed: Option<u64>,
     /// Those among which some LID's route does not arrive.
     pub incomplete: u64,
@@ -65,7 +65,7 @@ pub struct DispersionReport {
     pub links_disjoint: Vec<DispersionRow>,
     /// Paths that share no switch besides the first and the last one.
     pub switches_disjoint: Vec<DispersionRow>,
-    /// Pairs that lack most of what is possible, at most ten.
+    /// Pairs with the largest deficit, at most ten.
     pub uneven: Vec<UnevenPair>,
     #[serde(skip)]
     detail: Detail,
@@ -87,16 +87,16 @@ pub struct DispersionRow {
 /// A pair with fewer disjoint paths than possible.
 #[derive(Debug, Clone, Serialize)]
 pub struct UnevenPair {
-    /// Where packets start: a switch.
+    /// Source of packets: a switch.
     pub from: String,
-    /// Where they arrive.
+    /// Destination of packets.
     pub to: LinkEnd,
-    /// How many paths are disjoint, and could be.
+    /// Number of disjoint paths, reached and possible.
     #[serde(flatten)]
     pub spread: Spread,
 }
 
-/// What some pairs have shown.
+/// Counts over some pairs.
 #[derive(Debug, Default)]
 struct Tally {
     compared: u64,

@@ -18,15 +18,15 @@ pub(super) struct Flow<'a> {
     /// By switch, how many paths pass it.
     passing: Vec<u32>,
     touched: Vec<u32>,
-    /// By place (two for each switch, where paths come in and where they leave), the round in
-    /// which it was seen last, and the step that led there.
+    /// By vertex (two for each switch, for its ingress and its egress), the round in
+    /// which it was last reached, and the step that reached it.
     seen: Vec<u32>,
     step: Vec<Step>,
     round: u32,
     stack: Vec<u32>,
 }
 
-/// How a search gets from one place to another.
+/// A step of a search between two vertices.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Start,
@@ -89,7 +89,7 @@ impl<'a> Flow<'a> {
         while let Some(&at) = self.queue.get(next) {
             next += 1;
             for link in self.view.links_of(at) {
-                // Cables run both ways.
+                // Cables have both directions.
                 let far = self.view.links[link as usize].to;
                 if self.distance[far as usize] == FAR {
                     self.distance[far as usize] = self.distance[at as usize] + 1;
@@ -127,7 +127,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Goes on from where paths come into a switch.
+    /// Continues from the ingress vertex of a switch.
     fn arrive(&mut self, switch: u32, apart: bool) {
         if self.passing[switch as usize] > 0 {
             for link in self.view.links_of(switch) {
@@ -143,7 +143,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Goes on from where paths leave a switch.
+    /// Continues from the egress vertex of a switch.
     fn leave(&mut self, switch: u32) {
         if self.passing[switch as usize] > 0 {
             self.visit(switch * 2, Step::Undo);
@@ -157,7 +157,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Lets paths take what the search has found, from its end on.
+    /// Applies the augmenting path that the search has found, from its end backwards.
     fn turn(&mut self, mut place: u32) {
         loop {
             place = match self.step[place as usize] {

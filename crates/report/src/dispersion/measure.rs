@@ -1,4 +1,4 @@
-//! How many paths from one switch to one port are disjoint, and how many could be.
+//! Counts disjoint paths from one switch to one port, reached and possible.
 
 use serde::Serialize;
 use weft_fabric::LinearTables;
@@ -16,7 +16,7 @@ pub struct Disjoint {
     pub switches: u32,
 }
 
-/// What the LIDs of a port do, seen from one switch.
+/// Disjointness of a port's LIDs, seen from one switch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Spread {
     /// Number of LIDs.
@@ -25,13 +25,13 @@ pub struct Spread {
     pub arriving: u32,
     /// The disjoint ones among their paths.
     pub reached: Disjoint,
-    /// What the cables allow on paths of fewest hops, no more than there are LIDs; where longer
-    /// paths are disjoint, what is reached.
+    /// Disjoint shortest paths in the cabling, at most the number of LIDs; if longer
+    /// paths are disjoint, the number reached.
     pub possible: Disjoint,
 }
 
 impl Spread {
-    /// How much less is reached than would be possible.
+    /// Deficit of reached against possible paths.
     pub(super) fn missing(&self) -> u32 {
         let switches = self.possible.switches - self.reached.switches;
         self.possible.links - self.reached.links + switches

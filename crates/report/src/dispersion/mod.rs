@@ -1,9 +1,9 @@
-//! `dispersion`: how far the LIDs of a host lead over different ways.
+//! `dispersion`: how disjoint the paths to the LIDs of a host are.
 //!
 //! With an LMC of n a port answers to 2^n LIDs, and senders spread their packets over them
-//! (dispersive routing). What that is worth depends on how many of their paths share nothing:
-//! links between switches, or switches on the way besides the first and the last one. What would
-//! be possible is the most disjoint paths of fewest hops that the cables allow (max-flow).
+//! (dispersive routing). The benefit depends on how many of their paths share nothing:
+//! links between switches, or switches on the path besides the first and the last one. The
+//! upper bound is the number of disjoint shortest paths in the cabling (max-flow).
 
 mod disjoint;
 mod fabric;

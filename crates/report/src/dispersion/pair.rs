@@ -28,11 +28,11 @@ pub struct PairDispersionReport {
 /// The paths from one port to another.
 #[derive(Debug, Clone, Serialize)]
 pub struct PairDispersion {
-    /// Where packets start.
+    /// Source of packets.
     pub from: LinkEnd,
-    /// Where they shall arrive.
+    /// Destination of packets.
     pub to: LinkEnd,
-    /// How many paths are disjoint, and could be. All zero where both ports are at one switch.
+    /// Number of disjoint paths, reached and possible. All zero if both ports are at one switch.
     #[serde(flatten)]
     pub spread: Spread,
     /// One for each LID of the destination.
@@ -43,7 +43,7 @@ pub struct PairDispersion {
     pub shared_switches: Vec<SharedSwitch>,
 }
 
-/// The way of packets to one LID, between the first and the last switch.
+/// The path of packets to one LID, between the first and the last switch.
 #[derive(Debug, Clone, Serialize)]
 pub struct DispersedPath {
     /// The destination LID.
@@ -175,7 +175,7 @@ fn ends_at(snapshot: &Snapshot, to: &End, lid: u32) -> bool {
     snapshot.linear.egress(last, Lid(lid)) == Some(PortNum(to.port))
 }
 
-/// What several of some paths pass, in order, with the LIDs of these paths.
+/// Elements that several of some paths cross, in order, with the LIDs of these paths.
 fn shared(paths: &[Vec<u32>], base: u32) -> Vec<(u32, Vec<u32>)> {
     let mut passed: Vec<(u32, u32)> = Vec::new();
     for (path, lid) in paths.iter().zip(base..) {

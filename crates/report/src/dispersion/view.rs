@@ -13,7 +13,7 @@ pub(super) struct Link {
     pub(super) from: u32,
     /// The receiving switch.
     pub(super) to: u32,
-    /// The same cable the other way.
+    /// Index of the same cable's opposite direction.
     pub(super) back: u32,
     /// The sending port.
     pub(super) port: u8,
@@ -22,7 +22,7 @@ pub(super) struct Link {
 /// A port with LIDs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
-    /// Which one.
+    /// The HFI port.
     pub(super) at: PortRef,
     /// The switch that it is at, or that it belongs to.
     pub(super) switch: u32,

@@ -1,11 +1,11 @@
-//! Points: how people name a part of a fabric, in the syntax of the vendor's tools
+//! Points: names of parts of a fabric, in the syntax of the vendor's tools
 //! (`nodepat:"NodeA hfi1_0":port:1`).
 //!
-//! A [`Point`] is text that was understood; [`Point::select`] finds what it names in a snapshot,
-//! a [`Selection`]. Two things differ from the vendor's tools, and nothing else does on purpose:
-//! a name or pattern may stand in double quotes, or hold `\:` for a colon, so that every node can
-//! be named; and a keyword that needs data which the subnet manager does not collect is refused
-//! in words, where the vendor's tools find nothing.
+//! A [`Point`] is parsed text; [`Point::select`] resolves it in a snapshot to
+//! a [`Selection`]. Two deliberate differences from the vendor's tools:
+//! a name or pattern may be in double quotes, or contain `\:` for a colon, so that every node can
+//! be named; and a keyword that needs data which the subnet manager does not collect is an
+//! error, where the vendor's tools find nothing.
 
 mod glob;
 mod parse;
@@ -36,17 +36,17 @@ pub enum Point {
     Nodes(NodeMatch),
     /// One port of each of a set of nodes, where it has it.
     NodePort(NodeMatch, PortNum),
-    /// A set of ports by what they report.
+    /// A set of ports by reported attributes.
     Ports(PortMatch),
     /// `sm`, the master's port.
     Sm,
-    /// `route:POINT:POINT`, all ports on the way from the one to the other.
+    /// `route:POINT:POINT`, all ports on the paths between two points.
     Route(Box<Point>, Box<Point>),
     /// `nodepairpatfile:FILE`, the ports of all links between nodes of a pair of patterns.
     Pairs(Vec<(Glob, Glob)>),
 }
 
-/// Which nodes.
+/// Selects nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeMatch {
     /// `lid:N:node`, `lid:N:port:P`: the node that answers to it.
@@ -68,7 +68,7 @@ pub enum NodeMatch {
     },
 }
 
-/// Which ports.
+/// Selects ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortMatch {
     /// `rate:100g`: lanes × Gb/s a lane, in units of 0.5 Gb/s; not a switch's port 0.
@@ -95,7 +95,7 @@ pub enum PortMatch {
     LinkDownReason(Option<u8>),
 }
 
-/// Which logical states.
+/// Selects logical states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateMatch {
     /// This one.

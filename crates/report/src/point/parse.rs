@@ -74,7 +74,7 @@ pub enum PointError {
     Keyword {
         /// The whole text.
         point: String,
-        /// What stood there.
+        /// The text found.
         keyword: String,
     },
     /// A keyword whose data is not there.
@@ -84,7 +84,7 @@ pub enum PointError {
         point: String,
         /// The keyword.
         keyword: &'static str,
-        /// What it would need.
+        /// The missing data.
         data: &'static str,
     },
     /// A part of the text is not what must stand there.
@@ -94,9 +94,9 @@ pub enum PointError {
         point: String,
         /// Where, counted from 1 in characters.
         at: usize,
-        /// What may stand there.
+        /// The expected text.
         expected: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// A file of patterns cannot be read.
@@ -106,12 +106,12 @@ pub enum PointError {
         point: String,
         /// The file's name.
         file: String,
-        /// What the system said, or what the file lacks.
+        /// The system's error, or the file's defect.
         why: String,
     },
 }
 
-/// How the files that a point names are read.
+/// Reads a file named in a point.
 type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 const NUMBER: &str = "a number, decimal or 0x and hexadecimal digits";

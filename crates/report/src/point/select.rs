@@ -1,4 +1,4 @@
-//! What a [`Point`] names in a snapshot.
+//! Resolution of a [`Point`] in a snapshot.
 
 use std::fmt;
 
@@ -26,11 +26,11 @@ pub enum Selection {
     },
 }
 
-/// Nothing in the fabric is what the point names.
+/// The point matches nothing in the fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no {what} in the fabric")]
 pub struct NotFound {
-    /// What was looked for.
+    /// The point.
     pub what: String,
 }
 
@@ -39,10 +39,10 @@ fn nothing<T>(what: String) -> Result<T, NotFound> {
 }
 
 impl Point {
-    /// Finds what the point names.
+    /// Resolves the point.
     ///
     /// # Errors
-    /// [`NotFound`] when that is nothing.
+    /// [`NotFound`] if it matches nothing.
     pub fn select(&self, snapshot: &Snapshot) -> Result<Selection, NotFound> {
         match self {
             Self::Nodes(NodeMatch::System(guid)) => {
@@ -229,7 +229,7 @@ impl Selection {
         }
     }
 
-    /// The lines that say what is selected, as the vendor's tools print them: the first without
+    /// The lines that describe the selection, as the vendor's tools print them: the first without
     /// indent, each further level four columns deeper.
     pub fn lines(&self, snapshot: &Snapshot) -> Vec<String> {
         match self {

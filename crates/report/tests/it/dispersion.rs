@@ -1,4 +1,4 @@
-//! How far the LIDs of hosts lead over different ways, on tables that are made by hand.
+//! Disjointness of the paths to hosts' LIDs, on hand-made tables.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -48,7 +48,7 @@ fn a_route_as_opareport_prints_it() {
     assert_eq!(report.to_string(), data("route.txt"));
 }
 
-/// What `-F` and `-d` leave of each report; opareport's own words, shortened to what differs.
+/// Effect of `-F` and `-d` on each report; opareport's own words, shortened to the differences.
 #[test]
 fn focus_and_detail() {
     let snapshot = snapshot();

@@ -12,7 +12,7 @@ fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/fattree4.snapshot.xml")
 }
 
-/// What opareport prints; none where it is not installed and need not be.
+/// Output of opareport; `None` if it is not installed and not required.
 fn opareport(snapshot: &str, arguments: &[&str]) -> Option<String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), snapshot).unwrap();
@@ -104,7 +104,7 @@ fn comps_in_detail_list_ports() {
     }
 }
 
-/// The same fabric with a fault in one forwarding table, and whole.
+/// One fabric, whole and with a fault in one forwarding table.
 fn route_snapshots() -> Vec<String> {
     let whole = std::fs::read_to_string(data()).unwrap();
     let core2 = whole.find("<NodeDesc>core2</NodeDesc>").unwrap();

@@ -1,4 +1,4 @@
-//! The point syntax: what is understood, what is refused and how, and that nothing panics.
+//! The point syntax: valid and invalid points, error messages, and that nothing panics.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::style::Styles;
 
-/// Links that are asked for when they are shown on a screen, which scrolls.
+/// Number of links requested for a screen, which scrolls.
 const LINKS_ON_SCREEN: u32 = 1_000;
 
 pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError> {
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where loads of links come from.
+/// Source of link loads.
 struct Source(Session);
 
 impl Source {

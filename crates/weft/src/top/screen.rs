@@ -16,9 +16,9 @@ use super::{LINKS_ON_SCREEN, Source};
 use crate::args::SortBy;
 use crate::error::CliError;
 
-/// How often the daemon is asked; it has something new after each sweep of its performance manager.
+/// Polling interval; the daemon has new data after each sweep of its performance manager.
 const REFRESH: Duration = Duration::from_secs(1);
-/// Keys that wait to be taken at most; who presses more waits.
+/// Queue length for key presses; further ones block the reader.
 const KEYS_AHEAD: usize = 64;
 /// From this share of its rate on a link stands out.
 const BUSY: f64 = 0.9;
@@ -26,7 +26,7 @@ const BUSY: f64 = 0.9;
 const PAGE: usize = 10;
 const KEYS: &str = "sort by: u utilization  g GB/s  w wait  c congestion   arrows scroll   q quit";
 
-/// Shows loads until somebody presses q.
+/// Shows loads until the user quits.
 pub(super) async fn run(source: Source, sort: SortBy, colors: bool) -> Result<(), CliError> {
     let mut terminal = ratatui::try_init()?;
     let mut view = View::new(sort, colors);
@@ -35,7 +35,7 @@ pub(super) async fn run(source: Source, sort: SortBy, colors: bool) -> Result<()
     ended
 }
 
-/// Reads the keyboard on a thread of its own, which ends with the program or when nobody listens.
+/// Reads the keyboard on a separate thread, which ends with the program or its receiver.
 fn keyboard() -> mpsc::Receiver<Event> {
     let (sender, keys) = mpsc::channel(KEYS_AHEAD);
     std::thread::spawn(move || {
@@ -48,11 +48,11 @@ fn keyboard() -> mpsc::Receiver<Event> {
     keys
 }
 
-/// What is shown.
+/// State of the display.
 #[derive(Debug)]
 struct View {
     loads: Option<v1::ListBusiestLinksResponse>,
-    /// What the daemon said instead.
+    /// Error of the last request.
     trouble: Option<String>,
     sort: SortBy,
     /// The first link that is shown.
@@ -106,7 +106,7 @@ impl View {
         }
     }
 
-    /// Does what a key is for; says whether it is the one that ends the view.
+    /// Handles a key; returns whether it quits.
     fn press(&mut self, key: KeyEvent) -> bool {
         let links = self.loads.as_ref().map_or(0, |loads| loads.busiest.len());
         match key.code {

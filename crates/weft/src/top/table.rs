@@ -10,7 +10,7 @@ const GIGA: f64 = 1e9;
 /// Width of the first column; a longer name is cut.
 const LINK: usize = 33;
 
-/// What the columns are called.
+/// Column headings.
 pub(super) fn head() -> String {
     format!(
         "{:<LINK$} {:>6} {:>6} {:>5} {:>6} {:>6} {:>5} {:>5}",
@@ -64,7 +64,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// What the reading is of.
+/// Title of a reading.
 pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
     let column = match sort {
         SortBy::Utilization => "utilization",
@@ -139,7 +139,7 @@ fn link_json(load: &v1::LinkLoad) -> Value {
 pub(super) mod tests {
     use super::*;
 
-    /// A link that is full one way.
+    /// A link that is full in one direction.
     pub(crate) fn full(from: &str, to: &str) -> v1::LinkLoad {
         let end = |name: &str, port| v1::LinkEnd {
             port: Some(v1::PortId { node_guid: 1, port }),

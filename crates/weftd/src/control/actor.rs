@@ -25,32 +25,32 @@ use crate::request::{Adopted, Request, ask};
 use crate::stopping::Stopping;
 use crate::store::Saved;
 
-/// How long the configuration file may take to be read.
+/// Time limit for reading the configuration file.
 const READING: Duration = Duration::from_secs(10);
-/// How long a drain waits to be on disk before its client hears that it is not.
+/// Time limit for a drain to reach the disk; its client then gets an error.
 const DURABLE: Duration = Duration::from_secs(5);
 
-/// What the actor works with.
+/// Dependencies of the actor.
 pub(crate) struct Parts {
     pub(crate) source: Source,
     pub(crate) hub: Arc<Hub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) queries: watch::Sender<QuerySettings>,
-    /// How far the manager's state is on disk.
+    /// Progress of writing the manager's state to disk.
     pub(crate) saved: watch::Receiver<Saved>,
     pub(crate) applied: Applied,
     /// In force at the start.
     pub(crate) configuration: Configuration,
 }
 
-/// A plan that is being computed, with who asked for it.
+/// A plan that is being computed, with its requester.
 struct Making {
     asker: Asker<Planned>,
     revision: u64,
     made: Result<Made, Refusal>,
 }
 
-/// Owns what is in force.
+/// Owns the settings in force.
 pub(crate) struct Actor {
     orders: mpsc::Receiver<Order>,
     source: Source,
@@ -88,7 +88,7 @@ impl Actor {
         }
     }
 
-    /// Runs until it is time to stop; who still waits then hears that the daemon is stopping.
+    /// Runs until the daemon stops; waiting requesters are then told that it is stopping.
     pub(crate) async fn run(mut self, stopping: Stopping) {
         let mut stop = std::pin::pin!(stopping.wait());
         loop {
@@ -300,8 +300,8 @@ impl Actor {
         })
     }
 
-    /// Puts in force what a version says of everything but the subnet manager, which has it already;
-    /// false where that is in force.
+    /// Puts a version's settings in force, except the subnet manager's, which are already;
+    /// returns false if they were in force before.
     fn put_in_force(&mut self, version: &Version) -> bool {
         let configuration = &version.configuration;
         if self.configuration.text == configuration.text {
@@ -321,7 +321,7 @@ impl Actor {
         self.hub.tell(Happening::Config { applied, what });
     }
 
-    /// Notes what is in force, for who asks now and for the next start.
+    /// Records the settings in force, for readers and for the next start.
     async fn note(&mut self, version: &Version) {
         let what = self
             .plans

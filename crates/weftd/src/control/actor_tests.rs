@@ -59,7 +59,7 @@ struct Door {
 }
 
 impl Door {
-    /// With the stock configuration in force, these plans made, and room for so many requests.
+    /// Starts with the stock configuration in force, these plans, and a queue of `room` requests.
     fn open(plans: &[Version], room: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("opafm.xml");

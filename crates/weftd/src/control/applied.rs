@@ -1,5 +1,5 @@
-//! Plans that are in force and that the configuration file does not have: they end with the daemon,
-//! and whoever applied them is told so, also after a restart.
+//! Plans that are in force but missing from the configuration file: they end with the daemon,
+//! which reports that to clients, also after a restart.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ const MAX_LEN: u64 = 64 << 20;
 /// First line of the note.
 const MAGIC: &str = "WEFTPLAN 2";
 
-/// What decides whether two configurations are the same: what this program makes of them, not how it
-/// is written down.
+/// Identifies a configuration by its effective settings, so that two texts with the same meaning
+/// are equal.
 #[derive(Debug, Clone, PartialEq)]
 struct Identity {
     settings: Settings,
@@ -25,7 +25,7 @@ struct Identity {
     text: String,
 }
 
-/// The plans in force beside the configuration file.
+/// Plans in force that the configuration file lacks.
 #[derive(Debug)]
 pub(crate) struct Applied {
     /// The note for the next start; none without a state directory.
@@ -35,7 +35,7 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// Reads the note of the last run; `usable` is what the configuration file says now.
+    /// Reads the note of the last run; `usable` is the current content of the configuration file.
     pub(crate) fn open(note: Option<PathBuf>, source: &Source, usable: &Usable) -> Self {
         let file = Identity {
             settings: usable.settings.clone(),
@@ -54,7 +54,7 @@ impl Applied {
         Self { note, file, told }
     }
 
-    /// What to tell people, empty where all that is in force is in the file.
+    /// Message for users; empty if the file contains everything in force.
     pub(crate) fn told(&self) -> String {
         self.told.clone()
     }
@@ -100,7 +100,7 @@ fn keep(file: &Path, note: Option<Vec<u8>>) -> std::io::Result<()> {
     }
 }
 
-/// The note as bytes; one that cannot be read is told and counts as none.
+/// Reads the note; logs an unreadable one and treats it as missing.
 fn read(note: &Path) -> Option<Vec<u8>> {
     store::read(note, MAX_LEN).unwrap_or_else(|error| {
         let note = note.display();
@@ -109,10 +109,10 @@ fn read(note: &Path) -> Option<Vec<u8>> {
     })
 }
 
-/// What is written down of a plan in force.
+/// Stored record of a plan in force.
 #[derive(Debug, PartialEq)]
 struct Note {
-    /// What it is called.
+    /// Description of the plan.
     what: String,
     /// The engine by its name.
     engine: String,
@@ -131,7 +131,7 @@ impl Note {
         }
     }
 
-    /// What this program makes of it; none when it makes nothing of it.
+    /// Identity of the stored configuration; `None` if this program cannot use it.
     fn identity(&self, source: &Source) -> Option<Identity> {
         let usable = source.check_or_built_in(&self.text)?;
         let mut settings = usable.settings;

@@ -1,4 +1,4 @@
-//! Who waits for the answer to an order, and until when the order may begin.
+//! The requester that waits for the answer to an order, and its deadline.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -54,7 +54,7 @@ impl<T> Asker<T> {
         !self.reply.is_closed() && settle(&self.state, BEGUN)
     }
 
-    /// Answers; false when nobody hears it.
+    /// Sends the answer; false if the requester has gone.
     pub(super) fn answer(self, answer: Result<T, Refusal>) -> bool {
         self.reply.send(answer).is_ok()
     }

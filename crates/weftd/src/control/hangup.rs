@@ -1,4 +1,4 @@
-//! Reload by SIGHUP, where nobody waits for an answer: what comes of it is logged and told.
+//! Reload by SIGHUP, which has no requester: the result is logged and published as an event.
 
 use tracing::{error, warn};
 use weft_config::Severity;

@@ -1,17 +1,17 @@
-//! The one door for changes: an actor that owns what is in force beside the fabric itself, which is the
-//! configuration, plans, what can be undone, and the order in which ports change.
+//! Executes all changes: an actor that owns the configuration in force, plans, the undo list, and the
+//! order of port changes. The fabric itself belongs to the manager.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `asker` | who waits for an answer, and until when a command may begin |
-//! | `actor` | carries orders out, one after the other |
-//! | `planning` | computes plans beside the actor |
-//! | `plans` | plans that can be carried out or undone |
-//! | `ports` | ports, one after the other |
-//! | `applied` | what is in force and not in the configuration file, also after a restart |
+//! | `asker` | the requester of a command, and its deadline |
+//! | `actor` | executes orders one after the other |
+//! | `planning` | computes plans in parallel with the actor |
+//! | `plans` | plans that can be applied or undone |
+//! | `ports` | port changes, one after the other |
+//! | `applied` | plans in force that the configuration file lacks, also after a restart |
 //! | `hangup` | reload by SIGHUP |
 //!
-//! A client that goes away takes back what has not begun. What has begun is carried to its end.
+//! A disconnected client cancels its commands that have not started. Started commands run to their end.
 
 mod actor;
 mod applied;
@@ -45,7 +45,7 @@ use crate::queries::QuerySettings;
 
 /// Orders that wait for the actor.
 const ORDERS_MAX: usize = 64;
-/// How long an order may wait for its turn where its client sets no deadline.
+/// Time limit for an order to get its turn if its client sets no deadline.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Plans that are computed at the same time: each takes a core for seconds, and hundreds of MB, on a
 /// fabric of ten thousands of hosts.
@@ -85,11 +85,11 @@ pub(crate) enum Refusal {
     Stopping,
 }
 
-/// What a configuration says beside the subnet manager's settings.
+/// Settings of a configuration other than the subnet manager's.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     pub(crate) queries: QuerySettings,
-    /// What readers see of it.
+    /// The part shown to readers.
     pub(crate) shown: InForce,
     /// XML with every value written out, keys included; empty for the built-in defaults.
     pub(crate) text: String,
@@ -102,29 +102,29 @@ pub(crate) struct Version {
     pub(crate) configuration: Arc<Configuration>,
 }
 
-/// What somebody wants planned.
+/// A request for a plan.
 pub(crate) enum Wish {
     /// Another configuration, its text.
     Config(String),
-    /// A change, and what it is called.
+    /// A change and its description.
     Change(Change, String),
 }
 
-/// What came of planning.
+/// Result of planning.
 pub(crate) struct Planned {
     /// The plan, none where the configuration has errors.
     pub(crate) plan: Option<(u64, RoutePlan)>,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// What came of a reload.
+/// Result of a reload.
 #[derive(Debug)]
 pub(crate) struct Reloaded {
     pub(crate) findings: Vec<Finding>,
     pub(crate) applied: bool,
 }
 
-/// What the actor can be asked.
+/// Orders to the actor.
 enum Order {
     Plan(Wish, Asker<Planned>),
     Apply(u64, Asker<u64>),
@@ -133,7 +133,7 @@ enum Order {
     Port(PortOrder, Asker<()>),
 }
 
-/// The way to the actor.
+/// Handle that sends orders to the actor.
 #[derive(Clone)]
 pub(crate) struct Control {
     orders: mpsc::Sender<Order>,
@@ -147,7 +147,7 @@ pub(crate) fn usual_deadline() -> Instant {
 }
 
 impl Control {
-    /// The actor and the way to it.
+    /// Creates the actor and a handle to it.
     pub(crate) fn new(parts: Parts) -> (Self, Actor) {
         let (orders, receiver) = mpsc::channel(ORDERS_MAX);
         let file = parts.source.file();

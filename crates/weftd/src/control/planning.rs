@@ -1,4 +1,4 @@
-//! Computes plans beside the actor.
+//! Computes plans in parallel with the actor.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) struct Computed {
     pub(super) plan: RoutePlan,
 }
 
-/// What a plan is made from.
+/// Inputs of a plan.
 pub(super) struct Planner {
     pub(super) engine: mpsc::Sender<Request>,
     pub(super) source: Source,

@@ -19,7 +19,7 @@ pub(super) struct Plan {
     /// The actor's count of changes when it was made.
     pub(super) revision: u64,
     pub(super) wanted: Version,
-    /// What it is called.
+    /// Description of the change.
     pub(super) what: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Undo {
     pub(super) what: String,
 }
 
-/// What was undone.
+/// Result of an undo.
 #[derive(Debug)]
 pub(crate) struct Undone {
     /// Number of the sweep that does it.
@@ -65,7 +65,7 @@ impl Plans {
         plan.ok_or(Refusal::Unknown { id })
     }
 
-    /// What came of carrying out a plan: it is forgotten when it was, or can never be; a plan that is
+    /// Handles the result of applying a plan: it is forgotten if it was applied, or never can be; a plan
     /// refused for another reason can be tried again.
     pub(super) fn tried<T>(&mut self, id: u64, result: &Result<T, Refusal>) {
         let over = matches!(result, Ok(_) | Err(Refusal::Reroute(RerouteError::Stale)));
@@ -82,7 +82,7 @@ impl Plans {
         self.undo.push_back(undo);
     }
 
-    /// What can be undone next; it stays until [`Self::undone`].
+    /// The next plan to undo; it stays until [`Self::undone`].
     pub(super) fn last(&self) -> Result<&Undo, Refusal> {
         self.undo.back().ok_or(Refusal::NothingToUndo)
     }
@@ -92,7 +92,7 @@ impl Plans {
         self.undo.pop_back();
     }
 
-    /// What the plan is called that last changed settings; drains are kept anyway.
+    /// Description of the plan that last changed settings; drains do not count, because they are stored.
     pub(super) fn in_force(&self) -> Option<&str> {
         let changes = |undo: &&Undo| {
             undo.before.arrangement.settings != undo.after.arrangement.settings

@@ -65,7 +65,7 @@ impl Ports {
         }
     }
 
-    /// Begins the next change that somebody still waits for, unless one is under way.
+    /// Starts the next change whose requester still waits, unless one is running.
     pub(super) fn next(&mut self, fabric: Attachment) {
         while self.under_way.is_none() {
             let Some((order, asker)) = self.waiting.pop_front() else {
@@ -104,7 +104,7 @@ impl Ports {
         }
     }
 
-    /// Waits for the end of the change under way, for ever where there is none, and answers it.
+    /// Waits for the end of the running change, for ever if there is none, and answers it.
     pub(super) async fn end_one(&mut self) {
         let answered = match &mut self.under_way {
             Some(under_way) => (&mut under_way.answer).await,

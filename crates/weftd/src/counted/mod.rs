@@ -1,5 +1,5 @@
-//! What ports counted, as metrics: sums, shares and the worst of each kind, so that the number of
-//! series does not grow with the fabric. Who wants the counters of every port asks performance
+//! Port counters as metrics: sums, shares and the worst ports of each kind, so that the number of
+//! series does not grow with the fabric. Counters of single ports are available from performance
 //! administration.
 
 mod summary;
@@ -19,7 +19,7 @@ use weft_wire::pm::Counter;
 
 use summary::{CLASSES, READINGS, Summary, Top};
 
-/// Images that wait to be summed up; of more, the sums lack what they counted.
+/// Queue length of images to be summed up; further images are missing from the sums.
 pub(crate) const IMAGES_MAX: usize = 8;
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Default for Counted {
 }
 
 impl Counted {
-    /// What the last sweep read; none before the first.
+    /// The image of the last sweep; `None` before the first.
     pub(crate) fn latest(&self) -> Option<Arc<Image>> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.latest.clone()
@@ -63,7 +63,7 @@ impl Counted {
         state.latest = Some(image);
     }
 
-    /// Writes what is known; nothing before the first image.
+    /// Writes the metrics; nothing before the first image.
     pub(crate) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.images == 0 {
@@ -76,7 +76,7 @@ impl Counted {
     }
 }
 
-/// Sums images up as they come, aside from those who answer queries: at many ports that takes
+/// Sums up images as they arrive, apart from the queries thread: with many ports that takes
 /// milliseconds.
 pub(crate) async fn keep(counted: Arc<Counted>, mut images: mpsc::Receiver<Arc<Image>>) {
     while let Some(image) = images.recv().await {

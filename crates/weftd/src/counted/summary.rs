@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use weft_manager::pm::{Categories, Image, PortView, Reading};
 use weft_wire::pm::Counter;
 
-/// Ports that are told one by one, of each kind.
+/// Number of ports of each kind with series of their own.
 pub(super) const TOP: usize = 10;
 /// Classes of utilization, a tenth of the link each.
 pub(super) const CLASSES: usize = 10;
-/// What can come of reading a port.
+/// Possible results of reading a port.
 pub(super) const READINGS: [&str; 4] = ["done", "skipped", "failed", "clear_failed"];
 
 /// A port that stands out.
@@ -21,7 +21,7 @@ pub(super) struct Top {
     pub(super) port: String,
 }
 
-/// What is told of one image.
+/// Metrics of one image.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Summary {
     pub(super) duration_us: u64,
@@ -37,7 +37,7 @@ pub(super) struct Summary {
     pub(super) busiest: Vec<Top>,
     /// Those with most trouble with their links.
     pub(super) ailing: Vec<Top>,
-    /// What all ports counted together since the image before.
+    /// Totals of all ports since the previous image.
     pub(super) counted: [u64; Counter::COUNT],
 }
 

@@ -231,12 +231,12 @@ fn export(snapshot: &Arc<Snapshot>, format: v1::ExportFormat, chunks: Chunks) {
     if let Err(error) = written
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        // The reader may be gone by now; then nobody needs to know.
+        // The reader may have gone; nobody else needs the error.
         let _ = chunks.blocking_send(Err(Status::internal(error.to_string())));
     }
 }
 
-/// Sends what is written as messages; waits while the reader is behind.
+/// Sends written bytes as messages; blocks while the reader is behind.
 struct ChunkSink<'a>(&'a Chunks);
 
 impl Write for ChunkSink<'_> {

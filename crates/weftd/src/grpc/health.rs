@@ -8,7 +8,7 @@ use tonic_health::server::HealthReporter;
 use crate::heart::{BEAT, Hearts};
 use crate::hub::Hub;
 
-/// How long a thread may give no sign of life before its service is told not to serve.
+/// Silence after which a thread's service is reported as not serving.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// Services that show what was seen last where the fabric is gone, and say so.

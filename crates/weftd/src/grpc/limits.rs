@@ -32,11 +32,11 @@ const WATCHERS_MAX: usize = 256;
 const WATCHERS_PER_CONNECTION: usize = 32;
 /// Longest time until the answer to a call begins; above what planning 27,648 hosts takes.
 pub(super) const CALL_MAX: Duration = Duration::from_secs(600);
-/// How often a silent client is asked whether it is still there, and how long it may take to say so.
+/// Keepalive interval for silent clients, and the time limit for their answer.
 pub(super) const KEEPALIVE: (Duration, Duration) =
     (Duration::from_secs(30), Duration::from_secs(10));
 
-/// Until when a call may begin what it asks for: its own deadline, at most the usual one.
+/// Latest start of a call's command: its own deadline, at most the default limit.
 pub(super) fn begin_by(metadata: &MetadataMap) -> Instant {
     let asked = metadata.get("grpc-timeout");
     let asked = asked.and_then(|value| timeout(value.to_str().ok()?));
@@ -62,7 +62,7 @@ fn timeout(text: &str) -> Option<Duration> {
     Some(unit * count)
 }
 
-/// Who watches: streams outlast the calls that began them, so that no limit of calls bounds them.
+/// Open streams by client: streams outlast the calls that opened them, so call limits do not cover them.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers(Mutex<HashMap<Option<SocketAddr>, usize>>);
 

@@ -51,16 +51,16 @@ use crate::tls::Tls;
 
 pub(crate) use limits::Watchers;
 
-/// What the services need.
+/// Dependencies of the services.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub(crate) hub: Arc<Hub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) control: Control,
-    /// What ports counted.
+    /// Port counters.
     pub(crate) counted: Arc<Counted>,
     pub(crate) query_settings: observed::Receiver<QuerySettings>,
-    /// The way to an emulated fabric, none to a real one.
+    /// Handle to an emulated fabric; `None` for a real one.
     pub(crate) controller: Option<Controller>,
     pub(crate) connected_to: Arc<str>,
     pub(crate) stopping: Stopping,
@@ -91,7 +91,7 @@ fn stopping() -> Status {
     Status::unavailable("the daemon is stopping")
 }
 
-/// What a point of a request names. Files are not read for clients.
+/// Resolves a point in a request. Files are not read for clients.
 fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Status> {
     let no_files = |_: &str| Err("the daemon reads no files for clients".to_owned());
     let point = Point::parse(text, &no_files);
@@ -161,7 +161,7 @@ fn router(
         .add_service(WatchServiceServer::new(services)))
 }
 
-/// The way to the fabric as a message.
+/// State of the connection to the fabric as a message.
 fn attachment(attachment: Attachment) -> v1::Attachment {
     v1::Attachment {
         attached: attachment.attached,

@@ -1,5 +1,5 @@
-//! Pages of lists: a token is the key of the last item, so that a page goes on where the last one
-//! ended even when the fabric has changed since.
+//! Pages of lists: a token is the key of the last item, so that a page continues after it
+//! even if the fabric has changed since.
 
 use tonic::Status;
 

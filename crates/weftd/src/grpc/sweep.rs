@@ -73,7 +73,7 @@ impl SweepService for Services {
     }
 }
 
-/// The sweep under way as a message.
+/// The running sweep as a message.
 pub(super) fn under_way(current: Current) -> v1::Sweep {
     v1::Sweep {
         number: current.number,

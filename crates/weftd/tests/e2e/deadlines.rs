@@ -1,4 +1,4 @@
-//! Calls that nobody answers: each ends by its deadline.
+//! Calls without an answer: each ends by its deadline.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::process::{output, program};
 
-/// How long anything may take before it counts as never.
+/// Time limit for any operation.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The repository's own stock-like configuration.
@@ -39,7 +39,7 @@ pub(crate) struct Daemon {
     pub(crate) dir: TempDir,
 }
 
-/// How to start one.
+/// Options of a daemon to start.
 pub(crate) struct Start {
     pub(crate) command: Command,
     pub(crate) dir: TempDir,
@@ -60,17 +60,17 @@ impl Start {
         Self::connected_in(dir, socket)
     }
 
-    /// The same where an earlier daemon was.
+    /// Starts in an earlier daemon's directory, on a socket.
     pub(crate) fn connected_in(dir: TempDir, socket: &Path) -> Self {
         Self::on(dir, &["--connect", &format!("unix:{}", socket.display())])
     }
 
-    /// The same again where an earlier daemon was.
+    /// Starts in an earlier daemon's directory.
     pub(crate) fn in_dir(dir: TempDir, fabric: &str) -> Self {
         Self::on(dir, &["--emulate", fabric])
     }
 
-    /// On what the arguments name, where an earlier daemon may have been.
+    /// Starts with a fabric given by arguments, in a directory that an earlier daemon may have used.
     pub(crate) fn on(dir: TempDir, fabric: &[&str]) -> Self {
         let mut command = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
         command.args(fabric);
@@ -130,7 +130,7 @@ impl Daemon {
         Start::new(fabric).up()
     }
 
-    /// What `look` gives once it gives something, unless the daemon ends before.
+    /// Waits until `look` returns a value; fails if the daemon ends before.
     fn wait_for<T>(&mut self, look: impl Fn(&Self) -> Option<T>) -> T {
         wait_for(|| {
             let found = look(self);
@@ -140,7 +140,7 @@ impl Daemon {
         })
     }
 
-    /// What it has logged.
+    /// The log so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("stderr")).unwrap()
     }
@@ -152,7 +152,7 @@ impl Daemon {
         output(&mut command)
     }
 
-    /// Calls the client, which has to succeed; what it prints.
+    /// Runs the client, which has to succeed; returns its output.
     pub(crate) fn weft_ok(&self, args: &[&str]) -> String {
         let output = self.weft(args);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -164,7 +164,7 @@ impl Daemon {
         out
     }
 
-    /// Calls the client, which has to fail with `code`; what it says.
+    /// Runs the client, which has to fail with `code`; returns its message.
     pub(crate) fn weft_fails(&self, code: i32, args: &[&str]) -> String {
         let output = self.weft(args);
         let err = text(&output.stderr);
@@ -196,7 +196,7 @@ impl Daemon {
         (status.code(), dir)
     }
 
-    /// The metrics as text, as a reader gets them that asks for no form.
+    /// The metrics as text, in the default format.
     pub(crate) fn scrape(&self) -> String {
         self.scrape_as("*/*")
     }
@@ -239,7 +239,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What `look` gives once it gives something.
+/// Waits until `look` returns a value.
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

@@ -14,7 +14,7 @@ use crate::process::program;
 const FABRIC: &str = "fattree:16,radix=8";
 /// Within which a loss has to be in the log.
 const NOTICED_WITHIN: Duration = Duration::from_secs(1);
-/// How long the daemon is watched while it has no fabric, and the processor time that it may take.
+/// Observation time of a daemon without a fabric, and its limit of CPU time.
 const WITHOUT: Duration = Duration::from_secs(3);
 const PROCESSOR_MAX: Duration = Duration::from_millis(500);
 
@@ -79,7 +79,7 @@ fn seen(daemon: &Daemon) -> [String; 2] {
         let full = daemon.weft_ok(&["report", report]);
         // Behind the heading, which has the date.
         let (_, body) = full.split_once(" in Fabric").unwrap();
-        // ActCount counts what the manager does.
+        // ActCount counts the manager's actions.
         let lasting = body.lines().filter(|line| !line.contains("ActCount"));
         lasting.collect::<Vec<_>>().join("\n")
     })

@@ -15,7 +15,7 @@ fn a_restart_keeps_the_lids() {
     let file = dir.path().join("state/state.0");
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    // From another host LIDs would be given in another order: what is kept has to win.
+    // From another host LIDs would be assigned in another order: stored ones have to win.
     let host = "0x0011750101000004";
     assert!(before.contains(host), "{before}");
     let moved = Start::in_dir(dir, "one-switch:6")

@@ -9,11 +9,11 @@ use crate::harness::{Daemon, Start, stock_config, wait_for, weft};
 
 /// Two edge switches with four hosts each, and two core switches.
 const FABRIC: &str = "pgft:2;4,2;1,2;1,1";
-/// What one pair gets, and two on two core switches (Intel, "Adaptive Routing with Intel Omni-Path
-/// Architecture"), and by how much ours may differ.
+/// Throughput of one pair, GB/s (Intel, "Adaptive Routing with Intel Omni-Path
+/// Architecture"), and the tolerance.
 const ONE_PAIR: (f64, f64) = (12.38, 0.01);
 const TWO_PAIRS: (f64, f64) = (24.7, 0.02);
-/// What a full link carries, headers of packets included.
+/// Throughput of a full link, packet headers included, GB/s.
 const LINK: (f64, f64) = (12.5, 0.01);
 
 /// The stock configuration, but for counters that are read every second.

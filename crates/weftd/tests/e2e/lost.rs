@@ -14,9 +14,9 @@ use tonic_health::pb::health_client::HealthClient;
 use crate::harness::{Daemon, PATIENCE, Start, signal, wait_for, weft};
 use crate::process::{Reading, program};
 
-/// How soon everybody who asks is told.
+/// Time limit for every interface to report the loss.
 const SOON: Duration = Duration::from_secs(1);
-/// How long a client may take to start, ask and end.
+/// Time limit for a client from start to end.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 fn weft_emulator() -> &'static Path {
@@ -85,7 +85,7 @@ fn metric(daemon: &Daemon, name: &str) -> f64 {
     line.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// The last status line that systemd was told.
+/// The last status line sent to systemd.
 fn status(systemd: &UnixDatagram) -> Option<String> {
     let mut buffer = [0; 4096];
     let mut last = None;
@@ -198,7 +198,7 @@ fn what_its_client_no_longer_waits_for_is_not_begun() {
             .args(["port", "disable", &point]);
         command.stdout(Stdio::null()).spawn().unwrap()
     };
-    // The fabric is there, and says nothing: the first is under way, the second waits for its turn.
+    // The fabric is attached but silent: the first request is in flight, the second is queued.
     emulator.signal("STOP");
     let mut first = disable(3);
     std::thread::sleep(Duration::from_millis(300));

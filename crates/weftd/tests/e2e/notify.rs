@@ -1,4 +1,4 @@
-//! What systemd is told, over a socket as systemd opens it.
+//! Notifications to systemd, over a socket as systemd opens it.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;

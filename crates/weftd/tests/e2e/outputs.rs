@@ -1,4 +1,4 @@
-//! Outputs that are closed or full: no program panics, and none goes on in secret.
+//! Closed or full outputs: no program panics, and none continues silently.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -11,14 +11,14 @@ fn full() -> File {
     OpenOptions::new().write(true).open("/dev/full").unwrap()
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     writer.into()
 }
 
-/// How a program ends whose outputs are both closed, and both full.
+/// Exit status of a program with both outputs closed, and with both full.
 fn ends(command: impl Fn() -> Command) -> [ExitStatus; 2] {
     let of = |stdout: Stdio, stderr: Stdio| {
         let mut command = command();

@@ -137,7 +137,7 @@ fn a_configuration_is_planned_before_it_is_in_force() {
     assert!(lids.contains("gives other LIDs"), "{lids}");
 }
 
-/// Names of switches by what they are called, and how often each is on the way between hosts.
+/// Whether a switch is on a path between hosts.
 fn is_on_a_way(daemon: &Daemon, name: &str) -> bool {
     let routes = daemon.weft_ok(&["report", "route", "-S", "nodetype:FI", "-D", "nodetype:FI"]);
     routes.contains(name)

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{PATIENCE, text};
 
-/// How often a child is asked whether it has ended.
+/// Interval at which a child's exit status is checked.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What the environment of a test may hold and would change what the programs do.
+/// Environment variables that would change the behaviour of the programs.
 const SETTINGS: [&str; 13] = [
     "JOURNAL_STREAM",
     "NO_COLOR",
@@ -62,7 +62,7 @@ pub(crate) fn output(command: &mut Command) -> Output {
     }
 }
 
-/// Reads all that comes, so that a full pipe stops nobody.
+/// Drains a pipe, so that it never blocks its writer.
 fn read(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     spawn(move || {
         let mut bytes = Vec::new();
@@ -71,7 +71,7 @@ fn read(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// How a child ended; none when it had to be killed.
+/// Exit status of a child; `None` if it had to be killed.
 fn wait(child: &mut Child) -> Option<std::process::ExitStatus> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -134,7 +134,7 @@ fn lines(from: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = channel();
     spawn(move || {
         let lines = BufReader::new(from).lines();
-        // Who reads may have gone.
+        // The receiver may have gone.
         lines
             .map_while(Result::ok)
             .try_for_each(|line| sender.send(line))

@@ -27,7 +27,7 @@ const BROADCAST: Gid = Gid {
 };
 /// MGID, port and join state.
 const JOIN: u64 = 0x3 | 1 << 17;
-/// How long an answer may take; then the request is sent again.
+/// Timeout of a request before it is retried.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// A fabric with hosts that join, whatever becomes of its manager.
@@ -57,7 +57,7 @@ impl Site {
         Start::on(dir, &["--connect", &address, "--host", &host.to_string()]).up()
     }
 
-    /// How many Sets to multicast tables there have been.
+    /// Number of Sets to multicast tables so far.
     fn writes(&self) -> u64 {
         let writes = |emulator: &weft_emulator::Emulator| {
             emulator.stats().total(AttributeId::MULTICAST_FDB).1
@@ -86,7 +86,7 @@ impl Site {
         })
     }
 
-    /// How often each host was asked to register again.
+    /// Number of requests to register again, by host.
     fn asked(&self) -> Vec<u32> {
         let hosts = self.hosts.clone();
         self.fabric.inspect(move |emulator| {
@@ -101,7 +101,7 @@ impl Site {
         })
     }
 
-    /// Asks subnet administration from a host about its membership; the status of the answer.
+    /// Sends a membership request from a host to subnet administration; returns the answer's status.
     fn ask(&self, host: usize, method: u8) -> u16 {
         let (slid, dlid) = self.lids(host);
         let record = McMemberRecord {
@@ -259,6 +259,6 @@ fn a_standby_that_takes_over_has_hosts_register_again() {
     for member in members {
         assert_eq!(site.ask(member, method::DELETE), 0, "{member} is a member");
     }
-    // What the first one has stored is of the time before.
+    // The first daemon's file is out of date.
     assert!(stored(earlier.path()).exists());
 }

@@ -1,4 +1,4 @@
-//! What the client shows of a running fabric.
+//! The client's reports on a running fabric.
 
 use std::path::Path;
 use std::process::Command;
@@ -57,7 +57,7 @@ fn reports_exports_and_routes_agree() {
     assert!(hops.contains("Links Traversed"), "{hops}");
 }
 
-/// What is exported says the same offline, also to opareport where that is installed.
+/// An exported snapshot gives the same reports offline, also with opareport if that is installed.
 #[test]
 fn an_exported_snapshot_gives_the_same_reports() {
     let daemon = Daemon::up("fattree:16");

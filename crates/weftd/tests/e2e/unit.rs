@@ -52,8 +52,8 @@ fn once(mut command: Command, line: &[String]) -> Output {
     output(command.arg("--state-dir").arg(state.path()))
 }
 
-/// As installed it runs the fabric at the machine's own HFI: here that of an emulated host, which
-/// the preload library shows to it in place of hardware.
+/// As installed it runs the fabric at the local HFI: here that of an emulated host, which
+/// the preload library presents in place of hardware.
 #[test]
 fn the_fabric_at_this_machines_hfi_is_the_default() {
     let fabric = Fabric::start("one-switch:3");
@@ -66,8 +66,8 @@ fn the_fabric_at_this_machines_hfi_is_the_default() {
     assert_eq!(active.count(), 6, "both ends of three cables");
 }
 
-/// Without an HFI it does not fall back on anything else: it ends with the exit code for that,
-/// and systemd goes on trying.
+/// Without an HFI it has no fallback: it ends with the exit code for that,
+/// and systemd keeps restarting it.
 #[test]
 fn a_machine_without_an_hfi_is_an_error() {
     let line = command_line(None);
@@ -88,7 +88,7 @@ fn an_emulated_fabric_is_asked_for() {
     assert!(ran.status.success(), "{line:?}: {}", text(&ran.stderr));
 }
 
-/// Every setting is known, and what the service may do stays as little as the documentation says.
+/// Every setting is valid, and the service's privileges stay as few as documented.
 #[test]
 fn systemd_accepts_the_unit() {
     let Some(systemd) = weft_peers::program("systemd-analyze") else {
