@@ -1,7 +1,7 @@
-//! How fast the emulator answers and how much memory it takes, with the datagrams of a bring-up:
+//! Measures the emulator's throughput and memory, with the datagrams of a bring-up:
 //! `cargo run --release -p weft-emulator --example load -- fattree:27648`.
 //!
-//! Each phase goes over all nodes in order of distance from the first host, by directed routes, as
+//! Each phase visits all nodes in order of distance from the first host, by directed routes, as
 //! a subnet manager does before the tables are written. Time for making requests is not counted.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use weft_wire::sm::aggregate::AggregateBuilder;
 use weft_wire::sm::{AttributeId, SwitchInfo};
 use weft_wire::smp::{DIRECTED_PAYLOAD_MAX, DirectedRoute, Smp};
 
-/// A node with the way to it.
+/// A node with the directed route to it.
 struct Target {
     node: NodeId,
     route: DirectedRoute,

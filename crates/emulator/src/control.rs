@@ -1,4 +1,4 @@
-//! The way to what changes a fabric, in this process or behind a socket.
+//! Control of a fabric, in this process or behind a socket.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ use crate::host::{HostHandle, RequestError};
 use crate::io::Control;
 use crate::traffic::TrafficReport;
 
-/// A question about a running fabric, as JSON on the socket beside [`Control`].
+/// A query about a running fabric, as JSON on the socket, like [`Control`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Query {
-    /// What the jobs of traffic do now; the answer is a [`TrafficReport`].
+    /// Current state of the traffic jobs; the answer is a [`TrafficReport`].
     Traffic,
 }
 
-/// Who changes a fabric and asks about it.
+/// Changes and queries a fabric.
 #[derive(Debug, Clone)]
 pub enum Controller {
     /// The fabric is in this process.
@@ -26,7 +26,7 @@ pub enum Controller {
     Socket(Address),
 }
 
-/// Why a change was not made, or a question not answered.
+/// Why a change or a query failed.
 #[derive(Debug, Error)]
 pub enum ControllerError {
     /// The fabric refused.
@@ -38,7 +38,7 @@ pub enum ControllerError {
     /// The fabric has been stopped.
     #[error("the emulated fabric has been stopped")]
     Stopped,
-    /// The answer is not what was asked for.
+    /// The answer has an unexpected form.
     #[error("the emulator's answer makes no sense: {0}")]
     Answer(#[from] serde_json::Error),
 }
@@ -67,7 +67,7 @@ impl Controller {
         }
     }
 
-    /// What the jobs of traffic do now.
+    /// Current state of the traffic jobs.
     ///
     /// # Errors
     /// [`ControllerError`].
@@ -91,8 +91,8 @@ async fn request(address: &Address, request: &impl Serialize) -> Result<Value, C
     }
 }
 
-/// Answers JSON from a socket: a [`Query`] with what it asks for, a [`Control`] with `null`, and
-/// what was refused with `{"error": "…"}`.
+/// Answers JSON from a socket: a [`Query`] with its result, a [`Control`] with `null`, and
+/// refusals with `{"error": "…"}`.
 pub(crate) async fn answer(handle: &HostHandle, json: &[u8]) -> Vec<u8> {
     let reply = match serde_json::from_slice::<Query>(json) {
         Ok(Query::Traffic) => traffic(handle).await,

@@ -1,4 +1,4 @@
-//! What happens to datagrams on their way.
+//! Faults of datagrams in transit.
 
 use rand::SeedableRng;
 use rand::TryRng;
@@ -27,7 +27,7 @@ impl Fates {
         }
     }
 
-    /// What happens from now on.
+    /// Sets the faults from now on.
     ///
     /// # Errors
     /// [`ControlError::Range`] for a probability outside 0 to 1 and for delays that are too long or

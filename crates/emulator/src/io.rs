@@ -1,4 +1,4 @@
-//! What goes into the emulator and what comes out of it.
+//! Inputs and outputs of the emulator.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -7,7 +7,7 @@ use weft_wire::packet::Packet;
 
 use crate::traffic::{PatternError, TrafficJob};
 
-/// What the emulator is told.
+/// Inputs of the emulator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Input {
     /// The time has come that `deadline` named.
@@ -21,11 +21,11 @@ pub enum Input {
         /// The datagram.
         packet: Packet,
     },
-    /// Somebody changes the fabric.
+    /// A change of the fabric.
     Control(Control),
 }
 
-/// What the emulator wants done.
+/// Outputs of the emulator.
 #[derive(Debug, Clone)]
 pub enum Output {
     /// A datagram arrives at an HFI port and is for a program there: the emulator's own agents
@@ -57,8 +57,8 @@ pub enum Control {
         /// The port.
         port: PortNum,
     },
-    /// Leaves so many lanes to the cable at a port: its link goes on with fewer, or down where that is
-    /// not enabled. Lanes that come back are used when the link comes up the next time.
+    /// Sets the number of working lanes of the cable at a port: its link continues with fewer, or goes down if
+    /// that is not enabled. Returning lanes are used when the link next comes up.
     LinkLanes {
         /// The node.
         node: Guid,
@@ -101,7 +101,7 @@ pub enum Control {
         /// Nanoseconds.
         extra_ns: u64,
     },
-    /// Sets what happens to datagrams on their way.
+    /// Sets the faults of datagrams in transit.
     Faults(Faults),
     /// Says whether a subnet manager runs at a host: then SMInfo is for programs there.
     IsSm {
@@ -112,7 +112,7 @@ pub enum Control {
         /// Whether one runs.
         is_sm: bool,
     },
-    /// Starts traffic that goes on until it is stopped.
+    /// Starts traffic that runs until it is stopped.
     TrafficStart(TrafficJob),
     /// Stops traffic.
     TrafficStop {
@@ -121,7 +121,7 @@ pub enum Control {
     },
 }
 
-/// What happens to datagrams on their way; each probability is of one datagram, each way.
+/// Faults of datagrams in transit; each probability applies to one datagram in one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
@@ -167,9 +167,9 @@ pub enum ControlError {
     Range {
         /// Which.
         what: &'static str,
-        /// What it was.
+        /// The value.
         value: f64,
-        /// What it may be.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// About traffic.
@@ -195,15 +195,15 @@ pub enum TrafficError {
     /// Too many jobs.
     #[error("{max} jobs are running; stop one first")]
     TooManyJobs {
-        /// How many may run.
+        /// The maximum number.
         max: usize,
     },
-    /// Too many ways from a sender to a receiver.
+    /// Too many sender-receiver pairs.
     #[error("{ways} ways from a sender to a receiver, allowed in all jobs: {max}")]
     TooManyWays {
-        /// How many there would be.
+        /// The number that would result.
         ways: usize,
-        /// How many there may be.
+        /// The maximum number.
         max: usize,
     },
 }

@@ -1,14 +1,14 @@
 //! The emulated fabric: one agent for each node, on top of the dataplane, with faults on demand.
 //!
 //! The core has no I/O: datagrams and controls go into [`Emulator::handle`], datagrams come out of
-//! [`Emulator::poll`], and [`Emulator::deadline`] says when it next wants [`io::Input::Tick`].
+//! [`Emulator::poll`], and [`Emulator::deadline`] is the time of the next [`io::Input::Tick`].
 //!
-//! Hosts send to each other as [`traffic`] says: counters advance by the rates that the tables give,
-//! as they are.
+//! Hosts send to each other by [`traffic`]: counters advance by the rates that the current tables
+//! allow.
 //!
 //! Around it are two shells: [`host`] runs a core on a thread, at the pace of the wall clock, and
-//! attaches programs to its hosts; [`server`] lets programs of other processes in by sockets.
-//! [`control`] is the way to change either.
+//! attaches programs to its hosts; [`server`] accepts programs of other processes on sockets.
+//! [`control`] changes either.
 
 mod agent;
 pub mod control;

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> ExitCode {
-    // Where nobody can read it, the exit code says it.
+    // If standard error cannot be written, the exit code remains.
     let _ = writeln!(
         stderr(),
         "weft-emulator: {}",

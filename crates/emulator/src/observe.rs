@@ -1,4 +1,4 @@
-//! Somebody who looks at the devices after each Set.
+//! Observers of the devices, called after each Set.
 
 use weft_dataplane::Network;
 use weft_fabric::{NodeId, Tick};
@@ -9,11 +9,11 @@ use weft_wire::sm::AttributeId;
 pub struct SetDone {
     /// When.
     pub now: Tick,
-    /// Which node.
+    /// The node.
     pub node: NodeId,
-    /// What was set.
+    /// The attribute.
     pub attribute: AttributeId,
-    /// Which part of it.
+    /// Its modifier.
     pub modifier: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What is going to happen, in order of time.
+//! Pending events, in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Answer { at: PortIndex, packet: Packet },
     /// A node may have a trap to send again.
     Trap { node: NodeId, news: News },
-    /// Traffic goes other ways: tables have changed, or switches look for congestion.
+    /// Traffic takes other paths: tables have changed, or switches check for congestion.
     Traffic,
 }
 

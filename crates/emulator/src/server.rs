@@ -20,18 +20,18 @@ use weft_transport::{
 use crate::control::answer;
 use crate::host::HostHandle;
 
-/// How long a client may take to say Hello.
+/// Timeout of a client's Hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may take in nothing of what it gets.
+/// Time without progress of a write after which a client is cut off.
 const WRITE_PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes that are written at once before more is waited for.
 const WRITE_SIZE: usize = 512 * 1024;
-/// Who may use the Unix socket: its owner.
+/// Mode of the Unix socket: owner only.
 const SOCKET_MODE: u32 = 0o600;
 /// Longest pause after the system refused a connection, e.g. for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why nobody can be let in.
+/// Why the server cannot listen.
 #[derive(Debug, Error)]
 pub enum ListenError {
     /// The address is open to other machines.
@@ -85,7 +85,7 @@ enum Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix { path, .. } = self {
-            // Somebody may have removed it already.
+            // It may have been removed already.
             let _removed = std::fs::remove_file(path);
         }
     }
@@ -129,7 +129,7 @@ impl Server {
         }
     }
 
-    /// Where clients find it; with the port that the system gave when port 0 was asked for.
+    /// Address for clients; with the actual port if port 0 was requested.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -185,7 +185,7 @@ async fn remove_stale(path: &Path) -> Result<(), ListenError> {
     })
 }
 
-/// Binds a socket that is nobody else's from its first moment: it gets its name when its mode is
+/// Binds a socket that is private from its first moment: it gets its name after its mode is
 /// set.
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
     let mut name = path.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! How many requests the agents have handled, and when.
+//! Counts and times of requests handled by the agents.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub struct Stats {
 /// Longer than any pause within a sweep but those in which routes are computed.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// What sort of datagram was answered.
+/// Kind of an answered datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answered {
     /// By a switch.
@@ -43,7 +43,7 @@ const UNKNOWN: u8 = u8::MAX;
 const PER_NODE: usize = 2 * AttributeId::ALL.len();
 
 impl Stats {
-    /// All zero, for so many nodes.
+    /// All zero, for `nodes` nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         let mut places = [UNKNOWN; 256];
         for (place, attribute) in AttributeId::ALL.iter().enumerate() {
@@ -96,14 +96,14 @@ impl Stats {
         self.datagrams
     }
 
-    /// When a switch was asked first: that is when the first sweep began, as programs look at their
-    /// own host only before it.
+    /// Time of the first request to a switch: the start of the first sweep, because before it programs
+    /// query only their own host.
     pub fn first_at_switch(&self) -> Option<Tick> {
         self.first_at_switch
     }
 
-    /// When the first datagram after a second of silence was answered. In this and the following,
-    /// what a program asked its own port does not count.
+    /// Time of the first answer after a second of silence. This and the following
+    /// exclude a program's requests to its own port.
     pub fn first(&self) -> Option<Tick> {
         self.first
     }
@@ -166,7 +166,7 @@ impl Stats {
         })
     }
 
-    /// Sets of all attributes that all nodes handled; an aggregate counts as what is in it.
+    /// Sets of all attributes handled by all nodes; an aggregate counts as its contents.
     pub fn sets_total(&self) -> u64 {
         let attributes = AttributeId::ALL.iter();
         let single = attributes.filter(|attribute| **attribute != AttributeId::AGGREGATE);

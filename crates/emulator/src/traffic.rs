@@ -20,19 +20,19 @@ pub const PAIRS_MAX: usize = 65_536;
 pub const PAYLOAD: (u32, u32) = (8, 10_240);
 /// Longest name of a job, characters.
 pub const NAME_MAX: usize = 64;
-/// What patterns there are.
+/// The available patterns.
 const PATTERNS: &str = "pairs A:B …, permutation [seed=N], shift [by=N], uniform, \
     hotspot to=HOST [percent=N]";
 
-/// Traffic that goes on until it is stopped.
+/// Traffic that runs until it is stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficJob {
-    /// What people call it; 1 to [`NAME_MAX`] characters.
+    /// Its name; 1 to [`NAME_MAX`] characters.
     pub name: String,
-    /// Who sends to whom.
+    /// Senders and receivers.
     pub pattern: TrafficPattern,
-    /// What each sender sends at most, percent of a link of 100 Gb/s: over 0, up to 100.
+    /// Limit for each sender, percent of a 100 Gb/s link: above 0, up to 100.
     #[serde(default = "full")]
     pub rate_percent: f64,
     /// Bytes of payload of each packet, within [`PAYLOAD`].
@@ -65,8 +65,8 @@ impl TrafficJob {
     }
 }
 
-/// Who sends to whom. Written as words: `pairs node1:node5 node2:node6`, `permutation seed=7`,
-/// `shift by=3`, `uniform`, `hotspot to=node1 percent=50`. A host is named as it is called, without
+/// Senders and receivers. Written as words: `pairs node1:node5 node2:node6`, `permutation seed=7`,
+/// `shift by=3`, `uniform`, `hotspot to=node1 percent=50`. A host is given by its name, without
 /// the name of its HFI, or by its HFI's GUID (`0x…`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -78,9 +78,9 @@ pub enum TrafficPattern {
         /// The seed.
         seed: u64,
     },
-    /// Each host to the one so many further on, in the fabric's order.
+    /// Each host to the host `by` places on, in the fabric's order.
     Shift {
-        /// How many.
+        /// Distance.
         by: u32,
     },
     /// Each host to all others, the same to each.
@@ -242,7 +242,7 @@ impl fmt::Display for TrafficPattern {
     }
 }
 
-/// What all jobs do now.
+/// Current state of all jobs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrafficReport {
     /// The jobs, in the order in which they were started.
@@ -251,14 +251,14 @@ pub struct TrafficReport {
     pub routes_moved: u64,
 }
 
-/// What a job does now.
+/// Current state of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobReport {
     /// The job.
     pub job: TrafficJob,
     /// Hosts that want to send.
     pub senders: u32,
-    /// Those of them whose data have no way.
+    /// Senders without a usable path.
     pub blocked: u32,
     /// Payload that all of them send, bytes a second.
     pub bytes_per_second: f64,
@@ -343,7 +343,7 @@ fn ports(network: &Network) -> impl Iterator<Item = PortIndex> {
     hfis.filter_map(|(id, _)| network.device(id)?.port(PortNum(1)))
 }
 
-/// Hosts by what they are called: the first one of each name.
+/// Hosts by name: the first one of each name.
 struct Names(BTreeMap<String, PortIndex>);
 
 impl Names {

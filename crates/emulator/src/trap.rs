@@ -12,21 +12,21 @@ use weft_wire::smp::{LID_ROUTED_HEADER_LEN, Smp};
 
 use crate::agent::sma::at;
 
-/// How often a trap is sent at most.
+/// Maximum number of times that a trap is sent.
 pub const SENDS_MAX: u32 = 16;
-/// Shortest time between two sendings of a node, nanoseconds: `SubnetTimeout` may ask for less.
+/// Minimum time between two traps of a node, nanoseconds, even if `SubnetTimeout` is shorter.
 pub const INTERVAL_MIN_NS: u64 = 1_000_000;
 /// Largest `SubnetTimeout`: 2^31 × 4.096 µs.
 const TIMEOUT_MAX: u8 = 31;
 
-/// What a node can have to say.
+/// Conditions that a node reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum News {
     /// Ports of a switch went up or down: trap 128.
     Ports,
-    /// What a port can do is another: trap 144.
+    /// A port's capabilities have changed: trap 144.
     Capability,
-    /// A link of a switch goes on with fewer lanes: trap 2048.
+    /// A link of a switch continues with fewer lanes: trap 2048.
     Width,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct TrapState {
     pub(crate) next: Tick,
 }
 
-/// What to do about a trap now.
+/// Next action for a trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing.

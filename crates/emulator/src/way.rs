@@ -1,4 +1,4 @@
-//! The way of a datagram to the node that it is for: by directed route, by LID, or both.
+//! Carries a datagram to its destination node: by directed route, by LID, or both.
 
 use weft_dataplane::counters::VL15;
 use weft_dataplane::forward::{Channel, HOPS_MAX, flits};
@@ -17,9 +17,9 @@ const HOP_COUNT: usize = 7;
 const DR_SLID: usize = 32;
 const DR_DLID: usize = 36;
 
-/// Takes a datagram from a port of an HFI, or from port 0 of a switch, to the node that it is for.
-/// Says by which port it came in there and how many links it crossed; nothing when it was dropped,
-/// which the counters tell.
+/// Carries a datagram from a port of an HFI, or from port 0 of a switch, to its destination node.
+/// Returns its ingress port there and the number of links crossed; `None` if it was dropped,
+/// which the counters record.
 pub(crate) fn carry(
     network: &mut Network,
     from: PortIndex,
@@ -98,8 +98,8 @@ fn came_in(network: &Network, arrival: Arrival, before: u32) -> (PortIndex, u32,
     (arrival.port, before + arrival.hops, ingress)
 }
 
-/// Whether the part before the directed route is still ahead: on the way out, when it does not
-/// start at the sender; on the way back, when it did not end at the receiver.
+/// Whether the part before the directed route is still ahead: outbound, if it does not
+/// start at the sender; on the return path, if it did not end at the receiver.
 fn starts_by_lid(mad: &[u8]) -> bool {
     let permissive = |place: usize| Lid(load(mad, place, 4) as u32) == Lid::PERMISSIVE;
     let (pointer, count) = (load(mad, HOP_POINTER, 1), load(mad, HOP_COUNT, 1));

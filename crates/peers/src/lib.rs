@@ -1,6 +1,6 @@
-//! The programs and data of others that tests compare Weft with, where this machine has them.
+//! Third-party programs and data that tests compare Weft with, if this machine has them.
 //!
-//! A test asks for what it needs and returns where the answer is `None`. That is never silent: the
+//! A test asks for its peers and returns if the answer is `None`. That is never silent: the
 //! missing peer is printed, and appended to the file that `WEFT_NOT_RUN` names, from which
 //! `tests/run` prints its summary. With `WEFT_PEERS=required` it is a failure.
 
@@ -141,7 +141,7 @@ mod tests {
         assert!(output(&mut Command::new("true")).unwrap().status.success());
     }
 
-    /// Only for `again`: asks for what no machine has.
+    /// Only for `again`: requires a peer that no machine has.
     #[test]
     #[ignore = "the other tests run it in processes of its own"]
     fn needs_what_is_missing() {

@@ -1,4 +1,4 @@
-//! Which code answers which attribute, and the attributes of the node as a whole.
+//! Dispatch by attribute, and the attributes of the node as a whole.
 
 use weft_dataplane::Network;
 use weft_fabric::{Guid, PortNum};
@@ -40,8 +40,8 @@ fn counted(attribute: AttributeId) -> bool {
     )
 }
 
-/// Reads or writes an attribute. `data` has the [`length`] of the request; afterwards it holds what
-/// the registers hold, also when a Set was refused half way.
+/// Reads or writes an attribute. `data` has the [`length`] of the request; afterwards it holds the
+/// register contents, also if a Set was refused half way.
 pub(super) fn access(
     network: &mut Network,
     request: &Request,

@@ -8,10 +8,10 @@ use super::{Failure, Request};
 
 /// Bytes that a cable has: page 0, lower and upper half (SFF-8636).
 const MEMORY: usize = 256;
-/// Where the upper half begins.
+/// Start of the upper half.
 const UPPER: usize = 128;
 
-/// What is said of every cable: place, bytes (SFF-8636, and `STL_CABLE_INFO_STD` for the upper
+/// Memory of every cable: offset, bytes (SFF-8636, and `STL_CABLE_INFO_STD` for the upper
 /// half).
 const CONTENT: &[(usize, &[u8])] = &[
     // QSFP28, in both halves.
@@ -34,7 +34,7 @@ const CONTENT: &[(usize, &[u8])] = &[
     (UPPER + 122, &[0xAB]),
     (UPPER + 124, &[0x04]),
 ];
-/// Where the serial number is, and its length.
+/// Offset and length of the serial number.
 const SERIAL: (usize, usize) = (UPPER + 68, 16);
 /// Check codes: of bytes 128 to 190 and 192 to 222.
 const CHECK_BASE: usize = UPPER + 63;
@@ -89,7 +89,7 @@ fn memory(network: &Network, at: PortIndex) -> [u8; MEMORY] {
     memory
 }
 
-/// The same at both ends of a cable: from the node and port of its lower end.
+/// Serial number, equal at both ends of a cable: from the node and port of its lower end.
 fn serial(network: &Network, at: PortIndex) -> [u8; 16] {
     let lower = network.peer(at).map_or(at, |peer| at.min(peer));
     let guid = network.device_at(network.node_of(lower)).info.node_guid.0;

@@ -1,4 +1,4 @@
-//! Congestion control: what the node can do, its settings and its logs.
+//! Congestion control: capabilities of the node, its settings and its logs.
 
 use weft_dataplane::Network;
 use weft_dataplane::device::CCT_BLOCKS;

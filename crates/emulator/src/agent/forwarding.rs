@@ -15,7 +15,7 @@ struct Blocks {
     all_to: Option<u32>,
 }
 
-/// Writes the blocks of `data` where the request is a Set, and answers with what the table holds.
+/// Writes the blocks of `data` if the request is a Set, and answers with the table's content.
 fn access(
     network: &mut Network,
     request: &Request,

@@ -1,6 +1,6 @@
 //! The InfiniBand form of NodeInfo.
 //!
-//! Host software asks the port for NodeInfo in an InfiniBand directed-route SMP without hops; an
+//! Host software reads NodeInfo from the port in an InfiniBand directed-route SMP without hops; an
 //! Omni-Path port answers it, with BaseVersion 0x80 in the content.
 
 use weft_dataplane::Network;
@@ -13,7 +13,7 @@ use super::{Request, attributes};
 
 /// Bytes of every InfiniBand datagram.
 pub(crate) const MAD_LEN: usize = 256;
-/// Where an SMP's content starts.
+/// Offset of an SMP's content.
 const CONTENT: usize = 64;
 /// Bytes of InfiniBand's NodeInfo.
 const NODE_INFO: usize = 40;

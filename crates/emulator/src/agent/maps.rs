@@ -28,8 +28,8 @@ struct PerPort {
 }
 
 impl PerPort {
-    /// Writes the blocks of `data` to the ports' tables where the request is a Set, and answers
-    /// with what the tables hold.
+    /// Writes the blocks of `data` to the ports' tables if the request is a Set, and answers
+    /// with the tables' content.
     fn access(&self, network: &mut Network, request: &Request, ports: Ports, data: &mut [u8]) {
         for (at, place) in ports.blocks(request.device(network)) {
             let start = place * self.shape.stride;
@@ -128,8 +128,8 @@ pub(super) fn lanes(
     Ok(())
 }
 
-/// The maps of the sending side change only while no data flows, unless the port can do more and is
-/// told so.
+/// The maps of the sending side change only while no data flows, unless the port supports asynchronous
+/// changes and the request asks for one.
 fn may_change(network: &Network, at: PortIndex, table: PortTable, asynchronous: bool) -> bool {
     let capable = network.port(at).info().capability_mask3;
     let flows = network.state(at) >= PortState::ARMED && network.number_of(at) != PortNum(0);
@@ -205,10 +205,10 @@ fn ports_hold(
     })
 }
 
-/// Whether a port's table gives away no more than its neighbour has, in units of the neighbour: what is
-/// dedicated and what is shared together (opa-fm, `sm_buffer_control_tables`: `OverallBufferSpace` is
-/// divided), no lane more of the shared part than there is, and lanes that the port does not have
-/// nothing (`hfi1`, `chip.c`, `set_buffer_control`). Without a link there is nothing to compare with.
+/// Whether a port's table assigns no more than its neighbour has, in units of the neighbour: dedicated
+/// and shared space together (opa-fm, `sm_buffer_control_tables`: `OverallBufferSpace` is
+/// divided), to no lane more of the shared part than exists, and nothing to lanes that the port lacks
+/// (`hfi1`, `chip.c`, `set_buffer_control`). Without a link there is nothing to compare with.
 fn fits(network: &Network, at: PortIndex, table: &BufferControlTable) -> bool {
     let own = network.port(at).info();
     let lanes = || table.vl.iter().enumerate();

@@ -1,6 +1,6 @@
 //! Agents: each translates datagrams for its node to registers and back.
 //!
-//! | module | what it answers |
+//! | module | attributes |
 //! |---|---|
 //! | [`sma`] | subnet management: headers, keys, aggregates |
 //! | `attributes`, `port`, `maps`, `forwarding`, `congestion`, `cable` | the attributes of subnet management |
@@ -22,7 +22,7 @@ use weft_dataplane::{Device, Network, PortIndex, Refused};
 use weft_fabric::{NodeId, PortNum, Tick};
 use weft_wire::header::status;
 
-/// Why an agent does not do what it was asked.
+/// Why an agent refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The node does not have the attribute, or not with that method.
@@ -47,10 +47,10 @@ impl From<Refused> for Failure {
     }
 }
 
-/// What is asked of one attribute.
+/// A request for one attribute.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
-    /// The node that is asked.
+    /// The requested node.
     pub(crate) node: NodeId,
     /// The port that the request came in by.
     pub(crate) ingress: PortIndex,
@@ -69,7 +69,7 @@ impl Request {
         network.device_at(self.node)
     }
 
-    /// Refuses what is not a Get.
+    /// Refuses methods other than Get.
     fn read_only(&self) -> Result<(), Failure> {
         if self.set {
             Err(Failure::Unsupported)
@@ -158,7 +158,7 @@ impl Ports {
             .map(move |(place, (_, at))| (at, if same { 0 } else { place }))
     }
 
-    /// How many blocks the datagram has.
+    /// Number of blocks in the datagram.
     fn count(self) -> usize {
         if self.same {
             1

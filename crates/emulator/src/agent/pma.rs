@@ -21,7 +21,7 @@ const MASKS: usize = 40;
 const RESP_TIME: u8 = 18;
 /// `LinkQualityIndicator` of a link without errors.
 const QUALITY_EXCELLENT: u64 = 5;
-/// Where NumLanesDown stands above it.
+/// Bit position of NumLanesDown in its byte.
 const LANES_DOWN_SHIFT: u32 = 4;
 /// Error counters that are 64 bits wide, in order.
 const ERRORS: [Counter; 9] = [
@@ -138,7 +138,7 @@ fn class_port_info() -> Vec<u8> {
     info.to_bytes()
 }
 
-/// What one port's record needs to know.
+/// Inputs of one port's record.
 struct Entry<'a> {
     network: &'a Network,
     port: PortIndex,
@@ -331,7 +331,7 @@ impl Entry<'_> {
         u64::from(down) << LANES_DOWN_SHIFT | QUALITY_EXCELLENT
     }
 
-    /// The sum of all error counters; two of them in the units that the request asks for.
+    /// The sum of all error counters; two of them in the requested units.
     fn error_summary(&self) -> u64 {
         let shift = |options: u32, more| pm::resolution_shift(options as u8, more);
         let resolution = |counter| match counter {

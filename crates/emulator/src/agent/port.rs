@@ -53,8 +53,8 @@ fn write_port_info(network: &mut Network, at: PortIndex, bytes: &[u8]) -> Result
     network.set_port_info(at, &new).map_err(Failure::from)
 }
 
-/// Answers a Set with what the port has now; the request to register again is not kept by the
-/// port, but repeated in the answer.
+/// Answers a Set with the port's new state; the port does not store the request to register again,
+/// but the answer repeats it.
 fn answer_set(network: &Network, request: &Request, at: PortIndex, bytes: &mut [u8]) {
     let reregister = PortInfo::decode(bytes).is_ok_and(|new| new.client_reregister);
     answer_port_info(network, request, at, bytes);
@@ -90,7 +90,7 @@ pub(super) fn port_state_info(
         }
         state_of(network.port(at).info()).encode(bytes);
     }
-    // A port that becomes active may take its neighbour along: what is answered is what is now.
+    // A port that becomes active may activate its neighbour: the answer has the state after that.
     if request.set {
         for (at, place) in ports.blocks(request.device(network)) {
             let bytes = block::<PortStateInfo>(data, place);

@@ -15,7 +15,7 @@ use super::{Failure, Request, attributes, ib};
 use crate::observe::{Observer, SetDone};
 use crate::stats::Stats;
 
-/// Where the common header has its fields, in bytes.
+/// Byte offsets of fields in the common header.
 pub(crate) mod at {
     pub(crate) const BASE_VERSION: usize = 0;
     pub(crate) const CLASS: usize = 1;
@@ -25,17 +25,17 @@ pub(crate) mod at {
     pub(crate) const TRANSACTION: usize = 8;
     pub(crate) const ATTRIBUTE: usize = 16;
     pub(crate) const MODIFIER: usize = 20;
-    /// Of directed routes.
+    /// Offset of the hop count in directed routes.
     pub(crate) const HOP_COUNT: usize = 7;
-    /// Of SMPs.
+    /// Offset of the M_Key in SMPs.
     pub(crate) const M_KEY: usize = 24;
 }
 
-/// The lease of a node's M_Key: when its protection ends, while somebody tries wrong keys.
+/// The lease of a node's M_Key: the end of its protection, while wrong keys are being tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct KeyLease(Option<Tick>);
 
-/// What the M_Key lets a datagram do.
+/// Rights that the M_Key gives to a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     All,
@@ -53,7 +53,7 @@ pub(crate) struct Asked {
     pub(crate) now: Tick,
 }
 
-/// What follows the requests that agents carry out.
+/// Observes the requests that agents carry out.
 #[derive(Debug)]
 pub(crate) struct Witness<'a> {
     pub(crate) stats: &'a mut Stats,
@@ -61,7 +61,7 @@ pub(crate) struct Witness<'a> {
 }
 
 impl Witness<'_> {
-    /// A node's registers are as a Set asked for.
+    /// A Set has been applied to a node's registers.
     fn done(&mut self, network: &Network, request: &Request, attribute: AttributeId) {
         if let Some(observer) = self.observer.as_mut().filter(|_| request.set) {
             let done = SetDone {
@@ -151,7 +151,7 @@ fn check_key(network: &mut Network, request: &Request, lease: &mut KeyLease, key
     }
 }
 
-/// Does what is asked, with the answer in place of the request's payload; returns its status.
+/// Executes a request, with the answer in place of its payload; returns its status.
 fn perform(
     network: &mut Network,
     request: Request,
@@ -200,7 +200,7 @@ fn single(
     Ok(())
 }
 
-/// Makes room for what the last segment of a Get is answered with: who only asks may leave it out.
+/// Extends the datagram for the answer of an Aggregate's last segment: a Get may omit it.
 fn make_room(mad: &mut Vec<u8>, header: usize, capacity: usize, count: usize) {
     let mut end = header;
     for _ in 0..count.min(MAX_SEGMENTS) {

@@ -1,4 +1,4 @@
-//! Runs a fabric until it is told to stop.
+//! Runs a fabric until a stop signal.
 
 use std::error::Error;
 use std::io::{Write, stdout};
@@ -30,7 +30,7 @@ pub(crate) async fn run(run: Run) -> Result<(), Box<dyn Error>> {
     let server = Server::listen(&run.listen, run.allow_remote).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // The fabric runs on where nobody reads this.
+    // The fabric keeps running even if nobody reads this.
     let (fabric, address) = (describe(&topology), server.address());
     let _ = writeln!(stdout(), "{fabric}\nlistening on {address}");
     let stop = async {

@@ -1,4 +1,4 @@
-//! The core: who hears what, when.
+//! The core: delivers datagrams in time.
 
 mod announce;
 mod controls;
@@ -30,16 +30,16 @@ pub const AGENT_QUEUE_MAX: u32 = 128;
 /// Outputs that wait to be taken at most; what comes on top is lost.
 pub const OUTPUTS_MAX: usize = 1 << 20;
 
-/// How an emulated fabric behaves.
+/// Options of an emulated fabric.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Options {
-    /// What chance is drawn from.
+    /// Random seed.
     pub seed: u64,
     /// Time that each agent takes for a request, one after the other; nanoseconds.
     pub agent_latency_ns: u64,
     /// Time that a datagram takes over a link and through the switch before it; nanoseconds.
     pub hop_latency_ns: u64,
-    /// What happens to datagrams on their way.
+    /// Faults of datagrams in transit.
     pub faults: Faults,
 }
 
@@ -48,11 +48,11 @@ pub struct Options {
 pub struct Losses {
     /// Lost on purpose, by [`Faults::loss`].
     pub by_fault: u64,
-    /// No way: link down, no route, wrong path.
+    /// Dropped on the path: link down, no route, wrong path.
     pub no_way: u64,
     /// The agent was silent, refused (wrong key, unreadable) or had too much to do.
     pub unanswered: u64,
-    /// Nobody there takes such a datagram.
+    /// Dropped at the destination without a receiver.
     pub unclaimed: u64,
     /// Too many events or outputs waited.
     pub overflow: u64,
@@ -128,16 +128,16 @@ impl Emulator {
         })
     }
 
-    /// Has somebody look at the devices after each Set, in place of whoever did before.
+    /// Sets an observer that is called after each Set; it replaces the previous one.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer = Some(observer);
     }
 
-    /// Takes in what happened; everything whose time has come by `now` happens before it.
+    /// Processes an input, after everything that is due by `now`.
     ///
     /// # Errors
-    /// [`ControlError`] when the input names what is not there or is out of range; then nothing is
-    /// changed by it.
+    /// [`ControlError`] if the input names something missing or is out of range; then it changes
+    /// nothing.
     pub fn handle(&mut self, now: Tick, input: Input) -> Result<(), ControlError> {
         self.run(now);
         match input {
@@ -150,7 +150,7 @@ impl Emulator {
         }
     }
 
-    /// What it wants done next.
+    /// The next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
@@ -160,13 +160,13 @@ impl Emulator {
         self.queue.next()
     }
 
-    /// The devices. Counters of ports that carry [traffic](crate::traffic) are those of the last time
-    /// that an agent was asked for them.
+    /// The devices. Counters of ports that carry [traffic](crate::traffic) date from the last time
+    /// that an agent read them.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The devices, to count what a simulation of packets has carried over their links.
+    /// The devices, to add the counts of a packet simulation to their links.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
     }
@@ -186,7 +186,7 @@ impl Emulator {
         self.changes
     }
 
-    /// The latest time that it was told.
+    /// The latest time passed in.
     pub fn now(&self) -> Tick {
         self.now
     }
@@ -251,7 +251,7 @@ impl Emulator {
         found.ok_or(ControlError::NoNode { node: guid })
     }
 
-    /// Sends a datagram on its way from a port of an HFI, or from port 0 of a switch.
+    /// Sends a datagram from a port of an HFI, or from port 0 of a switch.
     fn send(&mut self, from: PortIndex, mut packet: Packet) {
         let (to, hops) = match crate::way::carry(&mut self.network, from, &mut packet) {
             Some(arrived) => arrived,
@@ -299,8 +299,8 @@ impl Emulator {
         }
     }
 
-    /// Who takes a datagram: requests of subnet and performance management are the agents', SMInfo
-    /// is the subnet manager's where one runs, the rest is for programs.
+    /// The receiver of a datagram: the agents for requests of subnet and performance management,
+    /// the subnet manager for SMInfo if one runs, programs for the rest.
     fn receiver(&self, at: PortIndex, mad: &[u8]) -> Receiver {
         let byte = |place: usize| mad.get(place).copied().unwrap_or(0);
         let (mgmt_class, method) = (byte(at::CLASS), byte(at::METHOD));
@@ -370,7 +370,7 @@ impl Emulator {
         self.losses.overflow += 1;
     }
 
-    /// A node's agent does what a request asks and sends its answer.
+    /// Executes a request at a node's agent and sends the answer.
     fn answer(&mut self, at: PortIndex, mut packet: Packet) {
         let node = self.network.node_of(at);
         let asked = Asked {
@@ -410,7 +410,7 @@ impl Emulator {
         }
     }
 
-    /// A node's subnet management agent does what a request asks, and counts it.
+    /// Executes a request at a node's subnet management agent, and counts it.
     fn answer_management(&mut self, asked: Asked, mad: &mut Vec<u8>, set: bool) -> Option<()> {
         let of = Answered {
             at_switch: self.network.device_at(asked.node).is_switch(),

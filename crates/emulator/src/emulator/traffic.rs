@@ -74,7 +74,7 @@ fn job_report(job: &TrafficJob, rates: &[f64]) -> JobReport {
 }
 
 impl Emulator {
-    /// What the jobs of traffic do now.
+    /// Current state of the traffic jobs.
     pub fn traffic(&self) -> TrafficReport {
         let traffic = self.traffic.as_ref();
         traffic.map(|traffic| traffic.report()).unwrap_or_default()
@@ -150,7 +150,7 @@ impl Emulator {
         }
     }
 
-    /// Does what it is time for.
+    /// Performs the steps that are due.
     fn traffic_step(&mut self) {
         let now = self.now;
         if let Some(traffic) = &mut self.traffic {

@@ -1,4 +1,4 @@
-//! Who gets which datagram: programs that share a host, told apart as a kernel does it.
+//! Delivery of datagrams to programs that share a host, as a kernel does it.
 //!
 //! Requests and traps go to the program that serves their class, answers to the program whose
 //! request had their transaction id.
@@ -35,10 +35,10 @@ struct Client {
     is_sm: bool,
     patience: Patience,
     sender: mpsc::Sender<FromFabric>,
-    /// What it gets with the next [`Clients::flush`], as far as it takes it.
+    /// Datagrams for the next [`Clients::flush`], as far as the program accepts them.
     outbox: Outbox,
     registrations: Vec<Registration>,
-    /// How its port stood when it was last told, if it wants to know.
+    /// Its port's state when it was last reported, if the program watches it.
     watched: Option<Option<PortStatus>>,
 }
 
@@ -48,14 +48,14 @@ impl Client {
         self.classes.contains(&class) || self.registrations.iter().any(|own| own.wants(mad))
     }
 
-    /// Whether it gets some of what `wanted` asks for.
+    /// Whether it already receives some of the requests in `wanted`.
     fn collides(&self, wanted: &Registration) -> bool {
         self.classes.contains(&wanted.class)
             || self.registrations.iter().any(|own| own.collides(wanted))
     }
 }
 
-/// What waits for a program, in order.
+/// Datagrams that wait for a program, in order.
 #[derive(Default)]
 struct Outbox {
     waiting: VecDeque<FromFabric>,
@@ -92,7 +92,7 @@ impl Outbox {
 struct Host {
     /// In the order in which they came.
     clients: Vec<ClientId>,
-    /// Who asked, by class and transaction id; kept only while several programs are there.
+    /// Requesters, by class and transaction id; kept only while several programs are attached.
     requests: HashMap<(u8, u64), ClientId>,
     order: VecDeque<(u8, u64)>,
 }
@@ -245,7 +245,7 @@ impl Clients {
         }
     }
 
-    /// Where a program is.
+    /// Port of a program.
     pub(super) fn place(&self, id: ClientId) -> Option<Place> {
         self.clients.get(&id).map(|client| client.place)
     }
@@ -280,7 +280,7 @@ impl Clients {
         self.at(place).any(|(_, client)| client.is_sm)
     }
 
-    /// Remembers who asks, where it can be in doubt.
+    /// Remembers the requester if the answer could be for several programs.
     pub(super) fn note_request(&mut self, id: ClientId, place: Place, packet: &Packet) {
         let Some(host) = self.hosts.get_mut(&place) else {
             return;
@@ -322,13 +322,13 @@ impl Clients {
         }
         let host = self.hosts.get(&place)?;
         let asked = host.requests.get(&(class, transaction)).copied();
-        // What was asked while it was alone there is the oldest program's.
+        // Requests sent while it was alone belong to the oldest program.
         let known = asked.filter(|id| self.clients.contains_key(id));
         known.or_else(|| host.clients.first().copied())
     }
 
-    /// Sends what the programs take; what they do not take waits. Takes those out that are gone or
-    /// let too much wait, and says who they were.
+    /// Sends as much as the programs accept; the rest waits. Removes programs that are gone or
+    /// have too much waiting, and returns them.
     pub(super) fn flush(&mut self) -> Vec<Gone> {
         let mut gone = Vec::new();
         for id in std::mem::take(&mut self.waiting) {
@@ -361,7 +361,7 @@ impl Clients {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
     All,
-    /// The way is full; the rest waits.
+    /// The channel is full; the rest waits.
     Part,
     /// The program has gone.
     Nothing,

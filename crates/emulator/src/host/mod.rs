@@ -21,13 +21,13 @@ use crate::io::{Control, ControlError};
 use crate::traffic::TrafficReport;
 use crate::{Emulator, Options};
 
-/// Requests to the core that wait at most; who comes then waits.
+/// Queue length of requests to the core; further senders wait.
 const INBOX: usize = 1024;
 
-/// How much may wait for a program before it is too slow and is cut off.
+/// Limits of waiting data after which a program is too slow and is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Batches on their way.
+    /// Batches in flight.
     pub batches: usize,
     /// Most datagrams in a batch.
     pub batch_len: usize,
@@ -80,7 +80,7 @@ pub enum AttachError {
     /// Too many programs.
     #[error("{max} programs are attached already")]
     Full {
-        /// How many may be.
+        /// The maximum number.
         max: usize,
     },
     /// The fabric has been stopped.
@@ -102,13 +102,13 @@ pub enum RequestError {
 type ClientId = u64;
 type Inspection = Box<dyn FnOnce(&Emulator) + Send>;
 
-/// What the core's thread is told.
+/// Commands to the core's thread.
 enum Command {
     Attach {
         attach: Attach,
         classes: Vec<u8>,
         patience: Patience,
-        /// For who forwards what the program sends.
+        /// For the task that forwards the program's datagrams.
         inbox: mpsc::Sender<Command>,
         reply: oneshot::Sender<Result<Attached, AttachError>>,
     },
@@ -133,7 +133,7 @@ struct Attached {
     welcome: Welcome,
 }
 
-/// The way to a running fabric.
+/// Handle to a running fabric.
 #[derive(Debug, Clone)]
 pub struct HostHandle {
     inbox: mpsc::Sender<Command>,
@@ -240,7 +240,7 @@ impl HostHandle {
     ) -> Result<R, RequestError> {
         let (reply, answer) = oneshot::channel();
         let inspection: Inspection = Box::new(move |emulator| {
-            // Who asked may have gone.
+            // The requester may have gone.
             drop(reply.send(look(emulator)));
         });
         let told = self.tell(Command::Inspect(inspection)).await;
@@ -248,7 +248,7 @@ impl HostHandle {
         answer.await.map_err(|_| RequestError::Stopped)
     }
 
-    /// What the jobs of traffic do now.
+    /// Current state of the traffic jobs.
     ///
     /// # Errors
     /// [`RequestError::Stopped`].

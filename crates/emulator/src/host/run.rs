@@ -27,11 +27,11 @@ struct Runner {
     emulator: Emulator,
     clients: Clients,
     start: Instant,
-    /// [`Emulator::changes`] when programs were last told how their ports stand.
+    /// [`Emulator::changes`] when port states were last reported to programs.
     told: u64,
 }
 
-/// Runs until it is stopped, or nobody is left who could tell it anything.
+/// Runs until it is stopped, or all senders of commands have gone.
 pub(super) async fn run(emulator: Emulator, mut commands: mpsc::Receiver<Command>) {
     let mut runner = Runner {
         emulator,
@@ -106,7 +106,7 @@ impl Runner {
                 reply,
             } => {
                 let attached = self.attach(&attach, classes, patience, inbox);
-                // Who asked may have gone; then its end is dropped, which detaches it.
+                // The requester may have gone; then its end is dropped, which detaches it.
                 drop(reply.send(attached));
             }
             Command::Detach { client } => {
@@ -210,7 +210,7 @@ impl Runner {
     }
 }
 
-/// Takes what a program sends to the core, until one of them has gone.
+/// Forwards a program's datagrams to the core, until one of them has gone.
 async fn forward(
     client: ClientId,
     mut receiver: mpsc::Receiver<ToFabric>,

@@ -1,4 +1,4 @@
-//! Where a program is, and how its port stands.
+//! Position of a program, and state of its port.
 
 use weft_dataplane::{Network, PortIndex, PortTable};
 use weft_fabric::PortNum;
@@ -16,7 +16,7 @@ use crate::agent::port_guid;
 /// Gb/s of one lane.
 const LANE_RATE: u16 = 25;
 
-/// The port that a program asks for. A host may be named without the name of its HFI: `node7` for
+/// The port that a program requests. A host may be named without the name of its HFI: `node7` for
 /// `node7 hfi1_0`.
 pub(super) fn place_of(emulator: &Emulator, attach: &Attach) -> Result<Place, AttachError> {
     let topology = emulator.network().topology();
@@ -42,7 +42,7 @@ pub(super) fn place_of(emulator: &Emulator, attach: &Attach) -> Result<Place, At
     Ok(place)
 }
 
-/// How a port stands; none when it is not there.
+/// State of a port; `None` if it does not exist.
 pub(super) fn port_status(emulator: &Emulator, (guid, port): Place) -> Option<PortStatus> {
     let at = emulator.hfi_port(guid, port).ok()?;
     let network = emulator.network();

@@ -1,4 +1,4 @@
-//! The program `weft-emulator` itself: what it says, how it ends.
+//! The program `weft-emulator` itself: its messages and exit codes.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// Starts the program and waits until it listens; returns what it said.
+/// Starts the program and waits until it listens; returns its output.
 fn start(arguments: &[&str]) -> (Child, Vec<String>) {
     let mut child = Command::new(PROGRAM)
         .args(arguments)

@@ -275,7 +275,7 @@ async fn hostile_clients_are_cut_off_and_others_served() {
     assert_eq!(receive(&mut good, 1).await.len(), 1);
 }
 
-/// What the server logs on this thread, where its tasks run.
+/// The server's log on this thread, where its tasks run.
 #[derive(Debug, Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -381,7 +381,7 @@ async fn a_client_that_asks_on_and_does_not_read_is_cut_off_too() {
     timeout(LONG, ask).await.expect("it is served for ever");
     let gone = log.wait_for("a client is gone why=it does not take in what it gets");
     timeout(LONG, gone).await.expect("nobody was too slow");
-    // What waited for it has not grown with what it asked: 12,288 datagrams and what the socket holds.
+    // The backlog did not grow with the number of requests: 12,288 datagrams and the socket's buffer.
     let got = answers_until_the_end(slow, decoder).await;
     assert!(got < 20_000 && got < asked as usize, "{got} of {asked}");
     good.send(vec![node_info_request(&[1], 5)]).await.unwrap();
@@ -433,7 +433,7 @@ async fn traffic_is_started_and_told_over_the_socket_and_in_the_process() {
     assert!(again.to_string().contains("is running"), "{again}");
     let told = there.traffic().await.unwrap();
     assert_eq!(told, here.traffic().await.unwrap());
-    // Nobody has given LIDs yet.
+    // No LIDs have been assigned yet.
     assert_eq!((told.jobs[0].senders, told.jobs[0].blocked), (3, 3));
     let stop = Control::TrafficStop { name: None };
     here.control(stop).await.unwrap();
@@ -467,7 +467,7 @@ async fn the_socket_is_private_and_goes_with_its_server() {
     bench.stop.send(()).unwrap();
     timeout(LONG, bench.server).await.unwrap().unwrap();
     assert!(!bench.path.exists());
-    // What a dead process leaves is replaced, what is no socket is not.
+    // A dead process's socket is replaced; any other file is not.
     drop(std::os::unix::net::UnixListener::bind(&bench.path).unwrap());
     drop(Server::listen(&bench.address, false).await.unwrap());
     std::fs::write(&bench.path, "precious").unwrap();

@@ -1,4 +1,4 @@
-//! Every attribute: what can be read, what a write leaves behind, and what is refused.
+//! Every attribute: readable parts, effects of writes, and refusals.
 
 use weft_fabric::enums::{LinkWidth, Mtu};
 use weft_fabric::{Lid, Lmc, Sl};

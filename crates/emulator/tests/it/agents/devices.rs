@@ -1,5 +1,5 @@
-//! What a subnet manager demands of devices that have just been switched on, over a sample of
-//! fabrics: whoever breaks one of these is taken for broken, or for a spoof.
+//! A subnet manager's requirements of devices that have just been switched on, over a sample of
+//! fabrics: a device that breaks one of these counts as broken, or as a spoof.
 
 use weft_fabric::enums::{LinkSpeed, LinkWidth, Mtu, NodeType, PhysState, PortState};
 use weft_fabric::{Guid, Lid, PortNum};

@@ -1,4 +1,4 @@
-//! Who may read and write where an M_Key protects a node.
+//! Read and write access to a node protected by an M_Key.
 
 use weft_emulator::io::Input;
 use weft_fabric::PortNum;

@@ -220,7 +220,7 @@ impl Player {
 /// One block or port, in the top byte of a modifier.
 pub(crate) const ONE: u32 = blocks(1);
 
-/// So many blocks or ports.
+/// The modifier of `count` blocks or ports.
 pub(crate) const fn blocks(count: u32) -> u32 {
     count << 24
 }

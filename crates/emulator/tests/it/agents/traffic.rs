@@ -40,7 +40,7 @@ fn sent(player: &mut Player, port: u8) -> (u64, u64, u64) {
 }
 
 fn is_near(value: u64, wanted: u64) -> bool {
-    // A few flits of management beside it.
+    // A few flits are management traffic.
     value.abs_diff(wanted) <= 200
 }
 
@@ -92,7 +92,7 @@ fn rates_follow_tables_and_links() {
     // 1 to 2, 2 to 3, 3 to 1.
     start(&mut player, "all", "shift by=1");
     assert!(is_near(sent(&mut player, 2).0, FULL));
-    // Nobody is where LID 2 leads any more.
+    // LID 2 has no route any more.
     let mut block = [LinearFdb::UNREACHABLE; 64];
     (block[1], block[3], block[4]) = (1, 3, 0);
     assert_eq!(player.set(&[1], AttributeId::LINEAR_FDB, ONE, &block).0, 0);

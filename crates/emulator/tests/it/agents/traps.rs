@@ -42,7 +42,7 @@ fn notice(packet: &Packet) -> (SmpView<'_>, Notice) {
     (view, notice)
 }
 
-/// What the manager answers a trap with.
+/// The manager's answer to a trap.
 fn repress(trap: &Packet) -> Packet {
     let mut packet = trap.clone();
     std::mem::swap(&mut packet.slid, &mut packet.dlid);
@@ -100,7 +100,7 @@ fn a_manager_that_is_deaf_is_told_a_bounded_number_of_times() {
     bounce(&mut player, switch);
     let again = run(&mut player, 1000 * INTERVAL);
     assert_eq!(again.len() as u32, SENDS_MAX - 1);
-    // The next change is told again.
+    // The next change is reported again.
     let now = after(player.emulator.now(), INTERVAL);
     player.emulator.handle(now, Input::Tick).unwrap();
     let port = PortNum(3);
@@ -177,8 +177,8 @@ fn a_host_tells_when_a_subnet_manager_starts_there() {
     assert_eq!(arrived[0].mad, mad);
 }
 
-/// A link that loses lanes goes on with the rest where that is enabled, and its ends say so; else it goes
-/// down, and comes up again as narrow as it must.
+/// A link that loses lanes continues with the rest if that is enabled, and its ends report it; otherwise it goes
+/// down, and comes up again with the remaining lanes.
 #[test]
 fn a_link_that_loses_lanes_is_told() {
     let (mut player, node) = player();
