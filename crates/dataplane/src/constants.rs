@@ -1,4 +1,4 @@
-//! What components were measured or specified to do. None is fitted to a result that the model
+//! Measured or specified properties of components. None is fitted to a result that the model
 //! should predict.
 
 use crate::packets::{MICRO, MILLI, NANO, Picos};
@@ -17,7 +17,7 @@ pub const FLIT_BYTES: u32 = FLIT_BITS as u32 / 8;
 /// product brief; latency budget of the 32-node evaluation, RACF 2016).
 pub const SWITCH_LATENCY: Picos = 110 * NANO;
 
-/// The same inside a block of ports: the lower end of the vendor's 100 to 110 ns (Dell's paper on
+/// Latency inside a block of ports: the lower end of the vendor's 100 to 110 ns (Dell's paper on
 /// Omni-Path, 2016). The 32-node evaluation says that it is lower, not by how much.
 pub const BLOCK_LATENCY: Picos = 100 * NANO;
 
@@ -48,7 +48,7 @@ pub const ADAPTIVE_PERIOD: Picos = 64 * MILLI;
 /// for congested (opafm.xml's comment).
 pub const ADAPTIVE_THRESHOLDS: [u32; 7] = [100, 90, 80, 70, 65, 60, 55];
 
-/// What the firmware takes for Threshold 0. Not public: opafm.xml's default, 3.
+/// Step that the firmware uses for Threshold 0. Not public: opafm.xml's default, 3.
 pub const ADAPTIVE_THRESHOLD_DEFAULT: usize = 3;
 
 /// Looks after which a switch is taken to have ended moving routes where only rates are worked out:
@@ -71,9 +71,9 @@ pub const ARBITRATION_WEIGHT_UNIT: i32 = 64;
 /// Bytes of a step of LargePktLimit, SmallPktLimit and PreemptionLimit (`opa-fm`: steps of LargePacket,
 /// SmallPacket and PreemptLimit in opafm.xml).
 pub const PREEMPTION_LARGE_UNIT: u32 = 512;
-/// Of SmallPktLimit.
+/// Unit of SmallPktLimit, bytes.
 pub const PREEMPTION_SMALL_UNIT: u32 = 32;
-/// Of PreemptionLimit.
+/// Unit of PreemptionLimit, bytes.
 pub const PREEMPTION_LIMIT_UNIT: u32 = 256;
 /// A PreemptionLimit that is none (`opa-fm`: INF).
 pub const PREEMPTION_UNLIMITED: u8 = 255;
@@ -99,10 +99,10 @@ pub const PSM2_HEADERS: u32 = 60;
 /// `MQ_HFI_THRESH_RNDV`).
 pub const PSM2_RENDEZVOUS: u64 = 64_000;
 
-/// Bytes that a receiver asks for at once in a rendezvous (`psm_config.h`: `MQ_HFI_WINDOW_RNDV`).
+/// Bytes that a receiver requests at once in a rendezvous (`psm_config.h`: `MQ_HFI_WINDOW_RNDV`).
 pub const PSM2_WINDOW: u64 = 131_072;
 
-/// Windows that a receiving process has on their way at a time, of all its messages (`hfi1`, `chip.h`:
+/// Windows that a receiving process has in flight at a time, of all its messages (`hfi1`, `chip.h`:
 /// `RXE_NUM_TID_FLOWS`; `opa-psm2`, `ips_tid_pendtids_timer_callback`).
 pub const TID_FLOWS: u32 = 32;
 
@@ -132,10 +132,10 @@ pub const PSM2_PIO: u64 = 16_384;
 /// MPICH BOF, SC22) are what software does in [`ENDPOINT`], and no more than that.
 pub const PSM2_RECEIVE: Picos = ENDPOINT;
 
-/// The same under OPX: 1,170 instructions instead of 3,064.
+/// Receive overhead under OPX: 1,170 instructions instead of 3,064.
 pub const OPX_RECEIVE: Picos = PSM2_RECEIVE * 1_170 / 3_064;
 
-/// After this time without an answer PSM2 asks for one, for each packet that a call to the DMA engines
+/// Time without an answer after which PSM2 requests one, for each packet that a call to the DMA engines
 /// sends, or for a packet that the processor writes (`ips_config.h`: `IPS_PROTO_ERRCHK_MS_MIN_DEFAULT`;
 /// `ips_proto_flow_flush_dma`).
 pub const PSM2_RESEND: Picos = 160 * MILLI;
@@ -151,7 +151,7 @@ pub const PSM2_RESEND_MAX: Picos = 640 * MILLI;
 /// KDETH and OPX's own 40, CRC 4 (libfabric, `opx_hfi1_packet.h`: a header is one block of 64).
 pub const OPX_HEADERS: u32 = 64;
 
-/// OPX sends so many bytes inside a packet without payload (slides on OPX).
+/// Bytes that OPX sends inside a packet without payload (slides on OPX).
 pub const OPX_INJECT: u64 = 16;
 
 /// OPX sends by PIO and eagerly up to this size, by rendezvous beyond (slides on OPX).
@@ -166,7 +166,7 @@ pub const PIO_BLOCKS: u32 = 16_384;
 /// Most blocks of one process: its window of 64 KiB (`hfi1`, `PIO_MAX_BLOCKS`).
 pub const PIO_BLOCKS_MAX: u32 = 1_024;
 
-/// Time of a block on the way from the processor to the HFI: 64 bytes and 24 around them on sixteen
+/// Time of a block from the processor to the HFI: 64 bytes and 24 around them on sixteen
 /// PCIe lanes of 8 GT/s, of which 128 of 130 bits are data (PCI Express base specification 3.0).
 pub const PIO_BLOCK_TIME: Picos = 5_586;
 
@@ -174,11 +174,11 @@ pub const PIO_BLOCK_TIME: Picos = 5_586;
 /// evaluation).
 pub const MESSAGE_TIME: Picos = 6_250;
 
-/// DMA engines of an HFI (`hfi1`, `chip.h`). What a process sends to a LID goes to one of them, that of
+/// DMA engines of an HFI (`hfi1`, `chip.h`). All data of a process for one LID uses one engine, by
 /// a number for each LID plus that of the process's context (`hfi1`, `user_sdma.c`).
 pub const SDMA_ENGINES: usize = 16;
 
-/// What the system call costs that hands a message to the DMA engines: assumed, not published.
+/// Cost of the system call that hands a message to the DMA engines: assumed, not published.
 pub const SDMA_CALL: Picos = MICRO;
 
 /// Bytes a second that one processor copies: it reads and writes each byte, on one channel of
@@ -189,16 +189,16 @@ pub const COPY_RATE: u64 = 8_532_000_000;
 /// program, and between the program and the socket.
 pub const BULK_COPIES: u64 = 2;
 
-/// Bytes that a TCP connection has on its way at most (Linux, third value of `tcp_wmem`).
+/// Maximum bytes in flight of a TCP connection (Linux, third value of `tcp_wmem`).
 pub const TCP_WINDOW: u64 = 4 << 20;
 
-/// The same in segments.
+/// Maximum segments in flight of a TCP connection.
 pub const TCP_SEGMENTS: u32 = (TCP_WINDOW / IPOIB_MTU) as u32;
 
 /// Segments that it begins with (RFC 6928; Linux, `TCP_INIT_CWND`).
 pub const TCP_INITIAL_WINDOW: u32 = 10;
 
-/// What a loss leaves of its window: seven tenths (RFC 8312, `beta_cubic`).
+/// Fraction of its window that remains after a loss: seven tenths (RFC 8312, `beta_cubic`).
 pub const TCP_REDUCTION: (u32, u32) = (7, 10);
 
 /// Segments that the window grows by in a round trip without a loss: 3 (1 - 0.7) / (1 + 0.7), nine
@@ -229,7 +229,7 @@ pub const RDMA_READS: u32 = 16;
 /// default time-out); the next time-out is as long (`rdmavt`, `rvt_mod_retry_timer`).
 pub const VERBS_RESEND: Picos = (4_096 * NANO) << 14;
 
-/// Messages on their way at a time where mpi_nxnlatbw measures bandwidths: chosen, not looked up.
+/// Messages in flight at a time where mpi_nxnlatbw measures bandwidths: chosen, not looked up.
 pub const ALL_PAIRS_WINDOW: u32 = 8;
 
 /// Most bytes for each rank, and fewest ranks, for which Alltoall takes Bruck's algorithm (MPICH,
@@ -255,9 +255,9 @@ pub const LATENCY_SKIP: (u32, u32) = (100, 10);
 /// Messages beyond this many bytes are large to osu_latency (`LARGE_MESSAGE_SIZE`).
 pub const LATENCY_LARGE: u64 = 8_192;
 
-/// The same of mpi_nxnlatbw for each pair. Not known, chosen.
+/// Skipped messages of mpi_nxnlatbw for each pair. Not known, chosen.
 pub const ALL_PAIRS_SKIP: u32 = 2;
 
-/// A benchmark beside other traffic begins up to this long after the warm-up, drawn by the seed.
+/// A benchmark with other traffic begins up to this long after the warm-up, drawn by the seed.
 /// Chosen: longer than a message of the other traffic takes, so that runs differ.
 pub const BENCHMARK_SPREAD: Picos = 200 * MICRO;

@@ -18,7 +18,7 @@ const PORT_SETTING_LEN: usize = 4;
 /// A node.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// Who it is.
+    /// Identity of the node.
     pub info: NodeInfo,
     /// Its name.
     pub description: NodeDescription,

@@ -1,4 +1,4 @@
-//! The way of a packet: hop by hop through the programmed tables.
+//! The path of a packet: hop by hop through the programmed tables.
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{Lid, NodeId, PKey, PortNum, Sc, Sl, Vl};
@@ -21,7 +21,7 @@ pub fn flits(len: usize) -> u64 {
     (len + HEADERS_LEN).div_ceil(8) as u64
 }
 
-/// How a packet travels.
+/// Channel on which a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// On VL15, over every link that is up.
@@ -31,7 +31,7 @@ pub enum Channel {
     Data(Sl, PKey),
 }
 
-/// Where a packet came to.
+/// Destination reached by a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// The node.
@@ -42,14 +42,14 @@ pub struct Arrival {
     pub hops: u32,
 }
 
-/// What a link has carried.
+/// Traffic carried by a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
     /// Flits of 8 bytes.
     pub(crate) flits: u64,
     /// Packets.
     pub(crate) packets: u64,
-    /// How long data waited to be sent, see [`wait_unit`].
+    /// Time that data waited to be sent, see [`wait_unit`].
     pub(crate) waits: u64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn active_lanes(info: &PortInfo) -> u32 {
     }
 }
 
-/// Where and why a packet was dropped; the counters say so too.
+/// Place and reason of a drop; the counters record it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// The egress port has no link, or none in the state that the packet needs.
@@ -290,7 +290,7 @@ impl Network {
         })
     }
 
-    /// Counts what a link, named by its sending port, has carried, and how long data waited to be
+    /// Counts the traffic of a link, named by its sending port, and the time that data waited to be
     /// sent, in the unit of XmitWait.
     pub(crate) fn count_flow(&mut self, from: PortIndex, lane: Vl, carried: Carried) {
         let Some(to) = self.peer(from) else {

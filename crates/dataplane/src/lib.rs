@@ -5,7 +5,7 @@
 //! through the programmed tables, and the counters that this moves. It knows no management
 //! protocol: agents translate datagrams to registers.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`counters`] | performance counters of ports and their VLs |
 //! | [`tables`] | tables whose contents many ports have in common |
@@ -14,11 +14,11 @@
 //! | [`device`] | registers that all nodes have |
 //! | [`network`] | all devices, and their ports by index |
 //! | [`link`] | link state machine |
-//! | [`settings`] | what a write to a port's registers does |
-//! | [`forward`] | the way of a packet |
-//! | [`constants`] | what components were measured or specified to do, each with its source |
+//! | [`settings`] | writes to a port's registers |
+//! | [`forward`] | the path of a packet |
+//! | [`constants`] | measured or specified properties of components, each with its source |
 //! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
-//! | [`traffic`] | who sends what |
+//! | [`traffic`] | traffic patterns |
 //! | [`fluid`] | rates of flows that share links fairly, without packets |
 
 pub mod constants;

@@ -37,7 +37,7 @@ impl Network {
         self.ports[at.0 as usize].info.port_state = state;
     }
 
-    /// What the registers say while there is no link.
+    /// Sets the registers for a port without a link.
     fn set_down(&mut self, at: PortIndex, reason: LinkDownReason) {
         let cabled = self.peer(at).is_some() && !self.links[at.0 as usize].cut;
         let registers = &mut self.ports[at.0 as usize];
@@ -88,8 +88,8 @@ impl Network {
         (speeds != 0 && widths != 0).then(|| LinkWidth(1 << widths.ilog2()))
     }
 
-    /// The widths that a cable has lanes for: up to the one that the topology says it came up with, less
-    /// what it has lost since.
+    /// The widths that a cable supports: up to the one that the topology gives, less the
+    /// lanes that it has lost since.
     fn cable_widths(&self, at: PortIndex) -> u16 {
         let node = self.topology.node(self.node_of(at));
         let port = node.and_then(|node| node.port(self.number_of(at)));
@@ -113,7 +113,7 @@ impl Network {
         }
     }
 
-    /// Takes a link down, with the reason at this end and the one that the neighbour told.
+    /// Takes a link down, with the reason at this end and the one reported by the neighbour.
     pub(crate) fn take_down(&mut self, at: PortIndex, reason: LinkDownReason) {
         let up = self.state(at) != PortState::DOWN;
         let reason_before = self.port(at).info().link_down_reason;
@@ -149,7 +149,7 @@ impl Network {
         }
     }
 
-    /// Changes a port's state as a Set of PortStates asks; [`PortState::NOP`] and
+    /// Changes a port's state as requested by a Set of PortStates; [`PortState::NOP`] and
     /// [`PhysState::NOP`] change nothing.
     ///
     /// # Errors
@@ -274,8 +274,8 @@ impl Network {
         self.train(at);
     }
 
-    /// Leaves so many lanes to the cable at a port. A link that has more goes on with what both ends may
-    /// drop to, or goes down where they may not; lanes that come back are used when it comes up again.
+    /// Sets the number of working lanes of the cable at a port. A link with more lanes continues with a width to which
+    /// both ends may downgrade, or goes down if they may not; returning lanes are used when it comes up again.
     pub fn set_cable_lanes(&mut self, at: PortIndex, lanes: u8) {
         let ends = [Some(at), self.peer(at)];
         for end in ends.into_iter().flatten() {
@@ -335,7 +335,7 @@ impl Network {
     }
 }
 
-/// All widths of at most so many lanes.
+/// All widths of at most `lanes` lanes.
 fn up_to(lanes: u8) -> u16 {
     let above = u32::from(lanes).min(u16::BITS);
     (1_u32 << above).wrapping_sub(1) as u16

@@ -20,7 +20,7 @@ pub struct PortIndex(pub(crate) u32);
 /// No port, or no switch.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What forwarding needs of a port, in one cache line.
+/// Port data for forwarding, in one cache line.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct LinkEnd {
@@ -55,9 +55,9 @@ pub struct Network {
     pub(crate) ports: Vec<PortRegisters>,
     pub(crate) links: Vec<LinkEnd>,
     pub(crate) pool: TablePool,
-    /// Switches with a port whose link came up or went down since they were last asked for.
+    /// Switches with a port whose link came up or went down since the list was last taken.
     pub(crate) changed: Vec<NodeId>,
-    /// Switches with a port whose link has lost lanes since they were last asked for.
+    /// Switches with a port whose link has lost lanes since the list was last taken.
     pub(crate) narrowed: Vec<NodeId>,
     /// See [`Network::state_changes`].
     pub(crate) state_changes: u64,
@@ -138,7 +138,7 @@ impl Network {
         self.device(at.node)?.port(at.port)
     }
 
-    /// Sets all registers of a node to what they are after power-on; its links must be down.
+    /// Resets all registers of a node to their power-on values; its links must be down.
     pub(crate) fn reset(&mut self, id: NodeId) {
         let topology = self.topology.clone();
         let (Some(node), Some(device)) = (topology.node(id), self.devices.get(id.0 as usize))
@@ -265,7 +265,7 @@ impl Network {
         std::mem::take(&mut self.narrowed)
     }
 
-    /// How often the logical state of any port has changed, since the network was made: a link that goes
+    /// Number of changes of any port's logical state, since the network was made: a link that goes
     /// down and comes up again at one moment counts too.
     pub fn state_changes(&self) -> u64 {
         self.state_changes

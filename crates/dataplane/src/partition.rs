@@ -1,11 +1,11 @@
-//! Partitions: which P_Keys leave a port, come in by it, and lead from host to host.
+//! Partitions: the P_Keys that may leave a port, enter by it, and connect hosts.
 //!
-//! An HFI takes a packet whose key its table has, and of two limited members neither takes what the
-//! other sends (`hfi1`, `hfi.h`, `ingress_pkey_matches_entry`). What it sends is not checked there:
+//! An HFI accepts a packet whose key is in its table, and of two limited members neither accepts the
+//! other's packets (`hfi1`, `hfi.h`, `ingress_pkey_matches_entry`). Its own packets are not checked there:
 //! `part_enforce` is `HFI1_PART_ENFORCE_IN` alone (`hfi1`, `init.c`), and programs send with keys of its
-//! table. A switch's port checks what comes in from an HFI, and what goes out to one, where
+//! table. A switch's port checks packets from an HFI, and packets to one, if
 //! PortInfo's enforcement bits say so; its table has the HFI's keys with the HFI's membership (opa-fm,
-//! `sm_partMgr.c`, `sm_compute_portPkeys`), so that what comes in must not claim more than the HFI
+//! `sm_partMgr.c`, `sm_compute_portPkeys`), so that packets must not claim more than the HFI
 //! holds (`hfi1`, `verbs.c`, `egress_pkey_matches_entry`).
 
 use weft_fabric::PKey;
@@ -19,7 +19,7 @@ const FULL: u16 = 0x8000;
 /// The management partition, without the membership bit.
 const MANAGEMENT: u16 = 0x7FFF;
 
-/// Which way a packet crosses a port that checks it.
+/// Direction in which a packet crosses a port that checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the cable into the device.
@@ -52,8 +52,8 @@ impl Network {
         self.port(at).p_keys().any(matches)
     }
 
-    /// Whether a port lets a packet with a key through. An HFI's port checks what it receives, a switch's
-    /// external port as its enforcement bits say; port 0 of a switch takes all.
+    /// Whether a port passes a packet with a key. An HFI's port checks received packets, a switch's
+    /// external port by its enforcement bits; port 0 of a switch accepts all.
     pub(crate) fn lets_through(&self, at: PortIndex, way: Direction, key: PKey) -> bool {
         let end = &self.links[at.0 as usize];
         let info = &self.ports[at.0 as usize].info;

@@ -33,7 +33,7 @@ pub enum PortTable {
 }
 
 impl PortTable {
-    /// How many there are.
+    /// Number of tables.
     pub const COUNT: usize = Self::BufferControl as usize + 1;
 }
 
@@ -59,12 +59,12 @@ pub struct PortRegisters {
     pub(crate) disabled: bool,
     /// The last packet that the switch could not forward: source, destination.
     pub(crate) relay_error: Option<(u32, u32)>,
-    /// How often programs were asked to register again.
+    /// Number of times that programs were asked to register again.
     pub(crate) reregistrations: u32,
 }
 
 impl PortRegisters {
-    /// As they are after power-on: `info` as given, tables at their defaults.
+    /// Power-on state: `info` as passed, tables at their defaults.
     pub(crate) fn powered_on(info: PortInfo, p_key_cap: u16, pool: &mut TablePool) -> Self {
         let identity: [u8; 32] = std::array::from_fn(|index| index as u8);
         let lanes: [u8; 32] = std::array::from_fn(|sc| default_vl(sc as u8, info.vl_cap));
@@ -122,7 +122,7 @@ impl PortRegisters {
         self.relay_error
     }
 
-    /// How often a subnet manager has set `ClientReregister` here since power-on; wraps.
+    /// Number of times that a subnet manager has set `ClientReregister` here since power-on; wraps.
     pub fn reregistrations(&self) -> u32 {
         self.reregistrations
     }
@@ -151,7 +151,7 @@ fn default_p_keys(cap: u16, full: bool) -> Vec<u8> {
     keys
 }
 
-/// VL15 has what the neighbour keeps for it, the rest nothing.
+/// VL15 has the neighbour's reserved space, the rest nothing.
 fn default_buffer_control(vl15: u16) -> [u8; 132] {
     let mut table = [0; 132];
     let at = 4 + 15 * 4;

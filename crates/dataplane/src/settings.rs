@@ -1,4 +1,4 @@
-//! What a write to a port's registers does.
+//! Writes to a port's registers.
 
 use thiserror::Error;
 use weft_fabric::enums::{LinkInitReason, LinkSpeed, LinkWidth};
@@ -13,12 +13,12 @@ use crate::network::{Network, PortIndex};
 pub struct Refused;
 
 impl Network {
-    /// Writes the settings of PortInfo, then changes the state as its PortStates ask. Read-only
+    /// Writes the settings of PortInfo, then changes the state by its PortStates. Read-only
     /// fields are ignored; zero in link speeds, widths, modes and OperationalVL is no change.
     ///
     /// # Errors
     /// [`Refused`] when a value is not allowed: then nothing is written; or when the state cannot
-    /// be changed: then the settings are written all the same.
+    /// be changed: then the settings are still written.
     pub fn set_port_info(&mut self, at: PortIndex, new: &PortInfo) -> Result<(), Refused> {
         let kind = self.kind(at);
         let info = &mut self.ports[at.0 as usize].info;
@@ -195,7 +195,7 @@ fn write_flits(info: &mut PortInfo, new: &PortInfo) {
     info.preemption_limit = new.preemption_limit;
 }
 
-/// What the manager writes about the link: reasons, and violations, which a write sets to zero.
+/// Fields about the link that the manager writes: reasons, and violations, which a write clears.
 fn write_state_reports(info: &mut PortInfo, new: &PortInfo, kind: Kind) {
     if new.link_init_reason != LinkInitReason::NOP {
         info.link_init_reason = new.link_init_reason;

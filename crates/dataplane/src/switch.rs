@@ -30,7 +30,7 @@ pub struct SwitchRegisters {
 /// SC to SC for each pair of ports.
 #[derive(Debug, Clone)]
 enum ChannelMaps {
-    /// The same for all pairs.
+    /// One table for all pairs.
     Uniform(Table),
     /// Row by ingress port, column by egress port, both from 1.
     Each(Vec<Table>),
@@ -54,7 +54,7 @@ impl SwitchRegisters {
         &self.info
     }
 
-    /// Where a LID is sent: none when it is above LinearFDBTop or unreachable. 0 is the switch
+    /// Egress port of a LID: `None` if it is above LinearFDBTop or unreachable. 0 is the switch
     /// itself.
     #[inline]
     pub fn egress(&self, lid: Lid) -> Option<PortNum> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A table as it is on the wire; ports with the same content share it.
 pub type Table = Arc<[u8]>;
 
-/// How many different tables are kept before those in no use are dropped.
+/// Number of different tables at which unused ones are dropped.
 const PURGE_AT: usize = 4096;
 
 /// Gives equal contents the same [`Table`].

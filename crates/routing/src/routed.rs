@@ -237,7 +237,7 @@ pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteEr
 /// entries have; what it cannot show in that way it shows in the usual one.
 ///
 /// # Errors
-/// As [`route`].
+/// See [`route`].
 pub fn reroute(
     before: &Routed,
     topology: &Topology,
@@ -256,7 +256,7 @@ pub fn reroute(
 /// The same by an engine of one's own; where its tables do not pass, by those that fit any fabric.
 ///
 /// # Errors
-/// As [`route`].
+/// See [`route`].
 pub fn route_by(
     topology: &Topology,
     settings: &Settings,

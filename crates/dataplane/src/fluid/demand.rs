@@ -1,4 +1,4 @@
-//! What hosts want to send.
+//! Traffic demands of hosts.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::routes::Flow;
 use crate::network::{Network, PortIndex};
 use crate::traffic::Host;
 
-/// What a host wants to send, for as long as it lasts.
+/// Traffic that a host wants to send, as long as the demand exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
     /// The sender, an HFI's port.
     pub from: PortIndex,
-    /// Who gets it.
+    /// Receivers.
     pub to: Receivers,
     /// At most so much of a link of four lanes: over 0, up to 1.
     pub limit: f64,
@@ -19,7 +19,7 @@ pub struct Demand {
     pub flits: u32,
 }
 
-/// Who gets what a host sends.
+/// Receivers of a host's traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Receivers {
     /// One host.
@@ -39,7 +39,7 @@ pub enum Receivers {
 }
 
 impl Demand {
-    /// How many hosts get something.
+    /// Number of receivers.
     pub fn receivers(&self) -> usize {
         match &self.to {
             Receivers::One(_) => 1,
@@ -49,7 +49,7 @@ impl Demand {
         }
     }
 
-    /// Calls `each` with every receiver and its part of what is sent; the parts add up to 1.
+    /// Calls `each` with every receiver and its fraction of the traffic; the fractions add up to 1.
     pub(super) fn each_receiver(&self, mut each: impl FnMut(PortIndex, f64)) {
         let own = self.from;
         let spread = |hosts: &[PortIndex], part: f64, each: &mut dyn FnMut(PortIndex, f64)| {
@@ -68,7 +68,7 @@ impl Demand {
         }
     }
 
-    /// Calls `each` with the flow to every receiver that has a LID and its part of what is sent.
+    /// Calls `each` with the flow to every receiver that has a LID and its fraction of the traffic.
     pub(super) fn each_flow(&self, network: &Network, mut each: impl FnMut(Flow, PortIndex, f64)) {
         self.each_receiver(|to, part| {
             let [from, host] = [self.from, to].map(|port| host(network, port));

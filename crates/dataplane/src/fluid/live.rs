@@ -1,9 +1,9 @@
-//! Traffic that goes on while time passes: rates that follow the tables, links and switches' own
+//! Continuous traffic: rates that follow the tables, links and switches' adaptive
 //! choices, and counters that advance by them.
 //!
 //! Rates hold until something changes, so that time alone costs nothing: a port is counted when its
-//! counters are read. A link that is full keeps what leads into it waiting: the ports before it on
-//! the way of a flow that gets less than it wants have something to send and no credits for it
+//! counters are read. A full link makes upstream ports wait: on the path
+//! of a flow that gets less than it wants, they have data to send and no credits for it
 //! (XmitWait). In a flow the buffers before a full link are full, so that every value of the
 //! switches' Threshold is reached. All flows are sent at service level 0.
 
@@ -18,13 +18,13 @@ use crate::forward::wait_unit;
 use crate::network::{Network, PortIndex};
 use crate::packets::{Random, carries_data, flit_time};
 
-/// Most ways, from a sender to a receiver's LID, of all demands: 1,448 hosts that all send to all.
+/// Maximum number of paths, from a sender to a receiver's LID, of all demands: 1,448 hosts that all send to all.
 pub const WAYS_MAX: usize = 1 << 21;
 /// Looks without a route moved after which switches look again only when something has changed: what
 /// could be moved has been tried many times.
 const IDLE_LOOKS_MAX: u32 = 64;
-/// Nanoseconds between two computations of rates, at least, and for each way: they take no more than
-/// a part of the time that passes.
+/// Minimum time between two computations of rates, and additional time per path, nanoseconds: this limits
+/// them to a fraction of the elapsed time.
 const PAUSE: (u64, u64) = (1_000_000, 1_000);
 /// Rates that differ by less than this part are the same.
 const SAME: f64 = 1e-6;
@@ -38,7 +38,7 @@ const SAME: f64 = 1e-6;
 pub struct Live {
     routes: Routes,
     demands: Vec<Demand>,
-    /// What each demand gets, as a share of a link of four lanes.
+    /// Rate of each demand, as a fraction of a link of four lanes.
     rates: Vec<f64>,
     links: Vec<Tally>,
     /// Share of its link that each sending port uses, and that demands would.
@@ -47,7 +47,7 @@ pub struct Live {
     random: Random,
     moved: u64,
     idle_looks: u32,
-    /// Ways of all demands.
+    /// Number of paths of all demands.
     ways: usize,
     computed: Tick,
 }
@@ -70,7 +70,7 @@ impl Live {
         }
     }
 
-    /// What each demand gets, in order, as a share of a link of four lanes; 0 without a way, or without a
+    /// Rates of the demands, in order, as fractions of a link of four lanes; 0 without a path, or without a
     /// P_Key that sender and receiver share.
     pub fn rates(&self) -> &[f64] {
         &self.rates
@@ -81,7 +81,7 @@ impl Live {
         self.moved
     }
 
-    /// When rates may be computed again: seldom enough for what it takes.
+    /// Earliest time of the next computation of rates, which limits its cost.
     pub fn may_refresh_at(&self) -> Tick {
         let (least, each) = PAUSE;
         let pause = least.saturating_add(each.saturating_mul(self.ways as u64));
@@ -170,7 +170,7 @@ impl Live {
         }
     }
 
-    /// For each congested link the LID of one of the ways over it, drawn at random.
+    /// For each congested link the LID of one of the paths over it, drawn at random.
     fn pick_routes(&mut self, network: &Network) -> Vec<Option<Lid>> {
         let mut picks = vec![None; self.links.len()];
         let mut seen = vec![0_u32; self.links.len()];
@@ -189,8 +189,8 @@ impl Live {
         picks
     }
 
-    /// Calls `each` with the number of a demand, the demand, the links of a way of it, its LID and
-    /// the part of the demand that goes there, for all ways that arrive and that partitions permit.
+    /// Calls `each` with the number of a demand, the demand, the links of one of its paths, its LID and
+    /// the fraction of the demand on that path, for all complete paths that partitions permit.
     fn each_way(
         &self,
         network: &Network,
@@ -289,8 +289,8 @@ impl Live {
         }
     }
 
-    /// The ports before the last full link of a way whose demand gets less than it wants have data
-    /// waiting whenever they do not send.
+    /// Marks the ports before the last full link of a path whose demand gets less than it wants: they have
+    /// data waiting whenever they do not send.
     fn set_waits(&mut self, network: &Network, capacities: &[f64]) {
         if !self.is_congested() {
             return;
@@ -317,7 +317,7 @@ impl Live {
 /// Flits a nanosecond of a link of four lanes at full speed.
 const FLITS_PER_NANO: f64 = 4_000.0 / FLIT_ONE_LANE as f64;
 
-/// Payload bytes a second of a rate, for packets of so many bytes of payload and flits.
+/// Payload rate, bytes per second, for packets of `payload` bytes and `flits` flits.
 pub fn goodput(rate: f64, payload: u32, flits: u32) -> f64 {
     rate * FLITS_PER_NANO * 1e9 * f64::from(payload) / f64::from(flits.max(1))
 }
@@ -329,7 +329,7 @@ fn take_parts(links: &mut [(u32, f64)], parts: &mut [f64]) {
     }
 }
 
-/// What each link carries, as a share of one of four lanes at full speed.
+/// Capacity of each link, as a fraction of one of four lanes at full speed.
 fn capacities(network: &Network) -> Vec<f64> {
     let ports = (0..network.port_count() as u32).map(PortIndex);
     let capacity = |at: PortIndex| match carries_data(network, at) {

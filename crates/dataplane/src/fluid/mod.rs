@@ -1,13 +1,13 @@
 //! Rates of flows that share links fairly: no packets and no time.
 //!
-//! What a fabric's routes give to patterns of traffic, without what queues and lost time add: the
-//! upper limit of what packets can get, thousands of times faster to find.
+//! The throughput that a fabric's routes allow for patterns of traffic, without the effects of queues and
+//! lost time: the upper limit for packets, computed thousands of times faster.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`share`] | max-min fair rates |
 //! | [`routes`] | flows along the programmed tables, and routes that switches move |
-//! | [`demand`] | what hosts want to send |
+//! | [`demand`] | traffic demands of hosts |
 //! | [`live`] | rates that follow a running fabric, and counters that advance by them |
 
 pub mod demand;

@@ -9,7 +9,7 @@ use crate::network::{Network, PortIndex};
 use crate::packets::{Algorithm, Mask, NANO, Random, carries_data, groups, masks};
 use crate::traffic::Host;
 
-/// What a switch does with its routes.
+/// Routing state of a switch.
 #[derive(Debug, Clone)]
 struct Switch {
     routes: Vec<u8>,
@@ -17,11 +17,11 @@ struct Switch {
     programmed: Vec<u8>,
     ports: u8,
     base: u32,
-    /// How it moves routes, where it does.
+    /// Its adaptive routing, if enabled.
     adaptive: Option<Adaptive>,
 }
 
-/// How a switch moves routes (`AdaptiveRouting` of SwitchInfo).
+/// Adaptive routing settings (`AdaptiveRouting` of SwitchInfo).
 #[derive(Debug, Clone)]
 struct Adaptive {
     /// Only those whose port is lost.
@@ -36,7 +36,7 @@ struct Adaptive {
     masks: Vec<Mask>,
 }
 
-/// What is at the other end of a port's cable.
+/// The other end of a port's cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
     /// Nothing that data could reach now.
@@ -54,14 +54,14 @@ pub struct Routes {
     behind: Vec<Behind>,
 }
 
-/// A flow from a host to another one, and the LIDs that it takes in turn.
+/// A flow from one host to another, and the LIDs that it rotates over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
     /// The sender.
     pub from: PortIndex,
     /// The first LID of its data.
     pub lid: Lid,
-    /// How many follow, itself included.
+    /// Number of LIDs, the first included.
     pub lids: u32,
 }
 
@@ -173,7 +173,7 @@ impl Routes {
         moved
     }
 
-    /// The rates of flows; one without a way has 0.
+    /// The rates of flows; 0 for a flow without a path.
     pub fn rates(&self, flows: &[Flow]) -> Vec<f64> {
         let (shares, arrive) = self.shares(flows);
         let rates = shares.rates().into_iter().zip(arrive);
@@ -295,7 +295,7 @@ impl Switch {
         adaptive.is_some_and(|adaptive| !adaptive.lost_only)
     }
 
-    /// Whether it looks at its ports now; then it is told when it does next.
+    /// Whether it checks its ports now; if so sets the time of the next check.
     fn is_due(&mut self, now_ns: u64) -> bool {
         let adaptive = self.adaptive.as_mut();
         let Some(adaptive) = adaptive.filter(|own| !own.lost_only && own.next_ns <= now_ns) else {
@@ -305,7 +305,7 @@ impl Switch {
         true
     }
 
-    /// Takes over what it did before its registers were read anew.
+    /// Keeps the moved routes after its registers were read again.
     fn keep_moved(&mut self, before: Self) {
         let Some(adaptive) = &mut self.adaptive else {
             return;

@@ -1,4 +1,4 @@
-//! Max-min fair rates: nobody can get more without taking from one that has less or as much.
+//! Max-min fair rates: no flow can get more without reducing one that has less or as much.
 
 /// Rates closer than this are the same.
 const EPSILON: f64 = 1e-9;
@@ -8,7 +8,7 @@ const EPSILON: f64 = 1e-9;
 pub struct Shares {
     /// Links with the part of its flow that each carries, of all flows one after the other.
     crossed: Vec<(u32, f64)>,
-    /// Where each flow's links end.
+    /// End of each flow's links in the list.
     ends: Vec<usize>,
     links: usize,
 }

@@ -1,10 +1,10 @@
-//! What links carry while their rates stay the same, as whole counts.
+//! Traffic on links at constant rates, as whole counts.
 
 use weft_fabric::{Tick, Vl};
 
 use crate::forward::Carried;
 
-/// What a link carries each nanosecond.
+/// Traffic of a link per nanosecond.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pace {
     /// Flits of 8 bytes.
@@ -28,7 +28,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// What the link has carried since the last call; none when that is nothing.
+    /// Traffic of the link since the last call; `None` if there was none.
     pub(super) fn take(&mut self, now: Tick) -> Option<(Vl, Carried)> {
         let elapsed = now.0.saturating_sub(self.since.0) as f64;
         self.since = self.since.max(now);
@@ -44,7 +44,7 @@ impl Tally {
     }
 }
 
-/// The whole part of `rest` and `more` together; what is left stays in `rest`.
+/// The whole part of `rest + more`; the fraction stays in `rest`.
 fn whole(rest: &mut f64, more: f64) -> u64 {
     let sum = *rest + more;
     let whole = sum.floor().max(0.0);

@@ -20,7 +20,7 @@ use weft_wire::sm::{PortGroupFdb, PortGroupTable, SwitchInfo};
 /// A group's ports: bit n is port n + 1.
 pub(crate) type Mask = [u64; 4];
 
-/// How a new port is chosen (`AdaptiveRouting.Algorithm`).
+/// Algorithm that selects a new port (`AdaptiveRouting.Algorithm`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Algorithm {
     #[default]
@@ -30,7 +30,7 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
-    /// As SwitchInfo says.
+    /// The algorithm in SwitchInfo.
     pub(crate) fn of(info: &SwitchInfo) -> Self {
         match info.ar_algorithm {
             0 => Self::Random,
@@ -40,7 +40,7 @@ impl Algorithm {
     }
 }
 
-/// What a switch was told, and its groups.
+/// Settings of a switch, and its groups.
 #[derive(Debug, Clone, Default)]
 struct Policy {
     enabled: bool,
@@ -61,7 +61,7 @@ struct Policy {
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     policies: Vec<Policy>,
-    /// What each switch draws from.
+    /// Random numbers of each switch.
     random: Vec<Random>,
     /// Routes have changed, or may at any moment.
     pub(super) routes_change: bool,
@@ -149,8 +149,8 @@ impl Simulation {
         }
     }
 
-    /// The LID of the first packet of the lane of a port that has too much waiting; of several lanes,
-    /// of the one that has most.
+    /// The LID of the first packet in the most loaded lane of a port above
+    /// the threshold.
     fn congested_route(&self, index: usize, port: u8) -> Option<u32> {
         let egress = self.switches[index].base as usize + usize::from(port);
         let threshold = self.adaptive.policies[index].threshold;

@@ -105,7 +105,7 @@ impl Arbiter {
         self.last
     }
 
-    /// A packet of `bytes` goes on `lane`.
+    /// Accounts for a packet of `bytes` sent on `lane`.
     #[inline]
     pub(super) fn sent(&mut self, lane: u8, bytes: u32) {
         let bytes = bytes as i32;
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(even[3], 6_000);
     }
 
-    /// A lane in both tables: what it sends in its low turns is low priority's one packet.
+    /// A lane in both tables: its low turns count as low priority's one packet.
     #[test]
     fn a_lane_in_both_tables_leaves_the_others_their_low_turns() {
         let (high, low) = (table(&[(3, 4)]), table(&[(0, 1), (3, 1)]));

@@ -1,7 +1,7 @@
-//! Events in order of time; those of the same moment by a rule, see [`Order`].
+//! Events in order of time; those of one moment by a rule, see [`Order`].
 //!
-//! A calendar queue: a wheel of slots of about a nanosecond each for what is near, a heap for what
-//! is far. Putting in and taking out take constant time for near events.
+//! A calendar queue: a wheel of slots of about a nanosecond each for near events, a heap for far
+//! ones. Insertion and removal take constant time for near events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,14 +14,14 @@ const SLOT_BITS: u32 = 10;
 const SLOTS: usize = 4_096;
 const WORDS: usize = SLOTS / 64;
 
-/// Which of two events of the same moment comes first.
+/// Order of two events of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
     /// The one that was put in first.
     #[default]
     Entry,
-    /// By what happens and where, so that what a device sees does not depend on when other devices
-    /// put their events in: a fabric that is cut into [`Shards`](super::Shards) needs it.
+    /// By kind and place, so that the events of a device do not depend on when other devices
+    /// insert theirs: a fabric that is cut into [`Shards`](super::Shards) needs it.
     Place,
 }
 
@@ -30,7 +30,7 @@ pub enum Order {
 pub struct Event {
     /// When.
     pub at: Picos,
-    /// What, in the words of whoever put it in.
+    /// The event, encoded by its creator.
     pub code: u64,
 }
 
@@ -102,7 +102,7 @@ impl Calendar {
         self.occupied[place / 64] |= 1 << (place % 64);
     }
 
-    /// Into what is left of the slot at hand.
+    /// Inserts into the rest of the current slot.
     fn insert(&mut self, event: Event) {
         let rest = &self.current[self.next..];
         let rank = self.rank(&event);
@@ -157,7 +157,7 @@ impl Calendar {
         Some(Event { at, code })
     }
 
-    /// Goes on to the next slot that has events; says whether there is one that begins by `until`.
+    /// Advances to the next slot with events; returns whether there is one that begins by `until`.
     /// Slots that may still get earlier events are left as they are.
     fn turn(&mut self, until: Picos) -> bool {
         self.current.clear();
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::packets::{MILLI, NANO, Random};
 
-    /// What comes before an event far ahead goes through the wheel although that one is known.
+    /// Events before a far one go through the wheel even if that one is known.
     #[test]
     fn looking_far_ahead_takes_no_memory() {
         let mut calendar = Calendar::new(Order::Place);

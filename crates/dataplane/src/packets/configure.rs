@@ -1,4 +1,4 @@
-//! From the registers to what the events need.
+//! Converts registers to simulation state.
 
 use weft_fabric::Vl;
 use weft_fabric::enums::PortState;
@@ -15,7 +15,7 @@ use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
 use crate::switch::multicast_rows;
 
-/// A longer head-of-queue lifetime ends only in a lane that stands still: the buffers of all inputs
+/// A longer head-of-line lifetime ends only in a lane that stands still: the buffers of all inputs
 /// of a switch hold less than one link carries in this time.
 const HOQ_SHORT: Picos = 2 * MILLI;
 
@@ -24,7 +24,7 @@ pub(super) const UNREACHABLE: u8 = 0xFF;
 
 impl Simulation {
     /// Reads the registers. Must be called after they were written or a link came up or went down:
-    /// what is on a link that is down is dropped, queues and credits of the others stay as they are.
+    /// packets on a link that is down are dropped, queues and credits of the others stay unchanged.
     pub fn configure(&mut self, network: &Network) {
         if self.ports.is_empty() {
             self.make_room(network);
@@ -48,7 +48,7 @@ impl Simulation {
         }
     }
 
-    /// How long the first packet of each lane may wait, the shorter one of both lifetimes.
+    /// Maximum wait of each lane's first packet, the shorter one of both lifetimes.
     fn lifetimes(&self) -> Vec<Picos> {
         let of_lane = |(at, hoq): (usize, &Picos)| {
             let switch = self.ports[at / self.width].switch;
@@ -259,7 +259,7 @@ fn new_port(network: &Network, index: usize) -> Port {
     }
 }
 
-/// As [`Network::cross`]: this end Active, the other at least Armed.
+/// Same rule as [`Network::cross`]: this end Active, the other at least Armed.
 pub(crate) fn carries_data(network: &Network, at: PortIndex) -> bool {
     network.state(at) >= PortState::ACTIVE
         && network

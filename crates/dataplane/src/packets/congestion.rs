@@ -1,13 +1,13 @@
 //! Congestion control: switches mark packets (FECN), receivers tell their senders (BECN), senders
 //! wait longer between packets (CCT).
 //!
-//! All of it is as the registers say and off while they are 0. A lane of a switch marks what it
-//! sends while at least the threshold's part of its buffer waits for it: the most eager, 15, from a
-//! fifteenth on, the least, 1, from a full buffer on; the vendor does not say which part each step
-//! means. A port that had to wait for credits is no root of congestion and marks only if the victim
+//! All of it follows the registers and is off while they are 0. A lane of a switch marks packets
+//! while at least the threshold's fraction of its buffer waits for it: with 15, the most eager, from a
+//! fifteenth on, with 1, the least, from a full buffer on; the vendor does not publish the fraction of
+//! each step. A port that had to wait for credits is no root of congestion and marks only if the victim
 //! mask names it. A receiver answers each mark with a packet of its own. The sender's service level
-//! then goes up its table by the increase, and down by one with each timer; each packet is followed
-//! by the table's multiple of its own time in which that level sends nothing.
+//! then moves up its table by the increase, and down by one with each timer; after each packet
+//! that level pauses for the table's multiple of the packet's time.
 
 use weft_fabric::{Lid, Sl};
 use weft_wire::Layout;
@@ -36,7 +36,7 @@ pub(super) const FECN: u8 = 1;
 /// A packet tells its receiver of marks.
 pub(super) const BECN: u8 = 2;
 
-/// How a switch marks.
+/// Marking settings of a switch.
 #[derive(Debug, Clone, Default)]
 struct Marking {
     /// 0 for never.
@@ -48,7 +48,7 @@ struct Marking {
     victims: [u8; 32],
 }
 
-/// How an HFI reacts.
+/// Reaction settings of an HFI.
 #[derive(Debug, Clone, Default)]
 struct Reaction {
     setting: HfiCongestionSetting,
@@ -80,7 +80,7 @@ pub(super) struct State {
     pub(super) crowds: Crowds,
 }
 
-/// What a port has counted.
+/// Marks counted by a port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     /// Packets marked.
@@ -91,7 +91,7 @@ pub(super) struct Marks {
 }
 
 impl State {
-    /// What a lane has counted.
+    /// Marks counted by a lane.
     pub(super) fn marks(&self, at: usize) -> Marks {
         self.marked.get(at).copied().unwrap_or_default()
     }
@@ -194,8 +194,8 @@ impl Simulation {
         threshold > 0 && lane.waiting > 0 && lane.waiting * MARKING_THRESHOLD_MAX >= from
     }
 
-    /// A marked packet has come to an HFI, or one that tells of marks; says whether it was of the
-    /// latter, which nobody else is told of.
+    /// Processes a packet at an HFI that is marked, or that reports marks; returns whether it was a
+    /// report, which has no other receiver.
     pub(super) fn take_marks(&mut self, packet: &Packet) -> bool {
         let at = packet.ingress as usize * self.width + usize::from(packet.lane);
         let of_hfi = self.ports[packet.ingress as usize].switch == NONE;

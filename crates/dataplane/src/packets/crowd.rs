@@ -5,12 +5,12 @@
 use super::Picos;
 use super::simulation::Simulation;
 
-/// How long something has held.
+/// Accumulated time of a condition.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     /// Since when it holds; [`Picos::MAX`] while it does not.
     since: Picos,
-    /// How long it has held before.
+    /// Time before its current period.
     before: Picos,
 }
 
@@ -56,7 +56,7 @@ impl Crowds {
 }
 
 impl Simulation {
-    /// What waits for a lane has become more or less.
+    /// The amount that waits for a lane has changed.
     #[inline]
     pub(super) fn heed_crowd(&mut self, at: usize) {
         if !self.congestion.crowds.lanes.is_empty() {

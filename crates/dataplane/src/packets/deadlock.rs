@@ -25,7 +25,7 @@ impl Simulation {
         waits && !self.has_credits(port, index, lane)
     }
 
-    /// Units that packets behind the head of an input queue hold: they wait for what it waits for.
+    /// Units held by packets behind the head of an input queue: they wait for the same resource.
     fn held_behind(&self, input: usize, upstream: usize) -> u32 {
         let (mut id, mut held) = (self.inputs[input].behind.head, 0);
         while id != NONE {
@@ -37,14 +37,14 @@ impl Simulation {
     }
 }
 
-/// Which lanes wait for which. Lanes are numbered as in a simulation.
+/// Graph of waiting lanes. Lanes are numbered as in a simulation.
 pub(super) struct Waits {
     /// Lanes of each port.
     width: usize,
     /// Whether a lane waits for credits; in the end, whether it always will.
     stuck: Vec<bool>,
-    /// What each of them may take of the buffer behind it, all of a port together of the shared space,
-    /// and what its first packet takes where it lacks that.
+    /// For each lane its limit of the buffer behind it, of a port's shared space together,
+    /// and the need of its first packet if it lacks that.
     lanes: Vec<Lane>,
     shared_limits: Vec<u32>,
     wanted: Vec<u32>,
@@ -54,7 +54,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// As it stands in all parts of a simulation; each knows only of its own lanes.
+    /// Current state in all parts of a simulation; each knows only its own lanes.
     pub(super) fn of<'a>(parts: impl Iterator<Item = &'a Simulation>) -> Self {
         let mut waits = Self {
             width: 1,
@@ -107,8 +107,8 @@ impl Waits {
 
     /// See [`Simulation::deadlock`].
     pub(super) fn deadlock(mut self) -> Option<Ends> {
-        // Credits that are on their way, or held by what moves, will free a lane; what that lane
-        // holds moves then, and so on.
+        // Credits that are in flight, or held by moving packets, will free a lane; its packets
+        // move then, and so on.
         loop {
             let freed: Vec<usize> = (0..self.stuck.len())
                 .filter(|at| self.stuck[*at] && !self.stays(*at))

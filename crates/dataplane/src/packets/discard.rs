@@ -1,7 +1,7 @@
 //! Packets that are dropped: lifetimes, stalled lanes, lost links.
 //!
-//! A head-of-queue lifetime is that of the first packet of each input for an egress lane: it ends
-//! where the lane stands still, and where the other inputs' packets go first for too long.
+//! A head-of-line lifetime applies to the first packet of each input for an egress lane: it ends
+//! if the lane stands still, or if the other inputs' packets go first for too long.
 
 use weft_fabric::Vl;
 
@@ -37,14 +37,14 @@ impl Simulation {
         let port = &mut self.ports[at as usize];
         let of_own = packet.ingress == NONE && port.switch == NONE;
         if of_own && !std::mem::replace(&mut port.makes_way, true) {
-            // It takes its time, so that who sends as much as fits does not do so without end.
+            // It takes its time, so that a sender at full load does not loop without end.
             let time = Self::wire_time(u32::from(packet.flits) * 8);
             self.calendar.push(self.now + time, code(kind::ROOM, at, 0));
         }
         self.tell_lost(&packet, at, lane);
     }
 
-    /// Who sends by an HFI's port hands over the next packet, where none waits.
+    /// The sender at an HFI's port hands over the next packet, if none waits.
     pub(super) fn make_way(&mut self, at: u32) {
         self.ports[at as usize].makes_way = false;
         if self.ports[at as usize].waiting == 0 {
@@ -99,9 +99,9 @@ impl Simulation {
         self.lanes[at].queue = Queue::default();
     }
 
-    /// Drops what waits in a lane and is longer than what the lane may send from now on: it would never
-    /// find the credits, and nothing behind it would go. A port sends no packet that is longer than
-    /// what it is told (XmitDiscards: "packet length exceeded"), whether it came before that or after.
+    /// Drops waiting packets that are longer than the lane's new limit: they would never
+    /// find the credits, and nothing behind them would move. A port sends no packet above
+    /// its limit (XmitDiscards: "packet length exceeded"), whether it arrived before or after the change.
     pub(super) fn discard_too_long(&mut self, at: usize) {
         let (index, lane) = (at / self.width, at % self.width);
         let mut queue = std::mem::take(&mut self.lanes[at].queue);
@@ -178,7 +178,7 @@ impl Simulation {
         self.discard(id, at, true);
     }
 
-    /// Drops the packet that was first on a lane without flow control and found no credits: who sends
+    /// Drops the first packet of a lane without flow control that found no credits: the sender
     /// drops it (XmitDiscards: "flow control disabled and insufficient credits available"), and a
     /// switch counts it for congestion.
     #[cold]
@@ -200,7 +200,7 @@ impl Simulation {
         }
     }
 
-    /// The same for a lane that waits already, where its lifetime has become shorter.
+    /// Starts a new watch of a lane that waits already, if its lifetime has become shorter.
     pub(super) fn watch_anew(&mut self, at: usize) {
         if let Some(end) = self.lifetime_end(at) {
             self.lanes[at].timed = true;
@@ -228,7 +228,7 @@ impl Simulation {
         (end != Picos::MAX).then_some(end)
     }
 
-    /// A lifetime may be over: drops what is too old, and the whole lane after too many in a row.
+    /// A lifetime may be over: drops expired packets, and the whole lane after too many in a row.
     pub(super) fn check_lifetime(&mut self, at: usize) {
         self.lanes[at].timed = false;
         while self.lifetime_end(at).is_some_and(|end| end <= self.now) {

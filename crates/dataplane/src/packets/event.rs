@@ -2,7 +2,7 @@
 
 use super::Picos;
 
-/// What happens.
+/// Kinds of events.
 pub(super) mod kind {
     /// A packet's head is ready in a switch.
     pub(crate) const ARRIVE: u64 = 0;
@@ -20,15 +20,15 @@ pub(super) mod kind {
     pub(crate) const ADAPT: u64 = 6;
     /// A timer of the traffic.
     pub(crate) const TIMER: u64 = 7;
-    /// A sender that was told of congestion calms down.
+    /// A throttled sender recovers one step.
     pub(crate) const CALM: u64 = 8;
     /// A lane that was held back may send.
     pub(crate) const GATE: u64 = 9;
     /// The tail of a packet goes that may have been interrupted.
     pub(crate) const TAIL: u64 = 10;
-    /// The tail of a packet will come later than its head told.
+    /// The tail of a packet will arrive later than announced.
     pub(crate) const LATE: u64 = 11;
-    /// An HFI's port that has dropped what it was to send takes the next packet.
+    /// An HFI's port that has dropped its next packet takes another.
     pub(crate) const ROOM: u64 = 12;
 }
 
@@ -38,7 +38,7 @@ const KIND_SHIFT: u32 = 60;
 const REST_BITS: u32 = 29;
 const PLACE_BITS: u32 = KIND_SHIFT - REST_BITS;
 
-/// Packets that can be on their way at a time, so that each one's number fits into an event with
+/// Maximum number of packets in flight, so that each one's number fits into an event with
 /// room for copies: 16 GiB of them.
 pub(super) const PACKETS_MAX: usize = 1 << (REST_BITS - 1);
 
@@ -81,8 +81,8 @@ pub(super) fn timer_tag(code: u64) -> u64 {
     code & ((1 << KIND_SHIFT) - 1)
 }
 
-/// Mixes an event's place with its moment, so that no port is always the first of those of its
-/// moment; what is mixed twice is as before. Timers of one moment whose tags are below 2^29 keep one
+/// Mixes an event's place with its time, so that no port is always the first of those of one
+/// moment; mixing twice restores the value. Timers of one moment whose tags are below 2^29 keep one
 /// rank, so they stay in order of entry.
 #[inline]
 pub(super) fn mix(at: Picos, code: u64) -> u64 {

@@ -83,14 +83,14 @@ impl Lane {
         self.shared_by(self.used)
     }
 
-    /// Units of the shared space that it takes up with so many in all.
+    /// Units of the shared space in use if the total is `units`.
     #[inline]
     pub(super) fn shared_by(&self, units: u32) -> u32 {
         units.saturating_sub(u32::from(self.dedicated))
     }
 
-    /// Whether it may take so many more units where it has `used`, and all lanes of its port have
-    /// `all` of the shared ones of which there are `limit`.
+    /// Whether it may take `units` more if it has `used`, and all lanes of its port have
+    /// `all` of the `limit` shared ones.
     #[inline(always)]
     pub(super) fn may_take(&self, units: u32, used: u32, (all, limit): (u32, u32)) -> bool {
         let after = self.shared_by(used + units);
@@ -100,7 +100,7 @@ impl Lane {
 }
 
 impl Port {
-    /// It sends, or has nothing to send any more: what it waited is over.
+    /// It sends, or its queue is empty: the wait is over.
     #[inline(always)]
     pub(super) fn end_wait(&mut self, now: Picos) {
         self.wait += now - self.idle_since.min(now);
@@ -108,7 +108,7 @@ impl Port {
     }
 }
 
-/// What is counted rarely, of one lane.
+/// Rarely changing counts of one lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rare {
     /// Packets dropped, and those of them dropped because of congestion.
@@ -122,7 +122,7 @@ pub(super) struct Rare {
     pub(super) stalled_until: Picos,
 }
 
-/// What is counted of a port and not of its lanes.
+/// Counts of a port, not of its lanes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Errors {
     /// Packets that its switch could not forward.
@@ -185,6 +185,6 @@ pub(super) struct Port {
     pub(super) lossy: u32,
     /// Another one after every time that the link went down.
     pub(super) epoch: u8,
-    /// Room for the next packet will be told after one that was dropped.
+    /// Whether room for the next packet will be announced after a drop.
     pub(super) makes_way: bool,
 }

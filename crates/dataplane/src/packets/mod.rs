@@ -1,37 +1,37 @@
-//! Packets in virtual time: a discrete-event model of what crosses the links.
+//! Packets in virtual time: a discrete-event model of the traffic on links.
 //!
 //! A [`Simulation`] reads the registers of a [`Network`](crate::Network) once, by
 //! [`Simulation::configure`], and again whenever they were written; it then moves packets as the
 //! hardware would: cut-through switches with input buffers, virtual lanes with dedicated and shared
-//! credits, arbitration between lanes, lifetimes, adaptive routes. What it counts goes back into
-//! the registers by [`Simulation::settle`]. Who sends what is a [`Traffic`] outside.
+//! credits, arbitration between lanes, lifetimes, adaptive routes. Its counts return to
+//! the registers by [`Simulation::settle`]. The sender is a [`Traffic`] outside.
 //!
 //! Time is in picoseconds, kept in whole numbers; the same seed gives the same packets at the same
 //! moments on every machine.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`calendar`] | events in order of time |
-//! | `event` | what happens where, as a word |
-//! | `store` | packets on their way |
-//! | `lane` | ports and lanes: queues, credits, what they count |
+//! | `event` | an event's kind and place, as a word |
+//! | `store` | packets in flight |
+//! | `lane` | ports and lanes: queues, credits, counts |
 //! | `configure` | registers to hot state |
-//! | `arbiter` | which lane sends next |
+//! | `arbiter` | choice of the next lane to send |
 //! | `preempt` | small packets in the middle of large ones |
 //! | `transmit` | a packet leaves a port |
-//! | `receive` | a packet comes in, is routed and queued |
+//! | `receive` | a packet arrives, is routed and queued |
 //! | `multicast` | copies to the ports of a group |
 //! | `discard` | lifetimes, stalled lanes, lost links |
 //! | `adaptive` | routes that switches move |
 //! | [`deadlock`] | lanes that wait for each other |
-//! | `congestion` | marks, and senders that heed them |
+//! | `congestion` | marks, and senders that react to them |
 //! | `crowd` | time in congestion |
 //! | `settle` | counters to registers |
 //! | [`shards`] | a fabric on several cores |
 //! | `share` | the devices of one of them |
 //!
-//! Chosen where nothing is public: packets wait for their egress port in virtual output queues,
-//! oldest first (see [`Queueing`] for the other choice); credits come back when a packet's tail has
+//! Assumptions where nothing is public: packets wait for their egress port in virtual output queues,
+//! oldest first (see [`Queueing`] for the alternative); credits return when a packet's tail has
 //! left the buffer.
 
 mod adaptive;

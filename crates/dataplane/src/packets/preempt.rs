@@ -1,20 +1,20 @@
-//! Preemption: a small packet goes at once, in the middle of a large one of another lane; the large
+//! Preemption: a small packet is sent at once, in the middle of a large one of another lane; the large
 //! one's tail follows.
 //!
-//! A port interrupts what it sends as its registers say: which lane may interrupt which (the
-//! preemption matrix), from what size on packets are interrupted and up to what size they interrupt,
-//! how many bytes may interrupt one packet, and how much of it goes before and behind. Between
-//! several that may, arbitration chooses. One that is large enough to be interrupted interrupts none,
-//! so interruptions do not nest. Multicast packets interrupt and are not interrupted.
+//! The registers of a port control it: the lanes that may preempt others (the
+//! preemption matrix), the minimum size of preempted packets and the maximum size of preempting ones,
+//! the number of bytes that may preempt one packet, and how much of it goes before and behind.
+//! Arbitration chooses between several candidates. A packet large enough to be preempted preempts none,
+//! so preemptions do not nest. Multicast packets preempt and are not preempted.
 //!
-//! The tail of an interrupted packet is late, and its head may be several switches further by then.
-//! So what depends on the tail of a packet that may be interrupted, here or before, waits until the
-//! tail goes: credits, and delivery to an HFI. To a switch the head goes at once, with the tail as
-//! late as is known. Each time that it gets later, word of it follows the head at a cable's and the
-//! fastest way across a switch's latency, so never before the head nor behind the tail. The switch
-//! puts off the tail of the packet in its buffer or, where that has gone on, the end of sending it, in
-//! as far as it does not send so late anyhow, and tells the next one. Where the link then waits for
-//! the tail, that time counts as bubbles unless another packet interrupts there too.
+//! The tail of a preempted packet is late, and its head may be several switches ahead by then.
+//! So everything that depends on the tail of a packet that may be preempted, here or upstream, waits until the
+//! tail leaves: credits, and delivery to an HFI. To a switch the head goes at once, with the tail's
+//! known delay. Each time that the delay grows, a notice follows the head with a cable's latency and the
+//! fastest latency across a switch, so never before the head nor behind the tail. The switch
+//! postpones the tail of the packet in its buffer or, if that has moved on, the end of sending it, unless
+//! it sends that late anyhow, and notifies the next one. If the link then waits for
+//! the tail, that time counts as bubbles unless another packet preempts there too.
 
 use weft_wire::Layout;
 use weft_wire::sm::{PortInfo, VlArbMatrix};
@@ -36,8 +36,8 @@ use crate::registers::PortTable;
 const LARGE_UNIT: u16 = (PREEMPTION_LARGE_UNIT / FLIT_BYTES) as u16;
 const SMALL_UNIT: u16 = (PREEMPTION_SMALL_UNIT / FLIT_BYTES) as u16;
 const LIMIT_UNIT: u32 = PREEMPTION_LIMIT_UNIT / FLIT_BYTES;
-/// Lanes have five bits of what is told about a late tail, the time has the others: 16 µs. The
-/// largest packet that interrupts takes 5.3 µs on one lane at half the speed.
+/// Bits of the delay in a notice about a late tail, besides five bits for the lane: 16 µs. The
+/// largest preempting packet takes 5.3 µs on one lane at half the speed.
 const DELAY_BITS: u32 = 24;
 const DELAY_MAX: Picos = (1 << DELAY_BITS) - 1;
 
@@ -79,7 +79,7 @@ struct Rules {
     over: [u32; 32],
     large: u16,
     small: u16,
-    /// Of all packets together that interrupt one.
+    /// Total size of all packets that preempt one.
     limit: u32,
     /// Least of the interrupted packet before and behind.
     initial: u16,
@@ -125,7 +125,7 @@ struct Sending {
     /// Its tail has not gone.
     active: bool,
     lane: u8,
-    /// As it was in its buffer here.
+    /// The packet as it was in its buffer here.
     packet: Packet,
     /// The packet itself where it goes to an HFI, when its tail goes; [`NONE`] where its head went.
     lands: u32,
@@ -270,7 +270,7 @@ impl Simulation {
         true
     }
 
-    /// Word of a packet's tail goes on to the port that sends it now; says whence it comes.
+    /// Forwards a notice of a packet's tail to the port that sends it now; returns its source.
     fn follow(&mut self, id: u32, index: usize, packet: &Packet) -> u32 {
         let input = self.input_lane(packet.ingress, packet.lane);
         let coming = self.preemption.coming.get_mut(input);
@@ -301,7 +301,7 @@ impl Simulation {
         self.calendar.push(end, code(kind::TAIL, index as u32, 0));
     }
 
-    /// What waited for the tail of a packet.
+    /// Completes everything that waited for the tail of a packet.
     fn finish(&mut self, index: usize) {
         let sending = &mut self.preemption.sending[index];
         sending.active = false;
@@ -350,7 +350,7 @@ impl Simulation {
         true
     }
 
-    /// The lanes whose first packets may interrupt what a port sends, and from when on.
+    /// The lanes whose first packets may preempt the port's current packet, and the earliest time.
     fn interrupters(&self, index: usize) -> Option<(u32, Picos)> {
         let sending = &self.preemption.sending[index];
         let rules = &self.preemption.rules[index];
@@ -411,7 +411,7 @@ impl Simulation {
             return;
         }
         let rest = u32::from(sending.lane) << DELAY_BITS | delay.min(DELAY_MAX) as u32;
-        // The head may be on its way across this switch still.
+        // The head may still be crossing this switch.
         let from = self.now.max(sending.begin);
         let event = Event {
             at: from + self.options.cable + self.options.block_latency,

@@ -9,7 +9,7 @@ use crate::forward::HOPS_MAX;
 use crate::network::{NONE, PortIndex};
 
 impl Simulation {
-    /// A head has come into a switch and through the fastest way across it.
+    /// A head has entered a switch and crossed it in the fastest time.
     pub(super) fn arrive(&mut self, id: u32) {
         let packet = *self.store.get(id);
         let (ingress, lane) = (packet.ingress as usize, usize::from(packet.lane));
@@ -118,7 +118,7 @@ impl Simulation {
         self.hand_over(id, at as u32);
     }
 
-    /// To whoever owns the port.
+    /// Hands a packet to the owner of the port.
     fn hand_over(&mut self, id: u32, at: u32) {
         let packet = self.store.remove(id);
         if packet.flits >= self.preemption.large_min {

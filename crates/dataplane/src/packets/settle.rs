@@ -1,4 +1,4 @@
-//! What was counted goes into the registers that agents read.
+//! Writes counts to the registers that agents read.
 
 use weft_fabric::Vl;
 
@@ -8,7 +8,7 @@ use super::simulation::Simulation;
 use crate::counters::{Counter, VlCounter};
 use crate::network::{NONE, Network, PortIndex};
 
-/// What has gone into the registers already.
+/// Counts that are in the registers already.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settled {
     lanes: Vec<Counts>,
@@ -20,9 +20,9 @@ pub(super) struct Settled {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts([u64; 12]);
 
-/// Where a lane's times stand, in picoseconds until they go into registers.
+/// Positions of a lane's times, in picoseconds until they go into registers.
 const TIMES: [usize; 2] = [4, 11];
-/// Where its idle flits inside packets stand.
+/// Position of its idle flits inside packets.
 const BUBBLES: usize = 6;
 
 const LANE_COUNTERS: [VlCounter; 12] = [
@@ -43,7 +43,7 @@ const LANE_COUNTERS: [VlCounter; 12] = [
 /// Times of a port that are not the sums of its lanes'.
 const PORT_TIMES: [Counter; 2] = [Counter::XmitWait, Counter::XmitTimeCong];
 
-/// What one lane of a link has carried.
+/// Traffic of one lane of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkBalance {
     /// The sending port.
@@ -112,7 +112,7 @@ impl Simulation {
             let vl = Self::vl(at, self.width);
             write(network, port, vl, amounts);
             if let Some(peer) = network.peer(port).filter(|_| amounts.0[BUBBLES] > 0) {
-                // What is sent idle in the middle of a packet is received so.
+                // Idle flits in the middle of a packet are received as such.
                 let receiver = network.counters(peer);
                 receiver.add_lane(vl, VlCounter::RcvBubble, amounts.0[BUBBLES]);
             }
@@ -197,7 +197,7 @@ impl Simulation {
         ])
     }
 
-    /// What each lane of each link has carried, of those that carried something.
+    /// Traffic of each lane of each link, without idle ones.
     pub fn balances(&self) -> Vec<LinkBalance> {
         let lanes = (0..self.lanes.len()).map(|at| self.balance(at));
         lanes.filter(LinkBalance::has_something).collect()

@@ -1,4 +1,4 @@
-//! The devices of a fabric that one of several simulations moves, and what it has for the others.
+//! The devices that one of several simulations owns, and its mail for the others.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::simulation::Simulation;
 use super::store::Packet;
 use crate::network::PortIndex;
 
-/// What goes to another simulation.
+/// Mail for another simulation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mail {
     /// Packets on cables.
     flights: Vec<Packet>,
-    /// Credits on their way back, and word of late tails.
+    /// Returning credits, and notices of late tails.
     events: Vec<Event>,
 }
 
@@ -23,7 +23,7 @@ impl Mail {
     }
 }
 
-/// Which devices are its own. All of them by default.
+/// Its own devices. All of them by default.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Share {
     /// The simulation that each port belongs to; empty where there is only one.
@@ -31,7 +31,7 @@ pub(super) struct Share {
     own: u8,
     /// For each simulation.
     out: Vec<Mail>,
-    /// The first moment of what is in `out`.
+    /// Time of the first item in `out`.
     first: Option<Picos>,
     /// Packets in `out`.
     packets: usize,
@@ -81,7 +81,7 @@ impl Simulation {
         self.share.mail(packet.ingress, at).flights.push(packet);
     }
 
-    /// What happens at a port of another's device.
+    /// Sends an event to a port of another simulation's device.
     #[cold]
     pub(super) fn send_away(&mut self, port: u32, event: Event) {
         self.share.mail(port, event.at).events.push(event);
@@ -98,7 +98,7 @@ impl Simulation {
         self.store.len() + self.share.packets
     }
 
-    /// Gives what it has for each other simulation to `give`, which leaves nothing.
+    /// Passes its mail for each other simulation to `give`, which empties it.
     pub(super) fn post(&mut self, mut give: impl FnMut(usize, &mut Mail)) {
         if self.share.first.take().is_none() {
             return;

@@ -1,4 +1,4 @@
-//! The simulation: its state, its events, and who sends.
+//! The simulation: its state, its events, and its traffic.
 
 use weft_fabric::Vl;
 
@@ -12,7 +12,7 @@ use super::{Delivery, Loss, Parcel, Picos, adaptive, congestion, multicast, pree
 use crate::constants;
 use crate::network::{Network, PortIndex};
 
-/// How packets wait in a switch's input buffers.
+/// Queueing discipline of a switch's input buffers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Queueing {
     /// In virtual output queues: one that waits for its egress port holds up no other. At an egress
@@ -23,18 +23,18 @@ pub enum Queueing {
     Fifo,
 }
 
-/// What a simulation depends on beside the registers.
+/// Options of a simulation besides the registers.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Seed of all that is random in switches.
     pub seed: u64,
-    /// How packets wait in switches.
+    /// Queueing discipline of switches.
     pub queueing: Queueing,
-    /// Which of two events of the same moment comes first.
+    /// Order of two events of one moment.
     pub order: Order,
     /// Switch, head to head, between blocks of ports.
     pub switch_latency: Picos,
-    /// The same inside a block of ports.
+    /// Latency inside a block of ports.
     pub block_latency: Picos,
     /// Along every cable.
     pub cable: Picos,
@@ -56,7 +56,7 @@ impl Default for Options {
     }
 }
 
-/// What a [`Traffic`] is told.
+/// Notices for a [`Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// A packet has arrived.
@@ -69,8 +69,8 @@ pub enum Notice {
     Timer(u64),
 }
 
-/// Who sends. Is told what happens, and may call [`Simulation::send`] and
-/// [`Simulation::set_timer`] then.
+/// A sender. Receives notices of events, and may then call [`Simulation::send`] and
+/// [`Simulation::set_timer`].
 pub trait Traffic {
     /// Something has happened at [`Simulation::now`].
     fn handle(&mut self, simulation: &mut Simulation, notice: Notice);
@@ -81,7 +81,7 @@ pub trait Traffic {
 pub struct Totals {
     /// Handed over for sending.
     pub sent: u64,
-    /// Made by switches of multicast packets, beside the first of each.
+    /// Copies of multicast packets made by switches, without the first of each.
     pub copies: u64,
     /// Arrived.
     pub delivered: u64,
@@ -145,7 +145,7 @@ pub struct Simulation {
     /// By port: flits sent when its link last changed its rate, and the time that they took.
     pub(super) paces: Vec<(u64, Picos)>,
     pub(super) notices: Vec<Notice>,
-    /// Room for notices while others are told.
+    /// Second buffer for notices while the first is being delivered.
     spare: Vec<Notice>,
     pub(super) totals: Totals,
 }
@@ -155,13 +155,13 @@ pub struct Simulation {
 pub(super) struct Switch {
     /// Egress port by LID, as programmed and then moved by adaptive routing.
     pub(super) routes: Vec<u8>,
-    /// The same as programmed.
+    /// Egress ports as programmed.
     pub(super) programmed: Vec<u8>,
     /// Ports of each group.
     pub(super) multicast: Vec<multicast::Row>,
     /// Service channel to service channel by ingress and egress port, where that changes any.
     pub(super) channels: Option<Vec<[u8; 32]>>,
-    /// How long a packet may stay.
+    /// Lifetime of a packet.
     pub(super) lifetime: Picos,
     pub(super) base: u32,
     pub(super) ports: u8,
@@ -181,7 +181,7 @@ impl Simulation {
         Self::of_share(network, options, Share::default())
     }
 
-    /// The same for some of its devices.
+    /// A simulation of some of its devices.
     pub(super) fn of_share(network: &Network, options: Options, share: Share) -> Self {
         let mut simulation = Self {
             calendar: Calendar::new(options.order),
@@ -257,7 +257,7 @@ impl Simulation {
         self.now = self.now.max(until);
     }
 
-    /// Lets everything happen until no packet is on its way, at most up to `until`; says whether
+    /// Runs until no packet is in flight, at most up to `until`; returns whether
     /// none is.
     pub fn drain(&mut self, traffic: &mut impl Traffic, until: Picos) -> bool {
         self.tell(traffic);

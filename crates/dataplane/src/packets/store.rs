@@ -1,4 +1,4 @@
-//! Packets on their way, in one array with a list of free places.
+//! Packets in flight, in one array with a free list.
 
 use weft_fabric::{Lid, Sl, Vl};
 
@@ -10,7 +10,7 @@ use crate::network::{NONE, PortIndex};
 pub struct Parcel {
     /// The HFI's port that sends it.
     pub from: PortIndex,
-    /// Where to.
+    /// Destination.
     pub dlid: Lid,
     /// On which service level.
     pub sl: Sl,
@@ -50,7 +50,7 @@ pub struct Loss {
     pub born: Picos,
 }
 
-/// A packet on its way, in one cache line.
+/// A packet in flight, in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(super) struct Packet {
@@ -82,7 +82,7 @@ pub(super) struct Packet {
     pub(super) marks: u8,
 }
 
-/// All packets on their way.
+/// All packets in flight.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Store {
     packets: Vec<Packet>,

@@ -11,13 +11,13 @@ use crate::constants;
 use crate::network::{NONE, PortIndex};
 
 impl Simulation {
-    /// Puts a new packet into its HFI's queue; says whether it can leave there. It is dropped where
-    /// [`PACKETS_MAX`] are on their way.
+    /// Puts a new packet into its HFI's queue; returns whether it can be sent there. It is dropped if
+    /// [`PACKETS_MAX`] are in flight.
     pub(super) fn inject(&mut self, parcel: &Parcel) -> bool {
         self.inject_marked(parcel, 0)
     }
 
-    /// The same with marks of congestion control.
+    /// Puts a new packet with marks of congestion control into its HFI's queue.
     pub(super) fn inject_marked(&mut self, parcel: &Parcel, marks: u8) -> bool {
         let from = parcel.from.0;
         let map = |map: u16, key: u8| self.lane_maps[usize::from(map)][usize::from(key & 31)];
@@ -79,7 +79,7 @@ impl Simulation {
         true
     }
 
-    /// Sends what a port can send now.
+    /// Sends as much as a port can send now.
     pub(super) fn try_send(&mut self, egress: u32) {
         let index = egress as usize;
         loop {
@@ -115,8 +115,8 @@ impl Simulation {
         }
     }
 
-    /// Sends the first packet of a lane, `within` what the port is sending or behind it; drops it
-    /// where it has waited for too long.
+    /// Sends the first packet of a lane, `within` the port's current packet or behind it; drops it
+    /// if it has expired.
     #[inline(always)]
     pub(super) fn send_head(&mut self, index: usize, lane: u8, within: bool) {
         let at = index * self.width + usize::from(lane);

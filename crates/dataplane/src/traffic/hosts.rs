@@ -16,7 +16,7 @@ pub struct Host {
     pub lids: u32,
 }
 
-/// Hosts by number, and back, with what they know of the paths to each other.
+/// Hosts by number, and back, with their path data for each other.
 #[derive(Debug, Clone, Default)]
 pub struct Hosts {
     hosts: Vec<Host>,
@@ -52,7 +52,7 @@ impl Hosts {
         hosts
     }
 
-    /// The same where paths have these service levels; without this, those that users mean.
+    /// Hosts whose paths have these service levels; the default is the configured levels.
     #[must_use]
     pub fn with_levels(self, levels: PathLevels) -> Self {
         Self { levels, ..self }
@@ -91,7 +91,7 @@ impl Hosts {
         self.hosts.push(host);
     }
 
-    /// How many there are.
+    /// Number of hosts.
     pub fn len(&self) -> usize {
         self.hosts.len()
     }

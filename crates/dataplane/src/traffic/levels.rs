@@ -1,4 +1,4 @@
-//! The service levels that path records tell those who send.
+//! Service levels from path records, for senders.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) const LEVELS: u8 = 32;
 pub struct PathLevels {
     /// Lane by LID.
     lanes: Arc<Lanes>,
-    /// By lane, then by what is meant; nothing where there is one lane.
+    /// By lane, then by configured level; empty if there is one lane.
     levels: Arc<[[Sl; LEVELS as usize]]>,
 }
 

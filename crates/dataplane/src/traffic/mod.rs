@@ -1,12 +1,12 @@
-//! Who sends what: patterns of packets.
+//! Traffic patterns of packets.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`hosts`] | the HFIs that take part, by number |
-//! | [`levels`] | the service levels that path records tell |
+//! | [`hosts`] | the participating HFIs, by number |
+//! | [`levels`] | service levels from path records |
 //! | [`mpi`] | messages between ranks, and benchmarks made of them |
-//! | [`pattern`] | who sends to whom |
-//! | [`streams`] | packets at a rate, or as many as fit |
+//! | [`pattern`] | choice of destinations |
+//! | [`streams`] | packets at a rate, or at full load |
 
 pub mod hosts;
 pub mod levels;

@@ -1,4 +1,4 @@
-//! Who sends to whom.
+//! Choice of destinations.
 
 use crate::packets::Random;
 
@@ -9,7 +9,7 @@ pub enum Pattern {
     Uniform,
     /// Each host to one other, each from one other.
     Permutation(Vec<u32>),
-    /// Each host to the one so many further on.
+    /// Each host to the one at this distance.
     Shift(u32),
     /// Each packet to one host with a probability in percent, else to a random other one, as all of
     /// that host's own.
@@ -22,7 +22,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// A random permutation in which nobody sends to itself: one circle through all hosts.
+    /// A random permutation without fixed points: one circle through all hosts.
     pub fn random_permutation(hosts: u32, random: &mut Random) -> Self {
         let mut order: Vec<u32> = (0..hosts).collect();
         random.shuffle(&mut order);
@@ -33,7 +33,7 @@ impl Pattern {
         Self::Permutation(to)
     }
 
-    /// Where the next packet of a host goes, none when it does not send.
+    /// Destination of a host's next packet; `None` if it does not send.
     #[inline]
     pub fn next(&self, from: u32, hosts: u32, random: &mut Random) -> Option<u32> {
         let to = match self {
@@ -89,7 +89,7 @@ mod tests {
         let hits = hits.count();
         // 40 % of the packets, and a ninth of the others.
         assert!(hits.abs_diff(4_667) < 200, "{hits}");
-        // A sender of as many as fit goes on when a packet has left: it must never send none.
+        // A sender at full load continues when a packet has left: it must always get a destination.
         assert!((0..1_000).all(|_| pattern.next(3, 10, &mut random).is_some()));
     }
 }

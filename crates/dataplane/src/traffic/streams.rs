@@ -6,10 +6,10 @@ use super::{Hosts, Pattern};
 use crate::network::PortIndex;
 use crate::packets::{Delivery, Notice, Parcel, Picos, Random, Simulation, Traffic};
 
-/// How packets are sent.
+/// Parameters of the packets.
 #[derive(Debug, Clone)]
 pub struct StreamsOptions {
-    /// Who sends to whom.
+    /// Choice of destinations.
     pub pattern: Pattern,
     /// Bytes of each packet on the link.
     pub bytes: u32,
@@ -23,7 +23,7 @@ pub struct StreamsOptions {
     pub seed: u64,
 }
 
-/// What a host received.
+/// Data received by a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Received {
     /// Packets.
@@ -47,13 +47,13 @@ impl std::iter::Sum for Received {
     }
 }
 
-/// Hosts that send by a pattern. Each draws from a sequence of its own, so what it sends does not
-/// depend on what others do.
+/// Hosts that send by a pattern. Each draws from its own random sequence, so its packets do not
+/// depend on the others'.
 #[derive(Debug, Clone)]
 pub struct Streams {
     hosts: Hosts,
     options: StreamsOptions,
-    /// What each host draws from.
+    /// Random numbers of each host.
     random: Vec<Random>,
     received: Vec<Received>,
     lost: u64,
@@ -121,7 +121,7 @@ impl Streams {
         Simulation::wire_time(self.options.bytes)
     }
 
-    /// What each host has received since the beginning or the last [`Self::forget`].
+    /// Data received by each host since the beginning or the last [`Self::forget`].
     pub fn received(&self) -> &[Received] {
         &self.received
     }
@@ -218,7 +218,7 @@ impl Traffic for Streams {
 #[derive(Debug, Clone, Default)]
 pub struct StreamMix {
     kinds: Vec<Streams>,
-    /// Where the tags of the first kind begin.
+    /// First tag of the first kind.
     base: u64,
 }
 
@@ -234,7 +234,7 @@ impl StreamMix {
         .tagged(0)
     }
 
-    /// The same with tags from `base` on, for each kind as many as there can be hosts.
+    /// The mix with tags from `base` on, for each kind one per possible host.
     pub(crate) fn tagged(mut self, base: u64) -> Self {
         self.base = base;
         for (kind, place) in self.kinds.iter_mut().zip(0..) {

@@ -17,7 +17,7 @@ use weft_routing::{AdaptiveSettings, EngineKind, Routed, Settings, route};
 use weft_wire::Layout;
 use weft_wire::sm::{BufferControlTable, PortInfo, VlArbMatrix, VlBufferLimits, VlMtus, XmitQ};
 
-/// How a fabric is programmed.
+/// Settings of a fabric.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
     pub lanes: u8,
@@ -25,14 +25,14 @@ pub struct Program {
     pub dedicated: u16,
     pub shared: u16,
     pub mtu: Mtu,
-    /// Of switch ports; from 20 for ever.
+    /// Of switch ports; unlimited from 20 on.
     pub hoq_life: u8,
     pub stall_count: u8,
     pub switch_life: u8,
     pub preempt: Option<Preempt>,
 }
 
-/// Which lanes may interrupt which, and the steps of each limit.
+/// Preemption matrix, and the steps of each limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Preempt {
     pub matrix: [u32; 8],
@@ -77,7 +77,7 @@ pub fn network(spec: &str, program: Program) -> Network {
     programmed(topology, &rows, program)
 }
 
-/// A described fabric with LIDs, whose ports can do what a program has them do.
+/// A described fabric with LIDs, whose ports support the program.
 pub fn topology_for(spec: &str, program: Program) -> Topology {
     let mut topology = topology(spec);
     if program.preempt.is_some() {
@@ -229,7 +229,7 @@ pub fn parcel(
     }
 }
 
-/// Keeps what it is told.
+/// Keeps all notices.
 #[derive(Debug, Default)]
 pub struct Log {
     pub notices: Vec<(Picos, Notice)>,

@@ -76,7 +76,7 @@ impl Stage {
         self.network.topology().switch_index(self.edge).unwrap()
     }
 
-    /// How many of the far hosts each uplink serves.
+    /// Number of far hosts served by each uplink.
     pub fn spread(&self, simulation: &Simulation) -> [usize; 2] {
         let routes: Vec<Option<u8>> = self
             .hosts

@@ -1,4 +1,4 @@
-//! What a manager may write beside a [`Program`], drawn from a seed: maps between levels, channels and
+//! Further settings that a manager may write, drawn from a seed: maps between levels, channels and
 //! lanes, arbitration, adaptive routing, congestion control; and links that came up with few lanes.
 
 use proptest::prelude::*;
@@ -12,10 +12,10 @@ use weft_wire::sm::{PortGroupTable, PortInfo, VlArbElement, VlArbTable};
 use super::registers::control;
 use super::{Program, programmed, routed, rows, topology_for};
 
-/// What differs from a [`Program`].
+/// Differences from a [`Program`].
 #[derive(Debug, Clone)]
 pub struct Variety {
-    /// Of all that is drawn.
+    /// Random seed.
     pub seed: u64,
     pub maps: Option<Maps>,
     pub arbitration: bool,

@@ -7,7 +7,7 @@ use weft_dataplane::PortIndex;
 use weft_dataplane::packets::{MILLI, Notice, Options, Picos, Simulation, Traffic};
 use weft_fabric::Lid;
 
-/// So many of the first edge's hosts always send to as many of the second.
+/// Hosts of the first edge that always send to as many of the second.
 struct Pairs {
     hosts: Vec<(PortIndex, Lid)>,
     to: Vec<(usize, usize)>,

@@ -1,4 +1,4 @@
-//! Congestion control as the registers say: who marks, who is told, who waits.
+//! Congestion control by the registers: marking, reports, throttling.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::registers::control;
@@ -76,7 +76,7 @@ fn senders_that_heed_marks_keep_queues_short_and_the_link_busy() {
     let [marked, forward, backward] =
         [Counter::MarkFecn, Counter::RcvFecn, Counter::RcvBecn].map(|one| sum(&with, one));
     assert!(marked > 50, "{marked}");
-    // What is still on its way has been marked and not received.
+    // Packets in flight have been marked and not received.
     assert!(
         marked - forward < 200 && forward - backward < 20,
         "{marked} {forward} {backward}"
@@ -91,7 +91,7 @@ fn senders_that_heed_marks_keep_queues_short_and_the_link_busy() {
 #[test]
 fn only_what_registers_say_is_marked_and_heeded() {
     let spec = "one-switch:4,radix=8";
-    // A threshold of 0 never marks; a table of zeros holds nobody back.
+    // A threshold of 0 never marks; a table of zeros throttles nobody.
     for (threshold, multiplier, marks) in [(0, 1, false), (15, 0, true)] {
         let mut network = network(spec, Program::default());
         control(&mut network, threshold, multiplier);

@@ -1,4 +1,4 @@
-//! Several benchmarks at once, copies and reads, and packets beside messages.
+//! Several benchmarks at once, copies and reads, and packets together with messages.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Program, network};
@@ -52,7 +52,7 @@ fn reads_by_the_cards_take_more_of_the_link_than_copies_over_sockets() {
     );
 }
 
-/// Copies between pairs, of so many messages each way.
+/// Copies between pairs, with this number of messages in each direction.
 fn copies(load: Load, pairs: Vec<(u32, u32)>, messages: Option<u64>, both_ways: bool) -> Copies {
     Copies::new(CopiesOptions {
         load,
@@ -193,8 +193,8 @@ fn the_last_message_of_a_copy_is_as_short_as_the_file() {
     assert_eq!((run(1), run(Load::Bulk.payload() + 1)), (1, 9));
 }
 
-/// Who sends as much as fits by a link that is down drops a packet in each packet's time, however many
-/// kinds there are, and goes on when it is up.
+/// A sender at full load on a link that is down drops one packet per packet time, however many
+/// kinds there are, and continues when it is up.
 #[test]
 fn packets_by_a_link_that_is_down_do_not_multiply() {
     let mut network = network("one-switch:4,radix=48", Program::default());

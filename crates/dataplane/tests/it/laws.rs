@@ -17,7 +17,7 @@ use weft_dataplane::packets::{
 use weft_dataplane::{Counter, Network, PortIndex};
 use weft_fabric::Lid;
 
-/// What one run depends on.
+/// Inputs of one run.
 #[derive(Debug, Clone)]
 struct Case {
     fabric: usize,
@@ -28,7 +28,7 @@ struct Case {
     packets: u32,
     /// A cable to cut in the middle.
     cut: Option<usize>,
-    /// The limits of all lanes become smaller in the middle, to so many percent.
+    /// Percentage to which the limits of all lanes shrink in the middle.
     squeeze: Option<u16>,
     shards: usize,
 }
@@ -292,7 +292,7 @@ fn rage(case: &Case, simulation: &mut Shards<Storm>, network: &mut Network) {
         if let Some(percent) = case.squeeze.filter(|_| step == 9) {
             squeeze(network, case.program, percent);
             simulation.configure(network);
-            // What is on its way may be more than the new limits for a while.
+            // Data in flight may exceed the new limits for a while.
             limits = None;
         }
     }
@@ -325,7 +325,7 @@ fn begin(case: &Case, network: &Network) -> Shards<Storm> {
     simulation
 }
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Outcome {
     totals: Totals,
@@ -357,7 +357,7 @@ fn run(case: &Case) -> Outcome {
     assert_eq!(totals.lost, discards, "every loss is counted");
     assert_eq!(sum(&simulation, Storm::open), 0, "every loss is told");
     let told = sum(&simulation, |storm| (storm.delivered + storm.lost) as i64);
-    // A packet of congestion control goes back for each mark that came, and nobody is told of it.
+    // A packet of congestion control returns for each received mark, without a notice.
     let answers = total(&network, [Counter::RcvFecn]);
     assert_eq!(totals.sent - told as u64, answers);
     let moved = simulation.routes_moved();
@@ -391,7 +391,7 @@ fn littles_law(case: &Case) {
     for step in 1.. {
         simulation.run(start + step * STEP, 1);
         let open = sum(&simulation, Storm::open) as u64;
-        // What congestion control sends is in the fabric too, and its times are told to nobody.
+        // Packets of congestion control are in the fabric too, without notices of their times.
         if case.variety.control.is_none() {
             assert_eq!(open, simulation.in_flight() as u64);
         }
@@ -428,7 +428,7 @@ proptest! {
     }
 }
 
-/// What the laws are tried on does happen, and often enough.
+/// The cases exercise all laws often enough.
 #[test]
 fn the_cases_drop_mark_and_move() {
     let mut runner = TestRunner::deterministic();

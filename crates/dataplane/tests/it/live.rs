@@ -1,4 +1,4 @@
-//! Traffic without packets: what links carry while it goes on, beside what packets do.
+//! Traffic without packets: loads of links over time, compared with packets.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::parcel;
@@ -25,7 +25,7 @@ fn pair(stage: &Stage, from: usize, to: usize, limit: f64) -> Demand {
     }
 }
 
-/// So many hosts of the first edge to as many of the second.
+/// Hosts of the first edge, each sending to one of the second.
 fn pairs(stage: &Stage, count: usize, limit: f64) -> Vec<Demand> {
     let far = stage.far();
     let near = (0..stage.hosts.len()).filter(|host| !far.contains(host));
@@ -41,7 +41,7 @@ fn edge_port(stage: &Stage, number: u8) -> PortIndex {
     device.port(PortNum(number)).unwrap()
 }
 
-/// What counters of ports did from now until a millisecond later, as shares of what a link carries.
+/// Increments of port counters over a millisecond, as fractions of a link's capacity.
 fn shares(live: &mut Live, stage: &mut Stage, now: &mut u64, ports: &[PortIndex]) -> Vec<f64> {
     let read = |network: &Network| -> Vec<u64> {
         let data = |at: &PortIndex| network.counter(*at, Counter::XmitData);

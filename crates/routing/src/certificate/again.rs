@@ -20,9 +20,9 @@ use super::view::View;
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) graph: Dependencies,
-    /// As [`Tile::carries`].
+    /// See [`Tile::carries`].
     carries: Arc<[u64]>,
-    /// As [`Tile::waves`].
+    /// See [`Tile::waves`].
     waves: Option<Arc<[u64]>>,
 }
 

@@ -54,7 +54,7 @@ pub trait Engine {
     /// has a quicker way.
     ///
     /// # Errors
-    /// As [`Engine::plan`].
+    /// See [`Engine::plan`].
     fn replan(&self, network: &Network, _before: &Plan) -> Result<Plan, String> {
         self.plan(network)
     }

@@ -91,7 +91,7 @@ pub unsafe extern "C" fn umad_set_grh(umad: *mut c_void, addr: *mut c_void) -> c
 /// `umad_set_grh_net`: [`umad_set_grh`] with a flow label that is big-endian already.
 ///
 /// # Safety
-/// As [`umad_set_grh`].
+/// See [`umad_set_grh`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_set_grh_net(umad: *mut c_void, addr: *mut c_void) -> c_int {
     // SAFETY: as the caller says.
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn umad_set_grh_net(umad: *mut c_void, addr: *mut c_void) 
 }
 
 /// # Safety
-/// As [`umad_set_grh`].
+/// See [`umad_set_grh`].
 unsafe fn set_grh(umad: *mut c_void, addr: *mut c_void, order: fn(u32) -> u32) -> c_int {
     // SAFETY: the caller says so.
     let route = unsafe { read(addr.cast_const().cast::<MadAddr>()) };

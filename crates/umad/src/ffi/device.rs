@@ -22,7 +22,7 @@ const ISSM_PATH: &str = "/dev/null";
 /// The session, if a program's name for the adapter is valid: null is any.
 ///
 /// # Safety
-/// As [`text`].
+/// See [`text`].
 unsafe fn adapter(name: *const c_char) -> Result<Arc<Session>, c_int> {
     // SAFETY: the caller's duty is the same.
     let name = unsafe { text(name) };

@@ -11,10 +11,10 @@ const SPINS: u32 = 512;
 pub(super) struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
-    /// How often all have met.
+    /// Number of completed meetings.
     meetings: AtomicUsize,
     broken: AtomicBool,
-    /// How many sleep.
+    /// Number of sleeping threads.
     sleepers: Mutex<usize>,
     wake: Condvar,
 }
@@ -63,7 +63,7 @@ impl Barrier {
         *sleepers -= 1;
     }
 
-    /// Lets all go on who wait.
+    /// Releases all waiting threads.
     fn release(&self) {
         let sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         self.meetings.fetch_add(1, Ordering::AcqRel);

@@ -1,16 +1,16 @@
-//! Where a fabric is cut.
+//! Cuts a fabric into shards.
 //!
-//! Switches with HFIs are dealt out in order, as many HFIs to each shard, so that neighbours in the
-//! fabric's description stay together. Every other switch goes where most of its cables lead, as long
-//! as that shard has no more than its part of their ports; where that is all the same, as for the top
-//! of a tree of two tiers, they are dealt out in turn. HFIs are with their switch.
+//! Switches with HFIs are assigned in order, with equal numbers of HFIs per shard, so that neighbours in the
+//! fabric's description stay together. Every other switch joins the shard with most of its cables, as long
+//! as that shard has no more than its part of their ports; if cables do not decide, as for the top
+//! of a tree of two tiers, they are assigned in rotation. HFIs are with their switch.
 
 use std::sync::Arc;
 
 use crate::device::Device;
 use crate::network::Network;
 
-/// Shards at most; more are asked for in vain.
+/// Maximum number of shards.
 const SHARDS_MAX: usize = 64;
 
 /// The shard of each port, and how many shards there are: at most one for each switch.
@@ -104,7 +104,7 @@ impl Cut<'_> {
         }
     }
 
-    /// Where most cables lead, then where least is.
+    /// The shard with most cables, then the smallest.
     fn best(
         &self,
         node: usize,

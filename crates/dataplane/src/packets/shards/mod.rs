@@ -1,17 +1,17 @@
 //! One fabric on several cores: it is cut into shards, and each has its devices, its packets and its
 //! calendar.
 //!
-//! What a device does reaches another one after a cable's latency at the earliest. So all shards may
-//! go on for so long after the first thing that will happen in any of them without hearing of each
-//! other; then they hand over the packets and credits on the cables between them, and so on. With
-//! [`Order::Place`] each device sees the same things in the same order wherever the fabric is cut:
+//! An action of a device reaches another one after a cable's latency at the earliest. So all shards may
+//! advance by that time beyond the first event of any of them without communication;
+//! then they exchange the packets and credits on the cables between them, and so on. With
+//! [`Order::Place`] each device sees the same events in the same order wherever the fabric is cut:
 //! the same packets at the same moments, the same counters, with any number of shards and threads.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `barrier` | threads that wait for each other |
-//! | `cut` | which device belongs to which shard |
-//! | `office` | what threads and shards tell each other |
+//! | `cut` | assignment of devices to shards |
+//! | `office` | communication of threads and shards |
 
 mod barrier;
 mod cut;
@@ -26,13 +26,13 @@ use super::{LinkBalance, Options, Order, Picos, Simulation, Totals, Traffic};
 use crate::network::{Network, PortIndex};
 use weft_fabric::Vl;
 
-/// A part of a fabric and who sends there.
+/// A part of a fabric and its traffic.
 #[derive(Debug, Clone)]
 pub struct Shard<T> {
     /// Its devices; the others of the fabric do nothing in it.
     pub simulation: Simulation,
-    /// Sends by the HFIs that the simulation [owns](Simulation::owns), and is told of what happens at
-    /// its devices. What it does for one HFI must not depend on the others.
+    /// Sends from the HFIs that the simulation [owns](Simulation::owns), and receives the notices of
+    /// its devices. Its actions for one HFI must not depend on the others.
     pub traffic: T,
 }
 
@@ -44,8 +44,8 @@ pub struct Shards<T> {
 }
 
 impl<T: Traffic + Send> Shards<T> {
-    /// A fabric whose registers are as they are now, in `count` parts or as many as it has switches;
-    /// in one where cables take no time. `traffic` makes who sends in each part. Several parts have
+    /// A fabric with its current registers, in `count` parts, at most one per switch;
+    /// in one part if cables have no latency. `traffic` makes the traffic of each part. Several parts have
     /// [`Order::Place`] whatever `options` say.
     pub fn new(
         network: &Network,
@@ -87,16 +87,16 @@ impl<T: Traffic + Send> Shards<T> {
         &mut self.shards
     }
 
-    /// As [`Simulation::configure`].
+    /// See [`Simulation::configure`].
     pub fn configure(&mut self, network: &Network) {
         let each = self.shards.iter_mut();
         each.for_each(|shard| shard.simulation.configure(network));
     }
 
-    /// As [`Simulation::run`], on so many threads, or as many as there are shards.
+    /// Runs like [`Simulation::run`], on `threads` threads, at most one per shard.
     ///
     /// # Panics
-    /// When the system gives no thread, or the traffic panics.
+    /// When the system provides no thread, or the traffic panics.
     pub fn run(&mut self, until: Picos, threads: usize) {
         let lookahead = match self.shards.len() {
             1 => Picos::MAX,
@@ -117,11 +117,11 @@ impl<T: Traffic + Send> Shards<T> {
         }
     }
 
-    /// As [`Simulation::drain`], but what happens less than a cable's latency after the last packet
-    /// has gone may happen too.
+    /// Runs like [`Simulation::drain`], but events less than a cable's latency after the last packet
+    /// may happen too.
     ///
     /// # Panics
-    /// As [`Self::run`].
+    /// See [`Self::run`].
     pub fn drain(&mut self, until: Picos, threads: usize) -> bool {
         let bounds = Bounds {
             until,
@@ -196,7 +196,7 @@ impl<T: Traffic> Worker<'_, T> {
     }
 }
 
-/// What all parts together have done.
+/// Results of all parts together.
 impl<T> Shards<T> {
     /// The time.
     pub fn now(&self) -> Picos {
@@ -208,38 +208,38 @@ impl<T> Shards<T> {
         self.shards.iter().map(|shard| &shard.simulation)
     }
 
-    /// As [`Simulation::totals`].
+    /// See [`Simulation::totals`].
     pub fn totals(&self) -> Totals {
         self.simulations().map(Simulation::totals).sum()
     }
 
-    /// As [`Simulation::in_flight`].
+    /// See [`Simulation::in_flight`].
     pub fn in_flight(&self) -> usize {
         self.simulations().map(Simulation::packets).sum()
     }
 
-    /// As [`Simulation::deadlock`].
+    /// See [`Simulation::deadlock`].
     pub fn deadlock(&self) -> Option<Vec<(PortIndex, Vl)>> {
         Waits::of(self.simulations()).deadlock()
     }
 
-    /// As [`Simulation::routes_moved`].
+    /// See [`Simulation::routes_moved`].
     pub fn routes_moved(&self) -> u64 {
         self.simulations().map(Simulation::routes_moved).sum()
     }
 
-    /// As [`Simulation::packets_marked`].
+    /// See [`Simulation::packets_marked`].
     pub fn packets_marked(&self) -> u64 {
         self.simulations().map(Simulation::packets_marked).sum()
     }
 
-    /// As [`Simulation::settle`].
+    /// See [`Simulation::settle`].
     pub fn settle(&mut self, network: &mut Network) {
         let each = self.shards.iter_mut();
         each.for_each(|shard| shard.simulation.settle(network));
     }
 
-    /// As [`Simulation::balances`].
+    /// See [`Simulation::balances`].
     pub fn balances(&self) -> Vec<LinkBalance> {
         let lanes = self.simulations().next().map_or(0, Simulation::lane_count);
         let lane = |at: usize| {
@@ -250,17 +250,17 @@ impl<T> Shards<T> {
         lanes.filter(LinkBalance::has_something).collect()
     }
 
-    /// As [`Simulation::flits_sent`].
+    /// See [`Simulation::flits_sent`].
     pub fn flits_sent(&self, at: PortIndex) -> u64 {
         self.simulations().map(|part| part.flits_sent(at)).sum()
     }
 
-    /// As [`Simulation::link_time`].
+    /// See [`Simulation::link_time`].
     pub fn link_time(&self, at: PortIndex) -> Picos {
         self.simulations().map(|part| part.link_time(at)).sum()
     }
 
-    /// As [`Simulation::memory`]; each part has room for all devices.
+    /// See [`Simulation::memory`]; each part has room for all devices.
     pub fn memory(&self) -> (usize, usize) {
         let parts = self.simulations().map(Simulation::memory);
         parts.fold((0, 0), |(fabric, packets), (more, others)| {

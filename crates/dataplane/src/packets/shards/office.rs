@@ -1,4 +1,4 @@
-//! What threads tell each other between two windows, and the mail of their shards.
+//! Exchange between threads between two windows, and the mail of their shards.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use super::super::share::Mail;
 use super::super::simulation::Simulation;
 use super::barrier::Barrier;
 
-/// What one thread says of its shards.
+/// Report of one thread about its shards.
 #[derive(Debug, Default)]
 struct Word {
     /// The first thing that will happen; [`Picos::MAX`] for nothing.
     next: AtomicU64,
-    /// Packets on their way.
+    /// Packets in flight.
     packets: AtomicUsize,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct Bounds {
     pub(super) until: Picos,
     /// Nothing that happens now reaches another shard before that.
     pub(super) lookahead: Picos,
-    /// It also ends when no packet is on its way.
+    /// Whether to end when no packet is in flight.
     pub(super) drains: bool,
 }
 
-/// All there is twice, by turns: a thread that is ahead writes what the others do not read yet.
+/// Everything exists twice, used by turns: a thread that is ahead writes the copy that the others do not read yet.
 #[derive(Debug)]
 pub(super) struct Office {
     pub(super) barrier: Barrier,
@@ -49,7 +49,7 @@ impl Office {
         }
     }
 
-    /// Says what a thread's shards will do next.
+    /// Reports the next event of a thread's shards.
     pub(super) fn say(&self, turn: usize, thread: usize, next: Option<Picos>, packets: usize) {
         let word = &self.words[turn][thread];
         word.next
@@ -68,13 +68,13 @@ impl Office {
         Some(end.min(bounds.until))
     }
 
-    /// Packets on their way, of all.
+    /// Packets in flight, of all.
     pub(super) fn packets(&self, turn: usize) -> usize {
         let words = self.words[turn].iter();
         words.map(|word| word.packets.load(Ordering::Acquire)).sum()
     }
 
-    /// A shard puts what it has for others into their boxes.
+    /// Puts a shard's mail for others into their boxes.
     pub(super) fn post(&self, turn: usize, shard: usize, simulation: &mut Simulation) {
         simulation.post(|to, mail| {
             let place = &self.boxes[turn][shard * self.shards + to];

@@ -29,7 +29,7 @@ impl Mpi {
         }
     }
 
-    /// A card that is read from sends at once, a rank is asked for a window.
+    /// A card that is read from sends at once; a rank is asked for a window.
     fn take_request(&mut self, simulation: &mut Simulation, id: u32) {
         let transfer = self.transfers.get_mut(id);
         transfer.heard += 1;
@@ -55,7 +55,7 @@ impl Mpi {
         let is_window = now.is_asked_for() && !now.read;
         let fills = is_window && now.received.is_multiple_of(window);
         let work = if now.is_asked_for() {
-            // The card puts it where it belongs, the processor is told at the end of a window.
+            // The card places the data, the processor is notified at the end of a window.
             if ends || fills { rank.stack.receive } else { 0 }
         } else {
             // What travels in the header is not copied from a buffer.

@@ -1,4 +1,4 @@
-//! osu_bw, osu_bibw and osu_mbw_mr: windows of messages, one way or both, between pairs.
+//! osu_bw, osu_bibw and osu_mbw_mr: windows of messages, in one direction or both, between pairs.
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
@@ -6,7 +6,7 @@ use super::pairs::PairOf;
 use crate::constants::WINDOW_ANSWER;
 use crate::packets::{Picos, Simulation};
 
-/// What one of these benchmarks does.
+/// Options of one of these benchmarks.
 #[derive(Debug, Clone)]
 pub struct BandwidthOptions {
     /// Senders with their receivers.

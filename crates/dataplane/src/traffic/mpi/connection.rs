@@ -1,9 +1,9 @@
-//! How much a TCP connection has on its way.
+//! Congestion window of a TCP connection.
 //!
-//! It begins with ten segments, takes one more for each that arrives until the first loss, then about
-//! half a segment more in the time in which all of them arrive once. A loss that later segments show
-//! takes three tenths of it away, once for all that was on its way then, and so does a loss that a probe
-//! shows when nothing has come for a while; a time-out leaves one segment (RFC 5681, RFC 8312 in the
+//! It begins with ten segments and grows by one for each that arrives until the first loss, then by about
+//! half a segment per round trip. A loss that later segments reveal
+//! takes three tenths of it away, once for all segments in flight, and so does a loss that a probe
+//! reveals after a silence; a timeout leaves one segment (RFC 5681, RFC 8312 in the
 //! region where it grows as RFC 5681 would: round trips here take microseconds, its cubic takes seconds).
 //!
 //! Not modelled: answers as packets; the probe, which is sent with all that is missing.
@@ -18,15 +18,15 @@ use crate::packets::{Picos, Simulation};
 /// A connection's sender.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
-    /// Segments that may be on their way.
+    /// Maximum number of segments in flight.
     window: u32,
-    /// Below so many segments the window doubles.
+    /// Window size in segments below which the window doubles.
     threshold: u32,
-    /// What has been gained towards the next segment of the window.
+    /// Progress towards the next segment of the window.
     gained: u32,
     /// Packets that were given to the engines and have not arrived.
     flying: u32,
-    /// Packets that were on their way at the last loss and have not arrived.
+    /// Packets that were in flight at the last loss and have not arrived.
     recovering: u32,
     /// Packets that have arrived since the last whole segment.
     arrived: u32,
@@ -100,7 +100,7 @@ impl Connection {
 }
 
 impl Mpi {
-    /// Whether what a rank sends goes over TCP.
+    /// Whether a rank sends over TCP.
     #[inline]
     pub(super) fn is_tcp(&self, rank: u32) -> bool {
         self.ranks[rank as usize].stack.recovery == Recovery::Tcp
@@ -170,7 +170,7 @@ mod tests {
 
     const PACKETS: u32 = 8;
 
-    /// All that may be on its way is, and arrives.
+    /// Fills the window and lets all of it arrive.
     fn round(connection: &mut Connection) {
         let packets = connection.window * PACKETS;
         connection.flying = packets;

@@ -1,4 +1,4 @@
-//! Copies over sockets, and reads by the cards: messages one after the other, so many at a time.
+//! Copies over sockets, and reads by the cards: messages one after the other, a limited number at a time.
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
@@ -9,17 +9,17 @@ use crate::constants::{
 };
 use crate::packets::{Picos, Simulation};
 
-/// What carries them.
+/// Kind of transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// Files over sockets, as by `dd`: the processors copy, a connection's window is on its way.
+    /// Files over sockets, as by `dd`: the processors copy, a connection's window is in flight.
     Bulk,
-    /// `ib_read_bw`: the cards send what is asked for.
+    /// `ib_read_bw`: the cards send the requested data.
     Read,
 }
 
 impl Load {
-    /// How its ranks send.
+    /// Software stack of its ranks.
     pub fn stack(self) -> Stack {
         match self {
             Self::Bulk => Stack::BULK,
@@ -27,7 +27,7 @@ impl Load {
         }
     }
 
-    /// Messages of each pair, each way, that are on their way at a time.
+    /// Messages in flight at a time, of each pair and direction.
     pub fn at_once(self) -> u32 {
         match self {
             Self::Bulk => TCP_SEGMENTS,
@@ -35,7 +35,7 @@ impl Load {
         }
     }
 
-    /// Bytes of the user in a message, unless somebody asks for others: an IP packet's, or a read's.
+    /// Default payload of a message in bytes: an IP packet's, or a read's.
     pub fn payload(self) -> u64 {
         match self {
             Self::Bulk => IPOIB_MTU - TCP_HEADERS,
@@ -43,7 +43,7 @@ impl Load {
         }
     }
 
-    /// Bytes of a message that carries so many of the user.
+    /// Size of a message with this payload, bytes.
     fn bytes(self, payload: u64) -> u64 {
         match self {
             Self::Bulk => payload + TCP_HEADERS + IPOIB_ENCAPSULATION,
@@ -52,22 +52,22 @@ impl Load {
     }
 }
 
-/// Who copies how much.
+/// Pairs and amounts of data.
 #[derive(Debug, Clone)]
 pub struct CopiesOptions {
-    /// What carries them.
+    /// Kind of transport.
     pub load: Load,
     /// From which ranks to which; they have been added with the load's stack.
     pub pairs: Vec<(u32, u32)>,
     /// Bytes of the user in a message; the last one may have fewer.
     pub payload: u64,
-    /// Bytes of the user of each pair, each way; none for no end.
+    /// Payload of each pair and direction, bytes; `None` for no end.
     pub bytes: Option<u64>,
     /// Both of a pair send.
     pub both_ways: bool,
 }
 
-/// One way of a pair.
+/// One direction of a pair.
 #[derive(Debug, Clone, Copy, Default)]
 struct Way {
     /// Bytes in the messages that were begun.
@@ -76,16 +76,16 @@ struct Way {
     arrived: u64,
 }
 
-/// Copies between pairs of ranks: each way always has something on its way until all of it has been
+/// Copies between pairs of ranks: each direction always has something in flight until everything has been
 /// sent.
 #[derive(Debug, Clone)]
 pub struct Copies {
     options: CopiesOptions,
-    /// Both ways of each pair.
+    /// Both directions of each pair.
     ways: Vec<[Way; 2]>,
     /// Pair by rank.
     of_rank: PairOf,
-    /// Ways that have not ended.
+    /// Directions that have not ended.
     left: usize,
     begun: Option<Picos>,
     ended: Option<Picos>,
@@ -104,7 +104,7 @@ impl Copies {
         }
     }
 
-    /// Whether they go on until somebody else ends.
+    /// Whether it runs until the other jobs end.
     pub fn is_endless(&self) -> bool {
         self.options.bytes.is_none()
     }
@@ -123,13 +123,13 @@ impl Copies {
         Some(bytes as f64 / (self.time(now)?.max(1) as f64 * 1e-12))
     }
 
-    /// Messages of a way.
+    /// Number of messages of a direction.
     fn messages(&self) -> Option<u64> {
         let bytes = self.options.bytes?;
         Some(bytes.div_ceil(self.options.payload.max(1)))
     }
 
-    /// Begins the next message of a way, if there is one.
+    /// Begins the next message of a direction, if there is one.
     fn next(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, pair: usize, way: usize) {
         let load = self.options.load;
         let state = &mut self.ways[pair][way];

@@ -8,19 +8,19 @@ use super::nic::{Done, Mpi};
 use crate::constants::{ALLTOALL_SHORT, ALLTOALL_SHORT_RANKS};
 use crate::packets::{Picos, Simulation};
 
-/// Alltoall in steps: in each of them a rank sends to one that is so much further on, receives from the
-/// one as much before, and goes on when both are done; no rank waits for others than these two.
+/// Alltoall in steps: in each of them a rank sends to one at a distance, receives from the
+/// one at that distance before it, and continues when both are done; no rank waits for others than these two.
 ///
-/// Large messages by pairwise exchange: in step k to the rank k further on. Small ones by Bruck's
-/// algorithm: to the rank 2^k further on, in one message all that has still to go so far. MPICH, from
-/// which most MPI libraries come, does so (between the two, up to 32 KiB, it sends all at once, which
+/// Large messages by pairwise exchange: in step k at distance k. Small ones by Bruck's
+/// algorithm: at distance 2^k, in one message all data that has to go this far. MPICH, from
+/// which most MPI libraries derive, does so (between the two, up to 32 KiB, it sends all at once, which
 /// is not modelled: pairwise exchange).
 ///
 /// As in IMB, exchanges follow each other without a pause: a rank begins the next one when it has
-/// ended its own part of the one before.
+/// finished its own part of the previous one.
 #[derive(Debug, Clone)]
 pub struct AllToAll {
-    /// How much further on the partner of each step is, and the bytes for it.
+    /// Distance to the partner of each step, and the bytes for it.
     plan: Vec<(u32, u64)>,
     first: u32,
     ranks: u32,
@@ -102,7 +102,7 @@ impl AllToAll {
     }
 }
 
-/// Block i goes on in each step whose bit i has: all blocks of a step together.
+/// Block i is sent in each step for which i has the bit: all blocks of a step together.
 fn bruck(ranks: u32, bytes: u64) -> Vec<(u32, u64)> {
     let bits = u32::BITS - (ranks - 1).leading_zeros();
     let step = |bit: u32| {

@@ -10,12 +10,12 @@ use std::ops::Range;
 use crate::constants::TCP_DUPLICATES;
 use crate::packets::Picos;
 
-/// What a flow carries.
+/// Content of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// What processors write for one other rank, and control of rendezvous.
+    /// Packets that processors write for one other rank, and control of rendezvous.
     Pio,
-    /// What the engines send eagerly to one other rank.
+    /// Packets that the engines send eagerly to one other rank.
     Dma,
     /// A window of a rendezvous.
     Window,
@@ -48,9 +48,9 @@ pub(super) fn before(pass: u32) -> u32 {
 /// A packet's number in its flow; wraps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Of the message among those of its rank.
+    /// Number of the message among those of its rank.
     pub(super) serial: u32,
-    /// Of the packet in the message.
+    /// Number of the packet in the message.
     pub(super) number: u32,
 }
 
@@ -64,11 +64,11 @@ impl Place {
     }
 }
 
-/// What a packet's tag says of its flow, in 24 bits.
+/// Flow data in a packet's tag, in 24 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) pass: u32,
-    /// Of the packet, or of a request among what its rank has begun.
+    /// Number of the packet, or of a request among those of its rank.
     pub(super) number: u32,
 }
 
@@ -86,14 +86,14 @@ impl Stamp {
     }
 }
 
-/// What a receiver does with a packet.
+/// Decision of a receiver on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is the next one.
     Taken,
     /// It is dropped: out of sequence, or a second copy.
     Refused,
-    /// The same, and the sender is told what is missing.
+    /// Refused, and the sender is told what is missing.
     Missing,
 }
 
@@ -108,9 +108,9 @@ pub(super) struct Flow {
     pub(super) pass: u32,
     /// The first of this pass that is missing.
     pub(super) missing: Option<Place>,
-    /// The receiver has told what it misses, and got nothing of it since.
+    /// The receiver has reported a gap, and got nothing of it since.
     told: bool,
-    /// Of a segment: the first number that the receiver does not have, once the sender went back.
+    /// Of a segment: the first number that the receiver lacks, once the sender went back.
     have: Option<u32>,
     /// Later segments that have come whole.
     later: u32,
@@ -157,7 +157,7 @@ impl Flow {
         Verdict::Taken
     }
 
-    /// The sender asks what has come; says whether the receiver misses something, which it tells.
+    /// The sender queries progress; returns whether the receiver misses something, which it reports.
     pub(super) fn check(&mut self) -> bool {
         self.told |= self.missing.is_some();
         self.missing.is_some()
@@ -171,12 +171,12 @@ impl Flow {
         tells
     }
 
-    /// The sender goes back: a new pass begins with what is missing, if anything is.
+    /// The sender goes back: a new pass begins with the missing packets, if there are any.
     pub(super) fn go_back(&mut self) -> Option<Place> {
         let missing = self.missing.take()?;
         self.pass = (self.pass + 1) & PASSES;
         match self.key.kind {
-            // A window's new pass has a generation of its own, in which each gap is told.
+            // A window's new pass has a new generation, in which each gap is reported.
             Kind::Window => self.told = false,
             Kind::Segment => self.have = self.have.or(Some(missing.number)),
             _ => {}
@@ -299,7 +299,7 @@ impl Flows {
         self.come.insert((transfer, number))
     }
 
-    /// Slots of the segments between two ranks that wait for what is missing.
+    /// Slots of the segments between two ranks that wait for missing packets.
     pub(super) fn open_segments(&self, from: u32, to: u32) -> Vec<u32> {
         let least = Key {
             kind: Kind::Segment,
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(judge(flow, 0, 6), Verdict::Refused);
         assert_eq!(flow.go_back(), Some(at(7, 3)));
         assert_eq!(flow.go_back(), None);
-        // Old copies are refused; the new pass loses its first packet, which is not told again.
+        // Old copies are refused; the new pass loses its first packet, which is not reported again.
         assert_eq!(judge(flow, 0, 7), Verdict::Refused);
         assert!(!flow.lose(stamp(0, 8), at(7, 8)));
         assert!(flow.lose(stamp(1, 3), at(7, 3)));

@@ -5,7 +5,7 @@ use super::word;
 use crate::packets::{MICRO, Notice, Picos, Simulation, Traffic};
 use crate::traffic::StreamMix;
 
-/// How often a job looks whether it has ended.
+/// Interval at which a job checks for its end.
 const STRIDE: Picos = 10 * MICRO;
 
 /// A benchmark: what its ranks do, all together.
@@ -25,7 +25,7 @@ pub struct Job<P> {
     pub mpi: Mpi,
     /// The program.
     pub program: P,
-    /// Packets by patterns that the same hosts send beside them.
+    /// Packets by patterns that the same hosts send at the same time.
     beside: StreamMix,
 }
 
@@ -39,7 +39,7 @@ impl<P> Job<P> {
         }
     }
 
-    /// The same with packets by patterns beside it.
+    /// The job with additional packets by patterns.
     #[must_use]
     pub fn beside(self, packets: StreamMix) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl<P> Job<P> {
         }
     }
 
-    /// The packets beside it.
+    /// The additional packets.
     pub fn packets(&self) -> &StreamMix {
         &self.beside
     }
@@ -61,7 +61,7 @@ impl<P: Program> Job<P> {
         self.beside.start(simulation);
     }
 
-    /// Goes on until the program has ended, at most up to `until`; says whether it has.
+    /// Runs until the program has ended, at most up to `until`; returns whether it has.
     pub fn advance(&mut self, simulation: &mut Simulation, until: Picos) -> bool {
         while !self.program.has_ended() {
             let Some(next) = simulation.deadline().filter(|next| *next <= until) else {

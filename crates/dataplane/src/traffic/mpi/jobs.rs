@@ -22,7 +22,7 @@ pub enum Benchmark {
 }
 
 impl Benchmark {
-    /// Whether it goes on until the others have ended.
+    /// Whether it runs until the others have ended.
     pub fn is_endless(&self) -> bool {
         matches!(self, Self::Copies(copies) if copies.is_endless())
     }
@@ -60,7 +60,7 @@ impl Program for Benchmark {
 /// One of several benchmarks.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// What it does.
+    /// Its benchmark.
     pub benchmark: Benchmark,
     /// Its first rank; its last one is that before the next part's first.
     pub first: u32,

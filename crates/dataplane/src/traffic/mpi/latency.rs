@@ -37,7 +37,7 @@ impl PingPong {
         }
     }
 
-    /// One-way latency of each pair, none before the end.
+    /// One-way latency of each pair; `None` before the end.
     pub fn latencies(&self) -> Option<Vec<Picos>> {
         let trips = 2 * u64::from(self.iterations);
         let one = |pair: &Pair| Some((pair.ended? - pair.begun) / trips);

@@ -1,16 +1,16 @@
-//! Messages between ranks, carried by packets the way the host's libraries do it.
+//! Messages between ranks, carried by packets as the host's libraries do it.
 //!
 //! Small messages are written by the processor into the HFI's send buffer (PIO), of which each
-//! process has a share: a packet that finds no room waits, one that is larger than the share is cut.
+//! process has a share: a packet without room waits, one larger than the share is cut.
 //! Larger ones are handed to the DMA engines by a system call, the largest by rendezvous: the sender
-//! announces, the receiver asks for a window at a time. Receives are posted before the messages
-//! come, as the benchmarks do. Each packet that is not placed by the card costs the receiving
-//! processor its time. On a host with an LMC the data takes the LIDs after the first in turn, control
-//! takes the first, as PSM2's default policy does. What is dropped is sent again by the library's
+//! announces, the receiver requests one window at a time. Receives are posted before the messages
+//! arrive, as the benchmarks do. Each packet that the card does not place costs the receiving
+//! processor time. On a host with an LMC the data rotates over the LIDs after the first, control
+//! uses the first, as PSM2's default policy does. Dropped packets are resent by the library's
 //! rules, see `recovery`.
 //!
-//! Not modelled: messages between ranks of one host other than by the endpoints' time; the answers to
-//! what comes in order, and the limit of packets without one.
+//! Not modelled: messages between ranks of one host other than by the endpoints' time; acknowledgements of
+//! packets in order, and the limit of unacknowledged packets.
 
 mod arrive;
 mod bandwidth;

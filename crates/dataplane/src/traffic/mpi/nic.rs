@@ -101,7 +101,7 @@ impl Mpi {
         self.ranks.is_empty()
     }
 
-    /// What has become of the packets of all ranks.
+    /// Fate of the packets of all ranks.
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -112,7 +112,7 @@ impl Mpi {
         rank.map_or(u32::MAX, |rank| rank.host)
     }
 
-    /// How a message of a rank travels.
+    /// Method of sending a message of a rank.
     pub fn method(&self, rank: u32, bytes: u64) -> Option<Method> {
         let rank = self.ranks.get(rank as usize)?;
         Some(rank.stack.method(bytes, rank.payload))
@@ -241,7 +241,7 @@ impl Mpi {
                     self.transfers.get_mut(id).again = 0;
                 }
                 let transfer = self.transfers.end(id);
-                // What came in windows; not what a rank of the same host handed over.
+                // Data received in windows; not handed over by a rank of the same host.
                 if !transfer.read && transfer.asked > 0 {
                     self.window_over(simulation, transfer.to);
                 }
@@ -279,7 +279,7 @@ impl Mpi {
         }
     }
 
-    /// The sender of a message may use its buffer again, which it is told once.
+    /// The sender of a message may reuse its buffer, which is reported once.
     pub(super) fn sent(&mut self, id: u32) {
         let transfer = self.transfers.get_mut(id);
         if std::mem::replace(&mut transfer.told, true) {
@@ -297,7 +297,7 @@ impl Mpi {
         self.ask(simulation, rank);
     }
 
-    /// A receiver asks for windows, message by message, as long as its HFI can take more of them.
+    /// A receiver requests windows, message by message, as long as its HFI accepts more of them.
     fn ask(&mut self, simulation: &mut Simulation, rank: u32) {
         let host = self.host(rank);
         let rank = rank as usize;
@@ -316,7 +316,7 @@ impl Mpi {
         }
     }
 
-    /// Asks for a window, or for a read.
+    /// Requests a window, or a read.
     pub(super) fn request(&mut self, simulation: &mut Simulation, host: u32, id: u32) {
         let to = self.transfers.get(id).to;
         let number = self.ranks[to as usize].begin();
@@ -330,7 +330,7 @@ impl Mpi {
         self.ranks[from as usize].stack.window_packets()
     }
 
-    /// The sender was asked for the next window.
+    /// The sender has received a request for the next window.
     pub(super) fn grant(&mut self, simulation: &mut Simulation, id: u32) {
         let window = self.window_of(id);
         let there = self.host(self.transfers.get(id).to);
@@ -338,7 +338,7 @@ impl Mpi {
         let path = self.ranks[transfer.from as usize].next_path(there);
         let before = transfer.granted;
         transfer.granted = before.saturating_add(window).min(transfer.packets);
-        // What is lost of it goes again by the path of its last window.
+        // Lost packets of it are resent on the path of its last window.
         transfer.path = path;
         let numbers = before..transfer.granted;
         self.list_window(simulation, id, numbers, path);

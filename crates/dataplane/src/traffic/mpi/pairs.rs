@@ -1,4 +1,4 @@
-//! Which pair of a benchmark a rank is in.
+//! Assignment of ranks to pairs of a benchmark.
 
 /// Pairs by rank; each rank is in one at most.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What each host's HFI sends next: control, what processors have written, what engines send.
+//! Order of sending at each host's HFI: control, packets from processors, packets from engines.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::word;
 use crate::constants::{MESSAGE_TIME, PIO_BLOCK, PIO_BLOCK_TIME, SDMA_ENGINES};
 use crate::packets::{Parcel, Picos, Simulation};
 
-/// What an engine was given.
+/// An order to an engine.
 #[derive(Debug, Clone)]
 struct Order {
     transfer: u32,
@@ -20,7 +20,7 @@ struct Order {
     window: Option<(Range<u32>, u32)>,
 }
 
-/// What one host's HFI has to send.
+/// Send queues of one host's HFI.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nic {
     /// Control packets: their kind, and a transfer or a flow.
@@ -29,11 +29,11 @@ pub(super) struct Nic {
     bus: VecDeque<u64>,
     /// Packets that stand in the send buffer.
     written: VecDeque<u64>,
-    /// What each DMA engine sends, one order after the other.
+    /// Orders of each DMA engine, sent one after the other.
     engines: [VecDeque<Order>; SDMA_ENGINES],
     /// Engines that have something to send, in the order of their turns.
     active: VecDeque<u8>,
-    /// How many processes have opened it.
+    /// Number of processes that have opened it.
     contexts: u32,
     /// The engines have the next turn.
     engines_next: bool,
@@ -130,7 +130,7 @@ impl Mpi {
         self.pump(simulation, host);
     }
 
-    /// The same with a window, which takes a path of its own.
+    /// Lists a window, which takes a path of its own.
     pub(super) fn list_window(
         &mut self,
         simulation: &mut Simulation,
@@ -400,7 +400,7 @@ impl Mpi {
     }
 }
 
-/// Which of a host's LIDs a path leads to: 0 to the first, the others in turn to the rest.
+/// Index of the host's LID that a path uses: 0 the first, the others rotate over the rest.
 fn lid_offset(path: u32, lids: u32) -> u32 {
     match (path, lids) {
         (0, _) | (_, 0 | 1) => 0,

@@ -14,9 +14,9 @@ pub(super) struct Rank {
     /// Number of its host.
     pub(super) host: u32,
     pub(super) stack: Stack,
-    /// Which one of its HFI's contexts it has.
+    /// Its context among its HFI's.
     pub(super) context: u32,
-    /// Of all messages of its program.
+    /// Service level of all messages of its program.
     pub(super) level: Sl,
     /// Its processor has something to do until then.
     busy_until: Picos,
@@ -26,13 +26,13 @@ pub(super) struct Rank {
     pub(super) payload: u32,
     /// Messages that wait to be written, in order.
     pub(super) writing: VecDeque<u32>,
-    /// Windows that it may ask for now.
+    /// Windows that it may request now.
     pub(super) windows: u32,
-    /// Messages of which it has not asked for all, in order.
+    /// Messages of which it has not requested everything, in order.
     pub(super) asking: VecDeque<u32>,
     /// The path that it takes next to each host.
     paths: BTreeMap<u32, u32>,
-    /// How many messages and requests it has begun; wraps.
+    /// Number of messages and requests it has begun; wraps.
     begun: u32,
 }
 
@@ -55,7 +55,7 @@ impl Rank {
         }
     }
 
-    /// The number of what it begins next.
+    /// The number of its next message or request.
     pub(super) fn begin(&mut self) -> u32 {
         self.begun = self.begun.wrapping_add(1);
         self.begun

@@ -1,15 +1,15 @@
-//! Packets that were dropped are sent again, by the rules of who sent them.
+//! Recovery of dropped packets, by the rules of their sender.
 //!
 //! PSM2 numbers the packets that processors write for one other rank, those that its engines send it
-//! eagerly, and those of each window of a rendezvous. A receiver drops what does not come next and
-//! says once what it misses, until something comes in order (of a window, once in each pass); the
-//! sender goes back to that and sends all from there again. Where nothing follows, or what was said is
-//! lost, the sender's time-out ends and it asks. Cards that read do the same, but that who reads asks
-//! again. TCP sends an IP packet again when three later ones have come, or after a time-out, and slows
+//! eagerly, and those of each window of a rendezvous. A receiver drops out-of-order packets and
+//! sends one NAK, until something arrives in order (of a window, once in each pass); the
+//! sender goes back to that packet and resends everything from there. If nothing follows, or the NAK is
+//! lost, the sender's timeout ends and it queries the receiver. Cards that read use these rules, but the reader
+//! retries its request. TCP resends an IP packet after three later ones have arrived, or after a timeout, and slows
 //! down.
 //!
-//! Not modelled: PSM2's slower sending after marked packets, that senders give up after some tries, and
-//! that an IPoIB connection, which is not to try again, is torn down at each loss.
+//! Not modelled: PSM2's slower sending after marked packets, senders that give up after some tries, and
+//! the teardown of an IPoIB connection, which is not to retry, at each loss.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use super::word;
 use crate::constants::{SDMA_CALL, TCP_RESEND};
 use crate::packets::{Loss, Picos, Simulation};
 
-/// What has become of packets: `sent` are `taken`, `refused` or `lost` in the end.
+/// Fate of packets: each one `sent` ends as `taken`, `refused` or `lost`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Handed to the link, with what was sent again.
@@ -29,13 +29,13 @@ pub struct Tally {
     pub taken: u64,
     /// Refused by their receivers: out of order after a lost one, or come twice.
     pub refused: u64,
-    /// Dropped on their way.
+    /// Dropped in transit.
     pub lost: u64,
     /// Packets of messages given to the link a second time or more.
     pub again: u64,
-    /// How often a receiver said what it misses.
+    /// Number of NAKs.
     pub told: u64,
-    /// How often a time-out ended.
+    /// Number of timeouts.
     pub timeouts: u64,
 }
 
@@ -119,7 +119,7 @@ impl Mpi {
         true
     }
 
-    /// A processor that receives looks at what it drops; the card drops a window's packets by itself.
+    /// A receiving processor examines packets that it drops; the card drops a window's packets by itself.
     fn refuse(&mut self, simulation: &mut Simulation, slot: u32, tells: bool) {
         let flow = self.flows.get(slot);
         let (kind, receiver) = (flow.key.kind, flow.to);
@@ -136,8 +136,8 @@ impl Mpi {
         }
     }
 
-    /// Where an IP packet has come whole, those before it that are missing are a step nearer to being
-    /// taken for lost.
+    /// After a complete IP packet, missing earlier ones are one step closer to counting as
+    /// lost.
     fn tell_of_earlier(
         &mut self,
         simulation: &mut Simulation,
@@ -163,7 +163,7 @@ impl Mpi {
         }
     }
 
-    /// The receiver says what it misses.
+    /// The receiver sends a NAK.
     pub(super) fn complain(&mut self, simulation: &mut Simulation, word: u64) {
         if let Some(slot) = self.flows.slot(word) {
             self.tally.told += 1;
@@ -172,7 +172,7 @@ impl Mpi {
         }
     }
 
-    /// What the receiver misses has come to the sender, or the question to the receiver.
+    /// A NAK has arrived at the sender, or a query at the receiver.
     pub(super) fn hear(&mut self, simulation: &mut Simulation, what: u64, word: u64) {
         let Some(slot) = self.flows.slot(word) else {
             return;
@@ -193,7 +193,7 @@ impl Mpi {
         self.serve(simulation, rank, work, what, word);
     }
 
-    /// The receiver answers the sender's question. That nothing is missing is not sent: it would
+    /// The receiver answers the sender's query. If nothing is missing it sends nothing: that would
     /// change nothing.
     pub(super) fn answer(&mut self, simulation: &mut Simulation, word: u64) {
         if let Some(slot) = self.flows.slot(word)
@@ -278,7 +278,7 @@ impl Mpi {
         self.arm(simulation, slot);
     }
 
-    /// What is done at the end of a time-out: PSM2 asks, cards that read ask again, others go back.
+    /// Action at the end of a timeout: PSM2 queries, cards that read request again, others go back.
     fn act(&mut self, simulation: &mut Simulation, slot: u32, word: u64) {
         let flow = self.flows.get(slot);
         match flow.key.kind {
@@ -303,7 +303,7 @@ impl Mpi {
         }
     }
 
-    /// The sender sends what is missing, and what followed it, again; does nothing where it has.
+    /// The sender resends missing packets and all that followed; does nothing if it already has.
     pub(super) fn go_back(&mut self, simulation: &mut Simulation, word: u64) {
         let Some(slot) = self.flows.slot(word) else {
             return;
@@ -354,7 +354,7 @@ impl Mpi {
         self.write(simulation, from);
     }
 
-    /// What the engines send eagerly.
+    /// Resends packets that the engines send eagerly.
     fn list_again(&mut self, simulation: &mut Simulation, from: u32, to: u32, pass: u32) {
         for id in self.transfers.between(from, to) {
             let transfer = *self.transfers.get(id);
@@ -365,7 +365,7 @@ impl Mpi {
         }
     }
 
-    /// What a card sends of what is read from it.
+    /// Resends a card's answers to a read.
     fn respond_again(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
         for id in self.transfers.between(from, to) {
             let transfer = self.transfers.get_mut(id);
@@ -390,8 +390,8 @@ impl Mpi {
         }
     }
 
-    /// Packets of a message, a window or an IP packet that the engines send again in a new pass, once
-    /// they have sent what they were given before.
+    /// Packets of a message, a window or an IP packet that the engines resend in a new pass, after
+    /// their earlier orders.
     fn part_again(&mut self, simulation: &mut Simulation, id: u32, numbers: Range<u32>, pass: u32) {
         let left = self.take_back(id, &numbers);
         let transfer = self.transfers.get_mut(id);

@@ -1,11 +1,11 @@
-//! What a host's library does with a message.
+//! Message handling of a host's library.
 
 use std::fmt;
 
 use crate::constants as c;
 use crate::packets::Picos;
 
-/// How a message travels.
+/// Method of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// Inside the header of one packet that the processor writes.
@@ -16,7 +16,7 @@ pub enum Method {
     MultiEager,
     /// At once, by the DMA engines.
     Dma,
-    /// When the receiver has asked for it, by the DMA engines.
+    /// By the DMA engines, when the receiver has requested it.
     Rendezvous,
 }
 
@@ -32,21 +32,21 @@ impl fmt::Display for Method {
     }
 }
 
-/// What becomes of lost packets.
+/// Recovery of lost packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// PSM2's: the receiver drops what follows a lost packet and says once what is missing, the
-    /// sender goes back to it and sends all from there again. Where nothing follows, the sender asks
-    /// after a time-out.
+    /// PSM2's: the receiver drops packets after a lost one and sends one NAK, the
+    /// sender goes back to it and resends everything from there. If nothing follows, the sender queries
+    /// the receiver after a timeout.
     Psm2,
-    /// A reliable connection's: the same, but that after a time-out the sender goes back by itself;
-    /// who reads asks again for what is missing.
+    /// A reliable connection's: as PSM2's, but after a timeout the sender goes back by itself;
+    /// a reader requests missing data again.
     Connection,
     /// TCP's: the IP packet is lost, and sent again after three later ones or a time-out.
     Tcp,
 }
 
-/// A library's way of sending.
+/// Send parameters of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack {
     /// Payload bytes of the largest packet.
@@ -59,16 +59,16 @@ pub struct Stack {
     pub pio: u64,
     /// Messages beyond this many bytes go by rendezvous.
     pub rendezvous: u64,
-    /// Bytes that a receiver asks for at once.
+    /// Bytes that a receiver requests at once.
     pub window: u64,
     /// Time of HFI and software at each side of a message or of a control packet.
     pub endpoint: Picos,
-    /// Of it, the time in which the receiving processor can do nothing else, for each packet.
+    /// The part of it in which the receiving processor is busy, for each packet.
     pub receive: Picos,
-    /// Times that a processor copies each byte of what is sent or received eagerly: on the sending
+    /// Number of times that a processor copies each byte sent or received eagerly: on the sending
     /// side, and on the receiving side.
     pub copies: (u64, u64),
-    /// How lost packets come to be sent again.
+    /// Recovery of lost packets.
     pub recovery: Recovery,
 }
 
@@ -87,8 +87,8 @@ impl Stack {
         recovery: Recovery::Psm2,
     };
 
-    /// OPX, the libfabric provider, under MPI. Its window and what becomes of lost packets are taken
-    /// as PSM2's; its own sources keep what follows a lost packet and send only that one again.
+    /// OPX, the libfabric provider, under MPI. Its window and its recovery are assumed to be
+    /// PSM2's; its own sources keep packets after a lost one and resend only that one.
     pub const OPX: Self = Self {
         headers: c::OPX_HEADERS,
         inject: c::OPX_INJECT,
@@ -127,7 +127,7 @@ impl Stack {
         ..Self::IPOIB
     };
 
-    /// The same where packets have no more payload than an MTU.
+    /// The stack with the payload of packets limited to an MTU.
     #[must_use]
     pub fn within(self, mtu: Option<u32>) -> Self {
         Self {
@@ -136,7 +136,7 @@ impl Stack {
         }
     }
 
-    /// How a message travels, when the processor may write packets of `payload` bytes.
+    /// Method of sending a message, if the processor may write packets of `payload` bytes.
     pub fn method(&self, bytes: u64, payload: u32) -> Method {
         if bytes > self.rendezvous {
             Method::Rendezvous
@@ -165,7 +165,7 @@ impl Stack {
         share.clamp(2, c::PIO_BLOCKS_MAX)
     }
 
-    /// Time that a processor takes to copy so many bytes so many times.
+    /// Time of a processor to copy `bytes` bytes `copies` times.
     pub fn copy_time(bytes: u64, copies: u64) -> Picos {
         let picos = u128::from(bytes) * u128::from(copies) * 1_000_000_000_000;
         Picos::try_from(picos / u128::from(c::COPY_RATE)).unwrap_or(Picos::MAX)
@@ -187,7 +187,7 @@ impl Stack {
         left as u32 + self.headers
     }
 
-    /// Bytes of a packet that answers or asks, headers included.
+    /// Size of a packet that answers or requests, headers included, bytes.
     pub fn control_bytes(&self) -> u32 {
         match self.recovery {
             Recovery::Tcp => self.headers + (c::IPOIB_ENCAPSULATION + c::TCP_HEADERS) as u32,
@@ -195,7 +195,7 @@ impl Stack {
         }
     }
 
-    /// Time without an answer after which `packets` sent together are asked after or sent again.
+    /// Time without an answer after which `packets` sent together are queried or resent.
     pub fn timeout(&self, packets: u32) -> Picos {
         match self.recovery {
             Recovery::Psm2 => c::PSM2_RESEND * u64::from(packets),
@@ -204,7 +204,7 @@ impl Stack {
         }
     }
 
-    /// The same after such a time.
+    /// The next timeout after one of this length.
     pub fn timeout_after(&self, timeout: Picos) -> Picos {
         let longer = timeout * c::RESEND_FACTOR;
         match self.recovery {

@@ -1,4 +1,4 @@
-//! Messages on their way.
+//! Messages in flight.
 
 use super::stack::Method;
 
@@ -10,7 +10,7 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     /// The program's word.
     pub(super) tag: u32,
-    /// Which one it is of what its sender has begun.
+    /// Its number among its sender's messages and requests.
     pub(super) serial: u32,
     pub(super) method: Method,
     /// The receiver reads it: its sender's card answers by itself.
@@ -25,10 +25,10 @@ pub(super) struct Transfer {
     pub(super) granted: u32,
     /// Packets to be handed to the link again, before others.
     pub(super) again: u32,
-    /// Packets of all kinds that are on their way.
+    /// Packets of all kinds in flight.
     pub(super) flying: u32,
     pub(super) received: u32,
-    /// Packets that the receiver has asked for.
+    /// Packets that the receiver has requested.
     pub(super) asked: u32,
     /// Requests of the receiver handed to the link, and those that have come.
     pub(super) requests: u32,
@@ -40,14 +40,14 @@ pub(super) struct Transfer {
     pub(super) path: u32,
     /// It waits in its host's list of transfers.
     pub(super) listed: bool,
-    /// The program was told that it is sent.
+    /// Whether the program was notified that it is sent.
     pub(super) told: bool,
     /// The receiver has all of it.
     pub(super) over: bool,
 }
 
 impl Transfer {
-    /// Whether the receiver must ask before data comes.
+    /// Whether the receiver must request the data.
     pub(super) fn is_asked_for(&self) -> bool {
         self.read || self.method == Method::Rendezvous
     }
@@ -80,7 +80,7 @@ impl Transfers {
         self.all.len() as u32 - 1
     }
 
-    /// Its receiver has all of it; its place is free once no packet of it is on its way.
+    /// Its receiver has all of it; its slot is free once no packet of it is in flight.
     pub(super) fn end(&mut self, id: u32) -> Transfer {
         self.all[id as usize].over = true;
         self.free_if_over(id);

@@ -1,11 +1,11 @@
-//! What a packet or a timer is about: a kind above, then a packet's stamp or a flow's number, and a
+//! Tags of packets and timers: a kind above, then a packet's stamp or a flow's number, and a
 //! transfer or a flow's slot below.
 
 /// A packet of a message.
 pub(super) const DATA: u64 = 0;
 /// Packet: the sender has a large message. Timer: the receiver has read that.
 pub(super) const ANNOUNCE: u64 = 1;
-/// Packet: the receiver asks for a window. Timer: the sender has read that.
+/// Packet: the receiver requests a window. Timer: the sender has read that.
 pub(super) const ASK: u64 = 2;
 /// Packet: the receiver misses something. Timer: the sender has read that.
 pub(super) const MISSING: u64 = 3;
@@ -15,18 +15,18 @@ pub(super) const START: u64 = 4;
 pub(super) const WRITTEN: u64 = 5;
 /// Timer: the receiver has the message.
 pub(super) const FINISH: u64 = 6;
-/// Timer: the receiver is to say what it misses.
+/// Timer: the receiver is to send a NAK.
 pub(super) const COMPLAIN: u64 = 7;
 /// Timer: a sender's time-out.
 pub(super) const RESEND: u64 = 8;
 /// Timer of the program.
 pub(super) const PROGRAM: u64 = 9;
-/// Packet: the sender asks what has come. Timer: the receiver has read that.
+/// Packet: the sender queries progress. Timer: the receiver has read that.
 pub(super) const CHECK: u64 = 10;
 
 /// Timer: a rank has read that a window is full.
 pub(super) const WINDOW: u64 = 11;
-/// What packets by patterns beside messages have; not a message's.
+/// Tags of packets by patterns; not a message's.
 pub(super) const STREAMS: u64 = 15;
 
 const SHIFT: u32 = 56;
