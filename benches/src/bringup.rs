@@ -95,7 +95,8 @@ fn measure(hosts: u64, radix: u8, lmc: u8) -> Result<Measured, Failure> {
     let mut settings = Settings::default();
     settings.routing.engine = EngineKind::FatTree;
     settings.lids.lmc = Lmc(lmc);
-    let mut world = World::new(topology, EmulatorOptions::default(), settings, NoTap)?;
+    let mut world =
+        World::new(topology, EmulatorOptions::default(), settings, NoTap)?.without_reader();
     let (first_s, first) = timed(|| sweep(&mut world));
     let first = first?;
     let all_ports = 2 * u64::from(first.links);

@@ -264,7 +264,7 @@ fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
         })
         .collect();
     let emulator = EmulatorOptions::default();
-    let mut world = World::new(Arc::new(topology), emulator, settings, NoTap)?;
+    let mut world = World::new(Arc::new(topology), emulator, settings, NoTap)?.without_reader();
     if world.bring_up(Duration::from_secs(600))? == Wait::TimedOut {
         return Err(Failure::BringUp {
             hosts,

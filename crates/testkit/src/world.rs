@@ -84,7 +84,8 @@ pub struct World<T: Tap = NoTap> {
     /// Moments in a row at which no time passed.
     standing: u64,
     door: Door,
-    reader: Reader,
+    /// Judges what is published; none in measurements.
+    reader: Option<Reader>,
     events: Vec<(Tick, Event)>,
     stored: Option<Vec<u8>>,
     replies: BTreeMap<u64, Result<Reply, CommandError>>,
@@ -126,12 +127,19 @@ impl<T: Tap> World<T> {
             steps_max: STEPS_PER_PORT_MAX * ports as u64,
             standing: 0,
             door: Door::default(),
-            reader: Reader::default(),
+            reader: Some(Reader::default()),
             events: Vec::new(),
             stored: None,
             replies: BTreeMap::new(),
             commands: 0,
         })
+    }
+
+    /// Without a judge of what is published, whose time is not to be measured.
+    #[must_use]
+    pub fn without_reader(mut self) -> Self {
+        self.reader = None;
+        self
     }
 
     /// Where the manager sits.
@@ -166,14 +174,16 @@ impl<T: Tap> World<T> {
 
     /// Rules about what is published and told that have been broken since this was last called.
     pub fn take_breaches(&mut self) -> Vec<Breach> {
-        self.reader.take()
+        self.reader.as_mut().map(Reader::take).unwrap_or_default()
     }
 
     /// Ends the manager as a crash would, and starts a new one on what it had stored.
     pub fn restart(&mut self, settings: Settings) {
         self.manager = Manager::new(settings, self.stored.as_deref());
         self.planner = Planner::new(self.planner.takes());
-        self.reader.begin();
+        if let Some(reader) = &mut self.reader {
+            reader.begin();
+        }
         self.manager.handle(self.now, Input::Tick);
     }
 
@@ -377,7 +387,11 @@ impl<T: Tap> World<T> {
             match output {
                 Output::Send(packet) => self.send(packet)?,
                 Output::Plan(input) => self.planner.begin(self.now, input),
-                Output::Publish(snapshot) => self.reader.published(&snapshot),
+                Output::Publish(snapshot) => {
+                    if let Some(reader) = &mut self.reader {
+                        reader.published(&snapshot);
+                    }
+                }
                 Output::Persist(bytes) => self.stored = Some(bytes),
                 Output::Event(event) => self.note(event),
                 Output::Notice(_) | Output::RegistrationsLost { .. } => {}
@@ -394,7 +408,9 @@ impl<T: Tap> World<T> {
     }
 
     fn note(&mut self, event: Event) {
-        self.reader.told(self.now, &event);
+        if let Some(reader) = &mut self.reader {
+            reader.told(self.now, &event);
+        }
         match event {
             Event::SweepStarted { .. } => self.door.sweep_begins(),
             Event::SweepEnded(_) => self.door.sweep_ends(),

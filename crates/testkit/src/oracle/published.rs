@@ -65,11 +65,14 @@ fn strange_entry(now: &Snapshot) -> Option<String> {
 /// I12: each node and cable that one snapshot has and the next has not, or the other way round, has been
 /// told by one of `events`, which are those from the one to the next.
 pub fn check_events(before: &Snapshot, now: &Snapshot, events: &[(Tick, Event)]) -> Vec<Breach> {
-    let told = |wanted: &Event| events.iter().any(|(_, event)| is_same(event, wanted));
-    let missing = changes(&before.topology, &now.topology);
-    let missing = missing.into_iter().filter(|event| !told(event));
-    let breach = |event| {
-        let what = format!("generation {} without an event: {event:?}", now.generation);
+    let told: BTreeSet<Change> = events
+        .iter()
+        .filter_map(|(_, event)| change(event))
+        .collect();
+    let missing = changes(&before.topology, &now.topology).into_iter();
+    let missing = missing.filter(|change| !told.contains(change));
+    let breach = |change| {
+        let what = format!("generation {} without an event: {change:?}", now.generation);
         Breach::new(Invariant::EventWithCause, what)
     };
     missing.map(breach).collect()
@@ -98,30 +101,44 @@ pub fn check_causes(events: &[(Tick, Event)]) -> Vec<Breach> {
     breaches
 }
 
-/// The events that the way from one topology to another needs.
-fn changes(before: &Topology, now: &Topology) -> Vec<Event> {
+/// A node or cable that is new or gone; the ends of a cable in order.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    NodeAppeared(Guid),
+    NodeVanished(Guid),
+    LinkAppeared(End, End),
+    LinkVanished(End, End),
+}
+
+/// The change that an event tells of.
+fn change(event: &Event) -> Option<Change> {
+    Some(match event {
+        Event::NodeAppeared { node, .. } => Change::NodeAppeared(*node),
+        Event::NodeVanished { node, .. } => Change::NodeVanished(*node),
+        Event::LinkAppeared { a, b } => {
+            let (a, b) = ordered(*a, *b);
+            Change::LinkAppeared(a, b)
+        }
+        Event::LinkVanished { a, b } => {
+            let (a, b) = ordered(*a, *b);
+            Change::LinkVanished(a, b)
+        }
+        _ => return None,
+    })
+}
+
+/// All changes from one topology to another.
+fn changes(before: &Topology, now: &Topology) -> Vec<Change> {
     let (old, new) = (nodes(before), nodes(now));
     let (cut, made) = (cables(before), cables(now));
-    let name = String::new;
-    let appeared = new.difference(&old).map(|node| Event::NodeAppeared {
-        node: *node,
-        name: name(),
-    });
-    let vanished = old.difference(&new).map(|node| Event::NodeVanished {
-        node: *node,
-        name: name(),
-    });
-    let linked = made
-        .difference(&cut)
-        .map(|(a, b)| Event::LinkAppeared { a: *a, b: *b });
-    let unlinked = cut
-        .difference(&made)
-        .map(|(a, b)| Event::LinkVanished { a: *a, b: *b });
-    appeared
-        .chain(vanished)
-        .chain(linked)
-        .chain(unlinked)
-        .collect()
+    let appeared = new.difference(&old).map(|node| Change::NodeAppeared(*node));
+    let vanished = old.difference(&new).map(|node| Change::NodeVanished(*node));
+    let linked = made.difference(&cut);
+    let linked = linked.map(|(a, b)| Change::LinkAppeared(*a, *b));
+    let unlinked = cut.difference(&made);
+    let unlinked = unlinked.map(|(a, b)| Change::LinkVanished(*a, *b));
+    let nodes = appeared.chain(vanished);
+    nodes.chain(linked).chain(unlinked).collect()
 }
 
 fn nodes(topology: &Topology) -> BTreeSet<Guid> {
@@ -141,17 +158,4 @@ fn cables(topology: &Topology) -> BTreeSet<(End, End)> {
 
 fn ordered(a: End, b: End) -> (End, End) {
     (a.min(b), a.max(b))
-}
-
-/// Whether an event tells of the same node or cable.
-fn is_same(event: &Event, wanted: &Event) -> bool {
-    match (event, wanted) {
-        (Event::NodeAppeared { node: a, .. }, Event::NodeAppeared { node: b, .. })
-        | (Event::NodeVanished { node: a, .. }, Event::NodeVanished { node: b, .. }) => a == b,
-        (Event::LinkAppeared { a, b }, Event::LinkAppeared { a: c, b: d })
-        | (Event::LinkVanished { a, b }, Event::LinkVanished { a: c, b: d }) => {
-            ordered(*a, *b) == ordered(*c, *d)
-        }
-        _ => false,
-    }
 }
