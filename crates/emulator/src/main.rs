@@ -20,7 +20,8 @@ fn main() -> ExitCode {
         .log_internal_errors(false)
         .with_env_filter(cli.log.clone())
         .init();
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
+    // One thread for sockets and fabric: between two threads a datagram would wait to be woken.
+    let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     {

@@ -26,7 +26,7 @@ pub(crate) async fn run(run: Run) -> Result<(), Box<dyn Error>> {
     }
     powered_on::limit_managers(&mut topology, run.managers, &[]);
     let topology = Arc::new(topology);
-    let handle = host::spawn(topology.clone(), options(&run))?;
+    let handle = host::spawn_task(topology.clone(), options(&run))?;
     let server = Server::listen(&run.listen, run.allow_remote).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,7 +1,7 @@
 //! An emulated fabric that lives on the wall clock: a thread that runs the core, and programs
 //! attached to its hosts.
 //!
-//! [`spawn`] starts it; [`HostHandle::connect`] attaches a program. The fabric lives as long as a
+//! [`spawn`] or [`spawn_task`] starts it; [`HostHandle::connect`] attaches a program. The fabric lives as long as a
 //! handle or a connection does. [`crate::server`] lets programs of other processes in.
 
 mod clients;
@@ -161,6 +161,24 @@ pub fn spawn(
     std::thread::Builder::new()
         .name("fabric".to_owned())
         .spawn(move || runtime.block_on(run::run(emulator, commands)))?;
+    Ok(HostHandle { inbox })
+}
+
+/// Switches a fabric on and runs it as a task of the caller's Tokio runtime. In a runtime of one
+/// thread, which also serves the sockets, a datagram and its answer wake no other thread.
+///
+/// # Errors
+/// [`ControlError`] when the options are out of range.
+///
+/// # Panics
+/// Outside of a Tokio runtime with timers.
+pub fn spawn_task(
+    topology: impl Into<Arc<Topology>>,
+    options: Options,
+) -> Result<HostHandle, ControlError> {
+    let emulator = Emulator::new(topology, options)?;
+    let (inbox, commands) = mpsc::channel(INBOX);
+    tokio::spawn(run::run(emulator, commands));
     Ok(HostHandle { inbox })
 }
 
