@@ -21,8 +21,10 @@ use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
 use crate::v1::watch_service_client::WatchServiceClient;
 
+mod connector;
 mod obstacle;
 
+use connector::Connector;
 use obstacle::Called;
 pub use obstacle::Obstacle;
 
@@ -129,7 +131,8 @@ impl Client {
                 .map_err(|error| wrong(causes(&error)))?;
         }
         let deadline = Deadline::default();
-        match endpoint.connect_timeout(CONNECT_TIMEOUT).connect().await {
+        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+        match endpoint.connect_with_connector(Connector::new()).await {
             Ok(channel) => Ok(Self {
                 channel,
                 called,
@@ -251,7 +254,36 @@ fn causes(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_ends_at_once_is_not_made_again_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&accepted);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
+                drop(stream);
+            }
+        });
+        let client = Client::connect(&address, None).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let status = client.snapshot().await.unwrap_err();
+        assert!(matches!(&status, ClientError::Refused(_)), "{status}");
+        assert_eq!(accepted.load(Ordering::Relaxed), 1);
+        let ClientError::Refused(status) = status else {
+            return;
+        };
+        let told = client.explain(status).await.to_string();
+        assert!(told.contains("ended as soon as it was made"), "{told}");
+    }
 
     #[test]
     fn the_daemon_is_told_how_long_a_call_may_take() {
