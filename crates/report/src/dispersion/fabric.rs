@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use serde::Serialize;
 use weft_fabric::{PortRef, Snapshot};
@@ -188,20 +190,13 @@ impl Pairs {
         }
         let start =
             |stretch: u64| (u128::from(all) * u128::from(stretch) / u128::from(most)) as u64;
+        let mut random = SplitMix64::seed_from_u64(sample.seed);
         let each = (0..most).map(|stretch| {
             let (first, end) = (start(stretch), start(stretch + 1));
-            first + mixed(sample.seed, stretch) % (end - first)
+            first + random.next_u64() % (end - first)
         });
         each.collect()
     }
-}
-
-/// A number that looks random (SplitMix64; Steele, Lea and Flood, 2014).
-fn mixed(seed: u64, index: u64) -> u64 {
-    let mut word = seed.wrapping_add((index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ word >> 31
 }
 
 impl Tally {

@@ -1,28 +1,23 @@
-//! Random numbers from a seed: SplitMix64 (Steele, Lea, Flood 2014).
+//! Random numbers from a seed, the same on every machine.
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A sequence that its seed determines.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Random(u64);
+#[derive(Debug, Clone)]
+pub(super) struct Random(SplitMix64);
 
 impl Random {
     /// The sequence of one pattern among many of one seed.
     pub(super) fn new(seed: u64, pattern: u32) -> Self {
-        let mut mix = Self(seed);
-        let base = mix.next();
-        Self(base ^ u64::from(pattern).wrapping_mul(0xA24B_AED4_963E_E407))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
+        let base = SplitMix64::seed_from_u64(seed).next_u64();
+        let own = base ^ u64::from(pattern).wrapping_mul(0xA24B_AED4_963E_E407);
+        Self(SplitMix64::seed_from_u64(own))
     }
 
     /// A number below `limit`, 0 when that is 0.
     fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
+        ((u128::from(self.0.next_u64()) * limit as u128) >> 64) as usize
     }
 
     /// Puts items in random order.
