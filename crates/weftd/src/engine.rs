@@ -194,7 +194,7 @@ impl Engine {
                 sending = Some(Box::pin(async move { sender.send(batch).await }));
             }
             let pause = self.pause();
-            let room = self.to_send.len() < TO_SEND_MAX;
+            let room = self.has_room();
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return End::Stopped,
                 sent = finish(&mut sending) => match sent {
@@ -260,6 +260,11 @@ impl Engine {
             .map_or(far, |at| at.since(now).min(far))
     }
 
+    /// Whether more may be received: what is received may have to be answered.
+    fn has_room(&self) -> bool {
+        self.to_send.len() < TO_SEND_MAX
+    }
+
     fn receive(&mut self, batch: Vec<Packet>) {
         let now = self.now();
         for packet in batch {
@@ -272,7 +277,7 @@ impl Engine {
     /// the answers to its requests wait, some of them still in the socket.
     async fn receive_late(&mut self, receiver: &mut mpsc::Receiver<Vec<Packet>>) {
         for _ in 0..LATE_MAX {
-            if !self.pause().is_zero() {
+            if !self.has_room() || !self.pause().is_zero() {
                 return;
             }
             match time::timeout(LATE, receiver.recv()).await {
