@@ -67,7 +67,7 @@ pub(crate) struct Engine {
     start: Instant,
     persist: watch::Sender<Latest>,
     next_id: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<(), CommandError>>>,
+    waiting: HashMap<u64, oneshot::Sender<Result<u64, CommandError>>>,
     last_sweep: u64,
     to_send: Vec<Packet>,
     switchboard: Switchboard,
@@ -342,7 +342,7 @@ impl Engine {
         }
     }
 
-    fn port(&mut self, order: PortOrder, done: oneshot::Sender<Result<(), CommandError>>) {
+    fn port(&mut self, order: PortOrder, done: oneshot::Sender<Result<u64, CommandError>>) {
         let PortOrder {
             node, port, action, ..
         } = order;
@@ -352,7 +352,8 @@ impl Engine {
         if !self.hub.attachment().attached {
             let _ = done.send(Err(CommandError::Detached { begun: false }));
         } else if order.validate_only {
-            let _ = done.send(self.manager.may_change(node, port, action));
+            let may = self.manager.may_change(node, port, action);
+            let _ = done.send(may.map(|()| 0));
         } else {
             self.command(Command::Port { node, port, action }, Some(done));
         }
@@ -361,7 +362,7 @@ impl Engine {
     fn command(
         &mut self,
         command: Command,
-        done: Option<oneshot::Sender<Result<(), CommandError>>>,
+        done: Option<oneshot::Sender<Result<u64, CommandError>>>,
     ) {
         self.next_id += 1;
         let id = self.next_id;
@@ -446,7 +447,8 @@ impl Engine {
     }
 
     fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
-        let unheard = match (self.waiting.remove(&id), result.map(|_| ())) {
+        let state = self.persist.borrow().number;
+        let unheard = match (self.waiting.remove(&id), result.map(|_| state)) {
             (Some(done), result) => done.send(result).err().and_then(Result::err),
             (None, result) => result.err(),
         };

@@ -19,7 +19,8 @@ pub(crate) enum Request {
     /// Change a port.
     Port {
         order: PortOrder,
-        done: oneshot::Sender<Result<(), CommandError>>,
+        /// Gets the number of the state that keeps the change.
+        done: oneshot::Sender<Result<u64, CommandError>>,
     },
     /// Go on with other settings; the answer is what was in force.
     Reconfigure {

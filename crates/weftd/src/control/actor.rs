@@ -13,6 +13,7 @@ use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError, RoutePlan}
 
 use super::applied::Applied;
 use super::asker::Asker;
+use super::disk::Disk;
 use super::planning::{Computed, Made, Planner};
 use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
@@ -27,8 +28,6 @@ use crate::store::Saved;
 
 /// Time limit for reading the configuration file.
 const READING: Duration = Duration::from_secs(10);
-/// Time limit for a drain to reach the disk; its client then gets an error.
-const DURABLE: Duration = Duration::from_secs(5);
 
 /// Dependencies of the actor.
 pub(crate) struct Parts {
@@ -57,7 +56,7 @@ pub(crate) struct Actor {
     hub: Arc<Hub>,
     engine: mpsc::Sender<Request>,
     queries: watch::Sender<QuerySettings>,
-    saved: watch::Receiver<Saved>,
+    disk: Disk,
     /// In force now.
     configuration: Arc<Configuration>,
     /// Counts what was put in force.
@@ -70,7 +69,8 @@ pub(crate) struct Actor {
 
 impl Actor {
     pub(super) fn new(parts: Parts, orders: mpsc::Receiver<Order>) -> Self {
-        let ports = Ports::new(parts.engine.clone(), parts.hub.clone());
+        let disk = Disk::new(parts.saved);
+        let ports = Ports::new(parts.engine.clone(), parts.hub.clone(), disk.clone());
         parts.hub.set_planned(parts.applied.told());
         Self {
             orders,
@@ -78,7 +78,7 @@ impl Actor {
             hub: parts.hub,
             engine: parts.engine,
             queries: parts.queries,
-            saved: parts.saved,
+            disk,
             configuration: Arc::new(parts.configuration),
             revision: 0,
             plans: Plans::default(),
@@ -217,7 +217,9 @@ impl Actor {
         });
         self.note(&plan.wanted).await;
         if drains {
-            self.durable(adopted.state, what).await?;
+            self.disk
+                .has(adopted.state, Disk::deadline(), || what)
+                .await?;
         }
         Ok(adopted.sweep)
     }
@@ -242,7 +244,9 @@ impl Actor {
         }
         self.note(&undo.before).await;
         if undo.before.arrangement.drains != undo.after.arrangement.drains {
-            self.durable(adopted.state, what).await?;
+            self.disk
+                .has(adopted.state, Disk::deadline(), || what)
+                .await?;
         }
         Ok(Undone {
             sweep: adopted.sweep,
@@ -350,20 +354,6 @@ impl Actor {
         let settings = Box::new(settings);
         ask(&self.engine, Request::Reconfigure { settings, done })?;
         answer.await.map_err(|_| Refusal::Stopping)
-    }
-
-    /// Waits until a state is on disk.
-    async fn durable(&mut self, state: u64, what: String) -> Result<(), Refusal> {
-        let settled = self
-            .saved
-            .wait_for(|saved| saved.number >= state || saved.failure.is_some());
-        let why = match tokio::time::timeout(DURABLE, settled).await {
-            Ok(Ok(saved)) if saved.number >= state => return Ok(()),
-            Ok(Ok(saved)) => saved.failure.clone().unwrap_or_default(),
-            Ok(Err(_)) => return Err(Refusal::Stopping),
-            Err(_) => format!("the disk has not answered for {} s", DURABLE.as_secs()),
-        };
-        Err(Refusal::NotDurable { what, why })
     }
 }
 

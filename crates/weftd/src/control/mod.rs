@@ -16,6 +16,7 @@
 mod actor;
 mod applied;
 mod asker;
+mod disk;
 mod hangup;
 mod planning;
 mod plans;

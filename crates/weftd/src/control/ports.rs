@@ -5,12 +5,14 @@ use std::future::pending;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tracing::{info, warn};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::{CommandError, PortAction};
 
 use super::Refusal;
 use super::asker::Asker;
+use super::disk::Disk;
 use crate::attachment::Attachment;
 use crate::happening::Happening;
 use crate::hub::Hub;
@@ -32,7 +34,28 @@ pub(crate) struct PortOrder {
 struct UnderWay {
     order: PortOrder,
     asker: Asker<()>,
-    answer: oneshot::Receiver<Result<(), CommandError>>,
+    /// The manager's answer: the number of the state that keeps the change.
+    answer: oneshot::Receiver<Result<u64, CommandError>>,
+    /// That number once it is known, and when it has to be on disk.
+    kept_as: Option<(u64, Instant)>,
+}
+
+impl UnderWay {
+    /// Waits until the change is made and on disk. May be given up and called again.
+    async fn end(&mut self, disk: &mut Disk) -> Result<(), Refusal> {
+        let (state, deadline) = match self.kept_as {
+            Some(kept_as) => kept_as,
+            None => {
+                let state = (&mut self.answer).await.map_err(|_| Refusal::Stopping)??;
+                *self.kept_as.insert((state, Disk::deadline()))
+            }
+        };
+        let PortOrder {
+            node, port, action, ..
+        } = self.order;
+        let what = || format!("port {port} of {node} is {}d", verb(action));
+        disk.has(state, deadline, what).await
+    }
 }
 
 /// The queue of changes.
@@ -41,15 +64,17 @@ pub(super) struct Ports {
     hub: Arc<Hub>,
     waiting: VecDeque<(PortOrder, Asker<()>)>,
     under_way: Option<UnderWay>,
+    disk: Disk,
 }
 
 impl Ports {
-    pub(super) fn new(engine: mpsc::Sender<Request>, hub: Arc<Hub>) -> Self {
+    pub(super) fn new(engine: mpsc::Sender<Request>, hub: Arc<Hub>, disk: Disk) -> Self {
         Self {
             engine,
             hub,
             waiting: VecDeque::new(),
             under_way: None,
+            disk,
         }
     }
 
@@ -98,6 +123,7 @@ impl Ports {
                     order,
                     asker,
                     answer,
+                    kept_as: None,
                 });
             }
             Err(refusal) => _ = asker.answer(Err(refusal)),
@@ -106,16 +132,12 @@ impl Ports {
 
     /// Waits for the end of the running change, for ever if there is none, and answers it.
     pub(super) async fn end_one(&mut self) {
-        let answered = match &mut self.under_way {
-            Some(under_way) => (&mut under_way.answer).await,
+        let result = match &mut self.under_way {
+            Some(under_way) => under_way.end(&mut self.disk).await,
             None => pending().await,
         };
         let Some(UnderWay { order, asker, .. }) = self.under_way.take() else {
             return;
-        };
-        let result = match answered {
-            Ok(result) => result.map_err(Refusal::from),
-            Err(_) => Err(Refusal::Stopping),
         };
         tell(&self.hub, order, &result);
         asker.answer(result);
@@ -131,7 +153,9 @@ fn tell(hub: &Hub, order: PortOrder, result: &Result<(), Refusal>) {
     } = order;
     match result {
         _ if validate_only => {}
-        Ok(()) => hub.tell(Happening::Port { node, port, action }),
+        Ok(()) | Err(Refusal::NotDurable { .. }) => {
+            hub.tell(Happening::Port { node, port, action });
+        }
         Err(error) => warn!(
             event = "port_not_changed",
             node_guid = %node, node = hub.name_of(node), port = port.0, action = verb(action), %error,
@@ -150,9 +174,14 @@ fn verb(action: PortAction) -> &'static str {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::watch;
+
     use super::super::asker;
     use super::*;
     use crate::hub::InForce;
+    use crate::store::Saved;
 
     const ORDER: PortOrder = PortOrder {
         node: Guid(7),
@@ -161,6 +190,12 @@ mod tests {
         validate_only: false,
     };
 
+    fn queue(engine: mpsc::Sender<Request>, saved: Saved) -> (Ports, watch::Sender<Saved>) {
+        let (saved, on_disk) = watch::channel(saved);
+        let hub = Arc::new(Hub::new(InForce::default()));
+        (Ports::new(engine, hub, Disk::new(on_disk)), saved)
+    }
+
     fn asked() -> (Asker<()>, asker::Answer<()>) {
         asker::pair(super::super::usual_deadline())
     }
@@ -168,7 +203,7 @@ mod tests {
     #[tokio::test]
     async fn one_after_the_other_and_only_while_somebody_waits() {
         let (engine, mut requests) = mpsc::channel(8);
-        let mut ports = Ports::new(engine, Arc::new(Hub::new(InForce::default())));
+        let mut ports = queue(engine, Saved::everything()).0;
         let there = Attachment::now(true);
         let (first, first_answer) = asked();
         let (second, second_answer) = asked();
@@ -181,7 +216,7 @@ mod tests {
         };
         assert!(requests.try_recv().is_err(), "one at a time");
         drop(second_answer);
-        done.send(Ok(())).unwrap();
+        done.send(Ok(1)).unwrap();
         ports.end_one().await;
         first_answer.wait().await.unwrap();
         ports.next(there);
@@ -197,9 +232,39 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_change_is_acknowledged_when_it_is_on_disk() {
+        let (engine, mut requests) = mpsc::channel(8);
+        let (mut ports, saved) = queue(engine, Saved::default());
+        let there = Attachment::now(true);
+        let (asker, answer) = asked();
+        ports.push(ORDER, asker, there);
+        let Some(Request::Port { done, .. }) = requests.recv().await else {
+            panic!("it does not begin");
+        };
+        done.send(Ok(4)).unwrap();
+        let early = tokio::time::timeout(Duration::from_millis(100), ports.end_one()).await;
+        assert!(early.is_err(), "it is not on disk yet");
+        saved.send_modify(|saved| saved.number = 4);
+        ports.end_one().await;
+        answer.wait().await.unwrap();
+
+        let (asker, answer) = asked();
+        ports.push(ORDER, asker, there);
+        let Some(Request::Port { done, .. }) = requests.recv().await else {
+            panic!("the next one does not begin");
+        };
+        done.send(Ok(5)).unwrap();
+        saved.send_modify(|saved| saved.failure = Some("No space left on device".to_owned()));
+        ports.end_one().await;
+        let said = answer.wait().await.unwrap_err().to_string();
+        let words = "is disabled, but that is not on disk yet: No space left on device";
+        assert!(said.contains(words), "{said}");
+    }
+
+    #[tokio::test]
     async fn nothing_waits_for_a_fabric_that_is_gone() {
         let (engine, mut requests) = mpsc::channel(8);
-        let mut ports = Ports::new(engine, Arc::new(Hub::new(InForce::default())));
+        let mut ports = queue(engine, Saved::everything()).0;
         let (asker, answer) = asked();
         ports.push(ORDER, asker, Attachment::now(false));
         assert!(matches!(answer.wait().await, Err(Refusal::Detached(_))));
