@@ -38,7 +38,7 @@ impl Engine for FewestHops {
     }
 }
 
-/// How many links each switch is away from one; none where no cables lead.
+/// Distance of each switch from one, in links; `None` without a connection.
 fn hops(network: &Network, target: usize) -> Vec<Option<u32>> {
     let mut hops = vec![None; network.len()];
     hops[target] = Some(0);

@@ -17,7 +17,7 @@ pub struct BlockWrite {
     pub entries: [u8; LFT_BLOCK],
 }
 
-/// Writes in an order in which every state on the way is loop-free and deadlock-free.
+/// Writes in an order in which every intermediate state is loop-free and deadlock-free.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WritePlan {
     /// All writes of one phase are confirmed before the next begins; inside a phase any order is
@@ -32,9 +32,9 @@ pub struct WritePlan {
     /// Adaptive routing must be paused on all switches before the first phase and resumed after
     /// the last one and after the group tables are written.
     pub pause_adaptive: bool,
-    /// Packets that were sent off before must have left all switches after the pause has begun and
-    /// again before it ends: what the old groups and entries have sent off may wait in a circle with
-    /// what the new ones send. The wait between the phases, where there is one, serves for the pause too.
+    /// Earlier packets must have left all switches after the pause has begun and
+    /// again before it ends: packets of the old groups and entries may wait in a circle with
+    /// those of the new ones. The wait between the phases, if there is one, serves for the pause too.
     pub settle_adaptive: bool,
 }
 

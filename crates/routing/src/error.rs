@@ -1,4 +1,4 @@
-//! What stops routing.
+//! Errors of routing.
 
 use thiserror::Error;
 use weft_fabric::{Lid, Lmc, NodeId, PortRef};
@@ -29,7 +29,7 @@ pub enum RouteError {
         /// The other.
         second: PortRef,
     },
-    /// A LID beyond what a switch can forward.
+    /// A LID above a switch's table.
     #[error("LID {lid} needs {} entries, the linear table of node {} has {cap}", lid.0 + 1, switch.0)]
     LidBeyondTable {
         /// The highest LID.
@@ -39,7 +39,7 @@ pub enum RouteError {
         /// Entries of its table (`SwitchInfo.LinearFDBCap`).
         cap: u32,
     },
-    /// More table entries than this machine should be asked to hold.
+    /// More table entries than the limit.
     #[error("LID {lid} over {switches} switches needs more than {limit} table entries")]
     TooLarge {
         /// The highest LID.

@@ -107,7 +107,7 @@ impl Kinds {
     }
 }
 
-/// What counts of a link.
+/// Key of a link for comparison.
 type Key = (u8, u32, u16, u16, bool);
 
 fn keys_of<'a>(

@@ -1,10 +1,10 @@
-//! Routing: engines make forwarding tables and adaptive port groups, the certificate judges them
-//! by code that shares nothing with the engines, and the diff orders the writes.
+//! Routing: engines make forwarding tables and adaptive port groups, the certificate checks them
+//! with code that shares nothing with the engines, and the diff orders the writes.
 //!
-//! [`route`] is the whole way; its result, [`Routed`], can be had only with a [`Certificate`].
-//! [`reroute`] is the same after a change, with what an earlier result knows already.
-//! [`route_by`] is the same with an [`Engine`] of one's own.
-//! [`route_multicast`] is the same for multicast.
+//! [`route`] does everything; its result, [`Routed`], exists only with a [`Certificate`].
+//! [`reroute`] does it after a change, reusing an earlier result.
+//! [`route_by`] does it with a custom [`Engine`].
+//! [`route_multicast`] does it for multicast.
 
 mod adaptive;
 pub mod certificate;

@@ -18,7 +18,7 @@ pub struct Egress {
     pub port: u8,
     /// The port at the other end.
     pub far_port: u8,
-    /// Lanes times the speed of one, 12.5 Gb/s the unit: what the slower direction still carries.
+    /// Lanes times the speed of one, in units of 12.5 Gb/s: the current rate of the slower direction.
     pub rate: u16,
     /// Cost of the link: 1200 / (25 Gb/s · lanes), divided by what all costs have in common.
     pub cost: u16,
@@ -35,7 +35,7 @@ pub struct EndPort {
     pub lmc: Lmc,
     /// Base LID.
     pub lid: Lid,
-    /// Which end port.
+    /// The end port.
     pub at: PortRef,
 }
 
@@ -45,7 +45,7 @@ impl EndPort {
         self.lid.0..self.lid.0 + self.lmc.lids()
     }
 
-    /// Where their entries are in a row of a linear table.
+    /// Range of their entries in a row of a linear table.
     pub fn entries(&self) -> Range<usize> {
         let lids = self.lids();
         lids.start as usize..lids.end as usize
@@ -76,7 +76,7 @@ pub struct Network {
     pub(crate) has_internal_links: bool,
     /// All links cost the same.
     costs_alike: bool,
-    /// What all costs were divided by.
+    /// Common divisor of all costs.
     cost_unit: u16,
 }
 
@@ -112,8 +112,8 @@ impl Network {
         Ok(network)
     }
 
-    /// The same after some nodes have changed and no others. None where more than links between
-    /// switches may have: then all is read.
+    /// The network after some nodes have changed and no others. `None` if more than links between
+    /// switches may have changed: then everything is read.
     pub(crate) fn after(&self, topology: &Topology, changed: &[NodeId]) -> Option<Self> {
         let dirty = self.dirty(topology, changed)?;
         let mut network = Self {
@@ -305,7 +305,7 @@ impl Network {
     }
 }
 
-/// A switch with what is attached to it.
+/// A switch and its attached end ports.
 struct Site {
     switch: Switch,
     management: Option<EndPort>,
@@ -403,7 +403,7 @@ impl End {
         })
     }
 
-    /// What the link carries that has this end and another one: what the worse of them does.
+    /// Capabilities of the link between this end and another one: the worse of both.
     pub(crate) fn worse(self, other: Self) -> Self {
         Self {
             lanes: self.lanes.min(other.lanes),
@@ -423,8 +423,8 @@ impl End {
     }
 }
 
-/// The ends of cables at all switches: each port is read once, in the order in which ports lie in
-/// memory, though both of its neighbours ask for it.
+/// The ends of cables at all switches: each port is read once, in memory
+/// order, although both of its neighbours need it.
 struct Ends(Vec<Vec<Option<End>>>);
 
 impl Ends {

@@ -8,7 +8,7 @@ use crate::planes::{Carry, Planes};
 use crate::search::{self, Search, Start, columns_of, common, hull, span_of};
 use crate::sets::Sets;
 
-/// Which links are legal next hops.
+/// Legal next hops.
 #[derive(Debug)]
 pub(crate) struct Paths {
     rule: Rule,
@@ -30,8 +30,8 @@ enum Rule {
         /// By switch, the words of its row outside of which no column is reached downwards.
         below: Vec<Range<usize>>,
         legal: Box<Planes>,
-        /// Where no such path leads there, towards the nearest switch from which one does. Only
-        /// what such a switch sends itself goes there, which is management: the others' routes
+        /// Without such a path, the route towards the nearest switch that has one. Only
+        /// such a switch's own traffic goes there, which is management: the others' routes
         /// avoid it. Only in the words in which some switch needs that.
         rest: Box<Planes>,
     },
@@ -173,7 +173,7 @@ impl Paths {
         self.distances().words()
     }
 
-    /// Of 64 columns, those at exactly this cost from a switch.
+    /// The columns of a word of 64 at exactly this cost from a switch.
     pub(crate) fn at_distance(&self, cost: u32, switch: usize, word: usize) -> u64 {
         self.distances().at(cost, switch, word)
     }
@@ -257,14 +257,14 @@ struct Scratch {
     beyond: Vec<u64>,
 }
 
-/// Takes out what is in `taken`.
+/// Clears the bits of `taken`.
 fn without(row: &mut [u64], taken: &[u64]) {
     row.iter_mut()
         .zip(taken)
         .for_each(|(word, taken)| *word &= !taken);
 }
 
-/// So many sets at one switch, and those at the next one get new numbers.
+/// Maximum number of sets at one switch, after which numbering restarts at the next one.
 const NUMBERS: usize = 256;
 
 /// A switch's candidates for every destination; equal sets are stored once.
@@ -307,9 +307,9 @@ impl Candidates {
         self.list(refine);
     }
 
-    /// Fills in all candidates of one switch after those of another one. What they have in common
-    /// keeps its number: `columns` gets those whose links may stand at other places of the order,
-    /// as bits. Says whether there is anything in common; otherwise all is filled in anew.
+    /// Fills in all candidates of one switch, starting from those of another one. Common sets
+    /// keep their numbers: `columns` gets those whose links may have other positions in the order,
+    /// as bits. Returns whether there is anything in common; otherwise everything is filled in anew.
     pub(crate) fn refill(
         &mut self,
         network: &Network,
@@ -436,7 +436,7 @@ impl Candidates {
         self.set_of[column]
     }
 
-    /// How many of some columns have the set of the first one, up to one that has not.
+    /// Number of columns, from the first, that have its set.
     pub(crate) fn run(&self, columns: Range<usize>) -> usize {
         const STEP: usize = 16;
         let sets = &self.set_of[columns];

@@ -35,12 +35,12 @@ impl Planes {
         }
     }
 
-    /// What each switch reaches, to add to it.
+    /// Columns that each switch reaches, mutable.
     pub(crate) fn reached_mut(&mut self) -> &mut [u64] {
         &mut self.reached
     }
 
-    /// What each switch reaches.
+    /// Columns that each switch reaches.
     pub(crate) fn all_reached(&self) -> &[u64] {
         &self.reached
     }
@@ -90,7 +90,7 @@ impl Planes {
         (1u32 << self.planes.len()) - 1
     }
 
-    /// Of 64 columns, those at exactly this distance.
+    /// The columns of a word of 64 at exactly this distance.
     pub(crate) fn at(&self, distance: u32, switch: usize, word: usize) -> u64 {
         let at = switch * self.words + word;
         let mut hits = self.reached[at];
@@ -153,7 +153,7 @@ impl Planes {
         self.differ_where(other, switch, row, |_| [u64::MAX; 2]);
     }
 
-    /// The same where columns that `known` of this one and `known` of the other reach do not count.
+    /// Compares distances except in columns that `known` of both reach.
     pub(crate) fn differ_beyond(
         &self,
         other: &Self,

@@ -151,7 +151,7 @@ pub struct Routed {
     basis: Arc<Basis>,
 }
 
-/// What routing again begins with.
+/// Inputs of rerouting.
 #[derive(Debug)]
 struct Basis {
     engine: EngineUsed,
@@ -191,7 +191,7 @@ impl Routed {
         self.engine
     }
 
-    /// Fallbacks and limits met on the way.
+    /// Fallbacks and limits met during routing.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -206,15 +206,15 @@ impl Routed {
         self.basis.proof.certificate()
     }
 
-    /// Whether what is answered on the service level of the question is free of deadlock, too: an
-    /// answer then goes in the lane of the LID that was asked. With one lane it always is; with
+    /// Whether answers on the service level of the request are free of deadlock, too: an
+    /// answer then travels in the lane of the requested LID. With one lane it always is; with
     /// several this follows every destination once more for each of them.
     pub fn covers_answers(&self) -> bool {
         self.basis.proof.covers_answers()
     }
 
-    /// How to get here from old tables: what [`certify_transition`](crate::certify_transition)
-    /// gives, without judging these tables again.
+    /// Transition from old tables to these: the result of [`certify_transition`](crate::certify_transition),
+    /// without certifying these tables again.
     pub fn transition(&self, old: Tables<'_>) -> Transition {
         transition(&self.basis.proof, old)
     }
@@ -231,10 +231,10 @@ pub fn route(topology: &Topology, settings: &Settings) -> Result<Routed, RouteEr
     attempt_each((topology, &network), settings, &engines, None)
 }
 
-/// Routes again after a change, with the same result as [`route`] and less work: `before` is an
-/// earlier result for what the fabric was then. After a lost or a returned link `dmodc` works out
+/// Routes after a change, with the result of [`route`] and less work: `before` is an
+/// earlier result for the previous fabric. After a lost or a returned link `dmodc` recomputes
 /// only the entries that can have changed, and the certificate follows only destinations whose
-/// entries have; what it cannot show in that way it shows in the usual one.
+/// entries have; if that proves nothing, it certifies in full.
 ///
 /// # Errors
 /// See [`route`].
@@ -253,7 +253,7 @@ pub fn reroute(
     attempt_each((topology, &network), settings, &engines, basis)
 }
 
-/// The same by an engine of one's own; where its tables do not pass, by those that fit any fabric.
+/// Routes with a custom engine; if its tables fail the certificate, with the general engines.
 ///
 /// # Errors
 /// See [`route`].
@@ -413,7 +413,7 @@ fn attempt<E: Engine + ?Sized>(
     })
 }
 
-/// Has the tables judged, without their groups where these are what is wrong.
+/// Certifies the tables, without their groups if only these fail.
 fn prove(
     topology: &Topology,
     linear: &Arc<LinearTables>,

@@ -11,7 +11,7 @@ use crate::planes::Planes;
 /// Fewest switches that are worth a thread of their own.
 const SHARE: usize = 64;
 
-/// What to search.
+/// Inputs of a search.
 pub(crate) struct Search<'a, A> {
     pub(crate) network: &'a Network,
     /// Whether a route may leave a switch over this link.
@@ -21,8 +21,8 @@ pub(crate) struct Search<'a, A> {
     pub(crate) words: Range<usize>,
 }
 
-/// Memory of searches, one after the other in the same network: pages that are new cost more than
-/// what is written there.
+/// Memory of consecutive searches in one network: fresh pages cost more than writing
+/// to them.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// Levels that a link of the highest cost still looks back to.
@@ -30,15 +30,15 @@ pub(crate) struct Scratch {
     by_kind: Option<Level>,
 }
 
-/// Where distances begin.
+/// Start of distances.
 pub(crate) enum Start<'a> {
     /// Each switch reaches its own column at no cost.
     Columns(&'a [u32]),
-    /// What is known stays; only columns that a switch does not reach yet are searched for.
+    /// Known distances stay; only columns that a switch does not reach yet are searched.
     Known(&'a Planes),
 }
 
-/// What was found at one cost, a row of columns for each switch or kind of switches.
+/// Findings at one cost, a row of columns for each switch or kind of switches.
 #[derive(Clone)]
 struct Level {
     words: Vec<u64>,
@@ -207,7 +207,7 @@ where
         })
     }
 
-    /// Adds where distances begin, takes out what is known already.
+    /// Adds the starts of distances, and removes known columns.
     fn settle(
         &self,
         cost: u32,
@@ -242,8 +242,8 @@ where
     }
 }
 
-/// Adds the open columns that a switch reaches over its links, to and cost of each; `before` says
-/// what is reached at the far end for a link of some cost. Returns the words that may be set.
+/// Adds the open columns that a switch reaches over its links, given as (to, cost); `before` returns
+/// the columns reached at the far end for a link of some cost. Returns the words that may be set.
 fn gather<'a>(
     row: &mut [u64],
     open: Range<usize>,
@@ -292,7 +292,7 @@ pub(crate) fn span_of(words: Range<usize>, holds: impl Fn(usize) -> bool) -> Ran
     first..last.unwrap_or(first) + 1
 }
 
-/// The bits of a word that are columns, of so many.
+/// Mask of the columns in a word, of `count` columns in all.
 pub(crate) fn columns_of(word: usize, count: usize) -> u64 {
     u64::MAX >> (64 - (count - word * 64).min(64))
 }

@@ -16,13 +16,13 @@ pub(crate) struct Sets {
     sets: Vec<[u64; WORDS]>,
     /// 64 columns of 64 links each, as many as are in use.
     blocks: Vec<[u64; GROUP]>,
-    /// Where a set is found: its number + 1, 0 for a free place. A power of two of places, more
-    /// than there are sets.
+    /// Hash table of sets: number + 1, 0 for a free place. Its size is a power of two above
+    /// the number of sets.
     places: Vec<u32>,
 }
 
 impl Sets {
-    /// Empties it for a switch with so many links.
+    /// Empties it for a switch with `links` links.
     pub(crate) fn clear(&mut self, links: usize) {
         self.sets.clear();
         let blocks = links.div_ceil(GROUP).clamp(1, WORDS);
@@ -33,7 +33,7 @@ impl Sets {
         self.places.fill(0);
     }
 
-    /// Reads 64 columns, or what is left of them: for each link its columns as bits of a word.
+    /// Reads up to 64 columns: for each link its columns as bits of a word.
     /// Writes the number of each column's set.
     pub(crate) fn read(&mut self, links: impl Iterator<Item = u64>, columns: &mut [u32]) {
         let mut changes = 0;
@@ -51,7 +51,7 @@ impl Sets {
         }
     }
 
-    /// Where few columns have another set than the one before.
+    /// For words in which few columns differ from the previous one.
     fn read_runs(&mut self, mut changes: u64, columns: &mut [u32]) {
         let mut column = 0;
         while column < columns.len() {
@@ -63,7 +63,7 @@ impl Sets {
         }
     }
 
-    /// Where many have.
+    /// For words in which many columns differ.
     fn read_each(&mut self, columns: &mut [u32]) {
         self.blocks.iter_mut().for_each(transpose);
         let mut last = ([0; WORDS], None);

@@ -1,4 +1,4 @@
-//! What the administrator may choose about routing.
+//! Settings of routing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,10 +45,10 @@ impl EngineKind {
     ];
 }
 
-/// How to route.
+/// Settings of routing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The engine asked for.
+    /// The requested engine.
     pub engine: EngineKind,
     /// Lanes that an engine may spread destinations over, at least 1: how many service levels
     /// with virtual lanes of their own each level of traffic can have.
@@ -137,10 +137,10 @@ impl HypercubeSettings {
     pub const COST: u16 = 10;
 }
 
-/// How a port is taken (`<PortData>`).
+/// Cost and order of a port (`<PortData>`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortCost {
-    /// Of equal ways the one with the lowest order is taken (`vPort`).
+    /// Of equal paths the one with the lowest order is taken (`vPort`).
     pub order: u8,
     /// Cost of leaving through the port; 0 counts as 1.
     pub cost: u16,
@@ -166,7 +166,7 @@ pub struct Dimension {
     pub pairs: Vec<(u8, u8)>,
 }
 
-/// How a switch chooses a new port (`AdaptiveRouting.Algorithm`).
+/// Algorithm by which a switch selects a new port (`AdaptiveRouting.Algorithm`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdaptiveAlgorithm {
     /// Any port of the group.
@@ -183,7 +183,7 @@ pub enum AdaptiveAlgorithm {
 pub struct AdaptiveSettings {
     /// Only routes whose port is lost are moved, congested ones stay.
     pub lost_route_only: bool,
-    /// How a new port is chosen.
+    /// Algorithm that selects a new port.
     pub algorithm: AdaptiveAlgorithm,
     /// Least time between two moves: 64 ms · 2^value, 0 to 7.
     pub frequency: u8,
@@ -220,7 +220,7 @@ pub struct AdaptiveRegister {
 }
 
 impl AdaptiveRegister {
-    /// What a switch should hold while nothing changes; all off where it cannot route adaptively.
+    /// Register value of a switch while nothing changes; all off if it cannot route adaptively.
     pub fn wanted(settings: Option<&AdaptiveSettings>, switch: &SwitchInfo) -> Self {
         let Some(settings) = settings.filter(|_| switch.is_adaptive_routing_supported) else {
             return Self::default();
@@ -235,7 +235,7 @@ impl AdaptiveRegister {
         }
     }
 
-    /// The same, suspended: what is written before tables change.
+    /// The value while suspended: written before tables change.
     pub fn paused(self) -> Self {
         Self {
             pause: self.enable,

@@ -18,14 +18,14 @@ use crate::network::Network;
 use crate::paths::Candidates;
 use crate::routed::Note;
 
-/// What a switch can hold.
+/// Table sizes of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Capacity {
     groups: usize,
     entries: usize,
 }
 
-/// What did not fit at a switch, or at all of them.
+/// Destinations that exceeded the tables of a switch, or of all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Limited {
     /// LIDs that choose among fewer ports than they could.
@@ -34,11 +34,11 @@ struct Limited {
     alone: u64,
 }
 
-/// The groups of all switches, with what they follow from.
+/// The groups of all switches, with their inputs.
 #[derive(Debug)]
 pub(crate) struct Groups {
     pub(crate) tables: PortGroupTables,
-    /// By switch, what it can hold and what did not fit.
+    /// By switch, its table sizes and the destinations that exceeded them.
     limits: Vec<(Option<Capacity>, Limited)>,
 }
 
@@ -89,7 +89,7 @@ impl Groups {
         (!matches!(choices, Choices::None)).then_some(made)
     }
 
-    /// How many destinations had to share or go without, if any.
+    /// Reports how many destinations had to share or go without, if any.
     pub(crate) fn note(&self) -> Option<Note> {
         let limited = self.limits.iter().map(|(_, limited)| limited);
         let limited = limited.filter(|limited| limited.lids > 0);

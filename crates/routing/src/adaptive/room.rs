@@ -1,7 +1,7 @@
-//! Which groups a switch holds when it has room for fewer than it has sets.
+//! Selects the groups of a switch that has room for fewer than it has sets.
 //!
-//! A LID may use any group that lies inside its set. What a choice of groups is worth is the
-//! number of LIDs times the ports that each can choose from besides its first one. The best choice
+//! A LID may use any group inside its set. The value of a selection is the
+//! number of LIDs times the ports that each can choose from besides its first one. The best selection
 //! is a hard problem (facility location); taking the group that adds most each time comes within
 //! 1 − 1/e of it.
 
@@ -25,7 +25,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// What a group of its own is worth.
+    /// Value of a group of its own.
     pub(super) fn worth(&self) -> u64 {
         self.lids * u64::from(self.ports.len() - 1)
     }
@@ -69,8 +69,8 @@ fn worth(demands: &[Demand], groups: &[PortMask]) -> u64 {
     each.sum()
 }
 
-/// Takes the group that adds most each time. What a group adds only shrinks while others are
-/// taken, so that one whose sum is fresh and still the greatest need not be compared again.
+/// Takes the group that adds most each time. The gain of a group only shrinks while others are
+/// taken, so a group with an up-to-date gain that is still the greatest need not be compared again.
 fn greedy(demands: &[Demand], room: usize) -> Vec<PortMask> {
     let all: Vec<Candidate> = candidates(demands, room)
         .map(|ports| Candidate::new(ports, demands))
@@ -100,7 +100,7 @@ fn greedy(demands: &[Demand], room: usize) -> Vec<PortMask> {
     taken
 }
 
-/// What may become a group.
+/// A candidate for a group.
 struct Candidate {
     ports: PortMask,
     /// The sets that it lies inside.
@@ -122,7 +122,7 @@ impl Candidate {
         u64::from(self.ports.len() - 1)
     }
 
-    /// What it adds to the choice that sets have by now.
+    /// Gain over the current selection of the sets.
     fn adds(&self, demands: &[Demand], choice: &[u64]) -> u64 {
         let gain = |user: &u32| {
             let more = self.choice().saturating_sub(choice[*user as usize]);

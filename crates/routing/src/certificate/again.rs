@@ -1,12 +1,12 @@
-//! A tile of classes after a change at a few switches: only what leads out of these and into them
-//! is followed again.
+//! A tile of classes after a change at a few switches: only steps out of these and into them
+//! are followed again.
 //!
-//! Why that is enough: elsewhere every step is as before. A new step must lead to an earlier wave
-//! of what was followed last, as all steps then did; so no route runs in a circle, and each comes to
-//! an end. A switch that gets less from a changed one must get it from another one as well, so that
-//! data is still where it was, and where the new steps bring it. Then the waits that can differ are
-//! those for links out of the changed switches, for links into them, and out of switches that have
-//! more data. Where any of this does not hold the tile is followed as a whole.
+//! Why that is enough: elsewhere every step is unchanged. A new step must lead to an earlier wave
+//! of the last full traversal, as all steps then did; so no route runs in a circle, and each
+//! ends. A switch that gets less from a changed one must get it from another one as well, so that
+//! data is still where it was, and where the new steps bring it. Then the dependencies that can differ are
+//! those on links out of the changed switches, on links into them, and out of switches that have
+//! more data. If any of this does not hold the tile is followed as a whole.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::dependency::Dependencies;
 use super::tile::{Tile, read, wait};
 use super::view::View;
 
-/// What is known of a tile whose routes all come to an end.
+/// Findings of a tile whose routes all end.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) graph: Dependencies,
@@ -27,7 +27,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Of the tile that was followed last.
+    /// Findings of the tile that was followed last.
     pub(super) fn new(graph: Dependencies, tile: &Tile<'_>) -> Self {
         Self {
             graph,
@@ -36,7 +36,7 @@ impl Known {
         }
     }
 
-    /// The same with another graph.
+    /// These findings with another graph.
     pub(super) fn with(&self, graph: Dependencies) -> Self {
         Self {
             graph,
@@ -131,8 +131,8 @@ impl<'a> Again<'a> {
         })
     }
 
-    /// Adds the data that a changed switch sends where it did not, and what it does not send any
-    /// more. None where an entry leads nowhere or a new step not to an earlier wave.
+    /// Adds the data that a changed switch newly sends, and the data that it no longer
+    /// sends. `None` if an entry leads nowhere or a new step not to an earlier wave.
     fn compare(
         &mut self,
         switch: u32,
@@ -175,8 +175,8 @@ impl<'a> Again<'a> {
         Some(())
     }
 
-    /// Reads what a switch does, once a tile; gives the classes of which an entry leads nowhere, or
-    /// 0 where it was read before.
+    /// Reads the entries of a switch, once per tile; returns the classes with an entry that leads nowhere, or
+    /// 0 if it was read before.
     fn visit(&mut self, switch: usize, spans: &Spans) -> u64 {
         if std::mem::replace(&mut self.is_read[switch], true) {
             return 0;
@@ -344,8 +344,8 @@ mod tests {
                 tiles.push(None);
                 continue;
             };
-            // What is wrong anywhere in a tile makes the whole state wrong; another tile's fault
-            // says nothing of this one.
+            // A fault anywhere in a tile makes the whole state wrong; another tile's fault
+            // means nothing for this one.
             if let Some(new) = new {
                 assert_eq!(made.graph, new.tiles[index].graph);
                 assert_eq!(made.carries, new.tiles[index].carries);
@@ -438,7 +438,7 @@ mod tests {
                 let groups = Arc::clone(routed.groups());
                 let linear = Arc::clone(routed.linear());
                 let mut state = State::new(whole.clone(), linear, groups).unwrap();
-                // What is known of one change is what the next one begins with.
+                // The findings of one change are the start of the next one.
                 for _ in 0..3 {
                     let mut topology = state.topology.clone();
                     let mut linear = Arc::clone(&state.linear);

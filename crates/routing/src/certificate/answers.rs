@@ -1,6 +1,6 @@
-//! Whether answers are free of deadlock too. A connection is opened with the service level of the
-//! path there, and both ends use it: the answers go in the lane of the LID that was asked, not in
-//! that of the LID that they go to.
+//! Deadlock freedom of answers. A connection is opened with the service level of the
+//! path there, and both ends use it: the answers travel in the lane of the LID that received the
+//! request, not in that of their destination LID.
 
 use weft_fabric::{Lanes, Lid};
 
@@ -41,7 +41,7 @@ fn answering(view: &View, lanes: &Lanes, lane: u8) -> View {
     view
 }
 
-/// Whether what is sent to these classes closes a cycle with what was asked.
+/// Whether traffic to these classes closes a cycle with the requests.
 fn closes(view: &View, tables: Tables<'_>, classes: &[Class], asked: &Dependencies) -> bool {
     let (_, answers) = run(view, &[tables], classes);
     !answers.merge(asked).cyclic(view).is_empty()

@@ -55,7 +55,7 @@ impl Lids {
 /// Most entries for switches' own LIDs that one thread tells.
 const ENTRIES: usize = 1 << 14;
 
-/// What some LIDs are: how changes are sorted.
+/// Kinds of LIDs, by which changes are sorted.
 #[derive(Debug)]
 pub(super) struct Kinds {
     of: Vec<u32>,
@@ -65,7 +65,7 @@ impl Kinds {
     const NONE: u32 = u32::MAX;
     const SWITCH: u32 = u32::MAX - 1;
 
-    /// Of data classes in tiles, and of switches' own.
+    /// Kinds of data classes in tiles, and of switches' own.
     pub(super) fn new(view: &View, data: &[Class], management: &[Class]) -> Self {
         let lids = view.ends.iter().map(|end| end.lid + end.lids).max();
         let mut of = vec![Self::NONE; lids.unwrap_or(0) as usize];
@@ -226,7 +226,7 @@ fn room(view: &View, new: Tables<'_>) -> usize {
     rows.max().unwrap_or(0).max(lids.unwrap_or(0) as usize)
 }
 
-/// Goes over all switches; `add` gets no LIDs and what it has made of the switches before.
+/// Iterates over all switches; `add` gets no LIDs and its result for the previous switches.
 fn over_switches<T: Send>(
     view: &View,
     room: usize,

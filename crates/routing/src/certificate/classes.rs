@@ -1,7 +1,7 @@
 //! Destinations in classes: all LIDs of a class are followed together, as if each of them could
 //! take any step that one of them takes.
 //!
-//! One class for all HFIs of a switch is quick, and what it proves holds for every LID of it. Where
+//! One class for all HFIs of a switch is quick, and its proof holds for every LID of it. If
 //! it finds a loop or a cycle, that may come from mixing LIDs: then each LID is its own class,
 //! which is exact.
 

@@ -1,5 +1,5 @@
-//! Which link waits for which: for each link into a switch, the links out of it that its packets
-//! go on to.
+//! The dependency graph of links: for each link into a switch, the links out of it that its packets
+//! take.
 
 use std::sync::Arc;
 
@@ -71,8 +71,8 @@ impl Dependencies {
         union
     }
 
-    /// The same dependencies between the links of another view; those of links that are gone are
-    /// left out.
+    /// These dependencies between the links of another view, without those of links that are
+    /// gone.
     pub(super) fn moved(&self, (old, new): (&View, &View), moves: &Moves) -> Self {
         let mut words = vec![0; moves.words];
         for &(before, now, count) in &moves.runs {
@@ -174,7 +174,7 @@ impl Dependencies {
 /// A link that has no place in an order.
 pub(super) const NO_PLACE: u32 = u32::MAX;
 
-/// Where the rows of one view's links are among those of another's.
+/// Positions of one view's link rows in another's.
 #[derive(Debug)]
 pub(super) struct Moves {
     /// Words of a graph of the new links.

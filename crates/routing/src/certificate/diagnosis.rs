@@ -1,4 +1,4 @@
-//! From what the certificate objects to, to the loop, the drop or the cycle itself. Not fast.
+//! From an objection of the certificate to the loop, the drop or the cycle itself. Not fast.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What the certificate objects to.
+//! Objections of the certificate.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub struct Channel {
 /// Why a packet does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
-    /// The table has no entry, although there are cables all the way.
+    /// The table has no entry, although there is a connection.
     NoEntry,
     /// The entry names a port without a working link.
     DeadPort(PortNum),
@@ -50,7 +50,7 @@ pub enum Finding {
     Dropped {
         /// The destination.
         lid: Lid,
-        /// Where the route starts.
+        /// Start of the route.
         from: NodeId,
         /// The switch that drops.
         at: NodeId,

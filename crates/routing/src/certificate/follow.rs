@@ -1,5 +1,5 @@
-//! Follows all classes of destinations, tile by tile, on all cores. What it finds does not depend
-//! on how the tiles are shared out.
+//! Follows all classes of destinations, tile by tile, on all cores. The result does not depend
+//! on the distribution of tiles over threads.
 
 use rayon::prelude::*;
 use weft_fabric::Lid;
@@ -10,7 +10,7 @@ use super::dependency::Dependencies;
 use super::tile::{Shown, Tile};
 use super::view::View;
 
-/// What following all destinations has shown.
+/// Result of following all destinations.
 pub(super) struct Followed {
     /// Switch and class where an entry leads nowhere although cables do; in order.
     pub(super) dropped: Vec<(u32, Class)>,
@@ -58,7 +58,7 @@ pub(super) fn follow(view: &View, layers: &[Tables<'_>], all: &[Class]) -> Follo
     followed
 }
 
-/// The single LIDs that are in a lane in any of the tables; what is no data counts for the first.
+/// The single LIDs that are in a lane in any of the tables; management counts for the first.
 pub(super) fn in_lane(layers: &[Tables<'_>], lane: u8, classes: &[Class]) -> Vec<Class> {
     let is_in = |class: &&Class| match class.lid.filter(|_| class.is_data) {
         Some(lid) => layers

@@ -1,16 +1,16 @@
-//! The certificate: what must be true of tables before any of them is written.
+//! The certificate: properties that tables must have before any of them is written.
 //!
 //! - Every switch, so every HFI on it too, reaches every LID to which cables lead.
 //! - No route runs in a circle.
 //! - The links that data traffic holds while it waits for the next one form no cycle, in each of
 //!   the lanes that the destinations are spread over: no engine here changes lanes on the way.
 //!   Virtual lanes beyond that (several levels of traffic) each hold a part of such a lane.
-//!   Management traffic to switches has its own lane, whose packets are dropped and not held, and
+//!   Management traffic to switches has its own lane, whose packets are dropped instead of waiting, and
 //!   is in no graph.
 //! - All of this for every port of every adaptive group, and, by [`certify_transition`], for every
 //!   mixture of old and new entries while tables are written.
 //!
-//! It reads the topology by itself and shares no code with the engines.
+//! It reads the topology independently and shares no code with the engines.
 
 mod again;
 mod answers;
@@ -102,15 +102,15 @@ impl Certificate {
     }
 }
 
-/// Judges tables.
+/// Certifies tables.
 ///
 /// # Errors
-/// [`Refusal`] with what is wrong.
+/// [`Refusal`] with the finding.
 pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, Refusal> {
     judge(topology, tables).map(|judged| judged.certificate)
 }
 
-/// What judging good tables has shown.
+/// Result of certifying good tables.
 #[derive(Debug)]
 struct Judged {
     certificate: Certificate,

@@ -22,7 +22,7 @@ const KEPT_LIMIT: usize = 1 << 24;
 #[derive(Debug)]
 pub(crate) struct Proof {
     pub(super) judged: Judged,
-    /// What the topology consisted of.
+    /// The nodes of the topology.
     nodes: Vec<Arc<Node>>,
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
@@ -30,20 +30,20 @@ pub(crate) struct Proof {
     parts: Option<Parts>,
 }
 
-/// What shows that data flows.
+/// Proof that data flows.
 #[derive(Debug)]
 struct Parts {
-    /// What is known of each tile of data classes, in the order of [`coarse`].
+    /// Findings of each tile of data classes, in the order of [`coarse`].
     tiles: Vec<Arc<Known>>,
     /// By link, its place in an order in which links wait for earlier ones only.
     places: Vec<u32>,
 }
 
 impl Proof {
-    /// Judges tables.
+    /// Certifies tables.
     ///
     /// # Errors
-    /// [`Refusal`] with what is wrong.
+    /// [`Refusal`] with the finding.
     pub(crate) fn new(
         topology: &Topology,
         linear: &Arc<LinearTables>,
@@ -63,14 +63,14 @@ impl Proof {
         Ok(proof(judge(topology, tables)?, None))
     }
 
-    /// Whether answers on the service level of the question are free of deadlock, too.
+    /// Whether answers on the service level of the request are free of deadlock, too.
     pub(crate) fn covers_answers(&self) -> bool {
         answers::are_covered(&self.judged, self.tables())
     }
 
-    /// The same for what has become of the topology and the tables: follows only destinations
-    /// whose entries have changed or lead over a link that has. None where that does not show that
-    /// the tables are good; [`Self::new`] then tells.
+    /// Updates the proof after a change of topology and tables: follows only destinations
+    /// with changed entries, or entries over a changed link. `None` if that does not prove that
+    /// the tables are good; [`Self::new`] then decides.
     pub(crate) fn advance(
         &self,
         topology: &Topology,
@@ -107,7 +107,7 @@ impl Proof {
         })
     }
 
-    /// What has become of the topology; none where ends or LIDs are not as before.
+    /// The view of the changed topology; `None` if ends or LIDs have changed.
     fn view(&self, topology: &Topology) -> Option<View> {
         let old = &self.judged.view;
         let changed = topology.changed_since(&self.nodes);
@@ -146,7 +146,7 @@ fn split(classes: &[Class]) -> (&[Class], &[Class]) {
 /// Most switches with changes for which a tile is not followed as a whole.
 const FEW: usize = 8;
 
-/// What is known of all tiles, followed anew where that is due.
+/// Findings of all tiles, renewed if necessary.
 fn renew(
     tiles: &[Arc<Known>],
     states: States<'_>,
@@ -183,7 +183,7 @@ fn renew(
 
 /// Whether management still arrives everywhere.
 ///
-/// Where the entries for a LID have changed at some switches, its routes lead to one of these or
+/// If the entries for a LID have changed at some switches, its routes lead to one of these or
 /// over entries that are proved; so it is enough to walk from each of these.
 fn management_arrives(
     view: &View,
@@ -251,7 +251,7 @@ fn whole(topology: &Topology, tables: Tables<'_>) -> Option<Whole> {
     finish(view, tiles, None)
 }
 
-/// Puts what the tiles have shown together; none where it closes a cycle. `places` may still be an
+/// Combines the findings of the tiles; `None` if that closes a cycle. `places` may still be a valid
 /// order of the links.
 fn finish(view: View, tiles: Vec<Arc<Known>>, places: Option<Vec<u32>>) -> Option<Whole> {
     let all = tiles.iter().map(|tile| &tile.graph);
@@ -268,7 +268,7 @@ fn finish(view: View, tiles: Vec<Arc<Known>>, places: Option<Vec<u32>>) -> Optio
     Some((judged, Parts { tiles, places }))
 }
 
-/// What is known of a tile; none where a class is not clean.
+/// Findings of a tile; `None` if a class has a fault.
 fn follow_tile(tile: &mut Tile<'_>, classes: &[Class], empty: &Dependencies) -> Option<Arc<Known>> {
     let mut graph = empty.empty();
     let mut shown = Shown::default();

@@ -9,7 +9,7 @@ use super::classes::{Class, Span, Spans};
 use super::dependency::Dependencies;
 use super::view::View;
 
-/// What a tile of classes has shown, besides the dependencies.
+/// Findings of a tile of classes, besides the dependencies.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     /// Switch and class where an entry leads nowhere although cables do.
@@ -34,7 +34,7 @@ pub(super) struct Tile<'a> {
     queued: Vec<bool>,
     queue: Vec<u32>,
     wave: Vec<u32>,
-    /// What a wave has found.
+    /// Findings of a wave.
     found: Vec<(u32, u64)>,
     /// [`Self::ends`] after each wave, one after the other.
     waves: Vec<u64>,
@@ -136,7 +136,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Takes over what a wave has found: only now, so that it leads to earlier waves.
+    /// Adds the findings of a wave: only now, so that it leads to earlier waves.
     fn end_wave(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         for (switch, ends) in found.drain(..) {
@@ -209,7 +209,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Of the classes just followed, those whose data takes any of these pairs of links.
+    /// The classes just followed whose data takes any of these pairs of links.
     pub(super) fn users(&self, pairs: &Dependencies) -> u64 {
         let mut users = 0;
         for (index, link) in self.view.links.iter().enumerate() {
@@ -236,8 +236,8 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Reads what the entries of a switch do with the classes: by port, those that go there, apart from
-/// what it delivers.
+/// Reads a switch's entries for the classes: by port, those that go there, except
+/// local deliveries.
 pub(super) fn read(tables: &Tables<'_>, spans: &Spans, switch: usize, by_port: &mut [u64; 256]) {
     let row = tables.linear.row(SwitchIndex(switch as u32));
     spans.forwarded(row, switch, by_port);

@@ -1,4 +1,4 @@
-//! Certifies the way from old tables to new ones: switches take their new entries one by one, so
+//! Certifies the transition from old tables to new ones: switches take their new entries one by one, so
 //! packets meet every mixture of old and new.
 
 use std::collections::BTreeSet;
@@ -18,29 +18,29 @@ use super::view::View;
 use super::{Certificate, Judged, Tables, judge};
 use crate::diff::{WritePlan, changed_blocks};
 
-/// How to get from old tables to new ones.
+/// Transition from old tables to new ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transition {
-    /// Of the new tables.
+    /// Certificate of the new tables.
     pub certificate: Certificate,
-    /// What to write, and in which order.
+    /// Blocks to write, in order.
     pub plan: WritePlan,
     /// The tables between the two phases of the plan; none where nothing has to be drained.
     pub middle: Option<LinearTables>,
 }
 
-/// Certifies new tables and every mixture with the old ones on the way to them.
+/// Certifies new tables and every mixture with the old ones during the transition.
 ///
-/// A destination that changes its lane is drained. Senders that go on using its old service level
-/// afterwards, because they have not asked for a path record again, are not covered.
+/// A destination that changes its lane is drained. Senders that keep using its old service level
+/// afterwards, because they have not renewed their path record, are not covered.
 ///
-/// Adaptive routing is taken to be paused while tables change ([`WritePlan::pause_adaptive`]), so
-/// only linear entries mix. Old tables need not be good: where they are not, their entries are
-/// drained. What was sent off before an entry is drained is still in buffers then: it must have left
-/// them before the second phase begins where [`WritePlan::settle_drained`] says so: where entries are
-/// drained only because old and new ones together run in a loop, what is left of the old ones takes
-/// new entries from its next switch on, and is not proved to close no cycle with what these send.
-/// [`WritePlan::settle_adaptive`] says the same of the pause.
+/// Adaptive routing is assumed to be paused while tables change ([`WritePlan::pause_adaptive`]), so
+/// only linear entries mix. Old tables need not be good: faulty entries are
+/// drained. Packets sent before an entry is drained are still in buffers then: they must have left
+/// them before the second phase begins if [`WritePlan::settle_drained`] is set: if entries are
+/// drained only because old and new ones together run in a loop, remaining packets of the old ones take
+/// new entries from their next switch on, and are not proved to close no cycle with the packets of these.
+/// [`WritePlan::settle_adaptive`] is the corresponding condition for the pause.
 ///
 /// # Errors
 /// [`Refusal`] when the new tables themselves are wrong.
@@ -52,7 +52,7 @@ pub fn certify_transition(
     Ok(between(&judge(topology, new)?, old, new))
 }
 
-/// The same where more links are up than those that the new tables are made for: old entries may lead
+/// Certifies a transition while more links are up than the new tables are made for: old entries may lead
 /// over all of `links`, which has the nodes of `topology`, with the same numbers, and its links.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub fn certify_transition_over(
     Ok(between(&judged, old, new))
 }
 
-/// The same to tables that are proved already.
+/// Certifies a transition to tables that are already proved.
 pub(crate) fn transition(proof: &Proof, old: Tables<'_>) -> Transition {
     between(&proof.judged, old, proof.tables())
 }
@@ -107,7 +107,7 @@ fn between(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Transition {
     }
 }
 
-/// What is drained.
+/// Drained entries.
 struct Drained {
     lids: BTreeSet<u32>,
     /// Old routes to them close a cycle of dependencies with new ones, or they change their lane;
@@ -116,7 +116,7 @@ struct Drained {
 }
 
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and
-/// those that change their lane: what is under way in the old lane must not take new entries.
+/// those that change their lane: packets in flight in the old lane must not take new entries.
 fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Drained {
     let view = &judged.view;
     let groups = PortGroupTables::default();

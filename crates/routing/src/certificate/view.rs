@@ -1,5 +1,5 @@
-//! The certificate's own reading of the topology: links between switches numbered one by one,
-//! which cables join what, and who answers to which LID.
+//! The certificate's own reading of the topology: numbered links between switches, the
+//! connections of cables, and the owners of LIDs.
 
 use rayon::prelude::*;
 use weft_fabric::enums::PortState;
@@ -18,11 +18,11 @@ pub(super) struct Link {
     pub(super) from: u32,
     /// The receiving switch.
     pub(super) to: u32,
-    /// The same cable the other way.
+    /// Index of the same cable's opposite direction.
     pub(super) back: u32,
 }
 
-/// Who answers to some LIDs.
+/// The owner of some LIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     /// The switch that it is on.
@@ -57,9 +57,9 @@ pub(super) struct View {
     pub(super) ends: Vec<End>,
     /// LIDs of end ports without a working cable.
     pub(super) detached: u64,
-    /// Which switches have HFIs that send.
+    /// Switches whose HFIs send, as flags.
     pub(super) sends: Vec<bool>,
-    /// Which part of the fabric each switch is in.
+    /// Connected component of each switch.
     pub(super) part: Vec<u32>,
     /// Number of parts.
     pub(super) parts: u32,
@@ -96,8 +96,8 @@ impl View {
         view
     }
 
-    /// The same after some nodes have changed and no others. None where more than links between
-    /// switches may have: then all is read.
+    /// The view after some nodes have changed and no others. `None` if more than links between
+    /// switches may have changed: then everything is read.
     pub(super) fn after(&self, topology: &Topology, changed: &[NodeId]) -> Option<Self> {
         if topology.switches() != self.nodes {
             return None;
@@ -142,7 +142,7 @@ impl View {
         &rest[..rest.partition_point(|end| end.switch == switch)]
     }
 
-    /// Finds the way back of each link.
+    /// Finds the opposite direction of each link.
     fn join(&mut self) {
         self.first.push(self.links.len() as u32);
         for index in 0..self.links.len() {
@@ -317,7 +317,7 @@ fn ends_at(topology: &Topology, switch: u32, node: NodeId) -> Vec<End> {
     ends
 }
 
-/// The links that leave a switch, by port; the way back is not known yet.
+/// The links that leave a switch, by port; the opposite direction is not known yet.
 fn links(topology: &Topology, switch: u32, node: NodeId) -> Vec<Link> {
     let ports = topology.node(node).into_iter();
     let ports = ports.flat_map(|node| node.external_ports());

@@ -1,6 +1,6 @@
 //! Division by a number that stays the same, by multiplication.
 
-/// What numbers are divided by.
+/// A divisor, prepared for fast division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Divisor {
     by: u32,
@@ -18,7 +18,7 @@ impl Divisor {
         }
     }
 
-    /// What it divides by.
+    /// The divisor.
     pub(super) fn by(self) -> u32 {
         self.by
     }

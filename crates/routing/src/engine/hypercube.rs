@@ -1,7 +1,7 @@
-//! `hypercube`: one neighbour for each destination switch, by the cost and the order that the
-//! configuration gives to the ports of each switch; links to it in turn.
+//! `hypercube`: one neighbour for each destination switch, by the configured cost and order
+//! of the ports of each switch; links to it take turns.
 //!
-//! Where all ports cost the same and are numbered by dimension, that is e-cube routing, which
+//! If all ports have equal cost and are numbered by dimension, that is e-cube routing, which
 //! closes no credit cycle.
 
 use std::cmp::Reverse;
@@ -55,8 +55,8 @@ impl Engine for Hypercube<'_> {
     }
 }
 
-/// By switch, the sets of ports among which it may choose for LIDs of HFIs: ways of least cost
-/// that close no credit cycle with the routes; none where the routes close one by themselves.
+/// By switch, the sets of ports for the choice of LIDs of HFIs: paths of least cost
+/// that close no credit cycle with the routes; `None` if the routes close one by themselves.
 fn sets(
     network: &Network,
     costs: &Costs,
@@ -122,7 +122,7 @@ impl Hypercube<'_> {
     }
 }
 
-/// What leaving each switch through each port costs, and in which order ports come.
+/// Cost and order of each port of each switch.
 struct Costs {
     /// By switch, like [`Network::egress`].
     ports: Vec<Vec<PortCost>>,
@@ -175,7 +175,7 @@ impl Costs {
         distance
     }
 
-    /// Whether a link of a switch is on a way of least cost.
+    /// Whether a link of a switch is on a path of least cost.
     fn is_on_way(
         &self,
         network: &Network,
@@ -187,7 +187,7 @@ impl Costs {
         far != FAR && far.saturating_add(u32::from(step)) == distance[switch]
     }
 
-    /// The neighbour on the way, the one whose port comes first, and the ports to it.
+    /// The next neighbour, the one whose port comes first, and the ports to it.
     fn links(&self, network: &Network, distance: &[u32], switch: usize) -> Option<(u32, Vec<u8>)> {
         let egress = network.egress(switch);
         let costs = &self.ports[switch];

@@ -1,9 +1,9 @@
 //! `layered`: least-cost paths on any fabric, kept apart in lanes so that no credit cycle closes.
 //!
-//! LIDs are routed one by one over the ways that carry least so far, each in the first lane where
+//! LIDs are routed one by one over the least loaded paths, each in the first lane in which
 //! its routes close no cycle with those already there; among equal paths one that closes none is
 //! preferred. All are drafted once before, so that the first ones know of the last ones. The last
-//! lane is for what fits no other: its paths go up first and then down, which always fits. With one
+//! lane is for LIDs that fit no other: their paths go up first and then down, which always fits. With one
 //! lane all paths do; in a tree that costs nothing. The class of DFSSSP (Domke, Hoefler, Nagel,
 //! *Deadlock-Free Oblivious Routing for Arbitrary Topologies*, 2011), with lanes by destination.
 
@@ -50,7 +50,7 @@ impl Engine for Layered {
 }
 
 impl Layered {
-    /// Where LIDs would go if nothing waited for anything. With one lane, up and down by the levels
+    /// Routes of LIDs without regard to dependencies. With one lane, up and down by the levels
     /// of a tree if that leads everywhere.
     fn draft<'a>(&self, network: &'a Network) -> (Placing<'a>, Detours<'a>) {
         let lanes = usize::from(self.lanes.max(1));

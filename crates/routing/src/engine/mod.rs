@@ -37,7 +37,7 @@ use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 use crate::routed::{EngineUsed, Note};
 
-/// An engine: from the network to tables. What it makes is judged by the certificate afterwards,
+/// An engine: from the network to tables. The certificate checks its result afterwards,
 /// so an engine need not prove anything.
 pub trait Engine {
     /// Its name in notes and reports.
@@ -49,9 +49,9 @@ pub trait Engine {
     /// Why the network does not fit the engine; the next engine is then tried.
     fn plan(&self, network: &Network) -> Result<Plan, String>;
 
-    /// Makes the tables after something has changed; `_before` is what this engine has made last.
-    /// The result must be that of [`Engine::plan`], which is also how it is made unless an engine
-    /// has a quicker way.
+    /// Makes the tables after a change; `_before` is this engine's last plan.
+    /// The result must equal that of [`Engine::plan`], which is the default implementation unless an engine
+    /// can do it faster.
     ///
     /// # Errors
     /// See [`Engine::plan`].
@@ -60,16 +60,16 @@ pub trait Engine {
     }
 }
 
-/// What an engine makes.
+/// Result of an engine.
 #[derive(Debug)]
 pub struct Plan {
     /// Linear tables of all switches, with the lane of each LID.
     pub(crate) linear: Arc<LinearTables>,
-    /// What adaptive groups are made of.
+    /// Candidates of adaptive groups.
     pub(crate) choices: Choices,
-    /// What the administrator should know.
+    /// Notes for the administrator.
     pub(crate) notes: Vec<Note>,
-    /// What makes the next plan quicker.
+    /// Data that speeds up the next plan.
     pub(crate) kept: Option<Box<dmodc::Kept>>,
     /// By switch, whether its choices are those of the plan before; empty where they need not be.
     pub(crate) untouched: Vec<bool>,
@@ -84,7 +84,7 @@ pub(crate) enum Choices {
     Paths {
         /// The legal next hops.
         paths: Box<Paths>,
-        /// How they are pruned.
+        /// Rules of pruning.
         pruning: Pruning,
     },
     /// Sets of ports that the engine has found, by switch; each holds the linear entry.
@@ -104,7 +104,7 @@ impl Plan {
         }
     }
 
-    /// The same with something that the administrator should know.
+    /// The plan with a note for the administrator.
     pub fn with_note(mut self, note: Note) -> Self {
         self.notes.push(note);
         self
@@ -122,7 +122,7 @@ impl Plan {
     }
 }
 
-/// Which of the legal next hops are candidates.
+/// Selects candidates among the legal next hops.
 #[derive(Debug, Default)]
 pub(crate) struct Pruning {
     /// Prefer links inside the chassis, and uplinks where tiers are known.
@@ -132,7 +132,7 @@ pub(crate) struct Pruning {
 }
 
 impl Pruning {
-    /// Where no tiers are known: `spine_first` prefers links inside the chassis.
+    /// Without tiers: `spine_first` prefers links inside the chassis.
     fn without_tiers(spine_first: bool) -> Self {
         Self {
             spine_first,
@@ -153,7 +153,7 @@ impl Pruning {
         self.fill_words(candidates, (network, paths), (switch, order), &[all]);
     }
 
-    /// The same for the columns of some words only.
+    /// Fills in the columns of some words only.
     fn fill_words(
         &self,
         candidates: &mut Candidates,

@@ -1,4 +1,4 @@
-//! What the links of a switch have in common: the neighbours that they lead to.
+//! Neighbours of a switch, from its links.
 
 use weft_fabric::Guid;
 

@@ -40,7 +40,7 @@ struct Count {
     base_lids: u32,
 }
 
-/// What has been placed so far; all by switch.
+/// State of placement; all by switch.
 struct Placing<'a> {
     network: &'a Network,
     candidates: Vec<Candidates>,
@@ -149,7 +149,7 @@ impl<'a> Placing<'a> {
         self.chosen.extend(best);
     }
 
-    /// As many links as an end port has LIDs: one to each neighbour, those that carry fewest
+    /// Chooses as many links as an end port has LIDs: one to each neighbour, the least loaded
     /// first, then a second to each. Inside a chassis only the load counts.
     fn choose_set(&mut self, switch: usize, at: usize, count: usize) {
         let candidates = &self.candidates[switch];
@@ -178,7 +178,7 @@ impl<'a> Placing<'a> {
         rounds.into_iter().map(|(_, link)| link).collect()
     }
 
-    /// Which of the chosen links gets the base LID: the one that carries fewest base LIDs.
+    /// Index of the chosen link for the base LID: the one with the fewest base LIDs.
     fn offset(&self, switch: usize) -> usize {
         let egress = self.network.egress(switch);
         let base_lids = |index: &usize| {

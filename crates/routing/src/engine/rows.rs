@@ -23,7 +23,7 @@ where
     LinearTables::new(rows.collect())
 }
 
-/// What a thread keeps from the row of one switch to that of the next one.
+/// State of a thread from the row of one switch to the next.
 pub(crate) struct Memory<L> {
     pub(crate) candidates: Candidates,
     /// Columns that may have other candidates than at the switch before, as bits.
@@ -35,7 +35,7 @@ pub(crate) struct Memory<L> {
 struct Before<L> {
     switch: usize,
     row: Arc<[u8]>,
-    /// What its entries were made from.
+    /// Inputs of its entries.
     lists: L,
 }
 
@@ -48,7 +48,7 @@ impl<L> Memory<L> {
         }
     }
 
-    /// Keeps what the next row may be made from.
+    /// Keeps data for the next row.
     pub(crate) fn keep(&mut self, switch: usize, row: &Arc<[u8]>, lists: L) {
         let row = Arc::clone(row);
         self.before = Some(Before { switch, row, lists });
@@ -79,13 +79,13 @@ pub(crate) fn bits(row: &[u64]) -> impl Iterator<Item = usize> + Clone + '_ {
     })
 }
 
-/// How an engine makes rows of switches that see the same.
+/// Makes rows of switches with equal inputs.
 pub(crate) trait KindRows: Sync {
-    /// What entries are made from, apart from the candidates of each column.
+    /// Inputs of entries, apart from the candidates of each column.
     type Lists: Send;
 
-    /// Makes the row of a switch. What it leaves in the memory is there when other rows of the kind
-    /// are made, and the first one of the next kind.
+    /// Makes the row of a switch. Data left in the memory is available for other rows of the kind,
+    /// and for the first one of the next kind.
     fn write(&self, memory: &mut Memory<Self::Lists>, switch: usize) -> Arc<[u8]>;
 
     /// Makes the row of another switch of the kind from a copy of the first one's. `second` is the
@@ -159,7 +159,7 @@ pub(crate) fn copied_row(row: &[u8], write: impl FnOnce(&mut [u8])) -> Arc<[u8]>
     row
 }
 
-/// The same in the memory of another row, if nobody else reads that.
+/// Rewrites a row in the memory of another one, if nobody else reads that.
 pub(crate) fn rewritten_row(
     row: &[u8],
     mut spare: Arc<[u8]>,
@@ -188,7 +188,7 @@ pub(crate) fn take_turns(entries: &mut [u8], ports: &[u8], start: usize) {
     }
     let once = rest.len().min(ports.len());
     rest[..once].copy_from_slice(&ports[..once]);
-    // What is written is copied on, twice as much each time.
+    // The written part is copied on, twice as much each time.
     let mut written = once;
     while written < rest.len() {
         let (done, open) = rest.split_at_mut(written);

@@ -1,9 +1,9 @@
 //! `shortestpath`: least cost, each LID through the port that carries the fewest so far.
 //!
-//! In a tree the switches below have dealt the LIDs out by then: of successive ones each switch is
-//! sent one in as many as there are ways up below it. If it took its own ports in turn for all of
-//! them, those that it is sent could all fall to one port. So that many successive LIDs go the same
-//! way, and those that are sent here take turns.
+//! In a tree the switches below have spread the LIDs by then: of successive ones each switch
+//! sends every k-th here, k being the number of upward paths below. If a switch rotated its ports over
+//! all LIDs, those that it receives could all fall to one port. So k successive LIDs take the same
+//! path, and those that are sent here rotate.
 
 use weft_fabric::LinearTables;
 
@@ -56,7 +56,7 @@ struct Stretch {
 /// first appear.
 pub(crate) struct Destinations {
     by_lid: Vec<Destination>,
-    /// The same, cut where the switch changes or LIDs do not follow each other.
+    /// The same destinations, cut where the switch changes or LIDs are not consecutive.
     stretches: Vec<Stretch>,
     /// Column of each switch.
     pub(crate) column: Vec<u32>,
@@ -169,7 +169,7 @@ fn tables(
     })
 }
 
-/// How many ways up there are below each switch of a tree; nothing elsewhere.
+/// Number of upward paths below each switch of a tree; empty otherwise.
 fn ways_below(network: &Network) -> Vec<u32> {
     if !is_tree(network) {
         return Vec::new();
@@ -210,9 +210,9 @@ struct Balance<'a> {
     candidates: &'a Candidates,
     /// LIDs of HFIs on each link.
     lids: Vec<u32>,
-    /// The same, base LIDs only.
+    /// Number of base LIDs by link.
     base_lids: Vec<u32>,
-    /// For each first link to a neighbour the base LIDs on all links there, where an LMC asks.
+    /// For each first link to a neighbour the base LIDs on all links there, if there is an LMC.
     base_lids_to: Vec<u32>,
     run: u32,
     /// Candidates that carry fewest, in order; those before `next` carry one more by now.
@@ -227,9 +227,9 @@ struct Balance<'a> {
     round: u32,
     /// Links chosen for the LIDs of an end port, from its first LID on.
     chosen: Vec<u16>,
-    /// How many more HFIs go the way of the last one.
+    /// Number of further HFIs on the path of the last one.
     same_way: usize,
-    /// Ways up that there are below the switch.
+    /// Number of upward paths below the switch.
     below: usize,
 }
 
@@ -305,7 +305,7 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// The same where several in a row go one way.
+    /// Places destinations of which several in a row share a path.
     fn place_alike(&mut self, mut entries: &mut [u8]) {
         while !entries.is_empty() {
             if self.same_way == 0 || self.chosen.len() != 1 {
@@ -373,8 +373,8 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// Puts the chosen links in the order of the LIDs that take them. The base LID goes to the
-    /// neighbour that has fewest, then to the link: switches above are thus sent every so many of
+    /// Orders the chosen links by the LIDs that take them. The base LID goes to the
+    /// neighbour with the fewest, then to the link: switches above thus receive every k-th of
     /// them, wherever the LIDs with an offset go.
     fn deal(&mut self) {
         let base_lids = |index: &usize| {
@@ -409,7 +409,7 @@ impl<'a> Balance<'a> {
         self.chosen.len().is_multiple_of(turn).then_some(turn)
     }
 
-    /// Chooses links for an end port with so many LIDs, which they then carry.
+    /// Chooses links for an end port with `count` LIDs, and adds these to their load.
     fn choose(&mut self, count: usize) {
         self.chosen.clear();
         self.round += 1;

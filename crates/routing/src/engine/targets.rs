@@ -6,7 +6,7 @@ use crate::paths::{Candidates, Paths};
 /// A switch as a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Which switch.
+    /// The switch.
     pub(super) switch: u32,
     /// First LID.
     pub(super) lid: u32,
@@ -14,7 +14,7 @@ pub(super) struct Target {
     pub(super) lids: u32,
     /// Its column.
     pub(super) column: u32,
-    /// What decides which of its candidates it gets.
+    /// Number that selects one of its candidates.
     pub(super) number: u32,
     /// It has one LID, and so has the switch before; LID and number go on from that one's.
     follows: bool,

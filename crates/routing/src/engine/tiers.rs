@@ -140,7 +140,7 @@ fn name(topology: &Topology, node: NodeId) -> String {
         .unwrap_or_default()
 }
 
-/// By what precedes a trailing number, then by that number.
+/// Orders by the text before a trailing number, then by that number.
 fn by_name(a: &str, b: &str) -> Ordering {
     let ((prefix_a, number_a), (prefix_b, number_b)) = (split(a), split(b));
     prefix_a

@@ -1,4 +1,4 @@
-//! The switches and the links between them, with what they can carry.
+//! The switches and the links between them, with their capacities.
 
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology};
 

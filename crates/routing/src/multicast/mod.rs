@@ -1,7 +1,7 @@
-//! Multicast: spanning trees over the switches, and what of them each group needs.
+//! Multicast: spanning trees over the switches, and the part of them that each group needs.
 //!
-//! All groups share one tree wherever all links and switches carry what the groups ask for. Groups
-//! that ask for more than some link or switch can do get the tree of the others. Nothing depends on
+//! All groups share one tree if all links and switches support the groups' requirements. Groups
+//! with higher requirements get a tree of the links and switches that support them. Nothing depends on
 //! the numbering of nodes: two managers at different places of one fabric make the same tables.
 
 mod graph;
@@ -22,7 +22,7 @@ use graph::{Class, Graph};
 use root::Costs;
 use tree::Forest;
 
-/// How the root of the tree is chosen (`<RootSelectionAlgorithm>`).
+/// Choice of the root of the tree (`<RootSelectionAlgorithm>`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RootChoice {
     /// The switch with the least sum of costs to all others.
@@ -34,10 +34,10 @@ pub enum RootChoice {
     ManagerNeighbor,
 }
 
-/// How to route multicast (`<Multicast>`).
+/// Settings of multicast routing (`<Multicast>`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MulticastSettings {
-    /// How the root is chosen.
+    /// Choice of the root.
     pub root: RootChoice,
     /// Percent by which another root must be better before the tree moves to it
     /// (`<MinCostImprovement>`).
@@ -83,7 +83,7 @@ impl MulticastGroup {
     }
 }
 
-/// What multicast tables are made for.
+/// Inputs of multicast tables.
 #[derive(Debug, Clone, Copy)]
 pub struct MulticastRequest<'a> {
     /// Nodes and links.
@@ -94,7 +94,7 @@ pub struct MulticastRequest<'a> {
     pub groups: &'a [MulticastGroup],
     /// The manager's node.
     pub manager: NodeId,
-    /// What was made the last time: its root stays unless another one is much better.
+    /// Previous result: its root stays unless another one is much better.
     pub before: Option<&'a RoutedMulticast>,
     /// Switches, links and the choice of the root are as they were then.
     pub same_links: bool,
@@ -103,11 +103,11 @@ pub struct MulticastRequest<'a> {
 /// Something the administrator should know about the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MulticastNote {
-    /// Groups without a row, because there are only so many or because their LIDs are none.
+    /// Groups without a row, because rows are exhausted or their LIDs are invalid.
     NoRow {
         /// The first of them.
         mlid: Lid,
-        /// How many there are.
+        /// Number of groups.
         groups: usize,
         /// Rows that may be used.
         rows_max: u32,
@@ -116,7 +116,7 @@ pub enum MulticastNote {
     Apart {
         /// The first such group.
         mlid: Lid,
-        /// How many there are.
+        /// Number of groups.
         groups: usize,
         /// Switches of the first group's members that the largest part does not reach.
         switches: usize,
@@ -125,7 +125,7 @@ pub enum MulticastNote {
     SmallTables {
         /// The first of them.
         switch: NodeId,
-        /// How many there are.
+        /// Number of switches.
         switches: usize,
         /// Rows of its table (`SwitchInfo.MulticastFDBCap`).
         cap: u32,
@@ -187,7 +187,7 @@ impl RoutedMulticast {
         self.root
     }
 
-    /// Limits met on the way.
+    /// Limits met during routing.
     pub fn notes(&self) -> &[MulticastNote] {
         &self.notes
     }

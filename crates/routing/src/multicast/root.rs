@@ -1,11 +1,11 @@
-//! Which switch is the root of the tree.
+//! Choice of the root of the tree.
 
 use weft_fabric::{PortNum, PortRef};
 
 use super::graph::Graph;
 use super::{MulticastRequest, RootChoice, RoutedMulticast};
 
-/// What each switch would cost as the root: the less, the better.
+/// Cost of each switch as the root: less is better.
 #[derive(Debug)]
 pub(super) struct Costs {
     cost: Vec<u64>,
@@ -28,8 +28,8 @@ impl Costs {
         Self { cost }
     }
 
-    /// The root of the manager's part of the fabric. It stays what it was unless another one is
-    /// better by as much as the settings ask for.
+    /// The root of the manager's part of the fabric. The previous one stays unless another one is
+    /// better by the configured amount.
     pub(super) fn choose(&self, graph: &Graph, request: &MulticastRequest<'_>) -> Option<usize> {
         let neighbour = neighbour(graph, request)?;
         if request.settings.root == RootChoice::ManagerNeighbor {
@@ -49,8 +49,8 @@ impl Costs {
         }
     }
 
-    /// What puts switches in order, the best root first. GUIDs decide between equal ones, so that
-    /// every manager chooses alike.
+    /// Sort key of switches, the best root first. GUIDs decide between equal ones, so that
+    /// every manager makes the same choice.
     pub(super) fn order(&self, graph: &Graph, switch: usize) -> (u64, weft_fabric::Guid) {
         (self.cost[switch], graph.guid(switch))
     }
@@ -89,7 +89,7 @@ fn part_of(graph: &Graph, start: usize) -> Vec<bool> {
 /// A search outwards from 64 switches at once, level of cost by level of cost.
 struct Search {
     reached: Vec<u64>,
-    /// What was new at each of the last levels, as many as the dearest link looks back.
+    /// Newly reached columns of the last levels, as many as the highest link cost.
     levels: Vec<Vec<u64>>,
 }
 

@@ -45,7 +45,7 @@ impl Members {
         }
     }
 
-    /// Adds what is below each switch to it.
+    /// Adds the counts below each switch to it.
     fn sum_up(&mut self, forest: &Forest) {
         for switch in forest.order.iter().rev().map(|switch| *switch as usize) {
             if let Some(up) = forest.up[switch] {
@@ -127,7 +127,7 @@ fn pruned(forest: &Forest, members: &mut Members) -> Vec<PortMask> {
     masks
 }
 
-/// What keeps members apart, and which tables are small.
+/// Reports members that are apart, and tables that are too small.
 pub(super) fn notes(
     graph: &Graph,
     forests: &BTreeMap<Class, Forest>,

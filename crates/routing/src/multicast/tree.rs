@@ -8,7 +8,7 @@ use weft_fabric::{Guid, PortMask, PortNum};
 use super::graph::{Class, Graph};
 use super::root::Costs;
 
-/// How a switch is joined to the one above it.
+/// Link of a switch to the one above it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Up {
     /// Its port.
@@ -24,7 +24,7 @@ pub(super) struct Up {
 pub(super) struct Forest {
     /// Switches in an order in which each comes after the one above it.
     pub(super) order: Vec<u32>,
-    /// The way up of each switch, none for roots and for switches in no tree.
+    /// Uplink of each switch; `None` for roots and for switches in no tree.
     pub(super) up: Vec<Option<Up>>,
     /// The root of each switch's tree, none for switches without rows for the class.
     pub(super) root: Vec<Option<u32>>,
@@ -32,8 +32,7 @@ pub(super) struct Forest {
     pub(super) ports: Vec<PortMask>,
 }
 
-/// A way to a switch that is not in a tree yet: cost from the root, then what decides between equal
-/// ones.
+/// A path to a switch that is not in a tree yet: cost from the root, then tie breakers.
 type Way = Reverse<(u64, Guid, PortNum, u32, u32, PortNum)>;
 
 impl Forest {

@@ -17,8 +17,8 @@ pub struct AllToAll {
     pub mean: f64,
     /// Standard deviation of flows on a link.
     pub deviation: f64,
-    /// What no tables can do better than on the busiest link: the flows that must leave a switch
-    /// or enter it, divided among its links, where that is most.
+    /// Lower bound for the busiest link with any tables: the flows that must leave a switch
+    /// or enter it, divided by its links, at the worst switch.
     pub bound: f64,
     /// Congestion risk: the most flows that no shared sender or receiver holds back anyway, the
     /// lesser of distinct senders and distinct receivers over a link.
@@ -35,7 +35,7 @@ impl AllToAll {
     }
 }
 
-/// What some of the receivers get.
+/// Loads caused by some of the receivers.
 struct Loads {
     /// Parts of flows, by link.
     parts: Vec<u64>,

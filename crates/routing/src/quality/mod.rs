@@ -1,18 +1,18 @@
-//! How good linear tables are: how many flows meet on a link under patterns of traffic that say
-//! something about real ones.
+//! Quality of linear tables: how many flows meet on a link under patterns of traffic that
+//! represent real ones.
 //!
-//! Only links between switches count: what meets at a host's own link meets whatever the routes
-//! are. A flow is one host sending to another one at full rate. Where the receiver has 2^LMC LIDs
-//! the flow is split evenly over them. A flow's bandwidth is what its busiest link leaves to it
-//! when all flows there share evenly, as a part of the rate of a host's link; widths and speeds
-//! are not looked at.
+//! Only links between switches count: contention at a host's own link does not depend on
+//! routes. A flow is one host sending to another one at full rate. If the receiver has 2^LMC LIDs
+//! the flow is split evenly over them. A flow's bandwidth is its share of its busiest link
+//! if all flows there share evenly, as a fraction of the rate of a host's link; widths and speeds
+//! are ignored.
 //!
 //! All-to-all, shifts and random permutations are the measures of Gliksberg et al. (*High-Quality
 //! Fault-Resilient Routing in Fat Trees*, IEEE Micro 40(1)); effective bisection bandwidth is that
-//! of Hoefler et al. (*Multistage Switches are not Crossbars*, CLUSTER 2008): the mean share that
-//! random pairs get, one half of the hosts sending to the other.
+//! of Hoefler et al. (*Multistage Switches are not Crossbars*, CLUSTER 2008): the mean share of
+//! random pairs, one half of the hosts sending to the other.
 //!
-//! It reads the topology by itself and shares no code with the engines. Results are the same for
+//! It reads the topology independently and shares no code with the engines. Results are the same for
 //! any number of threads.
 
 mod all_to_all;
@@ -31,7 +31,7 @@ use self::view::View;
 /// Parts that a flow is counted in: the LIDs that the highest LMC gives.
 const PARTS: u32 = 128;
 
-/// What is looked at.
+/// Number of patterns to examine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Most shifts; where there are more, these many, evenly spaced.
@@ -56,7 +56,7 @@ impl Default for Effort {
     }
 }
 
-/// What was found.
+/// Result of an assessment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quality {
     /// Host ports with a LID at a working cable.
@@ -90,8 +90,8 @@ pub fn assess(topology: &Topology, linear: &LinearTables, effort: &Effort) -> Qu
     }
 }
 
-/// Judges linear tables under one pattern: pairs of a sending and a receiving host port, each of
-/// which sends once and receives once at most. Pairs with a port that is no host are left out.
+/// Assesses linear tables under one pattern: pairs of a sending and a receiving host port, each of
+/// which sends once and receives once at most. Pairs with a port that is not a host's are left out.
 pub fn assess_pattern(
     topology: &Topology,
     linear: &LinearTables,

@@ -6,10 +6,10 @@ use super::PARTS;
 use super::random::Random;
 use super::view::View;
 
-/// What several patterns of one kind do.
+/// Result of several patterns of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pattern {
-    /// How many were looked at.
+    /// Number of patterns examined.
     pub patterns: u32,
     /// Flows on the busiest link of the worst pattern.
     pub worst: f64,
@@ -17,11 +17,11 @@ pub struct Pattern {
     pub mean: f64,
     /// Flows on the busiest link, the median of all patterns.
     pub median: f64,
-    /// What a flow gets, the mean of all flows of all patterns: 1 is the rate of a host's link.
+    /// Throughput of a flow, the mean over all flows of all patterns: 1 is the rate of a host's link.
     pub bandwidth: f64,
 }
 
-/// What one pattern does.
+/// Result of one pattern.
 #[derive(Debug, Clone, Copy)]
 struct One {
     /// Parts of flows on the busiest link.
@@ -96,13 +96,13 @@ fn summary(all: &[One]) -> Pattern {
     }
 }
 
-/// What a task needs from one pattern to the next.
+/// Buffers of a task from one pattern to the next.
 struct Scratch {
-    /// Who sends to whom.
+    /// Senders and receivers.
     pairs: Vec<(u32, u32)>,
     /// Links of all routes, one after the other.
     links: Vec<u32>,
-    /// Where each route ends in `links`, and the parts of a flow that it has.
+    /// End of each route in `links`, and its parts of a flow.
     routes: Vec<(u32, u32)>,
     /// Parts of flows, by link; zero between patterns.
     parts: Vec<u32>,

@@ -41,7 +41,7 @@ impl Host {
 pub(super) struct View<'a> {
     /// Hosts in topological order.
     pub(super) hosts: Vec<Host>,
-    /// Where a switch's ports begin in `next`, which is numbered by link.
+    /// Start of each switch's ports in `next`, which is numbered by link.
     first: Vec<u32>,
     /// The switch behind each port, `NONE` for anything else.
     next: Vec<u32>,

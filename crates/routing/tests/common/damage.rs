@@ -42,7 +42,7 @@ pub fn activate(topology: &mut Topology) {
     }
 }
 
-/// What can happen to a fabric.
+/// Kinds of damage.
 const DAMAGES: [&str; 8] = [
     "intact",
     "1 % of links gone",
@@ -109,7 +109,7 @@ fn damaged(spec: &str, damage: &str) -> Option<Topology> {
     Some(topology)
 }
 
-/// The same with cables from each leaf to the next one, on ports that are free.
+/// The tree with additional cables from each leaf to the next one, on free ports.
 fn with_flat_links(tree: &Topology) -> Topology {
     let mut builder = weft_fabric::TopologyBuilder::new();
     for (node, _) in tree.nodes() {

@@ -1,5 +1,5 @@
-//! Programs of others that judge tables. With `WEFT_PEERS=required` a missing one fails the test;
-//! otherwise that is said and nothing is judged.
+//! Third-party programs that check tables. With `WEFT_PEERS=required` a missing one fails the test;
+//! otherwise it is reported and the check is skipped.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weft_fabric::export::{SnapshotOptions, opensm, write_snapshot};
 use weft_fabric::{Lanes, LinearTables, MulticastTables, PortGroupTables, Snapshot, Topology};
 
-/// What a program says, none when it is not there. Neither of them has a useful exit status.
+/// Output of a program, `None` if it is missing. Neither of them has a useful exit status.
 fn output(command: &mut Command) -> Option<String> {
     let output = weft_peers::output(command)?;
     let text = [output.stdout, output.stderr].concat();
@@ -44,7 +44,7 @@ pub fn opareport(
     Some([routes, report(file.path(), "validatecreditloops")?])
 }
 
-/// What ibdmchk found.
+/// Findings of ibdmchk.
 #[derive(Debug)]
 pub struct Checked {
     /// Paths from one HFI to another that it followed.
@@ -59,9 +59,9 @@ pub struct Checked {
     pub text: String,
 }
 
-/// The fabric as routed judged by ibdmchk, each lane with a virtual lane of its own. The LMC must
-/// be 0: with another one it misses LIDs that the fabric has. It crashes when it is done; by then
-/// it has said what it found.
+/// Checks the routed fabric with ibdmchk, each lane with a virtual lane of its own. The LMC must
+/// be 0: with another one it misses LIDs that the fabric has. It crashes at its end; by then
+/// it has printed its findings.
 pub fn ibdmchk(topology: &Topology, linear: &LinearTables) -> Option<Checked> {
     let dir = tempfile::tempdir().unwrap();
     let create = |name: &str| File::create(dir.path().join(name)).unwrap();

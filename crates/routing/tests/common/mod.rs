@@ -50,7 +50,7 @@ pub fn settings(engine: EngineKind, tiers: u8) -> Settings {
     }
 }
 
-/// Where a LID's owner is.
+/// Port that owns a LID.
 pub fn owner(topology: &Topology, lid: Lid) -> Option<PortRef> {
     let ends = topology.end_ports();
     let has = |base: Lid, lmc: Lmc| base.0 != 0 && (base.0..base.0 + lmc.lids()).contains(&lid.0);
@@ -66,7 +66,7 @@ pub fn lids(topology: &Topology) -> Vec<(Lid, PortRef)> {
         .collect()
 }
 
-/// The switches on the way from a switch to a LID and the ports out of them, or why it does not
+/// The switches on the path from a switch to a LID and their egress ports, or why it does not
 /// arrive.
 pub fn walk(
     topology: &Topology,
@@ -135,8 +135,8 @@ pub fn judge(topology: &Topology, tables: &LinearTables, minimal: bool) -> Resul
     judge_each(topology, tables, Lanes::SINGLE, |_| minimal)
 }
 
-/// The same, in each lane for itself. Fewest hops are asked of switches with HFIs: what others send
-/// is management only, which may go round.
+/// Checks each lane separately. Shortest paths are required of switches with HFIs: others send
+/// management only, which may take detours.
 pub fn judge_lanes(
     topology: &Topology,
     tables: &LinearTables,
@@ -253,7 +253,7 @@ pub fn port_to(topology: &Topology, from: NodeId, to: NodeId) -> PortNum {
     ports.find(|(_, port)| leads(port)).unwrap().0
 }
 
-/// A ring of switches where every route runs the same way round.
+/// A ring of switches in which every route runs in the same direction.
 pub fn clockwise(topology: &Topology) -> LinearTables {
     let switches = topology.switches();
     let onward = |at: usize| port_to(topology, switches[at], switches[(at + 1) % switches.len()]);

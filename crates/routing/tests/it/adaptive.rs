@@ -1,4 +1,4 @@
-//! Adaptive port groups: what they hold, what happens when a switch has room for few, and that
+//! Adaptive port groups: their contents, selection on a switch with small tables, and that
 //! none can close a cycle.
 #![allow(clippy::unwrap_used)]
 

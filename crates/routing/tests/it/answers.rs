@@ -1,5 +1,5 @@
-//! A program that answers on the service level that it was asked with sends in the lane of its own
-//! LID. Whether that is covered is judged here by walking every route.
+//! A program that answers on the service level of the request sends in the lane of its own
+//! LID. An independent walk of every route checks whether that is covered.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ fn add(topology: &Topology, routed: &Routed, from: PortRef, to: (Lid, PortRef), 
     let start = home(topology, from);
     let hops = start.map(|start| walk(topology, routed.linear(), start, lid, end));
     let Some(Ok(hops)) = hops else { return };
-    // The last hop is to the HFI, which takes in what comes.
+    // The last hop is to the HFI, which accepts everything.
     let links = hops.len().saturating_sub(1);
     for pair in hops[..links].windows(2) {
         waits.entry(pair[0]).or_default().insert(pair[1]);

@@ -1,4 +1,4 @@
-//! Engines that follow what the configuration says about groups and ports.
+//! Engines that follow configured groups and ports.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};

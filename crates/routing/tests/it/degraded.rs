@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn a_narrow_link_is_avoided_where_a_detour_costs_less(lanes in 1u16..5) {
-        // A triangle: the direct link has fewer lanes than the two on the way round.
+        // A triangle: the direct link has fewer lanes than the two on the detour.
         let mut topology = irregular(3, &[(0, 1), (1, 2), (0, 2)], &[0, 2]);
         let switches = topology.switches().to_vec();
         let direct = topology.links().find(|(a, b)| a.node == switches[0] && b.node == switches[2]);

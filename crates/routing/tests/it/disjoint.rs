@@ -43,7 +43,7 @@ fn hops_to(steps: &[Step], to: NodeId, known: BTreeMap<NodeId, usize>) -> BTreeM
     }
 }
 
-/// How high each switch is above those with hosts, before anything is lost.
+/// Height of each switch above those with hosts, before any loss.
 fn levels(topology: &Topology) -> BTreeMap<NodeId, usize> {
     let hosts = crate::common::lids(topology)
         .into_iter()
@@ -88,8 +88,8 @@ fn ways(steps: &[Step], to: NodeId, levels: Option<&BTreeMap<NodeId, usize>>) ->
     [nearer(&down, &below), nearer(&up, &all)].concat()
 }
 
-/// Whether fewest hops from one switch to another lead down and up again: no way goes up first and
-/// then down in as few.
+/// Whether the shortest path from one switch to another leads down and up again: no path goes up first and
+/// then down in as few hops.
 fn is_zigzag(steps: &[Step], from: NodeId, to: NodeId, levels: &BTreeMap<NodeId, usize>) -> bool {
     let hops = |ways: &[Step]| hops_to(ways, to, BTreeMap::new()).get(&from).copied();
     hops(&ways(steps, to, Some(levels))) != hops(steps)
@@ -138,7 +138,7 @@ fn hosts(topology: &Topology) -> BTreeMap<PortRef, Vec<Lid>> {
     hosts
 }
 
-/// What one host's LIDs use and what they could, seen from a switch.
+/// Disjoint paths of one host's LIDs, used and possible, from a switch.
 #[derive(Debug, PartialEq, Eq)]
 struct Spread {
     links: usize,
@@ -163,7 +163,7 @@ fn used(topology: &Topology, routed: &Routed, from: NodeId, end: PortRef, lids: 
     }
 }
 
-/// What an engine's LIDs must reach of what max-flow says.
+/// Number of disjoint paths that an engine must reach, compared with max-flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Promise {
     /// Disjoint in links and in switches.
@@ -174,8 +174,8 @@ enum Promise {
 }
 
 /// Compares every host with max-flow from every other switch with hosts; `whole` is the fabric
-/// before anything was lost. Of ways that lead down and up again nothing is promised: who comes
-/// together below, no switch above knows. Gives the number of pairs compared.
+/// before any loss. Paths that lead down and up again are exempt: no switch above knows which
+/// paths meet below. Returns the number of pairs compared.
 fn against_flow(
     (whole, topology): (&Topology, &Topology),
     routed: &Routed,

@@ -1,5 +1,5 @@
-//! Adaptive groups as properties, with an oracle that follows every port of every group by itself:
-//! what each engine's groups hold, and what is kept where a switch has room for few.
+//! Properties of adaptive groups, with an oracle that follows every port of every group by itself:
+//! contents of each engine's groups, and selection on a switch with small tables.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ fn ports(topology: &Topology, routed: &Routed, at: NodeId, lid: Lid) -> PortMask
     routed.groups().group(at, lid).copied().unwrap_or_else(own)
 }
 
-/// Where a port leads to, if to a switch.
+/// The switch at the other end of a port, if there is one.
 fn next(topology: &Topology, at: NodeId, port: PortNum) -> Option<NodeId> {
     let to = topology.peer(PortRef { node: at, port })?.node;
     topology.switch_index(to).map(|_| to)
@@ -190,11 +190,11 @@ fn cases() -> Vec<(&'static str, Settings)> {
     ]
 }
 
-/// What is kept of the choices that a switch would have with room for all.
+/// Choices that remain, compared with a switch that has room for all.
 struct Kept {
     groups: usize,
     worth: u64,
-    /// What the first sets give, in order of the switches that they lead to.
+    /// Value of the first sets, in order of the switches that they lead to.
     first_come: u64,
 }
 
@@ -249,8 +249,8 @@ fn by_switch(topology: &Topology) -> Vec<Lid> {
     order.into_values().flatten().collect()
 }
 
-/// Up and then down is as short as can be for every HFI, but not for a switch without any: a choice
-/// of its shortest ways leads to a neighbour that sends back.
+/// Up and then down is as short as possible for every HFI, but not for a switch without any: a choice
+/// of its shortest paths leads to a neighbour that sends back.
 #[test]
 fn groups_go_up_and_down_where_their_routes_do() {
     let links = [(7, 5), (8, 4), (8, 6), (9, 4), (6, 5), (0, 9), (7, 9)];
@@ -332,7 +332,7 @@ proptest! {
         if refused(&all) {
             return Ok(());
         }
-        // What a part of admitted groups makes possible, they do.
+        // Subsets of admitted groups are admitted, too.
         prop_assert!(!refused(&few), "{:?}", few.notes());
         let order = by_switch(&topology);
         for at in (0..topology.switches().len() as u32).map(SwitchIndex) {

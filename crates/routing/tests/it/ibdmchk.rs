@@ -113,7 +113,7 @@ fn is_joined(topology: &Topology) -> bool {
         .all(|a| homes.iter().all(|b| hops.contains_key(&(*a, *b))))
 }
 
-/// What all three say of tables that are wrong.
+/// Findings of all three judges on broken tables.
 struct Broken {
     topology: Topology,
     linear: LinearTables,

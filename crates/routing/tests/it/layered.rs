@@ -130,7 +130,7 @@ fn bandwidth(topology: &Topology, routed: &Routed) -> f64 {
     found.permutations.bandwidth
 }
 
-/// On damaged trees it weighs whole ways, which an engine that counts at each switch does not.
+/// On damaged trees it weighs whole paths, which an engine that counts at each switch does not.
 #[test]
 fn random_permutations_get_more_than_from_an_engine_that_looks_at_one_switch() {
     for (spec, tiers, gain) in [
@@ -190,7 +190,7 @@ fn a_change_of_lanes_is_certified_on_the_way() {
         let middle = way.middle.as_ref().unwrap_or(&**old.linear());
         let changes = old.linear() != new.linear();
         assert_eq!(way.plan.phases.is_empty(), !changes);
-        // The oracle: in every lane, what is left of the old routes and the new ones together.
+        // The oracle: in every lane, the remaining old routes and the new ones together.
         for lane in 0..8 {
             let mut waits = crate::common::Waits::new();
             for (lid, end) in crate::common::lids(&topology) {

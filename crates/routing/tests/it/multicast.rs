@@ -1,5 +1,5 @@
-//! Multicast trees: every member reached exactly once, on whole and broken fabrics, told by a walk
-//! of its own; and the certificate objects to what is broken on purpose.
+//! Multicast trees: every member reached exactly once, on whole and broken fabrics, by an independent
+//! walk; and the certificate objects to deliberately broken tables.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ fn routed(
     .unwrap()
 }
 
-/// How often a packet of `from` comes to each end port, and whether it came to a switch twice.
+/// Number of copies of a packet of `from` at each end port, and whether it reached a switch twice.
 fn flood(
     topology: &Topology,
     tables: &MulticastTables,
@@ -96,7 +96,7 @@ fn flood(
     (got, false)
 }
 
-/// Every member of a group reaches each other receiver exactly once and nobody else.
+/// Every member of a group reaches each other receiver exactly once and no other port.
 fn assert_delivers(topology: &Topology, tables: &MulticastTables, group: &MulticastGroup) {
     for from in group.receivers.iter().chain(&group.senders) {
         let (got, twice) = flood(topology, tables, group.mlid, *from);
@@ -175,7 +175,7 @@ fn tree(topology: &Topology, tables: &MulticastTables) -> Vec<(Guid, Vec<PortNum
     rows
 }
 
-/// The same fabric with nodes numbered backwards.
+/// The fabric with nodes numbered backwards.
 fn reversed(topology: &Topology) -> Topology {
     let mut builder = weft_fabric::TopologyBuilder::new();
     let last = topology.len() as u32 - 1;

@@ -115,7 +115,7 @@ fn adaptive_groups_are_judged_sound() {
     check(&mut topology, &settings, "adaptive");
 }
 
-/// What the certificate refuses, opareport objects to as well.
+/// opareport objects to tables that the certificate refuses.
 #[test]
 fn both_object_to_a_credit_cycle() {
     let mut topology = fabric("torus:5", 0);

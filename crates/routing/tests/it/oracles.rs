@@ -1,5 +1,5 @@
-//! Tables of every engine on small random fabrics, judged by searches of petgraph: what is reached
-//! and over how many links, and which links wait for which. Nothing here is shared with the engines
+//! Tables of every engine on small random fabrics, checked by searches of petgraph: reachability
+//! and path length, and dependencies of links. It shares nothing with the engines
 //! or the certificate.
 #![allow(clippy::unwrap_used)]
 
@@ -30,18 +30,18 @@ fn is_cyclic(waits: &Waits) -> bool {
     is_cyclic_directed(&graph)
 }
 
-/// How long routes may be.
+/// Required length of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     /// The fewest links.
     Least,
-    /// The fewest links of all ways that go up and then down.
+    /// The fewest links of all paths that go up and then down.
     UpDown,
     /// Any.
     Any,
 }
 
-/// What an engine promises on a fabric that is whole or not.
+/// Guarantee of an engine, depending on whether the fabric is whole.
 fn promised(routed: &Routed, is_whole: bool) -> Length {
     match routed.engine() {
         EngineUsed::ShortestPath
@@ -58,7 +58,7 @@ fn promised(routed: &Routed, is_whole: bool) -> Length {
 /// The fabric as petgraph sees it.
 struct Oracle<'a> {
     topology: &'a Topology,
-    /// Cables, both ways.
+    /// Cables, in both directions.
     cables: DiGraph<(), ()>,
     /// Each switch rising and falling, with free steps from the one to the other.
     up_down: DiGraph<(), u32>,
@@ -182,7 +182,7 @@ impl<'a> Oracle<'a> {
                 let length = route.len() - 1;
                 let best = match promise {
                     Length::Least => Some(least),
-                    // What is up among switches of one level is the engine's choice.
+                    // Ranks among switches of one level are the engine's choice.
                     Length::UpDown if self.is_tree => legal.get(&home).copied(),
                     Length::UpDown | Length::Any => None,
                 };
@@ -199,7 +199,7 @@ impl<'a> Oracle<'a> {
     }
 }
 
-/// What routes between hosts show.
+/// Findings on routes between hosts.
 struct Found {
     /// In each lane.
     waits: Vec<Waits>,
@@ -288,7 +288,7 @@ const TREES: [(&str, u8); 6] = [
     ("pgft:3;3,2,3;1,3,2;1,1,1;radix=12", 3),
 ];
 
-/// A grid, its sizes where it has rings or ends that dimension order can be told of, and whether it
+/// A grid, its sizes if it has rings or ends from which dimension order can be determined, and whether it
 /// has rings.
 const GRIDS: [(&str, &[u8], bool); 5] = [
     ("mesh:4x3", &[4, 3], false),
@@ -353,7 +353,7 @@ proptest! {
         pull(&mut topology, &cables);
         for settings in grid_settings(sizes, is_ring, lanes) {
             let routed = check(&topology, &settings, cables.is_empty())?;
-            // What the engines are for they route themselves.
+            // Engines route fabrics of their own kind themselves.
             if cables.is_empty() && settings.engine == EngineKind::Dor {
                 prop_assert_eq!(routed.engine(), EngineUsed::Dor);
             }
@@ -413,7 +413,7 @@ fn what_is_wrong_is_found() {
     let other = fabric("torus:5", 0);
     let mut cut = other.clone();
     pull(&mut cut, &[0]);
-    // Tables of a ring that lacks a cable, in the whole ring: the long way round.
+    // Tables of a ring that lacks a cable, in the whole ring: the long direction.
     let line = route(&cut, &settings(EngineKind::ShortestPath, 1)).unwrap();
     let why = oracle.judge(&line, true).unwrap_err();
     assert!(why.contains("links, Some("), "{why}");

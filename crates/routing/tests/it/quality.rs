@@ -1,4 +1,4 @@
-//! Congestion on small trees by hand, and on random fabrics beside counting flow by flow.
+//! Congestion on small trees by hand, and on random fabrics compared with a count flow by flow.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ fn a_whole_tree_is_perfect_under_shifts() {
     }
 }
 
-/// Switches above the edge are sent one LID in so many: they must not deal these out to one port.
+/// Switches above the edge receive every k-th LID: they must not send these all to one port.
 #[test]
 fn whole_trees_are_balanced_at_every_tier() {
     let three_tiers = "pgft:3;4,4,4;1,4,4;1,1,1;radix=8";
@@ -82,7 +82,7 @@ fn damaged(spines: usize, links: usize, lmc: u8) -> Topology {
     topology
 }
 
-/// Destinations that lose their way are dealt out to the others, and only they: two that meet on
+/// Destinations that lose their path are spread over the others, and only they: two that meet on
 /// the way up then meet on the way down, too, and all others meet nobody.
 #[test]
 fn shifts_keep_their_bandwidth_on_damaged_trees() {
@@ -109,8 +109,8 @@ fn shifts_keep_their_bandwidth_on_damaged_trees() {
     }
 }
 
-/// With four LIDs for each of 24 hosts and as many links, six hosts next to each other meet nowhere:
-/// what is sent to one of them does not wait for what is sent to the next.
+/// With four LIDs for each of 24 hosts and as many links, six adjacent hosts meet nowhere:
+/// traffic to one of them does not wait for traffic to the next.
 #[test]
 fn hosts_next_to_each_other_share_no_link_of_a_trunk() {
     let topology = fabric("pgft:2;24,3;1,2;1,12;radix=48", 2);
@@ -127,7 +127,7 @@ fn hosts_next_to_each_other_share_no_link_of_a_trunk() {
     }
 }
 
-/// All routes from the first edge switch to the other take its first way up.
+/// All routes from the first edge switch to the other take its first uplink.
 fn lopsided(topology: &Topology) -> LinearTables {
     let good = tables(topology, EngineKind::Dmodc);
     let first = topology.switches()[0];
@@ -160,8 +160,8 @@ fn lopsided(topology: &Topology) -> LinearTables {
 fn flows_that_share_a_link_are_counted() {
     let topology = fabric(SMALL, 0);
     let found = assess(&topology, &lopsided(&topology), &small_effort());
-    // Four flows on one link up, none on the other; the way back stays two and two. Cores: each
-    // sends down what goes through it, four and none to the second edge switch.
+    // Four flows on one uplink, none on the other; the reverse direction stays two and two. Cores: each
+    // sends down the flows through it, four and none to the second edge switch.
     let all = found.all_to_all;
     assert_eq!((all.worst, all.mean, all.bound), (4.0, 2.0, 2.0));
     assert_eq!(all.deviation, 2f64.sqrt());
@@ -184,7 +184,7 @@ fn lost_routes_are_counted() {
         })
         .unwrap();
     assert!(topology.disconnect(a), "{b:?}");
-    // Tables of before: either way, one receiver of each side is lost to two senders.
+    // With the old tables, in either direction one receiver of each side is lost to two senders.
     let found = assess(&topology, &linear, &small_effort());
     assert_eq!(found.unroutable, 4);
     assert!(found.shifts.bandwidth < 1.0);

@@ -189,7 +189,7 @@ fn replaced_rows_are_written_again_where_nobody_reads_them() {
     }
 }
 
-/// What may change at a switch while no other node does.
+/// Possible changes at a switch while no other node changes.
 fn changes_at(whole: &Topology, switch: NodeId) -> Vec<(&'static str, Topology)> {
     let ports: Vec<_> = whole.node(switch).unwrap().external_ports().collect();
     let to = |is_switch: bool| {

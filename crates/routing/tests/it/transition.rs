@@ -1,4 +1,4 @@
-//! From old tables to new ones: every mixture on the way is safe, whatever the order of writes.
+//! From old tables to new ones: every intermediate mixture is safe, whatever the order of writes.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -140,8 +140,8 @@ proptest! {
     }
 }
 
-/// On a ring, each of two lines that leave out another link is free of credit cycles, but switches
-/// that hold the tables of one beside switches that hold the other's make all links wait.
+/// On a ring, each of two lines that omit different links is free of credit cycles, but a mixture of switches
+/// with the tables of one and of the other makes all links wait.
 #[test]
 fn lines_that_close_a_ring_together_are_drained_first() {
     let ring = fabric("torus:6", 0);
@@ -158,7 +158,7 @@ fn lines_that_close_a_ring_together_are_drained_first() {
     let (old, new) = (line(0), line(3));
     let plan = plan(&ring, &old, &new);
     assert!(plan.drained > 0);
-    // What is left of the old tables is free of cycles with all of the new ones: each entry by
+    // The remaining old tables are free of cycles with all of the new ones: each entry by
     // itself, in every order of writes.
     let mut middle = rows(&old);
     for write in &plan.phases[0] {

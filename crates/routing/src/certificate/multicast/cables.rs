@@ -1,4 +1,4 @@
-//! Where the ports of switches lead, and which switches hang together.
+//! Cables of switches, and their connected components.
 
 use weft_fabric::enums::LinkSpeed;
 use weft_fabric::{Port, PortMask, PortNum, PortRef, Topology};
@@ -8,7 +8,7 @@ use crate::certificate::view::far_end;
 /// Port numbers of a switch: 0 to 255.
 const PORTS: usize = 256;
 
-/// What is at the other end of a switch's port.
+/// The other end of a switch's port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Far {
     /// No working cable.
@@ -103,7 +103,7 @@ fn look(topology: &Topology, at: PortRef) -> Far {
     }
 }
 
-/// What an end sends at present, Mb/s: four lanes at 25 Gb/s where it does not say.
+/// Current send rate of an end, Mb/s: four lanes at 25 Gb/s if it reports none.
 fn mbps(end: &Port) -> u32 {
     let info = &end.info;
     let told = |lanes: u32| if lanes == 0 { 4 } else { lanes.min(4) };
@@ -139,7 +139,7 @@ impl Sets {
     pub(super) fn find(&mut self, switch: usize) -> usize {
         let mut at = switch;
         while self.leader[at] as usize != at {
-            // Halves the way for those who ask later.
+            // Halves the path for later look-ups.
             self.leader[at] = self.leader[self.leader[at] as usize];
             at = self.leader[at] as usize;
         }

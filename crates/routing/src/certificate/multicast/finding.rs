@@ -1,4 +1,4 @@
-//! What the certificate of multicast tables objects to.
+//! Objections of the certificate of multicast tables.
 
 use std::fmt;
 

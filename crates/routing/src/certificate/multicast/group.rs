@@ -12,7 +12,7 @@ use super::finding::MulticastFinding;
 use crate::certificate::view::far_end;
 use crate::multicast::MulticastGroup;
 
-/// What a group needs, as far as switches differ: MTU in bytes, rate in Mb/s, rows.
+/// Requirements of a group on switches: MTU in bytes, rate in Mb/s, rows.
 type Needs = (u32, u32, u32);
 
 /// A cable of a group's tree from the side of one switch.
@@ -209,7 +209,7 @@ impl<'a> Judge<'a> {
                 findings.push(MulticastFinding::NotDelivered { mlid, port: *end });
             }
         }
-        // Senders need not meet where nobody receives.
+        // Senders need not be connected if there is no receiver.
         let switches = 0..members.at.len();
         let receive: BTreeSet<u32> = switches
             .clone()
@@ -236,7 +236,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Walks the tree from a switch and asks of each cable what both sides must send over it.
+    /// Walks the tree from a switch and determines for each cable the traffic required of both sides.
     fn judge_tree(
         &self,
         group: &MulticastGroup,

@@ -1,12 +1,12 @@
 //! The certificate of multicast tables.
 //!
-//! For each group, the cables that any row names close no circle. So a packet comes to each switch
+//! For each group, the cables that any row names close no circle. So a packet reaches each switch
 //! at most once, whoever sent it. Over each cable of the group's tree with a member on one side and
 //! a receiver on the other, the row on the member's side has the port: so the packet of every
-//! member comes to every receiver that links and switches with enough capacity join it to. No row
-//! leads to an end port that is no receiver.
+//! member reaches every receiver that links and switches with enough capacity connect to it. No row
+//! leads to an end port that is not a receiver.
 //!
-//! It reads the topology by itself and shares no code with what makes the tables.
+//! It reads the topology independently and shares no code with the code that makes the tables.
 
 mod cables;
 mod finding;
@@ -46,10 +46,10 @@ impl MulticastCertificate {
     }
 }
 
-/// Judges multicast tables.
+/// Certifies multicast tables.
 ///
 /// # Errors
-/// [`MulticastRefusal`] with what is wrong.
+/// [`MulticastRefusal`] with the finding.
 pub fn certify_multicast(
     topology: &Topology,
     tables: &MulticastTables,
@@ -69,7 +69,7 @@ pub fn certify_multicast(
     }
 }
 
-/// Rows that no group asked for.
+/// Rows without a group.
 fn without_group(
     topology: &Topology,
     tables: &MulticastTables,
@@ -90,12 +90,12 @@ fn without_group(
     }
 }
 
-/// The first step from what switches may hold to what they should hold, none where they may be
+/// The first step from rows that switches may hold to their new rows; `None` if they may be
 /// written in any order.
 ///
-/// Switches take their new rows one by one, so packets meet every mixture. Where the cables of old
-/// and new rows of a LID together close a circle, the step keeps of that LID only what is in both:
-/// part of one tree at every moment, on the way there and on the way on.
+/// Switches take their new rows one by one, so packets meet every mixture. If the cables of old
+/// and new rows of a LID together close a circle, the step keeps of that LID only the ports in both:
+/// part of one tree at every moment, during this step and the next.
 pub fn multicast_step(
     topology: &Topology,
     held: &MulticastTables,

@@ -1,9 +1,9 @@
-//! The same closed form after a change of links: only entries whose inputs have changed are worked
-//! out again.
+//! The closed form after a change of links: only entries whose inputs have changed are
+//! recomputed.
 //!
-//! What an entry depends on: the links of its switch and the divider there, the number of the
-//! destination, and how far the switch and its neighbours are from the destination. Where all of
-//! these are as before, so is the entry.
+//! Inputs of an entry: the links of its switch and the divider there, the number of the
+//! destination, and the distances from the switch and its neighbours to the destination. If all of
+//! these are unchanged, so is the entry.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,20 +21,20 @@ use crate::engine::{Choices, Plan, Pruning};
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 
-/// What a plan keeps for the next one.
+/// Data that a plan keeps for the next one.
 #[derive(Debug)]
 pub(crate) struct Kept {
     network: Network,
     level: Vec<u8>,
     numbers: Numbers,
-    /// By switch, the row that its present one has taken the place of; empty where there is none.
-    /// The next plan writes into those that nobody reads any more: memory that is new to the
-    /// process costs more than what is written into it.
+    /// By switch, the row that its current one has replaced; empty if there is none.
+    /// The next plan writes into those that nobody reads any more: fresh memory
+    /// costs more than writing into it.
     replaced: Mutex<Vec<Arc<[u8]>>>,
 }
 
 impl Kept {
-    /// What a plan from nothing keeps.
+    /// Data that a full plan keeps.
     pub(super) fn new(network: &Network, level: Vec<u8>, numbers: Numbers) -> Self {
         Self {
             network: network.clone(),
@@ -194,8 +194,8 @@ impl Update<'_> {
         any
     }
 
-    /// The row with the entries for some columns worked out again, in the memory of `spare` if
-    /// nobody else reads that; none where all are as before.
+    /// The row with the entries for some columns recomputed, in the memory of `spare` if
+    /// nobody else reads that; `None` if nothing changes.
     fn row(
         &self,
         switch: usize,

@@ -18,7 +18,7 @@ use crate::engine::rows::{
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 
-/// What rows are worked out from.
+/// Inputs of rows.
 pub(super) struct Alike<'a> {
     pub(super) network: &'a Network,
     pub(super) paths: &'a Paths,

@@ -22,15 +22,15 @@ pub(super) struct Form<'a> {
     candidates: &'a Candidates,
     switch: usize,
     divider: Divisor,
-    /// Ports of all sets of candidates, in the order in which destinations take them; where a way
-    /// up is missing that the switch's siblings have, [`UNREACHABLE`].
+    /// Ports of all sets of candidates, in the order in which destinations take them; [`UNREACHABLE`] for an
+    /// uplink that the switch's siblings have and the switch lacks.
     ports: Vec<u8>,
-    /// Where these stand in the list of their set.
+    /// Positions of these in the list of their set.
     missing: Vec<u32>,
     sets: Vec<Set>,
 }
 
-/// What entries are made from, apart from the candidates of each column.
+/// Inputs of entries, apart from the candidates of each column.
 pub(super) struct Lists {
     divider: u32,
     ports: Vec<u8>,
@@ -100,7 +100,7 @@ impl<'a> Form<'a> {
         });
     }
 
-    /// The same where there are several links to a neighbour, or some neighbours are missing.
+    /// Fills in the list if there are several links to a neighbour, or some neighbours are missing.
     fn deal(&mut self, links: &[u16], slots: usize, lacks: bool) {
         let egress = self.network.egress(self.switch);
         let to = |link: &u16| egress[usize::from(*link)].to;
@@ -126,7 +126,7 @@ impl<'a> Form<'a> {
         Some(slot as usize)
     }
 
-    /// Among how many ways destinations are dealt out: those that the siblings have together, where
+    /// Number of paths that destinations are assigned to: those of all siblings together, if
     /// the switch has at least half of them.
     fn slots(&self, mut to: impl Iterator<Item = u32>, neighbours: usize) -> usize {
         let parents = self.numbers.slots.count(self.switch);
@@ -145,7 +145,7 @@ impl<'a> Form<'a> {
             && self.missing.starts_with(&before.missing)
     }
 
-    /// What a later switch is compared with.
+    /// Data for comparison with a later switch.
     pub(super) fn into_lists(self) -> Lists {
         Lists {
             divider: self.divider.by(),
@@ -226,8 +226,8 @@ impl<'a> Form<'a> {
             || leaves.iter().all(begins)
     }
 
-    /// From which number on the HFIs of a leaf are dealt out. Where it has one for each way at
-    /// least, all leaves begin with the first way: those that get a way that another one has are
+    /// First number for the HFIs of a leaf. If it has at least one for each uplink,
+    /// all leaves begin with the first uplink: those that share an uplink with another one are
     /// then the same at each, and where two meet on the way down they have met on the way up.
     fn begin(&self, leaf: &Leaf, turns: &Turns<'_>) -> u32 {
         let fills = leaf.hfis as usize >= turns.ports.len();
@@ -317,9 +317,9 @@ impl<'a> Form<'a> {
     }
 }
 
-/// After how many LIDs of one host a switch skips a candidate. Switches below have dealt them out
-/// to `below` ways, so that one in `below` comes here from each; without the skip these would use
-/// only some of the candidates where both numbers have a factor in common.
+/// Number of LIDs of one host after which a switch skips a candidate. Switches below spread them
+/// over `below` uplinks, so that one in `below` arrives here from each; without the skip these would use
+/// only some of the candidates if both numbers have a common factor.
 pub(in crate::engine) fn turn(below: usize, candidates: usize) -> u32 {
     match below {
         0 | 1 => u32::MAX,

@@ -1,8 +1,8 @@
 //! `dmodc`: the route to a destination follows from its number in the tree, in closed form.
 //!
 //! After Gliksberg et al., *High-Quality Fault-Resilient Routing in Fat Trees* (IEEE Micro 40(1),
-//! 2020). A switch divides the destination's number by the number of ways up below it, and takes
-//! what is left modulo its candidates. No entry depends on another one, so that a lost link moves
+//! 2020). A switch divides the destination's number by the number of upward paths below it, and takes
+//! the result modulo its candidates. No entry depends on another one, so that a lost link moves
 //! only the routes of the switches that lose a candidate.
 
 mod again;

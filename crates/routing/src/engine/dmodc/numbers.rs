@@ -1,4 +1,4 @@
-//! What the closed form is made of: dividers and the numbers of destinations.
+//! Inputs of the closed form: dividers and the numbers of destinations.
 
 use super::slots::Slots;
 use crate::engine::levels::{NO_LEVEL, kin};
@@ -16,7 +16,7 @@ pub(super) struct Numbers {
     pub(super) leaves: Vec<Leaf>,
     /// A number that divides the first ones of all leaves.
     pub(super) step: u32,
-    /// Places of ways up.
+    /// Slots of uplinks.
     pub(super) slots: Slots,
     /// The switches themselves, by switch.
     pub(super) switches: Vec<Target>,
@@ -28,7 +28,7 @@ pub(super) struct Leaf {
     pub(super) switch: u32,
     /// Number of its first HFI; the others follow.
     pub(super) first: u32,
-    /// How many there are.
+    /// Number of HFIs.
     pub(super) hfis: u32,
     /// Their first LID, when they have one each, one after the other.
     pub(super) lid: Option<u32>,
@@ -92,8 +92,8 @@ pub(super) fn columns(network: &Network, leaves: &[u32], level: &[u8]) -> Vec<u3
     column
 }
 
-/// How many ways up there are below each switch: on a whole tree the product of the numbers of
-/// parents. The most that any child knows of counts, so that a lost link below changes nothing.
+/// Number of upward paths below each switch: on a whole tree the product of the numbers of
+/// parents. The maximum over its children counts, so that a lost link below changes nothing.
 pub(in crate::engine) fn dividers(network: &Network, level: &[u8]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..network.len()).collect();
     order.sort_by_key(|switch| (level[*switch], *switch));

@@ -1,7 +1,7 @@
-//! The place of each way up among all that there are in this part of the tree.
+//! The slot of each uplink among all in this part of the tree.
 //!
-//! On a whole tree a switch and its siblings have the same parents. Destinations are dealt out to
-//! the parents that the siblings have together, so that a switch that has lost one of them sends
+//! On a whole tree a switch and its siblings have the same parents. Destinations are assigned to
+//! the parents of all siblings together, so that a switch that has lost one of them sends
 //! nearly everything where its siblings send it.
 
 use petgraph::unionfind::UnionFind;
@@ -63,7 +63,7 @@ impl Slots {
         links.filter(move |to| self.slot(child as usize, *to).is_some())
     }
 
-    /// How many parents a switch and its siblings have together.
+    /// Number of parents of a switch and its siblings together.
     pub(super) fn count(&self, switch: usize) -> usize {
         self.parents[switch] as usize
     }
@@ -74,7 +74,7 @@ impl Slots {
         (own < above && above != NO_LEVEL).then(|| self.place[to as usize])
     }
 
-    /// Whether a switch's ways up have the places that they had before.
+    /// Whether a switch's uplinks have their previous slots.
     pub(super) fn are_as_before(&self, before: &Self, network: &Network, switch: usize) -> bool {
         let mut links = network.egress(switch).iter().map(|link| link.to);
         self.parents[switch] == before.parents[switch]

@@ -10,19 +10,19 @@ const SLOT_WORDS: usize = 8;
 
 /// The candidates of a set.
 pub(super) struct Turns<'a> {
-    /// In the order in which destinations take them, [`UNREACHABLE`] where a way is missing.
+    /// In the order in which destinations take them, [`UNREACHABLE`] for a missing one.
     pub(super) ports: &'a [u8],
-    /// Where ways are missing.
+    /// Positions of missing ports.
     pub(super) missing: &'a [u32],
     pub(super) deal: Deal,
 }
 
-/// How destinations are dealt out to them.
+/// Assignment of destinations to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Deal {
     /// The number of ports.
     pub(super) count: Divisor,
-    /// Ways among which destinations are dealt out.
+    /// Number of slots that destinations are assigned to.
     pub(super) slots: usize,
     /// Neighbours and links that there are.
     pub(super) neighbours: usize,
@@ -31,17 +31,17 @@ pub(super) struct Deal {
     pub(super) skip: u32,
 }
 
-/// Where a destination stands.
+/// Position of a destination.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
     /// In the list.
     place: usize,
-    /// How often the numbers before have gone through the list.
+    /// Number of rounds through the list before it.
     round: u32,
 }
 
 impl Turns<'_> {
-    /// Where a number stands.
+    /// Position of a number.
     pub(super) fn start(&self, number: u32) -> Start {
         Start {
             place: self.deal.count.rest(number) as usize,
@@ -49,7 +49,7 @@ impl Turns<'_> {
         }
     }
 
-    /// Where the next number stands.
+    /// Position of the next number.
     pub(super) fn after(&self, start: Start) -> Start {
         match start.place + 1 == self.ports.len() {
             true => Start {
@@ -71,8 +71,8 @@ impl Turns<'_> {
         }
     }
 
-    /// Where destinations of a missing way go: in each round those of all missing ways to the next
-    /// ways that there are, so that these get one as often as the other; so many ways further on
+    /// Replacement for a missing port: in each round the destinations of all missing ports go to the next
+    /// existing ones, so that these get equal numbers; `further` places on
     /// for LIDs with an offset.
     fn instead(&self, Start { place, round }: Start, further: usize) -> usize {
         let rank = self
@@ -86,7 +86,7 @@ impl Turns<'_> {
         self.missing.iter().fold(index, skipped)
     }
 
-    /// The next place of a way that there is.
+    /// The next place of an existing port.
     fn next(&self, place: usize) -> usize {
         let (before, after) = self.ports.split_at(place + 1);
         let is_there = |port: &u8| *port != UNREACHABLE;
@@ -136,8 +136,8 @@ impl Turns<'_> {
         }
     }
 
-    /// How far apart successive LIDs of a host are. Far apart, hosts next to each other share few
-    /// ways, and what does not come out even falls to other ways for each LID.
+    /// Distance between successive LIDs of a host. If it is large, hosts next to each other share few
+    /// paths, and an uneven remainder falls to other paths for each LID.
     fn step(&self, lids: usize) -> usize {
         (self.deal.slots / lids).max(1)
     }
@@ -166,7 +166,7 @@ impl Turns<'_> {
         }
     }
 
-    /// Not more LIDs than neighbours: those of missing ways go to some that no other LID of the
+    /// At most as many LIDs as neighbours: those of missing ports go to some that no other LID of the
     /// host takes.
     fn apart(&self, entries: &mut [u8], Start { place, round }: Start, step: usize) {
         let start = |index: usize| {
@@ -193,8 +193,8 @@ impl Turns<'_> {
         }
     }
 
-    /// More LIDs than neighbours, or than are sent here in turn: one way that there is after the
-    /// other.
+    /// More LIDs than neighbours, or than are sent here by rotation: takes the existing ports one
+    /// after the other.
     fn walk(&self, entries: &mut [u8], start: Start) {
         let mut place = start.place;
         if self.ports[place] == UNREACHABLE {

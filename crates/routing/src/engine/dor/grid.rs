@@ -1,4 +1,4 @@
-//! Where each switch is in a mesh or torus: found by walking along the configured pairs of ports.
+//! Coordinates of each switch in a mesh or torus: found by walking along the configured pairs of ports.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub(super) struct Grid<'a> {
     pub(super) ignored_count: u64,
 }
 
-/// A way along a dimension: up is towards larger coordinates.
+/// A direction along a dimension: up is towards larger coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Up,
@@ -51,7 +51,7 @@ impl<'a> Grid<'a> {
         Ok(grid)
     }
 
-    /// The dimension and way of a cable by its ports.
+    /// The dimension and direction of a cable by its ports.
     fn step_of(&self, network: &Network, from: usize, index: usize) -> Option<(usize, Way)> {
         let link = &network.egress(from)[index];
         let (port, far) = (link.port, link.far_port);
@@ -175,7 +175,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The way that a cable really leads: a pair of equal ports leads both ways.
+    /// The actual direction of a cable: a pair of equal ports leads in both.
     fn direction(&self, from: usize, dimension: usize, way: Way) -> Way {
         let pairs = &self.settings.dimensions[dimension].pairs;
         if pairs.iter().all(|pair| pair.0 != pair.1) {

@@ -1,11 +1,11 @@
 //! `dor`: dimension by dimension through a mesh or torus.
 //!
-//! A route corrects its first differing coordinate first. In a ring it goes the shorter way, the
-//! long way where that is broken. Rings close credit cycles; they do not in a lane whose
+//! A route corrects its first differing coordinate first. In a ring it takes the shorter direction, or the
+//! longer one if that is broken. Rings close credit cycles; they do not in a lane whose
 //! destinations lie in one half of each ring, because then some place of every ring is crossed in
-//! no direction. So destinations are dealt out to lanes half by half, at most 2^rings of them, and
-//! fewer where rings are short. Destinations that dimension order does not reach from everywhere
-//! go over detours in the last lane.
+//! no direction. So destinations are assigned to lanes half by half, at most 2^rings of them, and
+//! fewer if rings are short. Destinations that dimension order cannot reach from everywhere
+//! take detours in the last lane.
 
 mod grid;
 
@@ -127,7 +127,7 @@ impl Grid<'_> {
         dimensions.filter(|data| data.toroidal).count()
     }
 
-    /// The ways to a switch, none when dimension order does not lead there from everywhere.
+    /// The paths to a switch; `None` if dimension order does not lead there from everywhere.
     fn ways(&self, network: &Network, target: usize) -> Option<Ways> {
         let mut distance = vec![FAR; network.len()];
         distance[target] = 0;
@@ -151,7 +151,7 @@ impl Grid<'_> {
         }))
     }
 
-    /// How many steps lead to a switch, and the first ones that may be taken.
+    /// Number of steps to a switch, and the candidates for the first one.
     fn steps_to(
         &self,
         network: &Network,
@@ -175,8 +175,8 @@ impl Grid<'_> {
         Some((count, first))
     }
 
-    /// The first dimension that differs and the ways to go there, with the number of steps; two
-    /// where they are equally short.
+    /// The first dimension that differs and the directions to take, with the number of steps; two
+    /// directions if they are equally short.
     fn next(
         &self,
         network: &Network,

@@ -137,7 +137,7 @@ struct Edge {
     has_late: bool,
 }
 
-/// What rows are made from.
+/// Inputs of rows.
 struct Rows<'a> {
     settings: &'a FatTreeSettings,
     network: &'a Network,
@@ -145,7 +145,7 @@ struct Rows<'a> {
     edges: Vec<Edge>,
     /// By switch.
     targets: Vec<Target>,
-    /// By switch, ways up that there are below.
+    /// By switch, number of upward paths below.
     below: Vec<u32>,
     /// By column.
     switch_of: Vec<u32>,
@@ -167,7 +167,7 @@ impl Rows<'_> {
         })
     }
 
-    /// Where routes of a switch go, with nothing placed yet.
+    /// Placement of a switch's routes, before the first one.
     fn place<'b>(&'b self, candidates: &'b Candidates, switch: usize) -> Place<'b> {
         let mut place = Place::new(self.settings, self.network, self.tiers, candidates, switch);
         place.below = self.below[switch] as usize;

@@ -1,4 +1,4 @@
-//! Where the routes of one switch go.
+//! Placement of the routes of one switch.
 
 use super::Edge;
 use crate::engine::divisor::Divisor;
@@ -10,7 +10,7 @@ use crate::network::{EndPort, Network};
 use crate::paths::{Candidates, Paths};
 use crate::settings::FatTreeSettings;
 
-/// Where one switch's routes go, and how many were placed before.
+/// Placement of one switch's routes, with the number of earlier ones.
 pub(super) struct Place<'a> {
     settings: &'a FatTreeSettings,
     network: &'a Network,
@@ -21,7 +21,7 @@ pub(super) struct Place<'a> {
     index: usize,
     /// Most parallel links to one switch above.
     trunk: usize,
-    /// Ways up that there are below.
+    /// Number of upward paths below.
     pub(super) below: usize,
     /// Routes placed upwards and downwards.
     up: usize,
@@ -35,7 +35,7 @@ pub(super) struct Place<'a> {
     set: usize,
 }
 
-/// What entries for switches are made from, apart from the candidates of each column.
+/// Inputs of entries for switches, apart from the candidates of each column.
 pub(super) struct Lists {
     below: usize,
     ports: Vec<u8>,
@@ -118,7 +118,7 @@ impl<'a> Place<'a> {
             && self.ports.starts_with(&before.ports)
     }
 
-    /// What a later switch is compared with.
+    /// Data for comparison with a later switch.
     pub(super) fn into_lists(self) -> Lists {
         Lists {
             below: self.below,

@@ -1,9 +1,9 @@
-//! Lanes in which answers close no credit cycle either. A program that answers on the service level that it
-//! was asked with sends in the lane of its own LID, to whoever asked.
+//! Lanes in which answers close no credit cycle either. A program that answers on the service level of
+//! the request sends in the lane of its own LID, to the requester.
 //!
-//! Routes stay as they are placed; only lanes are dealt out anew. The LIDs on a switch share a lane. It
+//! Routes stay as they are placed; only lanes are reassigned. The LIDs on a switch share a lane. It
 //! holds all routes to them, and the routes from their switch to everybody. Switches are taken one by one, each
-//! into the first lane where that closes no cycle, in another order until one has room for all.
+//! into the first lane in which that closes no cycle, in another order until one has room for all.
 
 use rayon::prelude::*;
 
@@ -85,7 +85,7 @@ impl Placing<'_> {
         Some((lanes, places))
     }
 
-    /// What waits for what on all routes to the HFIs on a switch.
+    /// Dependencies of all routes to the HFIs on a switch.
     fn asked(&self, home: usize) -> Pairs {
         let mut pairs = Vec::new();
         let mut seen = vec![usize::MAX; self.network.len()];
@@ -102,7 +102,7 @@ impl Placing<'_> {
         without_repeats(pairs)
     }
 
-    /// What waits for what on the routes from a switch to all HFIs.
+    /// Dependencies of the routes from a switch to all HFIs.
     fn answered(&self, home: usize) -> Pairs {
         let mut pairs = Vec::new();
         for to in (0..self.network.len()).filter(|to| *to != home) {

@@ -1,30 +1,30 @@
-//! What the links carry, and which way to a LID meets the least of it.
+//! Loads of links, and the least loaded path to a LID.
 //!
-//! A way costs what its links carry already, as in DFSSSP. In trees links upwards count nothing:
-//! all switches that look for a way to a LID then come to the same switch above it, so that the
+//! The cost of a path is the load of its links, as in DFSSSP. In trees uplinks count nothing:
+//! all switches then find a path to a LID through the same switch above it, so that the
 //! links down from there carry its traffic only, and no two receivers share one before they must.
-//! The traffic up is as even as the receivers are dealt out.
+//! The upward traffic is as even as the assignment of receivers.
 
 use super::{NO_LINK, Ways, first_links};
 use crate::engine::levels::{NO_LEVEL, is_mostly_tree, levels};
 use crate::engine::neighbours::first_alike;
 use crate::network::Network;
 
-/// Loads of all links, by number of the link, and the best way to the LID at hand.
+/// Loads of all links, by number of the link, and the best path to the current LID.
 pub(super) struct Balance<'a> {
     network: &'a Network,
     /// Number of each switch's first link.
     first: Vec<u32>,
     /// Senders whose traffic each link carries, over all LIDs.
     load: Vec<u64>,
-    /// The same for what comes to each switch over links.
+    /// Loads arriving at each switch over links.
     through: Vec<u64>,
     /// Links upwards in a tree.
     is_up: Vec<bool>,
     /// There are fewer hosts than links upwards somewhere, so that LIDs of one switch leave some
     /// idle: those of the next one take these first.
     is_sparse: bool,
-    /// How many LIDs of the current end port take each link.
+    /// Number of LIDs of the current end port on each link.
     siblings: Vec<u8>,
     /// The first link from the same switch to the same switch.
     alike: Vec<u32>,
@@ -32,11 +32,11 @@ pub(super) struct Balance<'a> {
     kin: Vec<u8>,
     /// The link of each switch to the LID at hand before it was lifted.
     held: Vec<u32>,
-    /// What the best way from each switch costs, and its first link.
+    /// Cost of the best path from each switch, and its first link.
     best: Vec<(u64, u32)>,
 }
 
-/// What makes one link better than another one; less is better.
+/// Order of preference of links; less is better.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Merit {
     kin: u8,
@@ -86,7 +86,7 @@ impl<'a> Balance<'a> {
         self.kin.fill(0);
     }
 
-    /// Finds the best way from each switch, the nearest first.
+    /// Finds the best path from each switch, the nearest first.
     pub(super) fn weigh(&mut self, ways: &Ways, target: usize) {
         self.best[target] = (0, NO_LINK);
         for (from, links) in ways.iter().rev() {
@@ -97,12 +97,12 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// The link that the best way from a switch begins with; there must be one.
+    /// The first link of the best path from a switch; there must be one.
     pub(super) fn best(&self, from: usize) -> u32 {
         self.best[from].1
     }
 
-    /// Judges a link of a switch, the ways beyond it being weighed.
+    /// Rates a link of a switch, after the paths beyond it.
     pub(super) fn merit(&self, from: usize, index: u16) -> Merit {
         let to = self.network.egress(from)[usize::from(index)].to;
         let link = self.first[from] + u32::from(index);
@@ -159,8 +159,8 @@ fn alike(network: &Network, first: &[u32]) -> Vec<u32> {
     each.collect()
 }
 
-/// Which links lead upwards, and whether some level has more of them than there are hosts. None
-/// where the fabric is no tree.
+/// Marks the uplinks, and tells whether some level has more of them than there are hosts. `None`
+/// if the fabric is not a tree.
 fn ways_up(network: &Network) -> (Vec<bool>, bool) {
     let level = levels(network).ok();
     let level = level.filter(|level| is_mostly_tree(network, level));

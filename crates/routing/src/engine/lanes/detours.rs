@@ -16,7 +16,7 @@ pub(crate) struct Detours<'a> {
     lids: u64,
     /// LIDs that are reached up first and then down.
     up_down: BTreeSet<u32>,
-    /// How many of these are farther for some HFI than they need be.
+    /// Number of those that are longer for some HFI than necessary.
     longer: u64,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Detours<'a> {
         Self::by_rank(network, last, updown::rank(network))
     }
 
-    /// The same with ranks by which detours go up and down, no two alike.
+    /// With unique ranks by which detours go up and down.
     pub(crate) fn by_rank(network: &'a Network, last: usize, rank: Vec<u32>) -> Self {
         Self {
             network,
@@ -38,8 +38,8 @@ impl<'a> Detours<'a> {
         }
     }
 
-    /// Where LIDs would go if nothing waited for anything; says whether all HFIs get everywhere that
-    /// cables lead to.
+    /// Routes of LIDs without regard to dependencies; returns whether all HFIs reach everything that
+    /// is connected.
     pub(crate) fn draft(&self, placing: &mut Placing<'_>) -> bool {
         let mut is_all = true;
         for target in self.homes(0..self.network.len()) {
@@ -60,7 +60,7 @@ impl<'a> Detours<'a> {
         targets.filter(|target| !self.network.hfis(*target).is_empty())
     }
 
-    /// The ways to a switch up and then down if there is no lane for others.
+    /// The paths to a switch up and then down if there is no lane for others.
     fn all_up_down(&self, target: usize) -> Option<Ways> {
         (self.last == 0).then(|| self.up_down(target))
     }
@@ -69,7 +69,7 @@ impl<'a> Detours<'a> {
         Ways::up_down(self.network, &self.rank, target)
     }
 
-    /// Routes to a switch and all HFIs on it, which have been drafted, over `ways` where they fit a
+    /// Routes to a switch and all HFIs on it, which have been drafted, over `ways` if they fit a
     /// lane.
     pub(crate) fn switch(&mut self, placing: &mut Placing<'_>, ways: &Ways, target: usize) {
         placing.management(ways, target);
@@ -89,7 +89,7 @@ impl<'a> Detours<'a> {
         }
     }
 
-    /// Routes to a LID in the last lane; it is told where that is longer for some HFI.
+    /// Routes to a LID in the last lane; counted if that is longer for some HFI.
     fn detour(
         &mut self,
         placing: &mut Placing<'_>,
@@ -103,7 +103,7 @@ impl<'a> Detours<'a> {
     }
 
     /// Routes to a switch and all HFIs on it over `ways`, in one of the first `lanes` lanes; false
-    /// where that closes a cycle in all of them.
+    /// if that closes a cycle in all of them.
     pub(crate) fn try_switch(
         &mut self,
         placing: &mut Placing<'_>,
@@ -141,8 +141,8 @@ impl<'a> Detours<'a> {
         }
     }
 
-    /// By switch, the sets of ports among which it may choose for LIDs of HFIs: out of the
-    /// ways that its LID was placed over: up first and then down, or `ways` to its switch.
+    /// By switch, the sets of ports for the choice of LIDs of HFIs: out of the
+    /// paths of its LID's placement: up first and then down, or `ways` to its switch.
     pub(crate) fn sets(
         &self,
         placing: &mut Placing<'_>,
@@ -167,7 +167,7 @@ impl<'a> Detours<'a> {
         widening.finish()
     }
 
-    /// What the administrator should know.
+    /// Notes for the administrator.
     pub(crate) fn notes(&self) -> Vec<Note> {
         let note = Note::Detours {
             lids: self.longer,

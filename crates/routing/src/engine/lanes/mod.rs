@@ -96,7 +96,7 @@ impl<'a> Placing<'a> {
         self.keep(lid, 0);
     }
 
-    /// Takes a LID out that was drafted over the same ways.
+    /// Removes a LID that was drafted over the same paths.
     pub(crate) fn lift(&mut self, ways: &Ways, target: usize, lid: u32) {
         self.balance.hold_nothing();
         self.start(target);
@@ -175,8 +175,8 @@ impl<'a> Placing<'a> {
         other.is_some()
     }
 
-    /// The best link of a switch, all that comes to it being known: of the trunk that the best way
-    /// begins with the link that fewest senders share with other LIDs of the end port.
+    /// The best link of a switch whose incoming traffic is known: in the trunk of the best path,
+    /// the link on which fewest senders have other LIDs of the end port.
     fn best(&self, from: usize, links: &[u16]) -> u32 {
         let best = self.balance.best(from);
         if !self.trunks.are_there() {
@@ -259,7 +259,7 @@ impl<'a> Placing<'a> {
         usize::from(self.lane_of[lid as usize])
     }
 
-    /// Ways for switches that route adaptively, besides what is placed; nothing can be placed
+    /// Additional paths for switches that route adaptively; nothing can be placed
     /// after that.
     pub(crate) fn widening<'w>(&'w self, lanes: &'w mut [Waits]) -> Widening<'w, Vec<u8>> {
         let links = (self.network, self.balance.first());
@@ -273,7 +273,7 @@ impl<'a> Placing<'a> {
         std::mem::take(&mut self.lanes)
     }
 
-    /// What has been placed; lanes that nothing is in are left out.
+    /// The placed routes, without empty lanes.
     pub(crate) fn finish(mut self) -> LinearTables {
         let hfis = self.network.end_ports().filter(|end| end.port != 0);
         let lids = hfis.flat_map(|end| end.entries());

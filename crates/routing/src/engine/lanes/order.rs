@@ -1,6 +1,6 @@
-//! Which links wait for which in one lane, kept free of cycles while it grows.
+//! The dependencies of links in one lane, kept free of cycles while they grow.
 //!
-//! Links have places such that each waits only for later ones; a new pair that fits the places
+//! Links have an order in which each waits only for later ones; a new pair that fits the order
 //! costs nothing, another one moves the links in between (Pearce and Kelly, *A Dynamic Topological
 //! Sort Algorithm for Directed Acyclic Graphs*, 2006).
 
@@ -16,7 +16,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// None yet, of so many links.
+    /// Without dependencies, for `links` links.
     pub(crate) fn new(links: usize) -> Self {
         Self {
             place: (0..links as u32).collect(),
@@ -27,7 +27,7 @@ impl Waits {
         }
     }
 
-    /// The links that wait, each with what it waits for.
+    /// The dependencies: a waiting link and the link that it waits for.
     pub(crate) fn pairs(&self) -> &[(u32, u32)] {
         &self.added
     }
@@ -79,7 +79,7 @@ impl Waits {
         true
     }
 
-    /// What `start` leads to, no later than `end`, by place; none when that is `end` itself.
+    /// Successors of `start`, no later than `end`, by place; `None` if `end` is among them.
     fn after(&mut self, start: u32, end: u32) -> Option<Vec<u32>> {
         let last = self.place[end as usize];
         let mut found = vec![start];
@@ -100,7 +100,7 @@ impl Waits {
         (!is_cycle).then_some(found)
     }
 
-    /// What leads to `start`, no earlier than place `first`, by place.
+    /// Predecessors of `start`, no earlier than place `first`, by place.
     fn ahead(&mut self, start: u32, first: u32) -> Vec<u32> {
         let mut found = vec![start];
         self.seen[start as usize] = true;

@@ -1,13 +1,13 @@
-//! LIDs of one end port that the same hosts send over a switch shall leave it over different links
-//! of a trunk. How many LIDs a link has does not tell that: which of them come from the same hosts
-//! does, so senders are noted switch by switch.
+//! LIDs of one end port that the same hosts send over a switch should leave it over different links
+//! of a trunk. The number of LIDs on a link is not enough for that: their senders matter,
+//! so senders are recorded switch by switch.
 
 use crate::network::Network;
 
 /// Whose traffic to LIDs of the current end port takes which links.
 pub(super) struct Trunks {
-    /// A bit for each switch with HFIs, in so many words; none where there are no trunks, or no LIDs
-    /// to deal out.
+    /// Number of words with a bit for each switch with HFIs; 0 without trunks, or without LIDs
+    /// to spread.
     words: usize,
     /// The bit of each switch that has HFIs.
     bit: Vec<Option<usize>>,
@@ -15,7 +15,7 @@ pub(super) struct Trunks {
     senders: Vec<u64>,
     /// By link: whose traffic to other LIDs of the end port takes it.
     taken: Vec<u64>,
-    /// Links that somebody's traffic takes.
+    /// Links in use.
     in_use: Vec<u32>,
 }
 
@@ -69,14 +69,14 @@ impl Trunks {
         }
     }
 
-    /// What comes to a switch goes on to another one.
+    /// All traffic of a switch continues to another one.
     pub(super) fn go(&mut self, from: usize, to: usize) {
         for word in 0..self.words {
             self.senders[to * self.words + word] |= self.senders[from * self.words + word];
         }
     }
 
-    /// How many senders would have several LIDs on a link, did what comes to a switch take it.
+    /// Number of senders that would have several LIDs on a link if the switch's traffic took it.
     pub(super) fn shared(&self, from: usize, link: u32) -> u32 {
         let senders = &self.senders[from * self.words..][..self.words];
         let taken = &self.taken[link as usize * self.words..][..self.words];
@@ -84,7 +84,7 @@ impl Trunks {
         both.sum()
     }
 
-    /// What comes to a switch takes a link.
+    /// The traffic of a switch takes a link.
     pub(super) fn add(&mut self, from: usize, link: u32) {
         if !self.are_there() {
             return;

@@ -1,4 +1,4 @@
-//! The ways to one destination switch: candidates of every switch, farthest switches first.
+//! The paths to one destination switch: candidates of every switch, farthest switches first.
 
 use std::cmp::Reverse;
 
@@ -53,17 +53,17 @@ impl Ways {
         })
     }
 
-    /// Whether all HFIs that get there some other way get there by these.
+    /// Whether these reach from all HFIs that `other` reaches from.
     pub(crate) fn is_whole(&self, other: &Self) -> bool {
         self.senders.0 == other.senders.0
     }
 
-    /// Whether HFIs pay more than some other way.
+    /// Whether these are longer than `other` for some HFI.
     pub(crate) fn is_longer(&self, other: &Self) -> bool {
         self.senders.1 > other.senders.1
     }
 
-    /// All ways of least cost.
+    /// All paths of least cost.
     pub(crate) fn shortest(network: &Network, target: usize) -> Self {
         let distance = spread(network, only(network, target), |_, _| true);
         Self::new(network, &distance, |from, link| {
@@ -72,8 +72,8 @@ impl Ways {
         })
     }
 
-    /// The ways of least cost among those that go up first and then down by `rank`. Switches that
-    /// have none go to the nearest that has: they can send there, but no other switch over them.
+    /// The paths of least cost among those that go up first and then down by `rank`. Switches without
+    /// one use the nearest switch that has one: they can send there, but no other switch over them.
     pub(crate) fn up_down(network: &Network, rank: &[u32], target: usize) -> Self {
         let is_down = |from: usize, link: &Egress| rank[link.to as usize] < rank[from];
         let down = spread(network, only(network, target), is_down);
@@ -138,7 +138,7 @@ fn spread(
             if distance[at as usize] != far {
                 continue;
             }
-            // Cables run both ways and cost the same both ways.
+            // Cables have both directions at equal cost.
             for link in network.egress(at as usize) {
                 let back = Egress { to: at, ..*link };
                 let total = far + u32::from(link.cost.max(1));

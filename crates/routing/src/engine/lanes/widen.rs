@@ -1,8 +1,9 @@
-//! More ways for LIDs that are placed: every other candidate that closes no cycle in the LID's
+//! More paths for placed LIDs: every other candidate that closes no cycle in the LID's
 //! lane, for switches that route adaptively.
 //!
-//! Parallel links come first, for all LIDs: where two switches have several links, a route may
+//! Parallel links come first, for all LIDs: if two switches have several links, a route may
 //! take any of them unless the links then wait for each other in a circle. After that each LID in
+//! order gets all remaining candidates.
 //! its turn gets what is left.
 
 use weft_fabric::{PortMask, PortNum};
@@ -13,7 +14,7 @@ use crate::network::{Egress, Network};
 
 const NO_LINK: u16 = u16::MAX;
 
-/// Ways in the making.
+/// Paths under construction.
 pub(crate) struct Widening<'a, R> {
     network: &'a Network,
     /// Number of each switch's first link.
@@ -30,8 +31,8 @@ pub(crate) struct Widening<'a, R> {
 }
 
 impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
-    /// For routes as they are in `rows`, with what the links wait for in each lane; `first` is
-    /// what [`first_links`](super::first_links) says.
+    /// For routes in `rows`, with the dependencies of each lane; `first` is
+    /// the result of [`first_links`](super::first_links).
     pub(crate) fn new(
         (network, first): (&'a Network, &'a [u32]),
         rows: &'a [R],
@@ -100,7 +101,7 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
         each.collect()
     }
 
-    /// Adds ways to a LID in its lane, out of some that lead to its switch.
+    /// Adds paths to a LID in its lane, from some that lead to its switch.
     pub(crate) fn lid(&mut self, ways: &Ways, lid: u32, lane: usize) {
         self.incoming.iter_mut().for_each(Vec::clear);
         for (from, links) in ways.iter() {
@@ -165,8 +166,8 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
         fits
     }
 
-    /// Lets a link to a switch wait for the one that the switch's linear entry names, and so on
-    /// where nothing has come this way yet.
+    /// Adds the dependency of a link to a switch on the one in the switch's linear entry, and so on
+    /// for new switches on the route.
     fn goes_on(&mut self, mut at: usize, mut link: u32, (lid, lane): (u32, usize)) -> bool {
         while let Some(next) = self.own(at, lid) {
             let number = self.first[at] + u32::from(next);
