@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds a program as the file `beside` was built, and says where it is. With the features of the
+/// Builds a program like the file `beside`, and returns its path. With the features of the
 /// whole workspace nothing is compiled a second time.
 ///
 /// # Panics

@@ -14,10 +14,10 @@ use weft_fabric::generate::FabricSpec;
 use weft_testkit::view::{self, FabricView};
 use weft_transport::Address;
 
-/// How long a tool may take, seconds, before it is ended.
+/// Time limit for a tool, seconds, after which it is killed.
 const PATIENCE_SECONDS: &str = "120";
 
-/// What a program printed, and whether it ended well.
+/// Output of a program, and whether it succeeded.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// Standard output, then standard error.
@@ -71,7 +71,7 @@ impl Fabric {
         }
     }
 
-    /// Where programs find it.
+    /// Its address for programs.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -106,7 +106,7 @@ impl Fabric {
         self.runtime.block_on(self.handle.inspect(look)).unwrap()
     }
 
-    /// What its registers say.
+    /// The state of its registers.
     pub fn view(&self) -> FabricView {
         self.inspect(|emulator| view::read(emulator.network()))
     }

@@ -3,24 +3,24 @@
 use weft_fabric::enums::PortState;
 use weft_testkit::view::{FabricView, NodeView};
 
-/// Most switches on a way.
+/// Maximum number of switches on a path.
 const HOPS_MAX: usize = 64;
 
-/// What is wrong with a fabric that a manager should have made ready.
+/// Faults of a fabric that a manager should have made ready.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgement {
     /// Ports whose link is up and that are not active.
     pub inactive: usize,
-    /// Ways that were followed: from every HFI to every LID of every other.
+    /// Number of paths followed: from every HFI to every LID of every other.
     pub ways: usize,
-    /// Ways that do not arrive.
+    /// Number of paths that do not arrive.
     pub lost: usize,
     /// The first of those: source and LID.
     pub first_lost: Option<(String, u32)>,
 }
 
 impl Judgement {
-    /// Whether all is well, and there was something to judge.
+    /// Whether there are no faults, and there was something to check.
     pub fn is_good(&self) -> bool {
         self.inactive == 0 && self.lost == 0 && self.ways > 0
     }

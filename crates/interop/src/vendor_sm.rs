@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use crate::fabric::Fabric;
 use weft_peers::VENDOR_SM;
 
-/// Where the vendor's stock configuration is. Managers of the same instance share files in
-/// `/var/lib/opa-fm`, so one test runs after the other: who holds the lock on this file may run them.
-/// It comes with the manager, all users may read it, and a lock needs no more.
+/// Path of the vendor's stock configuration. Managers of one instance share files in
+/// `/var/lib/opa-fm`, so tests run one after the other: the holder of the lock on this file may run them.
+/// It is installed with the manager, all users may read it, and a lock needs no more.
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
-/// How often the log is looked at.
+/// Interval at which the log is read.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a virtual fabric with `QOS` of its own gets of each link.
+/// Share of each link for a virtual fabric with its own `QOS`.
 #[derive(Debug, Clone, Copy)]
 pub enum Share {
     /// `<Bandwidth>`, percent.
@@ -24,7 +24,7 @@ pub enum Share {
     High,
 }
 
-/// What is changed in the stock configuration.
+/// Changes to the stock configuration.
 #[derive(Debug, Clone)]
 pub struct SmSettings {
     /// `<RoutingAlgorithm>`.
@@ -40,11 +40,11 @@ pub struct SmSettings {
     pub full: bool,
     /// Whether, with `full`, packets of `Compute` may interrupt those of `Networking`.
     pub ranked: bool,
-    /// Virtual fabrics of all ports beside the stock ones, which share what these leave.
+    /// Additional virtual fabrics of all ports; the stock ones share the rest.
     pub shares: &'static [Share],
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
-    /// `<MasterPingInterval>`, seconds: how often a standby asks the master whether it lives.
+    /// `<MasterPingInterval>`, seconds: interval at which a standby polls the master.
     pub ping_s: u8,
 }
 
@@ -64,7 +64,7 @@ impl Default for SmSettings {
     }
 }
 
-/// What the manager logs about a sweep.
+/// The manager's log of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
     /// Switches found.
@@ -77,7 +77,7 @@ pub struct Sweep {
     pub packets: usize,
     /// Datagrams sent again.
     pub retries: usize,
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
 }
 
@@ -123,7 +123,7 @@ impl VendorSm {
         Self { child, log }
     }
 
-    /// What it has logged.
+    /// The log so far.
     pub fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -148,7 +148,7 @@ impl VendorSm {
         }
     }
 
-    /// Waits for the end of a number of sweeps and says what it logged about the last of them.
+    /// Waits for the end of a number of sweeps and returns the log of the last of them.
     ///
     /// # Panics
     /// When that takes longer than `patience`.
@@ -215,7 +215,7 @@ fn sweep(text: &str) -> Option<Sweep> {
     })
 }
 
-/// Where a manager on a host logs.
+/// Log file of a manager on a host.
 fn log_of(fabric: &Fabric, host: &str) -> PathBuf {
     fabric.directory().join(format!("sm-{host}.log"))
 }
@@ -307,7 +307,7 @@ const RANKS: [(&str, u8); 2] = [
     ("<Name>Compute</Name>\n      <Enable>", 127),
 ];
 
-/// The configuration with a rank beside the first `<QOS>1` after `start`.
+/// The configuration with a rank next to the first `<QOS>1` after `start`.
 fn give_rank(text: &str, start: &str, rank: u8) -> String {
     let (before, after) = text.split_once(start).unwrap();
     let ranked = format!("<PreemptRank>{rank}</PreemptRank><QOS>1<");
@@ -315,7 +315,7 @@ fn give_rank(text: &str, start: &str, rank: u8) -> String {
     format!("{before}{start}{after}")
 }
 
-/// What [`SmSettings::full`] switches on, by how it starts.
+/// Elements that [`SmSettings::full`] enables, by their start.
 const OPTIONAL: [&str; 4] = [
     "<AdaptiveRouting>",
     "<CongestionControl>",

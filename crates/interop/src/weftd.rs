@@ -1,5 +1,5 @@
-//! Weft's own manager, `weftd`, as the vendor's is run: on a host, with the preload library, so that
-//! what drives a real HFI is what is tested.
+//! Weft's own manager, `weftd`, run like the vendor's: on a host, with the preload library, so that
+//! the tests cover the code for real HFIs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use crate::build::built;
 use crate::fabric::{Fabric, library};
 use crate::vendor_sm::{SmSettings, write_config};
 
-/// How often the log is looked at.
+/// Interval at which the log is read.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the log says when it has become master.
+/// Log message of a new master.
 const MASTER: &str = "this manager is master";
-/// What it says when it stands by.
+/// Log message of a standby.
 const STANDBY: &str = "this manager is standby";
-/// What it says when a sweep has ended, the first one and those that follow.
+/// Log messages at the end of a sweep, the first one and later ones.
 const SWEPT: [&str; 2] = ["fabric up: ", ") ended in "];
 
 /// A running manager. It is killed when this is dropped, and the test fails if it has complained.
@@ -52,7 +52,7 @@ impl Weftd {
         Self { child, log }
     }
 
-    /// What it has logged.
+    /// The log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

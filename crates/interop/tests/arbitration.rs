@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The host that the manager runs on.
 const HOST: &str = "node1";
 
-/// Beside these, the virtual fabrics without `QOS` have the rest.
+/// The virtual fabrics without `QOS` have the rest.
 const ALIKE: [&[Share]; 8] = [
     &[],
     &[Percent(30)],
@@ -33,15 +33,15 @@ const ALIKE: [&[Share]; 8] = [
     &[Percent(20), High, Percent(30)],
     &[High, Percent(60), High],
 ];
-/// Shares that 16 turns of a packet each cannot be: `_set_vlarb_entry` of `sm_qos.c` makes turns of 254
-/// units stand for two of 160, which 8-KiB packets do not see. Weft's are of 160 all the same.
+/// Shares that 16 turns of a packet each cannot express: `_set_vlarb_entry` of `sm_qos.c` makes turns of 254
+/// units stand for two of 160, which has no effect on 8-KiB packets. Weft's are always of 160.
 const HEAVIER: [&[Share]; 3] = [
     &[Percent(15), Percent(35)],
     &[Percent(5), Percent(5), Percent(5)],
     &[Percent(33), High],
 ];
 
-/// What a port with a cable holds.
+/// Registers of a port with a cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     between_switches: bool,
@@ -97,7 +97,7 @@ fn compare_high(ours: &Held, theirs: &Held) {
     assert_eq!(usize::from(ours.limit), lanes);
 }
 
-/// What Weft and what the vendor's manager writes to each port with a cable.
+/// Registers of each port with a cable, written by Weft and by the vendor's manager.
 fn by_both(shares: &'static [Share]) -> [Vec<Held>; 2] {
     let settings = SmSettings {
         shares,
@@ -121,7 +121,7 @@ fn by_the_vendors(fabric: &Fabric, settings: &SmSettings) -> Vec<Held> {
     fabric.inspect(|emulator| written(emulator.network()))
 }
 
-/// What Weft's manager writes with the configuration that the vendor's was given.
+/// Registers written by Weft's manager with the vendor's configuration.
 fn by_weft(fabric: &Fabric, topology: Topology, settings: &SmSettings) -> Vec<Held> {
     let path = write_config(fabric, HOST, settings);
     let text = std::fs::read_to_string(path).unwrap();

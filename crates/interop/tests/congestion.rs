@@ -1,4 +1,4 @@
-//! Congestion control is written and told as the vendor's manager does it.
+//! Congestion control is written and reported as by the vendor's manager.
 #![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The host that managers and tools run on.
 const HOST: &str = "node1";
 
-/// What subnet administration tells, and what devices hold.
+/// Queries of subnet administration and of devices.
 const QUERIES: [&str; 8] = [
     "opasaquery -o conginfo",
     "opasaquery -o swcongset",
@@ -51,7 +51,7 @@ fn both_managers_set_the_same() {
     }
 }
 
-/// Where the two differ, or one of them tells nothing.
+/// Differences between the two, and queries without an answer.
 fn differences([weft, vendor]: &[Fabric; 2]) -> Vec<String> {
     let differs = |line: &&str| {
         let [ours, theirs] = [weft, vendor].map(|fabric| fabric.run(HOST, line));

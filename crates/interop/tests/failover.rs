@@ -15,8 +15,8 @@ use weft_testkit::view::FabricView;
 
 const FABRIC: &str = "fattree:128";
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Where a manager is told to be: the master has the higher priority, as it would else be the one
-/// with the lower GUID.
+/// Hosts of the managers: the master has the higher priority, because otherwise the one with the
+/// lower GUID would win.
 const HOSTS: [&str; 2] = ["node1", "node2"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,10 +162,10 @@ fn lid_of(fabric: &Fabric, host: &str) -> Lid {
     found.unwrap().1
 }
 
-/// What tells afterwards that a port has not been active all the time.
+/// Shows afterwards whether a port was active all the time.
 #[derive(Debug, PartialEq, Eq)]
 struct Links {
-    /// Changes of state of all ports since the fabric was made; nobody can set it to zero.
+    /// Changes of state of all ports since the fabric was made; nobody can clear it.
     state_changes: u64,
     /// LinkDowned of each port.
     downed: Vec<u64>,
@@ -199,7 +199,7 @@ fn a_port_that_bounces_within_a_moment_is_seen() {
     assert_eq!(after.downed.iter().sum::<u64>(), 2);
 }
 
-/// A view as it is when a link has gone down and nobody has answered that yet.
+/// A view after a link has gone down, before any reaction.
 fn without_link(mut view: FabricView, node: Guid, port: PortNum) -> FabricView {
     let mut end = Some((view.find(node).unwrap(), port.0));
     while let Some((place, port)) = end {

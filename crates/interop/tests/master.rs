@@ -10,8 +10,8 @@ use weft_peers::{VENDOR_SM, program};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How often a manager may start until it sends nothing twice: it waits a quarter of a second for an
-/// answer, which a busy machine can exceed. A fault of the emulator repeats itself.
+/// Number of starts until a manager sends nothing twice: its timeout is a quarter of a second,
+/// which a busy machine can exceed. A fault of the emulator repeats itself.
 const TRIES: usize = 3;
 
 /// Lets the manager make a fabric ready; all that it finds to complain about is a failure.

@@ -35,7 +35,7 @@ fn real() -> Option<Topology> {
     Some(restart(&import_fabric(&bytes).unwrap().topology).unwrap())
 }
 
-/// Lets a manager make a fabric ready, and judges what it has written.
+/// Lets a manager make a fabric ready, and checks its registers.
 fn makes_ready(kind: Kind, name: &str, topology: Topology, settings: &SmSettings) {
     let start = Instant::now();
     let fabric = Fabric::of(topology, Options::default());

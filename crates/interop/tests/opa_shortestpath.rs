@@ -1,5 +1,5 @@
-//! The engine `opa-shortestpath` writes what the vendor's manager writes, entry by entry, where
-//! switches come in the order in which the vendor's manager finds them.
+//! The engine `opa-shortestpath` produces the vendor's tables, entry by entry, if
+//! switches are in the order in which the vendor's manager finds them.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;

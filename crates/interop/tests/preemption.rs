@@ -1,4 +1,4 @@
-//! Which packets may interrupt others is written as the vendor's manager writes it.
+//! Preemption is written as by the vendor's manager.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn both_managers_write_the_same() {
     }
 }
 
-/// What Weft's manager writes with the configuration that the vendor's was given.
+/// Registers written by Weft's manager with the vendor's configuration.
 fn by_weft(fabric: &Fabric, topology: Topology, settings: &SmSettings) -> Vec<String> {
     let path = write_config(fabric, HOST, settings);
     let text = std::fs::read_to_string(path).unwrap();

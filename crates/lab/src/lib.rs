@@ -1,4 +1,4 @@
-//! The laboratory: experiments with traffic on a fabric that the manager brings up, measured beside
-//! what was published.
+//! The laboratory: experiments with traffic on a fabric that the manager brings up, compared with
+//! published measurements.
 
 pub mod experiment;

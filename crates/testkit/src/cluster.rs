@@ -22,12 +22,12 @@ use crate::world::WorldError;
 /// manager.
 const STEPS_PER_NODE_MAX: u64 = 20_000;
 
-/// What a manager's process does.
+/// State of a manager's process.
 #[derive(Debug)]
 enum Life {
     /// There is none.
     Dead,
-    /// It is stopped, as by SIGSTOP: it keeps what it holds and sees nothing.
+    /// Stopped, as by SIGSTOP: it keeps its state and sees nothing.
     Frozen(Box<Manager>),
     /// It runs.
     Running(Box<Manager>),
@@ -50,11 +50,11 @@ struct Member {
 pub struct IllegalSet {
     /// When.
     pub at: Tick,
-    /// Which manager.
+    /// Number of the manager.
     pub member: usize,
-    /// What it was.
+    /// Its role at that time.
     pub role: SmState,
-    /// What it wrote.
+    /// The written attribute.
     pub attribute: AttributeId,
 }
 
@@ -75,7 +75,7 @@ impl Cluster {
     /// A fabric that has just been switched on, with room for managers on `hosts`; none runs yet.
     ///
     /// # Errors
-    /// What the emulator has against the options.
+    /// The emulator's objections to the options.
     pub fn new(
         topology: Arc<Topology>,
         options: Options,
@@ -120,7 +120,7 @@ impl Cluster {
         })
     }
 
-    /// What the managers have told since this was last called.
+    /// The managers' events since the last call.
     pub fn take_events(&mut self) -> Vec<(Tick, usize, Event)> {
         std::mem::take(&mut self.events)
     }
@@ -138,17 +138,17 @@ impl Cluster {
     /// Changes the fabric.
     ///
     /// # Errors
-    /// What the emulator has against it.
+    /// The emulator's refusal.
     pub fn control(&mut self, control: emulated::Control) -> Result<(), WorldError> {
         Ok(self
             .emulator
             .handle(self.now, emulated::Input::Control(control))?)
     }
 
-    /// Switches a host off, its manager with it, or on.
+    /// Powers a host off, its manager with it, or on.
     ///
     /// # Errors
-    /// What the emulator has against it.
+    /// The emulator's refusal.
     pub fn power(&mut self, member: usize, on: bool) -> Result<(), WorldError> {
         let (node, _) = self.members[member].host;
         if on {
@@ -161,10 +161,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a manager that does not run, on what it had stored.
+    /// Starts a manager that does not run, with its stored state.
     ///
     /// # Errors
-    /// What the emulator has against it.
+    /// The emulator's refusal.
     pub fn start(&mut self, member: usize) -> Result<(), WorldError> {
         let entry = &mut self.members[member];
         if !matches!(entry.life, Life::Dead) || !entry.powered {
@@ -181,7 +181,7 @@ impl Cluster {
     /// Ends a manager as a crash would.
     ///
     /// # Errors
-    /// What the emulator has against it.
+    /// The emulator's refusal.
     pub fn kill(&mut self, member: usize) -> Result<(), WorldError> {
         self.members[member].life = Life::Dead;
         self.set_is_sm(member, false)
@@ -242,7 +242,7 @@ impl Cluster {
         }
     }
 
-    /// Carries datagrams to and fro until nobody has any.
+    /// Exchanges datagrams until there are none left.
     fn exchange(&mut self) -> Result<(), WorldError> {
         for _ in 0..self.steps_max {
             let mut moved = self.deliver();

@@ -1,4 +1,4 @@
-//! What a manager sends, counted where it enters the emulated fabric.
+//! Requests of a manager, counted where they enter the emulated fabric.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::smp::SmpView;
 
-/// From a request to the moment at which nobody waits for its answer any more: the longest wait of the
+/// Time after which an unanswered request counts as finished: the longest timeout of the
 /// stock settings (`<RespTimeout>`).
 const WAIT_MAX: Duration = Duration::from_millis(250);
 
@@ -19,7 +19,7 @@ pub struct Door {
     /// When each request was sent last that has no answer yet, by transaction.
     open: BTreeMap<u64, Tick>,
     open_max: usize,
-    /// [`Self::sent`] when the sweep began that is under way.
+    /// [`Self::sent`] at the beginning of the current sweep.
     sweep_from: Option<u64>,
     /// Requests of each sweep that has ended.
     sweeps: Vec<u64>,

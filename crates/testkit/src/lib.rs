@@ -1,14 +1,14 @@
-//! The test kit: manager and emulator under one virtual clock, deterministic from a seed, judged by
+//! The test kit: manager and emulator under one virtual clock, deterministic from a seed, checked by
 //! oracles that share no code with either.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`world`] | one manager with one emulator |
 //! | [`cluster`] | several managers with one emulator |
 //! | [`door`] | datagrams counted where they enter the emulator |
 //! | [`view`] | the fabric as its registers describe it |
-//! | [`oracle`] | the rules that a fabric must keep |
-//! | [`campaign`] | faults drawn from a seed, and the rules judged after each |
+//! | [`oracle`] | the rules of a fabric |
+//! | [`campaign`] | faults drawn from a seed, and checks of the rules after each |
 
 pub mod campaign;
 pub mod cluster;

@@ -1,4 +1,4 @@
-//! Somebody who reads what a manager publishes and tells, as the daemon's API does.
+//! Reads a manager's publications and events, as the daemon's API does.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::oracle::{Breach, published};
 /// Broken rules that are kept between two looks.
 const BREACHES_MAX: usize = 8;
 
-/// Judges each snapshot when it comes, and the events that tell what is new in it once all of them have come:
+/// Checks each snapshot when it is published, and the events about it once all of them have arrived:
 /// they follow it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reader {
     /// The snapshot up to which events have been judged.
     judged: Arc<Snapshot>,
     last: Arc<Snapshot>,
-    /// Events since then, and the beginning of the sweep that is under way.
+    /// Events since then, and the beginning of the current sweep.
     since: Vec<(Tick, Event)>,
     breaches: Vec<Breach>,
 }
@@ -48,7 +48,7 @@ impl Reader {
             self.note(untold);
         }
         self.note(published::check_causes(&self.since));
-        // A sweep that is under way goes on to be the cause of what follows.
+        // A sweep that is still running is also the cause of later events.
         let starts = |(_, event): &(Tick, Event)| matches!(event, Event::SweepStarted { .. });
         let ends = |(_, event): &(Tick, Event)| matches!(event, Event::SweepEnded(_));
         let under_way = self.since.iter().rposition(starts);
@@ -63,7 +63,7 @@ impl Reader {
         self.breaches.extend(broken.into_iter().take(room));
     }
 
-    /// What has been broken since this was last called.
+    /// Breaches since the last call.
     pub(crate) fn take(&mut self) -> Vec<Breach> {
         self.judge_events();
         std::mem::take(&mut self.breaches)

@@ -48,7 +48,7 @@ pub enum Wait {
     TimedOut,
 }
 
-/// Who sees every datagram that crosses the manager's port.
+/// Sees every datagram that crosses the manager's port.
 pub trait Tap {
     /// A datagram; `sent` by the manager, or received by it.
     fn see(&mut self, now: Tick, sent: bool, packet: &Packet);
@@ -70,13 +70,13 @@ const STEPS_PER_PORT_MAX: u64 = 2_000;
 pub struct World<T: Tap = NoTap> {
     /// The fabric.
     pub emulator: Emulator,
-    /// What watches the manager's port.
+    /// Observer of the manager's port.
     pub tap: T,
     manager: Manager,
     planner: Planner,
-    /// Writes congestion control, once it was asked for.
+    /// Writes congestion control, after the first request.
     congestion: Option<Congestion>,
-    /// What devices did not take of it.
+    /// Its settings that devices refused.
     refusals: Vec<String>,
     now: Tick,
     host: (Guid, PortNum),
@@ -96,7 +96,7 @@ impl<T: Tap> World<T> {
     /// A fabric that has just been switched on, and a manager on its first cabled HFI.
     ///
     /// # Errors
-    /// [`WorldError::NoHost`], or what the emulator has against the options.
+    /// [`WorldError::NoHost`], or the emulator's objections to the options.
     pub fn new(
         topology: Arc<Topology>,
         options: Options,
@@ -135,14 +135,14 @@ impl<T: Tap> World<T> {
         })
     }
 
-    /// Without a judge of what is published, whose time is not to be measured.
+    /// Without the checks of publications, whose time is not to be measured.
     #[must_use]
     pub fn without_reader(mut self) -> Self {
         self.reader = None;
         self
     }
 
-    /// Where the manager sits.
+    /// The manager's port.
     pub fn host(&self) -> (Guid, PortNum) {
         self.host
     }
@@ -157,27 +157,27 @@ impl<T: Tap> World<T> {
         &self.manager
     }
 
-    /// What the manager published last.
+    /// The latest published snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.manager.snapshot()
     }
 
-    /// What the manager, and those before it, sent into the fabric.
+    /// Requests into the fabric of the manager, and of earlier ones.
     pub fn door(&self) -> &Door {
         &self.door
     }
 
-    /// What the manager has told since this was last called.
+    /// The manager's events since the last call.
     pub fn take_events(&mut self) -> Vec<(Tick, Event)> {
         std::mem::take(&mut self.events)
     }
 
-    /// Rules about what is published and told that have been broken since this was last called.
+    /// Breaches of the rules about publications and events since the last call.
     pub fn take_breaches(&mut self) -> Vec<Breach> {
         self.reader.as_mut().map(Reader::take).unwrap_or_default()
     }
 
-    /// Ends the manager as a crash would, and starts a new one on what it had stored.
+    /// Ends the manager as a crash would, and starts a new one with its stored state.
     pub fn restart(&mut self, settings: Settings) {
         self.manager = Manager::new(settings, self.stored.as_deref());
         self.planner = Planner::new(self.planner.takes());
@@ -195,14 +195,14 @@ impl<T: Tap> World<T> {
     /// Changes the fabric.
     ///
     /// # Errors
-    /// What the emulator has against it.
+    /// The emulator's refusal.
     pub fn control(&mut self, control: emulated::Control) -> Result<(), WorldError> {
         Ok(self
             .emulator
             .handle(self.now, emulated::Input::Control(control))?)
     }
 
-    /// Asks the manager for something; [`Self::reply`] has the answer in time.
+    /// Sends the manager a command; [`Self::reply`] has the answer later.
     pub fn command(&mut self, command: Command) -> u64 {
         self.commands += 1;
         let id = self.commands;
@@ -211,18 +211,18 @@ impl<T: Tap> World<T> {
         id
     }
 
-    /// What a plan of a change of routes depends on.
+    /// Inputs of a plan of a change of routes.
     ///
     /// # Errors
-    /// What the manager has against it.
+    /// The manager's refusal.
     pub fn basis(&mut self, change: Change) -> Result<Basis, RerouteError> {
         self.manager.basis(change)
     }
 
-    /// Puts an arrangement in force; gives the number of the sweep that will have done it.
+    /// Puts an arrangement in force; returns the number of the sweep that will have done it.
     ///
     /// # Errors
-    /// What the manager has against it.
+    /// The manager's refusal.
     pub fn adopt(
         &mut self,
         condition: &Condition,
@@ -232,7 +232,7 @@ impl<T: Tap> World<T> {
         Ok(sweep)
     }
 
-    /// Tells the manager who is in which multicast group.
+    /// Passes the members of multicast groups to the manager.
     pub fn multicast(&mut self, groups: Vec<MulticastLid>) {
         self.manager.handle(self.now, Input::Multicast(groups));
     }
@@ -286,8 +286,8 @@ impl<T: Tap> World<T> {
         self.run_while(within, ended)
     }
 
-    /// Has all devices of a fabric that is up do what the settings say, as long as that takes; gives
-    /// what they did not take.
+    /// Configures all devices of a fabric that is up by the settings, as long as that takes; returns
+    /// the refused settings.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
@@ -347,7 +347,7 @@ impl<T: Tap> World<T> {
         }
     }
 
-    /// Goes on to a moment that somebody asked for; one that is over does not come again and again.
+    /// Advances to a requested moment; a past one must not recur.
     fn note_time(&mut self, next: Tick) -> Result<(), WorldError> {
         self.standing = if next > self.now {
             0

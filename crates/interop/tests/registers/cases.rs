@@ -1,4 +1,4 @@
-//! Which attributes are asked for, and what the emulator's registers say they hold.
+//! The requested attributes, and the emulator's registers for them.
 
 use weft_dataplane::registers::{PortRegisters, PortTable};
 use weft_dataplane::{Device, Network};
@@ -21,11 +21,11 @@ const MULTICAST: u64 = 0xF000_0000;
 pub(crate) struct Case {
     /// Its arguments.
     pub(crate) arguments: String,
-    /// What it has to print.
+    /// Expected output.
     pub(crate) holds: Fields,
 }
 
-/// A node, and how it is asked from the host that the tool runs on.
+/// A node, and its address from the tool's host.
 pub(crate) struct Asked<'a> {
     network: &'a Network,
     id: NodeId,
@@ -73,7 +73,7 @@ impl<'a> Asked<'a> {
         T::decode(self.port(number).table(table)).unwrap()
     }
 
-    /// What all nodes have; `ports` are the arguments for each of them.
+    /// Attributes of all nodes; `ports` are the arguments for each of them.
     fn common(&self, number: PortNum, selected: &str) -> Vec<Case> {
         let mut info = *self.port(number).info();
         info.local_port_num = self.ingress;
@@ -132,7 +132,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What is asked of an HFI.
+/// Attributes of an HFI.
 pub(crate) fn hfi(asked: &Asked<'_>) -> Vec<Case> {
     let one = PortNum(1);
     let mut cases = asked.common(one, "");
@@ -169,7 +169,7 @@ fn delays(table: &[u8]) -> Fields {
     holds
 }
 
-/// What is asked of a switch: of its port 0, of one with an HFI and one with a switch at the other
+/// Attributes of a switch: of its port 0, of one with an HFI and one with a switch at the other
 /// end, and of itself.
 pub(crate) fn switch(asked: &Asked<'_>, ports: &[PortNum]) -> Vec<Case> {
     let mut cases = Vec::new();

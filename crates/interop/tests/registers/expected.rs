@@ -1,4 +1,4 @@
-//! What a structure of registers holds, by the vendor's names of its fields.
+//! Content of a register structure, by the vendor's names of its fields.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -65,7 +65,7 @@ fn add(fields: &mut Fields, prefix: &str, layout: &[FieldLayout], bytes: &[u8]) 
     }
 }
 
-/// What is printed as text: addresses, and masks of 256 ports in four words.
+/// Fields printed as text: addresses, and masks of 256 ports in four words.
 fn text(name: &str, bytes: &[u8]) -> Option<String> {
     if name.ends_with("IPV6") {
         return Some(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).unwrap()).to_string());

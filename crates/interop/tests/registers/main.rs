@@ -1,5 +1,5 @@
-//! The vendor's opasmaquery prints of every attribute what the emulator's registers hold: its decoder
-//! judges our layouts and our agent, under either manager.
+//! The vendor's opasmaquery prints the emulator's registers for every attribute: its decoder
+//! checks our layouts and our agent, under either manager.
 #![allow(clippy::unwrap_used)]
 
 mod cases;
@@ -29,7 +29,7 @@ fn cases(fabric: &Fabric) -> Vec<Case> {
     })
 }
 
-/// What a call prints that is not in the registers, or the other way round.
+/// Differences between the output of a call and the registers.
 fn wrong(fabric: &Fabric, case: &Case) -> Vec<String> {
     let ran = fabric.run(HOST, &format!("opasmaquery {}", case.arguments));
     let prints = printed::read(&ran.text);

@@ -1,11 +1,11 @@
-//! What opasmaquery prints line by line.
+//! The output of opasmaquery line by line.
 
 use std::collections::BTreeMap;
 
 /// Values by the names of the fields.
 pub(crate) type Fields = BTreeMap<String, String>;
 
-/// Lines that repeat what was asked for, or print bits without a meaning.
+/// Lines that repeat the request, or print bits without a meaning.
 const ECHOES: [&str; 9] = [
     "Port",
     "Type",

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What may differ.
+/// Kind of difference that is allowed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rule {
     /// Lines that hold this.
     Line(&'static str),
-    /// What follows this in a line, to the next space, comma, quote or angle bracket.
+    /// The text after this in a line, to the next space, comma, quote or angle bracket.
     Value(&'static str),
-    /// What follows this in a line, to its end.
+    /// The text after this in a line, to its end.
     Rest(&'static str),
     /// Whole records, from one line of dashes to the next, that hold this.
     Record(&'static str),
-    /// Records that only one of both has, told by their first line.
+    /// Records that only one of both has, identified by their first line.
     Rare,
     /// The order of records.
     Records,
@@ -21,13 +21,13 @@ pub(crate) enum Rule {
     Lines,
 }
 
-/// What predicates of differences may look at besides the text.
+/// Data for predicates of differences besides the text.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) switch_lids: BTreeSet<u32>,
 }
 
-/// Whether a text that one side has and the other lacks is what the reason is about.
+/// Whether the reason covers a text that only one side has.
 pub(crate) type Predicate = fn(&Known, &str) -> bool;
 
 /// A difference that has to be.
@@ -37,28 +37,28 @@ pub(crate) struct Reason {
     pub(crate) tools: &'static [&'static str],
     pub(crate) rule: Rule,
     pub(crate) why: &'static str,
-    /// Where the vendor's source shows its side, file and function.
+    /// File and function of the vendor's source for its side.
     pub(crate) source: &'static str,
-    /// What Weft's printout may have and the vendor's lack, and the other way round.
+    /// Texts that only Weft's output may have, and those that only the vendor's may have.
     pub(crate) may: [Predicate; 2],
-    /// How many lines or records all tools together differ in on the small fabric; none where it
+    /// Number of differing lines or records of all tools together on the small fabric; `None` if it
     /// depends on time.
     pub(crate) excuses: Option<usize>,
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     /// The first lines that differ without a reason: `-` Weft's, `+` the vendor's.
     pub(crate) differences: Vec<String>,
-    /// How many lines each reason that was needed has excused, by its place in the table.
+    /// Number of lines excused by each reason, by its place in the table.
     pub(crate) excused: BTreeMap<usize, usize>,
 }
 
 /// Most lines that are shown.
 const SHOWN: usize = 12;
 
-/// Compares what a tool printed, Weft's first.
+/// Compares the outputs of a tool, Weft's first.
 pub(crate) fn compare(known: &Known, line: &str, texts: [&str; 2], reasons: &[Reason]) -> Verdict {
     let mut verdict = Verdict::default();
     let mut sides = texts.map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
@@ -85,7 +85,7 @@ pub(crate) fn compare(known: &Known, line: &str, texts: [&str; 2], reasons: &[Re
     verdict
 }
 
-/// What was taken and is not what the reason is about.
+/// Excused texts that the reason does not cover.
 fn beyond(known: &Known, reason: &Reason, taken: &[Vec<String>; 2]) -> Vec<String> {
     let more = more(taken);
     let wrong = more.iter().filter(|(text, more)| {
@@ -97,8 +97,8 @@ fn beyond(known: &Known, reason: &Reason, taken: &[Vec<String>; 2]) -> Vec<Strin
     said.collect()
 }
 
-/// How many of the texts that were taken from one side the other lacks; where only the order may
-/// differ, how many stand elsewhere.
+/// Number of excused texts of one side that the other lacks; if only the order may
+/// differ, the number in other places.
 fn differing(rule: Rule, taken: &[Vec<String>; 2]) -> usize {
     let [ours, theirs] = taken;
     if matches!(rule, Rule::Records | Rule::Lines) {
@@ -190,7 +190,7 @@ fn cut(lines: &mut [String], text: &str, ends: &[char]) -> Vec<String> {
     taken
 }
 
-/// Records: what is between lines of dashes, and what begins with a LID. Empty lines at their ends
+/// Splits records: text between lines of dashes, and text that begins with a LID. Empty lines at their ends
 /// are not part of them.
 fn split(lines: &[String]) -> Vec<String> {
     let mut records: Vec<Vec<&str>> = vec![Vec::new()];

@@ -1,4 +1,4 @@
-//! The vendor's tools print under Weft's daemon what they print under the vendor's manager.
+//! The vendor's tools print under Weft's daemon the same as under the vendor's manager.
 #![allow(clippy::unwrap_used)]
 
 mod cases;
@@ -16,20 +16,20 @@ use pair::Pair;
 use reasons::REASONS;
 use weft_interop::Ran;
 
-/// How often one tool may be called: tools wait a fraction of a second for an answer, which a busy machine
-/// can exceed. Only a tool that failed is called again; one that prints something else on both never is.
+/// Maximum number of calls of one tool: tools wait a fraction of a second for an answer, which a busy machine
+/// can exceed. Only a tool that failed is called again; one with different output on both never is.
 const CALLS_MAX: u32 = 3;
 /// Calls of all tools of a test that may fail.
 const FAILED_MAX: u32 = 6;
 /// Before a tool that failed is called again.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What came of many tools.
+/// Result of many tools.
 #[derive(Debug, Default)]
 struct Judged {
-    /// What is wrong.
+    /// Differences.
     wrong: Vec<String>,
-    /// What each reason that was needed has excused, by its place in the table.
+    /// Number of lines excused by each reason, by its place in the table.
     excused: BTreeMap<usize, usize>,
     /// Calls that failed and were made again.
     failed: u32,

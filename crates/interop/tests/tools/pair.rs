@@ -1,4 +1,4 @@
-//! The same fabric twice: once under Weft's daemon, once under the vendor's manager.
+//! One fabric twice: under Weft's daemon, and under the vendor's manager.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use weft_peers::{VENDOR_SM, program};
 
 use crate::compare::Known;
 
-/// How long a manager may take for anything.
+/// Time limit for a manager.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often something is tried.
+/// Interval of retries.
 const PAUSE: Duration = Duration::from_millis(300);
 /// The host on which managers and tools run.
 const HOST: &str = "node1";
@@ -21,7 +21,7 @@ const HOST: &str = "node1";
 pub(crate) struct Pair {
     pub(crate) weft: Fabric,
     pub(crate) vendor: Fabric,
-    /// Of both: they assign LIDs alike.
+    /// Common data: they assign LIDs alike.
     pub(crate) known: Known,
     weftd: Weftd,
     sm: VendorSm,
@@ -29,8 +29,8 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Brings both up, and waits until tools find the performance administration of both. None
-    /// where the vendor's manager is not installed.
+    /// Starts both, and waits until tools find the performance administration of both. `None`
+    /// if the vendor's manager is not installed.
     pub(crate) fn start(spec: &str) -> Option<Self> {
         program(VENDOR_SM)?;
         let settings = SmSettings {

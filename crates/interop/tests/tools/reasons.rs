@@ -1,4 +1,4 @@
-//! What may differ between the two managers, and why.
+//! Allowed differences between the two managers, with reasons.
 
 use crate::compare::Rule::{self, Line, Lines, Rare, Record, Records, Rest, Value};
 use crate::compare::{Known, Predicate, Reason};
@@ -7,7 +7,7 @@ use crate::compare::{Known, Predicate, Reason};
 const PORTS_OF_SWITCH: u32 = 48;
 const ALL: &[&str] = &[""];
 const SNAPSHOT: &[&str] = &["opareport -q -o snapshot"];
-/// What prints PortInfo.
+/// Tools that print PortInfo.
 const PORTS: &[&str] = &[
     "opareport -q -o snapshot",
     "opareport -q -o nodes -d 5",
@@ -55,7 +55,7 @@ const fn always(
     }
 }
 
-/// What depends on time, or on how much has passed so far.
+/// Values that depend on time, or on the traffic so far.
 const fn chance(tools: &'static [&'static str], rule: Rule, why: &'static str) -> Reason {
     Reason {
         tools,
@@ -165,7 +165,7 @@ fn is_port(_: &Known, text: &str) -> bool {
     number(text, "").is_some_and(|port| port <= PORTS_OF_SWITCH)
 }
 
-/// What is behind `before` in a text, as a number, hexadecimal where it begins so.
+/// The number after `before` in a text, hexadecimal if it has that prefix.
 fn number(text: &str, before: &str) -> Option<u32> {
     let rest = text.split_once(before)?.1.trim_start();
     match rest.strip_prefix("0x") {

@@ -9,11 +9,11 @@ use weft_peers::program;
 
 use crate::pair::Pair;
 
-/// How long a screen may take to come, and to be the same on both.
+/// Time limit for a screen to appear, and to be equal on both.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Keys, what the screen says then, and what it ends with.
+/// Keys, the title of the resulting screen, and its end.
 const SCREENS: &[(&str, &str, &str)] = &[
     ("", "Master-SM:", "Imginfo View"),
     ("P", "PM Config:", "PM Memory Size"),
@@ -26,7 +26,7 @@ const SCREENS: &[(&str, &str, &str)] = &[
     ("u", "Master-SM:", "Imginfo View"),
     ("V", "1 Admin", "Master-SM:"),
 ];
-/// Lines that differ: when images were taken, how long that took, and what is kept in memory.
+/// Lines that differ: times and durations of images, and memory use.
 const VOLATILE: [&str; 4] = [
     "opatop: Img:",
     "Sweep Start:",
@@ -98,7 +98,7 @@ pub(crate) fn differences(pair: &Pair) -> Vec<String> {
     wrong
 }
 
-/// Waits until both show the screen, and alike; gives the number of looks that took. opatop asks again
+/// Waits until both show the screen with equal content; returns the number of readings. opatop polls
 /// every few seconds, and draws line by line.
 fn wait_until_same(terminals: &[Terminal; 2], title: &str, end: &str) -> Result<u32, String> {
     let until = Instant::now() + PATIENCE;

@@ -50,7 +50,7 @@ fn mean(rates: &[f64]) -> f64 {
     rates.iter().sum::<f64>() / rates.len().max(1) as f64
 }
 
-/// The shift in which hosts get least, and what they get.
+/// The shift with the lowest throughput of hosts, and that throughput.
 fn worst_shift(routes: &Routes, hosts: &Hosts, random: &mut Random) -> (u32, f64) {
     let count = hosts.len() as u32;
     let shifts = (1..count).map(|by| {

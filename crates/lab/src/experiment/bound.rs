@@ -1,11 +1,11 @@
-//! What a link allows, whatever is at its ends: drawn beside curves over the size of messages.
+//! Upper bounds set by a link, whatever is at its ends: drawn with curves over the size of messages.
 
 use weft_dataplane::constants::{FLIT_BITS, FLIT_ONE_LANE};
 use weft_dataplane::packets::MICRO;
 
 use super::perform::{Measurement, measurement};
 
-/// What a metric's name ends in when it is the bound of another one.
+/// Suffix of a metric that is the bound of another one.
 pub(super) const BOUND: &str = "_bound";
 
 /// Lanes of a link.
@@ -22,7 +22,7 @@ pub(super) fn latency(bytes: u64) -> Measurement {
     measurement("latency_bound", bytes as f64 / rate(), "us")
 }
 
-/// The most that so many links carry together.
+/// The bandwidth of `links` links together.
 pub(super) fn bandwidth(links: usize) -> Measurement {
     measurement("bandwidth_bound", links as f64 * rate() / 1e3, "GB/s")
 }

@@ -1,4 +1,4 @@
-//! Plots of what was measured, as SVG: lines over what is swept, bars for each case otherwise.
+//! Plots of measurements, as SVG: lines over a swept parameter, otherwise bars for each case.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ const BOTTOM: f64 = 56.0;
 const BAR: f64 = 24.0;
 const NAMES: f64 = 280.0;
 
-/// Colours that people who see few colours can tell apart (Okabe and Ito).
+/// Colours for readers with colour vision deficiency (Okabe and Ito).
 const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
@@ -30,7 +30,7 @@ struct Mark<'a> {
     value: f64,
     unit: &'a str,
     published: Vec<f64>,
-    /// What the link allows.
+    /// The bound set by the link.
     bound: Option<f64>,
 }
 
@@ -179,7 +179,7 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
     text
 }
 
-/// A line of the list beside the curves.
+/// A line of the legend.
 fn legend(text: &mut String, place: usize, name: &str, stroke: &str) {
     let y = TOP + 16.0 * place as f64 + 4.0;
     let x = WIDTH - RIGHT + 12.0;
@@ -188,7 +188,7 @@ fn legend(text: &mut String, place: usize, name: &str, stroke: &str) {
     label(text, (x + 24.0, y + 4.0), "start", name);
 }
 
-/// What the links allow: a line for each different bound of a curve.
+/// Bounds set by the links: a line for each different bound of a curve.
 fn bounds(text: &mut String, area: &Area, points: &[(Point, &Mark<'_>)], curves: &[&str]) {
     let mut drawn: Vec<String> = Vec::new();
     for name in curves {

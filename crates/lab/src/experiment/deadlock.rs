@@ -6,7 +6,7 @@ use weft_fabric::Vl;
 
 use super::perform::ExperimentError;
 
-/// What is said of a deadlock: when, and by which ports and lanes it goes.
+/// Describes a deadlock: its time, ports and lanes.
 pub(super) fn told(network: &Network, circle: &[(PortIndex, Vl)], now: Picos) -> ExperimentError {
     let name = |(at, vl): &(PortIndex, Vl)| {
         let node = network.device_at(network.node_of(*at));
@@ -28,7 +28,7 @@ mod tests {
     use crate::experiment::{Scenario, stage, stream};
     use weft_dataplane::traffic::PathLevels;
 
-    /// What comes of traffic on a torus whose senders do not heed the service levels of paths.
+    /// Result of traffic on a torus whose senders ignore the service levels of paths.
     fn run(case: &Case, threads: usize) -> ExperimentError {
         let mut staged = stage::set(case, 7).unwrap();
         staged.levels = PathLevels::default();

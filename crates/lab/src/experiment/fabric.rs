@@ -17,11 +17,11 @@ pub enum Fabric {
 }
 
 impl Fabric {
-    /// From an ibnetdiscover dump or an opareport snapshot; what was recorded of a running fabric
-    /// is left.
+    /// Reads an ibnetdiscover dump or an opareport snapshot, without the recorded state of the running
+    /// fabric.
     ///
     /// # Errors
-    /// The line of the text that is wrong, and what is allowed.
+    /// The invalid line of the text, and what is allowed.
     pub fn import(text: &[u8]) -> Result<Self, String> {
         let snapshot = import_fabric(text).map_err(|error| error.to_string())?;
         let topology = restart(&snapshot.topology).map_err(|error| error.to_string())?;
@@ -31,7 +31,7 @@ impl Fabric {
     /// Its nodes and cables.
     ///
     /// # Errors
-    /// [`GenerateError`] when what is described cannot be made.
+    /// [`GenerateError`] when the description cannot be realised.
     pub fn generate(&self) -> Result<Topology, GenerateError> {
         match self {
             Self::Described(spec) => spec.generate(),

@@ -1,4 +1,4 @@
-//! What happens to a fabric while traffic goes on, as changes of the emulator.
+//! Faults of a fabric during traffic, as changes of the emulator.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use weft_testkit::world::first_host;
 /// Sets the links that are drawn apart from those of `gone`.
 const DRAWN: u64 = 0x6661_756C_7473;
 
-/// Faults as changes, with their times. Links that are drawn are not among those that are cut already.
+/// Faults as changes, with their times. Drawn links exclude those that are cut already.
 ///
 /// # Errors
-/// [`ExperimentError::Fault`] for what the fabric does not have.
+/// [`ExperimentError::Fault`] for parts that the fabric lacks.
 pub(super) fn resolve(
     topology: &Topology,
     faults: &[Arc<Fault>],

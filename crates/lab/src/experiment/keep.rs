@@ -10,9 +10,9 @@ use thiserror::Error;
 use super::links::LinkUse;
 use super::perform::{Measurement, Outcome};
 
-/// The model by which outcomes come about. It is raised with every change after which a scenario can
-/// come out differently: of packets and traffic, of routes, of what the manager writes, of what is
-/// measured. Outcomes of two models do not stand in one table.
+/// Version of the model. It is raised with every change that can alter the outcome of a scenario:
+/// of packets and traffic, of routes, of the manager's writes, of
+/// measurements. Outcomes of two models are never in one table.
 pub const MODEL: u32 = 4;
 
 const SUM: &str = "sum\t";
@@ -59,7 +59,7 @@ pub fn key(text: &str, index: usize, seed: u64) -> String {
 }
 
 impl Kept {
-    /// What came of a case, if it is there.
+    /// Outcome of a case, if it is there.
     pub fn get(&self, key: &str) -> Option<&Outcome> {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! What links carry while a case runs, and what their registers say.
+//! Loads of links while a case runs, and their registers.
 
 use std::fmt;
 
@@ -15,16 +15,16 @@ const LOOKS_MAX: usize = 64;
 /// Links that are shown.
 const SHOWN: usize = 8;
 
-/// How much a link carried in one direction.
+/// Load of a link in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkUse {
     /// Sending node and port.
     pub from: String,
     /// Receiving node and port.
     pub to: String,
-    /// Percent of what it can carry.
+    /// Percentage of its capacity.
     pub percent: f64,
-    /// What the sending port's registers say in the end: XmitWait.
+    /// XmitWait of the sending port at the end.
     pub xmit_wait: u64,
     /// XmitDiscards, packets.
     pub xmit_discards: u64,
@@ -47,7 +47,7 @@ impl fmt::Display for LinkUse {
 /// Times in which ports have sent, at several moments.
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
-    /// All ports, none where nobody looks.
+    /// All ports, empty if links are not measured.
     ports: Vec<PortIndex>,
     interval: Picos,
     due: Picos,

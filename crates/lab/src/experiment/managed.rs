@@ -1,4 +1,4 @@
-//! A fabric whose manager goes on while traffic does: what happens to it, and what is written then.
+//! A fabric whose manager runs during traffic: faults, and the manager's writes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::perform::{ExperimentError, Measurement, measurement};
 use super::stage::Staged;
 use weft_testkit::world::{World, WorldError};
 
-/// What the manager writes counts for packets so much later at most: registers are read again so often.
+/// Interval at which registers are read: the manager's writes affect packets after at most this delay.
 const STRIDE: Picos = 10 * MICRO;
 
 /// A simulation of packets, whole or in shards.
@@ -74,7 +74,7 @@ pub(super) struct Managed {
     faults: VecDeque<(Picos, Vec<Control>)>,
     /// Something happens to the fabric, so that the manager has to be heeded.
     is_moved: bool,
-    /// What the emulator counted of changes when registers were read last.
+    /// The emulator's count of changes when registers were last read.
     changes: u64,
     last_fault: Picos,
     last_change: Picos,
@@ -101,7 +101,7 @@ impl Managed {
         self.world.emulator.network()
     }
 
-    /// The same, to count what they have carried.
+    /// The devices, to count their traffic.
     pub(super) fn network_mut(&mut self) -> &mut Network {
         self.world.emulator.network_mut()
     }
@@ -117,8 +117,8 @@ impl Managed {
         world.min(fault)
     }
 
-    /// Lets happen what happens up to `now`; packets heed the registers that were written, which count
-    /// them before that: a node that is switched off loses what it has counted.
+    /// Processes all events up to `now`; packets follow the written registers, and are counted
+    /// before that: a node that is powered off loses its counts.
     ///
     /// # Errors
     /// [`WorldError`].

@@ -1,4 +1,4 @@
-//! What is measured in one run of a case of messages.
+//! Measurements of one run of a case with messages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use super::stage::Staged;
 use super::values::picos;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
 
-/// What each pair of ranks has measured.
+/// Measurements of each pair of ranks.
 type OfPairs<T> = Vec<((u32, u32), T)>;
 
-/// What one run of a case was.
+/// One run of a case.
 pub(super) struct Ran {
     pub(super) measurements: Result<Vec<Measurement>, ExperimentError>,
     pub(super) totals: Totals,
-    /// The same when the traffic began.
+    /// Totals at the start of the traffic.
     pub(super) before: Totals,
     /// Virtual time that it took.
     pub(super) span: Picos,
@@ -34,10 +34,10 @@ pub(super) struct Ran {
     pub(super) moved: u64,
     /// Packets that switches have marked.
     pub(super) marked: u64,
-    /// How long the manager took after the last fault.
+    /// Time that the manager took after the last fault.
     pub(super) reprogrammed: Option<Measurement>,
     pub(super) links: Vec<LinkUse>,
-    /// How messages travelled, where their size is swept.
+    /// Method of sending messages, if their size is swept.
     pub(super) method: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Stage<'a> {
         point.is_some_and(|point| point.axis == "bytes")
     }
 
-    /// How messages travel, where their size is swept.
+    /// Method of sending messages, if their size is swept.
     fn method(&self) -> Option<String> {
         let point = self.case.point.as_ref();
         let bytes = point.filter(|_| self.is_over_size())?.value as u64;
@@ -120,7 +120,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The case's own traffic, and what goes on beside it.
+    /// Runs the case's own traffic, and the additional jobs.
     fn benchmarks(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
         let case = self.case;
         let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
@@ -139,7 +139,7 @@ impl<'a> Stage<'a> {
         Ok(self.results(&job, links))
     }
 
-    /// What the case's own traffic has measured, and each job, under its name.
+    /// Measurements of the case's own traffic, and of each job, under its name.
     fn results(&self, job: &Job<Jobs>, links: usize) -> Vec<Measurement> {
         let now = self.simulation.now();
         let mut benchmarks = job.program.benchmarks();
@@ -162,7 +162,7 @@ impl<'a> Stage<'a> {
         found
     }
 
-    /// What links allow, where the size of messages is swept.
+    /// Bound set by the links, if the size of messages is swept.
     fn bound(&self, links: usize) -> Option<Measurement> {
         match self.case.traffic {
             _ if !self.is_over_size() => None,
@@ -181,7 +181,7 @@ impl<'a> Stage<'a> {
         hosts.len() * self.case.traffic.ways() as usize
     }
 
-    /// Adds the ranks of a job to those there are, and gives what they do; none where it sends packets by
+    /// Adds the ranks of a job to the existing ones, and returns their benchmark; `None` if it sends packets by
     /// a pattern.
     fn join(&self, mpi: &mut Mpi, beside: &Beside) -> Result<Option<Part>, ExperimentError> {
         if matches!(beside.traffic, Traffic::Stream { .. }) {
@@ -199,7 +199,7 @@ impl<'a> Stage<'a> {
         Ok(benchmark.map(|benchmark| part(benchmark, first, begin)))
     }
 
-    /// Packets by patterns beside the messages.
+    /// Packets by patterns in addition to messages.
     fn packets(&self) -> StreamMix {
         let count = self.hosts.len() as u32;
         let kinds = stream::beside(self.case, count, self.seed, self.begin);
@@ -219,7 +219,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The hosts of so many ranks on each, by number.
+    /// The hosts of ranks, `each` per host, by number.
     fn ranks(&self, each: u32) -> Vec<u32> {
         let ranks = 0..self.hosts.len() as u32 * each;
         ranks.map(|rank| rank / each).collect()
@@ -301,8 +301,8 @@ impl<'a> Stage<'a> {
         Ok(found)
     }
 
-    /// Every rank with every other one, each way, so many pairs at a time; gives what each of them has
-    /// measured.
+    /// Every rank with every other one, in both directions, a limited number of pairs at a time; returns the
+    /// measurements of each pair.
     fn tournament<P: Program, T>(
         &mut self,
         sessions: u32,
@@ -333,7 +333,7 @@ fn part(benchmark: Benchmark, first: u32, begin: Picos) -> Part {
     }
 }
 
-/// When a case's own traffic begins: after what is not measured has had its warm-up.
+/// Start of a case's own traffic: after the warm-up of unmeasured traffic.
 fn begin(case: &Case, seed: u64) -> Picos {
     let warms_up = |beside: &Arc<Beside>| beside.name.is_none() && beside.traffic.is_messages();
     if !case.beside.iter().any(warms_up) {

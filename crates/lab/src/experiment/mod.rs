@@ -1,28 +1,28 @@
-//! Experiments: a fabric that the manager brings up, traffic on it, and what was measured beside
-//! what was published.
+//! Experiments: a fabric that the manager brings up, traffic on it, and measurements compared with
+//! published figures.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`scenario`] | what an experiment is |
+//! | [`scenario`] | description of an experiment |
 //! | [`fabric`] | its fabric, described or read |
 //! | [`parse`], `parse_…` | its text form |
-//! | `size` | how large a case may be |
+//! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
-//! | `faults`, `managed` | what happens to it while traffic goes on, and the manager with it |
-//! | [`place`] | which hosts talk to each other |
+//! | `faults`, `managed` | faults during traffic, and the manager's reaction |
+//! | [`place`] | choice of communicating hosts |
 //! | [`mod@perform`] | cases from beginning to end, and compared with each other |
 //! | `task` | messages as a case or a job describes them |
-//! | `measure` | what is measured in one run of messages |
-//! | `rounds`, `spectrum` | all pairs of ranks: who meets when, and what their latencies say |
-//! | `stream` | the same of packets by a pattern |
-//! | `deadlock` | packets that wait for each other, in words |
-//! | `bisection` | what flows get in random matchings and shifts |
-//! | `bound` | what a link allows |
-//! | [`published`] | what was published about a measurement |
-//! | [`links`] | what links carried |
+//! | `measure` | measurements of one run of messages |
+//! | `rounds`, `spectrum` | all pairs of ranks: their rounds, and statistics of their latencies |
+//! | `stream` | measurements of packets by a pattern |
+//! | `deadlock` | descriptions of packets that wait for each other |
+//! | `bisection` | throughput of flows in random matchings and shifts |
+//! | `bound` | bounds set by a link |
+//! | [`published`] | published figures of a measurement |
+//! | [`links`] | loads of links |
 //! | [`report`] | tables and CSV |
 //! | [`chart`], `scale` | plots and their axes |
-//! | [`keep`] | outcomes as text, to go on later |
+//! | [`keep`] | outcomes as text, to resume later |
 
 mod bisection;
 mod bound;

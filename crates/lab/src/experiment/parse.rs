@@ -1,7 +1,7 @@
 //! The text form of a scenario.
 //!
-//! One setting a line, a word and what it is set to; `#` begins a comment. What stands before the
-//! first `case` holds for all cases, what stands after a `case` for that one.
+//! One setting per line, a word and its value; `#` begins a comment. Lines before the
+//! first `case` apply to all cases, lines after a `case` to that one.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use super::parse_sweep::swept;
 use super::scenario::{Manager, Plot, Scenario};
 use super::values::{Checked, at_most, metric};
 
-/// Most cases of a scenario, each value of what they sweep counted.
+/// Maximum number of cases of a scenario, including each value of their sweeps.
 pub const CASES_MAX: usize = 1_000;
 /// Most bytes of a scenario's text.
 pub const TEXT_MAX: usize = 1 << 20;
@@ -28,9 +28,9 @@ pub const LINE_MAX: usize = 16 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {what}")]
 pub struct ScenarioError {
-    /// The line, counted from 1; the last one for what a scenario without cases lacks.
+    /// The line, counted from 1; the last one for something missing in a scenario without cases.
     pub line: usize,
-    /// What is wrong and what is allowed.
+    /// The error and the allowed values.
     pub what: String,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn at<T>(line: usize, checked: Checked<T>) -> Result<T, ScenarioError
 impl FromStr for Scenario {
     type Err = ScenarioError;
 
-    /// As [`Scenario::read`], of a text that names no other files.
+    /// Reads a text that names no other files; see [`Scenario::read`].
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         Self::read(text, |file| {
             Err(format!("{file:?} cannot be read from here"))
@@ -160,7 +160,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The whole; what a scenario without cases lacks is said of the `last` line.
+    /// The whole scenario; an error about missing cases refers to the `last` line.
     fn finish(self, last: usize) -> Result<Scenario, ScenarioError> {
         let mut cases = self.cases;
         if cases.is_empty() {
@@ -193,7 +193,7 @@ impl Draft {
     }
 }
 
-/// What the first instance of an opafm.xml says.
+/// Settings of the first instance of an opafm.xml.
 fn settings(file: &str, text: &[u8]) -> Checked<Manager> {
     let checked = weft_config::check(text, file);
     let instance = checked

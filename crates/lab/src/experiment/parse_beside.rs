@@ -10,9 +10,9 @@ use super::parse_traffic::{copies, pair, pattern, pattern_keys, stream, traffic}
 use super::scenario::{Beside, Pairs, Traffic};
 use super::values::{Checked, Values, number, span, unknown};
 
-/// Most jobs beside a case's own traffic.
+/// Maximum number of jobs besides a case's own traffic.
 pub(super) const JOBS_MAX: usize = 16;
-/// What is said of a job beside its traffic's own words.
+/// Settings of a job besides its traffic's own.
 const JOB: [&str; 5] = ["ranks", "pairs", "stack", "sl", "begin"];
 const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
 
@@ -44,7 +44,7 @@ pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
     Ok((name, Some(beside)))
 }
 
-/// What says something to some traffic.
+/// Settings that apply to some traffic.
 fn about_job(traffic: &Traffic) -> &'static [&'static str] {
     match traffic {
         Traffic::Stream { .. } => &["sl", "begin"],
@@ -72,7 +72,7 @@ fn job_name(text: &str) -> Checked<String> {
     }
 }
 
-/// What goes on beside the traffic and is not measured; none where it is off.
+/// Unmeasured background traffic; `None` if it is off.
 pub(super) fn background(text: &str) -> Checked<Option<Beside>> {
     let mut words = text.split_whitespace();
     let kind = words.next().unwrap_or("");
@@ -115,7 +115,7 @@ fn level(text: &str) -> Checked<Sl> {
     Ok(Sl(number(text, 0, LEVEL_MAX)? as u8))
 }
 
-/// How MPI sends.
+/// Software stack of MPI.
 pub(super) fn stack(text: &str) -> Checked<Stack> {
     match text {
         "psm2" => Ok(Stack::PSM2),
@@ -124,10 +124,10 @@ pub(super) fn stack(text: &str) -> Checked<Stack> {
     }
 }
 
-/// Whether something can go on beside the traffic.
+/// Whether a job can run together with the traffic.
 pub(super) fn goes_beside(traffic: &Traffic, beside: &Traffic) -> Checked<()> {
     let allowed = match (traffic, beside) {
-        // A tournament is one run after the other on the same devices; what goes on beside it
+        // A tournament is a series of runs on one set of devices; a job
         // would have to end with each.
         (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, _) => "nothing",
         (_, Traffic::Bisection { .. } | Traffic::AllPairs { .. }) => {

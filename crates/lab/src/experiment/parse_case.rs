@@ -22,9 +22,9 @@ use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
 use super::size;
 use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
 
-/// Bytes of a switch port's buffer: the least that holds the largest packet beside what VL15 has, and
-/// the most with which the buffers of 48 ports empty within 2 ms, the shortest head-of-queue lifetime that
-/// is not watched packet by packet.
+/// Allowed size of a switch port's buffer, bytes: the least that holds the largest packet and VL15's space, and
+/// the most with which the buffers of 48 ports empty within 2 ms, the shortest head-of-line lifetime that
+/// is not checked packet by packet.
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
 /// When a case is given up that does not say it.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
@@ -36,9 +36,9 @@ const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone,
 #[derive(Debug, Clone, Default)]
 pub(super) struct Partial {
     pub(super) name: String,
-    /// Where it begins.
+    /// Its first line.
     pub(super) line: usize,
-    /// What its own lines have set so far, and where.
+    /// Settings of its own lines so far, with line numbers.
     own: BTreeMap<String, usize>,
     pub(super) fabric: Option<Fabric>,
     buffer: Option<u32>,
@@ -79,7 +79,7 @@ impl Partial {
         }
     }
 
-    /// The line of what it sweeps, else where it begins.
+    /// The line of its sweep, else its first line.
     pub(super) fn line(&self) -> usize {
         self.sweep.as_ref().map_or(self.line, |sweep| sweep.line)
     }
@@ -150,7 +150,7 @@ impl Partial {
         at_most(self.faults.len(), FAULTS_MAX, "faults")
     }
 
-    /// What a line sets.
+    /// Applies the setting of a line.
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
             "buffer" => self.buffer = Some(buffer(rest)?),
@@ -239,7 +239,7 @@ impl Partial {
         Ok(())
     }
 
-    /// What the manager is told, service levels included.
+    /// Settings of the manager, service levels included.
     pub(super) fn manager(&self) -> Manager {
         let mut manager = self.manager.clone();
         if !self.groups.is_empty() {
@@ -248,7 +248,7 @@ impl Partial {
         manager
     }
 
-    /// What no case can lack; the traffic with its line.
+    /// The required settings of a case; the traffic with its line.
     fn essentials(&self) -> Checked<(Fabric, (Traffic, usize))> {
         let missing = |what: &str| match self.name.as_str() {
             "" => format!("the scenario has no {what}"),
@@ -264,7 +264,7 @@ impl Partial {
         at(self.line, self.essentials().map(drop))
     }
 
-    /// The case; that it is too large is said of what it sweeps, else of its traffic.
+    /// The case; an error about its size refers to its sweep, else to its traffic.
     pub(super) fn finish(self) -> Result<Case, ScenarioError> {
         let (fabric, (traffic, line)) = at(self.line, self.essentials())?;
         let line = self.sweep.as_ref().map_or(line, |sweep| sweep.line);

@@ -1,5 +1,5 @@
-//! What can be said of a scenario's cases when all of them are read: lines without effect are refused,
-//! and what cannot go together.
+//! Checks of a scenario's cases after all of them are read: refuses lines without effect
+//! and conflicting settings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,12 +44,12 @@ impl Partial {
         }
     }
 
-    /// What goes on beside the traffic, with its lines.
+    /// Jobs besides the traffic, with their lines.
     pub(super) fn beside(&self) -> impl Iterator<Item = &(Arc<Beside>, usize)> {
         self.background.iter().chain(&self.jobs)
     }
 
-    /// Whether what goes on beside the traffic, and what happens to the fabric, goes with it.
+    /// Checks that jobs and faults are compatible with the traffic.
     pub(super) fn check_beside(&self) -> Result<(), ScenarioError> {
         let Some((traffic, _)) = self.traffic.as_ref() else {
             return Ok(());
@@ -177,7 +177,7 @@ fn comparable(case: &Partial, base: &Partial) -> Checked<()> {
     }
 }
 
-/// Whether all cases, each value of what they sweep counted, have names of their own.
+/// Checks that all cases, including each value of their sweeps, have unique names.
 pub(super) fn names(cases: &[(Case, usize)]) -> Result<(), ScenarioError> {
     let mut seen = BTreeSet::new();
     for (case, line) in cases {

@@ -11,7 +11,7 @@ pub(super) const LEVEL_MAX: u64 = 15;
 /// A `PreemptLimit` that is none.
 const PREEMPT_ENDLESS: u32 = 65_280;
 
-/// One service level; what has no bandwidth of its own shares what the others leave.
+/// One service level; without a bandwidth of its own it shares the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     sl: u8,
@@ -27,7 +27,7 @@ impl Group {
     }
 }
 
-/// `base-sl=N` and what the level has.
+/// `base-sl=N` and the properties of the level.
 pub(super) fn group(text: &str) -> Checked<Group> {
     let keys = ["base-sl", "bandwidth", "high-priority", "preempt-rank"];
     let values = Values::read(text.split_whitespace(), &keys)?;
@@ -70,7 +70,7 @@ pub(super) fn add(groups: &mut Vec<Group>, group: Group) -> Checked<()> {
     Ok(())
 }
 
-/// What the manager is told.
+/// The manager's service levels.
 pub(super) fn levels(groups: &[Group]) -> Vec<Level> {
     let given: u8 = groups.iter().filter_map(|group| group.bandwidth).sum();
     let sharing = |group: &&Group| group.bandwidth.is_none() && !group.high_priority;

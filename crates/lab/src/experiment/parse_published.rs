@@ -10,17 +10,17 @@ const PERCENT_MAX: f64 = 1e6;
 const FORM: &str = "METRIC VALUE PERCENT% or METRIC [at-least|above VALUE] [at-most|below VALUE], \
     then at VALUE … for some values of what is swept";
 
-/// A figure with the values of what is swept at which it was published.
+/// A figure with the swept values for which it was published.
 #[derive(Debug, Clone)]
 pub(super) struct Figure {
     pub(super) published: Published,
-    /// As they stand there; none for all.
+    /// As written; empty for all.
     pub(super) at: Vec<String>,
     pub(super) line: usize,
 }
 
 impl Figure {
-    /// What stands behind `published`.
+    /// The text after `published`.
     pub(super) fn read(line: usize, text: &str) -> Checked<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let end = words.iter().position(|word| *word == "at");
@@ -41,7 +41,7 @@ impl Figure {
         })
     }
 
-    /// What a second line may not publish again: the metric at each of its values.
+    /// Keys that a second line may not publish again: the metric at each of its values.
     pub(super) fn names(&self) -> Vec<String> {
         let metric = &self.published.metric;
         match self.at.is_empty() {
@@ -81,7 +81,7 @@ impl Figure {
     }
 }
 
-/// The figures that count at a value of what is swept: one for some values before one for all.
+/// The figures for a swept value: one for some values takes precedence over one for all.
 pub(super) fn at_value(figures: &[Figure], word: &str, there: f64) -> Checked<Vec<Figure>> {
     let mut counting: Vec<Figure> = Vec::new();
     for figure in figures {

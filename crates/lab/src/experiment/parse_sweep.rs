@@ -7,7 +7,7 @@ use super::parse_traffic::{BYTES_MAX, with_bytes};
 use super::scenario::Point;
 use super::values::{Checked, decimal, number, unknown};
 
-/// What can be swept.
+/// Parameters that can be swept.
 const SWEPT: [&str; 10] = [
     "bytes",
     "hoq-life",
@@ -29,7 +29,7 @@ pub(super) fn swept(word: &str) -> Checked<String> {
     }
 }
 
-/// What is swept.
+/// A swept parameter.
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) word: String,
@@ -60,12 +60,12 @@ impl Sweep {
 }
 
 impl Partial {
-    /// How many cases it becomes.
+    /// Number of resulting cases.
     pub(super) fn points(&self) -> usize {
         self.sweep.as_ref().map_or(1, |sweep| sweep.values.len())
     }
 
-    /// The case at each value of what it sweeps.
+    /// The case at each value of its sweep.
     pub(super) fn spread(&self) -> Result<Vec<Self>, ScenarioError> {
         for figure in &self.published {
             at(figure.line, figure.check(self.sweep.as_deref()))?;

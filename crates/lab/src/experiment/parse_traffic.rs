@@ -1,4 +1,4 @@
-//! What ranks or hosts do: the line `traffic` of a scenario, and what `job` says of it.
+//! Traffic of ranks or hosts: the line `traffic` of a scenario, and that part of `job`.
 
 use weft_dataplane::constants::ALL_PAIRS_SKIP;
 use weft_dataplane::traffic::mpi::Load;
@@ -13,7 +13,7 @@ const BANDWIDTH_BYTES: (u64, u64) = (1, BYTES_MAX);
 const MESSAGE_BYTES: (u64, u64) = (0, BYTES_MAX);
 const PACKET_BYTES: (u64, u64) = (8, 10_368);
 const READ_BYTES: (u64, u64) = (1, 1 << 30);
-/// Most of what is done before time is taken.
+/// Maximum number of unmeasured iterations.
 const SKIP_MAX: u64 = 1 << 20;
 const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, \
     mpi_nxnlatbw, alltoall, bulk, ib_read_bw, uniform, permutation, shift, hotspot, bisection";
@@ -24,7 +24,7 @@ const READS: u64 = 1_000;
 /// Most of them.
 const READS_MAX: u64 = 1 << 30;
 
-/// What ranks do; `ends` where it has to end by itself.
+/// Traffic of ranks; `ends` if it has to end by itself.
 pub(super) fn traffic<'a>(
     kind: &str,
     words: impl Iterator<Item = &'a str>,
@@ -58,7 +58,7 @@ pub(super) fn traffic<'a>(
     }
 }
 
-/// Copies of files, each of so many bytes.
+/// Copies of files, each of a number of bytes.
 fn bulk<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffic> {
     let values = Values::read(words, &["bytes", "both-ways"])?;
     let file = match values.get("bytes") {
@@ -151,7 +151,7 @@ pub(super) fn stream(pattern: StreamPattern, values: &Values<'_>) -> Checked<Tra
     })
 }
 
-/// What is said of a pattern alone; none if no pattern is called so.
+/// Settings of a pattern; `None` for an unknown pattern.
 pub(super) fn pattern_keys(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
         "uniform" | "permutation" => Some(&[]),
@@ -195,7 +195,7 @@ pub(super) fn pair(text: &str) -> Checked<(u32, u32)> {
     ))
 }
 
-/// The same with another size of messages, in the same range as on its line.
+/// The traffic with another size of messages, in the range of its line.
 pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
     let mut traffic = traffic.clone();
     let size = |(least, most): (u64, u64)| number(text, least, most);

@@ -30,7 +30,7 @@ pub enum ExperimentError {
     /// A device does not take its congestion control.
     #[error("congestion control: {what}")]
     Refused {
-        /// Which one, and its answer.
+        /// The query and its answer.
         what: String,
     },
     /// There are no such hosts.
@@ -45,10 +45,10 @@ pub enum ExperimentError {
         /// Why.
         what: String,
     },
-    /// Nothing can happen to what is not there.
+    /// A fault of a part that does not exist.
     #[error("fault: {what}")]
     Fault {
-        /// What is not there.
+        /// The missing part.
         what: String,
     },
     /// The traffic has not ended within the limit.
@@ -77,22 +77,22 @@ pub enum ExperimentError {
 pub struct Measurement {
     /// What.
     pub metric: Cow<'static, str>,
-    /// How much.
+    /// The value.
     pub value: f64,
-    /// Of what.
+    /// Its unit.
     pub unit: Cow<'static, str>,
 }
 
-/// What came of a case.
+/// Outcome of a case.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// All that was measured.
     pub measurements: Vec<Measurement>,
-    /// The links that carried most in the last half of the run, if the case asks for them.
+    /// The most loaded links in the last half of the run, if the case asks for them.
     pub links: Vec<LinkUse>,
     /// Virtual time that the run took.
     pub span: Picos,
-    /// How messages travelled, where that can differ.
+    /// Method of sending messages, if that can differ.
     pub method: Option<String>,
     /// Links crossed by packets.
     pub hops: u64,
@@ -109,9 +109,9 @@ impl Outcome {
     }
 }
 
-/// Runs a case as often as it asks for, each time with the next seed; the same seed gives the same
-/// result. Packets by a pattern move on so many threads, which changes nothing but the time that it
-/// takes; messages between ranks on one.
+/// Runs a case the requested number of times, each time with the next seed; equal seeds give equal
+/// results. Packets by a pattern use `threads` threads, which affects only the run
+/// time; messages between ranks use one.
 ///
 /// # Errors
 /// [`ExperimentError`] when the fabric does not come up or the traffic does not end.
@@ -166,7 +166,7 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
 }
 
 /// The first run, or the first that ended if any did, with the median for each of its metrics of all
-/// runs that have it; of what is counted (which is often nothing) the mean.
+/// runs that have it; of counts (which are often zero) the mean.
 fn combine(mut runs: Vec<Outcome>) -> Outcome {
     if runs.is_empty() {
         return Outcome::default();
@@ -194,7 +194,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
 }
 
-/// Runs all cases, and compares those that name a baseline with it; `begin` is told of each one.
+/// Runs all cases, and compares those that name a baseline with it; `begin` is called for each one.
 ///
 /// # Errors
 /// The name of the case that failed, and why.
@@ -236,7 +236,7 @@ pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
     }
 }
 
-/// Where a step was published, the case at the value before on the same curve.
+/// If a step was published, the case at the previous value on its curve.
 fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
     case.published
         .iter()
@@ -263,7 +263,7 @@ fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
     scenario.cases.iter().position(is_named)
 }
 
-/// What something beside a case's own traffic has measured.
+/// Measurements of a job.
 pub(super) fn named(
     name: &str,
     measured: impl IntoIterator<Item = Measurement>,

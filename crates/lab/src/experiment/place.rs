@@ -1,4 +1,4 @@
-//! Which ranks talk to each other.
+//! Choice of communicating ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,8 +98,8 @@ fn edge(network: &Network, host: &Host) -> Option<(NodeId, PortIndex)> {
     Some((network.node_of(uplink), uplink))
 }
 
-/// Pairs of hosts from the first edge switch with hosts to another one, whose routes leave the first by the
-/// same port: what the route query would show.
+/// Pairs of hosts from the first edge switch with hosts to another one, whose routes leave the first by one
+/// port: the result of a route query.
 fn shared_uplink(
     network: &Network,
     hosts: &Hosts,

@@ -1,17 +1,17 @@
-//! What was published about a measurement: a figure, or bounds.
+//! Published values of a measurement: a figure, or bounds.
 
 use std::fmt;
 
 /// A figure that was published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// Of which measurement: a metric, or that of what goes on beside, `NAME.METRIC`.
+    /// The measurement: a metric, or that of a job, `NAME.METRIC`.
     pub metric: String,
-    /// What it should be, in that measurement's unit.
+    /// Expected value, in that measurement's unit.
     pub wanted: Wanted,
 }
 
-/// What a measurement should be.
+/// Expected value of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wanted {
     /// Near a value.
@@ -33,7 +33,7 @@ pub enum Wanted {
 /// One end of a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// Where it is.
+    /// The bound.
     pub value: f64,
     /// It does not belong to the range itself.
     pub strict: bool,

@@ -1,4 +1,4 @@
-//! Tables of what was measured beside what was published.
+//! Tables of measured and published values.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
     text
 }
 
-/// What it took to run the cases that stand on no curve.
+/// Cost of running the cases that are on no curve.
 fn runs(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
     text.push_str("\n| case | virtual time, ms | packet-hops | lost | routes moved |\n");
     text.push_str("| --- | ---: | ---: | ---: | ---: |\n");
@@ -130,7 +130,7 @@ fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)])
     }
 }
 
-/// What was published of a curve, with the values at which it was if not at all.
+/// Published figures of a curve, with the swept values if they are not for all.
 fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
     let mut seen: Vec<(&Published, Vec<String>)> = Vec::new();
     for (case, _) in cases {
@@ -154,7 +154,7 @@ fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
     seen.into_iter().map(words).collect()
 }
 
-/// What was measured or published of a curve, with units where they are known.
+/// Measured or published metrics of a curve, with units if known.
 fn columns<'a>(cases: &[(&'a Case, &'a Outcome)]) -> Vec<(&'a str, &'a str)> {
     let measured = cases.iter().flat_map(|(_, outcome)| &outcome.measurements);
     let measured = measured.map(|one| (one.metric.as_ref(), one.unit.as_ref()));
@@ -169,7 +169,7 @@ fn columns<'a>(cases: &[(&'a Case, &'a Outcome)]) -> Vec<(&'a str, &'a str)> {
     columns
 }
 
-/// What was measured at one point of a curve, with a mark where that is not what was published.
+/// Measured value at one point of a curve, marked if it differs from the published one.
 fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
     let mut figures = case.published.iter();
     let figure = figures.find(|figure| figure.metric == metric);

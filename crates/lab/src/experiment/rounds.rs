@@ -1,9 +1,9 @@
-//! Every rank with every other one, in rounds in which nobody is in two pairs.
+//! Every rank with every other one, in rounds in which each rank is in one pair at most.
 
 /// The rounds of a tournament of all ranks, each cut into parts of at most `sessions` pairs; 0 is
 /// no limit.
 pub(super) fn rounds(ranks: u32, sessions: u32) -> Vec<Vec<(u32, u32)>> {
-    // One stays, the others go round it; an odd one out has nobody.
+    // One stays, the others rotate around it; with an odd number one is idle.
     let seats = ranks + ranks % 2;
     let part = if sessions == 0 { seats } else { sessions }.max(1) as usize;
     let turn = seats.max(2) - 1;

@@ -2,7 +2,7 @@
 
 /// Least ratio of largest to smallest value from which an axis has decades by itself.
 const DECADES_FROM: f64 = 500.0;
-/// What stands for 0 on an axis of decades: so many times less than the smallest value.
+/// Position of 0 on a logarithmic axis: this fraction of the smallest value.
 const ZERO_PART: f64 = 0.3;
 
 /// An axis.
@@ -11,13 +11,13 @@ pub(super) struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
-    /// Where low and high are, pixels.
+    /// Positions of low and high, pixels.
     from: f64,
     to: f64,
 }
 
 impl Scale {
-    /// An axis for values; in decades if asked for or, if that is left open, where they need it.
+    /// An axis for values; logarithmic if requested or, if that is left open, if they need it.
     pub(super) fn new(values: impl Iterator<Item = f64>, logarithmic: Option<bool>) -> Self {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let high = values.iter().copied().fold(f64::MIN, f64::max);
@@ -45,13 +45,13 @@ impl Scale {
         }
     }
 
-    /// The same from one pixel to another.
+    /// The axis from one pixel to another.
     pub(super) fn onto(mut self, from: f64, to: f64) -> Self {
         (self.from, self.to) = (from, to);
         self
     }
 
-    /// Where a value is.
+    /// Position of a value.
     pub(super) fn place(&self, value: f64) -> f64 {
         let part = if self.logarithmic {
             (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()

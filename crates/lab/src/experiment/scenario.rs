@@ -1,4 +1,4 @@
-//! What an experiment is: cases that differ in a few things.
+//! Description of an experiment: cases that differ in a few settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,24 +18,24 @@ use super::values::picos;
 /// An experiment.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// What it is about.
+    /// Its subject.
     pub title: String,
     /// Its cases in order; one that is swept stands once for each value.
     pub cases: Vec<Case>,
-    /// What is drawn.
+    /// Its plots.
     pub plots: Vec<Plot>,
 }
 
-/// A chart of one metric: lines over what is swept, or bars for the cases that sweep nothing.
+/// A chart of one metric: lines over a swept parameter, or bars for the cases without a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plot {
     /// The metric.
     pub metric: String,
-    /// Over what it is drawn; none for bars.
+    /// The parameter of its axis; `None` for bars.
     pub over: Option<String>,
     /// Its axis in decades.
     pub logarithmic: bool,
-    /// What stands above it.
+    /// Its title.
     pub title: String,
 }
 
@@ -44,7 +44,7 @@ pub struct Plot {
 pub struct Point {
     /// Name of the curve: that of the case as it was written.
     pub series: String,
-    /// What is swept.
+    /// The swept parameter.
     pub axis: String,
     /// Its value here.
     pub value: f64,
@@ -61,60 +61,60 @@ pub struct Case {
     pub buffer: Option<u32>,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
-    /// What the manager is told.
+    /// Settings of the manager.
     pub manager: Manager,
     /// Hosts that take part; none for all.
     pub hosts: Option<u32>,
     /// They are drawn from all by the seed, in the fabric's order; else they are the first.
     pub scattered: bool,
-    /// Ranks on each host: the first so many ranks are on the first host, and so on.
+    /// Ranks on each host: the first ones are on the first host, and so on.
     pub ranks: u32,
-    /// Who talks to whom.
+    /// Choice of communicating ranks.
     pub pairs: Pairs,
-    /// What they do.
+    /// Their traffic.
     pub traffic: Traffic,
-    /// How MPI sends.
+    /// Software stack of MPI.
     pub stack: Stack,
-    /// Service level of what they do; none for SL 0, or all of them for packets by a pattern.
+    /// Service level of the traffic; `None` for SL 0, or all of them for packets by a pattern.
     pub sl: Option<Sl>,
-    /// What goes on at the same time.
+    /// Jobs at the same time.
     pub beside: Vec<Arc<Beside>>,
-    /// What happens to the fabric while they do it, in the order of time.
+    /// Faults of the fabric meanwhile, in order of time.
     pub faults: Vec<Arc<Fault>>,
     /// Percent of the links between switches that are cut, drawn by the seed.
     pub gone: f64,
     /// Runs, each with the next seed; the median of each metric counts.
     pub runs: u32,
-    /// Virtual time that messages beside the traffic have for themselves first, and up to 200 µs more,
+    /// Virtual time in which only additional messages run, and up to 200 µs more,
     /// drawn by the seed.
     pub warm_up: Duration,
     /// Virtual time, from there on, after which the run is given up.
     pub limit: Duration,
     /// A run that is given up is a result: `ended` is 0 then.
     pub may_not_end: bool,
-    /// Where it stands on a curve, none where nothing is swept.
+    /// Its position on a curve, `None` without a sweep.
     pub point: Option<Point>,
     /// Print the links that carried most.
     pub links: bool,
     /// The case that its time is compared with, one before it.
     pub baseline: Option<String>,
-    /// What was published about it.
+    /// Published figures about it.
     pub published: Vec<Published>,
 }
 
-/// Traffic beside a case's own.
+/// Traffic besides a case's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beside {
-    /// What stands before its metrics. Without a name it is not measured: it is there before the case's
-    /// own traffic, and as long as that.
+    /// Prefix of its metrics. Without a name it is not measured: it runs before and
+    /// during the case's own traffic.
     pub name: Option<String>,
-    /// What its ranks do, or its hosts.
+    /// Traffic of its ranks, or its hosts.
     pub traffic: Traffic,
-    /// Ranks on each host, beside those of the others.
+    /// Ranks on each host, in addition to the others.
     pub ranks: u32,
-    /// Who talks to whom, as numbers of its own ranks.
+    /// Choice of communicating ranks, as numbers of its own ranks.
     pub pairs: Pairs,
-    /// How MPI sends.
+    /// Software stack of MPI.
     pub stack: Stack,
     /// On which service level; none for SL 0, or all of them for packets by a pattern.
     pub sl: Option<Sl>,
@@ -143,23 +143,23 @@ pub struct Fault {
     pub place: FaultPlace,
 }
 
-/// What can happen to a link or a node.
+/// Faults of a link or a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// A cable is cut, or a node switched off.
     Down,
     /// It is mended, or switched on.
     Up,
-    /// So many lanes of a cable are left.
+    /// The remaining lanes of a cable.
     Lanes(u8),
 }
 
-/// What something happens to.
+/// Place of a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultPlace {
     /// The cable at a port, by its node's description and its number.
     Port(String, u8),
-    /// So many percent of the cables between switches that are not cut from the beginning, drawn by the
+    /// A percentage of the cables between switches that are not cut from the beginning, drawn by the
     /// seed: the same ones each time.
     Drawn(f64),
     /// A node, by its description.
@@ -169,7 +169,7 @@ pub enum FaultPlace {
 /// The part of the manager's configuration that experiments vary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manager {
-    /// What an opafm.xml says, where all that is not below comes from; none for the defaults.
+    /// Settings of an opafm.xml, as the base of those below; `None` for the defaults.
     pub base: Option<Arc<Settings>>,
     /// `RoutingAlgorithm`.
     pub engine: EngineKind,
@@ -177,8 +177,8 @@ pub struct Manager {
     pub lmc: u8,
     /// Service levels, each with its own lane.
     pub lanes: u8,
-    /// The same with what each of them has, as `QOSGroup` says it; where there are any, `lanes` has
-    /// no meaning.
+    /// Service levels with their properties, as in `QOSGroup`; if there are any, `lanes` has
+    /// no effect.
     pub levels: Vec<Level>,
     /// `Preemption`, on ports that can interleave packets; none when it is off.
     pub preemption: Option<Preemption>,
@@ -192,12 +192,12 @@ pub struct Manager {
     pub switch_lifetime: Option<u8>,
     /// `VLStallCount`.
     pub stall_count: Option<u8>,
-    /// `MaxDroppedLanes` of both link policies: with so many lanes fewer a link may go on.
+    /// `MaxDroppedLanes` of both link policies: number of lanes that a link may lose and continue.
     pub max_dropped_lanes: Option<u8>,
 }
 
 impl Manager {
-    /// What an opafm.xml says; preemption is off, as ports that cannot interleave packets have it.
+    /// Settings of an opafm.xml; preemption is off, as on ports that cannot interleave packets.
     pub fn of(settings: Settings, congestion: CongestionSettings) -> Self {
         let traffic = settings.traffic;
         Self {
@@ -247,18 +247,18 @@ impl Default for Manager {
     }
 }
 
-/// Who talks to whom, as numbers of ranks.
+/// Communicating ranks, by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pairs {
     /// The first half of the ranks with the second, in order.
     Halves,
-    /// So many pairs across two edge switches whose routes share the first uplink.
+    /// A number of pairs across two edge switches whose routes share the first uplink.
     SharedUplink(u32),
     /// These.
     List(Vec<(u32, u32)>),
 }
 
-/// What ranks do.
+/// Traffic of ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
     /// osu_bw, osu_mbw_mr and osu_bibw, IMB Biband and iperf.
@@ -309,16 +309,16 @@ pub enum Traffic {
     },
     /// Copies over sockets, or ib_read_bw.
     Copies {
-        /// What carries them.
+        /// Kind of transport.
         load: Load,
         /// Bytes of a message.
         bytes: u64,
-        /// Bytes of each pair, each way; none for as long as other traffic goes on.
+        /// Bytes of each pair and direction; `None` for as long as other traffic runs.
         total: Option<u64>,
         /// Both of a pair send.
         both_ways: bool,
     },
-    /// No packets: the rates that flows get which share links fairly, over many random matchings
+    /// No packets: rates of flows that share links fairly, over many random matchings
     /// of the hosts and over all shifts.
     Bisection {
         /// Random matchings.
@@ -338,7 +338,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// Whether it says who talks to whom by [`Pairs`].
+    /// Whether its ranks are chosen by [`Pairs`].
     pub fn has_pairs(&self) -> bool {
         matches!(
             self,
@@ -351,7 +351,7 @@ impl Traffic {
         !matches!(self, Self::Stream { .. } | Self::Bisection { .. })
     }
 
-    /// Ways in which each pair sends.
+    /// Number of directions in which each pair sends.
     pub fn ways(&self) -> u32 {
         match self {
             Self::Bandwidth { both_ways, .. } | Self::Copies { both_ways, .. } => {
@@ -385,9 +385,9 @@ pub enum StreamPattern {
     Uniform,
     /// A random permutation.
     Permutation,
-    /// To the host so many further on.
+    /// To the host at this distance.
     Shift(u32),
-    /// So many percent to host 0.
+    /// This percentage to host 0.
     Hotspot(u32),
 }
 

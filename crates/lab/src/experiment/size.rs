@@ -1,4 +1,4 @@
-//! How large a case may be: what is in memory at once is known before it runs.
+//! Size limits of cases: memory needs are known before a case runs.
 
 use super::scenario::{Case, Pairs, Traffic};
 use super::values::Checked;
@@ -10,7 +10,7 @@ const ALL_PAIRS_MAX: u64 = 1 << 12;
 /// Most messages at once: each takes about a hundred bytes.
 const MESSAGES_MAX: u64 = 1 << 20;
 
-/// Whether a case's messages, and those beside them, fit into memory.
+/// Checks that a case's messages, and those of its jobs, fit into memory.
 pub(super) fn check(case: &Case) -> Checked<()> {
     let taking_part = case.hosts.map_or(u64::MAX, u64::from);
     let hosts = case.fabric.most_hosts().min(taking_part);

@@ -1,5 +1,5 @@
-//! What the latencies of all pairs of ranks say, each pair measured both ways: a session is a pair
-//! of ranks of two hosts, one way.
+//! Statistics of the latencies of all pairs of ranks, each pair measured in both directions: a session is a pair
+//! of ranks of two hosts, in one direction.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) fn measurements(
     found
 }
 
-/// What ranks of two hosts have measured, where each host has so many.
+/// Measurements between ranks of two hosts, with `ranks` ranks per host.
 fn between_hosts<T>(ranks: u32, all: &[((u32, u32), T)]) -> impl Iterator<Item = &((u32, u32), T)> {
     let host = move |rank: u32| rank / ranks.max(1);
     all.iter().filter(move |((a, b), _)| host(*a) != host(*b))
@@ -82,8 +82,8 @@ fn blocks<Block: PartialEq>(
     ]
 }
 
-/// How much longer it takes from the first rank of a pair to the second than back: in percent of
-/// the mean of both ways the least and the most, and the largest difference as time.
+/// Difference of latency between the two directions of a pair: minimum and maximum in percent of
+/// the mean of both, and the largest difference as time.
 fn asymmetry(sessions: &[Session]) -> [Measurement; 3] {
     let times: BTreeMap<(u32, u32), Picos> = sessions.iter().copied().collect();
     let both = times.iter().filter(|((a, b), _)| a < b);
@@ -102,8 +102,8 @@ fn asymmetry(sessions: &[Session]) -> [Measurement; 3] {
     ]
 }
 
-/// How far latencies are from the mean of all: at most for a pair of hosts, as the mean of all
-/// their sessions (`jitter`), and for one session (`systematic`).
+/// Deviations of latencies from the overall mean: the maximum over pairs of hosts, as the mean of all
+/// their sessions (`jitter`), and over single sessions (`systematic`).
 fn differences(sessions: &[Session], host: impl Fn(u32) -> u32) -> [Measurement; 2] {
     let all = mean(sessions.iter().map(|(_, time)| *time));
     let mut of_hosts: BTreeMap<(u32, u32), Vec<Picos>> = BTreeMap::new();

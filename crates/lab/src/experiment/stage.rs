@@ -24,20 +24,20 @@ const BRING_UP_MAX: Duration = Duration::from_secs(600);
 /// sweep has to wait (`TrapHoldDown`), as traffic does not begin with the fabric.
 const REST: Duration = Duration::from_secs(10);
 
-/// Time of an agent for a request, and of a datagram over a link and through the switch before it, where
-/// the manager works while traffic goes on; nanoseconds. Chosen, as nobody has published either: the
+/// Time of an agent for a request, and of a datagram over a link and through the switch before it, if
+/// the manager works during traffic; nanoseconds. Assumed, because neither is published: the
 /// campaigns' own.
 const AGENT_NS: u64 = 20_000;
 const HOP_NS: u64 = 100;
 
-/// What traffic is put on.
+/// A fabric that is ready for traffic.
 #[derive(Debug)]
 pub struct Staged {
     /// The devices, as the manager programmed them, and the manager.
     pub world: World,
     /// The service levels that path records tell.
     pub levels: PathLevels,
-    /// What is to happen to it, in order of time.
+    /// Its faults, in order of time.
     pub(super) faults: Vec<(Picos, Vec<Control>)>,
 }
 
@@ -92,7 +92,7 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     })
 }
 
-/// Datagrams take time where something happens while traffic goes on.
+/// Datagrams take time if there are faults during traffic.
 fn options(case: &Case) -> Options {
     match case.faults.is_empty() {
         true => Options::default(),
@@ -134,7 +134,7 @@ fn superfluous_uplinks(topology: &Topology, keep: Option<u32>) -> Vec<(Guid, Por
         .collect()
 }
 
-/// So many percent of the links between switches that are not cut already, drawn by the seed.
+/// A percentage of the links between switches that are not cut already, drawn by the seed.
 pub(super) fn drawn_links(
     topology: &Topology,
     percent: f64,

@@ -1,4 +1,4 @@
-//! Packets by a pattern, on as many threads as are asked for.
+//! Packets by a pattern, on any number of threads.
 
 use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards};
@@ -17,7 +17,7 @@ use super::{deadlock, place};
 /// Runs a case of packets. The result does not depend on the number of threads.
 ///
 /// # Errors
-/// [`ExperimentError::Hosts`], see there; what the manager has met.
+/// [`ExperimentError::Hosts`], see there; the manager's errors.
 pub(super) fn run(
     case: &Case,
     staged: Staged,
@@ -94,8 +94,8 @@ fn levels(case: &Case, sl: Option<Sl>) -> Vec<Sl> {
     sl.map_or_else(all, |sl| vec![sl])
 }
 
-/// What goes on beside a case's own traffic, which begins at `begin`; each draws from sequences of its
-/// own.
+/// Jobs besides a case's own traffic, which begins at `begin`; each draws from its own random
+/// sequences.
 pub(super) fn beside(case: &Case, hosts: u32, seed: u64, begin: Picos) -> Vec<StreamsOptions> {
     let seeds = (0..).map(|place: u64| (!seed).wrapping_sub(place));
     let all = case.beside.iter().zip(seeds);
@@ -148,7 +148,7 @@ fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
     }
 }
 
-/// What the case's own packets have measured, and each job's, under its name.
+/// Measurements of the case's own packets, and of each job's, under its name.
 fn measurements(
     case: &Case,
     shards: &Shards<StreamMix>,
@@ -174,7 +174,7 @@ fn measurements(
     found
 }
 
-/// What each host received of a kind, whichever shard it is in.
+/// Packets of a kind received by each host, whichever shard it is in.
 fn received(shards: &Shards<StreamMix>, hosts: &Hosts, kind: usize) -> Vec<Received> {
     let of = |host: usize| {
         let parts = shards.shards().iter();
@@ -187,7 +187,7 @@ fn received(shards: &Shards<StreamMix>, hosts: &Hosts, kind: usize) -> Vec<Recei
     (0..hosts.len()).map(of).collect()
 }
 
-/// What packets have measured since they began; nothing where they have not.
+/// Measurements of packets since their start; empty before.
 pub(super) fn since_begin(kind: &Streams, now: Picos) -> Vec<Measurement> {
     let time = kind.time(now);
     if time == 0 {
@@ -196,14 +196,14 @@ pub(super) fn since_begin(kind: &Streams, now: Picos) -> Vec<Measurement> {
     whole(kind.received(), kind.packet_time(), time)
 }
 
-/// What hosts received in a time, with the longest way.
+/// Data received by hosts in a time span, with the longest transit time.
 fn whole(received: &[Received], packet: Picos, span: Picos) -> Vec<Measurement> {
     let mut found = accepted(received, packet, span);
     found.extend(longest(received));
     found
 }
 
-/// What hosts received in a time, of all that fits, and how long it was on its way.
+/// Data received by hosts in a time span, relative to capacity, and their transit time.
 fn accepted(received: &[Received], packet: Picos, span: Picos) -> Vec<Measurement> {
     let time = packet as f64 / span.max(1) as f64;
     let total: Received = received.iter().copied().sum();
@@ -220,7 +220,7 @@ fn accepted(received: &[Received], packet: Picos, span: Picos) -> Vec<Measuremen
     found
 }
 
-/// The longest time that a packet was on its way, where one has come.
+/// The longest transit time of a packet, if there is one.
 fn longest(received: &[Received]) -> Option<Measurement> {
     let arrived = received.iter().filter(|host| host.packets > 0);
     let longest = arrived.map(|host| host.latency_max).max()? as f64;

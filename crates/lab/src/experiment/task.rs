@@ -1,4 +1,4 @@
-//! Messages as a case or a job describes them: the benchmark that sends them, and what it says.
+//! Messages as a case or a job describes them: the benchmark that sends them, and its results.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ fn latency_skip(bytes: u64) -> u32 {
     if bytes > LATENCY_LARGE { large } else { small }
 }
 
-/// How the ranks of some traffic send.
+/// Software stack for the ranks of some traffic.
 pub(super) fn stack(traffic: &Traffic, mpi: Stack) -> Stack {
     match traffic {
         Traffic::Bandwidth { ip: true, .. } => Stack::IPOIB,
@@ -83,8 +83,8 @@ pub(super) fn benchmark(
     })
 }
 
-/// What measures bandwidths between all pairs: windows of messages, one before time is taken and one while
-/// it is.
+/// Benchmark of bandwidths between all pairs: windows of messages, one before the measurement and one
+/// in it.
 pub(super) fn of_all_pairs(pairs: Vec<(u32, u32)>, bytes: u64) -> Bandwidth {
     Bandwidth::new(BandwidthOptions {
         pairs,
@@ -106,8 +106,8 @@ fn on_link(bytes: u64, ip: bool) -> u64 {
     bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
 }
 
-/// What a benchmark of some traffic says at `now`, when it has ended, or when those have for which it went
-/// on; nothing where it has not begun.
+/// Results of a benchmark at `now`, at its end, or at the end of the traffic for which it
+/// ran; empty before it has begun.
 pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> Vec<Measurement> {
     match benchmark {
         Benchmark::Bandwidth(one) => bandwidth(traffic, one),

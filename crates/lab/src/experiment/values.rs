@@ -6,7 +6,7 @@ use weft_dataplane::packets::Picos;
 
 use super::scenario::METRICS;
 
-/// What was read, or what is wrong with it and what is allowed.
+/// The value, or the error and the allowed values.
 pub(super) type Checked<T> = Result<T, String>;
 
 pub(super) fn unknown(what: &str, text: &str, allowed: &str) -> String {
@@ -50,7 +50,7 @@ pub(super) fn decimal(text: &str, most: f64) -> Checked<f64> {
         .ok_or_else(|| format!("{text:?} is no number from 0 to {most}"))
 }
 
-/// The same on both sides of 0.
+/// A number of either sign.
 pub(super) fn signed(text: &str, most: f64) -> Checked<f64> {
     let value = text.parse::<f64>().ok();
     value
@@ -73,7 +73,7 @@ pub(super) fn span(text: &str) -> Checked<Duration> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The same, but not none at all.
+/// A time span above zero.
 pub(super) fn some_span(text: &str) -> Checked<Duration> {
     let some = span(text)?;
     match some.is_zero() {

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// A file of at most so many bytes.
+/// Reads a file of at most `most` bytes.
 ///
 /// # Errors
-/// The file and what is wrong: it cannot be read, or is longer.
+/// The file and the reason: it cannot be read, or is longer.
 pub(crate) fn read(file: &Path, most: u64) -> Result<Vec<u8>, String> {
     let name = file.display();
     let mut bytes = Vec::new();
@@ -21,19 +21,19 @@ pub(crate) fn read(file: &Path, most: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// Reads a text file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`read`], and for what is no UTF-8.
+/// See [`read`]; also invalid UTF-8.
 pub(crate) fn read_text(file: &Path, most: u64) -> Result<String, String> {
     let text = String::from_utf8(read(file, most)?);
     text.map_err(|_| format!("{} is no text in UTF-8", file.display()))
 }
 
-/// Puts a whole file in the place of another one; a crash leaves the old or the new one.
+/// Replaces a file; a crash leaves the old or the new one.
 ///
 /// # Errors
-/// The file and what is wrong.
+/// The file and the reason.
 pub(crate) fn replace(file: &Path, text: &str) -> Result<(), String> {
     put(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
@@ -49,7 +49,7 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
     File::open(directory(file))?.sync_all()
 }
 
-/// Where a file is.
+/// The directory of a file.
 pub(crate) fn directory(file: &Path) -> &Path {
     let parent = file.parent().unwrap_or(Path::new(""));
     match parent.as_os_str().is_empty() {
@@ -58,20 +58,20 @@ pub(crate) fn directory(file: &Path) -> &Path {
     }
 }
 
-/// Finds out whether files can be written into a directory.
+/// Checks that files can be written into a directory.
 ///
 /// # Errors
-/// The directory and what is wrong.
+/// The directory and the reason.
 pub(crate) fn check_directory(directory: &Path) -> Result<(), String> {
     let probe = directory.join(format!(".weft-lab.{}.new", std::process::id()));
     let written = File::create(&probe).and_then(|_| fs::remove_file(&probe));
     written.map_err(|error| format!("{}: {error}", directory.display()))
 }
 
-/// The way to a file that exists from a directory, as links in documents have it.
+/// The relative path from a directory to an existing file, for links in documents.
 ///
 /// # Errors
-/// What cannot be found.
+/// The path that cannot be found.
 pub(crate) fn way(from: &Path, to: &Path) -> Result<String, String> {
     let whole = |path: &Path| {
         let whole = path.canonicalize();

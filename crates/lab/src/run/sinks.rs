@@ -1,4 +1,4 @@
-//! Where results go: printed, into a document, into plots.
+//! Destinations of results: standard output, a document, plots.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ pub(super) fn check(arguments: &Arguments, experiments: &[Experiment]) -> Result
     check_directory(plots)
 }
 
-/// Writes plots and the document; what is left to be printed.
+/// Writes plots and the document; returns the text to print.
 pub(super) fn write(
     arguments: &Arguments,
     experiments: &[Experiment],
@@ -96,7 +96,7 @@ fn section(table: &str, plots: &[(String, PathBuf)], document: &Path) -> Result<
     Ok(text)
 }
 
-/// A plot in a document; brackets in its title and spaces in its name would end what they are in.
+/// A plot in a document; brackets in its title and spaces in its name would break the link.
 fn link(title: &str, way: &str) -> String {
     let title = title.replace('[', "\\[").replace(']', "\\]");
     match way.contains([' ', '(', ')']) {
@@ -105,7 +105,7 @@ fn link(title: &str, way: &str) -> String {
     }
 }
 
-/// What stands before and after the results in a document.
+/// Text before and after the results in a document.
 fn around(document: &Path) -> Result<(String, String), String> {
     let text = files::read_text(document, DOCUMENT_MAX)?;
     let parts = text

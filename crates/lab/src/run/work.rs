@@ -13,7 +13,7 @@ use weft_lab::experiment::{Outcome, perform};
 use super::files::replace;
 use super::{Arguments, Experiment};
 
-/// What the workers have done so far.
+/// Progress of the workers.
 struct Progress<'a> {
     bar: ProgressBar,
     kept: Mutex<Kept>,
@@ -94,7 +94,7 @@ fn case_name(experiments: &[Experiment], at: Place) -> &str {
     &experiments[at.0].scenario.cases[at.1].name
 }
 
-/// What a case of an experiment, by their numbers, is kept under.
+/// Key under which a case of an experiment, by their numbers, is stored.
 fn name(experiments: &[Experiment], arguments: &Arguments, at: Place) -> String {
     key(&experiments[at.0].text, at.1, arguments.seed)
 }

@@ -4,7 +4,7 @@
 
 use weft_lab::experiment::{Outcome, Scenario, perform};
 
-/// What a level is given, and what its hosts offer of their links.
+/// Share of a level, and the load that its hosts offer.
 #[derive(Debug, Clone, Copy)]
 enum Level {
     /// Percent; always something to send.
@@ -40,12 +40,12 @@ fn parts(levels: &[Level], bytes: u32) -> Vec<f64> {
     let accepted = |sl| accepted(&outcome, sl);
     let each: Vec<f64> = (0..levels.len()).map(accepted).collect();
     let all: f64 = each.iter().sum();
-    // A quarter of what the hosts could send is what the link carries.
+    // The link carries a quarter of the hosts' capacity.
     assert!((24.0..25.5).contains(&all), "{levels:?}: {each:?}");
     each.iter().map(|part| 100.0 * part / all).collect()
 }
 
-/// Percent of what the hosts' links could carry.
+/// Throughput, percent of the capacity of the hosts' links.
 fn accepted(outcome: &Outcome, sl: usize) -> f64 {
     let metric = match sl {
         0 => "accepted".to_owned(),
@@ -76,7 +76,7 @@ fn levels_get_their_shares() {
     }
 }
 
-/// A level with priority has all that it asks for, and the others share the rest.
+/// A level with priority gets its full load, and the others share the rest.
 #[test]
 fn a_level_with_priority_goes_first() {
     for bytes in [10_240, 2_048] {

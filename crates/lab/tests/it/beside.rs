@@ -146,7 +146,7 @@ fn each_job_has_results_of_its_own() {
     assert_eq!(value(alone, "bandwidth"), value(apart, "bandwidth"));
     let reads = value(apart, "reads.bandwidth");
     assert!((reads / 12.36 - 1.0).abs() < 0.03, "{reads}");
-    // A small message waits for about one large packet, each way.
+    // A small message waits for about one large packet in each direction.
     let ping = value(apart, "ping.latency");
     assert!((1.0..4.0).contains(&ping), "{ping}");
     // One link for two.
@@ -258,7 +258,7 @@ fn what_the_fabric_does_not_have_is_told() {
     assert!(fault("link-down switch-0:40").contains("no cable at port 40"));
 }
 
-/// What ends before something was to happen does not show what it seems to.
+/// A job that ends before a fault happens does not show its effect.
 #[test]
 fn a_fault_that_comes_too_late_is_an_error() {
     let text = "fabric mesh:2,hosts=2\ntraffic osu_latency iterations=1\nfault 50ms link-down 100%";

@@ -76,8 +76,8 @@ fn windows_take_all_data_paths_by_turns() {
     }
 }
 
-/// A fifth of all packets to one host. Where the file says so, switches mark them, and who sends them
-/// slows down.
+/// A fifth of all packets goes to one host. If the file enables it, switches mark them, and their
+/// senders slow down.
 #[test]
 fn congestion_control_is_written_as_the_file_says() {
     let text = "fabric pgft:2;8,2;1,2;1,4\nconfig opafm.xml\nlanes 1\nsl 0\n\

@@ -1,4 +1,4 @@
-//! Scenarios: what they say, what they refuse, and what comes out.
+//! Scenarios: their syntax, refusals, and outcomes.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -467,9 +467,9 @@ fn adaptive_routing_doubles_what_two_pairs_get() {
     assert!(csv.contains("\"two pairs, static\",bandwidth,"), "{csv}");
 }
 
-/// Without preemption a small packet that comes at a random moment waits for what is left of the
-/// large one that is being sent: half of one, for as much of the time as one is. With preemption it
-/// waits for ten flits where it comes within the first or the last ten.
+/// Without preemption a small packet that arrives at a random moment waits for the rest of the
+/// current large one: half of one, for the fraction of time in which one is being sent. With preemption it
+/// waits for ten flits if it arrives within the first or the last ten.
 #[test]
 fn preemption_saves_small_packets_the_rest_of_a_large_one() {
     let scenario: Scenario = PREEMPTION.parse().unwrap();
@@ -712,8 +712,8 @@ fn a_published_figure_that_is_not_measured_is_marked() {
     );
 }
 
-/// A bound that belongs to the range holds at the bound itself; one for some values of what is swept
-/// counts there, and one of the case instead of the common ones.
+/// A bound that is inclusive holds at the bound itself; a figure for some swept values
+/// applies there, and one of the case takes precedence over the common ones.
 #[test]
 fn published_bounds_are_checked() {
     let text = "fabric one-switch:2\ntraffic osu_bw window=2 skip=0 iterations=1\n\
@@ -849,7 +849,7 @@ fn what_does_not_end_says_why() {
     assert!(error.contains("not ended after 1 ms"), "{error}");
 }
 
-/// The methods change at the published sizes, and each change shows in what a process gets.
+/// The methods change at the published sizes, and each change affects a process's throughput.
 #[test]
 fn methods_of_sending_show_as_steps() {
     let text = "fabric one-switch:2\ntraffic osu_mbw_mr window=64 skip=1 iterations=4\n\
@@ -902,7 +902,7 @@ fn methods_of_sending_show_as_steps() {
     assert!(table.contains("| 64001 | rendezvous |"), "{table}");
 }
 
-/// Beside copies over sockets a benchmark gets less, beside reads by the cards still less; a low
+/// With copies over sockets a benchmark gets less, with reads by the cards still less; a short
 /// lifetime discards packets and changes little.
 #[test]
 fn other_traffic_takes_its_share_and_lifetimes_discard() {
@@ -924,8 +924,8 @@ fn other_traffic_takes_its_share_and_lifetimes_discard() {
     assert!(discards[2] > 100.0, "{discards:?}");
 }
 
-/// Of several runs times are medians and counts are means; what was dropped before the benchmark began
-/// does not count.
+/// Times of several runs are medians and counts are means; drops before the benchmark began
+/// do not count.
 #[test]
 fn runs_are_summed_up() {
     let case = |runs: u32, warm_up: &str| {
@@ -987,7 +987,7 @@ fn engines_without_a_way_of_their_own_do_as_others() {
     }
 }
 
-/// Two packets of room are not enough to keep a link busy until credits are back; what the HFI has is.
+/// Room for two packets is not enough to keep a link busy until credits return; the HFI's buffer is.
 #[test]
 fn small_buffers_of_switches_slow_links_down() {
     let text = "fabric mesh:2,hosts=1\ntraffic osu_bw window=16 skip=1 iterations=2\n\

@@ -1,4 +1,4 @@
-//! No text makes the reader of scenarios panic, take long or take what it cannot run.
+//! No text makes the reader of scenarios panic, take long or accept a scenario that it cannot run.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ fn mutated() -> impl Strategy<Value = String> {
     })
 }
 
-/// What is refused has a line of the text and says why; what is taken is within its limits.
+/// A refusal has a line of the text and a reason; an accepted scenario is within its limits.
 fn check(text: &str) -> Result<(), TestCaseError> {
     let open = |file: &str| match file.ends_with(".xml") {
         true => Ok(CONFIG.to_vec()),
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// The examples themselves are taken, so that what is mutated is near to what is right.
+/// The examples themselves are accepted, so that mutations are close to valid texts.
 #[test]
 fn examples_are_taken() {
     for text in EXAMPLES {

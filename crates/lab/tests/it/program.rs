@@ -1,4 +1,4 @@
-//! The program: campaigns from the command line, and who reads what it prints.
+//! The program: campaigns from the command line, and readers of its output.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! The program: jobs, what is kept and gone on with, plots and the document.
+//! The program: jobs, stored outcomes and resuming, plots and the document.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -50,7 +50,7 @@ fn a_run_goes_on_with_what_was_kept() {
             .count(),
         5
     );
-    // What is there is not written over by a run that goes on with nothing.
+    // A run that resumes from nothing does not overwrite stored outcomes.
     let again = weft_lab(stage.path(), &["--state", "state"]);
     let error = String::from_utf8(again.stderr).unwrap();
     assert_eq!(again.status.code(), Some(2));
@@ -73,7 +73,7 @@ fn a_run_goes_on_with_what_was_kept() {
     let second = weft_lab(stage.path(), &["--state", "state", "--resume"]);
     assert_eq!(second.stdout, first.stdout);
     assert_eq!(fs::read_to_string(&state).unwrap(), kept);
-    // A latency that the model never gives shows that what is kept counts.
+    // A latency that the model never gives shows that the stored outcome is used.
     unfinished.0[0].1.measurements[0].value = 0.777;
     fs::write(&state, unfinished.to_text()).unwrap();
     let third = weft_lab(stage.path(), &["--state", "state", "--resume"]);

@@ -28,14 +28,14 @@ use crate::world::{NoTap, Wait, World, WorldError, first_host};
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
 /// From a change of members in a quiet fabric to tables that serve them.
 const SERVED_WITHIN: Duration = Duration::from_millis(100);
-/// How often I2 is judged while faults last, beside after every Set: links that come up again lead where
+/// Interval at which I2 is checked while faults last, besides after every Set: links that come up again lead where
 /// tables still send.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What became of a seed.
+/// Result of a seed.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it stood for.
+    /// The scenario drawn from it.
     pub scenario: Scenario,
     /// Every rule that was broken.
     pub breaches: Vec<Breach>,
@@ -47,7 +47,7 @@ pub struct Outcome {
     pub sent: u64,
     /// Requests of the sweep that sent most, over those of the first sweep of the same fabric without faults.
     pub loudest: f64,
-    /// What the manager told.
+    /// The manager's events.
     pub events: Vec<(Tick, Event)>,
 }
 
@@ -76,7 +76,7 @@ pub enum RunError {
     /// Without faults, which everything is compared with, something does not end.
     #[error("without any fault {what} has not ended after {} s", CONVERGED_WITHIN.as_secs())]
     Clean {
-        /// What does not end.
+        /// The unfinished activity.
         what: &'static str,
     },
 }
@@ -110,7 +110,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
     .all()
 }
 
-/// What the manager may send in a scenario: measured without any fault.
+/// Limit of a manager's requests in a scenario: measured without any fault.
 fn budget(scenario: &Scenario, topology: &Arc<Topology>) -> Result<Budget, RunError> {
     let wanted = settings(scenario);
     let mut singly = wanted.clone();
@@ -185,7 +185,7 @@ fn settings(scenario: &Scenario) -> Settings {
     settings
 }
 
-/// What happens to a run from outside.
+/// An external change during a run.
 enum Change {
     /// Something dies or returns.
     Fabric(emulated::Control),
@@ -196,10 +196,10 @@ enum Change {
 struct Run {
     scenario: Scenario,
     world: World,
-    /// What it may send.
+    /// Limit of its requests.
     budget: Budget,
     sets: SetWatch,
-    /// Whom the manager was told of last.
+    /// Members last passed to the manager.
     groups: Option<Vec<Group>>,
     breaches: Vec<Breach>,
     events: Vec<(Tick, Event)>,
@@ -264,7 +264,7 @@ impl Run {
         Ok(())
     }
 
-    /// Runs up to `until` and judges I2 again and again on the way.
+    /// Runs up to `until` and checks I2 repeatedly.
     fn run_looking(&mut self, until: Tick) -> Result<(), RunError> {
         while self.world.now() < until {
             let next = (self.world.now() + LOOK_EVERY).min(until);
@@ -343,7 +343,7 @@ impl Run {
         Ok(since.map(|at| at.since(start)))
     }
 
-    /// Waits for what is under way, then asks for a sweep, which has to end well.
+    /// Waits for pending work, then requests a sweep, which has to succeed.
     fn forced_sweep(&mut self) -> Result<(), RunError> {
         let idle = self
             .world

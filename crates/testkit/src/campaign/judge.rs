@@ -1,4 +1,4 @@
-//! What must hold in a quiet fabric, whatever a campaign did before.
+//! Rules of a quiet fabric, whatever a campaign did before.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) struct UsedLevels {
 }
 
 impl UsedLevels {
-    /// As the manager tells hosts now.
+    /// As currently reported by the manager to hosts.
     pub(super) fn of(world: &World) -> Self {
         Self {
             settings: Arc::new(world.manager().arrangement().settings),
@@ -88,7 +88,7 @@ pub(super) fn levels(world: &World) -> Vec<Breach> {
     levels::check(&view, root(world, &view), &UsedLevels::of(world).all())
 }
 
-/// I3 with answers on the service level of the question.
+/// I3 with answers on the service level of the request.
 pub(super) fn answers(world: &World) -> Vec<Breach> {
     let used = UsedLevels::of(world);
     deadlock::check_answers(&view(world), |lid| used.to(lid))
@@ -104,7 +104,7 @@ fn default_partition(view: &FabricView) -> Secured {
     }
 }
 
-/// Everything that must hold in a quiet fabric with these groups, and these partitions beside the
+/// All rules of a quiet fabric with these groups, and these partitions besides the
 /// default one.
 pub(super) fn quiet(world: &World, groups: &[Group], secured: &[Secured]) -> Vec<Breach> {
     let used = UsedLevels::of(world);

@@ -15,10 +15,10 @@ const STREAM: u64 = 0x6c61_6e65_7300;
 const FAULTS_MAX: usize = 3;
 /// Longest time until a fault ends, nanoseconds.
 const LASTS_MAX_NS: u64 = 2_000_000_000;
-/// How long a link is down that has to come up anew, nanoseconds.
+/// Time for which a bounced link is down, nanoseconds.
 const BOUNCE_NS: u64 = 1_000_000;
 
-/// What happens to links, nanoseconds from a start; in no order.
+/// Events of links, nanoseconds from a start; in no order.
 pub(super) type Events = Vec<(u64, Control)>;
 
 /// Draws faults of links.

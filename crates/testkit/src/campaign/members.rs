@@ -1,4 +1,4 @@
-//! Who is in which multicast group and partition, drawn from a seed.
+//! Members of multicast groups and partitions, drawn from a seed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -32,11 +32,11 @@ const RATE_25G: u8 = 15;
 pub struct Membership {
     /// Trees are cut to their members.
     pub pruning: bool,
-    /// How the root is chosen.
+    /// Choice of the root.
     pub root: RootChoice,
-    /// Whom the manager is told of, and when, in order of time.
+    /// Members passed to the manager, and times, in order of time.
     pub changes: Vec<(Tick, Vec<Group>)>,
-    /// Whom it is told of in the quiet fabric at the end.
+    /// Members passed to it in the quiet fabric at the end.
     pub last: Vec<Group>,
     /// A secured partition, where there is one.
     pub secured: Option<Secured>,
@@ -68,7 +68,7 @@ impl Membership {
         }
     }
 
-    /// Puts what the administrator chooses into settings.
+    /// Puts the administrator's choices into settings.
     pub fn configure(&self, settings: &mut Settings) {
         settings.multicast.pruning = self.pruning;
         settings.multicast.root = self.root;
@@ -131,7 +131,7 @@ fn draw_partition(rng: &mut ChaCha8Rng, hosts: &[Guid]) -> Secured {
     secured
 }
 
-/// Groups as the manager is told of them. A host's port has its node's GUID.
+/// Groups in the manager's form. A host's port has its node's GUID.
 pub fn told(groups: &[Group]) -> Vec<MulticastLid> {
     let each = groups.iter().map(|group| MulticastLid {
         mlid: Lid(Lid::MULTICAST_BASE.0 + group.row),

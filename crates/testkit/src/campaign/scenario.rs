@@ -1,4 +1,4 @@
-//! What one seed stands for: a fabric, faults on the wire, and what dies and returns when.
+//! The scenario of a seed: a fabric, faults on the wire, and losses and returns over time.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
 use super::links::LinkFaults;
 use super::members::Membership;
 
-/// Fabrics to draw from: small enough to judge every pair, varied enough to meet every tier.
+/// Fabrics to draw from: small enough to check every pair, varied enough to cover every tier.
 const FABRICS: [&str; 8] = [
     "back-to-back",
     "one-switch:6",
@@ -40,7 +40,7 @@ pub const LOSS_MAX: f64 = 0.30;
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// Where it was drawn from; also the emulator's seed.
+    /// The seed of the scenario and of the emulator.
     pub seed: u64,
     /// The fabric, as on the command line.
     pub fabric: &'static str,
@@ -50,11 +50,11 @@ pub struct Scenario {
     pub lmc: u8,
     /// Time that an agent takes to answer, nanoseconds.
     pub latency_ns: u64,
-    /// What happens to datagrams until the faults end.
+    /// Faults of datagrams until their end.
     pub faults: Faults,
-    /// What dies and returns, in order of time.
+    /// Losses and returns, in order of time.
     pub events: Vec<(Tick, Control)>,
-    /// Who is in which group and partition; nobody before [`Self::with_events`].
+    /// Members of groups and partitions; `None` before [`Self::with_events`].
     pub members: Option<Membership>,
 }
 

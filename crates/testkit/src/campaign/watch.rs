@@ -23,7 +23,7 @@ impl SetWatch {
         watch
     }
 
-    /// What has been broken since this was last called.
+    /// Breaches since the last call.
     pub(super) fn take(&self) -> Vec<Breach> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

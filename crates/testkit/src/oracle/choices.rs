@@ -4,7 +4,7 @@ use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::Lid;
 
-/// How far the ways of a LID from a node are known.
+/// Progress of following a LID from a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     No,
@@ -39,7 +39,7 @@ pub fn check(view: &FabricView, root: usize) -> Vec<Breach> {
     breaches.collect()
 }
 
-/// The ways of a LID.
+/// The paths of a LID.
 struct Ways<'a> {
     view: &'a FabricView,
     target: usize,
@@ -72,7 +72,7 @@ impl Ways<'_> {
         }
     }
 
-    /// Begins to follow a node, unless it was followed, is where the LID belongs, or is an end of the way.
+    /// Starts to follow a node, unless it was followed, owns the LID, or is an end of the path.
     fn enters(&mut self, node: usize) -> bool {
         if node == self.target || self.seen[node] != Seen::No {
             return false;

@@ -6,17 +6,17 @@ use super::{Breach, Invariant};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::pm::{Counters, Image, Pm};
 
-/// Most counters of one reading that are told.
+/// Maximum number of counters reported of one reading.
 const TOLD_MAX: usize = 3;
 
-/// What a reader sees after a sweep of the performance manager.
+/// State visible to a reader after a sweep of the performance manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Number of the image.
     pub image: u64,
     /// When its sweep began, seconds since 1970.
     pub unix_time: u64,
-    /// What each port has counted in all.
+    /// Totals of each port.
     pub totals: BTreeMap<(Guid, PortNum), Counters>,
 }
 
@@ -37,8 +37,8 @@ impl Seen {
     }
 }
 
-/// I11 from one reading to the next, between which nobody has asked for totals to be set to zero: images
-/// follow each other in number and time, and no total of a port that is in both is lower.
+/// I11 from one reading to the next, without a request to clear totals in between: images
+/// are consecutive in number and time, and no total of a port in both decreases.
 pub fn check(before: &Seen, now: &Seen) -> Vec<Breach> {
     let mut wrong = Vec::new();
     if now.image <= before.image || now.unix_time < before.unix_time {

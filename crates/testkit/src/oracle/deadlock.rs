@@ -10,7 +10,7 @@ use weft_fabric::{Lid, Sl};
 /// A directed link: the lane, the switch and the egress port.
 type Channel = (u8, usize, u8);
 
-/// What packets in each channel can wait for.
+/// Channels for which packets in each channel can wait.
 type Graph = BTreeMap<Channel, BTreeSet<Channel>>;
 
 /// A packet at a switch: the switch, the port that it came in by and its service channel.
@@ -26,8 +26,8 @@ pub fn check_levels(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<B
     judge(view, &asked(view, levels))
 }
 
-/// I3 over the same routes, and those of answers on the level of the question: what the owner of a LID sends
-/// to every other one, at the levels of its own.
+/// I3 over these routes and those of answers on the level of the request: from the owner of a LID
+/// to every other one, at the LID's own levels.
 pub fn check_answers(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<Breach> {
     let mut graph = asked(view, &levels);
     for from in hosts(view) {
@@ -41,7 +41,7 @@ pub fn check_answers(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<
     judge(view, &graph)
 }
 
-/// What packets to all LIDs can wait for.
+/// Dependencies of packets to all LIDs.
 fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Graph {
     let mut graph = Graph::new();
     for target in hosts(view) {

@@ -1,12 +1,12 @@
-//! Does anything lead over what is to be pulled (D1), does pulling it lose a route (D2), and could the
-//! fabric spare it (D3)?
+//! Whether anything leads over a part to be pulled (D1), whether pulling it loses a route (D2), and whether the
+//! fabric can spare it (D3).
 
 use super::reach::lost_ways;
 use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::Guid;
 
-/// Something that somebody wants to pull.
+/// A part to be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A switch.
@@ -18,11 +18,11 @@ pub enum Part {
 /// Whether a fabric could do without something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spare {
-    /// Everything else still has a way to everything else.
+    /// Everything else stays connected.
     Yes,
     /// Something else is cut off.
     No,
-    /// Only drained switches are cut off, from those who manage them.
+    /// Only drained switches are cut off, from their managers.
     Unmanaged,
 }
 
@@ -45,7 +45,7 @@ fn is_part(view: &FabricView, part: Part, node: usize) -> bool {
     part == Part::Switch(view.nodes[node].guid)
 }
 
-/// D1: no switch that is connected with `root` sends anything over a part, but what is for a drained
+/// D1: no switch that is connected with `root` sends anything over a part, except to a drained
 /// switch itself.
 pub fn check(view: &FabricView, root: usize, part: Part) -> Vec<Breach> {
     let connected = view.connected(root);
@@ -83,7 +83,7 @@ pub fn check(view: &FabricView, root: usize, part: Part) -> Vec<Breach> {
     breaches
 }
 
-/// D2: whoever reached whom before, and has cables to them, still does; `pulled` aside, a switch that
+/// D2: every pair that could communicate before, and is still connected, still can; except `pulled`, a switch that
 /// may have come back without its tables.
 pub fn check_pulled(
     before: &FabricView,

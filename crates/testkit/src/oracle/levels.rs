@@ -1,5 +1,5 @@
 //! I1 for each service level: packets of those that virtual fabrics use arrive, packets of all others
-//! come to nobody. Service channels and lanes are those of the registers, hop by hop.
+//! reach nobody. Service channels and lanes are those of the registers, hop by hop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub fn check(view: &FabricView, root: usize, used: &BTreeSet<Sl>) -> Vec<Breach>
     breaches
 }
 
-/// The ways to a LID, by place and channel.
+/// The paths to a LID, by place and channel.
 struct Ways<'a> {
     view: &'a FabricView,
     target: usize,
@@ -103,7 +103,7 @@ impl Ways<'_> {
         Some((node, ingress, channel))
     }
 
-    /// Where a link leads, if it carries data and the channel has a lane on it.
+    /// The other end of a link, if it carries data and the channel has a lane on it.
     fn cross(&self, node: usize, egress: u8, channel: u8) -> Option<(usize, u8)> {
         let sender = &self.view.nodes[node];
         sender.channels.lane(egress, channel)?;

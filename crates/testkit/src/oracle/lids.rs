@@ -42,7 +42,7 @@ pub fn by_guid(view: &FabricView) -> BTreeMap<Guid, Lid> {
     with_lid.filter(|(_, lid)| lid.0 != 0).collect()
 }
 
-/// I5 between two moments: whoever is there both times has the same LID.
+/// I5 between two moments: ports present at both have the same LID.
 pub fn check_stable(before: &BTreeMap<Guid, Lid>, after: &BTreeMap<Guid, Lid>) -> Vec<Breach> {
     let moved = after.iter().filter_map(|(guid, lid)| {
         let old = before.get(guid).filter(|old| *old != lid)?;

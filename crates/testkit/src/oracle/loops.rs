@@ -1,7 +1,7 @@
-//! I2 right after a Set: does what a device forwards otherwise now lead a LID, or a multicast packet, in a
-//! circle?
+//! I2 right after a Set: whether the new forwarding of a device makes a LID, or a multicast packet,
+//! loop.
 //!
-//! A circle that a write closes leads through the switch that was written to, so that only the LIDs of
+//! A loop that a write closes leads through the switch that was written to, so that only the LIDs of
 //! the written blocks have to be followed, and only from there.
 
 use std::ops::Range;
@@ -103,7 +103,7 @@ fn comes_back(network: &Network, start: NodeId, lid: Lid) -> bool {
     false
 }
 
-/// The nodes to which a switch may send a LID; nobody sends on what is its own.
+/// The next nodes of a LID; none at its owner.
 fn next(network: &Network, node: NodeId, lid: Lid) -> Vec<NodeId> {
     let device = network.device_at(node);
     let Some(switch) = network.switch(node).filter(|_| device.is_powered()) else {

@@ -1,5 +1,5 @@
-//! I7 by what is written: two managers never act on one connected fabric for longer than it takes them to
-//! meet.
+//! I7 by writes: two managers never act on one connected fabric for longer than they need to find
+//! each other.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ pub const WINDOW: Duration = Duration::from_secs(10);
 pub struct Write {
     /// When.
     pub at: Tick,
-    /// Which manager.
+    /// Number of the manager.
     pub member: usize,
     /// The connected fabric that it was sent into, by the lowest GUID of a node there.
     pub part: Guid,
 }
 
-/// Most spans of contention that are told.
+/// Maximum number of contentions reported.
 const TOLD_MAX: usize = 3;
 
 /// A time in which managers took turns to write.

@@ -1,6 +1,6 @@
-//! Judges of a fabric that share no code with what they judge.
+//! Oracles that share no code with the product.
 //!
-//! Each looks at a [`FabricView`](crate::view::FabricView) and returns every breach that it sees, in words.
+//! Each examines a [`FabricView`](crate::view::FabricView) and returns every breach, in words.
 
 pub mod choices;
 pub mod counters;
@@ -34,7 +34,7 @@ pub enum Invariant {
     TablesAsIntended,
     /// I5: LIDs are unique, aligned and stable.
     LidsInOrder,
-    /// I6: nobody reaches a partition that it is not in.
+    /// I6: no host reaches a partition that it does not belong to.
     Isolated,
     /// I7: one master in each connected fabric, and nobody else writes.
     OneMaster,
@@ -46,15 +46,15 @@ pub enum Invariant {
     NoStorm,
     /// I11: counters that readers see never go back.
     CountersGoUp,
-    /// I12: every change of nodes and cables is told by an event that has a cause.
+    /// I12: an event with a cause reports every change of nodes and cables.
     EventWithCause,
     /// I13: a manager that ends in the middle of writing leaves a fabric that keeps forwarding.
     KeepsForwarding,
     /// I14: what readers get is of one moment.
     ConsistentSnapshot,
-    /// D1: nothing leads over what is called drained.
+    /// D1: nothing leads over a drained part.
     Drained,
-    /// D2: pulling what is drained loses no route.
+    /// D2: pulling a drained part loses no route.
     Pulled,
     /// D3: what can be spared can be drained, and nothing else.
     Spared,
@@ -92,7 +92,7 @@ impl fmt::Display for Invariant {
 pub struct Breach {
     /// The rule.
     pub invariant: Invariant,
-    /// What was seen.
+    /// The observation.
     pub what: String,
 }
 

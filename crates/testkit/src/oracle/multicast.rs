@@ -11,7 +11,7 @@ use weft_fabric::{Guid, Lid, Snapshot, SwitchIndex};
 /// First multicast LID; row 0 of the tables is for it.
 const FIRST: u32 = 0xF000_0000;
 
-/// Who is in a group, by GUIDs of nodes.
+/// Members of a group, by GUIDs of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// Its row in the tables.
@@ -22,10 +22,10 @@ pub struct Group {
     pub senders: Vec<Guid>,
 }
 
-/// What became of a packet.
+/// Result of a packet.
 #[derive(Debug, Default)]
 struct Flood {
-    /// How often it came to each node that does not forward, and to each switch's own port.
+    /// Number of copies at each node that does not forward, and at each switch's own port.
     got: BTreeMap<usize, u32>,
     /// A switch to which it came twice.
     twice: Option<usize>,
@@ -103,7 +103,7 @@ pub fn check_delivery(view: &FabricView, root: usize, groups: &[Group]) -> Vec<B
     for group in groups {
         let receivers = places(&group.receivers);
         let senders = places(&group.senders);
-        // No switch is between two hosts on one cable: what is sent simply comes out.
+        // Two hosts on one cable have no switch between them: packets simply arrive.
         let behind_switch = |from: &&usize| {
             let peer = view.nodes[**from]
                 .ports

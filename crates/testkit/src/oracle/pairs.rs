@@ -8,8 +8,8 @@ use crate::view::{FabricView, NodeView};
 const FULL: u16 = 0x8000;
 
 /// I6 from every host that is served from `root` to every other, with each key that a host may claim
-/// to hold, full or limited: the packet is let through where sender and receiver are members of the
-/// partition, one of them full, and what the sender claims is so; else nowhere.
+/// to hold, full or limited: the packet passes if sender and receiver are members of the
+/// partition, one of them full, and the sender's claim is true; otherwise not.
 pub fn check(view: &FabricView, root: usize, partitions: &[Secured]) -> Vec<Breach> {
     let served = view.served(root);
     let hosts = || (0..view.nodes.len()).filter(|node| served[*node] && !view.nodes[*node].switch);
@@ -55,9 +55,9 @@ fn may_reach(from: &NodeView, to: &NodeView, partition: &Secured, claim: u16) ->
     }
 }
 
-/// Whether the registers let it pass: the switch before the sender, the switch before the receiver and
-/// the receiver. Two HFIs on one cable have no switch between them: what the sender claims is what its own
-/// table has.
+/// Whether the registers pass it: those of the sender's switch, of the receiver's switch and
+/// of the receiver. Two HFIs on one cable have no switch between them: the sender can claim only
+/// keys of its own table.
 fn passes(view: &FabricView, from: usize, to: usize, claim: u16) -> bool {
     let holds = |node: usize, port: u8, takes: fn(u16, u16) -> bool| {
         let keys = view.nodes[node].keys.get(usize::from(port));

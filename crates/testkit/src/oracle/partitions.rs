@@ -1,4 +1,4 @@
-//! I6: nobody can send into a partition, or receive from one, that it is not in.
+//! I6: no host can send into a partition, or receive from one, that it does not belong to.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use weft_fabric::Guid;
 const MANAGEMENT: u16 = 0x7FFF;
 const FULL: u16 = 0x8000;
 
-/// A secured partition as it was asked for.
+/// A secured partition as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secured {
     /// Its key without the membership bit.
@@ -21,8 +21,8 @@ pub struct Secured {
     pub limited: BTreeSet<Guid>,
 }
 
-/// I6 over every host that is served from `root`: it has the keys of the secured partitions that it
-/// is in and of no other, and its switch lets through just what it has. Ports between switches check
+/// I6 over every host that is served from `root`: it holds the keys of its secured partitions
+/// and of no other, and its switch passes exactly these. Ports between switches check
 /// nothing.
 pub fn check(view: &FabricView, root: usize, secured: &[Secured]) -> Vec<Breach> {
     let served = view.served(root);

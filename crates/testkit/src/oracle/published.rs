@@ -1,5 +1,5 @@
-//! What the manager publishes: a snapshot is of one moment (I14), and what changes from one to the next has
-//! been told as an event of a sweep (I12).
+//! Publications of the manager: a snapshot is consistent (I14), and an event of a sweep reports each change from
+//! one to the next (I12).
 
 use std::collections::BTreeSet;
 
@@ -62,8 +62,8 @@ fn strange_entry(now: &Snapshot) -> Option<String> {
     ))
 }
 
-/// I12: each node and cable that one snapshot has and the next has not, or the other way round, has been
-/// told by one of `events`, which are those from the one to the next.
+/// I12: one of `events`, those between the snapshots, reports each node and cable that only one of them
+/// has.
 pub fn check_events(before: &Snapshot, now: &Snapshot, events: &[(Tick, Event)]) -> Vec<Breach> {
     let told: BTreeSet<Change> = events
         .iter()
@@ -110,7 +110,7 @@ enum Change {
     LinkVanished(End, End),
 }
 
-/// The change that an event tells of.
+/// The change that an event reports.
 fn change(event: &Event) -> Option<Change> {
     Some(match event {
         Event::NodeAppeared { node, .. } => Change::NodeAppeared(*node),

@@ -5,7 +5,7 @@ use crate::view::FabricView;
 use weft_fabric::Lid;
 use weft_fabric::enums::PortState;
 
-/// How a walk ended.
+/// End of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// At this node, for itself.
@@ -72,8 +72,8 @@ pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
     breaches
 }
 
-/// Who reached whom in `before`, is connected with `root` and does not any more, in words; what `skipped`
-/// names aside.
+/// Pairs that could communicate in `before`, are connected with `root` and no longer can, in words; except
+/// those in `skipped`.
 pub(super) fn lost_ways(
     before: &FabricView,
     after: &FabricView,

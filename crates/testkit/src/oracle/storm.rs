@@ -3,15 +3,15 @@
 use super::{Breach, Invariant};
 use crate::door::Door;
 
-/// What a sweep may send, over what the same one sends in a fabric without faults.
+/// Requests that a sweep may send, relative to that sweep in a fabric without faults.
 const SLACK: f64 = 1.3;
 
-/// What a fabric takes without faults: requests of its first sweep, and of one that finds nothing new.
+/// Requests without faults: in the first sweep, and in one that finds nothing new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clean {
-    /// Of the first sweep.
+    /// Requests of the first sweep.
     pub first: u64,
-    /// Of the next one.
+    /// Requests of the next one.
     pub again: u64,
 }
 
@@ -27,15 +27,15 @@ impl Clean {
     }
 }
 
-/// What a manager may send.
+/// Limit of a manager's requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
-    /// What it sends without faults.
+    /// Requests without faults.
     pub clean: Clean,
-    /// What it sends without faults where each request asks for one thing: so are nodes asked from then on that
-    /// have refused a part of a request for several.
+    /// Requests without faults if each has only one attribute: nodes that have refused a part of an
+    /// aggregate are queried in this way from then on.
     pub singly: Clean,
-    /// Part of all datagrams that is lost, each way: 0 to 1.
+    /// Fraction of all datagrams that is lost, in each direction: 0 to 1.
     pub loss: f64,
     /// Requests without an answer at a time.
     pub open_max: usize,
@@ -80,7 +80,7 @@ pub fn check(door: &Door, budget: &Budget) -> Vec<Breach> {
     breaches
 }
 
-/// I10: a sweep that finds nothing new sends what it does without faults before it.
+/// I10: a sweep that finds nothing new sends as much as without faults.
 pub fn check_again(sent: Option<u64>, budget: &Budget) -> Option<Breach> {
     let allowed = budget.again();
     let sent = sent.filter(|sent| *sent > allowed)?;

@@ -1,11 +1,11 @@
-//! I4: what the switches hold is what the manager says they hold.
+//! I4: the switches hold the published tables.
 
 use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::{Lid, Snapshot, UNREACHABLE};
 
 /// I4: the published snapshot and the devices agree on every entry of every connected switch, and on
-/// which nodes there are.
+/// the set of nodes.
 pub fn check(view: &FabricView, root: usize, snapshot: &Snapshot) -> Vec<Breach> {
     let mut breaches = Vec::new();
     let connected = view.connected(root);

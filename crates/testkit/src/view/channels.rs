@@ -32,7 +32,7 @@ pub enum Crossings {
 }
 
 impl Channels {
-    /// As they are on a port that all channels cross in one lane.
+    /// For a port on which all channels use one lane.
     pub fn single_lane(ports: usize) -> Self {
         let identity: Map = std::array::from_fn(|index| index as u8);
         Self {

@@ -1,4 +1,4 @@
-//! What the stock link policy says of a link, by the registers of its ends.
+//! The stock link policy's verdict on a link, by the registers of its ends.
 
 use weft_wire::sm::PortInfo;
 

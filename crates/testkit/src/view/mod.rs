@@ -1,4 +1,4 @@
-//! The fabric as its devices have it: what the oracles look at.
+//! The fabric according to its devices, for the oracles.
 //!
 //! A view is read from the emulator's registers and shares nothing with the manager: no type of
 //! its plans, none of its code.
@@ -23,7 +23,7 @@ pub struct PortView {
     pub state: PortState,
     /// Node and port at the other end, when the link is up.
     pub peer: Option<(usize, u8)>,
-    /// Whether it checks the P_Keys of what it receives, and of what it sends.
+    /// Whether it checks the P_Keys of received packets, and of sent ones.
     pub checks: (bool, bool),
     /// Whether the stock link policy lets its link carry data, when that is up.
     pub permitted: bool,
@@ -97,12 +97,12 @@ impl FabricView {
             .ok()
     }
 
-    /// Which nodes a walk over links from `start` comes to.
+    /// Nodes connected with `start` by links, as flags.
     pub fn connected(&self, start: usize) -> Vec<bool> {
         self.walk_over(start, |_| true)
     }
 
-    /// Which nodes data comes to from `start`: a walk over links that may carry it.
+    /// Nodes that data can reach from `start`, as flags: a walk over links that may carry it.
     pub fn served(&self, start: usize) -> Vec<bool> {
         self.walk_over(start, |port| port.permitted)
     }

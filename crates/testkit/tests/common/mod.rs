@@ -1,4 +1,4 @@
-//! What the tests that call other people's programs share.
+//! Shared helpers of tests that call third-party programs.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used)]

@@ -18,7 +18,7 @@ fn seeds(count: u64, once_broken: &str) -> Vec<u64> {
     some.chain(listed).collect()
 }
 
-/// Fails with what is said of each seed that failed.
+/// Fails with the messages of all failed seeds.
 fn assert_none(failed: &[String]) {
     let (count, said) = (failed.len(), failed.join("\n"));
     assert!(failed.is_empty(), "{count} seeds failed:\n{said}");

@@ -62,7 +62,7 @@ fn header_values(view: &SmpView<'_>) -> Values {
     values
 }
 
-/// What an attribute says, under tshark's names.
+/// Values of an attribute, under tshark's names.
 fn attribute_values(attribute: AttributeId, count: usize, data: &[u8], values: &mut Values) {
     let mut add = |name, value| values.entry(name).or_default().push(value);
     match attribute {

@@ -113,7 +113,7 @@ impl Reader {
         }
     }
 
-    /// What is seen after the next sweep.
+    /// State after the next sweep.
     fn sweep(&mut self) -> Seen {
         loop {
             if let Some(image) = self.exchange() {
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Somebody else sets counters to zero, agents fall silent, datagrams get lost, ports come and go.
+    /// Clears counters, silences agents, loses datagrams, takes ports down and up.
     fn disturb(&mut self, rng: &mut ChaCha8Rng) {
         match rng.random_range(0..4) {
             0 => {
@@ -182,7 +182,7 @@ fn totals_go_up_whatever_becomes_of_counters_and_ports() {
     }
 }
 
-/// What a reader would see if totals were the devices' own counters.
+/// Totals that equal the devices' own counters would decrease.
 #[test]
 fn counters_that_go_back_are_reported() {
     let mut reader = Reader::new(0);

@@ -1,4 +1,4 @@
-//! A change of routes that drains first, while hosts send: what the old tables have sent off must
+//! A change of routes that drains first, while hosts send: packets of the old tables must
 //! have left the buffers before the new ones are written.
 #![allow(clippy::unwrap_used)]
 
@@ -18,9 +18,9 @@ use weft_testkit::world::{NoTap, Wait};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Lifetimes that never end: what waits in a circle does so for ever.
 const FOREVER: u8 = 31;
-/// The manager asks and writes without such a pause.
+/// Maximum pause that counts as none: the manager reads and writes faster.
 const PAUSE: Duration = Duration::from_millis(1);
-/// How much of a pause packets see at most: longer than any buffer here takes to empty.
+/// The part of a pause that is simulated for packets: longer than any buffer here takes to empty.
 const SEEN: Picos = 5 * MILLI;
 
 /// A ring of switches that carries as much as it can, under its manager.
@@ -143,7 +143,7 @@ fn drain(world: &World<NoTap>, end: PortRef) -> Change {
     Change::Drain(Drain::Link(node.guid(), end.port))
 }
 
-/// Where packets live for ever, only the pause lets them out.
+/// With an unlimited packet lifetime, only the pause lets packets out.
 #[test]
 fn a_loaded_ring_turns_round_without_a_deadlock() {
     let mut ring = Ring::new(FOREVER);
@@ -156,7 +156,7 @@ fn a_loaded_ring_turns_round_without_a_deadlock() {
     assert!(ring.packets.totals().delivered > before + 1_000);
 }
 
-/// The same writes at the same moments of the packets' clock, but for the pause.
+/// These writes at these moments of the packets' clock, but without the pause.
 #[test]
 fn without_the_pause_packets_wait_in_a_circle() {
     let mut ring = Ring::new(FOREVER);

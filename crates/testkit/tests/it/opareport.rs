@@ -1,7 +1,7 @@
-//! Debian's opareport judges whole bring-ups: what the manager discovered, numbered, routed and
-//! activated, exported as a snapshot.
+//! Debian's opareport checks whole bring-ups: nodes, LIDs, routes and active ports of the manager,
+//! exported as a snapshot.
 //!
-//! opareport exits with 0 whatever it finds, so its text is read.
+//! opareport always exits with 0, so its text is read.
 
 #![allow(clippy::unwrap_used)]
 
@@ -59,7 +59,7 @@ fn judge_routes(file: &Path, snapshot: &Snapshot, what: &str) -> Option<()> {
     Some(())
 }
 
-/// The same fabric and tables with every `stride`th host.
+/// The fabric and tables with every `stride`th host only.
 fn thinned(snapshot: &Snapshot, stride: usize) -> Snapshot {
     let topology = &snapshot.topology;
     let mut builder = TopologyBuilder::new();
@@ -102,8 +102,8 @@ fn thinned(snapshot: &Snapshot, stride: usize) -> Snapshot {
     }
 }
 
-/// opareport's report walks every pair of hosts on every LID and keeps what it saw: a large fabric is
-/// judged by as many of its hosts as it can take.
+/// opareport's report walks every pair of hosts on every LID and keeps its results: a large fabric is
+/// checked with as many of its hosts as opareport can handle.
 fn judge_credit_loops(snapshot: &Snapshot, what: &str) -> Option<()> {
     let hfis = snapshot.topology.hfis().count();
     let lids = snapshot
@@ -154,7 +154,7 @@ fn judge_lists(file: &Path, snapshot: &Snapshot, what: &str) -> Option<()> {
     Some(())
 }
 
-/// The lines of a route report that name hops, the same way in both programs.
+/// The lines of a route report that name hops, in a common form for both programs.
 fn hops(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim_end);
     let hop = lines.filter(|line| line.contains(" 0x") && !line.contains("GID:"));

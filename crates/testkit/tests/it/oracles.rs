@@ -1,4 +1,4 @@
-//! The oracles object to what is broken on purpose.
+//! The oracles object to deliberately broken fabrics.
 
 #![allow(clippy::unwrap_used)]
 
@@ -329,7 +329,7 @@ fn ports_that_let_too_much_through_are_reported() {
 #[test]
 fn what_leads_over_a_drained_part_is_seen() {
     let mut view = ring(4);
-    // Everything goes one way round.
+    // Everything goes in one direction.
     let link = Part::Link(Guid(1), 1);
     assert_eq!(
         broken(&drained::check(&view, 0, link)),
@@ -393,7 +393,7 @@ fn what_adaptive_switches_may_choose_is_followed() {
 
 #[test]
 fn a_ring_deadlocks_as_soon_as_switches_may_go_round_it() {
-    // Each to its neighbours the shorter way.
+    // Each to its neighbours in the shorter direction.
     let mut view = ring(4);
     for switch in 0..4 {
         view.nodes[switch].lft[1 + (switch + 3) % 4] = 2;
@@ -403,7 +403,7 @@ fn a_ring_deadlocks_as_soon_as_switches_may_go_round_it() {
         view.nodes[switch].lft[lid] = 2;
         choose(view, switch, lid, &[1, 2]);
     };
-    // From 0 either way, from 1 by port 2, from 2 and 3 by port 1: no ring.
+    // From 0 in both directions, from 1 by port 2, from 2 and 3 by port 1: no ring.
     across(&mut view, 0);
     for switch in [1, 2, 3] {
         view.nodes[switch].lft[1 + (switch + 2) % 4] = if switch == 1 { 2 } else { 1 };
@@ -461,7 +461,7 @@ fn each_level_arrives_where_it_is_used_and_nowhere_else() {
 
 #[test]
 fn rings_are_free_where_registers_change_the_lane() {
-    // All one way round, but behind the last switch in another lane.
+    // All in one direction, but behind the last switch in another lane.
     let mut view = ring(4);
     assert_eq!(broken(&deadlock::check(&view)), [Invariant::DeadlockFree]);
     let identity: [u8; 32] = std::array::from_fn(|channel| channel as u8);
@@ -483,8 +483,8 @@ fn rings_are_free_where_registers_change_the_lane() {
     assert_eq!(broken(&deadlock::check(&view)), [Invariant::DeadlockFree]);
 }
 
-/// Three switches, all one way round. What goes to two of the hosts in one lane leaves a gap in the ring,
-/// which what the first one answers to the third in that lane fills.
+/// Three switches, all in one direction. Traffic to two of the hosts in one lane leaves a gap in the ring,
+/// which the answers of the first one to the third in that lane fill.
 #[test]
 fn answers_in_the_lane_of_the_question_can_close_a_ring() {
     let mut view = ring(3);
@@ -681,7 +681,7 @@ fn a_sweep_that_sends_too_much_is_reported() {
     };
     assert_eq!(judge(&[100, 130], 0.0, 256), []);
     assert_eq!(judge(&[100, 131], 0.0, 256), [Invariant::NoStorm]);
-    // A tenth lost each way: 19 % go again, 3.6 % a third time, of what nodes take that are asked singly.
+    // A tenth lost in each direction: 19 % are retried, 3.6 % a third time, of the requests to nodes that refuse aggregates.
     assert_eq!(judge(&[246], 0.1, 256), []);
     assert_eq!(judge(&[247], 0.1, 256), [Invariant::NoStorm]);
     assert_eq!(judge(&[100], 0.0, 99), [Invariant::NoStorm]);
@@ -694,7 +694,7 @@ fn a_sweep_that_sends_too_much_is_reported() {
     assert_eq!((again(60, 0.1), again(61, 0.1)), (None, storm));
 }
 
-/// The last snapshot of a small fabric, and what was told of it.
+/// The last snapshot of a small fabric, and its events.
 fn published_fabric() -> (Snapshot, Vec<(Tick, Event)>) {
     let spec: FabricSpec = "one-switch:3".parse().unwrap();
     let topology = Arc::new(spec.generate().unwrap());

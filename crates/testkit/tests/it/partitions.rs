@@ -1,4 +1,4 @@
-//! Partitions can be shown on an emulated fabric: who may reach whom.
+//! Partitions on an emulated fabric: permitted and forbidden pairs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,6 +1,6 @@
 //! Two or three managers on one fabric, while they, their hosts and links die and return and
-//! datagrams are lost: in the quiet after each round every connected fabric has exactly one master,
-//! whose routes hold; whoever is no master writes nothing, ever.
+//! datagrams are lost: after each round, without faults, every connected fabric has exactly one master,
+//! whose routes hold; a manager that is not master never writes.
 
 mod scenario;
 
@@ -33,22 +33,22 @@ const CONTENDED_WITHIN: Duration = Duration::from_secs(25);
 /// I8: the last part of a quiet time, in which nothing is written any more.
 const STILL: Duration = Duration::from_secs(15);
 
-/// What became of a seed.
+/// Result of a seed.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it stood for.
+    /// The scenario drawn from it.
     pub scenario: Scenario,
     /// Every rule that was broken.
     pub breaches: Vec<Breach>,
     /// For each round, when everything held after its trouble.
     pub converged: Vec<Duration>,
-    /// What the managers told, with their numbers.
+    /// The managers' events, with their numbers.
     pub events: Vec<(Tick, usize, Event)>,
 }
 
 impl Outcome {
-    /// Scenario, breaches, what the managers told about the election and their sweeps, and how to see
-    /// it again.
+    /// Scenario, breaches, the managers' events about the election and their sweeps, and the command that
+    /// replays it.
     pub fn describe(&self) -> String {
         let telling = |(_, _, event): &&(Tick, usize, Event)| {
             matches!(event, Event::Role { .. } | Event::SweepEnded(_))
@@ -184,7 +184,7 @@ impl Run {
         Ok(())
     }
 
-    /// Runs on, and notes what was told and what nobody may write.
+    /// Runs, and records events and forbidden writes.
     fn run_until(&mut self, until: Tick) -> Result<(), RunError> {
         self.cluster.run_until(until)?;
         self.events.append(&mut self.cluster.take_events());
@@ -203,7 +203,7 @@ impl Run {
     /// is written.
     fn quiet(&mut self, number: usize) -> Result<(), RunError> {
         let start = self.cluster.now();
-        // What was written under fire is judged by roles alone: who cannot be heard is replaced.
+        // Writes under faults are checked by roles alone: an unreachable manager is replaced.
         drop(self.cluster.take_writes());
         let (mut since, mut last) = (None, Vec::new());
         let mut sets = 0;
@@ -299,7 +299,7 @@ impl Run {
     }
 }
 
-/// Whoever is not master stands by for the one that is.
+/// Checks that every other manager is standby to the master.
 fn check_standbys(members: &[(usize, usize, &Manager)], master: Option<Guid>) -> Vec<Breach> {
     let others = members
         .iter()

@@ -1,4 +1,4 @@
-//! What one seed stands for: a fabric, managers with their priorities, and rounds of trouble.
+//! The scenario of a seed: a fabric, managers with their priorities, and rounds of faults.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ const FABRICS: [&str; 6] = [
 ];
 /// Rounds of trouble, each followed by quiet.
 const ROUNDS: usize = 3;
-/// How long the trouble of a round lasts, nanoseconds.
+/// Duration of a round's faults, nanoseconds.
 const TROUBLE_NS: u64 = 20_000_000_000;
 /// Highest loss drawn: with more of it no manager can tell a dead one from a lost answer.
 const LOSS_MAX: f64 = 0.15;
@@ -45,7 +45,7 @@ pub enum Trouble {
     Kill(usize),
     /// A manager's process is stopped.
     Freeze(usize),
-    /// It goes on.
+    /// It continues.
     Thaw(usize),
     /// A manager's host loses its power.
     PowerOff(usize),
@@ -60,14 +60,14 @@ pub enum Trouble {
 pub struct Round {
     /// In order of time.
     pub events: Vec<(u64, Trouble)>,
-    /// What happens to datagrams until the quiet begins.
+    /// Faults of datagrams until the quiet phase.
     pub faults: Faults,
 }
 
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// Where it was drawn from; also the emulator's seed.
+    /// The seed of the scenario and of the emulator.
     pub seed: u64,
     /// The fabric, as on the command line.
     pub fabric: &'static str,
@@ -115,7 +115,7 @@ impl Scenario {
 }
 
 impl Round {
-    /// How long its trouble lasts, nanoseconds.
+    /// Duration of its faults, nanoseconds.
     pub fn trouble_ns(&self) -> u64 {
         TROUBLE_NS
     }

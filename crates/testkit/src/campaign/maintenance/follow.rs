@@ -16,23 +16,23 @@ use crate::oracle::{Invariant, deadlock, kept, multicast, reach};
 use crate::view::FabricView;
 use crate::world::Wait;
 
-/// How often a fabric is looked at that has yet to converge.
+/// Interval of checks of a fabric that has yet to converge.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// What looks at tables on their way compare with.
+/// State for comparison with tables during a change.
 #[derive(Default)]
 pub(super) struct Baseline {
-    /// How the fabric was; whoever reached whom then must still do so, none where that is not asked.
+    /// The earlier fabric; pairs that could communicate then must still do so; `None` if that is not required.
     pub(super) reached: Option<FabricView>,
-    /// What is pulled and put back meanwhile.
+    /// The part that is pulled and put back meanwhile.
     pub(super) pulled: Option<Part>,
     /// The service levels that hosts use in the meantime.
     pub(super) levels: Option<UsedLevels>,
-    /// The manager ends on the way: what is lost then is I13's.
+    /// Whether the manager ends during the change: I13 covers losses then.
     pub(super) crash: bool,
 }
 
-/// The same as the oracles call it.
+/// Converts to the oracles' type.
 pub(super) fn part(drain: Drain) -> Part {
     match drain {
         Drain::Switch(guid) => Part::Switch(guid),
@@ -41,7 +41,7 @@ pub(super) fn part(drain: Drain) -> Part {
 }
 
 impl Run {
-    /// The fabric as it is now; who reaches whom counts where `strict` says so.
+    /// The current fabric; with `strict` pairs that can communicate must still do so.
     pub(super) fn baseline(&self, strict: bool, pulled: Option<Part>) -> Baseline {
         Baseline {
             reached: strict.then(|| judge::view(&self.world)),
@@ -60,7 +60,7 @@ impl Run {
         Ok(())
     }
 
-    /// Runs until a sweep has ended and nothing is under way, which has to come in time.
+    /// Runs until a sweep has ended and no work is pending, which must happen in time.
     pub(super) fn run_sweep(&mut self, number: u64, base: &Baseline) -> Result<(), RunError> {
         let until = self.world.now() + CONVERGED_WITHIN;
         loop {
@@ -76,7 +76,7 @@ impl Run {
         }
     }
 
-    /// What happens meanwhile, up to `at` nanoseconds from `start`.
+    /// Applies the round's faults, up to `at` nanoseconds from `start`.
     pub(super) fn run_trouble(
         &mut self,
         trouble: &Trouble,
@@ -152,7 +152,7 @@ impl Run {
         }
     }
 
-    /// What the manager calls drained carries nothing; in quiet, what can be spared is drained.
+    /// Checks that drained parts carry nothing and, if quiet, that parts that can be spared are drained.
     pub(super) fn judge_drains(&mut self, when: &str, quiet: bool) {
         let snapshot = self.world.snapshot();
         let view = judge::view(&self.world);

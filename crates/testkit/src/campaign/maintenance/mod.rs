@@ -24,16 +24,16 @@ pub use scenario::Scenario;
 /// Broken rules of one moment that are noted.
 const BREACHES_MAX: usize = 3;
 
-/// What became of a seed.
+/// Result of a seed.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it stood for.
+    /// The scenario drawn from it.
     pub scenario: Scenario,
     /// Every rule that was broken.
     pub breaches: Vec<Breach>,
-    /// What was done and what came of it, in order.
+    /// Steps and their results, in order.
     pub story: Vec<(Tick, String)>,
-    /// What the manager told.
+    /// The manager's events.
     pub events: Vec<(Tick, Event)>,
 }
 
@@ -202,7 +202,7 @@ impl Run {
         breaches
     }
 
-    /// Whether the last sweep says that answers on the level of the question may close a credit cycle.
+    /// Whether the last sweep reports that answers on the level of the request may close a credit cycle.
     fn says_answers_are_left_out(&self) -> bool {
         let reports = self
             .events

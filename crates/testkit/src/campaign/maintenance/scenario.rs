@@ -1,4 +1,4 @@
-//! What one seed stands for: a fabric, and rounds of work on it, some of them under fire.
+//! The scenario of a seed: a fabric, and rounds of work on it, some of them with faults.
 
 use std::fmt;
 
@@ -43,10 +43,10 @@ const CRASH_AFTER_MAX: usize = 60;
 
 /// Highest loss drawn.
 const LOSS_MAX: f64 = 0.2;
-/// How long the trouble of a round lasts, nanoseconds.
+/// Duration of a round's faults, nanoseconds.
 const TROUBLE_NS: u64 = 3_000_000_000;
 
-/// What somebody does.
+/// An operation of the administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Plans another engine, and applies that.
@@ -61,14 +61,14 @@ pub enum Step {
     Pull(usize),
     /// Undoes what was applied last.
     RollBack,
-    /// The manager ends, and starts again on what it stored.
+    /// The manager ends, and restarts with its stored state.
     Restart,
     /// Plans another engine and applies that; the manager ends this many datagrams and moments later, and
     /// starts again with the engine that was.
     Crash(EngineKind, usize),
 }
 
-/// What happens meanwhile.
+/// Faults during a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trouble {
     /// To datagrams.
@@ -79,23 +79,23 @@ pub struct Trouble {
     pub lead_ns: u64,
     /// From a plan to its application, nanoseconds.
     pub pause_ns: u64,
-    /// How long all that lasts, nanoseconds.
+    /// Total duration, nanoseconds.
     pub lasts_ns: u64,
 }
 
 /// A step, and what happens meanwhile, none in quiet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// What is done.
+    /// The operation.
     pub step: Step,
-    /// What happens meanwhile.
+    /// Faults meanwhile.
     pub trouble: Option<Trouble>,
 }
 
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// Where it was drawn from; also the emulator's seed.
+    /// The seed of the scenario and of the emulator.
     pub seed: u64,
     /// The fabric, as on the command line.
     pub fabric: &'static str,
@@ -107,9 +107,9 @@ pub struct Scenario {
     pub lmc: u8,
     /// Time that an agent takes to answer, nanoseconds.
     pub latency_ns: u64,
-    /// What is done, one after the other; none before [`Self::with_rounds`].
+    /// Rounds, one after the other; empty before [`Self::with_rounds`].
     pub rounds: Vec<Round>,
-    /// Who is in which group and partition; nobody before [`Self::with_rounds`].
+    /// Members of groups and partitions; `None` before [`Self::with_rounds`].
     pub members: Option<Membership>,
 }
 

@@ -1,4 +1,4 @@
-//! What somebody does in a round.
+//! Steps of a round.
 
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ impl Run {
         adopted
     }
 
-    /// Applies in quiet: nothing may be lost on the way that the plan does not announce, and all holds
+    /// Applies a plan without faults: nothing may be lost beyond the plan's announcement, and all rules hold
     /// when the sweep has ended.
     fn apply(
         &mut self,
@@ -267,7 +267,7 @@ impl Run {
         self.run_sweep(1, &base)
     }
 
-    /// Pulls what is called drained, at once, and puts it back later.
+    /// Pulls a drained part, at once, and puts it back later.
     fn pull(&mut self, any: usize, round: &Round) -> Result<(), RunError> {
         let snapshot = self.world.snapshot();
         let is_free = |drain: &Drain| {
@@ -279,8 +279,8 @@ impl Run {
         };
         self.tell(format!("  pulls {drain:?}"));
         let before = judge::view(&self.world);
-        // Elsewhere than in a tree, engines take other ways when nodes are numbered otherwise, and the
-        // search that numbers them may have gone over what is pulled.
+        // Outside of trees, engines take other paths when nodes are numbered differently, and the
+        // search that numbers them may have used the pulled part.
         let strict = round.trouble.is_none() && self.scenario.fabric.starts_with("pgft");
         let base = self.baseline(strict, Some(part(drain)));
         let (down, up) = controls(drain);
@@ -334,7 +334,7 @@ impl Run {
     }
 }
 
-/// What takes something away, and what brings it back.
+/// Controls that take a part away, and bring it back.
 fn controls(drain: Drain) -> (Control, Control) {
     match drain {
         Drain::Switch(node) => (Control::NodeDown { node }, Control::NodeUp { node }),
