@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::hub::unix_time_ns;
+use crate::event_hub::unix_time_ns;
 
 /// State of the connection to the fabric, since its last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,15 +11,15 @@ use weft_transport::umad::PortSpec;
 
 use crate::args::Args;
 use crate::error::DaemonError;
-use crate::hub::InForce;
+use crate::event_hub::InForce;
 use crate::keys;
-use crate::queries::QuerySettings;
+use crate::query_thread::QuerySettings;
 
 /// Path in the vendor's package.
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
 
 /// Maximum number of findings logged individually; the rest is counted.
-const TOLD_MAX: usize = 20;
+const LOGGED_MAX: usize = 20;
 
 /// The configuration file, and the instance in it.
 #[derive(Debug, Clone)]
@@ -147,7 +147,7 @@ impl Source {
     /// Reads it at start: warnings are logged, errors end the daemon.
     pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
         let loaded = self.load()?;
-        for finding in loaded.findings.iter().take(TOLD_MAX) {
+        for finding in loaded.findings.iter().take(LOGGED_MAX) {
             if finding.severity == weft_config::Severity::Warning {
                 warn!(event = "config_finding", "{finding}");
             }
@@ -251,9 +251,9 @@ fn built_in() -> Usable {
 fn refusal(checked: &Checked) -> String {
     let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
     let mut lines = vec![format!("the configuration has {} errors", errors.len())];
-    lines.extend(errors.iter().take(TOLD_MAX).cloned());
-    if errors.len() > TOLD_MAX {
-        let rest = errors.len() - TOLD_MAX;
+    lines.extend(errors.iter().take(LOGGED_MAX).cloned());
+    if errors.len() > LOGGED_MAX {
+        let rest = errors.len() - LOGGED_MAX;
         lines.push(format!(
             "and {rest} more; `weft config check FILE` lists all"
         ));

@@ -20,14 +20,14 @@ use weft_wire::packet::Packet;
 use crate::attachment::Detached;
 use crate::control::PortOrder;
 use crate::error::DaemonError;
+use crate::event::DaemonEvent;
+use crate::event_hub::EventHub;
 use crate::fabric::Source;
-use crate::happening::Happening;
-use crate::hub::Hub;
+use crate::mad_dispatch::{Line, MadDispatch};
 use crate::metrics::Metrics;
 use crate::planner::Plans;
 use crate::request::{Adopted, Request};
 use crate::store::Latest;
-use crate::switchboard::{Line, Switchboard};
 
 /// Interval at which the thread publishes its counters.
 const REPORT: Duration = Duration::from_millis(250);
@@ -62,7 +62,7 @@ enum End {
 pub(crate) struct Engine {
     manager: Manager,
     plans: Plans,
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     metrics: Arc<Metrics>,
     start: Instant,
     persist: watch::Sender<Latest>,
@@ -70,7 +70,7 @@ pub(crate) struct Engine {
     waiting: HashMap<u64, oneshot::Sender<Result<u64, CommandError>>>,
     last_sweep: u64,
     to_send: Vec<Packet>,
-    switchboard: Switchboard,
+    dispatch: MadDispatch,
     queries: ToQueries,
 }
 
@@ -81,14 +81,14 @@ pub(crate) struct ToQueries {
     /// Notices for subscribers; dropped if the channel is full.
     pub(crate) notices: mpsc::Sender<Vec<u8>>,
     /// Members of each multicast group; `None` before they are known.
-    pub(crate) multicast: watch::Receiver<Option<Told>>,
+    pub(crate) multicast: watch::Receiver<Option<Memberships>>,
     /// Registrations were lost; sent before the snapshot of the sweep that found it.
     pub(crate) lost: watch::Sender<Lost>,
 }
 
 /// Multicast groups from registrations received since the `loss`th loss.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct Memberships {
     pub(crate) loss: u64,
     pub(crate) groups: Vec<MulticastLid>,
 }
@@ -106,10 +106,10 @@ impl Engine {
     pub(crate) fn new(
         manager: Manager,
         plans: Plans,
-        hub: Arc<Hub>,
+        hub: Arc<EventHub>,
         metrics: Arc<Metrics>,
         persist: watch::Sender<Latest>,
-        switchboard: Switchboard,
+        dispatch: MadDispatch,
         queries: ToQueries,
     ) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Engine {
             waiting: HashMap::new(),
             last_sweep: 0,
             to_send: Vec::new(),
-            switchboard,
+            dispatch,
             queries,
         }
     }
@@ -140,7 +140,7 @@ impl Engine {
         self.multicast_told();
         self.handle(Input::Tick);
         loop {
-            let line = self.switchboard.connect(connection).await;
+            let line = self.dispatch.connect(connection).await;
             match self.drive(line, &mut requests, &mut stop).await {
                 End::Stopped => return Ok(()),
                 End::FabricGone if !source.can_return() => {
@@ -425,7 +425,7 @@ impl Engine {
         let loss = self.queries.lost.borrow().loss;
         let told = self.queries.multicast.borrow_and_update().clone();
         // Memberships from before a loss are void.
-        if let Some(Told { groups, .. }) = told.filter(|told| told.loss == loss) {
+        if let Some(Memberships { groups, .. }) = told.filter(|told| told.loss == loss) {
             self.handle(Input::Multicast(groups));
         }
     }
@@ -443,7 +443,7 @@ impl Engine {
         if matches!(event, Event::SweepEnded(_) | Event::Role { .. }) {
             self.report();
         }
-        self.hub.tell(Happening::Fabric(event));
+        self.hub.tell(DaemonEvent::Fabric(event));
     }
 
     fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {

@@ -9,10 +9,10 @@ use weft_wire::sm::AttributeId;
 use weft_wire::smp::{DirectedRoute, Smp};
 
 use super::*;
-use crate::counted::IMAGES_MAX;
-use crate::hub::InForce;
+use crate::event_hub::InForce;
 use crate::planner::planner;
-use crate::queries::{QuerySettings, feeds};
+use crate::port_metrics::IMAGES_MAX;
+use crate::query_thread::{QuerySettings, feeds};
 use crate::store::Saved;
 
 /// A request that the manager answers at once.
@@ -40,28 +40,20 @@ fn question() -> Packet {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     const BATCH: usize = TO_SEND_MAX / 4;
-    let hub = Arc::new(Hub::new(InForce::default()));
+    let hub = Arc::new(EventHub::new(InForce::default()));
     let (images, _images) = mpsc::channel(IMAGES_MAX);
     let settings = watch::Sender::new(QuerySettings::default());
     let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images);
     let saved = watch::channel(Saved::everything()).1;
     let metrics = Arc::new(Metrics::new(hub.clone(), Arc::default(), saved));
-    let switchboard = Switchboard::new(Handle::current(), lines);
+    let dispatch = MadDispatch::new(Handle::current(), lines);
     let manager = Manager::new(Settings::default(), None);
     let persist = watch::Sender::default();
     let (plans, _planner) = planner();
-    let mut engine = Engine::new(
-        manager,
-        plans,
-        hub,
-        metrics,
-        persist,
-        switchboard,
-        to_queries,
-    );
+    let mut engine = Engine::new(manager, plans, hub, metrics, persist, dispatch, to_queries);
     // A fabric that takes one message in, and no more.
     let (connection, endpoint) = pair(Guid(1), PortNum(1), 1);
-    let line = engine.switchboard.connect(connection).await;
+    let line = engine.dispatch.connect(connection).await;
     let (_requests, mut requests) = mpsc::channel(1);
     let (stop, mut stopping) = watch::channel(false);
     let driving = async {

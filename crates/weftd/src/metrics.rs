@@ -26,10 +26,10 @@ use weft_manager::SweepReport;
 use weft_manager::sm::Status;
 
 use crate::attachment::Attachment;
-use crate::counted::Counted;
+use crate::event_hub::{EventHub, unix_time_ns};
+use crate::event_log::reason_name;
 use crate::exposition::Exposition;
-use crate::hub::{Hub, unix_time_ns};
-use crate::narrate::reason_name;
+use crate::port_metrics::PortMetrics;
 use crate::stopping::Stopping;
 use crate::store::Saved;
 
@@ -54,7 +54,11 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    pub(crate) fn new(hub: Arc<Hub>, counted: Arc<Counted>, saved: watch::Receiver<Saved>) -> Self {
+    pub(crate) fn new(
+        hub: Arc<EventHub>,
+        port_metrics: Arc<PortMetrics>,
+        saved: watch::Receiver<Saved>,
+    ) -> Self {
         let mut registry = Registry::with_prefix("weft");
         let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
         let sweep_seconds = seconds();
@@ -81,7 +85,7 @@ impl Metrics {
         );
         registry.register_collector(Box::new(Now {
             hub,
-            counted,
+            port_metrics,
             saved,
         }));
         Self {
@@ -121,8 +125,8 @@ fn in_seconds(ns: u64) -> f64 {
 /// Values that are read at the time of a scrape.
 #[derive(Debug)]
 struct Now {
-    hub: Arc<Hub>,
-    counted: Arc<Counted>,
+    hub: Arc<EventHub>,
+    port_metrics: Arc<PortMetrics>,
     saved: watch::Receiver<Saved>,
 }
 
@@ -145,7 +149,7 @@ impl Collector for Now {
             i64::from(self.saved.borrow().failure.is_some()),
         )?;
         out.manager(&self.hub.status(), attachment.attached)?;
-        self.counted.encode(&mut encoder)
+        self.port_metrics.encode(&mut encoder)
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use sd_notify::NotifyState;
 use tracing::warn;
 
-use crate::heart::Hearts;
-use crate::hub::Hub;
+use crate::event_hub::EventHub;
+use crate::heartbeat::Hearts;
 
 /// Tells systemd; without systemd nothing happens.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
@@ -39,7 +39,7 @@ pub(crate) async fn watchdog(hearts: Hearts) {
 }
 
 /// Tells systemd in its status line when the fabric is lost, and when it is back.
-pub(crate) async fn status(hub: Arc<Hub>) {
+pub(crate) async fn status(hub: Arc<EventHub>) {
     let mut attachments = hub.attachments();
     while attachments.changed().await.is_ok() {
         let attachment = *attachments.borrow_and_update();

@@ -11,25 +11,25 @@ use tracing::info;
 use weft_manager::Manager;
 
 use crate::args::Args;
-use crate::control::{Applied, Control, Parts, reload_and_tell};
-use crate::counted::{self, Counted};
+use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
+use crate::event_hub::EventHub;
 use crate::grpc::{self, Services};
-use crate::heart::{Heart, Hearts};
-use crate::hub::Hub;
+use crate::heartbeat::{Heart, Hearts};
+use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
-use crate::once;
-use crate::open::{Opened, open};
+use crate::once_report;
 use crate::planner::planner;
-use crate::queries::{self, Queries};
+use crate::port_metrics::{self, PortMetrics};
+use crate::query_thread::{self, Queries};
 use crate::registrations;
 use crate::request::REQUESTS_MAX;
+use crate::startup::{Opened, open};
 use crate::stopping::Stopping;
 use crate::store::{self, Latest, Saved};
 use crate::supervisor::Supervisor;
-use crate::switchboard::Switchboard;
 
 /// Reason for the end of the daemon.
 enum Ended {
@@ -41,7 +41,7 @@ enum Ended {
 
 /// State of the loop that waits for signals.
 struct Running {
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     control: Control,
     stop: watch::Sender<bool>,
     parts: Supervisor,
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
         Ended::Asked => {
             stopped?;
             if args.once {
-                return once::print(&running.hub);
+                return once_report::print(&running.hub);
             }
             info!(event = "stopped", "stopped");
             Ok(())
@@ -84,29 +84,33 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
     } = opened;
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
-    let hub = Arc::new(Hub::new(usable.in_force.clone()));
-    let counted = Arc::new(Counted::default());
+    let hub = Arc::new(EventHub::new(usable.in_force.clone()));
+    let port_metrics = Arc::new(PortMetrics::default());
     let (engine, requests) = mpsc::channel(REQUESTS_MAX);
     let (persist, latest) = watch::channel(Latest::default());
     let query_settings = watch::Sender::new(usable.queries.clone());
     let settings_in_force = query_settings.subscribe();
-    let (images, swept) = mpsc::channel(counted::IMAGES_MAX);
+    let (images, swept) = mpsc::channel(port_metrics::IMAGES_MAX);
     let (feeds, to_queries, lines) =
-        queries::feeds(hub.clone(), query_settings.subscribe(), images);
+        query_thread::feeds(hub.clone(), query_settings.subscribe(), images);
 
     let keeping = keep_registrations(&mut parts, store.as_ref());
     let note = store.as_ref().map(store::Store::note);
-    let applied = Applied::open(note, &config, &usable);
+    let drift = Drift::open(note, &config, &usable);
     let (settings, configuration) = usable.split();
     let saved = keep_state(&mut parts, store, latest);
-    let metrics = Arc::new(Metrics::new(hub.clone(), counted.clone(), saved.clone()));
+    let metrics = Arc::new(Metrics::new(
+        hub.clone(),
+        port_metrics.clone(),
+        saved.clone(),
+    ));
     let (control, actor) = Control::new(Parts {
         source: config,
         hub: hub.clone(),
         engine: engine.clone(),
         queries: query_settings,
         saved,
-        applied,
+        drift,
         configuration,
     });
     let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
@@ -115,7 +119,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         hub: hub.clone(),
         engine,
         control: control.clone(),
-        counted: counted.clone(),
+        port_metrics: port_metrics.clone(),
         query_settings: settings_in_force,
         controller: source.controller(),
         connected_to: connected_to.into(),
@@ -123,7 +127,11 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         watchers: Arc::default(),
     };
     parts.until_stop("control", &stopping, actor.run(stopping.clone()));
-    parts.until_stop("counters", &stopping, counted::keep(counted, swept));
+    parts.until_stop(
+        "counters",
+        &stopping,
+        port_metrics::keep(port_metrics, swept),
+    );
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
     parts.until_stop("status", &stopping, notify::status(hub.clone()));
     parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
@@ -140,7 +148,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         Ok(())
     })?;
     let manager = Manager::new(settings, stored.as_deref());
-    let switchboard = Switchboard::new(Handle::current(), lines);
+    let dispatch = MadDispatch::new(Handle::current(), lines);
     let (plans, planner) = planner();
     parts.worker("planner", &stopping, move || async move {
         planner.run().await;
@@ -152,7 +160,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         hub.clone(),
         metrics,
         persist,
-        switchboard,
+        dispatch,
         to_queries,
     );
     let stop_manager = stopping.receiver();
@@ -241,7 +249,7 @@ impl Running {
                 () = self.hub.first_sweep(), if !up => {
                     up = true;
                     let sweep = self.hub.journal().sweeps().last().cloned();
-                    let status = sweep.map(|sweep| crate::narrate::fabric_up(&sweep));
+                    let status = sweep.map(|sweep| crate::event_log::fabric_up(&sweep));
                     notify(&[NotifyState::Ready, NotifyState::Status(&status.unwrap_or_default())]);
                     if args.once {
                         return Ended::Asked;

@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, error};
 
 use crate::error::DaemonError;
-use crate::heart::Heart;
+use crate::heartbeat::Heart;
 use crate::stopping::Stopping;
 
 /// When a part ends, others that wait for it end as well: the first failure among those that end

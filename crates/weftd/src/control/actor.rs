@@ -11,17 +11,17 @@ use weft_config::Severity;
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError, RoutePlan};
 
-use super::applied::Applied;
-use super::asker::Asker;
 use super::disk::Disk;
+use super::drift::Drift;
 use super::planning::{Computed, Made, Planner};
 use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
+use super::requester::Requester;
 use super::{Configuration, Order, PLANNING_MAX, Planned, Refusal, Reloaded, Version, Wish};
 use crate::config::{Loaded, Source};
-use crate::happening::Happening;
-use crate::hub::Hub;
-use crate::queries::QuerySettings;
+use crate::event::DaemonEvent;
+use crate::event_hub::EventHub;
+use crate::query_thread::QuerySettings;
 use crate::request::{Adopted, Request, ask};
 use crate::stopping::Stopping;
 use crate::store::Saved;
@@ -32,19 +32,19 @@ const READING: Duration = Duration::from_secs(10);
 /// Dependencies of the actor.
 pub(crate) struct Parts {
     pub(crate) source: Source,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<EventHub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) queries: watch::Sender<QuerySettings>,
     /// Progress of writing the manager's state to disk.
     pub(crate) saved: watch::Receiver<Saved>,
-    pub(crate) applied: Applied,
+    pub(crate) drift: Drift,
     /// In force at the start.
     pub(crate) configuration: Configuration,
 }
 
 /// A plan that is being computed, with its requester.
 struct Making {
-    asker: Asker<Planned>,
+    requester: Requester<Planned>,
     revision: u64,
     made: Result<Made, Refusal>,
 }
@@ -53,7 +53,7 @@ struct Making {
 pub(crate) struct Actor {
     orders: mpsc::Receiver<Order>,
     source: Source,
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     engine: mpsc::Sender<Request>,
     queries: watch::Sender<QuerySettings>,
     disk: Disk,
@@ -64,14 +64,14 @@ pub(crate) struct Actor {
     plans: Plans,
     planning: JoinSet<Making>,
     ports: Ports,
-    applied: Applied,
+    drift: Drift,
 }
 
 impl Actor {
     pub(super) fn new(parts: Parts, orders: mpsc::Receiver<Order>) -> Self {
         let disk = Disk::new(parts.saved);
         let ports = Ports::new(parts.engine.clone(), parts.hub.clone(), disk.clone());
-        parts.hub.set_planned(parts.applied.told());
+        parts.hub.set_planned(parts.drift.message());
         Self {
             orders,
             source: parts.source,
@@ -84,7 +84,7 @@ impl Actor {
             plans: Plans::default(),
             planning: JoinSet::new(),
             ports,
-            applied: parts.applied,
+            drift: parts.drift,
         }
     }
 
@@ -109,36 +109,38 @@ impl Actor {
 
     async fn carry_out(&mut self, order: Order) {
         match order {
-            Order::Plan(wish, asker) => self.plan(wish, asker),
-            Order::Port(order, asker) => self.ports.push(order, asker, self.hub.attachment()),
-            Order::Apply(id, asker) => {
-                if begins(&asker, "a route plan is not applied") {
-                    asker.answer(self.apply(id).await);
+            Order::Plan(wish, requester) => self.plan(wish, requester),
+            Order::Port(order, requester) => {
+                self.ports.push(order, requester, self.hub.attachment())
+            }
+            Order::Apply(id, requester) => {
+                if begins(&requester, "a route plan is not applied") {
+                    requester.answer(self.apply(id).await);
                 }
             }
-            Order::RollBack(asker) => {
-                if begins(&asker, "nothing is rolled back") {
-                    asker.answer(self.roll_back().await);
+            Order::RollBack(requester) => {
+                if begins(&requester, "nothing is rolled back") {
+                    requester.answer(self.roll_back().await);
                 }
             }
-            Order::Reload(validate_only, asker) => {
-                if begins(&asker, "the configuration is not reloaded") {
-                    asker.answer(self.reload(validate_only).await);
+            Order::Reload(validate_only, requester) => {
+                if begins(&requester, "the configuration is not reloaded") {
+                    requester.answer(self.reload(validate_only).await);
                 }
             }
         }
     }
 
-    fn plan(&mut self, wish: Wish, asker: Asker<Planned>) {
+    fn plan(&mut self, wish: Wish, requester: Requester<Planned>) {
         if let Err(detached) = self.hub.attachment().required() {
-            asker.answer(Err(detached.into()));
+            requester.answer(Err(detached.into()));
             return;
         }
         if self.planning.len() >= PLANNING_MAX {
-            asker.answer(Err(Refusal::ManyPlans));
+            requester.answer(Err(Refusal::ManyPlans));
             return;
         }
-        if !begins(&asker, "no route plan is made") {
+        if !begins(&requester, "no route plan is made") {
             return;
         }
         let planner = Planner {
@@ -150,7 +152,7 @@ impl Actor {
         self.planning.spawn(async move {
             let made = planner.make(wish).await;
             Making {
-                asker,
+                requester,
                 revision,
                 made,
             }
@@ -159,11 +161,11 @@ impl Actor {
 
     fn planned(&mut self, making: Making) {
         let Making {
-            asker,
+            requester,
             revision,
             made,
         } = making;
-        asker.answer(made.map(|Made { plan, findings }| Planned {
+        requester.answer(made.map(|Made { plan, findings }| Planned {
             plan: plan.map(|computed| self.keep(computed, revision)),
             findings,
         }));
@@ -202,7 +204,7 @@ impl Actor {
         };
         let drains = plan.wanted.arrangement.drains != before.arrangement.drains;
         let what = format!("route plan {id} is in force: {}", plan.what);
-        self.hub.tell(Happening::Plan {
+        self.hub.tell(DaemonEvent::Plan {
             id,
             what: plan.what.clone(),
             sweep: adopted.sweep,
@@ -235,7 +237,7 @@ impl Actor {
             .await?;
         self.plans.undone();
         let what = format!("undone: {}", undo.what);
-        self.hub.tell(Happening::PlanUndone {
+        self.hub.tell(DaemonEvent::PlanUndone {
             what: undo.what.clone(),
             sweep: adopted.sweep,
         });
@@ -296,8 +298,8 @@ impl Actor {
         let name = name.unwrap_or_else(|| "the built-in configuration".to_owned());
         self.put_in_force(&version);
         self.announce(format!("{name} is in force"));
-        self.applied.reloaded(&version).await;
-        self.hub.set_planned(self.applied.told());
+        self.drift.reloaded(&version).await;
+        self.hub.set_planned(self.drift.message());
         Ok(Reloaded {
             findings,
             applied: true,
@@ -322,7 +324,7 @@ impl Actor {
     fn announce(&self, what: String) {
         info!(event = "config_reloaded", applied = true, "{what}");
         let applied = true;
-        self.hub.tell(Happening::Config { applied, what });
+        self.hub.tell(DaemonEvent::Config { applied, what });
     }
 
     /// Records the settings in force, for readers and for the next start.
@@ -332,8 +334,8 @@ impl Actor {
             .in_force()
             .unwrap_or("an earlier plan")
             .to_owned();
-        self.applied.in_force(version, &what).await;
-        self.hub.set_planned(self.applied.told());
+        self.drift.in_force(version, &what).await;
+        self.hub.set_planned(self.drift.message());
     }
 
     async fn adopt(&self, condition: Condition, wanted: Arrangement) -> Result<Adopted, Refusal> {
@@ -358,8 +360,8 @@ impl Actor {
 }
 
 /// Whether an order begins; where it does not, the log says so.
-fn begins<T>(asker: &Asker<T>, what: &str) -> bool {
-    let begins = asker.begin();
+fn begins<T>(requester: &Requester<T>, what: &str) -> bool {
+    let begins = requester.begin();
     if !begins {
         info!(
             event = "order_given_up",

@@ -13,7 +13,7 @@ use weft_routing::EngineKind;
 
 use super::super::{Control, usual_deadline};
 use super::*;
-use crate::hub::InForce;
+use crate::event_hub::InForce;
 
 const STOCK: &str = include_str!("../../../../config/opafm.xml");
 /// A setting of the subnet manager, and one of the performance manager alone.
@@ -52,7 +52,7 @@ struct Door {
     engine: mpsc::Sender<Request>,
     requests: mpsc::Receiver<Request>,
     saved: watch::Sender<Saved>,
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     queries: watch::Receiver<QuerySettings>,
     dir: TempDir,
     _stop: watch::Sender<bool>,
@@ -68,9 +68,9 @@ impl Door {
         let usable = source.load().unwrap().usable.unwrap();
         let (engine, requests) = mpsc::channel(room);
         let (saved, on_disk) = watch::channel(Saved::default());
-        let hub = Arc::new(Hub::new(InForce::default()));
+        let hub = Arc::new(EventHub::new(InForce::default()));
         let queries = watch::Sender::new(usable.queries.clone());
-        let applied = Applied::open(None, &source, &usable);
+        let drift = Drift::open(None, &source, &usable);
         let (_, configuration) = usable.split();
         let in_force = queries.subscribe();
         let (control, mut actor) = Control::new(Parts {
@@ -79,7 +79,7 @@ impl Door {
             engine: engine.clone(),
             queries,
             saved: on_disk,
-            applied,
+            drift,
             configuration,
         });
         for wanted in plans {

@@ -4,11 +4,11 @@ use tracing::{error, warn};
 use weft_config::Severity;
 
 use super::{Control, usual_deadline};
-use crate::happening::Happening;
-use crate::hub::Hub;
+use crate::event::DaemonEvent;
+use crate::event_hub::EventHub;
 
 /// Reads the configuration file and puts it in force.
-pub(crate) async fn reload_and_tell(control: &Control, hub: &Hub) {
+pub(crate) async fn reload_and_tell(control: &Control, hub: &EventHub) {
     let why = match control.reload(false, usual_deadline()).await {
         Ok(outcome) if outcome.applied => {
             for finding in &outcome.findings {
@@ -31,7 +31,7 @@ pub(crate) async fn reload_and_tell(control: &Control, hub: &Hub) {
     );
     let file = control.file();
     let what = format!("{file} is refused, the old one stays in force: {why}");
-    hub.tell(Happening::Config {
+    hub.tell(DaemonEvent::Config {
         applied: false,
         what,
     });

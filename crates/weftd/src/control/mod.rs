@@ -3,24 +3,24 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `asker` | the requester of a command, and its deadline |
+//! | `requester` | the requester of a command, and its deadline |
 //! | `actor` | executes orders one after the other |
 //! | `planning` | computes plans in parallel with the actor |
 //! | `plans` | plans that can be applied or undone |
 //! | `ports` | port changes, one after the other |
-//! | `applied` | plans in force that the configuration file lacks, also after a restart |
+//! | `drift` | plans in force that the configuration file lacks, also after a restart |
 //! | `hangup` | reload by SIGHUP |
 //!
 //! A disconnected client cancels its commands that have not started. Started commands run to their end.
 
 mod actor;
-mod applied;
-mod asker;
 mod disk;
+mod drift;
 mod hangup;
 mod planning;
 mod plans;
 mod ports;
+mod requester;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,16 +33,16 @@ use weft_manager::CommandError;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
 
 pub(crate) use actor::{Actor, Parts};
-pub(crate) use applied::Applied;
-use asker::Asker;
+pub(crate) use drift::Drift;
 pub(crate) use hangup::reload_and_tell;
 use plans::PLANS_MAX;
 pub(crate) use plans::Undone;
 pub(crate) use ports::PortOrder;
+use requester::Requester;
 
 use crate::attachment::Detached;
-use crate::hub::InForce;
-use crate::queries::QuerySettings;
+use crate::event_hub::InForce;
+use crate::query_thread::QuerySettings;
 
 /// Orders that wait for the actor.
 const ORDERS_MAX: usize = 64;
@@ -127,11 +127,11 @@ pub(crate) struct Reloaded {
 
 /// Orders to the actor.
 enum Order {
-    Plan(Wish, Asker<Planned>),
-    Apply(u64, Asker<u64>),
-    RollBack(Asker<Undone>),
-    Reload(bool, Asker<Reloaded>),
-    Port(PortOrder, Asker<()>),
+    Plan(Wish, Requester<Planned>),
+    Apply(u64, Requester<u64>),
+    RollBack(Requester<Undone>),
+    Reload(bool, Requester<Reloaded>),
+    Port(PortOrder, Requester<()>),
 }
 
 /// Handle that sends orders to the actor.
@@ -167,12 +167,14 @@ impl Control {
 
     /// Makes a plan; nothing changes.
     pub(crate) async fn plan(&self, wish: Wish, begin_by: Instant) -> Result<Planned, Refusal> {
-        self.order(begin_by, |asker| Order::Plan(wish, asker)).await
+        self.order(begin_by, |requester| Order::Plan(wish, requester))
+            .await
     }
 
     /// Carries a plan out; gives the number of the sweep that does it.
     pub(crate) async fn apply(&self, id: u64, begin_by: Instant) -> Result<u64, Refusal> {
-        self.order(begin_by, |asker| Order::Apply(id, asker)).await
+        self.order(begin_by, |requester| Order::Apply(id, requester))
+            .await
     }
 
     /// Undoes what was carried out last.
@@ -187,24 +189,27 @@ impl Control {
         validate_only: bool,
         begin_by: Instant,
     ) -> Result<Reloaded, Refusal> {
-        self.order(begin_by, |asker| Order::Reload(validate_only, asker))
-            .await
+        self.order(begin_by, |requester| {
+            Order::Reload(validate_only, requester)
+        })
+        .await
     }
 
     /// Switches a port off or on; answered when its device has confirmed it.
     pub(crate) async fn port(&self, port: PortOrder, begin_by: Instant) -> Result<(), Refusal> {
-        self.order(begin_by, |asker| Order::Port(port, asker)).await
+        self.order(begin_by, |requester| Order::Port(port, requester))
+            .await
     }
 
     async fn order<T>(
         &self,
         begin_by: Instant,
-        order: impl FnOnce(Asker<T>) -> Order,
+        order: impl FnOnce(Requester<T>) -> Order,
     ) -> Result<T, Refusal> {
         use mpsc::error::TrySendError::{Closed, Full};
-        let (asker, answer) = asker::pair(begin_by);
+        let (requester, answer) = requester::pair(begin_by);
         self.orders
-            .try_send(order(asker))
+            .try_send(order(requester))
             .map_err(|error| match error {
                 Full(_) => Refusal::Busy,
                 Closed(_) => Refusal::Stopping,

@@ -11,11 +11,11 @@ use weft_fabric::{Guid, PortNum};
 use weft_manager::{CommandError, PortAction};
 
 use super::Refusal;
-use super::asker::Asker;
 use super::disk::Disk;
+use super::requester::Requester;
 use crate::attachment::Attachment;
-use crate::happening::Happening;
-use crate::hub::Hub;
+use crate::event::DaemonEvent;
+use crate::event_hub::EventHub;
 use crate::request::{Request, ask};
 
 /// Changes of ports that wait.
@@ -33,7 +33,7 @@ pub(crate) struct PortOrder {
 
 struct UnderWay {
     order: PortOrder,
-    asker: Asker<()>,
+    requester: Requester<()>,
     /// The manager's answer: the number of the state that keeps the change.
     answer: oneshot::Receiver<Result<u64, CommandError>>,
     /// That number once it is known, and when it has to be on disk.
@@ -61,14 +61,14 @@ impl UnderWay {
 /// The queue of changes.
 pub(super) struct Ports {
     engine: mpsc::Sender<Request>,
-    hub: Arc<Hub>,
-    waiting: VecDeque<(PortOrder, Asker<()>)>,
+    hub: Arc<EventHub>,
+    waiting: VecDeque<(PortOrder, Requester<()>)>,
     under_way: Option<UnderWay>,
     disk: Disk,
 }
 
 impl Ports {
-    pub(super) fn new(engine: mpsc::Sender<Request>, hub: Arc<Hub>, disk: Disk) -> Self {
+    pub(super) fn new(engine: mpsc::Sender<Request>, hub: Arc<EventHub>, disk: Disk) -> Self {
         Self {
             engine,
             hub,
@@ -79,12 +79,12 @@ impl Ports {
     }
 
     /// Puts a change at the end of the queue.
-    pub(super) fn push(&mut self, order: PortOrder, asker: Asker<()>, fabric: Attachment) {
+    pub(super) fn push(&mut self, order: PortOrder, requester: Requester<()>, fabric: Attachment) {
         match fabric.required() {
-            Err(detached) => _ = asker.answer(Err(detached.into())),
-            Ok(()) if self.waiting.len() >= WAITING_MAX => _ = asker.answer(Err(Refusal::Busy)),
+            Err(detached) => _ = requester.answer(Err(detached.into())),
+            Ok(()) if self.waiting.len() >= WAITING_MAX => _ = requester.answer(Err(Refusal::Busy)),
             Ok(()) => {
-                self.waiting.push_back((order, asker));
+                self.waiting.push_back((order, requester));
                 self.next(fabric);
             }
         }
@@ -93,13 +93,13 @@ impl Ports {
     /// Starts the next change whose requester still waits, unless one is running.
     pub(super) fn next(&mut self, fabric: Attachment) {
         while self.under_way.is_none() {
-            let Some((order, asker)) = self.waiting.pop_front() else {
+            let Some((order, requester)) = self.waiting.pop_front() else {
                 return;
             };
             if let Err(detached) = fabric.required() {
-                asker.answer(Err(detached.into()));
-            } else if asker.begin() {
-                self.begin(order, asker);
+                requester.answer(Err(detached.into()));
+            } else if requester.begin() {
+                self.begin(order, requester);
             } else {
                 let PortOrder {
                     node, port, action, ..
@@ -114,19 +114,19 @@ impl Ports {
         }
     }
 
-    fn begin(&mut self, order: PortOrder, asker: Asker<()>) {
+    fn begin(&mut self, order: PortOrder, requester: Requester<()>) {
         let (done, answer) = oneshot::channel();
         let request = Request::Port { order, done };
         match ask(&self.engine, request) {
             Ok(()) => {
                 self.under_way = Some(UnderWay {
                     order,
-                    asker,
+                    requester,
                     answer,
                     kept_as: None,
                 });
             }
-            Err(refusal) => _ = asker.answer(Err(refusal)),
+            Err(refusal) => _ = requester.answer(Err(refusal)),
         }
     }
 
@@ -136,15 +136,18 @@ impl Ports {
             Some(under_way) => under_way.end(&mut self.disk).await,
             None => pending().await,
         };
-        let Some(UnderWay { order, asker, .. }) = self.under_way.take() else {
+        let Some(UnderWay {
+            order, requester, ..
+        }) = self.under_way.take()
+        else {
             return;
         };
         tell(&self.hub, order, &result);
-        asker.answer(result);
+        requester.answer(result);
     }
 }
 
-fn tell(hub: &Hub, order: PortOrder, result: &Result<(), Refusal>) {
+fn tell(hub: &EventHub, order: PortOrder, result: &Result<(), Refusal>) {
     let PortOrder {
         node,
         port,
@@ -154,7 +157,7 @@ fn tell(hub: &Hub, order: PortOrder, result: &Result<(), Refusal>) {
     match result {
         _ if validate_only => {}
         Ok(()) | Err(Refusal::NotDurable { .. }) => {
-            hub.tell(Happening::Port { node, port, action });
+            hub.tell(DaemonEvent::Port { node, port, action });
         }
         Err(error) => warn!(
             event = "port_not_changed",
@@ -178,9 +181,9 @@ mod tests {
 
     use tokio::sync::watch;
 
-    use super::super::asker;
+    use super::super::requester;
     use super::*;
-    use crate::hub::InForce;
+    use crate::event_hub::InForce;
     use crate::store::Saved;
 
     const ORDER: PortOrder = PortOrder {
@@ -192,12 +195,12 @@ mod tests {
 
     fn queue(engine: mpsc::Sender<Request>, saved: Saved) -> (Ports, watch::Sender<Saved>) {
         let (saved, on_disk) = watch::channel(saved);
-        let hub = Arc::new(Hub::new(InForce::default()));
+        let hub = Arc::new(EventHub::new(InForce::default()));
         (Ports::new(engine, hub, Disk::new(on_disk)), saved)
     }
 
-    fn asked() -> (Asker<()>, asker::Answer<()>) {
-        asker::pair(super::super::usual_deadline())
+    fn asked() -> (Requester<()>, requester::Answer<()>) {
+        requester::pair(super::super::usual_deadline())
     }
 
     #[tokio::test]
@@ -236,8 +239,8 @@ mod tests {
         let (engine, mut requests) = mpsc::channel(8);
         let (mut ports, saved) = queue(engine, Saved::default());
         let there = Attachment::now(true);
-        let (asker, answer) = asked();
-        ports.push(ORDER, asker, there);
+        let (requester, answer) = asked();
+        ports.push(ORDER, requester, there);
         let Some(Request::Port { done, .. }) = requests.recv().await else {
             panic!("it does not begin");
         };
@@ -248,8 +251,8 @@ mod tests {
         ports.end_one().await;
         answer.wait().await.unwrap();
 
-        let (asker, answer) = asked();
-        ports.push(ORDER, asker, there);
+        let (requester, answer) = asked();
+        ports.push(ORDER, requester, there);
         let Some(Request::Port { done, .. }) = requests.recv().await else {
             panic!("the next one does not begin");
         };
@@ -265,8 +268,8 @@ mod tests {
     async fn nothing_waits_for_a_fabric_that_is_gone() {
         let (engine, mut requests) = mpsc::channel(8);
         let mut ports = queue(engine, Saved::everything()).0;
-        let (asker, answer) = asked();
-        ports.push(ORDER, asker, Attachment::now(false));
+        let (requester, answer) = asked();
+        ports.push(ORDER, requester, Attachment::now(false));
         assert!(matches!(answer.wait().await, Err(Refusal::Detached(_))));
         assert!(requests.try_recv().is_err());
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tonic_health::ServingStatus::{self, NotServing, Serving};
 use tonic_health::server::HealthReporter;
 
-use crate::heart::{BEAT, Hearts};
-use crate::hub::Hub;
+use crate::event_hub::EventHub;
+use crate::heartbeat::{BEAT, Hearts};
 
 /// Silence after which a thread's service is reported as not serving.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ pub(super) async fn begin(reporter: &HealthReporter, hearts: &Hearts) {
 
 /// Keeps every status true, for ever: services serve once the first sweep has ended, those that need
 /// the fabric as long as it can be reached, threads as long as they give signs of life.
-pub(super) async fn report(reporter: HealthReporter, hub: &Hub, hearts: &Hearts) {
+pub(super) async fn report(reporter: HealthReporter, hub: &EventHub, hearts: &Hearts) {
     let mut attachments = hub.attachments();
     let mut ticks = tokio::time::interval(BEAT);
     let mut swept = false;
@@ -80,7 +80,7 @@ fn service(thread: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heart::Heart;
+    use crate::heartbeat::Heart;
 
     #[test]
     fn each_service_has_its_own_status() {

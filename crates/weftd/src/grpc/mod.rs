@@ -40,11 +40,11 @@ use weft_report::{Point, Selection};
 
 use crate::attachment::Attachment;
 use crate::control::Control;
-use crate::counted::Counted;
 use crate::error::DaemonError;
-use crate::heart::Hearts;
-use crate::hub::Hub;
-use crate::queries::QuerySettings;
+use crate::event_hub::EventHub;
+use crate::heartbeat::Hearts;
+use crate::port_metrics::PortMetrics;
+use crate::query_thread::QuerySettings;
 use crate::request::Request;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
@@ -54,11 +54,11 @@ pub(crate) use limits::Watchers;
 /// Dependencies of the services.
 #[derive(Clone)]
 pub(crate) struct Services {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<EventHub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) control: Control,
     /// Port counters.
-    pub(crate) counted: Arc<Counted>,
+    pub(crate) port_metrics: Arc<PortMetrics>,
     pub(crate) query_settings: observed::Receiver<QuerySettings>,
     /// Handle to an emulated fabric; `None` for a real one.
     pub(crate) controller: Option<Controller>,

@@ -54,7 +54,7 @@ impl Services {
                  <Start>1</Start> in section <Pm> of the configuration and reload it",
             ));
         };
-        let image = self.counted.latest().filter(|image| image.span_ns > 0);
+        let image = self.port_metrics.latest().filter(|image| image.span_ns > 0);
         image.ok_or_else(|| {
             let seconds = interval.as_secs();
             Status::failed_precondition(format!(

@@ -8,7 +8,7 @@ use weft_api::v1::sweep_service_server::SweepService;
 use super::page::Page;
 use super::refusal::status;
 use super::{Services, stopping};
-use crate::hub::{Current, KEPT_SWEEPS};
+use crate::event_hub::{Current, KEPT_SWEEPS};
 use crate::request::{self, ask};
 
 #[tonic::async_trait]

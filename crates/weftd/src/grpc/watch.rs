@@ -11,7 +11,7 @@ use weft_api::v1::watch_response::Content;
 use weft_api::v1::watch_service_server::WatchService;
 
 use super::{Services, stopping};
-use crate::hub::{BACKLOG, Hub, Stamped, Subscription, unix_time_ns};
+use crate::event_hub::{BACKLOG, EventHub, Stamped, Subscription, unix_time_ns};
 
 /// Messages that wait in a reader's own stream.
 const AHEAD: usize = 64;
@@ -52,7 +52,7 @@ impl WatchService for Services {
 
 /// Sends the marker, what was missed, and what comes, until the reader goes or is too slow.
 async fn forward(
-    hub: &Hub,
+    hub: &EventHub,
     mut subscription: Subscription,
     foreign: bool,
     sender: &mpsc::Sender<Message>,
@@ -89,7 +89,7 @@ async fn forward(
     }
 }
 
-fn marker(hub: &Hub, after: u64, gap: bool) -> v1::WatchResponse {
+fn marker(hub: &EventHub, after: u64, gap: bool) -> v1::WatchResponse {
     v1::WatchResponse {
         resume_token: token(hub.run, after),
         generation: hub.snapshot().generation,
@@ -134,19 +134,19 @@ mod tests {
     use weft_manager::Event;
 
     use super::*;
-    use crate::happening::Happening;
-    use crate::hub::InForce;
+    use crate::event::DaemonEvent;
+    use crate::event_hub::InForce;
 
-    fn tell(hub: &Hub) {
+    fn tell(hub: &EventHub) {
         let event = Event::StateRefused {
             why: "test".to_owned(),
         };
-        hub.tell(Happening::Fabric(event));
+        hub.tell(DaemonEvent::Fabric(event));
     }
 
     #[tokio::test]
     async fn a_slow_reader_is_dropped_and_told() {
-        let hub = Hub::new(InForce::default());
+        let hub = EventHub::new(InForce::default());
         let subscription = hub.subscribe(None);
         (0..=BACKLOG).for_each(|_| tell(&hub));
         let (sender, mut receiver) = mpsc::channel::<Message>(AHEAD);
@@ -166,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_comes_twice_and_nothing_is_missed() {
-        let hub = Hub::new(InForce::default());
+        let hub = EventHub::new(InForce::default());
         (0..3).for_each(|_| tell(&hub));
         let subscription = hub.subscribe(Some(1));
         tell(&hub);

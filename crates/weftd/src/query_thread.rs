@@ -18,11 +18,11 @@ use weft_transport::{Closed, ConnectionSender};
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
-use crate::engine::{BoxFuture, Lost, ToQueries, Told, finish};
-use crate::hub::Hub;
-use crate::narrate::{narrate_refusal, tell_pm};
+use crate::engine::{BoxFuture, Lost, Memberships, ToQueries, finish};
+use crate::event_hub::EventHub;
+use crate::event_log::{log_refusal, tell_pm};
+use crate::mad_dispatch::Line;
 use crate::registrations::{Write, Writes, restored};
-use crate::switchboard::Line;
 
 /// Queue length for notices to this thread; further ones are dropped, because subscribers must sweep anyway.
 const NOTICES_MAX: usize = 1024;
@@ -44,7 +44,7 @@ pub(crate) struct QuerySettings {
 /// Channels from the manager's thread to this one, and back.
 pub(crate) struct Feeds {
     /// Receives events.
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<EventHub>,
     /// The fabric; none while another manager runs it.
     pub(crate) snapshot: watch::Receiver<Option<Arc<Snapshot>>>,
     /// Notices for subscribers.
@@ -54,7 +54,7 @@ pub(crate) struct Feeds {
     /// Other settings.
     pub(crate) settings: watch::Receiver<QuerySettings>,
     /// Members of each multicast group.
-    pub(crate) multicast: watch::Sender<Option<Told>>,
+    pub(crate) multicast: watch::Sender<Option<Memberships>>,
     /// Registrations that are void.
     pub(crate) lost: watch::Receiver<Lost>,
     /// Port counters; dropped if the receiver does not keep up.
@@ -63,7 +63,7 @@ pub(crate) struct Feeds {
 
 /// The two ends between the threads, and where connections to the fabric are given in.
 pub(crate) fn feeds(
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     settings: watch::Receiver<QuerySettings>,
     images: mpsc::Sender<Arc<Image>>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
@@ -368,7 +368,7 @@ impl Queries {
                     port,
                     attribute,
                     status,
-                } => narrate_refusal(node, port, attribute, status),
+                } => log_refusal(node, port, attribute, status),
             }
         }
         while let Some(output) = self.sa.poll() {
@@ -378,7 +378,7 @@ impl Queries {
                     let loss = self.loss;
                     self.feeds
                         .multicast
-                        .send_replace(Some(Told { loss, groups }));
+                        .send_replace(Some(Memberships { loss, groups }));
                 }
                 SaOutput::Stale => {
                     if let Some(keeping) = &mut self.keeping {

@@ -12,7 +12,7 @@ use crate::names::Names;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
-pub(crate) enum Happening {
+pub(crate) enum DaemonEvent {
     /// In the fabric.
     Fabric(Event),
     /// The configuration was read again.
@@ -52,7 +52,7 @@ pub(crate) struct Threshold {
     pub(crate) error_info: String,
 }
 
-impl Happening {
+impl DaemonEvent {
     /// The event for clients, with the names of nodes.
     pub(crate) fn content(&self, names: &Names<'_>) -> Content {
         match self {

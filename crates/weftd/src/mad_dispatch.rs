@@ -21,12 +21,12 @@ pub(crate) struct Line {
 
 /// Makes lines of connections.
 #[derive(Debug)]
-pub(crate) struct Switchboard {
+pub(crate) struct MadDispatch {
     runtime: Handle,
     queries: mpsc::Sender<Line>,
 }
 
-impl Switchboard {
+impl MadDispatch {
     /// Tasks run on `runtime`; the other thread gets its lines through `queries`.
     pub(crate) fn new(runtime: Handle, queries: mpsc::Sender<Line>) -> Self {
         Self { runtime, queries }

@@ -6,11 +6,11 @@ use weft_fabric::{PortRef, Snapshot};
 use weft_report::{Detail, Selection};
 
 use crate::error::DaemonError;
-use crate::hub::Hub;
-use crate::narrate::{duration, fabric_up};
+use crate::event_hub::EventHub;
+use crate::event_log::{duration, fabric_up};
 
 /// Prints the first sweep and the route from the first HFI to the last.
-pub(crate) fn print(hub: &Hub) -> Result<(), DaemonError> {
+pub(crate) fn print(hub: &EventHub) -> Result<(), DaemonError> {
     let report = hub.journal().sweeps().last().cloned();
     let Some(report) = report else {
         return Err(DaemonError::Manager(

@@ -16,7 +16,7 @@ const WINDOW_NS: u64 = 60_000_000_000;
 
 /// Counts the traps of each source, window by window.
 #[derive(Debug, Default)]
-pub(crate) struct Floods {
+pub(crate) struct TrapLimiter {
     /// When the window began, nanoseconds since 1970.
     since: u64,
     all: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Floods {
     total: u64,
 }
 
-impl Floods {
+impl TrapLimiter {
     /// Whether a trap is to be an event; otherwise it is counted.
     pub(crate) fn admits(&mut self, lid: Lid) -> bool {
         if self.sources.len() >= SOURCES_MAX && !self.sources.contains_key(&lid) {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_source_has_its_share_and_is_told_once_a_window() {
-        let mut floods = Floods::default();
+        let mut floods = TrapLimiter::default();
         assert!(floods.ended(WINDOW_NS).is_empty());
         let admitted = (0..1000).filter(|_| floods.admits(Lid(7))).count();
         assert_eq!(admitted, BY_SOURCE_MAX as usize);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn forged_sources_are_bounded_together() {
-        let mut floods = Floods::default();
+        let mut floods = TrapLimiter::default();
         floods.ended(WINDOW_NS);
         let admitted = (1..50_000).filter(|lid| floods.admits(Lid(*lid))).count();
         assert_eq!(admitted, ALL_MAX as usize);

@@ -32,9 +32,9 @@ struct State {
 
 /// The sums since the daemon began, and the last image's summary.
 #[derive(Debug)]
-pub(crate) struct Counted(Mutex<State>);
+pub(crate) struct PortMetrics(Mutex<State>);
 
-impl Default for Counted {
+impl Default for PortMetrics {
     fn default() -> Self {
         Self(Mutex::new(State {
             images: 0,
@@ -45,7 +45,7 @@ impl Default for Counted {
     }
 }
 
-impl Counted {
+impl PortMetrics {
     /// The image of the last sweep; `None` before the first.
     pub(crate) fn latest(&self) -> Option<Arc<Image>> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,11 +78,11 @@ impl Counted {
 
 /// Sums up images as they arrive, apart from the queries thread: with many ports that takes
 /// milliseconds.
-pub(crate) async fn keep(counted: Arc<Counted>, mut images: mpsc::Receiver<Arc<Image>>) {
+pub(crate) async fn keep(port_metrics: Arc<PortMetrics>, mut images: mpsc::Receiver<Arc<Image>>) {
     while let Some(image) = images.recv().await {
-        let counted = Arc::clone(&counted);
+        let port_metrics = Arc::clone(&port_metrics);
         // It ends early only with the daemon.
-        let _ended = task::spawn_blocking(move || counted.add(image)).await;
+        let _ended = task::spawn_blocking(move || port_metrics.add(image)).await;
     }
 }
 

@@ -14,7 +14,7 @@ const GIVEN_UP: u8 = 2;
 
 /// The actor's end of an order.
 #[derive(Debug)]
-pub(super) struct Asker<T> {
+pub(super) struct Requester<T> {
     reply: oneshot::Sender<Result<T, Refusal>>,
     state: Arc<AtomicU8>,
 }
@@ -28,10 +28,10 @@ pub(super) struct Answer<T> {
 }
 
 /// Both ends of an order that has to begin by then.
-pub(super) fn pair<T>(begin_by: Instant) -> (Asker<T>, Answer<T>) {
+pub(super) fn pair<T>(begin_by: Instant) -> (Requester<T>, Answer<T>) {
     let (sender, reply) = oneshot::channel();
     let state = Arc::new(AtomicU8::new(WAITS));
-    let asker = Asker {
+    let requester = Requester {
         reply: sender,
         state: Arc::clone(&state),
     };
@@ -40,7 +40,7 @@ pub(super) fn pair<T>(begin_by: Instant) -> (Asker<T>, Answer<T>) {
         state,
         begin_by,
     };
-    (asker, answer)
+    (requester, answer)
 }
 
 fn settle(state: &AtomicU8, to: u8) -> bool {
@@ -48,7 +48,7 @@ fn settle(state: &AtomicU8, to: u8) -> bool {
     settled.is_ok()
 }
 
-impl<T> Asker<T> {
+impl<T> Requester<T> {
     /// Begins the order; false when its client is gone or has given up, and it must not begin.
     pub(super) fn begin(&self) -> bool {
         !self.reply.is_closed() && settle(&self.state, BEGUN)
@@ -85,25 +85,25 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_waits_for_does_not_begin() {
-        let (asker, answer) = pair::<()>(soon());
+        let (requester, answer) = pair::<()>(soon());
         drop(answer);
-        assert!(!asker.begin());
+        assert!(!requester.begin());
     }
 
     #[tokio::test]
     async fn what_cannot_begin_in_time_fails_and_does_not_begin() {
-        let (asker, answer) = pair::<()>(soon());
+        let (requester, answer) = pair::<()>(soon());
         assert!(matches!(answer.wait().await, Err(Refusal::TooLate)));
-        assert!(!asker.begin());
+        assert!(!requester.begin());
     }
 
     #[tokio::test]
     async fn what_has_begun_is_waited_for_beyond_its_deadline() {
-        let (asker, answer) = pair(soon());
-        assert!(asker.begin());
+        let (requester, answer) = pair(soon());
+        assert!(requester.begin());
         let answering = async {
             tokio::time::sleep(Duration::from_millis(150)).await;
-            asker.answer(Ok(7))
+            requester.answer(Ok(7))
         };
         let (heard, answered) = tokio::join!(answering, answer.wait());
         assert!(heard);
@@ -112,8 +112,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_actor_that_ends_is_told() {
-        let (asker, answer) = pair::<()>(soon());
-        drop(asker);
+        let (requester, answer) = pair::<()>(soon());
+        drop(requester);
         assert!(matches!(answer.wait().await, Err(Refusal::Stopping)));
     }
 }

@@ -10,15 +10,15 @@ use weft_manager::pm::{PmEvent, PmReport};
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 use weft_wire::sm::AttributeId;
 
-use crate::happening::{Happening, Threshold, errors};
-use crate::hub::Hub;
+use crate::event::{DaemonEvent, Threshold, errors};
+use crate::event_hub::EventHub;
 
 /// Nodes and links that come or go in one sweep and have a line each; the others are counted in one.
 const LINES_MAX: u32 = 32;
 
 /// Writes events to the log: a line for each, unless a sweep brings many at once.
 #[derive(Debug, Default)]
-pub(crate) struct Narrator {
+pub(crate) struct EventLog {
     /// The first sweep has ended; until then its own line says it all.
     is_up: bool,
     /// Nodes whose coming or going has been said: their links go without saying.
@@ -29,24 +29,24 @@ pub(crate) struct Narrator {
     unsaid: u32,
 }
 
-impl Narrator {
+impl EventLog {
     /// Logs an event. `content` is the same as clients read it, with names.
-    pub(crate) fn narrate(&mut self, what: &Happening, content: &Content) {
+    pub(crate) fn log(&mut self, what: &DaemonEvent, content: &Content) {
         match (what, content) {
-            (Happening::Fabric(event), content) => self.fabric(event, content),
-            (Happening::Port { .. }, Content::PortChanged(changed)) => port_changed(changed),
-            (Happening::Plan { id, what, sweep }, _) => info!(
+            (DaemonEvent::Fabric(event), content) => self.fabric(event, content),
+            (DaemonEvent::Port { .. }, Content::PortChanged(changed)) => port_changed(changed),
+            (DaemonEvent::Plan { id, what, sweep }, _) => info!(
                 event = "plan_in_force",
                 plan = id,
                 sweep,
                 what,
                 "route plan {id} is in force: {what}"
             ),
-            (Happening::PlanUndone { what, sweep }, _) => {
+            (DaemonEvent::PlanUndone { what, sweep }, _) => {
                 info!(event = "plan_undone", sweep, what, "undone: {what}");
             }
-            (Happening::Threshold(_), Content::ThresholdExceeded(over)) => threshold(over),
-            (Happening::TrapsSuppressed { count, .. }, Content::TrapsSuppressed(traps)) => warn!(
+            (DaemonEvent::Threshold(_), Content::ThresholdExceeded(over)) => threshold(over),
+            (DaemonEvent::TrapsSuppressed { count, .. }, Content::TrapsSuppressed(traps)) => warn!(
                 event = "traps_suppressed",
                 lid = traps.lid,
                 node_guid = guid(traps.node_guid),
@@ -56,9 +56,9 @@ impl Narrator {
                 sender(traps.lid, &traps.node_name)
             ),
             // Reload and attachment log their own events.
-            (Happening::Config { .. } | Happening::Attachment(_), _) => {}
-            (Happening::Port { .. } | Happening::Threshold(_), _) => {}
-            (Happening::TrapsSuppressed { .. }, _) => {}
+            (DaemonEvent::Config { .. } | DaemonEvent::Attachment(_), _) => {}
+            (DaemonEvent::Port { .. } | DaemonEvent::Threshold(_), _) => {}
+            (DaemonEvent::TrapsSuppressed { .. }, _) => {}
         }
     }
 
@@ -327,7 +327,7 @@ fn threshold(over: &v1::ThresholdExceeded) {
 }
 
 /// Tells that a device does not take a setting of congestion control.
-pub(crate) fn narrate_refusal(node: Guid, port: PortNum, attribute: AttributeId, status: u16) {
+pub(crate) fn log_refusal(node: Guid, port: PortNum, attribute: AttributeId, status: u16) {
     warn!(
         event = "congestion_refused",
         node_guid = %node, port = port.0, %attribute, status,
@@ -336,7 +336,7 @@ pub(crate) fn narrate_refusal(node: Guid, port: PortNum, attribute: AttributeId,
 }
 
 /// Logs an event of performance management, and sends exceeded thresholds to watchers.
-pub(crate) fn tell_pm(hub: &Hub, event: PmEvent) {
+pub(crate) fn tell_pm(hub: &EventHub, event: PmEvent) {
     match event {
         PmEvent::SweepEnded(report) => counters_read(&report),
         PmEvent::NodeFailed {
@@ -362,7 +362,7 @@ pub(crate) fn tell_pm(hub: &Hub, event: PmEvent) {
             value,
             threshold,
             error_info,
-        } => hub.tell(Happening::Threshold(Box::new(Threshold {
+        } => hub.tell(DaemonEvent::Threshold(Box::new(Threshold {
             port,
             neighbor,
             category,
@@ -523,32 +523,32 @@ mod tests {
         text.lines().map(str::to_owned).collect()
     }
 
-    fn link(number: u64) -> Happening {
+    fn link(number: u64) -> DaemonEvent {
         let end = |node| (Guid(node), PortNum(1));
-        Happening::Fabric(Event::LinkVanished {
+        DaemonEvent::Fabric(Event::LinkVanished {
             a: end(number),
             b: end(1_000),
         })
     }
 
-    fn tell(narrator: &mut Narrator, what: &Happening) {
+    fn tell(event_log: &mut EventLog, what: &DaemonEvent) {
         let names = crate::names::Names {
             topology: &weft_fabric::Topology::default(),
             gone: &crate::names::Gone::default(),
         };
-        narrator.narrate(what, &what.content(&names));
+        event_log.log(what, &what.content(&names));
     }
 
     #[test]
     fn many_at_once_are_counted_and_links_of_a_lost_node_go_without_saying() {
-        let ended = || Happening::Fabric(Event::SweepEnded(SweepReport::default()));
-        let mut narrator = Narrator::default();
-        let quiet = logged(|| tell(&mut narrator, &link(1)));
+        let ended = || DaemonEvent::Fabric(Event::SweepEnded(SweepReport::default()));
+        let mut event_log = EventLog::default();
+        let quiet = logged(|| tell(&mut event_log, &link(1)));
         assert!(quiet.is_empty(), "the first sweep has one line: {quiet:?}");
         let lines = logged(|| {
-            tell(&mut narrator, &ended());
-            (0..40).for_each(|number| tell(&mut narrator, &link(number)));
-            tell(&mut narrator, &ended());
+            tell(&mut event_log, &ended());
+            (0..40).for_each(|number| tell(&mut event_log, &link(number)));
+            tell(&mut event_log, &ended());
         });
         let lost = |line: &&String| line.contains("WARN") && line.contains("link vanished: ");
         assert_eq!(lines.iter().filter(lost).count(), 32, "{lines:?}");
@@ -560,10 +560,10 @@ mod tests {
         let lines = logged(|| {
             let (node, name) = (Guid(1_000), "core1".to_owned());
             tell(
-                &mut narrator,
-                &Happening::Fabric(Event::NodeVanished { node, name }),
+                &mut event_log,
+                &DaemonEvent::Fabric(Event::NodeVanished { node, name }),
             );
-            (0..40).for_each(|number| tell(&mut narrator, &link(number)));
+            (0..40).for_each(|number| tell(&mut event_log, &link(number)));
         });
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].contains("node vanished: core1"), "{lines:?}");

@@ -27,14 +27,14 @@ struct Identity {
 
 /// Plans in force that the configuration file lacks.
 #[derive(Debug)]
-pub(crate) struct Applied {
+pub(crate) struct Drift {
     /// The note for the next start; none without a state directory.
     note: Option<PathBuf>,
     file: Identity,
     told: String,
 }
 
-impl Applied {
+impl Drift {
     /// Reads the note of the last run; `usable` is the current content of the configuration file.
     pub(crate) fn open(note: Option<PathBuf>, source: &Source, usable: &Usable) -> Self {
         let file = Identity {
@@ -55,7 +55,7 @@ impl Applied {
     }
 
     /// Message for users; empty if the file contains everything in force.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         self.told.clone()
     }
 
@@ -212,20 +212,24 @@ mod tests {
             .map(|(_, kind)| *kind)
             .find(|kind| *kind != planned.arrangement.settings.routing.engine)
             .unwrap();
-        let mut first = Applied::open(note.clone(), &source, &usable(STOCK));
-        assert_eq!(first.told(), "");
+        let mut first = Drift::open(note.clone(), &source, &usable(STOCK));
+        assert_eq!(first.message(), "");
         first.in_force(&planned, "another engine").await;
-        assert!(first.told().starts_with("another engine is in force until"));
+        assert!(
+            first
+                .message()
+                .starts_with("another engine is in force until")
+        );
 
-        let mut second = Applied::open(note.clone(), &source, &usable(STOCK));
-        let told = second.told();
+        let mut second = Drift::open(note.clone(), &source, &usable(STOCK));
+        let told = second.message();
         assert!(
             told.starts_with("another engine was in force before"),
             "{told}"
         );
         second.reloaded(&version(usable(STOCK))).await;
-        assert_eq!(second.told(), "");
-        assert_eq!(Applied::open(note, &source, &usable(STOCK)).told(), "");
+        assert_eq!(second.message(), "");
+        assert_eq!(Drift::open(note, &source, &usable(STOCK)).message(), "");
     }
 
     #[tokio::test]
@@ -239,14 +243,14 @@ mod tests {
         );
         assert!(STOCK.contains(from));
         let changed = STOCK.replace(from, to);
-        let mut applied = Applied::open(note.clone(), &source, &usable(STOCK));
+        let mut drift = Drift::open(note.clone(), &source, &usable(STOCK));
         let planned = version(usable(&changed));
-        applied.in_force(&planned, "another configuration").await;
-        assert!(applied.told().starts_with("another configuration is"));
+        drift.in_force(&planned, "another configuration").await;
+        assert!(drift.message().starts_with("another configuration is"));
         let in_other_words = changed.replace(to, "<SweepInterval> 600 </SweepInterval><!-- s -->");
-        let now = Applied::open(note.clone(), &source, &usable(&in_other_words));
-        assert_eq!(now.told(), "");
-        assert_ne!(Applied::open(note, &source, &usable(STOCK)).told(), "");
+        let now = Drift::open(note.clone(), &source, &usable(&in_other_words));
+        assert_eq!(now.message(), "");
+        assert_ne!(Drift::open(note, &source, &usable(STOCK)).message(), "");
     }
 
     #[test]

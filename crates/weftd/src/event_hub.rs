@@ -13,11 +13,11 @@ use weft_manager::sm::Status;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 
 use crate::attachment::Attachment;
-use crate::floods::Floods;
-use crate::happening::Happening;
+use crate::event::DaemonEvent;
+use crate::event_log::EventLog;
 use crate::keys::KeyMask;
 use crate::names::{Gone, Names};
-use crate::narrate::Narrator;
+use crate::trap_limiter::TrapLimiter;
 
 /// Events that a reader may be behind before it is dropped.
 pub(crate) const BACKLOG: usize = 65_536;
@@ -58,7 +58,7 @@ pub(crate) struct Journal {
     sweeps: VecDeque<Arc<SweepReport>>,
     current: Option<Current>,
     gone: Gone,
-    floods: Floods,
+    trap_limiter: TrapLimiter,
 }
 
 impl Journal {
@@ -79,13 +79,13 @@ impl Journal {
 
     /// Traps that were no events.
     pub(crate) fn traps_suppressed(&self) -> u64 {
-        self.floods.total()
+        self.trap_limiter.total()
     }
 
     /// Whether a trap is one too many of its source.
-    fn is_suppressed(&mut self, what: &Happening) -> bool {
+    fn is_suppressed(&mut self, what: &DaemonEvent) -> bool {
         match what {
-            Happening::Fabric(Event::Trap { lid, .. }) => !self.floods.admits(*lid),
+            DaemonEvent::Fabric(Event::Trap { lid, .. }) => !self.trap_limiter.admits(*lid),
             _ => false,
         }
     }
@@ -142,12 +142,12 @@ pub(crate) struct InForce {
 
 /// Everything that the manager's thread publishes. Readers never wait for it, nor it for them.
 #[derive(Debug)]
-pub(crate) struct Hub {
+pub(crate) struct EventHub {
     /// Identifies this run, so that tokens of another run are recognised.
     pub(crate) run: u64,
     snapshot: watch::Sender<Arc<Snapshot>>,
     mask: Mutex<KeyMask>,
-    narrator: Mutex<Narrator>,
+    event_log: Mutex<EventLog>,
     status: watch::Sender<Arc<Status>>,
     attachment: watch::Sender<Attachment>,
     /// End of the last sweep that found the fabric, nanoseconds since 1970; 0 before the first.
@@ -159,13 +159,13 @@ pub(crate) struct Hub {
     events: broadcast::Sender<Arc<Stamped>>,
 }
 
-impl Hub {
+impl EventHub {
     pub(crate) fn new(config: InForce) -> Self {
         Self {
             run: unix_time_ns(),
             snapshot: watch::Sender::new(Arc::default()),
             mask: Mutex::default(),
-            narrator: Mutex::default(),
+            event_log: Mutex::default(),
             status: watch::Sender::new(Arc::default()),
             attachment: watch::Sender::new(Attachment::now(true)),
             seen_unix_ns: AtomicU64::new(0),
@@ -241,16 +241,16 @@ impl Hub {
     /// Stores the manager's counters, several times a second, and reports floods that have ended.
     pub(crate) fn set_status(&self, status: Status) {
         self.status.send_replace(Arc::new(status));
-        let suppressed = self.journal().floods.ended(unix_time_ns());
+        let suppressed = self.journal().trap_limiter.ended(unix_time_ns());
         for (lid, count) in suppressed {
-            self.tell(Happening::TrapsSuppressed { lid, count });
+            self.tell(DaemonEvent::TrapsSuppressed { lid, count });
         }
     }
 
     pub(crate) fn set_attached(&self, attached: bool) {
         let attachment = Attachment::now(attached);
         self.attachment.send_replace(attachment);
-        self.tell(Happening::Attachment(attachment));
+        self.tell(DaemonEvent::Attachment(attachment));
     }
 
     pub(crate) fn set_planned(&self, planned: String) {
@@ -262,8 +262,8 @@ impl Hub {
     }
 
     /// Publishes an event to watchers and to the log.
-    pub(crate) fn tell(&self, what: Happening) {
-        if let Happening::Fabric(Event::SweepEnded(report)) = &what
+    pub(crate) fn tell(&self, what: DaemonEvent) {
+        if let DaemonEvent::Fabric(Event::SweepEnded(report)) = &what
             && report.hfis + report.switches > 0
         {
             self.seen_unix_ns.store(unix_time_ns(), Ordering::Relaxed);
@@ -273,7 +273,7 @@ impl Hub {
         if journal.is_suppressed(&what) {
             return;
         }
-        if let Happening::Fabric(event) = &what {
+        if let DaemonEvent::Fabric(event) = &what {
             journal.note(event);
         }
         let names = Names {
@@ -295,7 +295,7 @@ impl Hub {
         // An error only means that nobody is subscribed.
         let _ = self.events.send(event.clone());
         drop(journal);
-        self.narrator().narrate(&what, &event.content);
+        self.event_log().log(&what, &event.content);
     }
 
     /// Current or last known name of a node; empty if it was never seen.
@@ -308,9 +308,11 @@ impl Hub {
         names.of(node)
     }
 
-    fn narrator(&self) -> MutexGuard<'_, Narrator> {
+    fn event_log(&self) -> MutexGuard<'_, EventLog> {
         // A panic under this lock leaves at worst counts of lines.
-        self.narrator.lock().unwrap_or_else(PoisonError::into_inner)
+        self.event_log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins to read events: after `after` of this run where that is given, else from now on.
@@ -352,15 +354,15 @@ pub(crate) fn unix_time_ns() -> u64 {
 mod tests {
     use super::*;
 
-    fn silent(hub: &Hub) {
+    fn silent(hub: &EventHub) {
         let node = weft_fabric::Guid(1);
         let attribute = "PortInfo".to_owned();
-        hub.tell(Happening::Fabric(Event::NodeSilent { node, attribute }));
+        hub.tell(DaemonEvent::Fabric(Event::NodeSilent { node, attribute }));
     }
 
     #[test]
     fn a_reader_goes_on_where_it_was() {
-        let hub = Hub::new(InForce::default());
+        let hub = EventHub::new(InForce::default());
         (0..3).for_each(|_| silent(&hub));
         let subscription = hub.subscribe(Some(1));
         let missed: Vec<u64> = subscription
@@ -376,12 +378,12 @@ mod tests {
 
     #[test]
     fn a_flood_of_traps_evicts_nothing() {
-        let hub = Hub::new(InForce::default());
+        let hub = EventHub::new(InForce::default());
         hub.set_status(Status::default());
         silent(&hub);
         for number in 0..2 * KEPT_EVENTS as u32 {
             let (lid, what) = (weft_fabric::Lid(number % 50_000 + 1), "flap".to_owned());
-            hub.tell(Happening::Fabric(Event::Trap { lid, what }));
+            hub.tell(DaemonEvent::Fabric(Event::Trap { lid, what }));
         }
         let kept = hub.subscribe(Some(0));
         assert!(
@@ -396,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_is_too_old_is_a_gap() {
-        let hub = Hub::new(InForce::default());
+        let hub = EventHub::new(InForce::default());
         (0..KEPT_EVENTS + 10).for_each(|_| silent(&hub));
         assert!(hub.subscribe(Some(9)).gap);
         assert!(!hub.subscribe(Some(10)).gap);
