@@ -1,4 +1,4 @@
-//! What the administration can do.
+//! Capabilities of the administration.
 
 use weft_wire::class_port_info::ClassPortInfo;
 use weft_wire::header::version;
@@ -18,7 +18,7 @@ const CAPABILITIES_2: u32 = capability::QOS
     | capability::SEND_ONLY_FULL_MEMBER
     | capability::DEVICE_GROUPS
     | capability::SWITCH_COST;
-/// What the second capability mask says in the InfiniBand form.
+/// Second capability mask in the InfiniBand form.
 const IB_CAPABILITIES_2: u32 = capability::QOS | capability::SEND_ONLY_FULL_MEMBER;
 
 /// Bytes of the InfiniBand form.

@@ -1,4 +1,4 @@
-//! Which attribute is answered by what, with which methods, in which forms, and to whom.
+//! Table of attributes: handlers, methods, forms, and access rights.
 
 use weft_fabric::Tick;
 use weft_wire::header::method::{DELETE, GET, GET_MULTI, GET_TABLE, GET_TRACE_TABLE, SET};
@@ -13,14 +13,14 @@ use super::records::{
 use super::view::View;
 use crate::gsi::Form;
 
-/// What answers.
+/// Handler of an attribute.
 #[derive(Clone, Copy)]
 pub(crate) enum Handler {
     /// Reads the published fabric.
     View(fn(&View, &Query<'_>) -> Result<Found, Refusal>),
     /// Reads anything.
     Read(fn(&Sa, &Query<'_>) -> Result<Found, Refusal>),
-    /// Changes what is kept.
+    /// Changes registrations.
     Write(fn(&mut Sa, Tick, &Query<'_>) -> Result<Found, Refusal>),
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Handler {
 pub(crate) struct Attribute {
     pub(crate) id: u16,
     pub(crate) forms: &'static [Form],
-    /// Members of the management partition that are not full ones may ask.
+    /// Whether limited members of the management partition have access.
     pub(crate) open: bool,
     pub(crate) methods: &'static [u8],
     pub(crate) handler: Handler,
@@ -54,7 +54,7 @@ const fn view(
     }
 }
 
-/// Records in InfiniBand's form, which everybody may ask for.
+/// Records in InfiniBand's form, open to everybody.
 const fn ib_view(id: u16, handler: fn(&View, &Query<'_>) -> Result<Found, Refusal>) -> Attribute {
     Attribute {
         forms: IB,
@@ -268,9 +268,9 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
     },
 ];
 
-/// Whether the requester may ask this at all: there is no key but that of the managers among
-/// themselves, and what is not open is for full members of the management partition. As the
-/// reference manager does, nothing is said to others: they learn not even what there is.
+/// Whether the requester has access: there is no key except that among the managers
+/// themselves, and attributes that are not open are for full members of the management partition. As the
+/// reference manager does, others get no reply: they do not even learn what exists.
 pub(crate) fn is_allowed(query: &Query<'_>) -> bool {
     let open = |entry: &Attribute| {
         entry.open
@@ -280,7 +280,7 @@ pub(crate) fn is_allowed(query: &Query<'_>) -> bool {
     query.header.sm_key == 0 && (is_full(query.request.from.pkey) || ATTRIBUTES.iter().any(open))
 }
 
-/// What serves the request, or why nothing does.
+/// Handler of the request, or the reason for its refusal.
 pub(crate) fn handler(query: &Query<'_>) -> Result<Handler, Refusal> {
     let id = query.request.mad.attribute_id;
     let entries = ATTRIBUTES.iter().filter(|attribute| attribute.id == id);
@@ -296,7 +296,7 @@ pub(crate) fn handler(query: &Query<'_>) -> Result<Handler, Refusal> {
     }
 }
 
-/// Whether who asks is a full member of the management partition.
+/// Whether the requester is a full member of the management partition.
 pub(crate) fn is_full(pkey: PKey) -> bool {
     pkey == PKey::MGMT_FULL
 }

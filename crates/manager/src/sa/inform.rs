@@ -28,12 +28,12 @@ const ANY_LID: Lid = Lid::PERMISSIVE;
 const IN_BOTH_FORMS: std::ops::RangeInclusive<u16> = 64..=67;
 /// Reports that may wait for their answers; one more is dropped.
 const REPORTS_MAX: usize = 65_536;
-/// How often a report is sent until it is answered.
+/// Number of times that a report is sent without an answer.
 const ATTEMPTS: u32 = 3;
-/// How long to wait for the answer.
+/// Timeout of the answer.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Who wants to know what.
+/// A client's subscription to notices.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Subscription {
     /// GUID of the subscriber's port.
@@ -51,14 +51,14 @@ struct Report {
     due: Tick,
 }
 
-/// Who subscribed to what, in the order of their requests, and the reports under way.
+/// Subscriptions in the order of their requests, and the reports in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     pub(crate) all: Vec<Subscription>,
     /// Counts changes.
     pub(crate) changes: u64,
     reports: BTreeMap<u64, Report>,
-    /// No report is due before; kept, as every datagram asks.
+    /// No report is due before; cached, because every datagram checks it.
     due: Option<Tick>,
     transaction: u64,
 }
@@ -69,7 +69,7 @@ impl Subscriptions {
         self.due
     }
 
-    /// How many there are.
+    /// Number of subscriptions.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
@@ -96,7 +96,7 @@ impl Subscriptions {
         self.due = self.reports.values().map(|report| report.due).min();
     }
 
-    /// Reports a notice to all who want it.
+    /// Reports a notice to all its subscribers.
     pub(crate) fn report(
         &mut self,
         now: Tick,
@@ -139,7 +139,7 @@ impl Subscriptions {
         self.all = subscriptions;
     }
 
-    /// Nobody subscribes to anything.
+    /// Removes all subscriptions.
     pub(crate) fn clear(&mut self) {
         self.forget_lost(|_| None);
     }
@@ -188,7 +188,7 @@ fn datagram(transaction_id: u64, form: Form, notice: &Notice) -> Option<Vec<u8>>
 
 /// A notice of a port or a group in InfiniBand's form: the GID that it is about lies further on.
 fn narrowed(notice: &Notice) -> Option<IbNotice> {
-    /// Where the GID is in the data.
+    /// Offset of the GID in the data.
     const GID_AT: usize = 6;
     if !IN_BOTH_FORMS.contains(&notice.trap_number) {
         return None;
@@ -271,7 +271,7 @@ pub(crate) fn inform_info(sa: &mut Sa, _: Tick, query: &Query<'_>) -> Result<Fou
     echo(query, asked)
 }
 
-/// What was asked, with the queue pair that reports go to.
+/// The request, with the queue pair that reports go to.
 fn echo(query: &Query<'_>, asked: InformInfo) -> Result<Found, Refusal> {
     let qp_number = query.request.from.qp;
     match query.form() {

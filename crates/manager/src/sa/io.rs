@@ -1,4 +1,4 @@
-//! What goes into subnet administration and what comes out of it.
+//! Inputs and outputs of subnet administration.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::cables::CableMemories;
 use crate::congestion::CongestionHeld;
 use crate::multicast::MulticastLid;
 
-/// What subnet administration is told.
+/// Inputs of subnet administration.
 #[derive(Debug, Clone)]
 pub enum SaInput {
     /// The time has come that [`super::Sa::deadline`] named.
@@ -18,30 +18,30 @@ pub enum SaInput {
     Received(Packet),
     /// The fabric as it is from now on.
     Published(Arc<Snapshot>),
-    /// What cables say of themselves.
+    /// Cable memories.
     Cables(Arc<CableMemories>),
-    /// What devices hold of congestion control, from now on.
+    /// Congestion control settings held by devices, from now on.
     Congestion(Arc<CongestionHeld>),
-    /// This manager has become master, and what was registered before does not count, as
-    /// [`crate::Output::RegistrationsLost`] says: so many ports are asked to register again.
+    /// This manager has become master, and earlier registrations are void, see
+    /// [`crate::Output::RegistrationsLost`]: ports are asked to register again.
     RegistrationsLost {
-        /// How many.
+        /// Number of these ports.
         asked: usize,
     },
-    /// A notice for those who subscribed to it, as [`crate::Output::Notice`] gives it. What cannot be
-    /// read is dropped.
+    /// A notice for its subscribers, from [`crate::Output::Notice`]. Undecodable ones
+    /// are dropped.
     Notice(Vec<u8>),
 }
 
-/// What subnet administration wants done.
+/// Outputs of subnet administration.
 #[derive(Debug, Clone)]
 pub enum SaOutput {
     /// Send a datagram from the manager's port.
     Send(Packet),
-    /// Who is in which multicast group, all groups, in order of their LIDs: for the subnet manager.
+    /// Members of all multicast groups, in order of their LIDs: for the subnet manager.
     Multicast(Vec<MulticastLid>),
-    /// What was stored does not count any more. This must be so, on stable storage, before anything is
-    /// sent that comes out after it.
+    /// The stored registrations are no longer valid. This must be recorded on stable storage before anything is
+    /// sent that is output after it.
     Stale,
     /// Write this to stable storage, atomically: it counts again.
     Persist(Vec<u8>),

@@ -1,17 +1,17 @@
-//! Subnet administration: answers who is where, who reaches whom and how, and keeps what clients
-//! register. It reads the snapshots that the subnet manager publishes and never waits for a sweep.
+//! Subnet administration: answers queries about nodes and paths, and keeps the registrations of
+//! clients. It reads the snapshots that the subnet manager publishes and never waits for a sweep.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `dispatch` | which attribute is answered by what, and to whom |
+//! | `dispatch` | handlers of attributes, and access rights |
 //! | `query` | a request, matching by component mask, and an answer |
 //! | `view` | a snapshot with indexes: LIDs, GUIDs, virtual fabrics, hops |
-//! | `records` | records that are read from the snapshot, a file a family |
+//! | `records` | records that are read from the snapshot, one file per family |
 //! | `path` | paths: virtual fabrics, selectors, pairs of LIDs |
 //! | `services` | services that clients register, with their leases |
 //! | `inform` | subscriptions, and reports to subscribers |
 //! | `multicast` | groups, their members and LIDs |
-//! | `kept` | what of that outlasts a restart |
+//! | `kept` | registrations that survive a restart |
 
 mod class_port_info;
 mod dispatch;
@@ -68,21 +68,21 @@ pub struct Sa {
     outputs: VecDeque<SaOutput>,
 }
 
-/// What subnet administration holds for its clients.
+/// Numbers of registrations of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registered {
     /// Services, its own included.
     pub services: usize,
     /// Subscriptions to notices.
     pub subscriptions: usize,
-    /// Answers of several segments under way.
+    /// Answers of several segments in flight.
     pub transfers: usize,
 }
 
 impl Sa {
-    /// An administration without registrations, that answers BUSY until the first snapshot comes. The
-    /// subnet manager is told of members once [`SaInput::RegistrationsLost`] has said how many ports are
-    /// to register first.
+    /// An administration without registrations, which answers BUSY until the first snapshot. The
+    /// subnet manager receives members once [`SaInput::RegistrationsLost`] has given the number of ports that
+    /// register first.
     pub fn new(settings: SaSettings) -> Self {
         let mut sa = Self {
             server: Server::new(class::SUBN_ADM, settings.limits),
@@ -164,12 +164,12 @@ impl Sa {
         deadlines.into_iter().flatten().min()
     }
 
-    /// What has been received and sent.
+    /// Numbers of datagrams received and sent.
     pub fn counters(&self) -> Counters {
         self.server.counters()
     }
 
-    /// What is held for clients.
+    /// Numbers of registrations.
     pub fn registered(&self) -> Registered {
         Registered {
             services: self.services.len(),
@@ -201,7 +201,7 @@ impl Sa {
         self.groups.expect(now, asked);
     }
 
-    /// GUID of the port that asks.
+    /// GUID of the requesting port.
     fn port_of(&self, query: &Query<'_>) -> Option<Guid> {
         self.view.guid_of(query.request.from.lid)
     }

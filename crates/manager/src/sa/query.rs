@@ -121,7 +121,7 @@ impl Found {
         }
     }
 
-    /// What the method allows: a table may be empty, anything else is one record.
+    /// Number of records that the method allows: a table may be empty, anything else is one record.
     fn checked(mut self, method: u8) -> Result<Self, Refusal> {
         let table = matches!(
             method,
@@ -140,8 +140,8 @@ impl Found {
     }
 }
 
-/// A record that can be matched: which bit of the component mask means which of its fields. A field
-/// of a structure inside is written `outer.inner`.
+/// A record that can be matched, with the field for each bit of the component mask. A field
+/// of an inner structure is written `outer.inner`.
 pub(crate) trait Record: Layout {
     /// Bit and name.
     const COMPONENTS: &'static [(u32, &'static str)];
@@ -153,7 +153,7 @@ pub(crate) struct Records {
     data: Vec<u8>,
     stride: usize,
     count: usize,
-    /// Which bits of a record must be as in the query.
+    /// Bits of a record that must equal the query's.
     mask: Vec<u8>,
     wanted: Vec<u8>,
     full: bool,
@@ -165,7 +165,7 @@ impl Records {
         Self::except::<R>(query, 0)
     }
 
-    /// The same, without the components in `ignored`: the caller sees to them.
+    /// A matcher without the components in `ignored`: the caller handles them.
     pub(crate) fn except<R: Record>(query: &Query<'_>, ignored: u64) -> Self {
         let components = query.header.component_mask & !ignored;
         let mut mask = Vec::new();
@@ -189,7 +189,7 @@ impl Records {
         }
     }
 
-    /// Another value for what the query wants, at `offset`: a LID that means another one.
+    /// Replaces the value to match at `offset`, for example a LID by the base LID.
     pub(crate) fn want(&mut self, offset: usize, bytes: &[u8]) {
         for (to, from) in self.wanted.iter_mut().skip(offset).zip(bytes) {
             *to = *from;
@@ -208,7 +208,7 @@ impl Records {
         self.settle(start);
     }
 
-    /// Takes a record that starts with `head` and goes on with `tail`, if it matches.
+    /// Adds a record of `head` and `tail`, if it matches.
     #[inline]
     pub(crate) fn push_parts(&mut self, head: &[u8; 8], tail: &[u8]) {
         let Some(start) = self.grow() else {
@@ -242,12 +242,12 @@ impl Records {
         }
     }
 
-    /// How many were found so far.
+    /// Number of records found so far.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// What was found.
+    /// The records found.
     pub(crate) fn finish(self) -> Result<Found, Refusal> {
         match self.full {
             true => Err(Refusal::NO_RESOURCES),

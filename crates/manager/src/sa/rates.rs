@@ -3,7 +3,7 @@
 use weft_fabric::enums::LinkSpeed;
 use weft_wire::sm::PortInfo;
 
-/// How a query means the value beside a selector.
+/// Comparison for the value next to a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Selector {
     Greater,
@@ -22,7 +22,7 @@ impl Selector {
         }
     }
 
-    /// Whether `have` is what was asked for with `asked`; the best there is always is.
+    /// Whether `have` meets the request `asked`; the best available always does.
     pub(crate) fn admits(self, have: u32, asked: u32) -> bool {
         match self {
             Self::Greater => have > asked,

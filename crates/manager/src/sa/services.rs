@@ -1,4 +1,4 @@
-//! Services: who offers what, for how long.
+//! Services: their providers and leases.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const FOR_EVER: u32 = 0xFFFF_FFFF;
 /// Components of a Set that must be meant: the service and its port.
 const NEEDED: [[u32; 2]; 2] = [[0, 0], [4, 1]];
 
-/// What tells services apart.
+/// Identity of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     id: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Service {
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     pub(crate) all: BTreeMap<Key, Service>,
-    /// Nothing runs out before; kept, as every datagram asks.
+    /// No lease expires before; cached, because every datagram checks it.
     due: Option<Tick>,
     /// Counts changes.
     pub(crate) changes: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Services {
 /// A service of the manager itself, at its own port for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnService {
-    /// Which service.
+    /// Identifier of the service.
     pub id: u64,
     /// Its name, at most 63 bytes.
     pub name: &'static str,
@@ -58,7 +58,7 @@ pub struct OwnService {
 }
 
 impl OwnService {
-    /// Performance administration (`STL_PM_SERVICE_ID`): tools ask for it to find its port.
+    /// Performance administration (`STL_PM_SERVICE_ID`): tools look it up to find its port.
     pub fn performance() -> Self {
         Self {
             id: weft_config::PA_SERVICE_ID.0,
@@ -82,7 +82,7 @@ impl Services {
         self.due
     }
 
-    /// How many there are.
+    /// Number of services.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
@@ -118,7 +118,7 @@ impl Services {
         self.retain(|_| false);
     }
 
-    /// How many a port has registered.
+    /// Number of services registered by a port.
     fn of(&self, registrant: Guid) -> usize {
         let of = self.all.values();
         of.filter(|service| service.registrant == registrant)
@@ -127,7 +127,7 @@ impl Services {
 }
 
 impl Service {
-    /// The record with what is left of its lease; others do not see its key.
+    /// The record with the rest of its lease; others do not see its key.
     fn told(&self, now: Tick, trusted: bool) -> ServiceRecord {
         let left = self.until.map(|until| until.since(now).as_secs());
         ServiceRecord {

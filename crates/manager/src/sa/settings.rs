@@ -1,4 +1,4 @@
-//! What the administrator may choose about subnet administration: plain data.
+//! Settings of subnet administration: plain data.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::settings::lane_levels::LaneLevels;
 use crate::settings::virtual_fabric::stock_fabrics;
 use crate::settings::{Resolved, VirtualFabric};
 
-/// How to answer. [`SaSettings::default`] is what the stock opafm.xml says.
+/// Settings of subnet administration. [`SaSettings::default`] equals the stock opafm.xml.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaSettings {
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
-    /// Longest time to an answer that clients are told: 4.096 µs · 2^value (`<SaRespTime>`).
+    /// Response time reported to clients: 4.096 µs · 2^value (`<SaRespTime>`).
     pub resp_time: u8,
-    /// How paths are given.
+    /// Settings of paths.
     pub paths: PathSettings,
     /// Multicast groups.
     pub multicast: MulticastSettings,
@@ -29,24 +29,24 @@ pub struct SaSettings {
     pub fabrics: Vec<VirtualFabric>,
     /// The device groups of the file.
     pub groups: Arc<DeviceGroups>,
-    /// How much is taken on at once.
+    /// Limits of work in progress.
     pub limits: Limits,
     /// Services that are kept; one more is refused.
     pub services_max: usize,
     /// Subscriptions that are kept; one more is refused.
     pub subscriptions_max: usize,
-    /// How much of that one client may take.
+    /// Limits of one client.
     pub quotas: Quotas,
     /// Services of the manager itself.
     pub own_services: Vec<OwnService>,
 }
 
-/// What one port may register; more is refused with `ERR_NO_RESOURCES`, as the vendor's manager does
-/// where a table is full (opa-fm, sa_McMemberRecord.c).
+/// Limits of one port's registrations; more are refused with `ERR_NO_RESOURCES`, as by the vendor's manager
+/// if a table is full (opa-fm, sa_McMemberRecord.c).
 ///
-/// These are bounds against a host that takes everything from the others, well above what hosts need:
-/// IPoIB joins some ten groups an interface and creates one for each IPv6 address, a service of an
-/// application is registered once a host, and the kernel and the vendor's tools subscribe to a handful
+/// They protect against a host that takes everything from the others, and are well above the needs of hosts:
+/// IPoIB joins some ten groups per interface and creates one for each IPv6 address, an application
+/// registers a service once per host, and the kernel and the vendor's tools subscribe to a handful
 /// of notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
@@ -56,7 +56,7 @@ pub struct Quotas {
     pub subscriptions: usize,
     /// Groups that it has created.
     pub groups: usize,
-    /// Multicast LIDs of the groups that it has created: one of so many of `mlids_max`, at least one.
+    /// Multicast LIDs of the groups that it has created: this divisor of `mlids_max`, at least one.
     pub mlid_share: u32,
     /// Groups that it is in.
     pub memberships: usize,
@@ -74,10 +74,10 @@ impl Default for Quotas {
     }
 }
 
-/// How paths are given.
+/// Settings of paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathSettings {
-    /// Which pairs of LIDs make paths (`<PathSelection>`).
+    /// Choice of the LID pairs that form paths (`<PathSelection>`).
     pub selection: PathSelection,
     /// Lifetimes by the number of hops, 1 to 9 and more (`<DynamicPacketLifetime>`), or one for all
     /// (`<PacketLifetime>`): 4.096 µs · 2^value.
@@ -100,8 +100,8 @@ pub struct MulticastSettings {
     pub lenient: bool,
     /// Groups in all; one more is refused.
     pub groups_max: usize,
-    /// Members of all groups together; one more is refused. What is kept of them over a restart has 18
-    /// bytes each.
+    /// Members of all groups together; one more is refused. Each takes 18 bytes of storage over a
+    /// restart.
     pub members_max: usize,
 }
 
@@ -147,7 +147,7 @@ impl Default for SaSettings {
 }
 
 impl SaSettings {
-    /// What a configuration asks for.
+    /// Settings of a configuration.
     pub(crate) fn from_config(from: &Resolved<'_>) -> Self {
         let (instance, sm) = (from.instance, &from.instance.sm);
         let shares = &sm.multicast.mlid_shares;
@@ -185,7 +185,7 @@ impl SaSettings {
 }
 
 impl SaSettings {
-    /// What stands for each service level in each lane.
+    /// Levels that replace each service level in each lane.
     pub(crate) fn lane_levels(&self) -> LaneLevels {
         LaneLevels::new(
             self.active()
@@ -200,7 +200,7 @@ impl SaSettings {
         named(fabric) || fabric.applications.unmatched_service_id && !self.active().any(named)
     }
 
-    /// Whether a multicast group belongs to a virtual fabric, in the same way.
+    /// Whether a multicast group belongs to a virtual fabric, by the rule above.
     pub(crate) fn has_mgid(&self, fabric: &VirtualFabric, mgid: &Gid) -> bool {
         let mgid = Mgid::new(mgid.prefix, mgid.interface.0);
         let named = |fabric: &VirtualFabric| fabric.applications.has_mgid(mgid);

@@ -1,5 +1,5 @@
-//! A published snapshot with what makes queries fast: who has a LID, who has a GUID, who is in which
-//! virtual fabric, and every hop as a few bytes. Made once for each snapshot.
+//! A published snapshot with indexes for fast queries: owners of LIDs, owners of GUIDs, members of
+//! virtual fabrics, and every hop as a few bytes. Made once for each snapshot.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::rates::link_rate;
 use super::settings::SaSettings;
 use crate::settings::members::Candidate;
 
-/// Highest LID that is indexed; above it nobody is found.
+/// Highest LID that is indexed; above it no owner is found.
 const LID_MAX: u32 = 1 << 20;
 /// Switches that a path may have; the forwarding tables are certified, so that more is a change
 /// that is being made.
@@ -44,7 +44,7 @@ pub(crate) struct EndPort {
     pub(crate) rate: u8,
 }
 
-/// What a path needs to know of a switch's port.
+/// Data of a switch's port for paths.
 #[derive(Debug, Clone, Copy)]
 struct Hop {
     /// The next switch, or [`NONE`].
@@ -53,7 +53,7 @@ struct Hop {
     rate: u8,
 }
 
-/// What the way from one port to another allows.
+/// Limits of the path from one port to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
     /// Largest packet.
@@ -246,7 +246,7 @@ impl View {
         self.ends.get(end as usize)
     }
 
-    /// Who has a LID, be it not the first of its port.
+    /// Owner of a LID, not only of a base LID.
     #[inline]
     pub(crate) fn by_lid(&self, lid: Lid) -> Option<End> {
         let end = self.by_lid.get(lid.0 as usize).copied();
@@ -260,7 +260,7 @@ impl View {
         self.end(end).map(|end| end.guid)
     }
 
-    /// Who has a port GUID.
+    /// Owner of a port GUID.
     #[inline]
     pub(crate) fn by_guid(&self, guid: Guid) -> Option<End> {
         self.by_guid.get(&guid).copied()
@@ -327,7 +327,7 @@ impl View {
             .then(|| self.full.contains(end, fabric))
     }
 
-    /// The way from one port to another by the forwarding tables; none where there is none.
+    /// The path from one port to another by the forwarding tables; `None` if there is none.
     #[inline]
     pub(crate) fn way(&self, from: End, to: End) -> Option<Way> {
         let (source, target) = (self.end(from)?, self.end(to)?);

@@ -1,15 +1,15 @@
 //! Registrations as bytes: versioned, bound to one subnet, with a checksum.
 //!
-//! Big-endian: `WEFTREGS`, version u32, subnet prefix u64, the number of GIDs that were made up u64,
-//! numbers of groups, services and subscriptions u32 each; then these; at the end the CRC32C of all
-//! that u32.
+//! Big-endian: `WEFTREGS`, version u32, subnet prefix u64, the number of generated GIDs u64,
+//! numbers of groups, services and subscriptions u32 each; then these; at the end the CRC32C of everything
+//! before it, u32.
 //!
 //! - A group: MGID 16 bytes, MLID entry u32, P_Key u16, Q_Key u32, MTU u8, rate u8, lifetime u8, SL u8,
 //!   traffic class u8, flow label u32, hop limit u8, scope u8, permanent u8, creator u64, number of
 //!   members u32; a member: port GID 16 bytes, join state u8, proxy u8.
-//! - A service: who registered it u64, seconds that its lease has left u64 (all ones for ever), the
+//! - A service: its registrant u64, remaining seconds of its lease u64 (all ones for ever), the
 //!   record as on the wire.
-//! - A subscription: its port u64, LID u32, the LID that it asked u32, SL u8, P_Key u16, queue pair u32,
+//! - A subscription: its port u64, LID u32, the requested LID u32, SL u8, P_Key u16, queue pair u32,
 //!   form u8 (0 OPA, 1 InfiniBand), InformInfo as on the wire.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const CHECKSUM: usize = 4;
 /// Seconds of a lease that does not end.
 const FOR_EVER: u64 = u64::MAX;
 
-/// What is kept.
+/// Stored registrations.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// GIDs that were given to groups which had none.
@@ -51,13 +51,13 @@ pub enum KeptError {
     /// Something else.
     #[error("they are no registrations of weftd's: they do not begin with WEFTREGS")]
     Foreign,
-    /// Of a newer or older program.
+    /// Written by a newer or older program.
     #[error("they have format version {found}, this program reads version {VERSION}")]
     Version {
         /// The version.
         found: u32,
     },
-    /// Cut off, or longer than what they hold.
+    /// Truncated, or longer than their content.
     #[error("they have {actual} bytes, which is not the length of what they hold")]
     Length {
         /// Bytes.
@@ -68,12 +68,12 @@ pub enum KeptError {
         "they are damaged: checksum {stored:#010x} does not fit the content's {computed:#010x}"
     )]
     Checksum {
-        /// What the last bytes say.
+        /// The stored checksum.
         stored: u32,
-        /// What the others give.
+        /// The computed checksum.
         computed: u32,
     },
-    /// Of another subnet.
+    /// Written for another subnet.
     #[error("they belong to the subnet with prefix {found:#018x}, this one has {expected:#018x}")]
     Subnet {
         /// Theirs.
@@ -84,7 +84,7 @@ pub enum KeptError {
     /// A value that no registration has.
     #[error("they hold {what} that cannot be")]
     Value {
-        /// What it is.
+        /// The invalid field.
         what: &'static str,
     },
 }
@@ -177,10 +177,10 @@ fn put_subscription(to: &mut Vec<u8>, one: &Subscription) {
     to.extend_from_slice(&one.info.to_bytes());
 }
 
-/// What `bytes` hold; leases go on from `now`.
+/// Decodes `bytes`; leases resume at `now`.
 ///
 /// # Errors
-/// [`KeptError`] when they are not what [`encode`] made for this subnet.
+/// [`KeptError`] when they are not a result of [`encode`] for this subnet.
 pub(super) fn decode(bytes: &[u8], subnet_prefix: u64, now: Tick) -> Result<Kept, KeptError> {
     if bytes.get(..MAGIC.len()) != Some(MAGIC) {
         return Err(KeptError::Foreign);
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         R::decode(self.take(R::LEN)?).ok()
     }
 
-    /// So many of them, as far as the bytes go.
+    /// Reads `count` items, as far as the bytes go.
     fn many<T>(&mut self, count: u64, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         (0..count).map(|_| one(self)).collect()
     }

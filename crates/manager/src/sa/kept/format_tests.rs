@@ -118,7 +118,7 @@ fn signed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn values_that_cannot_be_are_refused_though_the_checksum_fits() {
-    /// Where the number of groups is, and the MLID entry of the first.
+    /// Offset of the number of groups, and of the MLID entry of the first.
     const GROUPS_AT: usize = 28;
     const ENTRY_AT: usize = 40 + 16;
     let mut many = encoded();

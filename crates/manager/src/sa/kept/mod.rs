@@ -1,8 +1,8 @@
-//! What clients have registered over a restart: groups with their LIDs and members, services,
+//! Keeps registrations of clients over a restart: groups with their LIDs and members, services,
 //! subscriptions.
 //!
-//! The first change since the last write makes what is stored stale, before the client that made it has
-//! its answer; so what is stored is never behind what clients were promised. It is written anew when
+//! The first change since the last write marks the stored registrations stale, before its client has
+//! the answer; so storage is never behind what clients were promised. It is rewritten after
 //! changes have been collected for a while. Without it a manager asks all hosts to register again.
 
 mod format;
@@ -16,11 +16,11 @@ pub use format::KeptError;
 use super::io::SaOutput;
 use super::{Sa, SaSettings};
 
-/// How long changes are collected before they are written: a job that starts makes thousands in a
-/// moment.
+/// Time for which changes are collected before they are written: the start of a job makes thousands at
+/// once.
 const COLLECT: Duration = Duration::from_secs(1);
 
-/// Whether what is stored is what clients have registered.
+/// State of the stored registrations.
 #[derive(Debug, Default)]
 pub(super) struct Keeping {
     /// Number of the last change that was seen.
@@ -30,7 +30,7 @@ pub(super) struct Keeping {
 }
 
 impl Keeping {
-    /// What there is with so many changes is not to be written.
+    /// The state after `changes` changes need not be written.
     pub(super) fn settle(&mut self, changes: u64) {
         self.seen = changes;
     }
@@ -42,11 +42,11 @@ impl Keeping {
 }
 
 impl Sa {
-    /// An administration that goes on with what an earlier one had written at last. Its members are told
-    /// to the subnet manager at once; those who are not in the first snapshot are forgotten.
+    /// An administration that resumes with stored registrations. It reports its members
+    /// to the subnet manager at once; those missing in the first snapshot are removed.
     ///
     /// # Errors
-    /// [`KeptError`] when it cannot be used.
+    /// [`KeptError`] when they cannot be used.
     pub fn restored(settings: SaSettings, stored: &[u8]) -> Result<Self, KeptError> {
         let mut sa = Self::new(settings);
         let kept = format::decode(stored, sa.settings.subnet_prefix, sa.now)?;
@@ -62,12 +62,12 @@ impl Sa {
         Ok(sa)
     }
 
-    /// Counts changes of what is kept.
+    /// Number of changes of stored registrations.
     pub(super) fn changes(&self) -> u64 {
         self.groups.changes + self.services.changes + self.subscriptions.changes
     }
 
-    /// Has what is stored made stale, or written, after an input.
+    /// Marks the stored registrations stale, or writes them, after an input.
     pub(super) fn keep(&mut self, now: Tick) {
         let changes = self.changes();
         if std::mem::replace(&mut self.keeping.seen, changes) != changes
@@ -82,7 +82,7 @@ impl Sa {
             self.keeping.due = self.keeping.due.map(|due| due.min(soon));
         }
         if self.keeping.due.is_some_and(|due| due <= now) {
-            // Until hosts have had time to register again, what is there is a part.
+            // Until hosts have had time to register again, registrations are incomplete.
             self.keeping.due = self.groups.known_at().map(|at| at.max(now + COLLECT));
             if self.keeping.due.is_none() {
                 let bytes = self.encoded(now);
@@ -91,7 +91,7 @@ impl Sa {
         }
     }
 
-    /// What is to be stored when nothing more is handed in; none where that is stored already, or where
+    /// The state to store when there are no more inputs; `None` if it is stored already, or if
     /// hosts are still registering.
     pub fn unsaved(&self) -> Option<Vec<u8>> {
         let is_whole = self.groups.known_at().is_none();

@@ -7,7 +7,7 @@ const FIRST_MLID_16: u16 = 0xC000;
 /// The part of a multicast LID that both forms have.
 const MLID_BITS: u32 = 0x3FFF;
 
-/// A record of one form with what it shares with the other; the rest is as told, or zero.
+/// Copies the fields that both forms share; the rest is as passed, or zero.
 macro_rules! shared {
     ($to:ident from $record:ident $(, $field:ident: $value:expr)*) => {
         $to {
@@ -36,7 +36,7 @@ macro_rules! shared {
     };
 }
 
-/// A record in OPA's form; what it asks for has no LID yet.
+/// Converts a record to OPA's form; a requested group has no LID yet.
 pub(super) fn widened(record: &IbMcMemberRecord) -> McMemberRecord {
     shared!(McMemberRecord from record)
 }

@@ -8,7 +8,7 @@ use weft_wire::enums::Mtu;
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::McMemberRecord;
 
-/// How a port takes part: a bit each, as in the record.
+/// Join state of a port: a bit each, as in the record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Joined(pub(crate) u8);
 
@@ -20,7 +20,7 @@ impl Joined {
     /// Sends only, and keeps the group alive.
     const SEND_ONLY_FULL: u8 = 8;
 
-    /// What a record says.
+    /// Join state in a record.
     pub(crate) fn of(record: &McMemberRecord) -> Self {
         let bits = [
             record.join_full_member,
@@ -115,7 +115,7 @@ impl Group {
         self.members.values().any(|member| member.joined.keeps())
     }
 
-    /// What clients are told, of a member or of the group alone.
+    /// The record for clients, of a member or of the group alone.
     pub(crate) fn record(&self, member: Option<(&Gid, Member)>) -> McMemberRecord {
         /// "Exactly".
         const EQUAL: u8 = 2;

@@ -173,8 +173,8 @@ fn leave(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
     Ok(told)
 }
 
-/// Whether a port may be in a group as it is: it has the key, and can do what the group's packets
-/// need; what the request says of the group is true.
+/// Whether a port may join a group: it has the key, it supports the MTU and rate of the group,
+/// and the request matches the group.
 fn check_join(
     sa: &Sa,
     query: &Query<'_>,
@@ -216,7 +216,7 @@ fn selector(query: &Query<'_>, bit: u32, value: u8) -> Selector {
     }
 }
 
-/// A group as its first member asks for it, within what its virtual fabric and the links allow.
+/// A group with the parameters of its first member, within the limits of its virtual fabric and the links.
 fn new_group(
     sa: &Sa,
     query: &Query<'_>,
@@ -269,7 +269,7 @@ fn most(sa: &Sa, fabric: &VirtualFabric, port: &EndPort) -> (Mtu, u8) {
     (mtu, rate)
 }
 
-/// MTU and rate that a request asks for, none where they are out of reach.
+/// MTU and rate for a request, `None` if they are out of range.
 fn chosen(
     query: &Query<'_>,
     record: &McMemberRecord,
@@ -294,7 +294,7 @@ fn chosen(
     (mtu, rate)
 }
 
-/// The MTU that is asked for, the largest where there is a choice; none when it is out of reach.
+/// The requested MTU, the largest if there is a choice; `None` if it is out of range.
 fn chosen_mtu(record: &McMemberRecord, selector: Selector, most: Mtu) -> Option<Mtu> {
     let wanted = match selector {
         Selector::Equal => record.mtu,
@@ -305,7 +305,7 @@ fn chosen_mtu(record: &McMemberRecord, selector: Selector, most: Mtu) -> Option<
     (wanted <= most && wanted.bytes() > 0).then_some(wanted)
 }
 
-/// The same for the rate.
+/// The requested rate, the highest if there is a choice; `None` if it is out of range.
 fn chosen_rate(record: &McMemberRecord, selector: Selector, most: u8) -> Option<u8> {
     let asked = mbps(record.rate);
     let wanted = match selector {
@@ -335,7 +335,7 @@ impl Sa {
         }
     }
 
-    /// Whether who asks may create one more group, and take one more multicast LID.
+    /// Whether the requester may create one more group, and use one more multicast LID.
     fn check_creation(&self, group: &Group) -> Result<(), Refusal> {
         let quotas = &self.settings.quotas;
         let own = self

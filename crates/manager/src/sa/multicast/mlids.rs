@@ -19,7 +19,7 @@ pub(crate) struct Mlids {
 #[derive(Debug, Clone, Copy)]
 struct Use {
     groups: u32,
-    /// Which rule of the configuration, and which partition; none for a LID of its own.
+    /// Rule of the configuration, and partition; `None` for a LID of its own.
     share: Option<(usize, PKey)>,
 }
 
@@ -102,7 +102,7 @@ impl Mlids {
         })
     }
 
-    /// The lowest entry that nobody has.
+    /// The lowest free entry.
     fn free(&self, settings: &MulticastSettings) -> Option<u32> {
         let most = settings.mlids_max.min(MLIDS);
         if self.used.len() as u64 >= u64::from(most) {

@@ -1,13 +1,13 @@
-//! Multicast groups: who is in them, what they allow, and which LIDs they have.
+//! Multicast groups: their members, parameters and LIDs.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
 //! | `form` | records in both forms |
 //! | `group` | a group and its members |
-//! | `mlids` | LIDs, shared where the configuration says so |
+//! | `mlids` | LIDs, shared as configured |
 //! | `join` | joining, creating and leaving |
 //! | `configured` | the groups that virtual fabrics have from the start |
-//! | `tell` | records, and what the subnet manager is told |
+//! | `tell` | records, and the output for the subnet manager |
 
 mod configured;
 mod form;
@@ -29,8 +29,8 @@ pub(crate) use join::member_changes;
 use mlids::Mlids;
 pub(crate) use tell::member_records;
 
-/// How long changes are collected before the subnet manager is told: a job that starts makes
-/// thousands in a moment.
+/// Time for which changes are collected before the subnet manager receives them: the start of a job makes
+/// thousands at once.
 const COLLECT: Duration = Duration::from_millis(20);
 
 /// After a takeover members count as known when no host has registered for so long: longer than the
@@ -40,7 +40,7 @@ const QUIET: Duration = Duration::from_secs(4);
 /// They count as known after so long at the latest.
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// Whether the members are known, so that the subnet manager may be told of them.
+/// Whether the members are known, so that the subnet manager may receive them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Members {
     /// Not at all.
@@ -60,11 +60,11 @@ pub(crate) struct Groups {
     pub(crate) all: BTreeMap<Gid, Group>,
     mlids: Mlids,
     members: Members,
-    /// When the subnet manager is told of changes.
+    /// Time at which the subnet manager receives the changes.
     due: Option<Tick>,
     /// Counts changes.
     pub(crate) changes: u64,
-    /// Groups that came (true) or went, of which subscribers are told.
+    /// Groups that were created (true) or removed, for reports to subscribers.
     pub(crate) news: Vec<(bool, Gid)>,
     /// GIDs that were given to groups which had none.
     pub(crate) named: u64,
@@ -92,7 +92,7 @@ impl Groups {
         };
     }
 
-    /// The fabric is known anew: those who are to register are asked now, or have been in part.
+    /// A new snapshot: ports that have to register are being asked now, or have been in part.
     pub(crate) fn asked(&mut self, now: Tick) {
         if self.members == Members::Expected {
             self.members = Members::Coming(now + LONGEST);
@@ -133,12 +133,12 @@ impl Groups {
         }
     }
 
-    /// When changes are to be told.
+    /// Time at which changes are output.
     pub(crate) fn deadline(&self) -> Option<Tick> {
         self.due
     }
 
-    /// Removes a group that nobody keeps alive.
+    /// Removes a group without members that is not configured.
     fn drop_unkept(&mut self, gid: &Gid) {
         let unkept = self
             .all

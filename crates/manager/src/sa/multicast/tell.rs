@@ -1,4 +1,4 @@
-//! Records of groups and members, and what the subnet manager is told.
+//! Records of groups and members, and the output for the subnet manager.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::sa::rates::mbps;
 const MGID: u32 = 0;
 /// Components with selectors, and the join state, which are not compared.
 const NOT_COMPARED: u64 = 0x3 << 4 | 0x3 << 8 | 0x3 << 10 | 1 << 17;
-/// The same in InfiniBand's form, where the numbers after the lifetime are one lower.
+/// Excluded components in InfiniBand's form, where the numbers after the lifetime are one lower.
 const NOT_COMPARED_IB: u64 = 0x3 << 4 | 0x3 << 8 | 0x3 << 10 | 1 << 16;
 
-/// Groups and members: one record a group, unless the query names the group. Only full members of
-/// the management partition see who the members are; others see groups of their partitions.
+/// Groups and members: one record per group, unless the query names the group. Only full members of
+/// the management partition see the members; others see groups of their partitions.
 pub(crate) fn member_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal> {
     let trusted = is_full(query.request.from.pkey);
     let requester = sa.view.by_lid(query.request.from.lid);
@@ -82,7 +82,7 @@ fn tell_group(
 }
 
 impl Groups {
-    /// What the subnet manager needs to program, in order of LIDs: groups with the same LID together.
+    /// Groups for the subnet manager to program, in order of LIDs: groups with the same LID together.
     /// Members count as known from then on.
     pub(crate) fn for_manager(&mut self) -> Vec<MulticastLid> {
         (self.members, self.due) = (Members::Known, None);

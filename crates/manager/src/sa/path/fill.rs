@@ -1,4 +1,4 @@
-//! From two ports to records: virtual fabrics, what the way allows, pairs of LIDs.
+//! From two ports to records: virtual fabrics, limits of the path, pairs of LIDs.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) struct Pair {
     pub(crate) target_lid: Option<Lid>,
 }
 
-/// Collects path records, so many for each pair of ports.
+/// Collects path records, up to a number for each pair of ports.
 #[derive(Debug)]
 pub(crate) struct Collector {
     data: Vec<u8>,
@@ -78,7 +78,7 @@ impl Collector {
     }
 }
 
-/// What a path has from its virtual fabrics.
+/// Parameters of a path from its virtual fabrics.
 #[derive(Debug, Clone, Copy)]
 struct Terms {
     pkey: PKey,
@@ -114,8 +114,8 @@ impl Paths<'_> {
         }
     }
 
-    /// What a virtual fabric gives the path, with all after it that share its partition and service
-    /// level; none where an earlier one has spoken for it.
+    /// Parameters from a virtual fabric, with all later ones that share its partition and service
+    /// level; `None` if an earlier one has covered it.
     fn terms(&self, carrying: &[usize], position: usize, way: Way) -> Option<Terms> {
         let fabric = |position: &usize| self.settings.fabrics.get(*position);
         let own = fabric(carrying.get(position)?)?;
@@ -152,7 +152,7 @@ impl Paths<'_> {
         }
     }
 
-    /// Whether a virtual fabric carries what is asked for from one port to the other.
+    /// Whether a virtual fabric carries the requested traffic from one port to the other.
     fn carries(&self, wish: &Wish, pair: &Pair, index: usize) -> bool {
         let Some(fabric) = self.settings.fabrics.get(index) else {
             return false;

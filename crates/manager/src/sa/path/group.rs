@@ -9,7 +9,7 @@ use crate::sa::Sa;
 use crate::sa::query::{Found, Refusal};
 use crate::sa::view::End;
 
-/// The path from a member to its group, if it is as asked for.
+/// The path from a member to its group, if it matches the request.
 pub(super) fn group_path(sa: &Sa, wish: &Wish, source: End, mgid: Gid) -> Result<Found, Refusal> {
     let group = sa.groups.all.get(&mgid).ok_or(Refusal::NO_RECORDS)?;
     let port = sa.view.end(source).ok_or(Refusal::NO_RECORDS)?;

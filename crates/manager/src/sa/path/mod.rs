@@ -1,7 +1,7 @@
-//! Paths: what a query asks for, which ways there are, and the records.
+//! Paths: request, available paths, and records.
 //!
-//! The order of what is checked, and which status each failure has, follow the reference manager, so
-//! that its clients see what they know.
+//! The order of checks, and the status of each failure, follow the reference manager, so
+//! that its clients see familiar behaviour.
 
 mod fill;
 mod group;
@@ -26,7 +26,7 @@ use fill::{Collector, Pair};
 /// Paths that a table query without a number gets for each pair of ports.
 const PATHS_BY_DEFAULT: usize = 127;
 
-/// What a query is answered from.
+/// Data for answers to a query.
 pub(crate) struct Paths<'a> {
     pub(crate) view: &'a View,
     pub(crate) settings: &'a SaSettings,
@@ -100,7 +100,7 @@ pub(crate) fn is_multicast(gid: &Gid) -> bool {
 }
 
 impl Paths<'_> {
-    /// Who asks: it must be in the fabric.
+    /// The requester, which must be in the fabric.
     pub(crate) fn requester(&self, query: &Query<'_>) -> Result<End, Refusal> {
         let end = self.view.by_lid(query.request.from.lid);
         end.ok_or(Refusal::INVALID)
@@ -130,7 +130,7 @@ impl Paths<'_> {
         end.ok_or(Refusal::NO_RECORDS)
     }
 
-    /// Who has a GID of this subnet.
+    /// Owner of a GID of this subnet.
     pub(crate) fn by_gid(&self, gid: &Gid) -> Result<Option<End>, Refusal> {
         if gid.prefix != self.settings.subnet_prefix {
             return Err(Refusal::NO_RECORDS);

@@ -1,4 +1,4 @@
-//! Which pairs of LIDs make the paths between two ports with several.
+//! Choice of the LID pairs that form the paths between two ports with several LIDs.
 
 use weft_fabric::{Lid, Lmc};
 

@@ -1,4 +1,4 @@
-//! What a path query asks for beside the two ends.
+//! Criteria of a path query besides the two ends.
 
 use weft_wire::enums::Mtu;
 use weft_wire::id::{PKey, Sl};
@@ -27,9 +27,9 @@ pub(crate) mod component {
     pub(crate) const PREFERENCE: u32 = 22;
 }
 
-/// Largest MTU code that a path may be asked for.
+/// Largest MTU code in a path query.
 const MTU_MAX: u8 = 7;
-/// Lowest and highest rate codes that a path may be asked for.
+/// Lowest and highest rate codes in a path query.
 const RATES: std::ops::RangeInclusive<u8> = 2..=18;
 
 /// A value with how it is meant.
@@ -39,7 +39,7 @@ pub(crate) struct Selected {
     pub(crate) value: u8,
 }
 
-/// What is asked for; `None` where anything will do.
+/// Criteria of a query; `None` accepts anything.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wish {
     pub(crate) service_id: Option<u64>,
@@ -53,7 +53,7 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// What a PathRecord query asks for.
+    /// Criteria of a PathRecord query.
     pub(crate) fn of(query: &Query<'_>, record: &PathRecord) -> Result<Self, Refusal> {
         let has_service = component::SERVICE_ID.iter().any(|bit| query.has(*bit));
         let wish = Self {
@@ -124,7 +124,7 @@ impl Wish {
         }
     }
 
-    /// Whether a path with these values is what was asked for.
+    /// Whether a path with these values meets the criteria.
     #[inline]
     pub(crate) fn admits(&self, mtu: Mtu, rate: u8, life: u8) -> bool {
         let meets = |asked: Option<Selected>, have: u32, value: fn(u8) -> u32| {
@@ -137,7 +137,7 @@ impl Wish {
     }
 }
 
-/// A value that is asked for: without its selector it is meant exactly, and the best there is needs
+/// A requested value: without its selector it must match exactly, and the best available needs
 /// no value.
 pub(crate) fn selected(
     has_selector: bool,

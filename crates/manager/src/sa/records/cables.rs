@@ -1,4 +1,4 @@
-//! What cables say of themselves.
+//! Cable memories.
 
 use weft_fabric::PortRef;
 use weft_wire::sa::CableInfoRecord;
@@ -13,7 +13,7 @@ use crate::sa::query::{Found, Query, Records, Refusal};
 const LENGTH: u32 = 2;
 const ADDRESS: u32 = 4;
 
-/// Which bytes of a memory a query is about.
+/// Requested bytes of a memory.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
     first: u16,

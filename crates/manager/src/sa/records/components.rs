@@ -1,4 +1,4 @@
-//! Which bit of a component mask means which field, by record (`STL_*_COMP_*`).
+//! Fields for the bits of a component mask, by record (`STL_*_COMP_*`).
 
 use weft_wire::sa::{
     BufferControlRecord, CableInfoRecord, CongestionInfoRecord, DeviceGroupMemberRecord,

@@ -1,4 +1,4 @@
-//! What devices hold of congestion control, as far as the manager has read or written it.
+//! Congestion control settings of devices, as far as the manager has read or written them.
 
 use weft_fabric::{Lid, PortNum};
 use weft_wire::Layout;

@@ -1,5 +1,5 @@
-//! The fabric as a whole: how much of it there is, what it costs from switch to switch, and which
-//! nodes are kept out.
+//! The fabric as a whole: its counts, costs from switch to switch, and quarantined
+//! nodes.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ pub(crate) fn device_tree(view: &View, query: &Query<'_>) -> Answered {
     records.finish()
 }
 
-/// Service channels stay what they are from port to port of a switch: what switches do from power-on.
+/// Service channels stay unchanged from port to port of a switch: the power-on state of switches.
 pub(crate) fn sc_sc_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<ScScRecord>(view, query);
     let map = ScScMap::identity();

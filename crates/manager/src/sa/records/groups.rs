@@ -1,4 +1,4 @@
-//! Device groups and who is in them.
+//! Device groups and their members.
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{Node, PortRef};

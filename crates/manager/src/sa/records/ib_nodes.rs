@@ -11,7 +11,7 @@ use super::nodes::visible_ends;
 use crate::sa::query::{Found, Query, Record, Records, Refusal};
 use crate::sa::view::View;
 
-/// What every port says that it takes: clients of this form know no more.
+/// MTU reported for every port: the largest that clients of this form know.
 const MTU: Mtu = Mtu(4);
 /// Bits of `IB_CAPABILITY_MASK` that others may know: device and connection management.
 const DEVICE_MANAGEMENT: u32 = 1 << 19;
@@ -19,7 +19,7 @@ const CONNECTION_MANAGEMENT: u32 = 1 << 16;
 
 type Answered = Result<Found, Refusal>;
 
-/// A LID in 16 bits; a longer one is not told.
+/// A LID in 16 bits; 0 for a longer one.
 fn short(lid: Lid) -> u16 {
     u16::try_from(lid.0).unwrap_or(0)
 }
@@ -66,7 +66,7 @@ pub(crate) fn node_records(view: &View, query: &Query<'_>) -> Answered {
     records.finish()
 }
 
-/// Ports, as far as those may know them who are no managers: where they are, and that they are up.
+/// Ports, with the fields that other clients than managers may see: position and state.
 pub(crate) fn port_info_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<IbPortInfoRecord>(view, query);
     for end in visible_ends(view, query, view.ends())? {

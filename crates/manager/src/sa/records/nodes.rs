@@ -97,7 +97,7 @@ pub(crate) fn node_records(view: &View, query: &Query<'_>) -> Answered {
 pub(crate) fn port_info_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<PortInfoRecord>(view, query);
     for (id, node) in nodes_of(view, query) {
-        // A port without a link is no part of the fabric; who wants it asks its switch.
+        // A port without a link is not part of the fabric; query its switch for it.
         let up = |held: &Port| held.info.port_state > PortState::DOWN;
         for (port, held) in node.ports().filter(|(_, held)| up(held)) {
             let Some(lid) = view.lid_of(PortRef { node: id, port }) else {
@@ -163,7 +163,7 @@ pub(crate) fn sm_info_records(view: &View, query: &Query<'_>) -> Answered {
     records.finish()
 }
 
-/// What clients see: the key stays among subnet managers.
+/// SMInfo for clients: the key stays among subnet managers.
 fn sm_info(sm: &SmRecord) -> SmInfo {
     SmInfo {
         port_guid: sm.port_guid,

@@ -12,7 +12,7 @@ use crate::sa::view::View;
 
 type Answered = Result<Found, Refusal>;
 
-/// What a record says beside the LID: four bytes of its identifier.
+/// Identifier of a record besides the LID: four bytes.
 type Tail = fn(PortNum) -> [u8; 4];
 
 fn port_first(port: PortNum) -> [u8; 4] {

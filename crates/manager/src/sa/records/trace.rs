@@ -1,4 +1,4 @@
-//! The way from one port to another, node by node.
+//! The path from one port to another, node by node.
 
 use weft_fabric::{Guid, Lid, Node, NodeId, PortNum, PortRef};
 use weft_wire::sa::{PathRecord, TraceRecord};
@@ -11,12 +11,12 @@ use crate::sa::view::{End, View};
 /// Nodes that a trace may have; the forwarding tables are certified, so that more is a change that
 /// is being made.
 const NODES_MAX: usize = 64;
-/// GUIDs are turned over in these bits, so that nobody takes them for addresses.
+/// These bits of GUIDs are inverted, so that they are not mistaken for addresses.
 const VEIL: u64 = 0x5555_5555;
 /// Generation of the veiled identifiers.
 const GENERATION: u16 = 0xFF;
 
-/// A node on the way.
+/// A node on the path.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     node: NodeId,
@@ -24,7 +24,7 @@ struct Step {
     exit: PortNum,
 }
 
-/// A trace is asked for with a path record; its ends are LIDs, or GIDs that stand for base LIDs.
+/// A trace request is a path record; its ends are LIDs, or GIDs that stand for base LIDs.
 pub(crate) fn trace_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal> {
     let paths = Paths {
         view: &sa.view,
@@ -87,7 +87,7 @@ fn end(
     Ok((found.ok_or(Refusal::NO_RECORDS)?, lid))
 }
 
-/// The nodes from one LID to the other, both ends included; none when the way is broken.
+/// The nodes from one LID to the other, both ends included; `None` if the path is broken.
 fn steps(view: &View, (source, _): (End, Lid), (target, lid): (End, Lid)) -> Option<Vec<Step>> {
     let (from, to) = (view.end(source)?.at, view.end(target)?.at);
     let mut steps = vec![Step {

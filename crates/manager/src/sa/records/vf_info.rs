@@ -25,7 +25,7 @@ const SELECT_SL: u8 = 2;
 const OPTION_SECURITY: u8 = 1;
 const OPTION_QOS: u8 = 2;
 const OPTION_FLOW_CONTROL_OFF: u8 = 4;
-/// What is said where there is no limit.
+/// Value for no limit.
 const MTU_MAX: Mtu = Mtu(7);
 const RATE_MAX: u8 = 18;
 
