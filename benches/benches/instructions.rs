@@ -1,9 +1,9 @@
 //! Instructions of the hot loops, counted by Callgrind: the same on every run, so a limit gates
 //! changes. Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
 //!
-//! Limits are a tenth above what was counted when they were set; who makes a loop faster lowers
-//! its limit. Setups and what comes of a loop are judged outside of what is counted: a loop that had
-//! nothing to do would stay below its limit.
+//! Limits are a tenth above the count when they were set; lower the limit after making a loop
+//! faster. Set-up and checks of a loop's result are not counted: a loop without
+//! work would stay below its limit.
 
 use std::hint::black_box;
 
@@ -48,7 +48,7 @@ fn tree(engine: EngineKind) -> (Topology, Settings) {
     (topology, settings)
 }
 
-/// What was counted has done its work.
+/// Checks that the counted code has done its work.
 fn done(done: bool) {
     assert!(done, "it failed");
 }

@@ -10,7 +10,7 @@ pub const TREES: [(u64, u8); 4] = [(1_152, 48), (3_456, 24), (11_664, 36), (27_6
 /// A fat tree with full bisection and one cable between two switches, just switched on.
 ///
 /// # Errors
-/// [`GenerateError`] when so many hosts do not fit.
+/// [`GenerateError`] when the hosts do not fit.
 pub fn new_tree(hosts: u64, radix: u8) -> Result<Topology, GenerateError> {
     let spec = FatTree {
         hosts,
@@ -22,10 +22,10 @@ pub fn new_tree(hosts: u64, radix: u8) -> Result<Topology, GenerateError> {
     spec.pgft()?.generate()
 }
 
-/// The same with LIDs given.
+/// A fat tree with full bisection, with LIDs assigned.
 ///
 /// # Errors
-/// [`GenerateError`] when so many hosts do not fit.
+/// [`GenerateError`] when the hosts do not fit.
 pub fn tree(hosts: u64, radix: u8, lmc: Lmc) -> Result<Topology, GenerateError> {
     let mut topology = new_tree(hosts, radix)?;
     give_lids(&mut topology, lmc);

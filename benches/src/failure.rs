@@ -1,4 +1,4 @@
-//! What stops a measurement.
+//! Errors that stop a measurement.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -46,12 +46,12 @@ pub enum Failure {
     /// OpenSM's files cannot be used.
     #[error("opensm {engine}: {why}")]
     OpenSm {
-        /// The engine that was asked for.
+        /// The requested engine.
         engine: String,
         /// Why.
         why: String,
     },
-    /// A simulator cannot be run, or does not say what it did.
+    /// A simulator cannot be run, or does not print its result.
     #[error("{simulator}: {why}")]
     Simulator {
         /// Its name.
@@ -64,9 +64,9 @@ pub enum Failure {
     Silent {
         /// The log.
         log: PathBuf,
-        /// What was looked for.
+        /// The expected event.
         wanted: &'static str,
-        /// How long.
+        /// The time limit, seconds.
         seconds: u64,
         /// The last lines of the log.
         end: String,
@@ -80,7 +80,7 @@ impl fmt::Debug for Failure {
 }
 
 impl Failure {
-    /// An error of the system with what it was about.
+    /// A system error with its subject.
     pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         |source| Self::Io { what, source }

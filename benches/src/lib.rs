@@ -1,4 +1,4 @@
-//! Measurements: one file for each subject of `weft-bench`, and what they share.
+//! Measurements: one file for each subject of `weft-bench`, and shared code.
 
 pub mod bringup;
 pub mod config;

@@ -23,7 +23,7 @@ const DONE: &str = "FatTree routing is done";
 const LOG_LEVEL: &str = "0x07";
 /// SMPs on the wire at a time.
 const SMPS: &str = "64";
-/// How long ibsim may take to read a net file before OpenSM starts: per host.
+/// Time allowed for ibsim to read a net file before OpenSM starts, per host.
 const LOADING_MS_PER_HOST: u64 = 1;
 const POLL: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -42,7 +42,7 @@ pub fn ftree(topology: &Topology) -> Result<f64, Failure> {
         .spawn()
         .map_err(Failure::io("opensm"))?;
     let seconds = wait(&log, opensm.id());
-    // It has said what was asked; the rest of its sweep is of no use.
+    // It has printed the result; the rest of its sweep is not needed.
     let stopped = opensm.kill().and_then(|()| opensm.wait());
     stopped.map_err(Failure::io("stopping opensm"))?;
     seconds
@@ -121,7 +121,7 @@ fn first_host(topology: &Topology) -> usize {
     hosts.next().map_or(0, |(node, _)| node.0 as usize)
 }
 
-/// What a node is called in the net file.
+/// Name of a node in the net file.
 pub(crate) fn name(topology: &Topology, node: usize) -> String {
     let switch = topology.switch_index(weft_fabric::NodeId(node as u32));
     let kind = if switch.is_some() { 'S' } else { 'H' };
@@ -146,7 +146,7 @@ fn write_net(topology: &Topology, net: &Path) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Waits until the log says that routing is done; the seconds between its two lines, by the clock
+/// Waits until the log reports the end of routing; returns the seconds between its two lines, by the clock
 /// of the log or of the CPU, whichever is less.
 fn wait(log: &Path, process: u32) -> Result<f64, Failure> {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Which attributes the managers asked for and set.
+//! Attributes read and written by the managers.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::measure::{Counts, Measured};
 use super::programs::Kind;
 use crate::table::Table;
 
-/// What each manager did last on each fabric: in the first sweep, the re-sweep, and for a lost link.
+/// Counts of each manager's last run on each fabric: in the first sweep, the re-sweep, and for a lost link.
 #[derive(Debug, Default)]
 pub(super) struct Attributes(Vec<(Case, Kind, [Counts; 3])>);
 
 impl Attributes {
-    /// Notes what a manager did.
+    /// Records a manager's counts.
     pub(super) fn take(&mut self, case: Case, kind: Kind, measured: &Measured) {
         self.0
             .retain(|(other, by, _)| (*other, *by) != (case, kind));

@@ -1,4 +1,4 @@
-//! The emulated fabric behind its socket, and what it saw of a manager.
+//! The emulated fabric behind its socket, and its record of a manager.
 
 use std::sync::Arc;
 use std::thread::sleep;
@@ -20,7 +20,7 @@ use crate::fabrics::new_tree;
 
 /// Ports of the switches.
 const RADIX: u8 = 48;
-/// How often the emulator is looked at.
+/// Polling interval of the emulator.
 const POLL: Duration = Duration::from_millis(1);
 /// No datagram for so long means that a sweep is over; on large fabrics managers compute for longer
 /// than on small ones.
@@ -40,10 +40,10 @@ pub(crate) struct Fabric {
     dir: TempDir,
 }
 
-/// What the agents had done by then.
+/// Counts of the agents at a moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// When a switch was asked first.
+    /// Time of the first request to a switch.
     pub(super) first_at_switch: Tick,
     /// When the first, the last datagram since the last silence was answered.
     pub(super) first: Tick,
@@ -94,12 +94,12 @@ impl Fabric {
         })
     }
 
-    /// Where programs connect.
+    /// Address for programs.
     pub(crate) fn address(&self) -> Address {
         Address::Unix(self.dir.path().join("fabric.sock"))
     }
 
-    /// Where programs may write.
+    /// Directory for programs.
     pub(super) fn dir(&self) -> &std::path::Path {
         self.dir.path()
     }
@@ -128,7 +128,7 @@ impl Fabric {
         })
     }
 
-    /// What has been done by now.
+    /// Counts up to now.
     pub(super) fn moment(&self) -> Result<Moment, Failure> {
         self.inspect(moment)
     }

@@ -1,4 +1,4 @@
-//! What one manager does to one fabric.
+//! Measurements of one manager on one fabric.
 
 use weft_fabric::Tick;
 
@@ -10,7 +10,7 @@ use crate::Failure;
 /// Gets and Sets of each attribute, in the order of `AttributeId::ALL`.
 pub(super) type Counts = Vec<(u64, u64)>;
 
-/// What one manager did to one fabric.
+/// Measurements of one manager on one fabric.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
     pub(super) first: Work,

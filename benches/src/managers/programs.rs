@@ -41,7 +41,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Paths of the programs: beside this one.
+/// Paths of the programs, in this one's directory.
 pub(crate) struct Programs {
     weftd: PathBuf,
     weft: PathBuf,

@@ -1,4 +1,4 @@
-//! What has happened to a fabric before it is routed.
+//! Damage to a fabric before it is routed.
 
 use weft_fabric::{PortRef, Topology};
 
@@ -6,7 +6,7 @@ use weft_fabric::{PortRef, Topology};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Damage {
     Intact,
-    /// So many of a thousand links between switches gone, chosen at random.
+    /// This many of a thousand links between switches removed, chosen at random.
     Links(u64),
     /// Two switches of the highest tier gone.
     Spines,

@@ -19,12 +19,12 @@ const LOG_LEVEL: &str = "0x47";
 const PATIENCE: Duration = Duration::from_secs(900);
 const POLL: Duration = Duration::from_millis(50);
 
-/// What OpenSM made of a fabric.
+/// OpenSM's result on a fabric.
 pub(super) struct Peer {
     /// The fabric with the LIDs that it gave.
     pub(super) topology: Topology,
     pub(super) linear: LinearTables,
-    /// The engine whose tables they are: it falls back where the one asked for fails.
+    /// The engine that made the tables: OpenSM falls back if the requested one fails.
     pub(super) engine: String,
 }
 

@@ -1,4 +1,4 @@
-//! A host that asks, at its own socket.
+//! A host that sends requests, at its own socket.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use weft_wire::rmpp::{DATA_AT, Envelope, RMPP_AT, Received, Receiver, RmppHeader
 
 use super::question::{Question, packet};
 
-/// How long a client waits for an answer, or for the next part of one, before it asks again.
+/// Timeout of a client for an answer, or for the next part of one, before it retries.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often a client asks before it gives up.
+/// Maximum number of attempts of a client.
 const ATTEMPTS: u32 = 30;
-/// How long a client waits after BUSY.
+/// Pause of a client after BUSY.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Most bytes of a table.
 const TABLE_MAX: usize = 64 << 20;
@@ -37,7 +37,7 @@ pub(super) struct Client {
     pub(super) port: PortStatus,
 }
 
-/// What a client went through.
+/// Results of a client.
 #[derive(Debug, Default)]
 pub(super) struct Experience {
     /// Times from the first attempt of a request to its answer, seconds.
@@ -48,7 +48,7 @@ pub(super) struct Experience {
     pub(super) busy: u64,
 }
 
-/// What came back.
+/// A reply.
 enum Reply {
     Records(Vec<u8>),
     Busy,
@@ -101,7 +101,7 @@ impl Client {
         }
     }
 
-    /// Asks about one host after the other.
+    /// Requests paths to one host after the other.
     pub(super) async fn ask_all(
         &mut self,
         question: Question,
@@ -161,7 +161,7 @@ impl Client {
         }
     }
 
-    /// Takes in a datagram; gives the answer that it completes.
+    /// Processes a datagram; returns the answer that it completes.
     async fn part(&mut self, receiver: &mut Receiver, mad: &[u8]) -> io::Result<Option<Reply>> {
         let header = MadHeader::decode(mad).map_err(io::Error::other)?;
         if header.transaction_id != self.transaction || !method::is_response(header.method) {

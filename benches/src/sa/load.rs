@@ -20,7 +20,7 @@ use crate::fabrics::new_tree;
 const RADIX: u8 = 48;
 /// A client's targets lie this far apart; a prime, so that each is another.
 const STRIDE: usize = 401;
-/// How long a manager may take until every port carries data and it answers.
+/// Time limit for a manager until every port carries data and it answers.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// From the first answer to the load: the manager shall be at rest.
 const REST: Duration = Duration::from_secs(3);
@@ -32,7 +32,7 @@ pub(super) struct Load {
     ports: Arc<Vec<PortStatus>>,
 }
 
-/// What all clients went through together.
+/// Results of all clients together.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     /// Ascending, seconds.
@@ -43,7 +43,7 @@ pub(super) struct Asked {
     seconds: f64,
     /// Time that the manager had on the cores, milliseconds.
     pub(super) manager_ms: u64,
-    /// The same of the emulated fabric and the clients, which are one process.
+    /// CPU time of the emulated fabric and the clients, which are one process, milliseconds.
     pub(super) rest_ms: u64,
 }
 
@@ -97,7 +97,7 @@ impl Load {
         })
     }
 
-    /// Lets every client ask `count` times, all at the same time.
+    /// Lets every client send `count` requests, all at the same time.
     pub(super) fn run(&mut self, question: Question, count: u32) -> Result<Asked, Failure> {
         let clients = std::mem::take(&mut self.clients);
         let ports = Arc::clone(&self.ports);

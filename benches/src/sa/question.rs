@@ -1,4 +1,4 @@
-//! What a client asks, and whether the answer is right.
+//! A client's requests, and checks of the answers.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl fmt::Display for Question {
 }
 
 impl Question {
-    /// The datagram that asks it, from one host about another.
+    /// The datagram of the request, from one host about another.
     pub(super) fn packet(self, own: &PortStatus, other: &PortStatus, transaction: u64) -> Packet {
         let (method, mask) = match self {
             Self::Path => (method::GET, DGID | SGID | REVERSIBLE | NUMB_PATH),
@@ -74,7 +74,7 @@ impl Question {
         packet(own, mad)
     }
 
-    /// What is wrong with an answer's records, if anything is.
+    /// Errors in an answer's records, if there are any.
     pub(super) fn complaint(
         self,
         own: &PortStatus,

@@ -62,7 +62,7 @@ fn topology(tree: Tree) -> String {
     )
 }
 
-/// Flows of so many bytes to the hosts that ours go to.
+/// Flows of `bytes` bytes to the destinations of our hosts.
 fn permutation(tree: Tree, bytes: u32) -> String {
     let hosts = tree.hosts();
     let mut random = Random::new(1);

@@ -1,4 +1,4 @@
-//! Programs that are run to their end, with what they cost.
+//! Programs that run to their end, and their cost.
 
 use std::ops::Sub;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::Failure;
 
-/// What was simulated, and the time that it took.
+/// Simulated work, and its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
     /// Packets that crossed a link, each link counted.
@@ -48,7 +48,7 @@ pub(super) fn unclear(simulator: &str, why: impl Into<String>) -> Failure {
     }
 }
 
-/// What a program prints, and the seconds that it had on the cores.
+/// Output of a program, and its CPU time in seconds.
 pub(super) fn run(
     simulator: &str,
     program: &Path,

@@ -1,4 +1,4 @@
-//! Calls between the files of the manager go one way.
+//! Calls between the files of the manager have no cycles.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

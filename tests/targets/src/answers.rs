@@ -1,5 +1,5 @@
-//! What agents answer after a sweep to those that read cables and write congestion control, between
-//! snapshots, other settings and time that passes.
+//! Agents' answers after a sweep to the readers of cables and the writers of congestion control, between
+//! snapshots, other settings and passing time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::three_hosts::FABRIC;
 
 /// Outputs to one input: more than there can be on so small a fabric.
 const OUTPUTS_MAX: usize = 10_000;
-/// Where a datagram's method, status and payload are.
+/// Offsets of a datagram's method, status and payload.
 const METHOD_AT: usize = 3;
 const STATUS_AT: usize = 4;
 const PAYLOAD_AT: usize = 32;
 
-/// Both that ask agents after a sweep, and the requests that have no answer yet.
+/// Both clients of agents, and their pending requests.
 struct Asking {
     cables: Cables,
     congestion: Congestion,
@@ -55,7 +55,7 @@ fn settings(enable: bool) -> CongestionSettings {
 }
 
 impl Asking {
-    /// Does what a byte says; gives what follows of the input.
+    /// Executes the step of a byte; returns the rest of the input.
     fn step<'a>(&mut self, step: u8, rest: &'a [u8]) -> &'a [u8] {
         let mut rest = rest;
         match step % 8 {

@@ -1,4 +1,4 @@
-//! Any text as the description of a fabric; what is read is written the same way.
+//! Any text as the description of a fabric; a parsed one is written back unchanged.
 
 /// Runs one input.
 ///

@@ -1,4 +1,4 @@
-//! What the fuzz targets in `tests/fuzz` run, one module each. It is here so that an ordinary test can
+//! Bodies of the fuzz targets in `tests/fuzz`, one module each. They are here so that an ordinary test can
 //! replay the corpora in `seeds`, without a fuzzer.
 
 pub mod agents;
@@ -22,7 +22,7 @@ pub mod structures;
 pub mod subnet_administration;
 pub mod three_hosts;
 
-/// What a target is called, as its corpus is, and what it runs.
+/// Name of a target, which is also its corpus's, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.

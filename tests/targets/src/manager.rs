@@ -26,7 +26,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// Takes what the manager has to say, and makes the plan that it asks for.
+/// Takes the manager's outputs, and makes the plans that it requests.
 fn serve(manager: &mut Manager, now: Tick) {
     let mut planner = Planner::default();
     for _ in 0..OUTPUTS_MAX {

@@ -1,6 +1,6 @@
-//! A program behind the preload library and the fabric before it, both of which do anything: agents
-//! registered and taken back, messages of any bytes sent and received, datagrams that nobody asked
-//! for, time that passes.
+//! A program behind the preload library and the fabric before it, both with arbitrary behaviour: agents
+//! registered and removed, messages of any bytes sent and received, unsolicited
+//! datagrams, passing time.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const PORT: i32 = 3;
 /// Room that it has for a message.
 const ROOM: usize = 4096;
 
-/// Runs one input: steps, each a byte that says what, a length of two bytes, and so many bytes.
+/// Runs one input: steps, each a byte for the kind, a length of two bytes, and the data.
 ///
 /// # Panics
 /// When something is found.
@@ -99,7 +99,7 @@ fn outgoing(agent: u8, content: &[u8]) -> Outgoing {
     }
 }
 
-/// What was sent last comes back as its answer, with other bytes at its end.
+/// Returns the last sent datagram as its answer, with other bytes at its end.
 fn answer(core: &mut Core, now: Duration, sent: Option<Packet>, content: &[u8]) {
     let Some(mut packet) = sent else {
         return;

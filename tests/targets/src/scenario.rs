@@ -1,4 +1,4 @@
-//! Any text as a scenario; what is refused has its line.
+//! Any text as a scenario; a refusal has its line.
 
 use weft_lab::experiment::Scenario;
 use weft_lab::experiment::parse::CASES_MAX;

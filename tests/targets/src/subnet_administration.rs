@@ -19,7 +19,7 @@ const OUTPUTS_MAX: usize = 10_000;
 /// Registrations of each kind that the administration takes here.
 const REGISTERED_MAX: usize = 8;
 
-/// What a step does; the rest of the first byte chooses who asks.
+/// Kinds of steps; the rest of the first byte chooses the requester.
 mod step {
     pub(super) const MASK: u8 = 0x07;
     pub(super) const NOTICE: u8 = 1;
@@ -28,7 +28,7 @@ mod step {
     pub(super) const SWEEP: u8 = 4;
     pub(super) const RECONFIGURE: u8 = 5;
     pub(super) const RESTART: u8 = 6;
-    /// Who asks is a full member of the management partition.
+    /// The requester is a full member of the management partition.
     pub(super) const FULL: u8 = 0x08;
     pub(super) const CLIENT_SHIFT: u8 = 4;
 }
@@ -39,16 +39,16 @@ struct Served {
     now: Tick,
     /// The segment of a table that came last.
     segment: Option<Packet>,
-    /// What was stored last.
+    /// The last stored registrations.
     stored: Option<Vec<u8>>,
 }
 
-/// Lets clients of a small fabric do what the bytes say, step after step: one byte that says what, a
-/// length of two bytes, and so many bytes. Datagrams of any content, notices, time that passes, ACKs
+/// Runs clients of a small fabric by the input, step after step: one byte for the kind, a
+/// length of two bytes, and the data. Datagrams of any content, notices, passing time, ACKs
 /// with any window, other snapshots and settings, and restarts.
 ///
 /// # Panics
-/// When the administration does not come to an end, sends what is no datagram, or keeps more than it
+/// When the administration does not finish, sends an invalid datagram, or keeps more than it
 /// may.
 pub fn run(mut bytes: &[u8]) {
     let mut served = Served::new();
@@ -104,7 +104,7 @@ impl Served {
         }
     }
 
-    /// Goes on with what is kept over a restart.
+    /// Restarts with the stored registrations.
     fn restart(&mut self) {
         let unsaved = self.sa.unsaved();
         let is_whole = unsaved.is_some();
@@ -177,7 +177,7 @@ impl Served {
     }
 }
 
-/// A datagram from one of the hosts, the switch, or a LID that nobody has.
+/// A datagram from one of the hosts, the switch, or an unassigned LID.
 fn packet(what: u8, mad: Vec<u8>) -> Packet {
     let full = what & step::FULL != 0;
     Packet {

@@ -1,4 +1,4 @@
-//! What the fuzz targets run, on inputs that are nearly sound.
+//! Bodies of the fuzz targets, on nearly valid inputs.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn arriving() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Whole datagrams with a sound header, so that what is behind it gets looked at.
+/// Whole datagrams with a valid header, so that the code behind it is reached.
 fn datagram() -> impl Strategy<Value = Vec<u8>> {
     let attribute = prop_oneof![1u16..2, 0x40u16..0x45, 0xA0u16..0xB9];
     let method = prop_oneof![

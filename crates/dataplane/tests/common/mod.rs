@@ -25,7 +25,7 @@ pub struct Program {
     pub dedicated: u16,
     pub shared: u16,
     pub mtu: Mtu,
-    /// Of switch ports; unlimited from 20 on.
+    /// Head-of-line lifetime of switch ports; unlimited from 20 on.
     pub hoq_life: u8,
     pub stall_count: u8,
     pub switch_life: u8,

@@ -1,4 +1,4 @@
-//! Lost packets: who notices, when, and what is sent again.
+//! Lost packets: detection, timing, and recovery.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::network;
@@ -14,7 +14,7 @@ use weft_dataplane::traffic::mpi::{Done, Job, Mpi, Program, Stack};
 use weft_fabric::{Sl, Vl};
 
 const END: Picos = 400 * NANO;
-/// First bit to last bit of a packet of so many flits, along two cables and through one switch.
+/// First bit to last bit of a packet of `flits` flits, along two cables and through one switch.
 const fn way(flits: u64) -> Picos {
     120 * NANO + flits * 640
 }
@@ -23,7 +23,7 @@ const CONTROL: Picos = way(8);
 /// Least time between two packets that are written.
 const NEXT: Picos = 6_250;
 
-/// Messages with their senders and receivers, all begun at once; who has got which, and when.
+/// Messages with their senders and receivers, all begun at once, and the times of their arrival.
 struct Post {
     messages: Vec<(u32, u32, u64)>,
     reads: bool,
@@ -87,7 +87,7 @@ impl<D: FnMut(usize) -> bool> Faulty<D> {
         })
     }
 
-    /// Until all have come and nothing is on its way. Of eight packets of a segment all must come: with
+    /// Runs until all have arrived and nothing is in flight. Of eight packets of a segment all must arrive: with
     /// a TCP that waits two minutes between tries that can take days.
     fn run(&mut self, simulation: &mut Simulation) {
         self.job.start(simulation);
@@ -157,7 +157,7 @@ fn what_follows_a_lost_packet_shows_it_and_goes_again() {
     }
 }
 
-/// Nothing follows what was lost, or the answer is lost, or the question: PSM2's time-outs of 160,
+/// Nothing follows the lost packet, or the answer is lost, or the query: PSM2's timeouts of 160,
 /// 320 and from then on 640 ms.
 #[test]
 fn what_nothing_shows_is_asked_after_ever_more_rarely() {
@@ -177,8 +177,8 @@ fn what_nothing_shows_is_asked_after_ever_more_rarely() {
     assert_eq!((mpi.tally().told, mpi.tally().refused), (2, 1));
 }
 
-/// Of a window of eight packets any but the last shows that the one before is missing; the last is
-/// found by a time-out for each packet of the call.
+/// In a window of eight packets any but the last reveals that the one before is missing; the last is
+/// found by a timeout for each packet of the call.
 #[test]
 fn a_window_is_sent_again_from_the_lost_packet_on() {
     let packet = 1_032 * 640;
@@ -192,7 +192,7 @@ fn a_window_is_sent_again_from_the_lost_packet_on() {
             _ => begin + (lost + 1) * packet + way(1_032) + END,
         };
         let back = told + CONTROL + SDMA_CALL;
-        // The engines first send what they were given before.
+        // The engines first finish their earlier orders.
         let again = back.max(begin + 8 * packet);
         let last = again + (7 - lost) * packet + way(1_032) + END;
         assert_eq!(times(&post), [last], "{lost}");
@@ -202,7 +202,7 @@ fn a_window_is_sent_again_from_the_lost_packet_on() {
     }
 }
 
-/// In a new pass of a window a gap is told again, even the first packet's.
+/// In a new pass of a window a gap is reported again, even the first packet's.
 #[test]
 fn a_window_that_loses_the_same_packet_twice_needs_no_time_out() {
     // Announcement, request, eight packets, the word of the first, eight packets.
@@ -210,7 +210,7 @@ fn a_window_that_loses_the_same_packet_twice_needs_no_time_out() {
     let (_, mpi) = run(Stack::PSM2, false, &[(0, 2, 65_536)], drops);
     let tally = mpi.tally();
     assert_eq!((tally.lost, tally.told, tally.timeouts), (2, 2, 0));
-    // What the processor writes is told once until something comes in order.
+    // A packet from the processor is reported once until something arrives in order.
     let drops = |arrived| arrived == 0 || arrived == 4;
     let (_, mpi) = run(Stack::PSM2, false, &[(0, 2, 8); 3], drops);
     let tally = mpi.tally();
@@ -234,7 +234,7 @@ fn control_of_a_rendezvous_goes_again() {
     }
 }
 
-/// Reads: who reads asks again for the rest, at once or after its time-out.
+/// Reads: the reader requests the rest again, at once or after its timeout.
 #[test]
 fn a_read_is_asked_for_again() {
     let request = way(3);
@@ -294,7 +294,7 @@ const SIZES: [u64; 8] = [0, 8, 5_000, 16_384, 30_000, 64_000, 65_536, 400_000];
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, each message comes once, and what is written for one rank in order.
+    /// Whatever is lost, each message arrives once, and packets for one rank in order.
     #[test]
     fn each_message_comes_once_and_in_order(
         seed in any::<u64>(),
@@ -332,7 +332,7 @@ proptest! {
 /// A job in which one packet is dropped far away, after those behind it have arrived by another route.
 struct Overtaken {
     job: Job<Post>,
-    /// Which arrival would have been it, and after which one it is dropped.
+    /// Number of the arrival, and the earlier one after which it is dropped.
     place: (usize, usize),
     held: Option<Loss>,
     arrived: usize,

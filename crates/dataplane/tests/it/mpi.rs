@@ -42,7 +42,7 @@ fn a_rendezvous_takes_two_more_one_way_trips() {
     let way = 120 * NANO;
     let control = 8 * FLIT + way + 400 * NANO;
     let data = 8 * 1_032 * FLIT + way;
-    // Reading what was asked for and handing it to the engines takes a system call.
+    // Reading the request and handing the data to the engines takes a system call.
     let call = SDMA_CALL - 400 * NANO;
     let wanted = 400 * NANO + 2 * control + call + data + 400 * NANO;
     assert_eq!(job.program.latencies().unwrap(), [wanted]);
@@ -74,8 +74,8 @@ impl Rounds for Volley {
     }
 }
 
-/// What goes to one host leaves message by message, though the receiver asks for 32 windows at once;
-/// what goes to another one takes turns with it, packet by packet.
+/// Traffic to one host leaves message by message, although the receiver requests 32 windows at once;
+/// traffic to another one takes turns with it, packet by packet.
 #[test]
 fn an_engine_sends_in_order_and_engines_take_turns() {
     let volley = |to: Vec<u32>| {
@@ -103,7 +103,7 @@ fn an_engine_sends_in_order_and_engines_take_turns() {
     assert!(apart < message * 3 / 4, "{came:?}");
 }
 
-/// Large messages fill the link but for the headers; both ways at once, each way does.
+/// Large messages fill the link except for the headers, also in both directions at once.
 #[test]
 fn large_messages_fill_the_link_but_for_their_headers() {
     for (both_ways, times) in [(false, 1.0), (true, 2.0)] {

@@ -1,4 +1,4 @@
-//! Multicast packets in the event simulation: who gets copies, what is counted.
+//! Multicast packets in the event simulation: copies and counters.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use weft_dataplane::packets::{MILLI, Notice, Options, Queueing, Simulation};
 use weft_dataplane::{Counter, PortIndex};
 use weft_fabric::{Lid, NodeId};
 
-/// All ports of all switches of a ring: copies go round both ways until they have crossed too many
+/// All ports of all switches of a ring: copies circulate in both directions until they have crossed too many
 /// links.
 #[test]
 fn copies_in_a_circle_end() {

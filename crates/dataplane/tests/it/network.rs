@@ -215,8 +215,8 @@ fn packets_pass_where_their_partition_is_and_violations_count() {
     };
     assert_eq!(go(full, 2, 0x8005), Ok(2));
     assert_eq!(go(limited, 1, 0x0005), Ok(2));
-    // The switch's port lets nobody claim what its HFI is not, and lets nothing out to it that it
-    // would not take.
+    // The switch's port rejects keys that its HFI does not hold, and sends out only keys that the HFI
+    // would accept.
     let (by_limited, by_other) = (
         go(limited, 1, 0x8005).unwrap_err(),
         go(other, 1, 0x8006).unwrap_err(),

@@ -220,7 +220,7 @@ fn what_cannot_go_is_dropped_and_counted_where_it_happens() {
     let mut network = network("one-switch:4,radix=8", Program::default());
     let hosts = hosts(&network);
     let mut simulation = simulation(&network);
-    // Larger than the MTU; to a LID that nobody has; to a host whose link goes down.
+    // Larger than the MTU; to an unassigned LID; to a host whose link goes down.
     assert!(!simulation.send(parcel(&hosts, 0, 1, 0, 0, 10_000)));
     let mut lost = parcel(&hosts, 0, 1, 1, 0, 100);
     lost.dlid = Lid(4_000);
@@ -464,7 +464,7 @@ fn a_credit_loop_is_found_with_its_links() {
     }
 }
 
-/// The same with the ring cut in two.
+/// Deadlock of the ring in two shards.
 fn deadlock_of_shards(network: &Network) -> Option<Vec<(PortIndex, Vl)>> {
     let hosts = hosts(network);
     let mut shards = Shards::new(network, &Options::default(), 2, |_| Log::default());
@@ -579,7 +579,7 @@ struct Poisson {
     waited: u64,
     delivered: u64,
     bytes: u32,
-    /// What a packet takes that waits for nobody.
+    /// Time of a packet without contention.
     alone: Picos,
 }
 

@@ -38,7 +38,7 @@ fn program(preempt: Option<Preempt>) -> Program {
 /// Packets to be sent: when, from and to which host, lane, bytes.
 type Plan = [(Picos, usize, usize, u8, u32)];
 
-/// Sends what is planned, each packet with its place in the plan as its number.
+/// Sends a plan, each packet with its place in the plan as its number.
 struct Planned<'a> {
     plan: &'a Plan,
     hosts: Vec<(PortIndex, weft_fabric::Lid)>,
@@ -171,7 +171,7 @@ fn only_the_matrix_and_the_sizes_allow_it() {
     };
     for (preempt, lanes, bytes, wanted) in [
         (STOCK, [0, 1], [10_240, 64], true),
-        // Not the other way round, nor any other lane, nor a lane itself.
+        // Not in reverse, nor any other lane, nor a lane itself.
         (STOCK, [1, 0], [10_240, 64], false),
         (STOCK, [0, 2], [10_240, 64], false),
         (STOCK, [2, 1], [10_240, 64], false),
@@ -224,7 +224,7 @@ fn a_tail_is_late_once_on_all_its_way() {
         let arrived = arrivals(&mut network, &plan);
         assert_eq!(arrived, [alone + 8 * FLIT, small_alone + after * FLIT]);
     }
-    // The small packet fills the gap on the way that both take; the link to the host waits for the
+    // The small packet fills the gap on the common path; the link to the host waits for the
     // tail, each of the three times.
     let [to_host, to_other] = [ends[2], ends[3]].map(|host| network.peer(host).unwrap());
     let bubbles = |at| network.counter(at, Counter::XmitWaitData);
@@ -243,7 +243,7 @@ fn ports(network: &Network) -> impl Iterator<Item = PortIndex> {
     devices.flat_map(|(_, device)| device.ports().map(|(_, at)| at))
 }
 
-/// What is only large enough to be interrupted does not interrupt, and what interrupts goes whole.
+/// A packet that is only large enough to be preempted does not preempt, and a preempting one goes whole.
 #[test]
 fn interruptions_do_not_nest() {
     let preempt = Preempt {

@@ -17,7 +17,7 @@ use weft_fabric::{Lid, Sl, Vl};
 
 const GROUP: u32 = 9;
 
-/// What a run depends on.
+/// Inputs of a run.
 #[derive(Debug, Clone)]
 struct Case {
     fabric: usize,
@@ -63,7 +63,7 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Hosts that send to random others, each by itself, and all that they are told.
+/// Hosts that send to random others, each by itself, and all their notices.
 struct Crowd {
     case: Case,
     hosts: Arc<Vec<(PortIndex, Lid)>>,

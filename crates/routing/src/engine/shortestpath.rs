@@ -56,7 +56,7 @@ struct Stretch {
 /// first appear.
 pub(crate) struct Destinations {
     by_lid: Vec<Destination>,
-    /// The same destinations, cut where the switch changes or LIDs are not consecutive.
+    /// Destinations, cut where the switch changes or LIDs are not consecutive.
     stretches: Vec<Stretch>,
     /// Column of each switch.
     pub(crate) column: Vec<u32>,

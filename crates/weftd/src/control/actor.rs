@@ -17,7 +17,7 @@ use super::planning::{Computed, Made, Planner};
 use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
 use super::requester::Requester;
-use super::{Configuration, Order, PLANNING_MAX, Planned, Refusal, Reloaded, Version, Wish};
+use super::{Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded, Version};
 use crate::config::{Loaded, Source};
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
@@ -109,7 +109,7 @@ impl Actor {
 
     async fn carry_out(&mut self, order: Order) {
         match order {
-            Order::Plan(wish, requester) => self.plan(wish, requester),
+            Order::Plan(request, requester) => self.plan(request, requester),
             Order::Port(order, requester) => {
                 self.ports.push(order, requester, self.hub.attachment())
             }
@@ -131,7 +131,7 @@ impl Actor {
         }
     }
 
-    fn plan(&mut self, wish: Wish, requester: Requester<Planned>) {
+    fn plan(&mut self, request: PlanRequest, requester: Requester<Planned>) {
         if let Err(detached) = self.hub.attachment().required() {
             requester.answer(Err(detached.into()));
             return;
@@ -150,7 +150,7 @@ impl Actor {
         };
         let revision = self.revision;
         self.planning.spawn(async move {
-            let made = planner.make(wish).await;
+            let made = planner.make(request).await;
             Making {
                 requester,
                 revision,

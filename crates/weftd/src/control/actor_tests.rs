@@ -283,8 +283,9 @@ async fn few_plans_are_computed_at_a_time() {
     let mut door = Door::open(&[], 4);
     let plan = |door: &Door| {
         let control = door.control.clone();
-        let wish = Wish::Change(Change::Engine(EngineKind::NAMED[0].1), "engine".to_owned());
-        tokio::spawn(async move { control.plan(wish, usual_deadline()).await })
+        let request =
+            PlanRequest::Change(Change::Engine(EngineKind::NAMED[0].1), "engine".to_owned());
+        tokio::spawn(async move { control.plan(request, usual_deadline()).await })
     };
     let mut asked = Vec::new();
     let mut clients = Vec::new();

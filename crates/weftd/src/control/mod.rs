@@ -104,7 +104,7 @@ pub(crate) struct Version {
 }
 
 /// A request for a plan.
-pub(crate) enum Wish {
+pub(crate) enum PlanRequest {
     /// Another configuration, its text.
     Config(String),
     /// A change and its description.
@@ -127,7 +127,7 @@ pub(crate) struct Reloaded {
 
 /// Orders to the actor.
 enum Order {
-    Plan(Wish, Requester<Planned>),
+    Plan(PlanRequest, Requester<Planned>),
     Apply(u64, Requester<u64>),
     RollBack(Requester<Undone>),
     Reload(bool, Requester<Reloaded>),
@@ -166,8 +166,12 @@ impl Control {
     }
 
     /// Makes a plan; nothing changes.
-    pub(crate) async fn plan(&self, wish: Wish, begin_by: Instant) -> Result<Planned, Refusal> {
-        self.order(begin_by, |requester| Order::Plan(wish, requester))
+    pub(crate) async fn plan(
+        &self,
+        request: PlanRequest,
+        begin_by: Instant,
+    ) -> Result<Planned, Refusal> {
+        self.order(begin_by, |requester| Order::Plan(request, requester))
             .await
     }
 

@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 use weft_config::{Finding, Severity};
 use weft_manager::sm::reroute::{Basis, Change, RoutePlan};
 
-use super::{Configuration, Refusal, Version, Wish};
+use super::{Configuration, PlanRequest, Refusal, Version};
 use crate::config::{Loaded, Source, Usable};
 use crate::request::{Request, ask};
 
@@ -35,10 +35,10 @@ pub(super) struct Planner {
 
 impl Planner {
     /// Computes a plan; may take seconds on a fabric of ten thousands of hosts.
-    pub(super) async fn make(self, wish: Wish) -> Result<Made, Refusal> {
-        let (change, what, configuration, findings) = match wish {
-            Wish::Change(change, what) => (change, what, self.configuration, Vec::new()),
-            Wish::Config(text) => {
+    pub(super) async fn make(self, request: PlanRequest) -> Result<Made, Refusal> {
+        let (change, what, configuration, findings) = match request {
+            PlanRequest::Change(change, what) => (change, what, self.configuration, Vec::new()),
+            PlanRequest::Config(text) => {
                 let source = self.source;
                 let loaded = tokio::task::spawn_blocking(move || source.check(text)).await;
                 let loaded = loaded.map_err(|error| Refusal::Failed(error.to_string()))?;

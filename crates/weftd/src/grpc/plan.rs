@@ -14,7 +14,7 @@ use weft_routing::EngineKind;
 
 use super::refusal::status;
 use super::{Services, stopping};
-use crate::control::Wish;
+use crate::control::PlanRequest;
 use crate::request::{Request, ask};
 
 impl Services {
@@ -24,8 +24,8 @@ impl Services {
         begin_by: Instant,
     ) -> Result<v1::PlanRoutesResponse, Status> {
         let topology = Arc::clone(&self.hub.snapshot().topology);
-        let wish = wish(request, &topology)?;
-        let planned = self.control.plan(wish, begin_by).await;
+        let request = plan_request(request, &topology)?;
+        let planned = self.control.plan(request, begin_by).await;
         let planned = planned.map_err(|refusal| status(&refusal))?;
         let (plan_id, plan) = planned.plan.unzip();
         Ok(v1::PlanRoutesResponse {
@@ -59,7 +59,10 @@ impl Services {
     }
 }
 
-fn wish(request: v1::PlanRoutesRequest, topology: &Topology) -> Result<Wish, Status> {
+fn plan_request(
+    request: v1::PlanRoutesRequest,
+    topology: &Topology,
+) -> Result<PlanRequest, Status> {
     let change = request.change.ok_or_else(|| {
         Status::invalid_argument("change: expected config, engine, drain or undrain")
     })?;
@@ -68,21 +71,21 @@ fn wish(request: v1::PlanRoutesRequest, topology: &Topology) -> Result<Wish, Sta
         weft_api::drain_of(target).ok_or_else(|| Status::invalid_argument(wrong))
     };
     Ok(match change {
-        Asked::Config(text) => Wish::Config(text),
+        Asked::Config(text) => PlanRequest::Config(text),
         Asked::Engine(name) => {
             let what = format!("engine {name}");
-            Wish::Change(Change::Engine(engine(&name)?), what)
+            PlanRequest::Change(Change::Engine(engine(&name)?), what)
         }
         Asked::Drain(target) => {
             let drain = named("drain", &target)?;
-            Wish::Change(
+            PlanRequest::Change(
                 Change::Drain(drain),
                 format!("drain {}", drain.describe(topology)),
             )
         }
         Asked::Undrain(target) => {
             let drain = named("undrain", &target)?;
-            Wish::Change(
+            PlanRequest::Change(
                 Change::Undrain(drain),
                 format!("undrain {}", drain.describe(topology)),
             )

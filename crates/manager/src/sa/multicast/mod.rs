@@ -7,14 +7,14 @@
 //! | `mlids` | LIDs, shared as configured |
 //! | `join` | joining, creating and leaving |
 //! | `configured` | the groups that virtual fabrics have from the start |
-//! | `tell` | records, and the output for the subnet manager |
+//! | `member_records` | records, and the output for the subnet manager |
 
 mod configured;
 mod form;
 mod group;
 mod join;
+mod member_records;
 mod mlids;
-mod tell;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,8 +26,8 @@ use super::Sa;
 use super::settings::MulticastSettings;
 pub(crate) use group::{Group, Joined, Member};
 pub(crate) use join::member_changes;
+pub(crate) use member_records::member_records;
 use mlids::Mlids;
-pub(crate) use tell::member_records;
 
 /// Time for which changes are collected before the subnet manager receives them: the start of a job makes
 /// thousands at once.

@@ -9,7 +9,7 @@ use weft_wire::id::{Gid, PKey, Sl};
 use weft_wire::sa::PathRecord;
 
 use super::pairs::LidPairs;
-use super::{Paths, Wish};
+use super::{PathCriteria, Paths};
 use crate::sa::query::{ANSWER_BYTES_MAX, Found, Refusal};
 use crate::sa::rates::slower;
 use crate::sa::view::{End, EndPort, Way};
@@ -90,7 +90,7 @@ struct Terms {
 
 impl Paths<'_> {
     /// The paths between two ports, as many as `found` takes.
-    pub(crate) fn between(&self, wish: &Wish, pair: &Pair, found: &mut Collector) {
+    pub(crate) fn between(&self, criteria: &PathCriteria, pair: &Pair, found: &mut Collector) {
         let (Some(source), Some(target)) = (self.view.end(pair.source), self.view.end(pair.target))
         else {
             return;
@@ -100,16 +100,16 @@ impl Paths<'_> {
         };
         let all = 0..self.settings.fabrics.len();
         let carrying: Vec<usize> = all
-            .filter(|index| self.carries(wish, pair, *index))
+            .filter(|index| self.carries(criteria, pair, *index))
             .collect();
         for position in 0..carrying.len() {
             if found.is_full() {
                 return;
             }
             if let Some(terms) = self.terms(&carrying, position, way)
-                && wish.admits(terms.mtu, terms.rate, terms.life)
+                && criteria.admits(terms.mtu, terms.rate, terms.life)
             {
-                self.fill(wish, pair, (source, target), &terms, found);
+                self.fill(criteria, pair, (source, target), &terms, found);
             }
         }
     }
@@ -153,18 +153,18 @@ impl Paths<'_> {
     }
 
     /// Whether a virtual fabric carries the requested traffic from one port to the other.
-    fn carries(&self, wish: &Wish, pair: &Pair, index: usize) -> bool {
+    fn carries(&self, criteria: &PathCriteria, pair: &Pair, index: usize) -> bool {
         let Some(fabric) = self.settings.fabrics.get(index) else {
             return false;
         };
-        let key_fits = wish
+        let key_fits = criteria
             .pkey
             .is_none_or(|key| key.0 & 0x7FFF == fabric.pkey.0 & 0x7FFF);
         !fabric.standby
             && key_fits
-            && wish.sl.is_none_or(|sl| sl == fabric.sl)
+            && criteria.sl.is_none_or(|sl| sl == fabric.sl)
             && self.joins(pair, index)
-            && wish
+            && criteria
                 .service_id
                 .is_none_or(|id| self.settings.has_service(fabric, id))
     }
@@ -199,7 +199,7 @@ impl Paths<'_> {
 
     fn fill(
         &self,
-        wish: &Wish,
+        criteria: &PathCriteria,
         pair: &Pair,
         (source, target): (&EndPort, &EndPort),
         terms: &Terms,
@@ -214,7 +214,7 @@ impl Paths<'_> {
         );
         let p_key = self.view.key_of(pair.source, terms.pkey);
         let template = PathRecord {
-            service_id: wish.service_id.unwrap_or(0),
+            service_id: criteria.service_id.unwrap_or(0),
             dgid: self.gid(target.guid),
             sgid: self.gid(source.guid),
             reversible: true,

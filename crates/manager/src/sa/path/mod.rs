@@ -3,14 +3,14 @@
 //! The order of checks, and the status of each failure, follow the reference manager, so
 //! that its clients see familiar behaviour.
 
+mod criteria;
 mod fill;
 mod group;
 mod multi;
 mod pairs;
-mod wish;
 
+pub(crate) use criteria::{PathCriteria, component};
 pub(crate) use multi::multi_path_records;
-pub(crate) use wish::{Wish, component};
 
 use weft_fabric::{Guid, Lid};
 use weft_wire::header::method;
@@ -39,12 +39,12 @@ pub(crate) fn path_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal>
         settings: &sa.settings,
     };
     let record: PathRecord = query.record()?;
-    let wish = Wish::of(query, &record)?;
+    let criteria = PathCriteria::of(query, &record)?;
     let limit = limit(&paths, query, &record)?;
     let requester = paths.requester(query)?;
     let source = paths.source(query, &record)?;
     let view = paths.view;
-    let lacks_key = wish
+    let lacks_key = criteria
         .pkey
         .is_some_and(|key| view.key_of(source, key).is_none());
     if lacks_key || !view.share_key(requester, source) {
@@ -54,18 +54,18 @@ pub(crate) fn path_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal>
     let source_lid = query.has(component::SLID).then(|| Lid(record.slid.into()));
     let target_lid = query.has(component::DLID).then(|| Lid(record.dlid.into()));
     if !query.has(component::DGID) && !query.has(component::DLID) {
-        paths.to_all(&wish, requester, (source, source_lid), &mut found);
+        paths.to_all(&criteria, requester, (source, source_lid), &mut found);
         return found.finish();
     }
     if query.has(component::DGID) && is_multicast(&record.dgid) {
-        return group::group_path(sa, &wish, source, record.dgid);
+        return group::group_path(sa, &criteria, source, record.dgid);
     }
     let target = paths.target(query, &record)?;
     if !view.share_key(requester, target) {
         return Err(Refusal::INVALID);
     }
     paths.between(
-        &wish,
+        &criteria,
         &Pair {
             source,
             source_lid,
@@ -148,7 +148,7 @@ impl Paths<'_> {
     /// Paths to every port that the requester may know of.
     fn to_all(
         &self,
-        wish: &Wish,
+        criteria: &PathCriteria,
         requester: End,
         (source, source_lid): (End, Option<Lid>),
         found: &mut Collector,
@@ -164,7 +164,7 @@ impl Paths<'_> {
                 target,
                 target_lid: None,
             };
-            self.between(wish, &pair, found);
+            self.between(criteria, &pair, found);
         }
     }
 }

@@ -4,9 +4,9 @@ use weft_wire::Block;
 use weft_wire::id::Gid;
 use weft_wire::sa::MultiPathRecord;
 
+use super::criteria::selected;
 use super::fill::{Collector, Pair};
-use super::wish::selected;
-use super::{Paths, Wish};
+use super::{PathCriteria, Paths};
 use crate::sa::Sa;
 use crate::sa::query::{Found, Query, Refusal};
 use crate::sa::view::End;
@@ -35,7 +35,7 @@ pub(crate) fn multi_path_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Re
         settings: &sa.settings,
     };
     let asked: MultiPathRecord = query.record()?;
-    let wish = wish(query, &asked)?;
+    let criteria = criteria(query, &asked)?;
     let requester = paths.requester(query)?;
     let (sources, targets) = ends(&paths, query, &asked, requester)?;
     let limit = match (query.has(component::NUMB_PATH), asked.numb_path) {
@@ -53,18 +53,18 @@ pub(crate) fn multi_path_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Re
                 target: *target,
                 target_lid: None,
             };
-            paths.between(&wish, &pair, &mut found);
+            paths.between(&criteria, &pair, &mut found);
         }
     }
     found.finish()
 }
 
-fn wish(query: &Query<'_>, asked: &MultiPathRecord) -> Result<Wish, Refusal> {
+fn criteria(query: &Query<'_>, asked: &MultiPathRecord) -> Result<PathCriteria, Refusal> {
     let both = |bits: [u32; 2], selector: u8, value: u8| {
         selected(query.has(bits[0]), query.has(bits[1]), selector, value)
     };
     let has_service = component::SERVICE_ID.iter().any(|bit| query.has(*bit));
-    Wish::of_parts(
+    PathCriteria::of_parts(
         has_service.then_some(asked.service_id),
         query.has(component::P_KEY).then_some(asked.p_key),
         query.has(component::SL).then_some(asked.sl),

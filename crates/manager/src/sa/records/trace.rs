@@ -4,7 +4,7 @@ use weft_fabric::{Guid, Lid, Node, NodeId, PortNum, PortRef};
 use weft_wire::sa::{PathRecord, TraceRecord};
 
 use crate::sa::Sa;
-use crate::sa::path::{Paths, Wish, component};
+use crate::sa::path::{PathCriteria, Paths, component};
 use crate::sa::query::{Found, Query, Records, Refusal};
 use crate::sa::view::{End, View};
 
@@ -31,7 +31,7 @@ pub(crate) fn trace_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal
         settings: &sa.settings,
     };
     let asked: PathRecord = query.record()?;
-    let wish = Wish::of(query, &asked)?;
+    let criteria = PathCriteria::of(query, &asked)?;
     let requester = paths.requester(query)?;
     let source = end(
         &paths,
@@ -51,7 +51,7 @@ pub(crate) fn trace_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal
     )?;
     let view = &sa.view;
     let known = [source.0, target.0].map(|end| view.share_key(requester, end));
-    let keyless = wish.pkey.is_some_and(|key| {
+    let keyless = criteria.pkey.is_some_and(|key| {
         let keys = [source.0, target.0].map(|end| view.key_of(end, key));
         keys.contains(&None)
     });

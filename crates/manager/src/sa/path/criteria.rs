@@ -41,7 +41,7 @@ pub(crate) struct Selected {
 
 /// Criteria of a query; `None` accepts anything.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct PathCriteria {
     pub(crate) service_id: Option<u64>,
     pub(crate) pkey: Option<PKey>,
     pub(crate) sl: Option<Sl>,
@@ -52,11 +52,11 @@ pub(crate) struct Wish {
     impossible: bool,
 }
 
-impl Wish {
+impl PathCriteria {
     /// Criteria of a PathRecord query.
     pub(crate) fn of(query: &Query<'_>, record: &PathRecord) -> Result<Self, Refusal> {
         let has_service = component::SERVICE_ID.iter().any(|bit| query.has(*bit));
-        let wish = Self {
+        let criteria = Self {
             service_id: has_service.then_some(record.service_id),
             pkey: query.has(component::P_KEY).then_some(record.p_key),
             sl: query.has(component::SL).then_some(record.sl),
@@ -81,10 +81,10 @@ impl Wish {
             impossible: query.has(component::RAW_TRAFFIC) && record.raw_traffic
                 || query.has(component::PREFERENCE) && record.preference != 0,
         };
-        wish.checked()
+        criteria.checked()
     }
 
-    /// A wish of its parts, for queries of another record.
+    /// A criteria of its parts, for queries of another record.
     pub(crate) fn of_parts(
         service_id: Option<u64>,
         pkey: Option<PKey>,
