@@ -4,7 +4,7 @@
 //! Call [`Manager::handle`] with each input and [`Manager::poll`] until it has nothing more; call
 //! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
 
-mod agents;
+mod ask;
 pub mod cables;
 pub mod congestion;
 pub mod gsi;

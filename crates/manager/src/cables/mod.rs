@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{Lid, Snapshot, Tick};
+use weft_fabric::{Lid, Sl, Snapshot, Tick};
 use weft_wire::header::status;
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, CableInfo, CableInfoModifier};
@@ -20,8 +20,7 @@ pub use io::{CablesInput, CablesOutput, CablesSettings};
 pub use links::{CABLE_MEMORY, CableMemories, CableMemory};
 pub use weft_config::sm::CableInfoPolicy;
 
-use crate::agents::Agents;
-use crate::sm::transactions::{Budget, Expired, Patience};
+use crate::ask::{Agents, Budget, Patience, Target, Unanswered, lid_routed};
 use links::{End, Links};
 
 /// Requests under way: cables are in no hurry, and their memories are slow.
@@ -70,7 +69,7 @@ impl Cables {
     pub fn new(settings: CablesSettings) -> Self {
         Self {
             settings,
-            agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE)),
+            agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE), 0),
             links: Links::default(),
             queue: VecDeque::new(),
             round: 0,
@@ -120,7 +119,7 @@ impl Cables {
         let Some(own) = snapshot.sms.first() else {
             return;
         };
-        self.agents.sit_at(own.lid);
+        self.agents.sit_at(own.lid, Sl(0));
         self.round += 1;
         self.queue.clear();
         let before = self.links.memories.len();
@@ -148,17 +147,19 @@ impl Cables {
             };
             let m_key = self.settings.m_key;
             let smp = Smp::get(AttributeId::CABLE_INFO, modifier(&part), 0, m_key);
-            let packet = self.agents.ask(now, part.lid, &smp, &[], part);
+            let mad = lid_routed(&smp, &[]);
+            let target = Target::default();
+            let packet = self.agents.ask(now, part.lid, target, mad, part);
             self.outputs.push_back(CablesOutput::Send(packet));
         }
     }
 
     /// Takes an answer; what answers nothing that was asked is dropped.
     fn received(&mut self, now: Tick, packet: &Packet) {
-        let Some((part, answer)) = self.agents.take(now, packet) else {
+        let Some((part, answer)) = self.agents.take_smp(now, packet) else {
             return;
         };
-        if part.round != self.round || packet.slid != part.lid {
+        if part.round != self.round {
             return;
         }
         match answer.payload.first_chunk::<64>() {
@@ -193,11 +194,12 @@ impl Cables {
     fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.agents.expire(now) {
             match expired {
-                Expired::Again { tag, mad, .. } if tag.round == self.round => {
-                    let packet = self.agents.packet(tag.lid, mad);
+                Unanswered::Again { tag, packet } if tag.round == self.round => {
                     self.outputs.push_back(CablesOutput::Send(packet));
                 }
-                Expired::GivenUp { tag, .. } if tag.round == self.round => self.give_up(tag.end),
+                Unanswered::GivenUp { tag, .. } if tag.round == self.round => {
+                    self.give_up(tag.end);
+                }
                 _ => {}
             }
         }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{Guid, PortNum, Snapshot, Tick};
+use weft_fabric::{Guid, PortNum, Sl, Snapshot, Tick};
 use weft_wire::header::status;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -19,8 +19,7 @@ use weft_wire::smp::Smp;
 
 pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 
-use crate::agents::Agents;
-use crate::sm::transactions::{Budget, Expired, Patience};
+use crate::ask::{Agents, Budget, Patience, Target, Unanswered, lid_routed};
 use wanted::{Maker, Want};
 
 /// Requests under way.
@@ -74,7 +73,7 @@ impl Congestion {
         Self {
             settings,
             snapshot: None,
-            agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE)),
+            agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE), 0),
             held: BTreeMap::new(),
             news: false,
             wants: Vec::new(),
@@ -132,7 +131,7 @@ impl Congestion {
         let Some(own) = snapshot.sms.first() else {
             return;
         };
-        self.agents.sit_at(own.lid);
+        self.agents.sit_at(own.lid, Sl(0));
         self.round += 1;
         self.refusals = 0;
         self.queue.clear();
@@ -173,20 +172,21 @@ impl Congestion {
                 false => Smp::get(want.attribute, want.modifier, 0, m_key),
             };
             let content = want.content.as_deref().filter(|_| job.writes);
-            let content = content.unwrap_or_default();
-            let packet = self.agents.ask(now, want.lid, &smp, content, job);
+            let mad = lid_routed(&smp, content.unwrap_or_default());
+            let target = Target::default();
+            let packet = self.agents.ask(now, want.lid, target, mad, job);
             self.outputs.push_back(CongestionOutput::Send(packet));
         }
     }
 
     /// Takes an answer; what answers nothing that was asked is dropped.
     fn received(&mut self, now: Tick, packet: &Packet) {
-        let Some((job, answer)) = self.agents.take(now, packet) else {
+        let Some((job, answer)) = self.agents.take_smp(now, packet) else {
             return;
         };
         let want = self.wants.get(job.want as usize).cloned();
         let current = job.round == self.round;
-        if let Some(want) = want.filter(|want| current && want.lid == packet.slid) {
+        if let Some(want) = want.filter(|_| current) {
             self.answered(job, &want, answer.status(), answer.payload);
         }
     }
@@ -251,15 +251,10 @@ impl Congestion {
     /// snapshot.
     fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.agents.expire(now) {
-            if let Expired::Again { tag, mad, .. } = expired {
-                let want = self.wants.get(tag.want as usize);
-                if let Some(lid) = want
-                    .filter(|_| tag.round == self.round)
-                    .map(|want| want.lid)
-                {
-                    self.outputs
-                        .push_back(CongestionOutput::Send(self.agents.packet(lid, mad)));
-                }
+            if let Unanswered::Again { tag, packet } = expired
+                && tag.round == self.round
+            {
+                self.outputs.push_back(CongestionOutput::Send(packet));
             }
         }
     }

@@ -9,7 +9,7 @@ use weft_wire::rmpp::{Abort, Envelope, Progress, RmppHeader, Sender, kind, statu
 
 use super::message::{Form, Requester};
 use super::server::{Key, Limits};
-use crate::sm::rtt::RoundTrip;
+use crate::ask::rtt::RoundTrip;
 
 /// An answer on its way.
 #[derive(Debug)]

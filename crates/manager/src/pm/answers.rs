@@ -37,11 +37,9 @@ impl Pm {
         if packet.pkey.0 | 0x8000 != PKey::MGMT_FULL.0 {
             return;
         }
-        let answered = self
-            .transactions
-            .take(now, header.transaction_id, |member, request| {
-                packet.slid == sweep.lid(member) && fits(request, &header)
-            });
+        let id = header.transaction_id;
+        let is_answer = |request: &[u8]| fits(request, &header);
+        let answered = self.agents.take(now, packet, id, is_answer);
         let Some(answered) = answered.filter(|answered| answered.tag.sweep == sweep.id) else {
             return;
         };

@@ -1,9 +1,7 @@
 //! Requests to performance agents, and what their answers hold.
 
-use weft_fabric::{Lid, PortNum, Sl};
+use weft_fabric::PortNum;
 use weft_wire::header::{MadHeader, class, method, version};
-use weft_wire::id::PKey;
-use weft_wire::packet::Packet;
 use weft_wire::pm::{
     self, ClearPortStatus, CounterSelectMask, DataPortCountersHeader, ErrorInfoHeader,
     ErrorInfoSelectMask, ErrorPortCountersHeader, PortMask, PortStatusReq, attribute,
@@ -34,10 +32,6 @@ pub(crate) enum Ask {
 /// What all requests of a sweep share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Common {
-    /// LID of the manager's port.
-    pub(crate) own: Lid,
-    /// Service level.
-    pub(crate) sl: Sl,
     /// The lanes that are told apart, one bit each.
     pub(crate) lanes: u32,
     /// Units in the error summary, as the wire encodes them.
@@ -208,19 +202,6 @@ impl Ask {
             Self::Data(_) | Self::Errors(_) => same(0..PortMask::LEN + 4),
             _ => same(0..PortMask::LEN),
         }
-    }
-}
-
-/// A request on its way to an agent's LID.
-pub(crate) fn packet(common: &Common, to: Lid, mad: Vec<u8>) -> Packet {
-    Packet {
-        slid: common.own,
-        dlid: to,
-        sl: common.sl,
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 1,
-        src_qp: 1,
-        mad,
     }
 }
 

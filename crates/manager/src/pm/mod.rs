@@ -37,8 +37,8 @@ use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::packet::Packet;
 
+use crate::ask::Agents;
 use crate::gsi::{Limits, Server};
-use crate::sm::transactions::Transactions;
 use counters::ClearLimits;
 pub use counters::{Counters, LaneCounters};
 use finish::Running;
@@ -67,7 +67,7 @@ pub struct Pm {
     roster: Arc<Roster>,
     /// What is remembered of agents, in the order of the roster's members.
     peers: Vec<Peer>,
-    transactions: Transactions<Tag>,
+    agents: Agents<Tag>,
     sweep: Option<Sweep>,
     sweeps_begun: u64,
     /// When the next sweep begins.
@@ -90,7 +90,7 @@ impl Pm {
             snapshot: None,
             roster: Arc::default(),
             peers: Vec::new(),
-            transactions: Transactions::new(settings.requests.budget()),
+            agents: Agents::new(settings.requests.budget(), 1),
             sweep: None,
             sweeps_begun: 0,
             due: None,
@@ -121,7 +121,7 @@ impl Pm {
         self.start_due_sweep(now);
         self.pump(now);
         self.finish_sweep(now);
-        self.transactions.settle();
+        self.agents.settle();
     }
 
     /// The next thing that the manager wants done, none when there is nothing more.
@@ -133,7 +133,7 @@ impl Pm {
     /// When the manager wants [`PmInput::Tick`] at the latest, none when only another input
     /// matters.
     pub fn deadline(&self) -> Option<Tick> {
-        let requests = self.sweep.as_ref().and(self.transactions.deadline());
+        let requests = self.sweep.as_ref().and(self.agents.deadline());
         let server = self.server.deadline();
         [requests, self.due, self.patience_ends(), server]
             .into_iter()
@@ -143,7 +143,7 @@ impl Pm {
 
     /// Changes the settings; the next sweep follows them.
     pub fn reconfigure(&mut self, settings: PmSettings) {
-        self.transactions.set_budget(settings.requests.budget());
+        self.agents.set_budget(settings.requests.budget());
         self.limits = ClearLimits::new(&settings.clear);
         self.history.resize(
             settings.total_images,

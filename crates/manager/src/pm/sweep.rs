@@ -7,13 +7,13 @@ use weft_fabric::{Lid, PortNum, Tick};
 use weft_wire::pm::{Counter, PortErrorInfo};
 
 use super::Pm;
-use super::ask::{Ask, Common, Units, packet};
+use super::ask::{Ask, Common, Units};
 use super::image::{Before, Reading, Sample};
 use super::io::{PmEvent, PmOutput, PmReport};
 use super::job::{Job, Stage};
 use super::roster::Roster;
-use crate::sm::rtt::RoundTrip;
-use crate::sm::transactions::{Expired, Target};
+use crate::ask::rtt::RoundTrip;
+use crate::ask::{Target, Unanswered};
 
 /// What is remembered of an agent from sweep to sweep.
 #[derive(Debug, Clone, Copy, Default)]
@@ -116,9 +116,8 @@ impl Pm {
         };
         self.sweeps_begun += 1;
         let roster = Arc::clone(&self.roster);
+        self.agents.sit_at(own, self.settings.sl);
         let common = Common {
-            own,
-            sl: self.settings.sl,
             lanes: roster.lane_mask(),
             units: Units::new(&self.settings.resolution),
         };
@@ -172,7 +171,7 @@ impl Pm {
     /// Sends what may be sent.
     pub(super) fn pump(&mut self, now: Tick) {
         let nodes = self.settings.requests.nodes();
-        while self.transactions.has_room() {
+        while self.agents.has_room() {
             let Some(sweep) = self.sweep.as_mut() else {
                 return;
             };
@@ -216,9 +215,8 @@ impl Pm {
             sweep: sweep.id,
             ask,
         };
-        let mut mad = ask.mad(&sweep.common);
-        self.transactions.begin(now, target, tag, &mut mad);
-        let packet = packet(&sweep.common, sweep.lid(member), mad);
+        let (to, mad) = (sweep.lid(member), ask.mad(&sweep.common));
+        let packet = self.agents.ask(now, to, target, mad, tag);
         self.outputs.push_back(PmOutput::Send(packet));
         self.make_ready(member);
     }
@@ -328,19 +326,18 @@ impl Pm {
     /// Sends again, or gives up, what was not answered in time; gives up on silent agents when
     /// the next sweep is due.
     pub(super) fn expire(&mut self, now: Tick) {
-        while let Some(expired) = self.transactions.expire(now) {
+        while let Some(expired) = self.agents.expire(now) {
             let current = self.sweep.as_ref().map(|sweep| sweep.id);
             match expired {
-                Expired::Again { node, tag, mad } if Some(tag.sweep) == current => {
+                Unanswered::Again { tag, packet } if Some(tag.sweep) == current => {
                     let Some(sweep) = self.sweep.as_mut() else {
                         continue;
                     };
                     sweep.report.retries += 1;
                     sweep.report.sent += 1;
-                    let packet = packet(&sweep.common, sweep.lid(node), mad);
                     self.outputs.push_back(PmOutput::Send(packet));
                 }
-                Expired::GivenUp { node, tag, .. } if Some(tag.sweep) == current => {
+                Unanswered::GivenUp { node, tag } if Some(tag.sweep) == current => {
                     self.give_up(node, tag.ask);
                 }
                 _ => {}

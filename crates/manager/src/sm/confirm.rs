@@ -12,10 +12,10 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::batch::Reply;
 use super::devices::{Device, Devices, Stage};
 use super::tables::Kind;
 use super::wanted::port::take_settings;
+use crate::ask::batch::Reply;
 
 /// What a write's answer says beyond what was confirmed.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::batch::Reply;
 use super::devices::{Device, Lft, Observed, PortTables, Stage};
 use super::discover::is_up;
+use crate::ask::batch::Reply;
 
 /// Most external ports of a switch: port numbers are bytes, 255 is not a port.
 const PORTS_MAX: u8 = 254;

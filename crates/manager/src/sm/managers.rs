@@ -10,13 +10,13 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, SmInfo, SmInfoControl};
 use weft_wire::smp::{DirectedRoute, Smp, SmpView, respond};
 
-use super::batch::{Reply, Verdict as Answer};
 use super::devices::Stage;
 use super::discover::is_up;
 use super::election::{Act, Input, Peer, Question, Verdict, View};
 use super::lids::LidMap;
-use super::transactions::Target;
 use super::{Manager, Tag};
+use crate::ask::Target;
+use crate::ask::batch::{Reply, Verdict as Answer};
 use crate::io::{Event, SweepReason};
 
 impl Manager {

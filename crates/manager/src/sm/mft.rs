@@ -3,7 +3,7 @@
 use weft_fabric::{FIRST_MLID, PortMask};
 use weft_wire::sm::{AttributeId, MulticastModifier};
 
-use super::batch::Batch;
+use crate::ask::batch::Batch;
 
 /// LIDs in a block.
 pub(crate) const BLOCK: usize = 8;

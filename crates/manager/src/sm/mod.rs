@@ -25,11 +25,9 @@
 //! | `election`, `managers` | who of several managers runs the fabric |
 //! | `traps`, `commands`, `port_change` | what others ask for |
 //! | `publish`, `notices` | what readers see and subscribers are told |
-//! | `transactions`, `rtt`, `batch` | requests on the wire |
 //! | `strays` | answers that nobody waits for |
 
 mod activate;
-mod batch;
 mod commands;
 mod confirm;
 mod confirmed;
@@ -57,7 +55,6 @@ mod reads;
 mod register;
 mod requests;
 pub mod reroute;
-pub(crate) mod rtt;
 mod schedule;
 pub mod settings;
 mod status;
@@ -65,7 +62,6 @@ mod store;
 mod strays;
 mod sweep;
 mod tables;
-pub(crate) mod transactions;
 mod traps;
 mod unused_links;
 pub(crate) mod wanted;
@@ -74,8 +70,9 @@ use std::sync::Arc;
 
 use weft_fabric::{Snapshot, Tick};
 
+use crate::ask::Transactions;
+use crate::ask::batch::Batch;
 use crate::io::{Event, Input, Output, SweepReason};
-use batch::Batch;
 use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
@@ -88,7 +85,6 @@ pub use status::{AttributeCount, Status};
 use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
-use transactions::Transactions;
 
 /// Who waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use weft_fabric::Tick;
 use weft_wire::sm::MulticastModifier;
 
 use super::Manager;
-use super::batch::Reply;
 use super::devices::{Device, Devices, Stage};
 use super::mft::{self, BLOCK_LEN};
 use super::plan::{Members, Plan, Step, Told};
 use super::register::Registrations;
 use super::sweep::Sweep;
+use crate::ask::batch::Reply;
 use crate::io::SweepReason;
 use crate::multicast::MulticastLid;
 

@@ -9,11 +9,11 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
-use super::batch::{Reply, Verdict, replies};
 use super::devices::Stage;
 use super::election::Input;
-use super::transactions::{Answered, Expired};
 use super::{Manager, Tag};
+use crate::ask::batch::{Reply, Verdict, replies};
+use crate::ask::{Answered, Expired};
 use crate::io::Event;
 
 /// Steps of nodes in one call; before the next ones other inputs are taken.

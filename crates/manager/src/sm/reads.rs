@@ -8,9 +8,9 @@ use weft_wire::sm::{
     PortModifier, PortStateInfo, Repeated, SwitchInfo,
 };
 
-use super::batch::{Batch, PORTS_PER_REQUEST, STATES_PER_REQUEST};
 use super::devices::{Device, Stage};
 use super::mft::BLOCK_LEN;
+use crate::ask::batch::{Batch, PORTS_PER_REQUEST, STATES_PER_REQUEST};
 
 /// A request of discovery under construction for one node.
 #[derive(Debug)]

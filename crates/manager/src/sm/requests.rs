@@ -4,8 +4,8 @@ use weft_fabric::Tick;
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 
-use super::transactions::Target;
 use super::{Manager, Tag};
+use crate::ask::Target;
 use crate::io::Output;
 
 /// A subnet management datagram for the node at the end of a directed route.

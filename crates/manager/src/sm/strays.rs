@@ -20,8 +20,8 @@ use super::Manager;
 use super::confirm::table_port;
 use super::devices::{Device, Devices, Lft};
 use super::tables::{Kind, TableStore};
-use super::transactions::is_of_a_set;
 use super::wanted::port::first_difference;
+use crate::ask::is_of_a_set;
 use crate::io::SweepReason;
 
 /// The attributes of a datagram, in an Aggregate or alone.

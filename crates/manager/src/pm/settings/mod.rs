@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use weft_fabric::Sl;
 
+use crate::ask::{Budget, Patience};
 use crate::settings::virtual_fabric::stock_fabrics;
 use crate::settings::{Members, VirtualFabric};
-use crate::sm::transactions::{Budget, Patience};
 
 /// How to watch one fabric. [`PmSettings::default`] is what the stock opafm.xml says.
 #[derive(Debug, Clone, PartialEq)]

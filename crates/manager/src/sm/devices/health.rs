@@ -2,7 +2,7 @@
 
 use weft_fabric::Tick;
 
-use crate::sm::rtt::RoundTrip;
+use crate::ask::rtt::RoundTrip;
 
 /// How well a node answers and obeys.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
 
 use super::needs::Needs;
 use super::writer::{Item, Writer};
-use crate::sm::batch::SEGMENT_BLOCKS;
+use crate::ask::batch::SEGMENT_BLOCKS;
 use crate::sm::mft::{self, BLOCK, BLOCK_LEN, words_of};
 
 impl<'a> Needs<'a> {

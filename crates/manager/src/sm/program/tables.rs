@@ -8,7 +8,7 @@ use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier};
 
 use super::needs::Needs;
 use super::writer::{Item, Writer};
-use crate::sm::batch::{Batch, SEGMENT_BLOCKS};
+use crate::ask::batch::{Batch, SEGMENT_BLOCKS};
 use crate::sm::devices::Lft;
 use crate::sm::wanted::switch;
 

@@ -8,7 +8,7 @@ use weft_fabric::{Lid, LinearTables, TopologyBuilder, UNREACHABLE};
 use weft_wire::sm::{AttributeId, BlockModifier};
 
 use super::{Needs, Way, Writer, next, stage_after};
-use crate::sm::batch::Batch;
+use crate::ask::batch::Batch;
 use crate::sm::devices::{Devices, Lft, Stage};
 use crate::sm::plan::Plan;
 use crate::sm::settings::Settings;

@@ -6,7 +6,7 @@ use weft_wire::enums::PortState;
 use weft_wire::sm::{AttributeId, PortInfo, PortModifier, PortStateInfo, SwitchInfo};
 
 use super::needs::Needs;
-use crate::sm::batch::{Batch, STATES_PER_REQUEST};
+use crate::ask::batch::{Batch, STATES_PER_REQUEST};
 use crate::sm::devices::Device;
 
 /// Puts what a node still needs into a request.

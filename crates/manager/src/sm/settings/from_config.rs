@@ -1,6 +1,6 @@
 //! From one instance of opafm.xml to settings.
 
-use crate::sm::batch::BLOCKS_MAX;
+use crate::ask::batch::BLOCKS_MAX;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 mod from_config;
 
-use crate::sm::batch::BLOCKS_MAX;
+use crate::ask::batch::BLOCKS_MAX;
 use std::time::Duration;
 
 use weft_fabric::{Lid, Lmc, PortNum, Sl};
@@ -11,7 +11,7 @@ use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use from_config::SettingsError;
 
-use super::transactions::{Budget, Patience};
+use crate::ask::{Budget, Patience};
 use crate::settings::lane_levels::LaneLevels;
 pub use crate::settings::members::{Members, Selector};
 

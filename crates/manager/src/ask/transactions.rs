@@ -62,7 +62,7 @@ impl Budget {
 }
 
 /// Whom a request is for, and how patient to be with it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Target {
     /// Dense index of the node.
     pub node: u32,
@@ -273,18 +273,18 @@ impl<T: Copy> Transactions<T> {
     }
 
     /// Finds the request that was given a transaction identifier and ends it, when `fits` says of
-    /// its node and its datagram that this is its answer.
+    /// what was attached and of its datagram that this is its answer.
     pub(crate) fn take(
         &mut self,
         now: Tick,
         transaction_id: u64,
-        fits: impl FnOnce(u32, &[u8]) -> bool,
+        fits: impl FnOnce(&T, &[u8]) -> bool,
     ) -> Option<Answered<T>> {
         let id = transaction_id as u32;
         let (slot, generation) = (id as u16, (id >> 16) as u16 & GENERATION);
         let entry = self.slots.get_mut(usize::from(slot))?;
         let pending = entry.pending.as_ref()?;
-        if entry.generation != generation || !fits(pending.node, &pending.mad) {
+        if entry.generation != generation || !fits(&pending.tag, &pending.mad) {
             return None;
         }
         let pending = entry.pending.take()?;
