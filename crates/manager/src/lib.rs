@@ -11,6 +11,7 @@ pub mod gsi;
 pub mod io;
 pub mod multicast;
 pub mod pm;
+mod rates;
 pub mod sa;
 pub mod settings;
 pub mod sm;

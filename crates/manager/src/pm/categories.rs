@@ -8,9 +8,9 @@ use weft_wire::pm::{Counter, VlCounter};
 
 use super::counters::LaneCounters;
 use super::image::{Delta, Image, QUALITY_EXCELLENT};
-use super::rate;
 use super::roster::MANAGEMENT_LANE;
 use super::settings::{Categories, CongestionWeights, IntegrityWeights, PmSettings};
+use crate::rates;
 
 /// Flits of 8 bytes in 10^6 bytes.
 const FLITS_PER_MB: u64 = 125_000;
@@ -158,8 +158,8 @@ impl<'a> Scene<'a> {
     /// Bytes a second that a port's link carries, 0 where its rate is not known.
     pub(crate) fn capacity(&self, place: usize) -> f64 {
         let rate = self.static_rate(place);
-        match rate::is_valid(rate) {
-            true => f64::from(rate::mbps(rate)) * 1e6,
+        match rate != rates::INVALID {
+            true => f64::from(rates::data_mbytes(rate)) * 1e6,
             false => 0.0,
         }
     }
@@ -353,16 +353,16 @@ impl<'a> Scene<'a> {
     /// The static rate at which a port receives.
     pub(crate) fn static_rate(&self, place: usize) -> u8 {
         let port = self.image.roster.ports.get(place);
-        port.map_or(rate::DONT_CARE, |port| {
-            rate::static_rate(port.speed, port.width_rx)
+        port.map_or(rates::DONT_CARE, |port| {
+            rates::of_link(port.speed, port.width_rx)
         })
     }
 
     /// Share of a link that `mbps` are, in units of 0.1 %.
     pub(crate) fn utilization(&self, place: usize, mbps: u32) -> u32 {
         let rate = self.static_rate(place);
-        match rate::is_valid(rate) {
-            true => narrow(u128::from(mbps) * 1_000 / u128::from(rate::mbps(rate).max(1))),
+        match rate != rates::INVALID {
+            true => narrow(u128::from(mbps) * 1_000 / u128::from(rates::data_mbytes(rate).max(1))),
             false => 0,
         }
     }

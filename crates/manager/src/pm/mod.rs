@@ -8,7 +8,7 @@
 //! | `roster`, `known` | which ports there are, their groups and virtual fabrics; what is remembered of agents |
 //! | `counters` | what happened between two readings |
 //! | `image`, `history` | what a sweep read; the last sweeps and those that clients hold |
-//! | `categories`, `rate`, `view` | what counters mean, for queries and for other readers |
+//! | `categories`, `view` | what counters mean, for queries and for other readers |
 //! | `pa` | queries of clients |
 //! | `settings`, `io` | what the administrator may choose; what goes in and comes out |
 
@@ -23,7 +23,6 @@ mod io;
 mod job;
 mod known;
 mod pa;
-mod rate;
 mod roster;
 pub mod settings;
 mod sweep;

@@ -10,8 +10,8 @@ use weft_fabric::{
 };
 use weft_wire::id::{PKey, Vl};
 
-use super::rates::link_rate;
 use super::settings::SaSettings;
+use crate::rates;
 use crate::settings::members::Candidate;
 
 /// Highest LID that is indexed; above it no owner is found.
@@ -178,7 +178,7 @@ impl View {
                 self.hops.push(Hop {
                     switch: next.filter(|_| up).map_or(NONE, |switch| switch.0),
                     mtu: largest_mtu(port),
-                    rate: link_rate(&port.info),
+                    rate: rate_of(port),
                 });
             }
         }
@@ -340,7 +340,7 @@ impl View {
         }
         let mut way = Way {
             mtu: source.mtu.min(target.mtu),
-            rate: super::rates::slower(source.rate, target.rate),
+            rate: rates::slower(source.rate, target.rate),
             hops: 1,
         };
         if source.switch.is_none() {
@@ -355,7 +355,7 @@ impl View {
                 return None;
             }
             way.mtu = way.mtu.min(hop.mtu);
-            way.rate = super::rates::slower(way.rate, hop.rate);
+            way.rate = rates::slower(way.rate, hop.rate);
             way.hops += 1;
             here = SwitchIndex(hop.switch);
         }
@@ -367,7 +367,7 @@ impl View {
     pub(crate) fn least_of_links(&self, (mtu, rate): (Mtu, u8)) -> (Mtu, u8) {
         let links = self.hops.iter().filter(|hop| hop.switch != NONE);
         links.fold((mtu, rate), |(mtu, rate), hop| {
-            (mtu.min(hop.mtu), super::rates::slower(rate, hop.rate))
+            (mtu.min(hop.mtu), rates::slower(rate, hop.rate))
         })
     }
 
@@ -407,8 +407,13 @@ fn end_port(topology: &Topology, node: &Node, at: PortRef, port: &Port) -> EndPo
         switch_port,
         direct: NONE,
         mtu: largest_mtu(port),
-        rate: link_rate(&port.info),
+        rate: rate_of(port),
     }
+}
+
+/// The code of the rate of a port's link.
+fn rate_of(port: &Port) -> u8 {
+    rates::of_link(port.info.link_speed_active, port.info.link_width_active)
 }
 
 /// The largest MTU of any data VL that a port has towards its neighbour.

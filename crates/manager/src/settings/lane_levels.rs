@@ -8,7 +8,7 @@ use crate::sm::settings::Level;
 /// Service levels that path records can carry.
 const LEVELS: u8 = 16;
 /// Most data lanes that are handed out.
-const LANES_MAX: u8 = 8;
+pub(crate) const LANES_MAX: u8 = 8;
 
 /// Which level stands for which in each lane.
 #[derive(Debug, Clone, PartialEq, Eq)]

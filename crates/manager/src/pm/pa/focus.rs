@@ -348,7 +348,7 @@ fn focus_port(image: &Image, id: ImageId, item: &Item) -> FocusPort {
         image_id: id,
         node_lid: own.lid,
         port_number: own.port,
-        rate: crate::pm::rate::static_rate(port.speed, port.width_rx),
+        rate: crate::rates::of_link(port.speed, port.width_rx),
         max_vl_mtu: port.mtu,
         local_status: status_of(image, Some(item.place)),
         neighbor_status: neighbor_status(image, item),

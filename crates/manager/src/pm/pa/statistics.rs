@@ -3,8 +3,8 @@
 use weft_wire::pa::{CategoryBucket, CategoryStats, CategorySummary, UtilStats};
 
 use crate::pm::categories::Scene;
-use crate::pm::rate;
 use crate::pm::settings::Categories;
+use crate::rates;
 
 /// Buckets of utilization: a tenth of a link each.
 const UTIL_BUCKETS: u64 = 10;
@@ -22,7 +22,7 @@ impl Utilization {
     /// Adds what a port sends; none for the unknown end of a link.
     pub(super) fn add(&mut self, scene: &Scene<'_>, place: Option<usize>) {
         let (mbps, kpps, full) = place.map_or((0, 0, 0), |place| {
-            let full = rate::mbps(scene.static_rate(place));
+            let full = rates::data_mbytes(scene.static_rate(place));
             (scene.send_mbps(place), scene.send_kpps(place), full)
         });
         let stats = &mut self.stats;
@@ -148,8 +148,8 @@ pub(super) struct Rates {
 impl Rates {
     pub(super) fn add(&mut self, rate: u8) {
         let (least, most) = self.range.unwrap_or((rate, rate));
-        let slower = rate::mbps(rate) < rate::mbps(least);
-        let faster = rate::mbps(rate) > rate::mbps(most);
+        let slower = rates::data_mbytes(rate) < rates::data_mbytes(least);
+        let faster = rates::data_mbytes(rate) > rates::data_mbytes(most);
         self.range = Some((
             if slower { rate } else { least },
             if faster { rate } else { most },
@@ -157,16 +157,16 @@ impl Rates {
     }
 
     pub(super) fn least(&self) -> u8 {
-        self.range.map_or(rate::DONT_CARE, |range| range.0)
+        self.range.map_or(rates::DONT_CARE, |range| range.0)
     }
 
     pub(super) fn most(&self) -> u8 {
-        self.range.map_or(rate::DONT_CARE, |range| range.1)
+        self.range.map_or(rates::DONT_CARE, |range| range.1)
     }
 
     /// The fastest, in 10^6 bytes a second.
     pub(super) fn most_mbps(&self) -> u32 {
-        rate::mbps(self.most())
+        rates::data_mbytes(self.most())
     }
 }
 

@@ -11,10 +11,11 @@ use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 use super::group::{Group, Joined, Member};
 use super::{Sa, form};
 use crate::gsi::Form;
+use crate::rates::{ASCENDING, mbps, slower};
 use crate::sa::dispatch::is_full;
 use crate::sa::path::is_multicast;
 use crate::sa::query::{Found, Query, Refusal};
-use crate::sa::rates::{Selector, mbps, slower};
+use crate::sa::selector::Selector;
 use crate::sa::view::{End, EndPort};
 use crate::settings::VirtualFabric;
 
@@ -34,9 +35,6 @@ mod component {
     pub(super) const JOIN_STATE: u32 = 17;
     pub(super) const JOIN_STATE_IB: u32 = 16;
 }
-
-/// Rates in the order of their speed, for a step up or down.
-const RATES: [u8; 17] = [2, 5, 3, 11, 6, 15, 4, 7, 12, 8, 9, 16, 13, 10, 14, 17, 18];
 
 /// Answers Set and Delete of McMemberRecord.
 pub(crate) fn member_changes(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
@@ -314,9 +312,12 @@ fn chosen_rate(record: &McMemberRecord, selector: Selector, most: u8) -> Option<
         Selector::Greater if mbps(most) > asked => most,
         Selector::Greater => return None,
         Selector::Less if mbps(most) < asked => most,
-        Selector::Less => RATES.into_iter().rev().find(|rate| mbps(*rate) < asked)?,
+        Selector::Less => ASCENDING
+            .into_iter()
+            .rev()
+            .find(|rate| mbps(*rate) < asked)?,
     };
-    let known = RATES.contains(&wanted);
+    let known = ASCENDING.contains(&wanted);
     (known && mbps(wanted) <= mbps(most)).then_some(wanted)
 }
 

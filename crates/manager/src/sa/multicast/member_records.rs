@@ -10,9 +10,9 @@ use super::group::{Group, Joined, Member};
 use super::{Groups, Members, Sa, form};
 use crate::gsi::Form;
 use crate::multicast::MulticastLid;
+use crate::rates::mbps;
 use crate::sa::dispatch::is_full;
 use crate::sa::query::{Found, Query, Records, Refusal};
-use crate::sa::rates::mbps;
 
 /// The component that means the group.
 const MGID: u32 = 0;

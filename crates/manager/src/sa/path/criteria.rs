@@ -4,8 +4,9 @@ use weft_wire::enums::Mtu;
 use weft_wire::id::{PKey, Sl};
 use weft_wire::sa::PathRecord;
 
+use crate::rates::mbps;
 use crate::sa::query::{Query, Refusal};
-use crate::sa::rates::{Selector, mbps};
+use crate::sa::selector::Selector;
 
 /// Bits of the component mask (`IB_PATH_RECORD_COMP_*`).
 pub(crate) mod component {

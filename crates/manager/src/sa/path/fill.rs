@@ -10,8 +10,8 @@ use weft_wire::sa::PathRecord;
 
 use super::pairs::LidPairs;
 use super::{PathCriteria, Paths};
+use crate::rates::slower;
 use crate::sa::query::{ANSWER_BYTES_MAX, Found, Refusal};
-use crate::sa::rates::slower;
 use crate::sa::view::{End, EndPort, Way};
 use crate::settings::VirtualFabric;
 

@@ -23,7 +23,7 @@ use super::settings::SaSettings;
 use super::view::{End, View};
 use fill::{Collector, Pair};
 
-/// Paths that a table query without a number gets for each pair of ports.
+/// Paths that a query without a number gets for each pair of ports, where it may get several.
 const PATHS_BY_DEFAULT: usize = 127;
 
 /// Data for answers to a query.

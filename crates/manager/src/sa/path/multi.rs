@@ -6,7 +6,7 @@ use weft_wire::sa::MultiPathRecord;
 
 use super::criteria::selected;
 use super::fill::{Collector, Pair};
-use super::{PathCriteria, Paths};
+use super::{PATHS_BY_DEFAULT, PathCriteria, Paths};
 use crate::sa::Sa;
 use crate::sa::query::{Found, Query, Refusal};
 use crate::sa::view::End;
@@ -24,8 +24,6 @@ mod component {
 
 /// Bytes before the GIDs.
 const GIDS_AT: usize = 32;
-/// Paths of a pair of ports where the query gives no number.
-const PATHS_BY_DEFAULT: usize = 127;
 
 /// Answers a query for the paths from each of its sources to each of its destinations. Ports that
 /// are not there, or that the requester may not know of, have none.

@@ -14,6 +14,7 @@ use super::super::settings::Settings;
 use super::input::Told;
 use super::routes::Routes;
 use crate::multicast::MulticastLid;
+use crate::rates;
 
 /// What the multicast tables should be.
 #[derive(Debug, Clone, Default)]
@@ -128,7 +129,7 @@ fn places(topology: &Topology, told: &[MulticastLid]) -> Vec<MulticastGroup> {
     let group = |lid: &MulticastLid| MulticastGroup {
         mlid: lid.mlid,
         mtu: lid.mtu,
-        rate_mbps: rate_mbps(lid.rate),
+        rate_mbps: rates::mbps(lid.rate),
         receivers: of(&lid.receivers),
         senders: of(&lid.senders),
     };
@@ -161,31 +162,6 @@ impl MulticastPlan {
             true => step,
             false => Arc::new(without_new(&step, from.held, wanted, from.to_strangers)),
         };
-    }
-}
-
-/// The rate of a static rate's code, Mb/s. Codes of InfiniBand that Omni-Path uses for its own rates
-/// mean these (`IB_STATIC_RATE`); unknown ones ask for nothing.
-fn rate_mbps(code: u8) -> u32 {
-    match code {
-        2 => 2_500,
-        3 => 10_000,
-        4 => 30_000,
-        5 => 5_000,
-        6 => 20_000,
-        7 => 37_500,
-        8 => 60_000,
-        9 => 75_000,
-        10 => 120_000,
-        11 => 12_500,
-        12 => 50_000,
-        13 => 112_000,
-        14 => 168_000,
-        15 => 25_000,
-        16 => 100_000,
-        17 => 200_000,
-        18 => 300_000,
-        _ => 0,
     }
 }
 

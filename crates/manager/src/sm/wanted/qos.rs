@@ -9,13 +9,13 @@ use weft_wire::enums::Mtu;
 use weft_wire::sm::{ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
 
 use super::arbitration::{Share, WEIGHT_MAX, turns};
-use crate::settings::lane_levels::LaneLevels;
+use crate::settings::lane_levels::{self, LaneLevels};
 use crate::sm::settings::{Level, Settings};
 
 /// The channel and the lane of management, where data packets are dropped.
 const MANAGEMENT: u8 = 15;
 /// Most data lanes that are handed out.
-const LANES_MAX: usize = 8;
+const LANES_MAX: usize = lane_levels::LANES_MAX as usize;
 /// Arbitration weights count 64 bytes.
 const WEIGHT_UNIT: u32 = 64;
 
