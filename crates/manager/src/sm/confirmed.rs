@@ -30,8 +30,8 @@ impl Devices {
     /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
     /// Links need not carry data yet: traps are routed by LID over links that are up.
     pub(super) fn holds_tables(&self) -> bool {
-        let held = |state: &Device| !matches!(state.observed.lft, Lft::Unknown);
-        self.iter().any(|state| state.is_switch() && held(state))
+        let held = |device: &Device| !matches!(device.observed.lft, Lft::Unknown);
+        self.iter().any(|device| device.is_switch() && held(device))
     }
 
     /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
@@ -87,8 +87,8 @@ impl Devices {
     pub(super) fn rows_to_strangers(&self, of: &Topology) -> BTreeSet<usize> {
         let switches = of.switches().iter();
         let strangers = |node: NodeId| -> PortMask {
-            let state = &self[node];
-            let ports = state
+            let device = &self[node];
+            let ports = device
                 .observed
                 .node
                 .iter()

@@ -30,8 +30,8 @@ impl Manager {
             self.devices.forget_own_name();
         }
         self.reset_discovery();
-        for state in self.devices.iter_mut() {
-            state.work.kept = false;
+        for device in self.devices.iter_mut() {
+            device.work.kept = false;
         }
         self.identify(0);
     }
@@ -39,37 +39,37 @@ impl Manager {
     /// Forgets what the last sweep noted for itself.
     pub(super) fn reset_discovery(&mut self) {
         self.election.begin_sweep(self.devices.own_master_lid());
-        for state in self.devices.iter_mut() {
-            state.health.failed = false;
-            state.observed.bounced_ports = PortMask::EMPTY;
-            state.work.stage = Stage::Idle;
+        for device in self.devices.iter_mut() {
+            device.health.failed = false;
+            device.observed.bounced_ports = PortMask::EMPTY;
+            device.work.stage = Stage::Idle;
         }
     }
 
     /// Asks a node who it is; what hangs on it follows.
     pub(super) fn identify(&mut self, node: u32) {
         let number = self.sweep.number;
-        let state = &mut self.devices[node];
-        (state.health.seen, state.work.kept) = (number, false);
+        let device = &mut self.devices[node];
+        (device.health.seen, device.work.kept) = (number, false);
         self.sweep.report.asked += 1;
-        *state.work.reading.identity = IdentityAnswers::default();
+        *device.work.reading.identity = IdentityAnswers::default();
         self.requests
             .schedule
-            .begin(node, &mut state.work, Stage::Identify);
+            .begin(node, &mut device.work, Stage::Identify);
     }
 
     /// Goes on to the node at the other end of a port's cable, unless it is known already.
     pub(super) fn expand(&mut self, from: u32, port: PortNum) {
-        let state = &self.devices[from];
-        let Some(info) = state.observed.port(port).filter(|info| is_up(info)) else {
+        let device = &self.devices[from];
+        let Some(info) = device.observed.port(port).filter(|info| is_up(info)) else {
             return;
         };
         let (guid, said_switch) = (info.neighbor_node_guid, info.neighbor_node_type == 1);
-        if guid == state.identity.guid {
+        if guid == device.identity.guid {
             return; // a cable from a node to itself carries no routes
         }
         if guid == Guid(0) {
-            let own = state.identity.guid;
+            let own = device.identity.guid;
             self.out.fault(
                 Some(own),
                 format!("port {port} has a link but does not say to whom"),
@@ -80,7 +80,7 @@ impl Manager {
         if known.is_some_and(|known| self.devices[known].health.seen == self.sweep.number) {
             return;
         }
-        if state.identity.path.len() >= HOPS_MAX
+        if device.identity.path.len() >= HOPS_MAX
             || (known.is_none() && self.devices.len() >= NODES_MAX)
         {
             self.sweep.unfinished(format!(
@@ -88,13 +88,13 @@ impl Manager {
             ));
             return;
         }
-        let mut path = Vec::with_capacity(state.identity.path.len() + 1);
-        path.extend_from_slice(&state.identity.path);
+        let mut path = Vec::with_capacity(device.identity.path.len() + 1);
+        path.extend_from_slice(&device.identity.path);
         path.push(port);
         let node = known.unwrap_or_else(|| self.devices.add(guid, said_switch));
-        let state = &mut self.devices[node];
-        state.identity.path = path.into();
-        state.identity.said_switch = said_switch;
+        let device = &mut self.devices[node];
+        device.identity.path = path.into();
+        device.identity.said_switch = said_switch;
         self.identify(node);
     }
 
@@ -151,8 +151,8 @@ impl Manager {
 
     /// The manager's own node has told its NodeInfo.
     fn own_node_known(&mut self, now: Tick, node: u32) -> bool {
-        let state = &mut self.devices[node];
-        let Some(info) = state
+        let device = &mut self.devices[node];
+        let Some(info) = device
             .work
             .reading
             .identity
@@ -164,20 +164,20 @@ impl Manager {
             self.give_up(now, node);
             return false;
         };
-        state.identity.said_switch = info.node_type == NodeType::SWITCH;
+        device.identity.said_switch = info.node_type == NodeType::SWITCH;
         self.devices.name_own(info.node_guid);
         true
     }
 
     fn after_identity(&mut self, node: u32) -> Stage {
         let number = self.sweep.number;
-        let state = &mut self.devices[node];
-        state.health.answered = number;
-        match state.observed.switch() {
+        let device = &mut self.devices[node];
+        device.health.answered = number;
+        match device.observed.switch() {
             Some(switch) if switch.port_state_change && self.election.is_master() => Stage::Rearm,
             Some(_) => Stage::States,
             None => {
-                let port = state.identity.entered;
+                let port = device.identity.entered;
                 if node == 0 {
                     self.expand(node, port);
                 }
@@ -193,24 +193,24 @@ impl Manager {
     /// new one must be safe too. That it has no LID says nothing of its table: it may have lost both in the
     /// middle of a sweep and got the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
-        let state = &mut self.devices[node];
-        let switch = state.observed.switch();
-        let doubtful = std::mem::take(&mut state.health.doubtful);
+        let device = &mut self.devices[node];
+        let switch = device.observed.switch();
+        let doubtful = std::mem::take(&mut device.health.doubtful);
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
             if doubtful {
-                state.observed.lft = Lft::Unknown;
+                device.observed.lft = Lft::Unknown;
             }
-            state.observed.mft.reset();
+            device.observed.mft.reset();
             return Stage::Idle;
         };
-        if !doubtful && !matches!(state.observed.lft, Lft::Unknown) {
+        if !doubtful && !matches!(device.observed.lft, Lft::Unknown) {
             return self.before_multicast(node);
         }
-        state.work.reading.lft = Lft::Unknown;
+        device.work.reading.lft = Lft::Unknown;
         let top = switch
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));
-        state.work.reading.blocks = top.min(self.settings.lids.highest.0) / LFT_BLOCK as u32 + 1;
+        device.work.reading.blocks = top.min(self.settings.lids.highest.0) / LFT_BLOCK as u32 + 1;
         Stage::ReadTable
     }
 
@@ -227,23 +227,23 @@ impl Manager {
     fn lost_in_discovery(&mut self, now: Tick, node: u32) {
         let sweeps = self.settings.sweeps;
         let number = self.sweep.number;
-        let state = &mut self.devices[node];
-        let (guid, missed) = (state.identity.guid, number - state.health.answered);
+        let device = &mut self.devices[node];
+        let (guid, missed) = (device.identity.guid, number - device.health.answered);
         if node != 0 {
-            self.sweep.lost_at = Some(now);
+            self.sweep.losses.last = Some(now);
         }
         let keep = node != 0
-            && state.observed.node.is_some()
+            && device.observed.node.is_some()
             && missed <= u64::from(sweeps.silent_sweeps_max)
-            && now.since(state.health.answered_at) <= sweeps.silent_max;
+            && now.since(device.health.answered_at) <= sweeps.silent_max;
         self.sweep
             .unfinished(format!("node {guid} does not answer"));
         if !keep {
-            state.health.seen = 0;
+            device.health.seen = 0;
             return;
         }
-        let ports: Vec<PortNum> = match state.is_switch() {
-            true => (1..=state.observed.num_ports()).map(PortNum).collect(),
+        let ports: Vec<PortNum> = match device.is_switch() {
+            true => (1..=device.observed.num_ports()).map(PortNum).collect(),
             false => Vec::new(),
         };
         for port in ports {

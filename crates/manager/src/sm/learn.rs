@@ -22,23 +22,23 @@ const PORTS_MAX: u8 = 254;
 impl Manager {
     /// Takes in an attribute that was read.
     pub(super) fn learn(&mut self, node: u32, reply: &Reply<'_>) {
-        let state = &mut self.devices[node];
-        match (reply.attribute, state.work.stage) {
+        let device = &mut self.devices[node];
+        match (reply.attribute, device.work.stage) {
             (AttributeId::NODE_INFO, _) => {
-                state.work.reading.identity.info = NodeInfo::decode(reply.data).ok();
+                device.work.reading.identity.info = NodeInfo::decode(reply.data).ok();
             }
             (AttributeId::NODE_DESCRIPTION, _) => {
-                state.work.reading.identity.description = NodeDescription::decode(reply.data).ok();
+                device.work.reading.identity.description = NodeDescription::decode(reply.data).ok();
             }
             (AttributeId::SWITCH_INFO, _) => {
-                state.work.reading.identity.switch = SwitchInfo::decode(reply.data).ok();
+                device.work.reading.identity.switch = SwitchInfo::decode(reply.data).ok();
             }
             (AttributeId::PORT_INFO, Stage::Identify) => {
-                state.work.reading.identity.port = PortInfo::decode(reply.data).ok();
+                device.work.reading.identity.port = PortInfo::decode(reply.data).ok();
             }
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
-            (AttributeId::LINEAR_FDB, _) => learn_table(&mut state.work.reading.lft, reply),
+            (AttributeId::LINEAR_FDB, _) => learn_table(&mut device.work.reading.lft, reply),
             (AttributeId::MULTICAST_FDB, _) => self.devices[node].confirm_multicast(reply),
             _ => self.devices.learn_port_table(node, reply),
         }
@@ -49,23 +49,23 @@ impl Manager {
         let blocks = decode_blocks::<PortStateInfo>(reply.data, usize::from(modifier.count));
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
-            let state = &mut self.devices[node];
+            let device = &mut self.devices[node];
             // A port whose link bounced has lost the mark of this sweep's first look.
             let marked = !modifier.start_of_sm_configuration && block.is_sm_configuration_started;
-            let same = state
+            let same = device
                 .observed
                 .port(port)
                 .is_some_and(|held| held.port_state == block.port_state);
-            let known = marked && same && state.observed.read_ports.contains(port);
-            let changed = learn_state(&mut state.observed, port, &block) && !known;
+            let known = marked && same && device.observed.read_ports.contains(port);
+            let changed = learn_state(&mut device.observed, port, &block) && !known;
             if block.port_state < PortState::INIT {
                 self.near_link_is_lost(node, port);
             }
-            let state = &mut self.devices[node];
+            let device = &mut self.devices[node];
             if changed {
-                state.work.reading.ports.insert(port);
+                device.work.reading.ports.insert(port);
             } else {
-                state.work.reading.ports.remove(port);
+                device.work.reading.ports.remove(port);
                 self.expand(node, port);
             }
         }
@@ -76,18 +76,18 @@ impl Manager {
         let blocks = decode_blocks::<PortInfo>(reply.data, usize::from(modifier.count));
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
-            let state = &mut self.devices[node];
-            state.work.reading.ports.remove(port);
+            let device = &mut self.devices[node];
+            device.work.reading.ports.remove(port);
             if is_up(&block) {
-                state.observed.read_ports.insert(port);
+                device.observed.read_ports.insert(port);
             } else {
-                state.observed.forget_port(port);
+                device.observed.forget_port(port);
             }
             let block = PortInfo {
                 local_port_num: port,
                 ..block
             };
-            state.observed.update_port(port, |held| *held = block);
+            device.observed.update_port(port, |held| *held = block);
             self.near_link_changed(node, port);
             self.expand(node, port);
         }
@@ -95,14 +95,14 @@ impl Manager {
 }
 
 /// Makes a node of what came, or changes it where it is known.
-pub(super) fn complete_identity(state: &mut Device) -> Result<(), String> {
-    let identity = std::mem::take(&mut *state.work.reading.identity);
+pub(super) fn complete_identity(device: &mut Device) -> Result<(), String> {
+    let identity = std::mem::take(&mut *device.work.reading.identity);
     let (Some(info), Some(description), Some(mut port)) =
         (identity.info, identity.description, identity.port)
     else {
         return Err("does not tell who it is".into());
     };
-    check_identity(state, &info, identity.switch.as_ref())?;
+    check_identity(device, &info, identity.switch.as_ref())?;
     let number = match identity.switch {
         Some(_) => PortNum(0),
         None => port.local_port_num,
@@ -114,17 +114,22 @@ pub(super) fn complete_identity(state: &mut Device) -> Result<(), String> {
         ));
     }
     port.local_port_num = number;
-    state.identity.entered = number;
-    state.settle_doubt();
-    note_resets(&mut state.observed, identity.switch.as_ref(), number, &port);
+    device.identity.entered = number;
+    device.settle_doubt();
+    note_resets(
+        &mut device.observed,
+        identity.switch.as_ref(),
+        number,
+        &port,
+    );
     let info = NodeInfo {
         local_port_num: PortNum(0),
         ..info
     };
-    renew_node(&mut state.observed, info, description, identity.switch)?;
-    state.identity.m_key = (port.m_key != 0).then_some(port.m_key);
-    state.observed.read_ports.insert(number);
-    state.observed.update_port(number, |held| *held = port);
+    renew_node(&mut device.observed, info, description, identity.switch)?;
+    device.identity.m_key = (port.m_key != 0).then_some(port.m_key);
+    device.observed.read_ports.insert(number);
+    device.observed.update_port(number, |held| *held = port);
     Ok(())
 }
 
@@ -137,12 +142,12 @@ fn learn_table(lft: &mut Lft, reply: &Reply<'_>) {
 }
 
 fn check_identity(
-    state: &Device,
+    device: &Device,
     info: &NodeInfo,
     switch: Option<&SwitchInfo>,
 ) -> Result<(), String> {
     let is_switch = info.node_type == NodeType::SWITCH;
-    if info.node_guid != state.identity.guid {
+    if info.node_guid != device.identity.guid {
         let said = info.node_guid;
         return Err(format!(
             "says it is node {said}, but its neighbour's hardware knows it otherwise"
@@ -154,7 +159,7 @@ fn check_identity(
             info.node_type
         ));
     }
-    if is_switch != state.identity.said_switch {
+    if is_switch != device.identity.said_switch {
         return Err("is of another type than its neighbour's hardware says".into());
     }
     if info.num_ports == 0 || info.num_ports > PORTS_MAX {

@@ -208,7 +208,7 @@ impl Manager {
             self.requests.transactions.deadline(),
             self.requests.schedule.deadline(),
             self.sweep_due(),
-            self.sweep.leftovers_until(),
+            self.sweep.steps.leftovers_until(),
             self.requests.more_at,
             self.planning.look_at(self.election.now()),
             self.election.deadline(),

@@ -164,8 +164,8 @@ impl Manager {
 
     fn begin_update(&mut self) {
         for node in self.devices.numbers() {
-            let state = &self.devices[node];
-            let able = state.is_switch() && state.health.works_in(self.sweep.number);
+            let device = &self.devices[node];
+            let able = device.is_switch() && device.health.works_in(self.sweep.number);
             if able && !self.needs().has_multicast(node) {
                 let work = &mut self.devices[node].work;
                 self.requests

@@ -57,7 +57,7 @@ pub(super) struct Near {
 impl Manager {
     /// A device reports that the link of one of its ports has come or gone.
     pub(super) fn links_reported(&mut self, lid: Lid) {
-        if self.sweep.reports.whole {
+        if self.sweep.next.reports.whole {
             return;
         }
         let has_it = |(base, lmc): &(Lid, Lmc)| {
@@ -65,17 +65,17 @@ impl Manager {
         };
         let node = self.planning.plan.lids.iter().position(has_it);
         match node.and_then(|node| self.devices.get(node as u32)) {
-            Some(state) if state.is_switch() => self.sweep.reports.add(state.identity.guid),
-            _ => self.sweep.reports.ask_for_all(),
+            Some(device) if device.is_switch() => self.sweep.next.reports.add(device.identity.guid),
+            _ => self.sweep.next.reports.ask_for_all(),
         }
     }
 
     /// The switches at which the sweep that begins is to look, none where it is to look at all.
     pub(super) fn reported_switches(&mut self, reason: SweepReason) -> Option<Vec<u32>> {
-        let reports = std::mem::take(&mut self.sweep.reports);
+        let reports = std::mem::take(&mut self.sweep.next.reports);
         let settled = self.sweep.settled
             && self.election.is_master()
-            && self.devices.iter().all(|state| !state.health.doubtful);
+            && self.devices.iter().all(|device| !device.health.doubtful);
         if reason != SweepReason::Trap || reports.whole || !settled {
             return None;
         }
@@ -90,8 +90,8 @@ impl Manager {
         self.sweep.near = Some(Near::default());
         self.reset_discovery();
         let number = self.sweep.number;
-        for state in self.devices.iter_mut() {
-            (state.health.seen, state.health.answered, state.work.kept) = (number, number, true);
+        for device in self.devices.iter_mut() {
+            (device.health.seen, device.health.answered, device.work.kept) = (number, number, true);
         }
         for node in reported {
             self.devices.suspect(*node);
@@ -144,9 +144,9 @@ impl Manager {
             self.devices.renew_paths(&self.planning.plan);
         }
         let number = self.sweep.number;
-        let failed = self.devices.iter().any(|state| state.health.failed);
-        let lost = |(_, state): &(usize, &Device)| {
-            state.health.seen != number && state.is_switch() && state.observed.node.is_some()
+        let failed = self.devices.iter().any(|device| device.health.failed);
+        let lost = |(_, device): &(usize, &Device)| {
+            device.health.seen != number && device.is_switch() && device.observed.node.is_some()
         };
         let lost: Vec<u32> = (self.devices.iter().enumerate())
             .filter(lost)
@@ -180,8 +180,8 @@ impl Manager {
     fn look_everywhere(&mut self) {
         self.sweep.near = None;
         self.sweep.report.unfinished.clear();
-        for state in self.devices.iter_mut() {
-            state.health.seen = 0;
+        for device in self.devices.iter_mut() {
+            device.health.seen = 0;
         }
         self.begin_discovery();
     }

@@ -49,7 +49,7 @@ impl Manager {
                 sweep: self.sweep.number,
             },
             node,
-            step: self.sweep.step,
+            step: self.sweep.steps.step,
             cursor,
             batch: &mut self.requests.batch,
         };
@@ -82,15 +82,15 @@ impl Manager {
             }
         }
         if stage == Stage::WriteTable
-            && let Some(row) = self.planning.plan.row(self.sweep.step, node)
+            && let Some(row) = self.planning.plan.row(self.sweep.steps.step, node)
         {
             // Every block has been confirmed: share the row with the plan.
             self.devices[node].observed.lft = Lft::Whole(Arc::clone(row));
         }
         let way = Way {
             plan: &self.planning.plan,
-            gate: self.sweep.gate,
-            step: self.sweep.step,
+            gate: self.sweep.steps.gate,
+            step: self.sweep.steps.step,
             updating: self.registrations.is_updating(),
         };
         let next = program::stage_after(&self.devices[node], &way);

@@ -52,7 +52,7 @@ impl Manager {
         if changed && !repeated && !self.settings.sweeps.ignore_traps {
             match trap {
                 Some(Trap::PortChangeState(_)) => self.links_reported(lid),
-                _ => self.sweep.reports.ask_for_all(),
+                _ => self.sweep.next.reports.ask_for_all(),
             }
             self.sweep
                 .request(now, SweepReason::Trap, &self.settings.sweeps);

@@ -1,0 +1,153 @@
+//! The phases of a sweep, and what starts one.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `next` | what starts a sweep, and when |
+//! | `steps` | the way of all switches from the tables that they hold to the new ones |
+//! | `phases` | from one phase to the next |
+
+mod next;
+mod phases;
+mod steps;
+
+use weft_fabric::Tick;
+use weft_wire::enums::PortState;
+
+use super::devices::{Device, Devices};
+use super::near::Near;
+use super::settings::SweepSettings;
+use crate::io::{SweepPhase, SweepReason, SweepReport};
+use next::Next;
+pub(super) use steps::{Gate, Steps};
+
+/// Things left to do that a report lists; the rest is counted.
+const UNFINISHED_MAX: usize = 64;
+
+/// Where the sweep is, and when the next one is due.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    phase: Option<SweepPhase>,
+    /// Counts up from 1 with each sweep.
+    pub number: u64,
+    started: Tick,
+    phase_started: Tick,
+    pub report: SweepReport,
+    more_unfinished: usize,
+    pub steps: Steps,
+    pub next: Next,
+    /// It looks only where something was reported.
+    pub near: Option<Near>,
+    /// The last sweep has left nothing open.
+    pub settled: bool,
+    pub losses: Losses,
+    /// A datagram has arrived twice since it began.
+    pub twice: bool,
+}
+
+/// Nodes that a sweep has lost.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    /// When a node was last found not to answer.
+    pub last: Option<Tick>,
+    /// The manager's own port was asked again after that.
+    own_asked_again: bool,
+}
+
+impl Losses {
+    /// Whether a node was lost after the manager's own port had answered: then it may be that port
+    /// that is gone, and no other node. Asked for once a sweep.
+    fn may_be_own_port(&self, own: &Device) -> bool {
+        let last = self.last.filter(|_| !self.own_asked_again);
+        !own.health.failed && last.is_some_and(|last| own.health.answered_at <= last)
+    }
+}
+
+impl Sweep {
+    /// What the sweep does at present, none between sweeps.
+    pub(super) fn phase(&self) -> Option<SweepPhase> {
+        self.phase
+    }
+
+    /// Notes what could not be done.
+    pub(super) fn unfinished(&mut self, what: String) {
+        if self.report.unfinished.len() < UNFINISHED_MAX {
+            self.report.unfinished.push(what);
+        } else {
+            self.more_unfinished += 1;
+        }
+    }
+
+    /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
+    /// hold-down time since the last sweep's start is over.
+    pub(super) fn request(&mut self, now: Tick, reason: SweepReason, settings: &SweepSettings) {
+        let at = match reason {
+            SweepReason::Trap | SweepReason::Unfinished | SweepReason::Election
+                if self.number > 0 =>
+            {
+                now.max(self.started + settings.trap_hold_down)
+            }
+            _ => now,
+        };
+        if reason != SweepReason::Trap {
+            self.next.reports.ask_for_all();
+        }
+        self.next.want(at, reason);
+    }
+
+    /// Begins: forgets what the last one noted for itself.
+    fn begin(&mut self, now: Tick, reason: SweepReason) {
+        self.number += 1;
+        (self.started, self.phase_started) = (now, now);
+        (self.steps.step, self.more_unfinished) = (0, 0);
+        self.losses = Losses::default();
+        let routing = std::mem::take(&mut self.report.routing);
+        self.report = SweepReport {
+            number: self.number,
+            reason: Some(reason),
+            routing,
+            ..SweepReport::default()
+        };
+    }
+
+    /// Adds the time of the phase under way, if one is, to the report.
+    fn end_phase(&mut self, now: Tick) {
+        let place = match self.phase {
+            Some(SweepPhase::Discover) => 0,
+            Some(SweepPhase::Plan) => 1,
+            Some(SweepPhase::Program) => 2,
+            Some(SweepPhase::Activate) => 3,
+            _ => return,
+        };
+        self.report.phase_ns[place] += now.0 - self.phase_started.0;
+        self.phase_started = now;
+    }
+
+    /// Counts what is there, for the report.
+    fn count(&mut self, devices: &Devices) {
+        let report = &mut self.report;
+        for device in devices.iter() {
+            match device.is_switch() {
+                true => report.switches += 1,
+                false => report.hfis += 1,
+            }
+            let node = device.observed.node.as_deref();
+            for (_, port) in node.into_iter().flat_map(|node| node.external_ports()) {
+                report.active_ports += u32::from(port.info.port_state == PortState::ACTIVE);
+            }
+            report.links += device.observed.good_ports.len();
+        }
+        report.links /= 2;
+    }
+
+    /// Plans the next sweep. One that only makes room for a sweep that follows at once does not lengthen
+    /// the wait before the next attempt.
+    fn schedule_next(&mut self, now: Tick, settings: &SweepSettings, follows_at_once: bool) {
+        if self.near.take().is_some() {
+            let at = now.max(self.started + settings.trap_hold_down);
+            self.next.reports.ask_for_all();
+            self.next.want(at, SweepReason::Trap);
+        }
+        let finished = self.report.unfinished.is_empty();
+        self.next.after(now, settings, finished, follows_at_once);
+    }
+}

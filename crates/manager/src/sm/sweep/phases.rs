@@ -1,0 +1,204 @@
+//! From one phase of a sweep to the next.
+
+use weft_fabric::Tick;
+
+use super::steps::{Gate, Passage};
+use crate::io::{Event, SweepPhase, SweepReason};
+use crate::sm::Manager;
+use crate::sm::devices::Stage;
+use crate::sm::election::Verdict;
+
+impl Manager {
+    /// When the next sweep begins, none during a sweep.
+    pub(in crate::sm) fn sweep_due(&self) -> Option<Tick> {
+        let idle = self.sweep.phase.is_none() && !self.registrations.is_updating();
+        let due = self.sweep.next.due();
+        due.filter(|_| idle && self.election.may_sweep())
+    }
+
+    /// Begins the sweep that is due.
+    pub(in crate::sm) fn start_due_sweep(&mut self, now: Tick) {
+        if self.sweep_due().is_none_or(|due| due > now) {
+            return;
+        }
+        let reason = self.sweep.next.take();
+        self.doubt_writes();
+        self.out.begin_sweep();
+        self.sweep.begin(now, reason);
+        let number = self.sweep.number;
+        self.out.event(Event::SweepStarted { number, reason });
+        self.enter_phase(now, SweepPhase::Discover);
+        match self.reported_switches(reason) {
+            Some(reported) => self.begin_near_discovery(&reported),
+            None => self.begin_discovery(),
+        }
+        self.sweep.settled = false;
+    }
+
+    fn enter_phase(&mut self, now: Tick, phase: SweepPhase) {
+        self.sweep.end_phase(now);
+        self.sweep.phase = Some(phase);
+        self.out.event(Event::Phase(phase));
+    }
+
+    /// Goes on to what comes next, now that no node has anything more to do; says whether there is
+    /// something.
+    pub(in crate::sm) fn advance(&mut self, now: Tick) -> bool {
+        let phase = self.sweep.phase;
+        if phase.is_some() && self.election.is_cut_off() {
+            self.end_sweep(now);
+            return true;
+        }
+        match phase {
+            Some(SweepPhase::Discover) => self.end_discovery(now),
+            Some(SweepPhase::Plan) if !self.election.is_master() => self.end_sweep(now),
+            Some(SweepPhase::Plan) if self.planning.is_due() => {
+                self.publish_loss();
+                self.ask_for_plan();
+            }
+            Some(SweepPhase::Plan) if self.planning.is_under_way() => return false,
+            Some(SweepPhase::Plan) => self.end_plan(now),
+            Some(SweepPhase::Program) => return self.pass_gate(now),
+            Some(SweepPhase::Activate) if self.register_again() => {}
+            Some(_) => self.end_sweep(now),
+            None => return self.advance_update(now),
+        }
+        true
+    }
+
+    fn end_discovery(&mut self, now: Tick) {
+        if self.go_on_near() {
+            return;
+        }
+        if self.sweep.losses.may_be_own_port(&self.devices[0]) {
+            self.sweep.losses.own_asked_again = true;
+            self.identify(0);
+            return;
+        }
+        if self.devices[0].health.failed || self.devices[0].observed.node.is_none() {
+            self.end_blind_sweep(now);
+            return;
+        }
+        match self.elect(now) {
+            Verdict::Won if self.rearm_switches() => return,
+            Verdict::Lead | Verdict::Won => self.enter_phase(now, SweepPhase::Plan),
+            Verdict::Rest => {
+                self.plan_nothing();
+                self.end_sweep(now);
+                return;
+            }
+        }
+        self.settle_links();
+        if self.devices[0].observed.good_ports.is_empty() {
+            self.sweep
+                .unfinished("the manager's own port has no link".into());
+        }
+        self.begin_plan();
+    }
+
+    /// Ends a sweep in which the manager's own port does not answer. It has told nothing of any other
+    /// node: all stay as they were, with their LIDs and routes.
+    fn end_blind_sweep(&mut self, now: Tick) {
+        self.sweep.report.unfinished.clear();
+        self.sweep.more_unfinished = 0;
+        self.sweep
+            .unfinished("the manager's own port does not answer".into());
+        self.end_sweep(now);
+    }
+
+    fn end_plan(&mut self, now: Tick) {
+        self.enter_phase(now, SweepPhase::Program);
+        self.sweep.steps.gate = match self.planning.plan.pause {
+            true => Gate::Settings,
+            false => Gate::Tables,
+        };
+        if !self.planning.plan.steps.is_empty() {
+            self.begin_program();
+        }
+    }
+
+    /// Lets the switches, all of which wait, go on to what comes next; says whether the phase does
+    /// something now.
+    fn pass_gate(&mut self, now: Tick) -> bool {
+        let (sweep, plan) = (&mut self.sweep, &mut self.planning.plan);
+        let stage = match sweep.steps.pass(now, plan, &self.devices) {
+            Passage::Later => return false,
+            Passage::Table => Some(Stage::WriteTable),
+            Passage::Resume => Some(Stage::Resume),
+            Passage::Multicast => plan
+                .go_on_multicast(&self.devices, sweep)
+                .then_some(Stage::WriteMulticast),
+            Passage::End => None,
+        };
+        sweep.steps.forget_leftovers();
+        match stage {
+            Some(stage) => self.requests.schedule.let_go(&mut self.devices, stage),
+            None => {
+                self.enter_phase(now, SweepPhase::Activate);
+                self.begin_activate();
+            }
+        }
+        true
+    }
+
+    fn end_sweep(&mut self, now: Tick) {
+        self.sweep.end_phase(now);
+        let activated = self.sweep.phase == Some(SweepPhase::Activate);
+        let plan = &self.planning.plan;
+        let tried = activated && self.election.is_master() && !plan.steps.is_empty();
+        let replan = tried && self.devices.judge_activation(plan, &mut self.sweep);
+        if replan {
+            self.sweep.next.again(now);
+        }
+        self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
+        self.election.end_sweep();
+        if self.doubt_writes() {
+            self.sweep
+                .request(now, SweepReason::Unfinished, &self.settings.sweeps);
+        }
+        self.planning.give_up(&self.devices);
+        self.sweep.phase = None;
+        self.sweep.steps.forget_leftovers();
+        for device in self.devices.iter_mut() {
+            device.work.stage = Stage::Idle;
+        }
+        self.sweep.count(&self.devices);
+        self.publish();
+        self.out.end_sweep();
+        let sweep = &mut self.sweep;
+        sweep.report.generation = self.out.published.generation;
+        sweep.report.role = self.election.role();
+        sweep.report.elapsed_ns = now.0 - sweep.started.0;
+        if sweep.more_unfinished > 0 {
+            let more = sweep.more_unfinished;
+            sweep.report.unfinished.push(format!("and {more} more"));
+        }
+        self.sweep.schedule_next(now, &self.settings.sweeps, replan);
+        let report = self.sweep.report.clone();
+        self.out.event(Event::Phase(SweepPhase::Idle));
+        self.out.event(Event::SweepEnded(report));
+        self.answer_sweep_commands();
+        self.start_due_sweep(now);
+    }
+
+    /// What follows a stage that is done; says whether the node goes on at once.
+    pub(in crate::sm) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
+        match self.devices[node].work.stage {
+            Stage::Idle | Stage::Ready => false,
+            stage if stage.is_discovery() => self.after_discovery(now, node),
+            Stage::WriteGroups => {
+                let needs = self.needs();
+                let wanted = needs.wanted_groups(node);
+                let blocks = needs.group_blocks(node);
+                self.devices[node].observed.take_groups(wanted, blocks);
+                self.after_writing(now, node)
+            }
+            Stage::Activate => self.after_activation(now, node),
+            Stage::Reregister => {
+                self.devices[node].work.enter(Stage::Idle);
+                false
+            }
+            _ => self.after_writing(now, node),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The way of all switches from the tables that they hold to the new ones: what each of them must have
+//! done before any goes on.
+
+use std::sync::Arc;
+
+use weft_fabric::{NodeId, Tick};
+
+use crate::sm::devices::{Devices, Lft};
+use crate::sm::leftovers;
+use crate::sm::plan::Plan;
+
+/// What all switches must have done before any of them goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::sm) enum Gate {
+    /// Adaptive routing is suspended everywhere before the first table changes.
+    Settings,
+    /// One table after the other; with a single one nobody waits for anybody.
+    #[default]
+    Tables,
+    /// Adaptive routing goes on when all tables have changed.
+    Resume,
+}
+
+/// How far the switches are on the way to the plan's tables.
+#[derive(Debug, Default)]
+pub(in crate::sm) struct Steps {
+    /// Which of the plan's tables is being written.
+    pub(in crate::sm) step: usize,
+    /// What the switches wait for.
+    pub(in crate::sm) gate: Gate,
+    /// Until when packets may be in buffers that were sent off before this gate; none while it does
+    /// not wait for that.
+    leftovers_until: Option<Tick>,
+}
+
+/// What comes after a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// The switches go on with the next table.
+    Table,
+    /// They resume adaptive routing.
+    Resume,
+    /// Linear tables and groups are done; multicast tables may go on.
+    Multicast,
+    /// They wait, see [`Steps::leftovers_until`].
+    Later,
+    /// Nothing more is behind it.
+    End,
+}
+
+impl Steps {
+    /// When a step that waits for packets in buffers may be taken.
+    pub(in crate::sm) fn leftovers_until(&self) -> Option<Tick> {
+        self.leftovers_until
+    }
+
+    /// Nothing is waited for any more.
+    pub(super) fn forget_leftovers(&mut self) {
+        self.leftovers_until = None;
+    }
+
+    /// Lets the switches, all of which wait, go on to what comes next.
+    pub(super) fn pass(&mut self, now: Tick, plan: &Plan, devices: &Devices) -> Passage {
+        let (settles, passage) = match self.gate {
+            // Where entries are drained first, what groups have sent off leaves with theirs.
+            Gate::Settings if devices.are_suspended() => {
+                (plan.settle && !plan.settle_drained, Passage::Table)
+            }
+            Gate::Tables if self.may_take_next(plan, devices) => {
+                (plan.settle_drained, Passage::Table)
+            }
+            Gate::Tables if plan.pause => (plan.settle, Passage::Resume),
+            Gate::Tables | Gate::Resume if self.step + 1 == plan.steps.len() => {
+                (false, Passage::Multicast)
+            }
+            _ => (false, Passage::End),
+        };
+        if settles && !self.have_leftovers_gone(now, devices) {
+            return Passage::Later;
+        }
+        match (passage, self.gate) {
+            (Passage::Table, Gate::Settings) => self.gate = Gate::Tables,
+            (Passage::Table, _) => self.step += 1,
+            (Passage::Resume, _) => self.gate = Gate::Resume,
+            _ => {}
+        }
+        passage
+    }
+
+    /// Whether there is a further step, and all switches have confirmed the tables of this one. Where
+    /// one has not, what was drained stays drained until the next sweep knows what it holds: it may
+    /// still send those LIDs the old way, and old and new ways together may run in a circle.
+    fn may_take_next(&self, plan: &Plan, devices: &Devices) -> bool {
+        let confirmed = |node: &NodeId| {
+            let device = &devices[*node];
+            let sure = !(device.health.failed && device.health.doubtful);
+            match (&device.observed.lft, plan.row(self.step, node.0)) {
+                (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
+                _ => false,
+            }
+        };
+        let switches = plan.topology.switches();
+        self.step + 1 < plan.steps.len() && switches.iter().all(confirmed)
+    }
+
+    /// Whether packets that were sent off before the switches came to this gate have left them. See
+    /// [`leftovers`].
+    fn have_leftovers_gone(&mut self, now: Tick, devices: &Devices) -> bool {
+        let switches = devices.iter().filter_map(|device| device.observed.switch());
+        let longest = switches.map(|switch| switch.life_time_value).max();
+        let stay = leftovers::stay(longest.unwrap_or_default());
+        *self.leftovers_until.get_or_insert(now + stay) <= now
+    }
+}
