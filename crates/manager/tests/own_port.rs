@@ -72,9 +72,9 @@ fn a_port_that_goes_during_discovery_costs_no_node() {
         let now = world.now;
         world.manager.handle(now, Input::Command { id: 1, command });
         // The leaf has answered, and what hangs on it has been asked.
-        let some = world.manager.status().received + 5;
+        let some = world.manager.status().totals.received + 5;
         let far = Tick(now.0 + 1_000_000_000);
-        let discovering = world.run(far, |world| world.manager.status().received >= some);
+        let discovering = world.run(far, |world| world.manager.status().totals.received >= some);
         let phase = world.manager.status().phase;
         assert!(discovering && phase == Some(SweepPhase::Discover));
         world.port_is_gone = true;

@@ -277,25 +277,37 @@ impl Out<'_, '_> {
             status.lanes.into(),
         )?;
         for (name, help, value) in [
-            ("mads_sent", "Datagrams sent, retries included", status.sent),
-            ("mads_received", "Datagrams received", status.received),
-            ("mad_retries", "Datagrams sent again", status.retries),
+            (
+                "mads_sent",
+                "Datagrams sent, retries included",
+                status.totals.sent,
+            ),
+            (
+                "mads_received",
+                "Datagrams received",
+                status.totals.received,
+            ),
+            ("mad_retries", "Datagrams sent again", status.totals.retries),
             (
                 "mad_timeouts",
                 "Requests that were never answered",
-                status.timeouts,
+                status.totals.timeouts,
             ),
-            ("mads_stray", "Answers that nobody waited for", status.stray),
+            (
+                "mads_stray",
+                "Answers that nobody waited for",
+                status.totals.stray,
+            ),
             (
                 "mads_unreadable",
                 "Datagrams that could not be read",
-                status.unreadable,
+                status.totals.unreadable,
             ),
-            ("traps", "Traps received", status.traps),
+            ("traps", "Traps received", status.totals.traps),
             (
                 "device_faults",
                 "Times that a device broke the rules",
-                status.faults,
+                status.totals.faults,
             ),
         ] {
             self.counter(name, help, value)?;
@@ -324,7 +336,7 @@ impl Out<'_, '_> {
         let mut family = self
             .0
             .encode_descriptor("mad_attributes", help, None, kind)?;
-        for count in &status.by_attribute {
+        for count in &status.totals.by_attribute {
             for (method, value) in [("get", count.gets), ("set", count.sets)] {
                 let labels = [
                     ("attribute", count.attribute.to_string()),

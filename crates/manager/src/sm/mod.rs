@@ -81,7 +81,7 @@ use plan::Planning;
 use register::Registrations;
 use schedule::Schedule;
 pub use settings::Settings;
-pub use status::{AttributeCount, Status};
+pub use status::{AttributeCount, Status, Totals};
 use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;

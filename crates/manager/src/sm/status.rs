@@ -1,7 +1,5 @@
 //! What the manager tells of itself.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
 use weft_routing::Note;
@@ -35,11 +33,26 @@ pub struct Status {
     pub sweep: u64,
     /// Requests that wait for their answers.
     pub outstanding: usize,
-    /// Datagrams sent since the start, retries included.
+    /// What was counted since the start.
+    pub totals: Totals,
+    /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
+    pub round_trip_ns: Option<u64>,
+    /// The engine whose routes are planned; empty without routes.
+    pub engine: String,
+    /// Routing engines that were given up before the one whose routes are planned.
+    pub engines_given_up: u32,
+    /// Lanes that destinations are spread over; 0 without routes.
+    pub lanes: u8,
+}
+
+/// Counters since the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Datagrams sent, retries included.
     pub sent: u64,
-    /// Datagrams received since the start.
+    /// Datagrams received.
     pub received: u64,
-    /// Datagrams sent again since the start.
+    /// Datagrams sent again.
     pub retries: u64,
     /// Requests that were never answered.
     pub timeouts: u64,
@@ -53,31 +66,8 @@ pub struct Status {
     pub traps_left: u64,
     /// Faults of devices.
     pub faults: u64,
-    /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
-    pub round_trip_ns: Option<u64>,
     /// Requests by attribute, in order of its number.
     pub by_attribute: Vec<AttributeCount>,
-    /// The engine whose routes are planned; empty without routes.
-    pub engine: String,
-    /// Routing engines that were given up before the one whose routes are planned.
-    pub engines_given_up: u32,
-    /// Lanes that destinations are spread over; 0 without routes.
-    pub lanes: u8,
-}
-
-/// Counters since the start.
-#[derive(Debug, Default)]
-pub(crate) struct Totals {
-    pub sent: u64,
-    pub received: u64,
-    pub retries: u64,
-    pub timeouts: u64,
-    pub stray: u64,
-    pub unreadable: u64,
-    pub traps: u64,
-    pub traps_left: u64,
-    pub faults: u64,
-    by_attribute: BTreeMap<AttributeId, (u64, u64)>,
 }
 
 impl Totals {
@@ -88,8 +78,23 @@ impl Totals {
 
     /// Counts one attribute of a request.
     pub(crate) fn count(&mut self, attribute: AttributeId, set: bool) {
-        let (gets, sets) = self.by_attribute.entry(attribute).or_default();
-        *(if set { sets } else { gets }) += 1;
+        let all = &mut self.by_attribute;
+        let place = all.binary_search_by_key(&attribute, |count| count.attribute);
+        let place = place.unwrap_or_else(|place| {
+            let none = AttributeCount {
+                attribute,
+                gets: 0,
+                sets: 0,
+            };
+            all.insert(place, none);
+            place
+        });
+        let count = &mut all[place];
+        *(if set {
+            &mut count.sets
+        } else {
+            &mut count.gets
+        }) += 1;
     }
 }
 
@@ -106,16 +111,6 @@ impl Manager {
 
     /// The state of the manager at this moment.
     pub fn status(&self) -> Status {
-        let totals = &self.out.totals;
-        let by_attribute =
-            totals
-                .by_attribute
-                .iter()
-                .map(|(attribute, (gets, sets))| AttributeCount {
-                    attribute: *attribute,
-                    gets: *gets,
-                    sets: *sets,
-                });
         let routed = self.planning.plan.routes.routed.as_ref();
         let fallback = |note: &&Note| matches!(note, Note::Fallback { .. });
         let given_up = routed.map(|routed| routed.notes().iter().filter(fallback).count());
@@ -125,17 +120,8 @@ impl Manager {
             phase: self.sweep.phase(),
             sweep: self.sweep.number,
             outstanding: self.requests.transactions.outstanding(),
-            sent: totals.sent,
-            received: totals.received,
-            retries: totals.retries,
-            timeouts: totals.timeouts,
-            stray: totals.stray,
-            unreadable: totals.unreadable,
-            traps: totals.traps,
-            traps_left: totals.traps_left,
-            faults: totals.faults,
+            totals: self.out.totals.clone(),
             round_trip_ns: self.requests.transactions.overall().smoothed_ns(),
-            by_attribute: by_attribute.collect(),
             engine: routed.map_or_else(String::new, |routed| routed.engine().to_string()),
             engines_given_up: given_up.unwrap_or(0) as u32,
             lanes: routed.map_or(0, |routed| routed.lanes().count()),

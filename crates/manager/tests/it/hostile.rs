@@ -152,7 +152,7 @@ fn answers_cut_short_are_no_answers() {
     let found = (report.hfis, report.switches, report.active_ports);
     assert_eq!(found, (1, 0, 0), "{report:?}");
     assert!(!report.unfinished.is_empty());
-    assert!(world.manager.status().faults > 0);
+    assert!(world.manager.status().totals.faults > 0);
 }
 
 pub(crate) fn trap_128(lid: Lid) -> Packet {
@@ -224,7 +224,7 @@ fn a_trap_is_answered_and_a_storm_of_them_causes_one_sweep() {
         .count();
     assert!(traps >= 1);
     // The same trap over and over is passed on once.
-    assert_eq!(world.manager.status().traps_left, 1_000);
+    assert_eq!(world.manager.status().totals.traps_left, 1_000);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn method_of(packet: &Packet) -> u8 {
 }
 
 fn writes(world: &World) -> u64 {
-    let by_attribute = world.manager.status().by_attribute;
+    let by_attribute = world.manager.status().totals.by_attribute;
     by_attribute.iter().map(|count| count.sets).sum()
 }
 

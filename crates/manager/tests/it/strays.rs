@@ -71,10 +71,10 @@ fn a_write_that_changes_nothing_the_second_time_starts_no_sweep() {
     let mut world = settled();
     let written = world.written_routes();
     assert!(written.len() >= 12, "{} writes", written.len());
-    let (sweeps, stray) = (world.reports().len(), world.manager.status().stray);
+    let (sweeps, stray) = (world.reports().len(), world.manager.status().totals.stray);
     let repeated = written.len() as u64;
     world.repeat(written);
-    assert_eq!(world.manager.status().stray, stray + repeated);
+    assert_eq!(world.manager.status().totals.stray, stray + repeated);
     assert_eq!(world.reports().len(), sweeps);
     world.walk_all();
 }
