@@ -1,4 +1,4 @@
-//! What goes into the manager and what comes out of it: closed enums, all of them data.
+//! Inputs and outputs of the manager: closed enums, all of them data.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use weft_wire::packet::Packet;
 use crate::multicast::MulticastLid;
 use crate::sm::plan::{PlanInput, Planned};
 
-/// What the manager is told.
+/// Inputs of the manager.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// The time has come that [`crate::Manager::deadline`] named.
     Tick,
     /// A datagram arrived at the manager's HFI port.
     Received(Packet),
-    /// Somebody asks for something; the answer is [`Output::Reply`] with the same number.
+    /// A command; the answer is [`Output::Reply`] with the same number.
     Command {
-        /// Chosen by who asks.
+        /// Chosen by the caller.
         id: u64,
-        /// What is asked.
+        /// The command.
         command: Command,
     },
-    /// Who is in which multicast group, all groups, in order of their LIDs; in place of what was
-    /// told before.
+    /// Members of all multicast groups, in order of their LIDs; replaces the previous
+    /// input.
     Multicast(Vec<MulticastLid>),
-    /// The plan that [`Output::Plan`] asked for; one that is not wanted any more is dropped.
+    /// The plan requested by [`Output::Plan`]; a stale one is dropped.
     Planned(Box<Planned>),
     /// The fabric cannot be reached any more: all commands end, as failed.
     Detached,
 }
 
-/// What somebody may ask for.
+/// Commands to the manager.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
-    /// Sweep now, or once more when a sweep is under way. Answered when that sweep has ended.
+    /// Sweep now, or once more if a sweep is running. Answered when that sweep has ended.
     Sweep,
     /// Change a port. Answered when the device has confirmed it.
     Port {
@@ -46,12 +46,12 @@ pub enum Command {
         node: Guid,
         /// One of its external ports, or an HFI's port.
         port: PortNum,
-        /// What to do.
+        /// The action.
         action: PortAction,
     },
 }
 
-/// What can be done to a port.
+/// Actions on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PortAction {
     /// Switch it off; it stays off until it is enabled.
@@ -60,13 +60,13 @@ pub enum PortAction {
     Enable,
 }
 
-/// What the manager wants done, or tells.
+/// Outputs of the manager.
 #[derive(Debug, Clone)]
 pub enum Output {
     /// Send a datagram from the manager's HFI port.
     Send(Packet),
-    /// Compute this plan and hand it in as [`Input::Planned`]. It takes long where the fabric is large:
-    /// other inputs may come first. It takes the place of one that was asked for before.
+    /// Compute this plan and pass it in as [`Input::Planned`]. That takes long in a large fabric:
+    /// other inputs may come first. It replaces an earlier request.
     Plan(Arc<PlanInput>),
     /// A new state of the fabric for all readers.
     Publish(Arc<Snapshot>),
@@ -74,21 +74,21 @@ pub enum Output {
     Persist(Vec<u8>),
     /// Something happened that people want to know.
     Event(Event),
-    /// A trap of a device, or a notice of the manager itself, for those who subscribed to it at
+    /// A trap of a device, or a notice of the manager itself, for subscribers at
     /// subnet administration: the common part and the class data as on the wire.
     Notice(Vec<u8>),
-    /// This manager has become master, and what clients registered at subnet administration before
-    /// does not count: another manager was master meanwhile, or nothing was kept. Multicast tables stay
-    /// as they are found until the members are told.
+    /// This manager has become master, and earlier registrations at subnet administration are void:
+    /// another manager was master meanwhile, or nothing was stored. Multicast tables stay
+    /// as they are found until members are passed in.
     RegistrationsLost {
-        /// Ports that are active and asked to register again in this sweep.
+        /// Number of active ports that are asked to register again in this sweep.
         asked: usize,
     },
     /// The answer to a command.
     Reply {
         /// The command's number.
         id: u64,
-        /// What came of it.
+        /// Result of the command.
         result: Result<Reply, CommandError>,
     },
 }
@@ -96,9 +96,9 @@ pub enum Output {
 /// The answer to a command that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// The sweep that was asked for.
+    /// The requested sweep.
     Swept(SweepReport),
-    /// The device has answered that the port is as asked.
+    /// The device has confirmed the port's state.
     PortChanged,
 }
 
@@ -138,7 +138,7 @@ pub enum CommandError {
     NoAnswer {
         /// The node.
         node: Guid,
-        /// How often it was asked.
+        /// Number of attempts.
         attempts: u32,
     },
     /// The device refused.
@@ -152,7 +152,7 @@ pub enum CommandError {
     /// Too many commands wait already.
     #[error("{waiting} commands are waiting already; try again when some are done")]
     Busy {
-        /// How many.
+        /// Number of waiting commands.
         waiting: usize,
     },
     /// Another manager runs the fabric.
@@ -160,7 +160,7 @@ pub enum CommandError {
         "this manager does not run the fabric, it is {role}; the master is the one on port {master}"
     )]
     NotMaster {
-        /// What this manager is.
+        /// Role of this manager.
         role: SmState,
         /// Port GUID of the master, 0 where it is not known.
         master: Guid,
@@ -178,19 +178,19 @@ pub enum CommandError {
     /// Too many ports are switched off already.
     #[error("{most} ports are switched off already, which is the most; enable some first")]
     ManyDisabled {
-        /// How many may be.
+        /// The maximum number.
         most: usize,
     },
     /// The fabric was lost meanwhile.
     #[error("the fabric was lost {}", lost(*.begun))]
     Detached {
-        /// It was under way; otherwise nothing was sent.
+        /// Whether it was running; otherwise nothing was sent.
         begun: bool,
     },
     /// The sweep could not finish.
     #[error("the sweep failed: {why}")]
     SweepFailed {
-        /// What stood in the way.
+        /// The reason.
         why: String,
     },
 }
@@ -211,7 +211,7 @@ pub enum SweepReason {
     Start,
     /// The sweep interval has passed.
     Scheduled,
-    /// Somebody asked.
+    /// A client requested it.
     Forced,
     /// A trap said that something changed.
     Trap,
@@ -219,16 +219,16 @@ pub enum SweepReason {
     Unfinished,
     /// The configuration changed.
     Reconfigured,
-    /// Something is new about the other managers, or about who is master.
+    /// News of other managers, or a new master.
     Election,
 }
 
-/// Where a sweep is.
+/// Phases of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SweepPhase {
-    /// No sweep is under way.
+    /// No sweep is running.
     Idle,
-    /// Finding out what is there.
+    /// Discovering nodes and links.
     Discover,
     /// Giving LIDs and computing routes.
     Plan,
@@ -238,14 +238,14 @@ pub enum SweepPhase {
     Activate,
 }
 
-/// How a sweep went.
+/// Report of a sweep.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepReport {
     /// Counts up from 1.
     pub number: u64,
     /// Why it began.
     pub reason: Option<SweepReason>,
-    /// What the manager was at its end; only a master writes.
+    /// Role of the manager at its end; only a master writes.
     pub role: SmState,
     /// Generation of the snapshot that it published.
     pub generation: u64,
@@ -253,7 +253,7 @@ pub struct SweepReport {
     pub elapsed_ns: u64,
     /// Nanoseconds in each phase, discover to activate.
     pub phase_ns: [u64; 4],
-    /// Nodes that were looked at: all, or after a trap those near what it reports.
+    /// Nodes examined: all, or after a trap those near the reported change.
     pub asked: u32,
     /// Datagrams sent, retries included.
     pub sent: u64,
@@ -271,9 +271,9 @@ pub struct SweepReport {
     pub links: u32,
     /// Ports in state Active, port 0 of switches not counted.
     pub active_ports: u32,
-    /// Engine that routed, and what it had to say (fallbacks, unreachable pairs).
+    /// Routing engine, and its notes (fallbacks, unreachable pairs).
     pub routing: String,
-    /// What could not be done and will be tried again.
+    /// Work that failed and will be retried.
     pub unfinished: Vec<String>,
     /// Links that are up and carry no data: routes are made without them.
     pub unused_links: u32,
@@ -324,7 +324,7 @@ pub enum UnusedReason {
     Width {
         /// Lanes with which it came up.
         lanes: u32,
-        /// Lanes that the policy asks for.
+        /// Lanes required by the policy.
         least: u32,
     },
     /// SpeedPolicy refuses it.
@@ -332,7 +332,7 @@ pub enum UnusedReason {
     Speed {
         /// Rate of a lane, Mb/s.
         mbps: u32,
-        /// Rate that the policy asks for, Mb/s.
+        /// Rate required by the policy, Mb/s.
         least: u32,
     },
     /// MaxDroppedLanes refuses it.
@@ -343,7 +343,7 @@ pub enum UnusedReason {
         /// Lanes that it may lose.
         most: u32,
     },
-    /// A port stays in Init or Armed although the manager asked for Active.
+    /// A port stays in Init or Armed although the manager has set it to Active.
     #[error("a port stays in state {state}")]
     Inactive {
         /// State of the end that is further from Active.
@@ -406,33 +406,33 @@ pub enum Event {
     NodeSilent {
         /// Its GUID.
         node: Guid,
-        /// What it was asked.
+        /// The requested attribute.
         attribute: String,
     },
     /// A device broke the rules.
     DeviceFault {
         /// Its GUID, where it is known.
         node: Option<Guid>,
-        /// What it did.
+        /// The fault.
         what: String,
     },
     /// A trap arrived.
     Trap {
-        /// Who sent it.
+        /// LID of the sender.
         lid: Lid,
-        /// What it said, in words.
+        /// Description of the trap.
         what: String,
     },
     /// The manager is something else now than before: master, standby, …
     Role {
-        /// What it is.
+        /// The role.
         role: SmState,
         /// Port GUID of the manager that it stands by for.
         master: Option<Guid>,
         /// Why.
         why: String,
     },
-    /// What was kept over a restart, LIDs and drains, could not be used.
+    /// The state stored over a restart, LIDs and drains, could not be used.
     StateRefused {
         /// Why.
         why: String,

@@ -1,8 +1,8 @@
-//! The managers of a fabric as cores without I/O: what they are told goes in, what they want done
-//! comes out, and the shells connect both to clocks, sockets and files.
+//! The managers of a fabric as cores without I/O, with inputs and outputs; the shells
+//! connect both to clocks, sockets and files.
 //!
-//! Call [`Manager::handle`] with each input and [`Manager::poll`] until it has nothing more; call
-//! [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come.
+//! Call [`Manager::handle`] with each input and [`Manager::poll`] until it returns nothing; call
+//! [`Manager::handle`] with [`Input::Tick`] at [`Manager::deadline`].
 
 mod ask;
 pub mod cables;

@@ -1,4 +1,4 @@
-//! What subnet administration and the subnet manager share about multicast: who joined what goes
+//! Multicast data shared by subnet administration and the subnet manager: members pass
 //! from the one to the other as a value.
 
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct MulticastLid {
     pub rate: u8,
     /// GUIDs of the ports that receive, in order, each once.
     pub receivers: Vec<Guid>,
-    /// GUIDs of the ports that only send, in order, each once: their switches must have a way to
+    /// GUIDs of the ports that only send, in order, each once: their switches need a path to
     /// the tree.
     pub senders: Vec<Guid>,
 }

@@ -3,7 +3,7 @@
 
 use weft_wire::enums::{LinkSpeed, LinkWidth};
 
-/// The code that asks for no rate.
+/// The code for any rate.
 pub(crate) const DONT_CARE: u8 = 0;
 /// The code of a link that has none (`IB_STATIC_RATE_1GB`).
 pub(crate) const INVALID: u8 = 1;
@@ -25,7 +25,7 @@ pub(crate) fn of_link(speed: LinkSpeed, width: LinkWidth) -> u8 {
 }
 
 /// The rate of a code in Mb/s: of Omni-Path's own rates, lanes of 12.5 or 25 Gb/s; 0 for an unknown one,
-/// which asks for nothing. opa-fm names rates so (`StlStaticRateToText` in stl_helper.h).
+/// which sets no limit. opa-fm names rates so (`StlStaticRateToText` in stl_helper.h).
 #[inline]
 pub(crate) fn mbps(code: u8) -> u32 {
     const RATES: [u32; 19] = [

@@ -24,7 +24,7 @@ fn brought_up() -> (World, Arc<Snapshot>) {
     (world, snapshot)
 }
 
-/// Nodes, links, LIDs and tables are as they were, and nobody was told otherwise.
+/// Nodes, links, LIDs and tables are unchanged, without events to the contrary.
 fn assert_nothing_forgotten(world: &World, before: &Snapshot) {
     let after = world.manager.snapshot();
     let gone = world.events.iter().filter(|event| {
@@ -71,7 +71,7 @@ fn a_port_that_goes_during_discovery_costs_no_node() {
         let (asked, command) = (world.reports().len(), Command::Sweep);
         let now = world.now;
         world.manager.handle(now, Input::Command { id: 1, command });
-        // The leaf has answered, and what hangs on it has been asked.
+        // The leaf has answered, and requests to the nodes behind it have been sent.
         let some = world.manager.status().totals.received + 5;
         let far = Tick(now.0 + 1_000_000_000);
         let discovering = world.run(far, |world| world.manager.status().totals.received >= some);

@@ -17,7 +17,7 @@ pub(crate) const STATES_PER_REQUEST: u8 = 200;
 /// Ports whose PortInfo one datagram carries.
 pub(crate) const PORTS_PER_REQUEST: u8 = 7;
 
-/// One attribute in a request: what it is and where its data lie in [`Batch::data`].
+/// One attribute in a request, and the position of its data in [`Batch::data`].
 #[derive(Debug, Clone, Copy)]
 struct Part {
     attribute: AttributeId,
@@ -122,7 +122,7 @@ impl Batch {
         self.payload.clear();
         let (attribute, modifier) = match self.parts.as_slice() {
             [one] => {
-                // Who asks for SMInfo says who it is itself.
+                // SMInfo in a request identifies the requester.
                 if self.set || one.attribute == AttributeId::SM_INFO {
                     self.payload.extend_from_slice(&self.data);
                 }
@@ -166,7 +166,7 @@ impl Batch {
     }
 }
 
-/// What came of one attribute of a request.
+/// Result of one attribute of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Done; the answer's data are valid.
@@ -187,11 +187,11 @@ pub(crate) struct Reply<'a> {
     pub verdict: Verdict,
 }
 
-/// The answer to a request, attribute by attribute. Attributes of an Aggregate behind the first
-/// one refused are left out: the agent did not look at them.
+/// The answer to a request, attribute by attribute. Attributes of an Aggregate after the first
+/// refused one are left out: the agent did not process them.
 ///
 /// # Errors
-/// A description of what is wrong when the answer does not have the shape of its request.
+/// A description of the fault when the answer does not have the shape of its request.
 pub(crate) fn replies<'a>(
     asked: &SmpView<'a>,
     answer: &SmpView<'a>,
@@ -252,7 +252,7 @@ fn aggregated<'a>(
     Ok(())
 }
 
-/// A single attribute must have all the blocks that were asked for.
+/// A single attribute must have all the requested blocks.
 fn complete(out: &[Reply<'_>]) -> Result<(), &'static str> {
     let Some(reply) = out.first().filter(|reply| reply.verdict == Verdict::Done) else {
         return Ok(());

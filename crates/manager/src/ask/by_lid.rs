@@ -7,14 +7,14 @@ use weft_wire::smp::{Smp, SmpView};
 
 use super::transactions::{Answered, Budget, Expired, Target, Transactions};
 
-/// A request: whom it went to, and what the asker attached.
+/// A request: its destination, and the caller's tag.
 #[derive(Debug, Clone, Copy)]
 struct Asked<T> {
     to: Lid,
     tag: T,
 }
 
-/// The requests of one asker that wait for their answers; `T` is what it attaches.
+/// Pending requests of one client; `T` is its tag.
 #[derive(Debug)]
 pub(crate) struct Agents<T> {
     transactions: Transactions<Asked<T>>,
@@ -25,12 +25,12 @@ pub(crate) struct Agents<T> {
     sl: Sl,
 }
 
-/// What a timeout leads to.
+/// Result of a timeout.
 #[derive(Debug)]
 pub(crate) enum Unanswered<T> {
     /// Send this datagram again.
     Again {
-        /// What the asker attached.
+        /// The caller's tag.
         tag: T,
         /// The request.
         packet: Packet,
@@ -39,7 +39,7 @@ pub(crate) enum Unanswered<T> {
     GivenUp {
         /// The agent's number.
         node: u32,
-        /// What the asker attached.
+        /// The caller's tag.
         tag: T,
     },
 }
@@ -61,12 +61,12 @@ impl<T: Copy> Agents<T> {
         }
     }
 
-    /// Changes the bounds; requests under way keep theirs.
+    /// Changes the bounds; requests in flight keep theirs.
     pub(crate) fn set_budget(&mut self, budget: Budget) {
         self.transactions.set_budget(budget);
     }
 
-    /// Takes in where requests are sent from, and on which service level.
+    /// Sets the source LID of requests, and their service level.
     pub(crate) fn sit_at(&mut self, own_lid: Lid, sl: Sl) {
         (self.own_lid, self.sl) = (own_lid, sl);
     }
@@ -75,7 +75,7 @@ impl<T: Copy> Agents<T> {
         self.transactions.has_room()
     }
 
-    /// Whether nobody is being asked.
+    /// Whether no request is pending.
     pub(crate) fn is_idle(&self) -> bool {
         self.transactions.outstanding() == 0
     }
@@ -106,8 +106,8 @@ impl<T: Copy> Agents<T> {
         }
     }
 
-    /// The request that a datagram answers, which ends; none where it is not from the agent that was
-    /// asked, or does not fit the request.
+    /// Ends and returns the request that a datagram answers; `None` if it is not from the requested
+    /// agent, or does not fit the request.
     pub(crate) fn take(
         &mut self,
         now: Tick,
@@ -125,7 +125,7 @@ impl<T: Copy> Agents<T> {
         })
     }
 
-    /// What was asked of a subnet management agent, and its answer; none where the datagram answers
+    /// The request to a subnet management agent, and its answer; `None` if the datagram answers
     /// nothing.
     pub(crate) fn take_smp<'a>(
         &mut self,
@@ -186,7 +186,7 @@ mod tests {
         attempts: 3,
     };
 
-    /// An asker at LID 1 that has asked the agent at LID 7, and the request.
+    /// A client at LID 1 with a request to the agent at LID 7, and that request.
     fn asked() -> (Agents<&'static str>, Packet) {
         let mut agents = Agents::new(Budget::new(4, 4, PATIENCE), 0);
         agents.sit_at(Lid(1), Sl(0));

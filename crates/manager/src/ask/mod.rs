@@ -1,12 +1,12 @@
-//! Requests to agents, the same for all who ask: bounded in number, matched with their answers, sent
-//! again with growing patience, given up in bounded time.
+//! Requests to agents, common to all clients: bounded in number, matched with their answers, retried
+//! with growing timeouts, given up in bounded time.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `transactions` | requests that wait for their answers, and how much of that there may be |
+//! | `transactions` | pending requests, and their bounds |
 //! | `rtt` | measured round trips and the timeouts that follow from them |
-//! | `batch` | one request with several attributes, and its answer taken apart |
-//! | `by_lid` | requests by LID, for those that work on published snapshots |
+//! | `batch` | one request with several attributes, and splitting of its answer |
+//! | `by_lid` | requests by LID, for clients that work on published snapshots |
 
 pub(crate) mod batch;
 mod by_lid;

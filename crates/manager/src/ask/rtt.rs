@@ -1,8 +1,8 @@
 //! Measured round trips and the timeouts that follow from them.
 //!
 //! Smoothing as in RFC 6298: srtt += (r − srtt) / 8, rttvar += (|r − srtt| − rttvar) / 4,
-//! timeout = srtt + 4 · rttvar. Answers to datagrams that were sent more than once are not
-//! sampled (Karn), because nobody knows which of them was answered.
+//! timeout = srtt + 4 · rttvar. Answers to retried datagrams are not
+//! sampled (Karn), because it is unknown which attempt was answered.
 
 /// Estimate of one target's round trip, or of all targets together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl RoundTrip {
         (self.samples > 0).then_some(self.smoothed_ns)
     }
 
-    /// How long to wait for an answer, in nanoseconds, none before the first sample.
+    /// Timeout of an answer, in nanoseconds, `None` before the first sample.
     pub(crate) fn timeout_ns(&self) -> Option<u64> {
         (self.samples > 0).then(|| self.smoothed_ns.saturating_add(4 * self.variation_ns))
     }

@@ -11,7 +11,7 @@ use weft_wire::smp::SmpView;
 
 use super::rtt::RoundTrip;
 
-/// How much may be under way, and how long to wait.
+/// Bounds on requests in flight, and timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// Requests outstanding to all targets together, 1 to 65,536.
@@ -30,7 +30,7 @@ pub(crate) struct Budget {
     pub patience_ns: u64,
 }
 
-/// How long to wait for answers.
+/// Timeouts of answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     /// First timeout while no round trip has been measured.
@@ -66,7 +66,7 @@ impl Budget {
 pub(crate) struct Target {
     /// Dense index of the node.
     pub node: u32,
-    /// What is known of its round trip.
+    /// Estimate of its round trip.
     pub round_trip: RoundTrip,
     /// It did not answer the last time: a few attempts are enough.
     pub silent: bool,
@@ -94,9 +94,9 @@ struct Slot<T> {
 /// A request with its answer.
 #[derive(Debug)]
 pub(crate) struct Answered<T> {
-    /// The node that was asked.
+    /// The requested node.
     pub node: u32,
-    /// What the asker attached.
+    /// The caller's tag.
     pub tag: T,
     /// The request as it was sent.
     pub request: Vec<u8>,
@@ -104,32 +104,32 @@ pub(crate) struct Answered<T> {
     pub round_trip_ns: Option<u64>,
 }
 
-/// What a timeout leads to.
+/// Result of a timeout.
 #[derive(Debug)]
 pub(crate) enum Expired<T> {
     /// Send this datagram again.
     Again {
-        /// The node that is asked.
+        /// The requested node.
         node: u32,
-        /// What the asker attached.
+        /// The caller's tag.
         tag: T,
         /// The request.
         mad: Vec<u8>,
     },
     /// The node did not answer.
     GivenUp {
-        /// The node that was asked.
+        /// The requested node.
         node: u32,
-        /// What the asker attached.
+        /// The caller's tag.
         tag: T,
         /// The request.
         request: Vec<u8>,
-        /// How often it was sent.
+        /// Number of attempts.
         attempts: u32,
     },
 }
 
-/// The outstanding requests; `T` is what an asker attaches to find its way when the answer comes.
+/// Pending requests; `T` is the caller's tag, returned with the answer.
 #[derive(Debug)]
 pub(crate) struct Transactions<T> {
     budget: Budget,
@@ -176,7 +176,7 @@ impl<T: Copy> Transactions<T> {
         }
     }
 
-    /// Changes the bounds; requests under way keep theirs.
+    /// Changes the bounds; requests in flight keep theirs.
     pub(crate) fn set_budget(&mut self, budget: Budget) {
         self.budget = budget;
     }
@@ -259,8 +259,8 @@ impl<T: Copy> Transactions<T> {
         self.timers.push(Reverse((at, slot, generation, attempt)));
     }
 
-    /// Finds the request that a response answers and ends it. None for a response that nobody
-    /// waits for, or that does not fit its request.
+    /// Finds the request that a response answers and ends it. `None` for a response without a
+    /// request, or one that does not fit it.
     pub(crate) fn answer(
         &mut self,
         now: Tick,
@@ -272,8 +272,8 @@ impl<T: Copy> Transactions<T> {
         })
     }
 
-    /// Finds the request that was given a transaction identifier and ends it, when `fits` says of
-    /// what was attached and of its datagram that this is its answer.
+    /// Finds the request with a transaction identifier and ends it, if `fits` accepts
+    /// its tag and its datagram.
     pub(crate) fn take(
         &mut self,
         now: Tick,

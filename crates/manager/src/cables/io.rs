@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! Inputs and outputs.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use weft_wire::packet::Packet;
 
 use super::{CableInfoPolicy, CableMemories};
 
-/// How cables are read. [`CablesSettings::default`] is what the stock opafm.xml says.
+/// Settings of cable reading. [`CablesSettings::default`] equals the stock opafm.xml.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CablesSettings {
     /// At which ends, if at all (`<CableInfoPolicy>`).
@@ -18,7 +18,7 @@ pub struct CablesSettings {
 }
 
 impl CablesSettings {
-    /// What an instance of the configuration says.
+    /// Settings of an instance of the configuration.
     pub fn from_config(instance: &Instance) -> Self {
         Self {
             policy: instance.sm.cable_info_policy,
@@ -27,7 +27,7 @@ impl CablesSettings {
     }
 }
 
-/// What the reader of cables is told.
+/// Inputs of the cable reader.
 #[derive(Debug, Clone)]
 pub enum CablesInput {
     /// The time has come that [`super::Cables::deadline`] named.
@@ -40,11 +40,11 @@ pub enum CablesInput {
     StandBy,
 }
 
-/// What the reader of cables wants done.
+/// Outputs of the cable reader.
 #[derive(Debug, Clone)]
 pub enum CablesOutput {
     /// Send a datagram from the manager's port.
     Send(Packet),
-    /// What is known from now on.
+    /// The cable memories known from now on.
     Memories(Arc<CableMemories>),
 }

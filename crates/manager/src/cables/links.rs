@@ -1,4 +1,4 @@
-//! Which links there are, and what is known of their cables.
+//! Links, and the known memories of their cables.
 
 use std::collections::BTreeMap;
 
@@ -43,17 +43,17 @@ impl CableMemories {
 /// The links of the last snapshot, and their memories.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Both ways.
+    /// Peers, in both directions.
     peers: BTreeMap<End, End>,
-    /// Ports whose memory could not be read, with their peers; they are not asked again while their
+    /// Ports whose memory could not be read, with their peers; they are not read again while their
     /// link lasts.
     refused: BTreeMap<End, End>,
     pub(super) memories: CableMemories,
 }
 
 impl Links {
-    /// Takes the links of a snapshot, forgets memories of others, and gives the ports that are to be
-    /// asked, with the LIDs of their nodes.
+    /// Sets the links of a snapshot, discards memories of others, and returns the ports to
+    /// read, with the LIDs of their nodes.
     pub(super) fn renew(
         &mut self,
         snapshot: &Snapshot,
@@ -132,7 +132,7 @@ fn has_module(topology: &Topology, at: PortRef) -> bool {
     port.is_some_and(|port| port.info.port_type == PortType::STANDARD)
 }
 
-/// The LID at which a node's agent is asked.
+/// The LID of a node's agent.
 fn lid(topology: &Topology, node: NodeId) -> Option<Lid> {
     let held = topology.node(node)?;
     let mut ports = held.ports();

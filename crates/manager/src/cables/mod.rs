@@ -1,5 +1,5 @@
-//! What cables say of themselves: their memories are read after a sweep has published the fabric, at
-//! its own pace, so that no sweep and no port waits for it.
+//! Cable memories: they are read after a sweep has published the fabric, at
+//! their own pace, so that no sweep and no port waits for them.
 //!
 //! A memory is read once for as long as its link lasts from one published snapshot to the next.
 
@@ -23,7 +23,7 @@ pub use weft_config::sm::CableInfoPolicy;
 use crate::ask::{Agents, Budget, Patience, Target, Unanswered, lid_routed};
 use links::{End, Links};
 
-/// Requests under way: cables are in no hurry, and their memories are slow.
+/// Requests in flight: cables are not urgent, and their memories are slow.
 const WINDOW: usize = 4;
 /// Timeouts: a memory behind a module's bus answers late.
 const PATIENCE: Patience = Patience {
@@ -32,7 +32,7 @@ const PATIENCE: Patience = Patience {
     ceiling: Duration::from_secs(2),
     attempts: 3,
 };
-/// How much longer reading goes on at most before those who ask get what has come.
+/// Maximum time that reading continues before clients get the memories read so far.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// A part of a memory that is to be read.
@@ -42,7 +42,7 @@ struct Part {
     lid: Lid,
     /// The half of the memory: 0 or 1.
     half: u8,
-    /// Which snapshot it was wanted for.
+    /// Number of the snapshot that it is for.
     round: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct Cables {
     round: u64,
     /// Halves that came before the others.
     halves: BTreeMap<End, [Option<[u8; 64]>; 2]>,
-    /// When what has been read is told at the latest.
+    /// Latest time at which read memories are output.
     tell_at: Option<Tick>,
     outputs: VecDeque<CablesOutput>,
 }
@@ -114,7 +114,7 @@ impl Cables {
         self.round += 1;
     }
 
-    /// Drops what is known of links that are gone, and asks for what is new.
+    /// Discards memories of lost links, and reads new ones.
     fn published(&mut self, now: Tick, snapshot: &Snapshot) {
         let Some(own) = snapshot.sms.first() else {
             return;
@@ -154,7 +154,7 @@ impl Cables {
         }
     }
 
-    /// Takes an answer; what answers nothing that was asked is dropped.
+    /// Processes an answer; one without a request is dropped.
     fn received(&mut self, now: Tick, packet: &Packet) {
         let Some((part, answer)) = self.agents.take_smp(now, packet) else {
             return;

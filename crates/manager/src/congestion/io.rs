@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! Inputs and outputs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use weft_wire::sm::AttributeId;
 
 use super::CongestionHeld;
 
-/// What devices are to do. [`CongestionSettings::default`] switches congestion control off, as the
+/// Settings for devices. [`CongestionSettings::default`] disables congestion control, as the
 /// stock opafm.xml does.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CongestionSettings {
@@ -21,7 +21,7 @@ pub struct CongestionSettings {
 }
 
 impl CongestionSettings {
-    /// What an instance of the configuration says.
+    /// Settings of an instance of the configuration.
     pub fn from_config(instance: &Instance) -> Self {
         Self {
             control: instance.sm.congestion_control.clone(),
@@ -30,7 +30,7 @@ impl CongestionSettings {
     }
 }
 
-/// What the writer of congestion control is told.
+/// Inputs of the writer of congestion control.
 #[derive(Debug, Clone)]
 pub enum CongestionInput {
     /// The time has come that [`super::Congestion::deadline`] named.
@@ -45,20 +45,20 @@ pub enum CongestionInput {
     Settings(CongestionSettings),
 }
 
-/// What the writer of congestion control wants done.
+/// Outputs of the writer of congestion control.
 #[derive(Debug, Clone)]
 pub enum CongestionOutput {
     /// Send a datagram from the manager's port.
     Send(Packet),
-    /// What devices hold from now on; nothing where congestion control is off.
+    /// Settings held by devices from now on; empty if congestion control is off.
     Held(Arc<CongestionHeld>),
     /// Tell people that a device does not take a setting.
     Refused {
         /// The node.
         node: Guid,
-        /// The port that was asked, 0 of a switch.
+        /// The port, 0 of a switch.
         port: PortNum,
-        /// Which setting.
+        /// The setting.
         attribute: AttributeId,
         /// The status of its answer; 0 where it keeps something else.
         status: u16,

@@ -1,8 +1,8 @@
-//! Congestion control: what switches mark, and how hosts slow down. It is written after a sweep has
+//! Congestion control: marking by switches, and throttling by hosts. It is written after a sweep has
 //! published the fabric, at its own pace, so that no sweep and no port waits for it.
 //!
-//! A device is asked for what it holds once for as long as it stays in the fabric, and is written to
-//! where that differs.
+//! A device's settings are read once for as long as it stays in the fabric, and written
+//! if they differ.
 
 mod io;
 mod wanted;
@@ -22,7 +22,7 @@ pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 use crate::ask::{Agents, Budget, Patience, Target, Unanswered, lid_routed};
 use wanted::{Maker, Want};
 
-/// Requests under way.
+/// Requests in flight.
 const WINDOW: usize = 16;
 const PATIENCE: Patience = Patience {
     first: Duration::from_millis(250),
@@ -30,13 +30,13 @@ const PATIENCE: Patience = Patience {
     ceiling: Duration::from_secs(1),
     attempts: 3,
 };
-/// Refusals that are told for one snapshot; more are alike.
+/// Maximum number of refusals reported for one snapshot.
 const REFUSALS_MAX: usize = 8;
 
 /// A setting's place: the node, its end port, and which setting.
 pub type Place = (Guid, PortNum, AttributeId);
 
-/// What devices hold, each setting as on the wire.
+/// Settings held by devices, each as on the wire.
 pub type CongestionHeld = BTreeMap<Place, Arc<[u8]>>;
 
 /// A request for one of the settings of a round.
@@ -56,9 +56,9 @@ pub struct Congestion {
     settings: CongestionSettings,
     snapshot: Option<Arc<Snapshot>>,
     agents: Agents<Job>,
-    /// What devices are known to hold.
+    /// Known settings of devices.
     held: CongestionHeld,
-    /// It has changed since it was told.
+    /// Whether they have changed since the last output.
     news: bool,
     wants: Vec<Want>,
     queue: VecDeque<Job>,
@@ -123,7 +123,7 @@ impl Congestion {
         self.round += 1;
     }
 
-    /// Drops what is known of devices that are gone, and asks those that may hold something else.
+    /// Discards settings of lost devices, and reads those that may have changed.
     fn plan(&mut self) {
         let Some(snapshot) = self.snapshot.clone() else {
             return;
@@ -179,7 +179,7 @@ impl Congestion {
         }
     }
 
-    /// Takes an answer; what answers nothing that was asked is dropped.
+    /// Processes an answer; one without a request is dropped.
     fn received(&mut self, now: Tick, packet: &Packet) {
         let Some((job, answer)) = self.agents.take_smp(now, packet) else {
             return;
@@ -214,7 +214,7 @@ impl Congestion {
         }
     }
 
-    /// Tells what devices hold when all have been asked; nothing where congestion control is off.
+    /// Outputs the devices' settings when all have been read; nothing if congestion control is off.
     fn tell(&mut self) {
         let done = self.queue.is_empty() && self.agents.is_idle();
         if done && std::mem::take(&mut self.news) {
@@ -247,7 +247,7 @@ impl Congestion {
         });
     }
 
-    /// Sends again what was not answered; what is never answered is asked again with the next
+    /// Retries requests without an answer; those that fail are repeated with the next
     /// snapshot.
     fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.agents.expire(now) {

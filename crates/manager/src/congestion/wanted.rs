@@ -1,4 +1,4 @@
-//! What switches and HFIs should hold.
+//! Intended settings of switches and HFIs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use weft_wire::sm::{
 const VICTIM_MASK: u32 = 0x01;
 const THRESHOLD: u32 = 0x04;
 const MARKING_RATE: u32 = 0x10;
-/// Bytes of headers on the wire beside a packet's payload, as the vendor's manager counts them.
+/// Bytes of headers on the wire in addition to a packet's payload, as the vendor's manager counts them.
 const HEADERS: u64 = 40;
 /// Mb/s of a lane.
 const LANE_MBPS: u64 = 25_000;
-/// The finest fraction of a packet's time that a delay can be told in: 2^-3.
+/// Finest resolution of a delay, as a fraction of a packet's time: 2^-3.
 const SHIFT_MAX: u8 = 3;
 /// The largest multiplier that an entry holds.
 const MULTIPLIER_MAX: u64 = 0x3FFF;
@@ -36,7 +36,7 @@ pub(super) struct Want {
     pub(super) modifier: u32,
     /// Bytes of it.
     pub(super) len: usize,
-    /// What it should be; none where it is only to be known.
+    /// Intended content; `None` if it is only to be read.
     pub(super) content: Option<Arc<[u8]>>,
 }
 
@@ -83,8 +83,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The settings of all devices that have LIDs; where congestion control is on, also what clients
-    /// of subnet administration may want to know of them.
+    /// The settings of all devices that have LIDs; if congestion control is on, also those that clients
+    /// of subnet administration may query.
     pub(super) fn all(&mut self, snapshot: &Snapshot) -> Vec<Want> {
         let topology = &snapshot.topology;
         let mut wants = Vec::new();
@@ -195,7 +195,7 @@ fn host_setting(control: &CongestionControl) -> HfiCongestionSetting {
     }
 }
 
-/// How long the largest packet takes on a port's link; none on one that is down.
+/// Time of the largest packet on a port's link; `None` if it is down.
 fn packet_ns(info: &PortInfo) -> Option<u64> {
     let lanes = u64::from(info.link_width_active.lanes());
     let mtus = (0..32).map(|vl| info.neighbor_mtu.get(Vl(vl)).bytes());

@@ -1,4 +1,4 @@
-//! What passes between a server and the core behind it.
+//! Messages between a server and the core behind it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use weft_wire::rmpp::{
 /// Bytes of an InfiniBand datagram: always all of them.
 const IB_MAD_LEN: usize = 256;
 
-/// Which of its two forms a datagram has.
+/// Form of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
     /// Base version 0x80: up to 2,048 bytes, as many as it needs.
@@ -41,7 +41,7 @@ impl Form {
         }
     }
 
-    /// Fills a datagram up to the length that its form asks for.
+    /// Pads a datagram to the length of its form.
     pub(crate) fn pad(self, mad: &mut Vec<u8>) {
         let len = match self {
             Self::Opa => mad.len().next_multiple_of(8),
@@ -51,12 +51,12 @@ impl Form {
     }
 }
 
-/// Who asks, and where the answer goes.
+/// The requester, and destination of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requester {
     /// LID of its port.
     pub lid: Lid,
-    /// The LID of ours that it asked.
+    /// The LID of ours that received the request.
     pub served_lid: Lid,
     /// Service level of its request.
     pub sl: Sl,
@@ -95,7 +95,7 @@ impl Requester {
 /// A whole request, or the whole answer to something that was sent to the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Who sent it.
+    /// The sender.
     pub from: Requester,
     /// Its form; the answer has the same.
     pub form: Form,
@@ -103,7 +103,7 @@ pub struct Request {
     pub mad: MadHeader,
     /// The header of its class ([`weft_wire::sa::SaHeader`] in subnet administration).
     pub class: [u8; CLASS_LEN],
-    /// What it carries. A request of one datagram is not cut to what its sender meant: padding is
+    /// Its payload. A request of one datagram is not trimmed: padding is
     /// part of it.
     pub data: Vec<u8>,
 }
@@ -142,7 +142,7 @@ impl Request {
     }
 }
 
-/// What goes back.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Status of the common header, 0 when all is well.

@@ -1,15 +1,15 @@
-//! The server side of a management class over queue pair 1: datagrams go in, whole requests come
-//! out; answers of any size go back, in segments (RMPP) where they need it.
+//! The server side of a management class over queue pair 1: datagrams in, whole requests
+//! out; answers of any size are sent in segments (RMPP) if necessary.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `message` | a request, who sent it, and an answer |
-//! | `server` | which datagram means what |
-//! | `receptions` | requests that come in segments |
-//! | `transfers` | answers that go in segments |
+//! | `message` | a request, its sender, and an answer |
+//! | `server` | dispatch of datagrams |
+//! | `receptions` | requests received in segments |
+//! | `transfers` | answers sent in segments |
 //!
-//! Nothing here knows an attribute. Subnet administration and performance administration both sit
-//! on it: their headers have the same 20 bytes.
+//! Nothing here depends on attributes. Subnet administration and performance administration both use
+//! it: their headers have the same 20 bytes.
 
 mod message;
 mod receptions;

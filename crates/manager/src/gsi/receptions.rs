@@ -11,13 +11,13 @@ use super::server::{Key, Limits};
 /// Segments that may come before one is acknowledged.
 const WINDOW: u32 = 8;
 
-/// What a segment led to.
+/// Result of a segment.
 pub(super) enum Step {
     /// Nothing to send.
     Nothing,
     /// Acknowledge up to the first number, let come up to the second.
     Ack(u32, u32),
-    /// The same, and here is the whole request.
+    /// Acknowledge; the request is complete.
     Whole(u32, Envelope, Vec<u8>),
     /// Tell the sender that it is over.
     Abort(Abort),
@@ -29,7 +29,7 @@ struct Reception {
     until: Tick,
 }
 
-/// The requests under way: bounded in number, size and time.
+/// Requests being received: bounded in number, size and time.
 #[derive(Debug)]
 pub(super) struct Receptions {
     all: BTreeMap<Key, Reception>,
@@ -48,7 +48,7 @@ impl Receptions {
         }
     }
 
-    /// Takes in a segment. Only a first one begins a request; one request too many is refused.
+    /// Processes a segment. Only a first one begins a request; requests above the limit are refused.
     pub(super) fn segment(&mut self, now: Tick, key: Key, mad: &[u8], first: bool) -> Step {
         if !self.all.contains_key(&key) {
             if !first {

@@ -1,4 +1,4 @@
-//! Which datagram means what.
+//! Dispatch of datagrams.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -12,31 +12,31 @@ use super::message::{Answer, Form, Request, Requester, headers, wants_table};
 use super::receptions::{Receptions, Step};
 use super::transfers::{Ended, Transfers};
 
-/// How much a server takes on.
+/// Limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Requests that come in segments at once; one more is aborted.
     pub receptions: usize,
     /// Bytes of one request; a longer one is aborted.
     pub request_bytes: usize,
-    /// How long a sender may be silent between segments before its request is forgotten.
+    /// Maximum silence of a sender between segments before its request is discarded.
     pub request_patience: Duration,
     /// Requests that the core has and has not answered; one more gets status BUSY.
     pub unanswered: usize,
-    /// Answers under way in segments; one more gets status BUSY.
+    /// Answers in transfer in segments; one more gets status BUSY.
     pub transfers: usize,
-    /// The same for one requester.
+    /// Answers in transfer to one requester.
     pub transfers_per_requester: usize,
     /// Bytes of all of them; beyond, an answer becomes status BUSY.
     pub transfer_bytes: usize,
-    /// Segments under way that wait for their ACKs, of all answers together; what is beyond waits
-    /// its turn. So many receivers at once do not make each other's round trips so long that segments
+    /// Segments in flight that wait for their ACKs, of all answers together; further ones wait
+    /// their turn. The limit keeps many simultaneous receivers from making each other's round trips so long that segments
     /// are taken for lost.
     pub segments: usize,
-    /// The same of answers whose receivers were silent when an ACK was due: those that are gone shall
+    /// Segments in flight of answers whose receivers were silent when an ACK was due: lost receivers must
     /// not keep the others waiting.
     pub segments_retried: usize,
-    /// How long an answer may be under way before it is aborted.
+    /// Maximum duration of an answer's transfer before it is aborted.
     pub transfer_patience: Duration,
     /// Timeouts in a row after which an answer is aborted.
     pub retries: u32,
@@ -69,7 +69,7 @@ impl Default for Limits {
     }
 }
 
-/// What a server has done since it began.
+/// Counters of a server since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Datagrams that came.
@@ -90,7 +90,7 @@ pub struct Counters {
     pub resent: u64,
 }
 
-/// Which request or transfer a datagram belongs to.
+/// Identity of a request or transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     lid: Lid,
@@ -129,18 +129,18 @@ impl Server {
         }
     }
 
-    /// What it has done.
+    /// Counters since its start.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Answers under way in segments.
+    /// Number of answers in transfer in segments.
     pub fn transfers(&self) -> usize {
         self.transfers.len()
     }
 
-    /// Takes in a datagram; gives the request that it completes. What is of another class, or too
-    /// short, is dropped.
+    /// Processes a datagram; returns the request that it completes. Datagrams of another class, or too
+    /// short, are dropped.
     pub fn received(&mut self, now: Tick, packet: &Packet) -> Option<Request> {
         self.counters.received += 1;
         let Some((mad, rmpp, class)) =
@@ -318,8 +318,8 @@ impl Server {
         self.outputs.push_back(packet);
     }
 
-    /// Answers a request. Refusals and answers to Get, Set and the like are one datagram, cut at
-    /// what that holds; tables go in segments, be it one.
+    /// Answers a request. Refusals and answers to Get, Set and the like are one datagram, truncated at
+    /// its size; tables use RMPP even for a single segment.
     pub fn answer(&mut self, now: Tick, request: &Request, answer: Answer) {
         let key = key_of(request);
         self.unanswered.remove(&key);
@@ -354,7 +354,7 @@ impl Server {
         deadlines.into_iter().flatten().min()
     }
 
-    /// Does what time asks for: sends again, gives up, forgets.
+    /// Performs everything that is due: retries, aborts, discards.
     pub fn expire(&mut self, now: Tick) {
         let aborts = self.transfers.expire(now, &mut self.counters.resent);
         self.counters.transfers_failed += aborts.len() as u64;

@@ -11,7 +11,7 @@ use super::message::{Form, Requester};
 use super::server::{Key, Limits};
 use crate::ask::rtt::RoundTrip;
 
-/// An answer on its way.
+/// An answer in transfer.
 #[derive(Debug)]
 struct Transfer {
     to: Requester,
@@ -32,11 +32,11 @@ struct Transfer {
     round_trip: RoundTrip,
     /// The segment whose ACK is measured, and when it could be sent.
     probe: Option<(u32, Tick)>,
-    /// The acknowledged segment after which a resend was asked for; once is enough.
+    /// The acknowledged segment after which a resend was requested; once is enough.
     resent_after: Option<u32>,
 }
 
-/// Where a transfer waits for its turn.
+/// Queue in which a transfer waits for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lane {
     /// Its receiver has answered so far.
@@ -45,7 +45,7 @@ enum Lane {
     Retried,
 }
 
-/// Transfers that may send, and what is under way of their lane.
+/// Transfers that may send, and the segments in flight of their queue.
 #[derive(Debug, Default)]
 struct Ready {
     keys: VecDeque<Key>,
@@ -53,7 +53,7 @@ struct Ready {
     segments_max: usize,
 }
 
-/// The answers under way: bounded in number, bytes and time.
+/// Answers in transfer: bounded in number, bytes and time.
 #[derive(Debug)]
 pub(super) struct Transfers {
     all: BTreeMap<Key, Transfer>,
@@ -63,13 +63,13 @@ pub(super) struct Transfers {
     /// The time of the last input.
     now: Tick,
     timers: BTreeSet<(Tick, Key)>,
-    /// Of all transfers together: what a new one starts with.
+    /// Estimate over all transfers: the initial value of a new one.
     round_trip: RoundTrip,
     bytes: usize,
     limits: Limits,
 }
 
-/// What ended.
+/// A finished transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// Not yet.
@@ -112,7 +112,7 @@ impl Transfers {
         self.all.len() < self.limits.transfers && own < self.limits.transfers_per_requester
     }
 
-    /// Whether so many bytes more may wait to be sent. The only transfer may have any size.
+    /// Whether `bytes` more may wait to be sent. The only transfer may have any size.
     pub(super) fn has_bytes(&self, bytes: usize) -> bool {
         self.all.is_empty() || self.bytes.saturating_add(bytes) <= self.limits.transfer_bytes
     }
@@ -151,8 +151,8 @@ impl Transfers {
         self.queue(key);
     }
 
-    /// The next segment that may be sent: all that its receiver's window lets out of one answer, then
-    /// of the next, as answers that are whole sooner are worth more than many in pieces.
+    /// The next segment that may be sent: as many as the receiver's window allows of one answer, then
+    /// of the next, because few complete answers are worth more than many partial ones.
     pub(super) fn poll(&mut self) -> Option<Packet> {
         [Lane::Prompt, Lane::Retried]
             .into_iter()
@@ -199,7 +199,7 @@ impl Transfers {
         }
     }
 
-    /// Counts anew what a transfer has under way.
+    /// Updates the number of a transfer's segments in flight.
     fn count(&mut self, key: &Key) {
         let Some(transfer) = self.all.get_mut(key) else {
             return;
@@ -215,7 +215,7 @@ impl Transfers {
         self.ready[lane as usize].segments += segments;
     }
 
-    /// Takes in an ACK, STOP or ABORT.
+    /// Processes an ACK, STOP or ABORT.
     pub(super) fn control(
         &mut self,
         now: Tick,
@@ -266,8 +266,8 @@ impl Transfers {
         self.queue(key);
     }
 
-    /// The receiver acknowledged again what it had acknowledged: it lacks the next segment. One
-    /// such ACK is enough; the rest of a window's worth of them says the same.
+    /// The receiver repeated an acknowledgement: it lacks the next segment. One
+    /// such ACK is enough; the rest of a window's worth of them means the same.
     fn resend(&mut self, now: Tick, key: Key) {
         let Some(transfer) = self.all.get_mut(&key) else {
             return;
@@ -285,7 +285,7 @@ impl Transfers {
         self.queue(key);
     }
 
-    /// Measures the round trip, unless a segment was sent again: nobody knows which was answered.
+    /// Measures the round trip, unless a segment was resent: then it is unknown which was acknowledged.
     fn measure(&mut self, now: Tick, key: &Key) {
         let Some(transfer) = self.all.get_mut(key) else {
             return;
@@ -302,8 +302,8 @@ impl Transfers {
         self.round_trip.sample(measured);
     }
 
-    /// How long to wait for an ACK: what was measured of this transfer or of all, whichever is more,
-    /// as they share the way; twice as long after each timeout in a row, within bounds.
+    /// Timeout of an ACK: the larger estimate of this transfer and of all,
+    /// as they share the path; doubled after each consecutive timeout, within bounds.
     fn wait(&self, transfer: &Transfer) -> Duration {
         let own = transfer.round_trip.timeout_ns();
         let measured = own.max(self.round_trip.timeout_ns());
@@ -376,7 +376,7 @@ impl Transfers {
         let transfer = self.all.get_mut(&key)?;
         let over = transfer.until <= now;
         if !over && transfer.sender.in_flight() == 0 {
-            // Nothing of it is under way: it waits its turn.
+            // None of its segments is in flight: it waits its turn.
             self.arm(now, key);
             return None;
         }

@@ -1,4 +1,4 @@
-//! What an agent's answer leads to.
+//! Processing of agents' answers.
 
 use weft_fabric::{PortNum, Tick};
 use weft_wire::Layout;
@@ -20,7 +20,7 @@ const HEADER: usize = <MadHeader as Layout>::LEN;
 /// Bytes before the first port in an answer about several.
 const MASKS: usize = 40;
 
-/// The answer does not hold what was asked for.
+/// The answer does not match the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unreadable;
 
@@ -79,7 +79,7 @@ impl Pm {
 }
 
 impl Sweep {
-    /// Takes in what an answer holds.
+    /// Records the content of an answer.
     fn take_in(&mut self, member: u32, ask: &Ask, payload: &[u8]) -> Result<(), Unreadable> {
         let rest = payload.get(MASKS..).unwrap_or_default();
         match *ask {

@@ -10,10 +10,10 @@ use weft_wire::{Block, Layout};
 
 use super::settings::Resolution;
 
-/// What an agent is asked.
+/// A request to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// What it can do.
+    /// Its capabilities.
     Identify,
     /// All counters of one port.
     Status(PortNum),
@@ -23,16 +23,16 @@ pub(crate) enum Ask {
     Errors(PortMask),
     /// To set counters of ports to zero.
     Clear(PortMask, u32),
-    /// What the last errors of ports were about.
+    /// Details of the last errors of ports.
     Info(PortMask),
     /// To forget that.
     ForgetInfo(PortMask),
 }
 
-/// What all requests of a sweep share.
+/// Common parameters of all requests of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Common {
-    /// The lanes that are told apart, one bit each.
+    /// The lanes that are counted separately, one bit each.
     pub(crate) lanes: u32,
     /// Units in the error summary, as the wire encodes them.
     pub(crate) units: Units,
@@ -67,17 +67,17 @@ impl Units {
 /// Bytes before the first port in an answer about several.
 const MASKS_LEN: usize = 40;
 
-/// How many ports fit in one answer with data counters.
+/// Maximum number of ports in one answer with data counters.
 pub(crate) fn data_ports_max(lanes: u32) -> usize {
     fit(136 + 104 * lanes.count_ones() as usize)
 }
 
-/// How many ports fit in one answer with error counters.
+/// Maximum number of ports in one answer with error counters.
 pub(crate) fn error_ports_max(lanes: u32) -> usize {
     fit(96 + 8 * lanes.count_ones() as usize)
 }
 
-/// How many ports fit in one answer about their last errors.
+/// Maximum number of ports in one answer about their last errors.
 pub(crate) fn info_ports_max() -> usize {
     fit(<pm::PortErrorInfo as Layout>::LEN)
 }
@@ -87,7 +87,7 @@ fn fit(len: usize) -> usize {
 }
 
 impl Ask {
-    /// What people call it.
+    /// Name for messages.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Identify => "Get(ClassPortInfo)",
@@ -189,7 +189,7 @@ impl Ask {
         mad
     }
 
-    /// Whether an answer is about what was asked: it names the same ports and lanes.
+    /// Whether an answer matches this request: it names the same ports and lanes.
     pub(crate) fn is_answered_by(&self, payload: &[u8], common: &Common) -> bool {
         let asked = self.payload(common);
         let same = |range: std::ops::Range<usize>| {

@@ -1,4 +1,4 @@
-//! Categories of trouble: one number a port for each, made from what it and its neighbour counted.
+//! Categories of trouble: one number per port for each, from the counts of the port and its neighbour.
 //!
 //! Shares of a whole are in units of 0.01 % for waiting and bubbles and of 0.1 % for the rest, each
 //! times its weight. Values stay at the largest that fits.
@@ -15,12 +15,12 @@ use crate::rates;
 /// Flits of 8 bytes in 10^6 bytes.
 const FLITS_PER_MB: u64 = 125_000;
 
-/// How the counters of an image weigh.
+/// Weights of an image's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Weights {
     integrity: IntegrityWeights,
     congestion: CongestionWeights,
-    /// The lanes are told apart.
+    /// Whether lanes are counted separately.
     per_lane: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Scene<'a> {
     weights: &'a Weights,
 }
 
-/// What one port or lane counted that has to do with congestion.
+/// Counts of one port or lane that concern congestion.
 #[derive(Debug, Clone, Copy, Default)]
 struct Traffic {
     xmit_data: u64,
@@ -297,7 +297,7 @@ impl<'a> Scene<'a> {
         sent.max(received)
     }
 
-    /// What some lanes of a port counted together.
+    /// Total counts of some lanes of a port.
     pub(crate) fn sum(&self, place: usize, lanes: u32) -> LaneCounters {
         let mut sum = [0; VlCounter::COUNT];
         for (vl, lane) in self.image.lane_deltas(place) {
@@ -328,13 +328,13 @@ impl<'a> Scene<'a> {
         narrow(u128::from(own.max(other.unwrap_or(0))))
     }
 
-    /// The same of a virtual fabric's lanes.
+    /// Rate of a virtual fabric's lanes, MB/s.
     pub(crate) fn fabric_mbps(&self, place: usize, lanes: u32) -> u32 {
         let counters = [VlCounter::XmitData, VlCounter::RcvData];
         self.fabric_rate(place, lanes, counters, FLITS_PER_MB)
     }
 
-    /// The same of a virtual fabric's lanes.
+    /// Rate of a virtual fabric's lanes, thousand packets per second.
     pub(crate) fn fabric_kpps(&self, place: usize, lanes: u32) -> u32 {
         let counters = [VlCounter::XmitPkts, VlCounter::RcvPkts];
         self.fabric_rate(place, lanes, counters, 1_000)

@@ -14,7 +14,7 @@ fn bit(place: usize) -> u32 {
     1 << (31 - place)
 }
 
-/// What a link that goes down sets to zero by itself, so that nobody else need have done it.
+/// Counters that a link clears by itself when it goes down, so that no other client need have done it.
 pub(crate) const RESET_BY_LINK_DOWN: [Counter; 4] = [
     Counter::RcvErrors,
     Counter::LinkErrorRecovery,
@@ -22,18 +22,18 @@ pub(crate) const RESET_BY_LINK_DOWN: [Counter; 4] = [
     Counter::ExcessiveBufferOverruns,
 ];
 
-/// How a counter got from one value to the next.
+/// Change of a counter between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     /// By how much it went up.
     pub(crate) delta: u64,
-    /// Somebody else set it to zero.
+    /// Whether another client cleared it.
     pub(crate) unexpected: bool,
 }
 
-/// By how much a counter went up from `before` to `after`. `cleared`: the manager set it to zero
+/// Increase of a counter from `before` to `after`. `cleared`: the manager cleared it
 /// in between. A counter of 64 bits that was in the last eighth of its range and is in the first
-/// has gone round; any other that went down was set to zero by somebody else.
+/// has wrapped; any other that decreased was cleared by another client.
 pub(crate) fn step(before: u64, after: u64, cleared: bool) -> Step {
     let eighth = u64::MAX / 8;
     let wrapped = before > u64::MAX - eighth && after < eighth;
@@ -46,16 +46,16 @@ pub(crate) fn step(before: u64, after: u64, cleared: bool) -> Step {
     Step { delta, unexpected }
 }
 
-/// What a port counted between two readings.
+/// Counts of a port between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PortDelta {
     /// By how much each counter went up.
     pub(crate) counters: Counters,
-    /// Counters that somebody else set to zero, as a `CounterSelectMask_t`.
+    /// Counters that another client cleared, as a `CounterSelectMask_t`.
     pub(crate) unexpected: u32,
 }
 
-/// What a port counted between two readings; `cleared` names what the manager set to zero in
+/// Counts of a port between two readings; `cleared` names the counters that the manager cleared in
 /// between.
 pub(crate) fn port_delta(before: &Counters, after: &Counters, cleared: u32) -> PortDelta {
     let mut delta = PortDelta {
@@ -75,7 +75,7 @@ pub(crate) fn port_delta(before: &Counters, after: &Counters, cleared: u32) -> P
     delta
 }
 
-/// What a lane counted between two readings; `cleared` names what the manager set to zero at its
+/// Counts of a lane between two readings; `cleared` names the counters that the manager cleared at its
 /// port in between.
 pub(crate) fn lane_delta(
     before: &LaneCounters,
@@ -88,14 +88,14 @@ pub(crate) fn lane_delta(
     })
 }
 
-/// Adds what a port counted to its running totals, which stay at their largest value.
+/// Adds a port's counts to its running totals, which saturate at their largest value.
 pub(crate) fn add(totals: &mut Counters, delta: &Counters) {
     for (counter, (total, delta)) in Counter::ALL.into_iter().zip(totals.iter_mut().zip(delta)) {
         *total = total.saturating_add(*delta).min(counter.most());
     }
 }
 
-/// Adds what a lane counted to its running totals.
+/// Adds a lane's counts to its running totals.
 pub(crate) fn add_lane(totals: &mut LaneCounters, delta: &LaneCounters) {
     for (total, delta) in totals.iter_mut().zip(delta) {
         *total = total.saturating_add(*delta);
@@ -125,7 +125,7 @@ pub(crate) fn clear_lane(counters: &mut LaneCounters, select: u32) {
 pub(crate) struct ClearLimits {
     /// Nothing happens up to this value.
     limits: Counters,
-    /// What may be set to zero at all.
+    /// Counters that may be cleared.
     enabled: u32,
 }
 
@@ -151,7 +151,7 @@ impl ClearLimits {
         limits
     }
 
-    /// What of a port is to be set to zero, as a `CounterSelectMask_t`.
+    /// Counters of a port that have to be cleared, as a `CounterSelectMask_t`.
     pub(crate) fn exceeded(&self, counters: &Counters) -> u32 {
         if self.enabled == 0 {
             return 0;
@@ -244,9 +244,9 @@ mod tests {
     }
 
     proptest! {
-        /// The sum of all deltas is what the device counted, whatever the manager cleared and
-        /// wherever the counter began, up to what it counted after the last reading and before a
-        /// clear: nothing can know that.
+        /// The sum of all deltas equals the device's count, whatever the manager cleared and
+        /// wherever the counter began, except for counts after the last reading and before a
+        /// clear, which are unknowable.
         #[test]
         fn deltas_add_up_to_what_was_counted(start: u64, script in prop::collection::vec(happens(), 1..60)) {
             let (mut device, mut before, mut cleared) = (start, start, false);

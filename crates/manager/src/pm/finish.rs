@@ -15,7 +15,7 @@ use super::roster::Roster;
 use super::settings::Categories;
 use super::sweep::Sweep;
 
-/// What ports have counted since somebody last set it to zero; nothing of devices changes with it.
+/// Counts of ports since a client last cleared them; the devices are not affected.
 #[derive(Debug, Default)]
 pub(super) struct Running {
     pub(super) roster: Arc<Roster>,
@@ -197,7 +197,7 @@ fn exceeded(
     })
 }
 
-/// What people call a port.
+/// Name of a port for messages.
 pub(super) fn port_name(roster: &Roster, place: usize) -> Option<PortName> {
     let port = roster.ports.get(place)?;
     let member = roster.member_of(port);

@@ -17,7 +17,7 @@ struct Frame {
     image: Arc<Image>,
     /// One bit a holder.
     holders: u64,
-    /// Where to look for the next free bit: a bit just given back is not handed out again at once.
+    /// Start of the search for the next free bit: a bit just returned is not reused at once.
     next: u8,
     used: Tick,
 }
@@ -33,24 +33,24 @@ pub(crate) enum Refused {
     Holders,
 }
 
-/// Which image a client means.
+/// Reference of a client to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// The latest, or so many before.
+    /// The latest one, or an earlier one by distance.
     Latest {
         /// 0 or negative.
         offset: i64,
     },
     /// The one that covers this second since 1970.
     At(u64),
-    /// The one of a sweep, or so many after.
+    /// That of a sweep, or a later one by distance.
     Sweep {
         /// The sweep's number.
         number: u64,
         /// Negative before.
         offset: i64,
     },
-    /// One that the client holds, or the one of so many sweeps after.
+    /// One that the client holds, or a later one by distance in sweeps.
     Held {
         /// The sweep's number.
         number: u64,
@@ -154,7 +154,7 @@ impl History {
         Some(Arc::clone(&frame.image))
     }
 
-    /// Lets go of images that nobody has used for the time of a lease.
+    /// Releases images that have not been used for the time of a lease.
     fn expire(&mut self, now: Tick) {
         let lease = self.lease;
         self.frames

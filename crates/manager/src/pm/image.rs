@@ -1,4 +1,4 @@
-//! What one sweep read, for any number of readers.
+//! Results of one sweep, for any number of readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use super::roster::Roster;
 /// The counters as devices gave them, by place in a [`Roster`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {
-    /// Of each port.
+    /// Counters of each port.
     pub(crate) counters: Vec<Counters>,
-    /// Of each port's lanes, as many for each port as the roster has lanes.
+    /// Counters of each port's lanes, as many for each port as the roster has lanes.
     pub(crate) lanes: Vec<LaneCounters>,
     /// Quality of each link: 5 excellent to 1 bad, 0 down.
     pub(crate) quality: Vec<u8>,
-    /// What the manager set to zero after it was read, as a `CounterSelectMask_t`.
+    /// Counters that the manager cleared after the reading, as a `CounterSelectMask_t`.
     pub(crate) cleared: Vec<u32>,
     /// There has been a reading; without one the counters mean nothing.
     pub(crate) known: Vec<bool>,
 }
 
-/// Quality of a link without errors, and of one that nobody asked about.
+/// Quality of a link without errors, and of one that was not read.
 pub(crate) const QUALITY_EXCELLENT: u8 = 5;
 
 impl Sample {
-    /// What devices hold as far as is known before a sweep: the readings of the last one, less what
-    /// was set to zero after it.
+    /// Expected counters of devices before a sweep: the readings of the last one, less those
+    /// cleared after it.
     pub(crate) fn before(roster: &Roster, older: Option<&Before>) -> Self {
         let (ports, lanes) = (roster.ports.len(), roster.lanes.len());
         let Some(older) = older else {
@@ -92,13 +92,13 @@ impl Sample {
     }
 }
 
-/// What came of reading a port.
+/// Result of reading a port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reading {
     /// It was read.
     #[default]
     Done,
-    /// It was not asked.
+    /// It was not read.
     Skipped,
     /// It did not answer, or not with its counters.
     Failed,
@@ -131,22 +131,22 @@ impl Before {
     }
 }
 
-/// How a sweep went.
+/// Statistics of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Agents that did not answer, or not to everything.
     pub failed_nodes: u32,
     /// Ports without a reading for that.
     pub failed_ports: u32,
-    /// Agents that were not asked.
+    /// Agents that were not read.
     pub skipped_nodes: u32,
     /// Ports of them.
     pub skipped_ports: u32,
-    /// Ports whose counters somebody else set to zero.
+    /// Ports whose counters another client cleared.
     pub cleared_ports: u32,
 }
 
-/// What one sweep read. Immutable: readers may hold it for as long as they like.
+/// Results of one sweep. Immutable: readers may hold it for as long as they like.
 #[derive(Debug, Clone)]
 pub struct Image {
     /// Number of its sweep, from 1.
@@ -160,20 +160,20 @@ pub struct Image {
     /// Nanoseconds from the start of the sweep before to the start of this one, 0 for the first.
     pub span_ns: u64,
     pub(crate) started: Tick,
-    /// How the sweep went.
+    /// Statistics of the sweep.
     pub totals: Totals,
     /// The ports.
     pub roster: Arc<Roster>,
     pub(crate) sample: Arc<Sample>,
     pub(crate) before: Option<Before>,
     pub(crate) readings: Vec<Reading>,
-    /// Ports whose counters somebody else set to zero.
+    /// Ports whose counters another client cleared.
     pub(crate) unexpected: Vec<bool>,
     pub(crate) error_info: BTreeMap<u32, PortErrorInfo>,
     pub(crate) weights: Weights,
 }
 
-/// What happened at a port in an image's interval.
+/// Events at a port in an image's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delta {
     /// By how much each counter went up.
@@ -185,12 +185,12 @@ pub struct Delta {
 }
 
 impl Image {
-    /// What came of reading a port.
+    /// Result of reading a port.
     pub fn reading(&self, place: usize) -> Reading {
         self.readings.get(place).copied().unwrap_or_default()
     }
 
-    /// Whether somebody else set counters of a port to zero.
+    /// Whether another client cleared counters of a port.
     pub fn is_cleared_by_others(&self, place: usize) -> bool {
         self.unexpected.get(place).copied().unwrap_or_default()
     }
@@ -216,7 +216,7 @@ impl Image {
         quality.copied().unwrap_or(QUALITY_EXCELLENT)
     }
 
-    /// What the last errors of a port were about, where it said so.
+    /// Details of the last errors of a port, if reported.
     pub fn error_info(&self, place: usize) -> Option<&PortErrorInfo> {
         self.error_info.get(&u32::try_from(place).ok()?)
     }
@@ -227,7 +227,7 @@ impl Image {
         Some((&*before.sample, before.place(place)?))
     }
 
-    /// What a port counted since the image before: nothing when it was not there.
+    /// Counts of a port since the previous image: zero if it was not there.
     pub fn delta(&self, place: usize) -> Delta {
         let quality = self.quality(place);
         let (delta, before) = match self.place_before(place) {
@@ -242,7 +242,7 @@ impl Image {
         }
     }
 
-    /// The same with what somebody else set to zero, none when there is nothing before.
+    /// Delta including clears by other clients; `None` without a previous image.
     pub(crate) fn delta_from(&self, place: usize) -> Option<PortDelta> {
         let (sample, from) = self.place_before(place)?;
         let after = self.sample.counters.get(place)?;
@@ -253,7 +253,7 @@ impl Image {
         ))
     }
 
-    /// What the lanes of a port counted since the image before, in order.
+    /// Counts of a port's lanes since the previous image, in order.
     pub fn lane_deltas(&self, place: usize) -> impl Iterator<Item = (Vl, LaneCounters)> {
         let count = self.roster.lanes.len();
         let before = self.place_before(place).and_then(|(sample, from)| {

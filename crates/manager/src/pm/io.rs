@@ -1,4 +1,4 @@
-//! What goes into the performance manager and what comes out of it.
+//! Inputs and outputs of the performance manager.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use weft_wire::pm::PortErrorInfo;
 
 use super::image::Image;
 
-/// What the performance manager is told.
+/// Inputs of the performance manager.
 #[derive(Debug, Clone)]
 pub enum PmInput {
     /// The time has come that [`super::Pm::deadline`] named.
     Tick,
-    /// It is so many seconds after 1970 now. Told at the start and whenever the clock was set.
+    /// Current time in seconds since 1970. Passed in at the start and whenever the clock was set.
     WallClock {
         /// Seconds since 1970.
         unix_s: u64,
@@ -28,12 +28,12 @@ pub enum PmInput {
     Received(Packet),
 }
 
-/// What the performance manager wants done, or tells.
+/// Outputs of the performance manager.
 #[derive(Debug, Clone)]
 pub enum PmOutput {
     /// Send a datagram from the manager's port.
     Send(Packet),
-    /// A sweep is done; this is what it read, for all readers.
+    /// A sweep is done; its results, for all readers.
     Image(Arc<Image>),
     /// Something happened that people want to know.
     Event(PmEvent),
@@ -44,7 +44,7 @@ pub enum PmOutput {
 pub struct PortName {
     /// GUID of the node.
     pub node: Guid,
-    /// What people call it.
+    /// Name of its node.
     pub name: String,
     /// The port.
     pub port: PortNum,
@@ -55,18 +55,18 @@ pub struct PortName {
 pub enum PmEvent {
     /// A sweep is done.
     SweepEnded(PmReport),
-    /// An agent did not answer, or not with what it was asked for.
+    /// An agent did not answer, or not with the requested data.
     NodeFailed {
         /// GUID of its node.
         node: Guid,
-        /// What people call it.
+        /// Name of its node.
         name: String,
-        /// What it was asked.
+        /// The request.
         request: &'static str,
         /// Its status, none when it did not answer.
         status: Option<u16>,
     },
-    /// Somebody else set counters to zero.
+    /// Another client cleared counters.
     ClearedByOthers(PortName),
     /// A category of trouble went over its threshold.
     ThresholdExceeded {
@@ -74,18 +74,18 @@ pub enum PmEvent {
         port: PortName,
         /// The other end of its link.
         neighbor: Option<PortName>,
-        /// Which category.
+        /// The category.
         category: &'static str,
         /// Its value in this sweep.
         value: u32,
         /// The threshold.
         threshold: u32,
-        /// What the port's last errors were about, where it said so.
+        /// Details of the port's last errors, if reported.
         error_info: Option<Box<PortErrorInfo>>,
     },
 }
 
-/// How a sweep went.
+/// Report of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PmReport {
     /// Number of the sweep, from 1.

@@ -1,4 +1,4 @@
-//! One agent's part of a sweep: what it has yet to be asked.
+//! One agent's part of a sweep: its remaining requests.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use weft_wire::pm::PortMask;
 
 use super::ask::{Ask, data_ports_max, error_ports_max, info_ports_max};
 
-/// How far an agent is in a sweep.
+/// Progress of an agent in a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// Not begun.
     #[default]
     Waiting,
-    /// What it can do: asked once.
+    /// Its capabilities: read once.
     Identify,
     /// Data counters of all ports; of a host all counters.
     Read,
@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Errors,
     /// Counters near their end are set to zero.
     Clear,
-    /// What the last errors were about, of ports that had some.
+    /// Details of the last errors, of ports that had some.
     Info,
     /// That is forgotten, so that the next error is recorded.
     Forget,
@@ -47,15 +47,15 @@ impl Stage {
 #[derive(Debug, Default)]
 pub(super) struct Job {
     pub(super) stage: Stage,
-    /// What is to be asked in this stage.
+    /// Remaining requests of this stage.
     pub(super) asks: VecDeque<Ask>,
-    /// Requests on their way.
+    /// Requests in flight.
     pub(super) outstanding: u8,
-    /// It is in the queue of agents that may be asked more.
+    /// Whether it is in the queue of agents that may get more requests.
     pub(super) queued: bool,
     /// It answered the last time and has not been given up in this sweep.
     pub(super) lively: bool,
-    /// It did not answer: nothing more is asked.
+    /// Whether it did not answer: it gets no more requests.
     pub(super) failed: bool,
     /// Ports whose error counters have changed.
     pub(super) errors: PortMask,
@@ -66,17 +66,17 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Asks for data counters of `ports`, as many at a time as one answer holds.
+    /// Adds requests for data counters of `ports`, as many ports per request as fit into an answer.
     pub(super) fn ask_data(&mut self, ports: impl Iterator<Item = PortNum>, lanes: u32) {
         self.ask(ports, data_ports_max(lanes), Ask::Data);
     }
 
-    /// Asks for error counters of the ports that need it.
+    /// Adds requests for error counters of the ports that need it.
     pub(super) fn ask_errors(&mut self, lanes: u32) {
         self.ask(self.errors.ports(), error_ports_max(lanes), Ask::Errors);
     }
 
-    /// Asks what the last errors were about.
+    /// Adds requests for details of the last errors.
     pub(super) fn ask_info(&mut self) {
         self.ask(self.info.ports(), info_ports_max(), Ask::Info);
     }

@@ -17,7 +17,7 @@ impl Pm {
         lid.is_unicast().then_some(lid)
     }
 
-    /// Makes the roster anew when the fabric has changed; agents keep what is known of them.
+    /// Rebuilds the roster when the fabric has changed; data of known agents is kept.
     pub(super) fn refresh_roster(&mut self) {
         let Some(snapshot) = &self.snapshot else {
             return;

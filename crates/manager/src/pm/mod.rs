@@ -1,16 +1,16 @@
 //! The performance manager and performance administration: reads the counters of all active ports
-//! at an interval, keeps what it read as images, and answers queries about them.
+//! at an interval, keeps the results as images, and answers queries about them.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `sweep`, `job`, `answers`, `finish` | a sweep: who is asked what, what answers lead to, what comes of it |
+//! | `sweep`, `job`, `answers`, `finish` | a sweep: its requests, handling of answers, and results |
 //! | `ask` | requests to agents |
-//! | `roster`, `known` | which ports there are, their groups and virtual fabrics; what is remembered of agents |
-//! | `counters` | what happened between two readings |
-//! | `image`, `history` | what a sweep read; the last sweeps and those that clients hold |
-//! | `categories`, `view` | what counters mean, for queries and for other readers |
+//! | `roster`, `known` | ports, their groups and virtual fabrics; data kept about agents |
+//! | `counters` | changes between two readings |
+//! | `image`, `history` | results of a sweep; recent sweeps and those that clients hold |
+//! | `categories`, `view` | interpretation of counters, for queries and for other readers |
 //! | `pa` | queries of clients |
-//! | `settings`, `io` | what the administrator may choose; what goes in and comes out |
+//! | `settings`, `io` | settings; inputs and outputs |
 
 mod answers;
 mod ask;
@@ -64,7 +64,7 @@ pub struct Pm {
     /// The fabric as it is; none while this manager is not the master.
     snapshot: Option<Arc<Snapshot>>,
     roster: Arc<Roster>,
-    /// What is remembered of agents, in the order of the roster's members.
+    /// Data kept about agents, in the order of the roster's members.
     peers: Vec<Peer>,
     agents: Agents<Tag>,
     sweep: Option<Sweep>,
@@ -153,12 +153,12 @@ impl Pm {
         self.roster = Arc::default();
     }
 
-    /// What the last sweep read, none before the first has ended.
+    /// Results of the last sweep, `None` before the first has ended.
     pub fn latest(&self) -> Option<Arc<Image>> {
         self.history.latest().cloned()
     }
 
-    /// What a port has counted since a client last set its running totals to zero.
+    /// Counts of a port since a client last cleared its running totals.
     pub fn running_total(&self, place: usize) -> Option<Counters> {
         self.running.counters.get(place).copied()
     }

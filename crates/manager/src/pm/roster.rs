@@ -1,4 +1,4 @@
-//! Which ports there are, in the order in which performance administration lists them: by LID, then
+//! The ports of the fabric, in the order in which performance administration lists them: by LID, then
 //! by number. Made once for each change of the fabric and shared by all images taken of it.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct Member {
     pub is_read: bool,
     /// Place of its first port in [`Roster::ports`].
     pub first: u32,
-    /// How many ports it has there, active or not.
+    /// Number of its ports there, active or not.
     pub ports: u32,
 }
 
@@ -80,7 +80,7 @@ pub struct FabricLanes {
 /// All ports of a fabric.
 #[derive(Debug, Clone, Default)]
 pub struct Roster {
-    /// Where all this comes from.
+    /// The snapshot that it was made from.
     pub snapshot: Arc<Snapshot>,
     /// The agents, by LID.
     pub members: Vec<Member>,
@@ -90,7 +90,7 @@ pub struct Roster {
     pub groups: Vec<String>,
     /// The virtual fabrics, in the order of their bits.
     pub fabrics: Vec<FabricLanes>,
-    /// The lanes that are told apart, in order; none where they are not.
+    /// The lanes that are counted separately, in order; empty if lanes are not.
     pub lanes: Vec<Vl>,
     /// Switches.
     pub switches: u32,
@@ -191,12 +191,12 @@ impl Roster {
         self.switches = switches.count() as u32;
     }
 
-    /// The lanes that are told apart, one bit each.
+    /// The lanes that are counted separately, one bit each.
     pub(crate) fn lane_mask(&self) -> u32 {
         self.lanes.iter().fold(0, |mask, vl| mask | 1 << vl.0)
     }
 
-    /// Place of a lane among those that are told apart.
+    /// Index of a lane among those that are counted separately.
     pub(crate) fn lane_place(&self, vl: Vl) -> Option<usize> {
         self.lanes.binary_search(&vl).ok()
     }
@@ -235,7 +235,7 @@ impl Roster {
         self.snapshot.topology.node(member.node)
     }
 
-    /// Where each port was in an older roster, none when all are where they were. Ports that are
+    /// Position of each port in an older roster, `None` if all positions are equal. Ports that are
     /// new are at `u32::MAX`.
     pub(crate) fn places_in(&self, older: &Self) -> Option<Arc<[u32]>> {
         let key = |roster: &Self, port: &RosterPort| (roster.member_of(port).guid, port.number);
@@ -370,7 +370,7 @@ fn groups_of(settings: &PmSettings, port: &Candidate<'_>) -> u16 {
 }
 
 /// The virtual fabrics whose packets a port may carry: an end port's own; of a switch's port those
-/// of the host that it faces, and all on a cable between switches.
+/// of the host at its other end, and all on a cable between switches.
 fn fabrics_of(
     topology: &Topology,
     settings: &PmSettings,

@@ -1,4 +1,4 @@
-//! A sweep: every agent is asked at its own pace, and none waits for another.
+//! A sweep: every agent is read at its own pace, and none waits for another.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::roster::Roster;
 use crate::ask::rtt::RoundTrip;
 use crate::ask::{Target, Unanswered};
 
-/// What is remembered of an agent from sweep to sweep.
+/// Data kept about an agent from sweep to sweep.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Peer {
     pub(super) round_trip: RoundTrip,
-    /// It said what it can do.
+    /// Whether it has reported its capabilities.
     pub(super) identified: bool,
     /// It did not answer the last time.
     pub(super) silent: bool,
 }
 
-/// What is attached to a request.
+/// Tag of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     /// The sweep that it belongs to.
     pub(super) sweep: u64,
-    /// What was asked.
+    /// The request.
     pub(super) ask: Ask,
 }
 
-/// A sweep under way.
+/// The current sweep.
 #[derive(Debug)]
 pub(super) struct Sweep {
     /// Tells its requests from those of sweeps before.
@@ -49,7 +49,7 @@ pub(super) struct Sweep {
     pub(super) jobs: Vec<Job>,
     /// Agents that have not begun; those that were silent last.
     waiting: VecDeque<u32>,
-    /// Agents that may be asked more.
+    /// Agents that may get more requests.
     ready: VecDeque<u32>,
     /// Agents that have begun and are not done.
     begun: usize,
@@ -73,7 +73,7 @@ impl Sweep {
         member.map(|member| member.lid).unwrap_or_default()
     }
 
-    /// Nobody waits for an agent any more because it answers.
+    /// An agent no longer counts as responsive.
     fn no_longer_lively(&mut self, member: u32) {
         if std::mem::take(&mut self.jobs[member as usize].lively) {
             self.lively = self.lively.saturating_sub(1);
@@ -221,7 +221,7 @@ impl Pm {
         self.make_ready(member);
     }
 
-    /// Puts an agent in the queue if it may be asked more.
+    /// Puts an agent in the queue if it may get more requests.
     fn make_ready(&mut self, member: u32) {
         let per_node = self.settings.requests.per_node();
         let Some(sweep) = self.sweep.as_mut() else {
@@ -234,7 +234,7 @@ impl Pm {
         }
     }
 
-    /// Goes on with an agent whose request is over.
+    /// Continues with an agent whose request has ended.
     pub(super) fn go_on(&mut self, member: u32) {
         let Some(sweep) = self.sweep.as_mut() else {
             return;
@@ -248,7 +248,7 @@ impl Pm {
         }
     }
 
-    /// Takes an agent to the next stage in which there is something to ask.
+    /// Moves an agent to the next stage with requests.
     fn advance(&mut self, member: u32) {
         loop {
             let Some(sweep) = self.sweep.as_mut() else {
@@ -283,7 +283,7 @@ impl Pm {
         }
     }
 
-    /// Writes down what an agent is to be asked in the stage that it has come to.
+    /// Adds the requests of an agent's current stage.
     fn fill(&mut self, member: u32) {
         let identified = self
             .peers
@@ -369,7 +369,7 @@ impl Pm {
         self.go_on(member);
     }
 
-    /// An agent did not do what it was asked; others of its ports may.
+    /// An agent refused a request; other ports of it may succeed.
     pub(super) fn refuse(&mut self, member: u32, ask: &Ask, status: u16) {
         self.report_failure(member, ask, Some(status));
         self.fail_ports(member, ask);

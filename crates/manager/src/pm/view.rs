@@ -1,4 +1,4 @@
-//! What readers other than performance administration want of an image.
+//! View of an image for readers other than performance administration.
 
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::pm::Counter;
@@ -25,13 +25,13 @@ pub struct PortView<'a> {
     pub port: PortNum,
     /// The other end of its cable.
     pub neighbor: Option<(Guid, PortNum)>,
-    /// What came of reading it.
+    /// Result of reading it.
     pub reading: Reading,
     image: &'a Image,
 }
 
 impl PortView<'_> {
-    /// What people call the node.
+    /// Name of the node.
     pub fn name(&self) -> String {
         let port = self.image.roster.ports.get(self.place);
         let member = port.map(|port| self.image.roster.member_of(port));
@@ -39,7 +39,7 @@ impl PortView<'_> {
         node.map(|node| node.name()).unwrap_or_default()
     }
 
-    /// What happened since the image before.
+    /// Events since the previous image.
     pub fn delta(&self) -> Delta {
         self.image.delta(self.place)
     }
@@ -50,16 +50,16 @@ impl PortView<'_> {
         scene.utilization(self.place, scene.send_mbps(self.place))
     }
 
-    /// How much of each kind of trouble it had.
+    /// Its values of the categories.
     pub fn categories(&self) -> Categories {
         Scene::new(self.image).categories(self.place)
     }
 }
 
-/// What a port sent in the time that an image covers.
+/// Traffic sent by a port in the time that an image covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sending {
-    /// Bytes a second on the link, headers included: what the port sent, or its neighbour received
+    /// Bytes per second on the link, headers included: as sent by the port, or received by its neighbour
     /// if that is more.
     pub bytes_per_second: f64,
     /// Share of the link's rate that they are: 0 to 1.
@@ -79,7 +79,7 @@ pub struct Sending {
 pub struct LinkView<'a> {
     /// The end that sent more, then the other one; of equal ones the one of the lower LID and port.
     pub ends: [PortView<'a>; 2],
-    /// What each of them sent.
+    /// Traffic sent by each of them.
     pub sending: [Sending; 2],
 }
 

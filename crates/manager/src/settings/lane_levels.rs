@@ -10,7 +10,7 @@ const LEVELS: u8 = 16;
 /// Most data lanes that are handed out.
 pub(crate) const LANES_MAX: u8 = 8;
 
-/// Which level stands for which in each lane.
+/// Level that replaces another one in each lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LaneLevels {
     /// The configured ones, ascending, at least one.
@@ -32,19 +32,19 @@ impl LaneLevels {
         Self { used, free }
     }
 
-    /// The same, from settings.
+    /// The assignment for settings.
     pub(crate) fn of(levels: &[Level]) -> Self {
         Self::new(levels.iter().map(|level| level.sl))
     }
 
-    /// How many lanes each level can have where ports have so many virtual lanes for data.
+    /// Number of lanes that each level can have on ports with `virtual_lanes` data lanes.
     pub(crate) fn lanes(&self, virtual_lanes: u8) -> u8 {
         let count = self.used.len().min(usize::from(LEVELS)) as u8;
         let most = virtual_lanes.min(LANES_MAX);
         (most / count).max(1)
     }
 
-    /// What stands for a level in a lane; the level itself where there is no such lane.
+    /// Level that replaces a level in a lane; the level itself if there is no such lane.
     pub(crate) fn in_lane(&self, level: Sl, lane: u8) -> Sl {
         let place = self.used.iter().position(|used| *used == level);
         let extra = || {

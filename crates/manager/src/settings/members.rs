@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_config::{DeviceGroups, NodeFacts, NodeType};
 use weft_fabric::{Guid, Node, PortNum};
 
-/// One way to name ports.
+/// Selects ports.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Selector {
     /// All end ports.
@@ -92,7 +92,7 @@ impl Candidate<'_> {
         port.is_some_and(|port| port.info.mgmt_allowed)
     }
 
-    /// What a device group asks of the port; `description` is its node's.
+    /// Properties of the port for device groups; `description` is its node's.
     pub(crate) fn facts<'a>(&self, description: &'a str) -> NodeFacts<'a> {
         let info = &self.node.info;
         let port = self.node.port(self.port);

@@ -17,7 +17,7 @@ use crate::pm::PmSettings;
 use crate::sa::SaSettings;
 use crate::sm::settings::{Settings, SettingsError};
 
-/// What the managers of one fabric are to do. Their defaults are what the stock opafm.xml says.
+/// Settings of the managers of one fabric. Their defaults equal the stock opafm.xml.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManagerSettings {
     /// The subnet manager.
@@ -26,7 +26,7 @@ pub struct ManagerSettings {
     pub sa: SaSettings,
     /// The performance manager, none where it is not to run.
     pub pm: Option<PmSettings>,
-    /// How memories of cables are read.
+    /// Settings of cable reading.
     pub cables: CablesSettings,
     /// Congestion control.
     pub congestion: CongestionSettings,
@@ -45,10 +45,10 @@ impl Default for ManagerSettings {
 }
 
 impl ManagerSettings {
-    /// What one instance of a configuration asks for.
+    /// Settings of one instance of a configuration.
     ///
     /// # Errors
-    /// [`SettingsError`] when it asks for something that the managers cannot do.
+    /// [`SettingsError`] for a setting that the managers do not support.
     pub fn from_config(instance: &Instance) -> Result<Self, SettingsError> {
         let resolved = Resolved::of(instance)?;
         let sm = Settings::from_config(&resolved)?;

@@ -27,13 +27,13 @@ pub struct VirtualFabric {
     pub full: Members,
     /// Limited members.
     pub limited: Members,
-    /// What it carries.
+    /// Its applications.
     pub applications: ResolvedApplications,
-    /// Largest packet, none for what the links can do.
+    /// Largest packet, `None` for the links' limit.
     pub max_mtu: Option<Mtu>,
-    /// Highest rate (`IB_STATIC_RATE`), none for what the links can do.
+    /// Highest rate (`IB_STATIC_RATE`), `None` for the links' limit.
     pub max_rate: Option<u8>,
-    /// Which virtual fabrics share service levels and bandwidth: equal numbers do.
+    /// Virtual fabrics with equal numbers share service levels and bandwidth.
     pub qos_index: usize,
     /// It has service levels and bandwidth of its own.
     pub qos: bool,
@@ -51,7 +51,7 @@ pub struct VirtualFabric {
     pub flow_control_disable: bool,
     /// Rank of preemption.
     pub preemption_rank: u8,
-    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value.
+    /// Head-of-line lifetime of packets: 4.096 µs · 2^value.
     pub hoq_life: u8,
     /// Groups that are there from the start.
     pub multicast_groups: Vec<ResolvedMulticastGroup>,

@@ -1,8 +1,8 @@
-//! Activating ports, when their neighbours are armed too, and ports that do not become what they
-//! should.
+//! Activates ports, once their neighbours are armed too, and handles ports that do not change
+//! state.
 //!
 //! The agent refuses to arm and to activate a port whose link bounced since the manager read it: then
-//! `IsSMConfigurationStarted` is clear, and the next sweep takes the port up again.
+//! `IsSMConfigurationStarted` is clear, and the next sweep brings the port up again.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Manager {
         }
     }
 
-    /// Tries again, after a while, what a neighbour was not ready for; says whether the node goes on
+    /// Retries, after a while, ports whose neighbour was not ready; returns whether the node continues
     /// at once.
     pub(super) fn after_activation(&mut self, now: Tick, node: u32) -> bool {
         let left = !self.needs().ports_to_activate(node).is_empty();
@@ -55,7 +55,7 @@ impl Manager {
         false
     }
 
-    /// A port is not in the state that it was asked for.
+    /// A port is not in the requested state.
     pub(super) fn did_not_follow(&mut self, node: u32, port: PortNum, held: &PortStateInfo) {
         if held.port_state == PortState::ARMED && !held.neighbor_normal {
             return; // the neighbour is not ready: tried again

@@ -1,4 +1,4 @@
-//! What somebody asks for: a sweep, or a port switched off or on.
+//! Commands: a sweep, or disabling and enabling a port.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub(super) struct Commands {
     /// Each with the number of the sweep after which it is answered.
     sweeps: Vec<(u64, u64)>,
     pub(super) ports: VecDeque<PortChange>,
-    /// What is asked for the first of `ports`; none before it begins.
+    /// Current step of the first of `ports`; `None` before it begins.
     pub(super) step: Option<Step>,
     pub(super) disabled: Disabled,
 }
@@ -58,7 +58,7 @@ impl Manager {
         }
     }
 
-    /// Ends all commands, as nothing can be sent any more: what was under way is not sent again.
+    /// Ends all commands, because nothing can be sent any more: running ones are not repeated.
     pub(super) fn end_commands(&mut self) {
         self.requests
             .transactions
@@ -76,7 +76,7 @@ impl Manager {
         }
     }
 
-    /// Answers those who waited for the sweep that has just ended.
+    /// Answers the commands that waited for the sweep that has just ended.
     pub(super) fn answer_sweep_commands(&mut self) {
         let number = self.sweep.number;
         let (done, waiting) = std::mem::take(&mut self.commands.sweeps)

@@ -1,4 +1,4 @@
-//! What a write's answer confirms: only this changes what is known of a device.
+//! Confirmation of writes by their answers: only this changes the observed state of a device.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use super::tables::Kind;
 use super::wanted::port::take_settings;
 use crate::ask::batch::Reply;
 
-/// What a write's answer says beyond what was confirmed.
+/// Further results of a write's answer.
 #[derive(Debug)]
 pub(super) enum News {
     /// The node's end port passes on the request to register again.
     Registers,
     /// The partitions of a port have changed.
     Partitions(PortNum),
-    /// A port is not in the state that it was asked for.
+    /// A port is not in the requested state.
     DidNotFollow(PortNum, PortStateInfo),
 }
 
 impl Devices {
-    /// Takes in the answer to a Set that was done, or one that says what ports do now all the same.
+    /// Processes the answer to a successful Set, or one that reports the ports' states anyway.
     fn confirm(&mut self, node: u32, reply: &Reply<'_>) -> Vec<News> {
         let mut news = Vec::new();
         match reply.attribute {
@@ -97,7 +97,7 @@ impl Devices {
         });
     }
 
-    /// Takes in the states of ports as the device has them now.
+    /// Records the states of ports as reported by the device.
     fn confirm_states(&mut self, node: u32, reply: &Reply<'_>, news: &mut Vec<News>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let count = usize::from(modifier.count);
@@ -181,7 +181,7 @@ impl Devices {
 }
 
 impl Manager {
-    /// Takes in the answer to a Set that was done.
+    /// Processes the answer to a successful Set.
     pub(super) fn confirm(&mut self, node: u32, reply: &Reply<'_>) {
         for news in self.devices.confirm(node, reply) {
             let device = &self.devices[node];
@@ -198,7 +198,7 @@ impl Manager {
         }
     }
 
-    /// Takes in that an agent refused an attribute.
+    /// An agent refused an attribute.
     pub(super) fn refused(
         &mut self,
         now: Tick,
@@ -209,7 +209,7 @@ impl Manager {
         code: u16,
     ) {
         if set && reply.attribute == AttributeId::PORT_STATE_INFO {
-            // What the ports do now is in the answer all the same.
+            // The answer has the ports' states anyway.
             self.confirm(node, reply);
             return;
         }

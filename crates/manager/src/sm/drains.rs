@@ -1,8 +1,8 @@
 //! Switches and links that carry no data, so that they can be pulled.
 //!
 //! A drained link is left out when routes are made. A drained switch keeps one of its links, over
-//! which it is still managed; with a single link nothing can pass through it. What cannot be
-//! drained without cutting something off is not: routes are then made as if nothing were drained.
+//! which it is still managed; with a single link nothing can pass through it. A drain that would cut
+//! something off has no effect: routes are then made as if nothing were drained.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use thiserror::Error;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology};
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
 
-/// What is said of routes that use what is drained.
+/// Note on routes that use drained parts.
 pub(super) const LEFT_ASIDE: &str = "drains left aside: they would cut parts off";
 
 /// A switch, or a link between two switches by one of its ends.
@@ -86,7 +86,7 @@ pub enum DrainError {
 }
 
 impl Drain {
-    /// What people call it: nodes by name and GUID, a link by the end that was named.
+    /// Description: nodes by name and GUID, a link by the end that was named.
     pub fn describe(self, topology: &Topology) -> String {
         match self {
             Self::Switch(guid) => format!("switch {}", Named::of(topology, guid)),
@@ -96,7 +96,7 @@ impl Drain {
         }
     }
 
-    /// The same as it is kept, when it can be drained.
+    /// Normalises and validates a new drain.
     ///
     /// # Errors
     /// [`DrainError`].
@@ -127,7 +127,7 @@ impl Drain {
         }
     }
 
-    /// The same as it is kept, when it is drained.
+    /// Looks up an existing drain, normalised.
     ///
     /// # Errors
     /// [`DrainError::NotDrained`].
@@ -168,8 +168,8 @@ fn neighbours(topology: &Topology, node: NodeId) -> impl Iterator<Item = (PortNu
     })
 }
 
-/// The fabric without what is drained; drained switches keep one link each, unless nothing needs
-/// to come to them.
+/// The fabric without drained parts; drained switches keep one link each, unless nothing needs
+/// to reach them.
 pub(super) fn without(topology: &Topology, drains: &Drains, managed: bool) -> Topology {
     let mut bare = topology.clone();
     for drain in drains {
@@ -200,17 +200,17 @@ pub(super) fn without(topology: &Topology, drains: &Drains, managed: bool) -> To
     bare
 }
 
-/// Routes made around what is drained.
+/// Routes around drained parts.
 #[derive(Debug)]
 pub(super) struct Around {
     pub(super) routed: Routed,
-    /// They leave out what is drained. They do not where nothing is, or where something could not
-    /// be reached any more.
+    /// Whether they avoid drained parts. They do not if there are none, or if something would become
+    /// unreachable.
     pub(super) spares_drained: bool,
 }
 
-/// Routes a fabric around what is drained, where that cuts nothing off. With the routes `before` of
-/// what the fabric was then, there is less to do; the result is the same.
+/// Routes a fabric around drained parts, unless that cuts something off. The earlier routes `before`
+/// reduce the work; the result does not depend on them.
 pub(super) fn route_around(
     topology: &Topology,
     drains: &Drains,
@@ -246,7 +246,7 @@ fn is_whole(topology: &Topology, routed: &Routed) -> bool {
     certify(topology, tables).is_ok()
 }
 
-/// What still leads over something that is drained.
+/// Entries that still lead over a drained part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrainUse {
     /// It is in the fabric.

@@ -1,4 +1,4 @@
-//! What a read tells about a node.
+//! Processing of attributes read from a node.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::ask::batch::Reply;
 const PORTS_MAX: u8 = 254;
 
 impl Manager {
-    /// Takes in an attribute that was read.
+    /// Processes an attribute that was read.
     pub(super) fn learn(&mut self, node: u32, reply: &Reply<'_>) {
         let device = &mut self.devices[node];
         match (reply.attribute, device.work.stage) {
@@ -174,8 +174,8 @@ fn check_identity(
     Ok(())
 }
 
-/// Forgets what a node has lost: all of a switch that was switched off and on, and the tables of
-/// an HFI whose link came up anew.
+/// Discards state that a node has lost: all of a switch that was power-cycled, and the tables of
+/// an HFI whose link came up again.
 fn note_resets(
     observed: &mut Observed,
     switch: Option<&SwitchInfo>,
@@ -234,7 +234,7 @@ fn renew_node(
     Ok(())
 }
 
-/// Takes in the state of a port; says whether its PortInfo is to be read.
+/// Records the state of a port; returns whether its PortInfo has to be read.
 fn learn_state(observed: &mut Observed, port: PortNum, now: &PortStateInfo) -> bool {
     let Some(held) = observed.port(port).copied() else {
         return false;

@@ -1,11 +1,11 @@
-//! How long a change of routes that drains first waits between its two steps.
+//! Wait between the two steps of a change of routes that drains first.
 //!
-//! The first step drops the entries that do not go together with the new ones, the second writes the
-//! new ones. In between, packets that an entry has sent off are still in buffers, and wait for the
-//! link that it named; with them, what the new entries send off may wait in a circle. A packet that
-//! was routed before its entry went leaves that switch within its LifeTimeValue, over the link or
-//! dropped, and the next one, which may keep its own entry for the LID, within its. Whatever goes on
-//! from there was sent by entries that old and new tables share, which the certificate of the new
+//! The first step drops the entries that conflict with the new ones, the second writes the
+//! new ones. In between, packets sent by the old entries are still in buffers, and wait for the
+//! link of that entry; together with packets of the new entries they may wait in a circle. A packet that
+//! was routed before its entry was dropped leaves that switch within its LifeTimeValue, over the link or
+//! dropped, and the next one, which may keep its own entry for the LID, within its. From there on
+//! packets follow entries that old and new tables share, which the certificate of the new
 //! ones covers.
 
 use std::time::Duration;
@@ -17,9 +17,9 @@ const LIFETIME_LONGEST: u8 = 19;
 /// Switches in which a packet can be that a dropped entry has sent off: the entry's own, and the next.
 const SWITCHES: u32 = 2;
 
-/// How long packets stay that entries have sent off which are gone, where no switch has a longer
-/// LifeTimeValue than this. One that never ends counts as the longest that does: no time is sure
-/// then, but only a receiver that takes nothing for so long keeps packets on their way.
+/// Time for which packets of dropped entries remain, if no switch has a longer
+/// LifeTimeValue than this. An unlimited one counts as the longest finite one: no wait is certain
+/// then, but only a receiver that accepts nothing for so long keeps packets in flight.
 pub(super) fn stay(life_time_value: u8) -> Duration {
     let lifetime = LIFETIME_UNIT * (1 << life_time_value.min(LIFETIME_LONGEST));
     lifetime * SWITCHES

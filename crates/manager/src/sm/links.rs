@@ -1,4 +1,4 @@
-//! Which links both ends agree on, and the order of nodes that does not depend on the order of
+//! Links on which both ends agree, and an order of nodes that does not depend on the order of
 //! answers.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use super::Manager;
 use super::devices::{Device, Devices, Observed};
 use super::discover::is_up;
 
-/// What one end of a link finds at the other.
+/// The other end of a link, as found from one end.
 enum End {
     /// The other end names this one back.
     Good(PortRef),
@@ -21,7 +21,7 @@ enum End {
     Contradicted,
 }
 
-/// What discovery has found wrong with links.
+/// Faults of links found in discovery.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// Nodes whose ports name a neighbour that says otherwise: the node, its port, and whom it names.
@@ -34,7 +34,7 @@ pub(super) struct Faults {
 type Links = Vec<Vec<(PortNum, PortRef)>>;
 
 impl Manager {
-    /// Ends discovery: keeps the links on which both ends agree, and says what is wrong with others.
+    /// Ends discovery: keeps the links on which both ends agree, and reports faults of others.
     pub(super) fn settle_links(&mut self) {
         let faults = self.devices.settle_links(self.sweep.number);
         for (guid, port, neighbour) in faults.contradicted {
@@ -68,7 +68,7 @@ impl Devices {
     }
 
     /// The links of each node. Ports whose links have no other end are read again in the next sweep: they
-    /// may have told a wrong one.
+    /// may have reported a wrong one.
     fn agreed_links(&mut self, sweep: u64, faults: &mut Faults) -> Links {
         let mut links = Vec::with_capacity(self.len());
         let mut again = Vec::new();
@@ -140,7 +140,7 @@ impl Devices {
             order.push(node);
             for (_, peer) in &links[node as usize] {
                 let peer = peer.node.0;
-                // Nobody forwards through an HFI but the manager's own node.
+                // Nodes behind an HFI are unreachable, except behind the manager's own.
                 if !std::mem::replace(&mut found[peer as usize], true) {
                     queue.push_back(peer);
                 }

@@ -1,4 +1,4 @@
-//! The manager's dealings with other managers: what [`Election`] is told, sees and wants done.
+//! Exchange with other managers: inputs, view and actions of [`Election`].
 //!
 //! [`Election`]: super::election::Election
 
@@ -20,7 +20,7 @@ use crate::ask::batch::{Reply, Verdict as Answer};
 use crate::io::{Event, SweepReason};
 
 impl Manager {
-    /// What an election sees.
+    /// The election's view.
     pub(super) fn election_view(&self) -> View {
         let own = self.devices.own_port();
         View {
@@ -37,7 +37,7 @@ impl Manager {
         }
     }
 
-    /// Tells the election something and carries out what it wants done.
+    /// Passes an input to the election and executes its actions.
     pub(super) fn tell_election(&mut self, now: Tick, input: Input<'_>) {
         let view = self.election_view();
         let acts = self.election.handle(now, &view, input);
@@ -95,7 +95,7 @@ impl Manager {
         }
     }
 
-    /// Another manager asks for SMInfo or sets it.
+    /// Another manager sends Get or Set of SMInfo.
     pub(super) fn sm_info_asked(&mut self, now: Tick, packet: &Packet, asked: &SmpView<'_>) {
         let view = self.election_view();
         for act in self.election.handle(now, &view, Input::Asked(asked)) {
@@ -117,7 +117,7 @@ impl Manager {
         }
     }
 
-    /// Sends Get(SMInfo), or a Set with what it asks for, along a directed route.
+    /// Sends Get(SMInfo), or a Set with its action, along a directed route.
     fn send_sm_info(
         &mut self,
         now: Tick,
@@ -162,7 +162,7 @@ impl Manager {
         self.tell_election(now, Input::Answered(question, info));
     }
 
-    /// Asks the manager on a node who it is, and says who asks.
+    /// Reads SMInfo of the manager on a node, and identifies this manager.
     pub(super) fn ask_sm(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
         if self.devices[node].work.cursor > 0 {
@@ -176,7 +176,7 @@ impl Manager {
             .push(AttributeId::SM_INFO, 0, SmInfo::LEN, |to| own.encode(to))
     }
 
-    /// The manager on a node has said who it is, or its agent that none runs there.
+    /// The manager on a node has reported its SMInfo, or its agent that none runs there.
     pub(super) fn sm_found(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
         let device = &self.devices[node];
         let info = match (reply.verdict, SmInfo::decode(reply.data)) {
@@ -209,7 +209,7 @@ impl Manager {
         self.devices[node].work.enter(Stage::Idle);
     }
 
-    /// Decides, with what discovery has found, who runs the fabric.
+    /// Decides from the discovered managers which one runs the fabric.
     pub(super) fn elect(&mut self, now: Tick) -> Verdict {
         let view = self.election_view();
         let (verdict, acts) = self.election.elect(now, &view);
@@ -217,9 +217,9 @@ impl Manager {
         verdict
     }
 
-    /// Asks switches that have recorded a change of state to report changes to this manager from now
-    /// on; says whether there are any. They record one change at a time and tell it to their master:
-    /// these records are cleared, and what changed since is read, before anything is planned.
+    /// Makes switches that have recorded a change of state report changes to this manager from now
+    /// on; returns whether there are any. They record one change at a time and report it to their master:
+    /// these records are cleared, and later changes are read, before anything is planned.
     pub(super) fn rearm_switches(&mut self) -> bool {
         let number = self.sweep.number;
         let mut any = false;

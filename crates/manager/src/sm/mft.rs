@@ -1,4 +1,4 @@
-//! What a switch's multicast table holds, as far as it is confirmed, and what it may hold.
+//! Content of a switch's multicast table: confirmed, and possible.
 
 use weft_fabric::{FIRST_MLID, PortMask};
 use weft_wire::sm::{AttributeId, MulticastModifier};
@@ -15,8 +15,8 @@ pub(crate) type Words = [u64; BLOCK];
 
 /// A switch's multicast forwarding table.
 ///
-/// A row that was sent and not confirmed may be there or not: until the switch has told, it counts
-/// as holding what it had and what was sent. A change of trees is safe only where that is.
+/// A row that was sent and not confirmed may be there or not: until the switch has confirmed it, it counts
+/// as holding both the old and the sent one. A change of trees is safe only if that is so.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mft {
     /// All ports that each row may have.
@@ -46,7 +46,7 @@ impl Mft {
         }
     }
 
-    /// Takes in that the writes of a request are on their way.
+    /// Records that the writes of a request are in flight.
     pub(crate) fn sent_in(&mut self, batch: &Batch) {
         for (modifier, data) in batch.writes(AttributeId::MULTICAST_FDB) {
             let at = MulticastModifier::from_bits(modifier);
@@ -57,7 +57,7 @@ impl Mft {
         }
     }
 
-    /// Takes in that a part holds `words`.
+    /// Records that a part holds `words`.
     pub(crate) fn confirm(&mut self, block: usize, position: usize, words: &Words) {
         self.grow(block);
         self.known[block] |= 1 << position;
@@ -66,12 +66,12 @@ impl Mft {
         }
     }
 
-    /// Takes in that nothing is certain any more.
+    /// Records that nothing is certain any more.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// Takes in that the switch was switched off and on.
+    /// Records that the switch was power-cycled.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }

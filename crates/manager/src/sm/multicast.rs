@@ -1,6 +1,6 @@
-//! Multicast: the members that tables are made for, and what switches say of their tables.
+//! Multicast: members for which tables are made, and tables reported by switches.
 //!
-//! A change of members alone needs no sweep: as soon as none is under way, the blocks that differ
+//! A change of members alone needs no sweep: as soon as none is running, the blocks that differ
 //! are written, and the snapshot is published when they are confirmed.
 
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::ask::batch::Reply;
 use crate::io::SweepReason;
 use crate::multicast::MulticastLid;
 
-/// Where changes of members stand.
+/// Progress of a change of members.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Update {
-    /// Tables are as the members ask.
+    /// Tables match the members.
     #[default]
     Done,
     /// Members have changed since tables were planned.
     Due,
     /// Blocks are being written between sweeps.
     Running,
-    /// The same, and members have changed again.
+    /// A change is being written, and members have changed again.
     RunningAndDue,
 }
 
 impl Registrations {
-    /// Takes in who is in which group.
+    /// Sets the members of multicast groups.
     pub(super) fn told(&mut self, groups: Vec<MulticastLid>) {
         if self.members.as_deref() == Some(&groups) {
             return;
@@ -45,7 +45,7 @@ impl Registrations {
         };
     }
 
-    /// Nobody knows the members any more.
+    /// The members are not known any more.
     pub(super) fn forget_members(&mut self) {
         (self.members, self.update) = (None, Update::Done);
     }
@@ -64,7 +64,7 @@ impl Registrations {
 }
 
 impl Plan {
-    /// Finds what is to be written first.
+    /// Determines the first tables to write.
     fn take_multicast_step(&mut self, devices: &Devices) {
         let held = devices.possible_multicast(&self.topology);
         let to_strangers = devices.rows_to_strangers(&self.topology);
@@ -75,8 +75,8 @@ impl Plan {
         });
     }
 
-    /// Goes on from what had to stand first; says whether there is something to write. Where a
-    /// switch has not confirmed it, its groups keep what they have until the next sweep.
+    /// Continues after the first tables; returns whether there is something to write. If a
+    /// switch has not confirmed them, its groups keep their rows until the next sweep.
     pub(super) fn go_on_multicast(&mut self, devices: &Devices, sweep: &mut Sweep) -> bool {
         if !std::mem::take(&mut self.multicast.more) {
             return false;
@@ -92,7 +92,7 @@ impl Plan {
 }
 
 impl Device {
-    /// Takes in what a switch says that blocks of its multicast table hold.
+    /// Records blocks of a switch's multicast table from its answer.
     pub(super) fn confirm_multicast(&mut self, reply: &Reply<'_>) {
         let modifier = MulticastModifier::from_bits(reply.modifier);
         let blocks = reply
@@ -110,7 +110,7 @@ impl Device {
 }
 
 impl Manager {
-    /// What decides on multicast tables at present.
+    /// Current inputs of multicast tables.
     pub(super) fn members(&self) -> Members {
         Members {
             groups: self.registrations.members.clone(),
@@ -128,7 +128,7 @@ impl Manager {
         told.tell(&mut self.out, &mut self.sweep);
     }
 
-    /// Goes on with a change of members between sweeps; says whether there was something to do.
+    /// Continues a change of members between sweeps; returns whether there was something to do.
     pub(super) fn advance_update(&mut self, now: Tick) -> bool {
         match self.registrations.update {
             Update::Done => false,

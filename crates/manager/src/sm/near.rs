@@ -1,9 +1,9 @@
-//! Sweeps that look only where something was reported.
+//! Near sweeps: limited to reported changes.
 //!
-//! A switch tells in a trap that a link of one of its ports has come or gone. Such a sweep reads that
-//! switch, the node before it on the way, and what hangs on ports that have changed; all other nodes
-//! are taken as the last sweep left them. Routes thus avoid a lost link before a large fabric could
-//! have been asked as a whole. That follows, and takes the place of such a sweep that meets what it
+//! A switch reports in a trap that a link of one of its ports came up or went down. Such a sweep reads that
+//! switch, the node before it on the path, and the nodes at ports that have changed; all other nodes
+//! keep the state of the last sweep. Routes thus avoid a lost link long before a large fabric could
+//! be read as a whole. A full sweep follows, and replaces a near sweep that finds something that it
 //! cannot explain.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -16,17 +16,17 @@ use super::discover::{HOPS_MAX, is_up};
 use super::plan::Plan;
 use crate::io::SweepReason;
 
-/// Where more switches report, the whole fabric is looked at.
+/// Maximum number of reporting switches; above it the whole fabric is examined.
 const REPORTS_MAX: usize = 16;
-/// Neighbours over which a switch is looked for whose way was lost.
+/// Neighbours through which a switch is tried after its path was lost.
 const DETOURS_MAX: usize = 4;
 
-/// What asks for the next sweep.
+/// Requests for the next sweep.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     /// Switches that report changes.
     switches: BTreeSet<Guid>,
-    /// Something asks for a look at the whole fabric.
+    /// Whether the whole fabric has to be examined.
     whole: bool,
 }
 
@@ -84,8 +84,8 @@ impl Manager {
         switches.filter(|switches| !switches.is_empty())
     }
 
-    /// Starts with the manager's own port and the nodes before those that report; these and what is
-    /// new come next.
+    /// Starts with the manager's own port and the nodes before those that report; these and new
+    /// ones come next.
     pub(super) fn begin_near_discovery(&mut self, reported: &[u32]) {
         self.sweep.near = Some(Near::default());
         self.reset_discovery();
@@ -105,8 +105,8 @@ impl Manager {
         }
     }
 
-    /// Takes in that the link of a port is gone, or was for a while, where a sweep looks only near: who
-    /// was there is looked at.
+    /// Handles a link loss during a near sweep: marks the old peer for
+    /// rediscovery.
     pub(super) fn near_link_is_lost(&mut self, node: u32, port: PortNum) {
         let Some(near) = &mut self.sweep.near else {
             return;
@@ -121,8 +121,8 @@ impl Manager {
         }
     }
 
-    /// Takes in that the link of a port has come or changed, where a sweep looks only near: both who
-    /// was and who is there now are looked at.
+    /// Handles a new or changed link during a near sweep: marks both the old and
+    /// the new peer for rediscovery.
     pub(super) fn near_link_changed(&mut self, node: u32, port: PortNum) {
         if self.sweep.near.is_none() {
             return;
@@ -133,8 +133,8 @@ impl Manager {
         now.into_iter().for_each(|node| self.devices.suspect(node));
     }
 
-    /// Goes on with discovery where a sweep that looks only near has left something open; says whether
-    /// there is more to ask.
+    /// Continues discovery if a near sweep has open ends; returns whether
+    /// there is more to read.
     pub(super) fn go_on_near(&mut self) -> bool {
         if self.sweep.near.is_none() {
             return false;
@@ -188,7 +188,7 @@ impl Manager {
 }
 
 impl Devices {
-    /// The last node on the way to another.
+    /// The last node on the path to another.
     fn node_before(&self, node: u32, plan: &Plan) -> Option<u32> {
         let (_, path) = self[node].identity.path.split_last()?;
         path.iter()
@@ -203,7 +203,7 @@ impl Devices {
         }
     }
 
-    /// Switches beside a node that were not looked at.
+    /// Neighbouring switches of a node that were not examined.
     fn kept_neighbours(&self, node: u32, plan: &Plan) -> Vec<u32> {
         let ports = self[node].observed.good_ports.iter();
         let peers = ports.filter_map(|port| plan.peer(node, port));

@@ -1,4 +1,4 @@
-//! What subscribers may want to know: traps as they come, each once, and end ports that come into
+//! Notices for subscribers: each trap once, and end ports that come into
 //! service or go out of it.
 
 use std::collections::VecDeque;
@@ -73,7 +73,7 @@ impl Outbox {
         }
     }
 
-    /// Tells which end ports are in service now and were not before, and the other way round, in
+    /// Reports end ports that have come into service or gone out of it, in
     /// notices of the manager at `own`.
     pub(super) fn tell_services(
         &mut self,

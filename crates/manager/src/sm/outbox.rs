@@ -1,4 +1,4 @@
-//! What the manager wants done, in order, and what it counts of itself.
+//! Outputs of the manager, in order, and its counters.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const FAULTS_PER_SWEEP_MAX: u32 = 256;
 /// reported again.
 const TOLD_MAX: usize = 16;
 
-/// Outputs that were not taken yet, and what readers were told last.
+/// Pending outputs, and the last published state.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: VecDeque<Output>,
@@ -26,9 +26,9 @@ pub(super) struct Outbox {
     pub totals: Totals,
     /// Traps that were passed on lately.
     pub lately: Lately,
-    /// What was last given to stable storage.
+    /// Last state passed to stable storage.
     pub persisted: Vec<u8>,
-    /// What readers see.
+    /// The published snapshot.
     pub published: Arc<Snapshot>,
 }
 
@@ -69,7 +69,7 @@ impl Outbox {
         }
     }
 
-    /// Reports what a device does in this sweep, once; says whether that was the first time.
+    /// Reports a fault of a device once per sweep; returns whether that was the first time.
     pub(super) fn fault_once(&mut self, device: &mut Device, what: &str) -> bool {
         let told = &mut device.work.told;
         let first = !told.iter().any(|told| told == what);

@@ -1,5 +1,5 @@
-//! Ports that somebody switches off or on: read first, written only where that changes something, and
-//! answered by the state that came back.
+//! Disabling and enabling of ports: read first, written only if that changes something, and
+//! answered by the resulting state.
 
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_wire::Layout;
@@ -33,7 +33,7 @@ pub(super) struct PortChange {
     action: PortAction,
 }
 
-/// Which request of the first change is under way.
+/// Request of the first change that is in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// The read of its state.
@@ -51,8 +51,8 @@ impl PortAction {
         }
     }
 
-    /// Whether a device that answers a write with this state does it. One whose link is going down may
-    /// be on its way to or from `Disabled` (hfi1 driver, `set_link_state`: through `HLS_GOING_OFFLINE`).
+    /// Whether a device that answers a write with this state obeys. One whose link is going down may
+    /// be in transition to or from `Disabled` (hfi1 driver, `set_link_state`: through `HLS_GOING_OFFLINE`).
     fn follows(self, held: PhysState) -> bool {
         held == PhysState::OFFLINE || self.holds(held)
     }
@@ -73,8 +73,8 @@ pub(super) struct Ports<'a> {
 }
 
 impl Ports<'_> {
-    /// Which end of a cable is changed: the one that the manager does not reach over that cable, so
-    /// that its answer comes back and it can be reached again.
+    /// The end of a cable to change: the one that the manager does not reach over that cable, so
+    /// that its answer returns and it can be reached again.
     fn nearer_end(&self, index: u32, named: End) -> End {
         let own = &self.devices[index];
         let Some(peer) = self.plan.peer(index, named.1) else {
@@ -94,7 +94,7 @@ impl Ports<'_> {
 }
 
 impl Commands {
-    /// The change that a command asks for.
+    /// The change for a command.
     pub(super) fn port_change(
         &self,
         fabric: Ports<'_>,
@@ -180,7 +180,7 @@ impl Manager {
         }
     }
 
-    /// Begins the first change that waits, unless one is under way.
+    /// Begins the first waiting change, unless one is running.
     pub(super) fn next_port_change(&mut self, now: Tick) {
         while self.commands.step.is_none() {
             let Some(change) = self.commands.ports.front().copied() else {

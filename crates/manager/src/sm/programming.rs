@@ -11,8 +11,8 @@ use super::program::{self, Needs, Way, Writer, needs_comparison};
 use super::tables::{Kind, TableId};
 use super::wanted::port::first_difference;
 
-/// Times that a stage starts over for a device that does not do as told; for one that did not in the
-/// sweep before, none.
+/// Retries per stage for a device whose reply differs from the Set; 0 if it already failed in the
+/// last sweep.
 const REPEATS_MAX: u32 = 2;
 
 impl Manager {
@@ -61,7 +61,7 @@ impl Manager {
         any
     }
 
-    /// What follows a stage of writing that is done; says whether the node goes on at once.
+    /// Next stage after a finished stage of writing; returns whether the node continues at once.
     pub(super) fn after_writing(&mut self, now: Tick, node: u32) -> bool {
         let stage = self.devices[node].work.stage;
         if stage != Stage::Compare && self.is_left_over(node) {
@@ -111,7 +111,7 @@ impl Manager {
         left
     }
 
-    /// A device confirms what it was told with other values, again and again.
+    /// A device repeatedly confirms other values than those written.
     fn does_not_obey(&mut self, now: Tick, node: u32, stage: Stage) {
         let guid = self.devices[node].identity.guid;
         let what = match stage {

@@ -1,4 +1,4 @@
-//! What readers see: nodes and links as both ends confirmed them, tables as the switches did.
+//! The published snapshot: nodes and links as both ends confirmed them, tables as the switches did.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Manager {
             sms,
         });
         let before = std::mem::replace(&mut self.out.published, Arc::clone(&snapshot));
-        // Whoever hears of a change then finds it in what is published.
+        // A reader that sees the event of a change then finds it in the snapshot.
         self.out.push(Output::Publish(Arc::clone(&snapshot)));
         let (before, after) = (&*before.topology, &*snapshot.topology);
         let (there, back) = (numbers(before, after), numbers(after, before));

@@ -1,7 +1,7 @@
-//! Which node sends next, and what an answer or a timeout leads to.
+//! The next node to send, and handling of answers and timeouts.
 //!
-//! Each node has a pipeline of its own: a [`Stage`] and a place in it. A node sends as much as its
-//! window allows, and goes on as its answers come, whatever the others do.
+//! Each node has its own pipeline: a [`Stage`] and a position in it. A node sends as much as its
+//! window allows, and continues as its answers arrive, independently of the others.
 
 use weft_fabric::Tick;
 use weft_wire::header::{class, method, status};
@@ -91,7 +91,7 @@ impl Manager {
             .make_ready(node, &mut self.devices[node].work);
     }
 
-    /// Takes in the attributes of one answer.
+    /// Processes the attributes of one answer.
     fn take_replies(&mut self, now: Tick, node: u32, cursor: u32, set: bool, parts: &[Reply<'_>]) {
         for part in parts {
             match part.verdict {
@@ -108,7 +108,7 @@ impl Manager {
         }
     }
 
-    /// Lets every node that may send something send it, then goes on with the sweep where all have
+    /// Lets every node that may send something send it, then continues the sweep if all have
     /// nothing more to do. In a large fabric that takes several calls, see [`STEPS_MAX`].
     pub(super) fn pump(&mut self, now: Tick) {
         self.requests.schedule.wake(now, &mut self.devices);
@@ -132,7 +132,7 @@ impl Manager {
         self.requests.more_at = Some(now);
     }
 
-    /// Sends what a node has to send, as far as its window and the common one allow.
+    /// Sends the requests of a node, as far as its window and the common one allow.
     fn step(&mut self, now: Tick, node: u32) {
         loop {
             let device = &self.devices[node];
@@ -181,7 +181,7 @@ impl Manager {
     pub(super) fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.requests.transactions.expire(now) {
             match expired {
-                // A manager that is no master any more does not repeat what it wanted as master.
+                // A manager that is no longer master does not retry its requests as master.
                 Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
                 Expired::Again { node, mad, .. } => {
                     self.is_overdue(node);
@@ -219,7 +219,7 @@ impl Manager {
         }
     }
 
-    /// Notes that an answer has not come in time: it may still come, and nobody waits for it then.
+    /// Records that an answer is late: it may still arrive as a stray.
     fn is_overdue(&mut self, node: u32) {
         if let Some(device) = self.devices.get_mut(node) {
             device.health.overdue = Some(self.sweep.number);

@@ -1,4 +1,4 @@
-//! What discovery asks a node: the next request of each of its stages.
+//! Reads of discovery: the next request of each of its stages.
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortNum};
@@ -65,8 +65,8 @@ impl Reader<'_> {
         !self.batch.is_empty()
     }
 
-    /// Writes the switch's note of a state change back, so that the next change causes a trap. This
-    /// comes before the states are read: what changes after it is told.
+    /// Writes the switch's record of a state change back, so that the next change causes a trap. This
+    /// comes before the states are read: later changes are reported.
     fn rearm(&mut self) -> bool {
         let info = self.device.observed.switch();
         let Some(info) = info.filter(|_| self.cursor == 0) else {

@@ -1,12 +1,12 @@
 //! Asking hosts to register again at subnet administration: `ClientReregister` of PortInfo.
 //!
 //! A host joins multicast groups, offers services and subscribes to notices once. A manager that does
-//! not hold these registrations asks for them, port by port, until the port has confirmed it; hfi1
+//! not hold these registrations requests them, port by port, until the port has confirmed it; hfi1
 //! passes that on as `IB_EVENT_CLIENT_REREGISTER` (drivers/infiniband/hw/hfi1/mad.c,
-//! `__subn_set_opa_portinfo`), upon which IPoIB and libraries join anew. Asked are ports that are
+//! `__subn_set_opa_portinfo`), upon which IPoIB and libraries join again. This applies to ports that are
 //! ACTIVE already; the others register when they become so. These are the cases of the vendor's manager
 //! (opa-fm, sm_activate.c `_needs_reregistration` and sm_topology.c on partitions that change), which
-//! too asks after the sweep, when subnet administration knows the ports. Omni-Path has no capability
+//! also asks after the sweep, when subnet administration knows the ports. Omni-Path has no capability
 //! bit for it (opa-fm, ib_sm.h: `PI_CM_IS_CLIENT_REREGISTER_SUPPORTED` is 0 there).
 
 use std::collections::BTreeSet;
@@ -23,25 +23,25 @@ use super::plan::MulticastPlan;
 use crate::io::Output;
 use crate::multicast::MulticastLid;
 
-/// What clients have registered at subnet administration, as far as the fabric depends on it.
+/// Registrations of clients at subnet administration, as far as the fabric depends on them.
 #[derive(Debug, Default)]
 pub(super) struct Registrations {
-    /// Who is in which multicast group; none before that was told: until then tables are left as they
+    /// Members of each multicast group; `None` before they are passed in: until then tables stay as they
     /// are found.
     pub members: Option<Arc<Vec<MulticastLid>>>,
-    /// Whether the switches have what that asks for.
+    /// Whether the switches have the members' tables.
     pub update: Update,
     pub registering: Registering,
 }
 
-/// Who is still to register again.
+/// Ports that still have to register again.
 #[derive(Debug, Default)]
 pub(super) struct Registering {
     /// Nodes whose end ports have not confirmed it. At most as many as the fabric has.
     pending: BTreeSet<Guid>,
     /// This manager has become master and has not looked yet whom it knows.
     takes_over: bool,
-    /// The sweep in which ports were asked last.
+    /// The sweep in which ports were last asked.
     asked_in: u64,
 }
 
@@ -79,7 +79,7 @@ impl Registering {
 }
 
 impl Registrations {
-    /// Whether what this manager was told of are the registrations of the fabric: most active ports
+    /// Whether this manager's registrations are those of the fabric: most active ports
     /// still name it as their master.
     fn are_of(&self, devices: &Devices, own: Lid) -> bool {
         let active = devices.iter().filter_map(active_end);
@@ -134,7 +134,7 @@ impl Manager {
 
     /// Starts without registrations: multicast tables stay as they are found until members are known.
     fn lose_registrations(&mut self) {
-        // Tables stay as they are until members are told again.
+        // Tables stay unchanged until members are passed in again.
         self.registrations.forget_members();
         self.planning.plan.multicast = MulticastPlan::default();
         let active = self
@@ -147,13 +147,13 @@ impl Manager {
         self.out.push(Output::RegistrationsLost { asked });
     }
 
-    /// Asks, once a sweep and when all its other work is done; says whether there is anybody to ask.
+    /// Asks once per sweep, after all other work; returns whether there is any port to ask.
     pub(super) fn register_again(&mut self) -> bool {
         let number = self.sweep.number;
         let is_first =
             std::mem::replace(&mut self.registrations.registering.asked_in, number) != number;
         if is_first && !self.registrations.registering.pending.is_empty() {
-            // Who registers at once has to be known to subnet administration.
+            // A port that registers at once must be known to subnet administration.
             self.publish();
             if self.begin_registering() {
                 return true;

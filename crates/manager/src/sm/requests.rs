@@ -63,7 +63,7 @@ impl Manager {
         self.out.push(Output::Send(directed_packet(mad)));
     }
 
-    /// Sends an answer the way that a datagram came.
+    /// Sends an answer on the return path of a datagram.
     pub(super) fn reply_to(&mut self, packet: &Packet, mad: Vec<u8>) {
         let own = match packet.dlid {
             Lid::PERMISSIVE => Lid::PERMISSIVE,

@@ -1,6 +1,6 @@
-//! Changes of routes that are planned before they are made.
+//! Previews of route changes.
 //!
-//! [`Manager::basis`] gives what a plan depends on, [`Basis::plan`] computes it without the
+//! [`Manager::basis`] returns the inputs of a plan, [`Basis::plan`] computes it without the
 //! manager, and [`Manager::adopt`] puts it in force unless something has changed in between.
 
 use std::cmp::Ordering;
@@ -21,16 +21,16 @@ use crate::io::{Input, SweepReason};
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
 const FLOWS_MAX: u64 = 8_000_000;
 
-/// What decides on routes besides the fabric.
+/// Inputs of routes besides the fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arrangement {
     /// The settings.
     pub settings: Settings,
-    /// What carries no data.
+    /// Drained parts.
     pub drains: Drains,
 }
 
-/// What may be planned.
+/// Changes that can be planned.
 #[derive(Debug, Clone)]
 pub enum Change {
     /// Another engine.
@@ -58,7 +58,7 @@ pub enum RerouteError {
     /// Another manager runs the fabric.
     #[error("this manager does not run the fabric, it is {role}")]
     NotMaster {
-        /// What this manager is.
+        /// Role of this manager.
         role: SmState,
     },
     /// No sweep has made routes yet.
@@ -79,7 +79,7 @@ pub enum RerouteError {
     /// There are no routes.
     #[error(transparent)]
     Routes(#[from] RouteError),
-    /// There is no way from the present routes.
+    /// There is no transition from the current routes.
     #[error("no certified way from the present routes: {0}")]
     Way(String),
     /// Something has changed.
@@ -87,27 +87,27 @@ pub enum RerouteError {
     Stale,
 }
 
-/// What a plan depends on; all of it shared, so that it is computed beside the manager.
+/// Inputs of a plan, all of them shared, so that it is computed in parallel with the manager.
 #[derive(Debug, Clone)]
 pub struct Basis {
     /// Counts changes of routes, settings and drains.
     pub epoch: u64,
-    /// What is to be in force.
+    /// The arrangement to put in force.
     pub wanted: Arrangement,
-    /// What is to be drained besides, in words.
+    /// Description of an additional drain.
     drained: Option<String>,
     /// The routes that are in force.
     present: Arc<Routes>,
 }
 
-/// What a change would do.
+/// Effect of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoutePlan {
     /// Engine of the present routes.
     pub engine_before: String,
     /// Engine of the planned ones.
     pub engine: String,
-    /// Fallbacks and limits met on the way.
+    /// Fallbacks and limits met during planning.
     pub notes: Vec<String>,
     /// Switches whose tables change.
     pub switches: u32,
@@ -120,7 +120,7 @@ pub struct RoutePlan {
     pub dropping: u64,
     /// Adaptive routing is suspended while tables change.
     pub suspends_adaptive: bool,
-    /// What the certificate proves: pairs of a switch and a LID whose routes arrive.
+    /// Number of certified pairs of a switch and a LID with complete routes.
     pub certified_routes: u64,
     /// And pairs that no cables join.
     pub disconnected: u64,
@@ -192,7 +192,7 @@ impl Basis {
         }
     }
 
-    /// As many patterns as stay under the bound, at most the usual ones.
+    /// The usual number of patterns, limited by the bound on work.
     fn effort(&self) -> Effort {
         let topology = &self.present.routable;
         let ends = topology.end_ports();
@@ -241,7 +241,7 @@ fn changed_switches(old: &LinearTables, new: &LinearTables) -> Vec<u64> {
 }
 
 impl Manager {
-    /// What is in force.
+    /// The arrangement in force.
     pub fn arrangement(&self) -> Arrangement {
         Arrangement {
             settings: self.settings.clone(),
@@ -249,10 +249,10 @@ impl Manager {
         }
     }
 
-    /// What a plan of this change depends on.
+    /// Inputs of a plan of this change.
     ///
     /// # Errors
-    /// [`RerouteError`] when it makes no sense here.
+    /// [`RerouteError`] when it is not possible here.
     pub fn basis(&self, change: Change) -> Result<Basis, RerouteError> {
         self.must_run_the_fabric()?;
         let present = Arc::clone(&self.planning.plan.routes);

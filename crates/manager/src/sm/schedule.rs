@@ -1,4 +1,4 @@
-//! Which node may send next.
+//! The next node to send.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,9 +11,9 @@ use super::devices::{Devices, Stage, Work};
 pub(super) struct Schedule {
     /// Nodes that may have something to send.
     ready: VecDeque<u32>,
-    /// Nodes that were told to wait.
+    /// Nodes that have to wait after a BUSY.
     waiting: BTreeSet<(Tick, u32)>,
-    /// Requests of the sweep that are under way.
+    /// Requests of the sweep in flight.
     outstanding: usize,
 }
 
@@ -90,7 +90,7 @@ impl Schedule {
         self.ready.is_empty() && self.outstanding == 0 && self.waiting.is_empty()
     }
 
-    /// No node has anything more to do in this sweep. Requests that are under way stay so.
+    /// No node has anything more to do in this sweep. Requests in flight stay so.
     pub(super) fn clear(&mut self, devices: &mut Devices) {
         self.ready.clear();
         self.waiting.clear();

@@ -1,4 +1,4 @@
-//! What the manager tells of itself.
+//! Status of the manager.
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
@@ -23,17 +23,17 @@ pub struct AttributeCount {
 /// The state of the manager at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// What it is: master, standby, …
+    /// Role: master, standby, …
     pub role: SmState,
     /// Port GUID of the master; none while it is not known.
     pub master: Option<Guid>,
-    /// What it does at present; none between sweeps.
+    /// Current phase; `None` between sweeps.
     pub phase: Option<SweepPhase>,
-    /// Number of the sweep under way, or of the last one.
+    /// Number of the current sweep, or of the last one.
     pub sweep: u64,
     /// Requests that wait for their answers.
     pub outstanding: usize,
-    /// What was counted since the start.
+    /// Counts since the start.
     pub totals: Totals,
     /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
     pub round_trip_ns: Option<u64>,
@@ -56,7 +56,7 @@ pub struct Totals {
     pub retries: u64,
     /// Requests that were never answered.
     pub timeouts: u64,
-    /// Answers that nobody waited for: late, duplicate, or forged.
+    /// Answers without a request: late, duplicate, or forged.
     pub stray: u64,
     /// Datagrams that could not be read, or that were for another class.
     pub unreadable: u64,
@@ -71,7 +71,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// ActCount of SMInfo: grows with what the manager does.
+    /// ActCount of SMInfo: grows with the manager's actions.
     pub(crate) fn act_count(&self) -> u32 {
         self.sent as u32
     }
@@ -99,7 +99,7 @@ impl Totals {
 }
 
 impl Manager {
-    /// What this manager is among others.
+    /// Role of this manager.
     pub fn role(&self) -> SmState {
         self.election.role()
     }
@@ -136,7 +136,7 @@ impl Manager {
         }
     }
 
-    /// Why nothing can be asked of this manager, where another one runs the fabric.
+    /// Error for commands, if another manager runs the fabric.
     pub(super) fn not_master(&self) -> Option<CommandError> {
         let role = self.election.role();
         let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);

@@ -1,10 +1,10 @@
-//! What is kept over a restart, LIDs, drains and ports that are switched off: versioned, bound to one
+//! State that survives a restart, LIDs, drains and disabled ports: versioned, bound to one
 //! subnet, with a checksum.
 //!
 //! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32,
 //! number of ports u32 (from version 2 on); for each LID node GUID u64, base LID u32, port u8, LMC u8;
 //! for each drain GUID u64 and port u8, port 0 for a switch as a whole; for each port GUID u64 and
-//! port u8, then those of the end where it was switched off; at the end the CRC32C of all that u32.
+//! port u8, then those of the end where it was disabled; at the end the CRC32C of everything before it, u32.
 
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, Lmc, PortNum};
@@ -25,7 +25,7 @@ const DRAIN: usize = 9;
 const PORT: usize = 18;
 const CHECKSUM: usize = 4;
 
-/// What is kept.
+/// Stored state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub lids: LidMap,
@@ -33,7 +33,7 @@ pub(crate) struct Kept {
     pub disabled: Disabled,
 }
 
-/// Why what is stored cannot be used.
+/// Why the stored state cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum StoreError {
     #[error("it is no state of weftd's: it does not begin with WEFTKEPT")]
@@ -104,10 +104,10 @@ fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
     weft_wire::bits::load(bytes, at, width)
 }
 
-/// What `bytes` hold.
+/// Decodes `bytes`.
 ///
 /// # Errors
-/// [`StoreError`] when they are not what [`encode`] made for this subnet.
+/// [`StoreError`] when they are not a result of [`encode`] for this subnet.
 pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreError> {
     if bytes.get(..MAGIC.len()) != Some(MAGIC) {
         return Err(StoreError::Foreign);

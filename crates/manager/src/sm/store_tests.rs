@@ -34,7 +34,7 @@ fn what_is_kept_comes_back_as_it_was() {
     assert_eq!(decode(&bytes, SUBNET).unwrap(), nothing);
 }
 
-/// What version 1 wrote for the LIDs and drains of [`kept`].
+/// The format of version 1 for the LIDs and drains of [`kept`].
 fn of_version_1() -> Vec<u8> {
     let now = stored();
     let sections = now.len() - CHECKSUM - kept().disabled.len() * PORT;

@@ -1,10 +1,10 @@
-//! Answers that nobody waits for.
+//! Answers without a request.
 //!
-//! A Set that is sent again may arrive twice, the second time after a later write to the same place.
-//! Its second answer shows what it left there. Where that is what the node is believed to hold, and no
-//! other write is on its way there, nothing has come of it; otherwise the node is read again.
+//! A retried Set may arrive twice, the second time after a later write to the same place.
+//! Its second answer shows the resulting value. If that equals the node's confirmed state, and no
+//! other write is in flight to it, it did no harm; otherwise the node is read again.
 //!
-//! An answer that nobody waits for, of a node of which none was overdue, says more: datagrams arrive
+//! An unexpected answer from a node without an overdue one shows more: datagrams arrive
 //! twice in this fabric. Then any write of the sweep may have, and its second answer may be lost. All nodes
 //! that were written to are read again.
 
@@ -78,12 +78,12 @@ fn node_behind(devices: &Devices, view: &SmpView<'_>) -> Option<u32> {
 }
 
 impl Manager {
-    /// Takes an answer that nobody waits for. A question that arrived twice has changed nothing.
+    /// Processes an answer without a request. A Get that arrived twice has changed nothing.
     pub(super) fn stray(&mut self, now: Tick, view: &SmpView<'_>) {
         let Some(node) = node_behind(&self.devices, view) else {
             return;
         };
-        // What is overdue in one sweep may come in the next.
+        // An overdue answer of one sweep may arrive in the next.
         let overdue = self.devices[node].health.overdue;
         self.sweep.twice |= overdue.is_none_or(|sweep| sweep + 1 < self.sweep.number);
         if !is_of_a_set(view.header.transaction_id) {

@@ -171,7 +171,7 @@ pub(crate) struct TableStore {
     contents: Vec<Arc<[u8]>>,
     ids: BTreeMap<Arc<[u8]>, TableId>,
     free: BTreeSet<TableId>,
-    /// How many were in use when the others were dropped last.
+    /// Number in use when the others were last dropped.
     in_use: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What devices send unasked: traps.
+//! Traps of devices.
 
 use weft_fabric::Tick;
 use weft_wire::Layout;
@@ -11,7 +11,7 @@ use super::Manager;
 use crate::io::{Event, SweepReason};
 
 impl Manager {
-    /// Takes a trap: it is answered, told, and where it says that the fabric changed, a sweep
+    /// Processes a trap: it is answered and reported, and if it indicates a change of the fabric, a sweep
     /// follows.
     pub(super) fn trap(&mut self, now: Tick, packet: &Packet, view: &SmpView<'_>) {
         let notice = match Notice::decode(view.payload) {

@@ -101,7 +101,7 @@ impl UnusedLinks {
         self.reasons.is_empty()
     }
 
-    /// How many there are.
+    /// Number of these links.
     pub(super) fn count(&self) -> usize {
         self.reasons.len() / 2
     }

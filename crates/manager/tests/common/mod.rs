@@ -26,14 +26,14 @@ pub(crate) struct World {
     pub(crate) persisted: Option<Vec<u8>>,
     pub(crate) published: u64,
     pub(crate) notices: Vec<Vec<u8>>,
-    /// How many ports were to register again, each time.
+    /// Number of ports that had to register again, for each loss.
     pub(crate) lost: Vec<usize>,
     pub(crate) replies: Vec<(u64, Result<weft_manager::Reply, weft_manager::CommandError>)>,
     /// Every datagram that the manager sent, where recording is on.
     pub(crate) sent: Option<Vec<Packet>>,
     /// The manager's port is gone: nothing leaves by it, nothing arrives.
     pub(crate) port_is_gone: bool,
-    /// The most requests that were under way at once.
+    /// The largest number of requests in flight at once.
     pub(crate) outstanding_max: usize,
 }
 
@@ -222,7 +222,7 @@ impl World {
         self.reports().last().unwrap().clone()
     }
 
-    /// Asks for a sweep and lets it end.
+    /// Requests a sweep and runs until it has ended.
     pub(crate) fn forced_sweep(&mut self) -> SweepReport {
         let command = weft_manager::Command::Sweep;
         self.manager
@@ -253,7 +253,7 @@ impl World {
         network.state(device.port(port).unwrap())
     }
 
-    /// How often port 1 of a host has been asked to register again.
+    /// Number of times that port 1 of a host has been asked to register again.
     pub(crate) fn reregistrations(&self, host: Guid) -> u32 {
         let network = self.emulator.network();
         let device = network.device(network.find(host).unwrap()).unwrap();
@@ -295,7 +295,7 @@ impl World {
     }
 
     /// Follows the devices' own tables from every end port to every LID of every other one, over
-    /// active links. Returns how many ways there are.
+    /// active links. Returns the number of paths.
     pub(crate) fn walk_all(&self) -> usize {
         let ends: Vec<PortRef> = self.topology.end_ports().map(|(end, ..)| end).collect();
         let mut owner = std::collections::BTreeMap::new();
@@ -365,7 +365,7 @@ impl World {
         false
     }
 
-    /// What the manager publishes as confirmed is what the switches have.
+    /// Checks that the published tables equal those of the switches.
     pub(crate) fn assert_tables_published(&self) {
         let snapshot = self.manager.snapshot();
         for (index, node) in snapshot.topology.switches().iter().enumerate() {

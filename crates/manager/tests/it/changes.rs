@@ -63,7 +63,7 @@ fn a_restarted_manager_keeps_the_lids_and_writes_nothing() {
             let before = lids(&world);
             let sets = world.emulator.stats().sets_total();
             world.restart(with_lmc(lmc), bytes.as_deref());
-            // It holds what is registered, so that nobody is asked to register again.
+            // It holds the registrations, so that no port is asked to register again.
             let now = world.now;
             world.manager.handle(now, Input::Multicast(Vec::new()));
             let report = world.sweep();

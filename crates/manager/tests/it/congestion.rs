@@ -101,7 +101,7 @@ impl Written {
         self.emulator.stats().total(attribute)
     }
 
-    /// What all devices of a kind hold, each as on the wire.
+    /// Settings held by all devices of a kind, each as on the wire.
     fn settings_of(&self, switches: bool) -> Vec<Vec<u8>> {
         let devices = self.emulator.network().devices();
         let of_kind = devices.filter(|(_, device)| device.is_switch() == switches);

@@ -34,7 +34,7 @@ fn silence(world: &mut World, node: Guid) {
     world.control(Control::Silence { node, silent: true });
 }
 
-/// The node at the end of the way of a request for a linear table.
+/// The destination node of a request for a linear table.
 fn read_table_of(world: &World, packet: &Packet) -> Option<Guid> {
     let view = SmpView::parse(&packet.mad).unwrap();
     let asks = view.header.method == method::GET && view.attribute() == AttributeId::LINEAR_FDB;
@@ -54,7 +54,7 @@ fn being_read(world: &World) -> Option<Guid> {
     sent.find_map(|packet| read_table_of(world, packet))
 }
 
-/// The last sweep missed the switch, and everybody is told what it holds all the same.
+/// The last sweep missed the switch, but its tables are still published.
 fn assert_still_known(world: &mut World, silent: Guid) {
     let report = world.sweep();
     let missed = format!("node {silent} does not answer");

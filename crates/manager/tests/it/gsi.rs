@@ -317,7 +317,7 @@ impl Network {
     }
 }
 
-/// Asks for a table of `len` bytes over the network, until it is there or the server gave up.
+/// Requests a table of `len` bytes over the network, until it is there or the server gave up.
 fn fetch(network: &mut Network, form: Form, asked: Vec<u8>, len: usize) -> Option<Vec<u8>> {
     let mut server = Server::new(class::SUBN_ADM, Limits::default());
     let mut receiver = Receiver::new(1 << 20, 16);
@@ -430,8 +430,8 @@ proptest! {
     }
 }
 
-/// What a thousand hosts that ask at once go through on a wire that carries `per_ms` datagrams a
-/// millisecond, with so many of them silent from the start.
+/// A thousand hosts send requests at once on a wire that carries `per_ms` datagrams per
+/// millisecond, with `silent` of them silent from the start.
 fn at_once(silent: u32, per_ms: usize) -> (Server, BTreeMap<Lid, usize>, Duration) {
     const HOSTS: u32 = 1_152;
     const BYTES: usize = 20_000;

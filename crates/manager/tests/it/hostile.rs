@@ -1,4 +1,4 @@
-//! Devices that lie, and datagrams that nobody asked for.
+//! Devices that lie, and unsolicited datagrams.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{World, settings};
@@ -287,7 +287,7 @@ fn packets() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// Turns what the manager has just sent into an answer with other content.
+/// Turns the manager's last request into an answer with other content.
 fn answer_with(request: &Packet, status: u16, noise: &[u8]) -> Packet {
     let view = SmpView::parse(&request.mad).unwrap();
     let mut payload = vec![0; 1872];
@@ -368,7 +368,7 @@ proptest! {
 fn an_agent_that_does_not_know_aggregates_is_asked_one_by_one() {
     let (_, events) = bring_up_with("one-switch:4", |packet| {
         let view = SmpView::parse(&packet.mad).unwrap();
-        // Only the node two hops away is such an old one; its Sets were done all the same.
+        // Only the node two hops away is such an old one; it still executed its Sets.
         if view.attribute() == AttributeId::AGGREGATE && view.header.hop_count == 2 {
             packet.mad[5] = 0x0C;
         }

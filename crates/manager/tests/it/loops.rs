@@ -37,7 +37,7 @@ fn own_lid(network: &Network, switch: NodeId) -> Lid {
     network.port(at).info().lid
 }
 
-/// Where a switch sends a LID, over a link that is up.
+/// Next hop of a LID at a switch, over a link that is up.
 fn next(network: &Network, switch: NodeId, lid: Lid) -> Option<(PortNum, NodeId)> {
     let egress = network.switch(switch)?.egress(lid)?;
     let out = network.device_at(switch).port(egress)?;
@@ -69,9 +69,9 @@ fn cables(topology: &Topology, a: NodeId, b: NodeId) -> Vec<PortRef> {
     ends.collect()
 }
 
-/// An edge switch tells what it is, then falls silent for two sweeps, so that its links stay in Init. When
-/// it answers again, they carry no data any more, but a cable to one core that was away before. What
-/// other switches send to it, which has no table yet, they still send.
+/// An edge switch identifies itself, then falls silent for two sweeps, so that its links stay in Init. When
+/// it answers again, they carry no data any more, but a cable to one core does that was away before. The
+/// other switches still send to it, and it has no table yet.
 fn silent_for_two_sweeps(edge: NodeId, core: NodeId, topology: &Topology) -> (World, Watch) {
     let mut settings = settings();
     settings.routing.engine = EngineKind::FatTree;
@@ -123,7 +123,7 @@ fn old_entries_may_lead_over_links_that_carry_no_data_any_more() {
     assert!(turned > 0, "no route turns round");
 }
 
-/// Where a switch sends the LIDs of the other switches.
+/// Next hops of a switch for the LIDs of the other switches.
 fn by_way_of(world: &World, from: NodeId) -> Vec<(Lid, NodeId)> {
     let network = world.emulator.network();
     let switches = world.topology.switches().iter();

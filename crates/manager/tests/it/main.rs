@@ -1,4 +1,4 @@
-//! The manager and the services beside it, on emulated devices.
+//! The manager and its services, on emulated devices.
 //!
 //! One program for all of them: linking is most of the work of building a test.
 

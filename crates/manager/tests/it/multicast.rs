@@ -58,7 +58,7 @@ fn ports(world: &World, node: weft_fabric::NodeId, row: u32) -> Vec<PortNum> {
     ports
 }
 
-/// How often a packet comes to each host, by the devices' own tables, over active links.
+/// Number of copies of a packet at each host, by the devices' own tables, over active links.
 fn flood(world: &World, row: u32, from: Guid) -> BTreeMap<Guid, u32> {
     let topology = &world.topology;
     let node = topology.find(from).unwrap();
@@ -104,7 +104,7 @@ pub(crate) fn assert_delivers(world: &World, group: &MulticastLid) {
     }
 }
 
-/// What is published is what the devices have.
+/// Checks that the published tables equal the devices'.
 fn assert_published(world: &World, rows: u32) {
     let snapshot = world.manager.snapshot();
     for node in world.topology.switches() {
@@ -123,7 +123,7 @@ fn assert_published(world: &World, rows: u32) {
     }
 }
 
-/// How often the port of each host was asked to register again.
+/// Number of times that the port of each host was asked to register again.
 fn registered(world: &World, hosts: &[Guid]) -> Vec<u32> {
     hosts
         .iter()
@@ -292,7 +292,7 @@ fn a_manager_without_members_leaves_the_tables_and_asks_every_host_to_register_a
         .iter()
         .for_each(|group| assert_delivers(&world, group));
     assert_eq!(world.forced_sweep().sets, 0, "nobody is asked twice");
-    // Members that are back the way they were change nothing; what is gone then goes.
+    // Unchanged members change nothing; missing ones are then removed.
     tell(&mut world, &groups);
     world.run_for(0.5);
     assert_eq!(writes(&world), before);

@@ -22,7 +22,7 @@ fn secured(topology: &Topology) -> Settings {
     settings
 }
 
-/// For each port of a switch with a cable: what is at the other end, whether it checks keys in both
+/// For each port of a switch with a cable: its peer, whether it checks keys in both
 /// directions, and its keys.
 fn switch_ports(world: &World) -> Vec<(Option<Guid>, bool, Vec<u16>)> {
     let network = world.emulator.network();

@@ -1,4 +1,4 @@
-//! What the manager does while a plan is being made.
+//! Behaviour of the manager while a plan is being made.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The performance manager on emulated fabrics: what it reads is what the devices have, within its
-//! bounds, whoever is silent.
+//! The performance manager on emulated fabrics: it reads the devices' counters, within its
+//! bounds, even if agents are silent.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use weft_wire::pm::{Counter, VlCounter, attribute};
 
 const FABRIC: &str = "fattree:32,radix=8";
 
-/// How many requests of an attribute were sent.
+/// Number of requests of an attribute.
 fn count(watched: &Watched, attribute: u16) -> usize {
     let headers = watched
         .sent
@@ -98,7 +98,7 @@ fn the_own_port_counts_what_the_sweep_sends() {
         .unwrap();
     let place = image.roster.port_of(member, PortNum(1)).unwrap();
     let delta = image.delta(place).counters;
-    // Everything goes over the wire but what the manager asks its own host.
+    // Everything is sent over the wire except the manager's requests to its own host.
     let sent = watched.sent.len() as u64;
     let counted = delta[Counter::XmitPkts as usize];
     assert!(

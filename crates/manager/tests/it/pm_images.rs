@@ -129,7 +129,7 @@ fn held_images_outlive_the_ring_until_their_lease_ends() {
         status::NO_IMAGE
     );
     assert_eq!(set(&mut watched, attribute::RENEW_IMAGE, &shared).status, 0);
-    // What nobody uses is let go.
+    // Unused images are released.
     for _ in 0..3 {
         watched.sweep();
     }

@@ -1,4 +1,4 @@
-//! What the performance manager takes from opafm.xml.
+//! Settings of the performance manager from opafm.xml.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;

@@ -160,7 +160,7 @@ fn a_device_that_answers_without_doing_it_is_no_success() {
         assert_eq!(id, 7);
         match (done, result) {
             (true, result) => assert_eq!(result, Ok(Reply::PortChanged), "{action:?} {held:?}"),
-            // Either end of the cable may be the one that was asked.
+            // The request may name either end of the cable.
             (
                 false,
                 Err(CommandError::NotDone {
@@ -187,7 +187,7 @@ fn what_was_asked_of_a_lost_fabric_is_not_sent_when_it_is_back() {
     let command = Command::Sweep;
     let now = world.now;
     world.manager.handle(now, Input::Command { id: 3, command });
-    // All that is on its way is lost with the fabric.
+    // All datagrams in flight are lost with the fabric.
     let before = writes(&world);
     world.manager.handle(world.now, Input::Detached);
     while let Some(output) = world.manager.poll() {

@@ -13,7 +13,7 @@ use weft_wire::sm::{PortInfo, VlArbMatrix};
 const FABRIC: &str = "fattree:16,radix=8";
 /// Ranks of four service levels, each with a lane of its own.
 const RANKS: [u8; 4] = [1, 0, 127, 2];
-/// Which of these lanes may interrupt which.
+/// Preemption matrix of these lanes.
 const MATRIX: [u32; 4] = [0, 0, 0b1001, 0b0001];
 
 fn ranked(ranks: [u8; 4]) -> Settings {
@@ -42,7 +42,7 @@ fn up(topology: Topology, settings: Settings) -> World {
     world
 }
 
-/// What a port holds: its PortInfo and the first rows of its matrix.
+/// Registers of a port: its PortInfo and the first rows of its matrix.
 fn held(world: &World, (guid, port): (Guid, PortNum)) -> (PortInfo, [u32; 4]) {
     let network = world.emulator.network();
     let device = network.device(network.find(guid).unwrap()).unwrap();
@@ -53,7 +53,7 @@ fn held(world: &World, (guid, port): (Guid, PortNum)) -> (PortInfo, [u32; 4]) {
     (*registers.info(), *rows)
 }
 
-/// Nest level, distance mode and the limits of what interrupts, of what is interrupted, and of all.
+/// Nest level, distance mode and the limits of preempting packets, of preempted ones, and of the total.
 fn limits(info: &PortInfo) -> [u8; 5] {
     assert!(!info.is_vl_marker_enabled);
     [
@@ -124,7 +124,7 @@ fn a_link_whose_other_end_cannot_interleave_is_left_alone() {
     assert_eq!(world.forced_sweep().sets, 0);
 }
 
-/// Where both ends mark lanes, that is used and no nesting.
+/// If both ends mark lanes, markers are used instead of nesting.
 #[test]
 fn markers_go_before_nesting() {
     let mut topology = interleaving();

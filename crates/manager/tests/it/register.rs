@@ -1,4 +1,4 @@
-//! Which hosts are asked to register again, and how long.
+//! Hosts that are asked to register again, and for how long.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{World, settings};
@@ -11,13 +11,13 @@ fn hosts(world: &World) -> Vec<Guid> {
     world.topology.hfis().map(|(_, node)| node.guid()).collect()
 }
 
-/// How often each host was asked.
+/// Number of requests to register again, by host.
 fn asked(world: &World) -> Vec<u32> {
     let hosts = hosts(world).into_iter();
     hosts.map(|host| world.reregistrations(host)).collect()
 }
 
-/// A fabric that is up, whose manager was told that there are no members.
+/// A fabric that is up, whose manager knows that there are no members.
 fn up() -> World {
     let mut world = World::new("fattree:32,radix=8", settings());
     world
@@ -29,7 +29,7 @@ fn up() -> World {
     world
 }
 
-/// Ends the manager and starts another that holds what is registered.
+/// Ends the manager and starts another that holds the registrations.
 fn restarted(world: &mut World) -> SweepReport {
     let bytes = world.persisted.clone();
     world.restart(settings(), bytes.as_deref());

@@ -95,8 +95,8 @@ fn a_write_that_undoes_a_later_one_is_found_and_mended() {
     world.walk_all();
 }
 
-/// A write to all ports of each switch comes again after those to single ports, and nobody is told. That
-/// datagrams come twice shows in another answer.
+/// A write to all ports of each switch arrives again after those to single ports, without an answer. Another
+/// answer shows that datagrams arrive twice.
 #[test]
 fn what_was_written_is_read_again_once_datagrams_come_twice() {
     let mut settings = settings();

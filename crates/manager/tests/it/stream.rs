@@ -7,12 +7,12 @@ use weft_fabric::enums::Mtu;
 use weft_fabric::{Guid, Lid, PortNum, Sl};
 use weft_manager::{Input, MulticastLid, Settings};
 
-/// How often registers are read again.
+/// Interval at which registers are read.
 const STRIDE: Picos = 5 * MICRO;
 /// Long enough for a sweep of all, then some more.
 const STRIDES: u64 = 400;
 
-/// Nobody who reacts to anything: packets are handed over from outside.
+/// A traffic without reactions: packets are handed over from outside.
 struct Silent;
 
 impl Traffic for Silent {
@@ -50,7 +50,7 @@ fn up() -> World {
     world
 }
 
-/// Restarts the manager in the middle of a stream from one host; `told` is what it knows of members
+/// Restarts the manager in the middle of a stream from one host; `told` is its knowledge of members
 /// before its first sweep.
 fn streamed(told: Option<Vec<MulticastLid>>) -> Totals {
     let mut world = up();

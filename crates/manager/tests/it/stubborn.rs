@@ -1,4 +1,4 @@
-//! Devices that do not take over what is written to them.
+//! Devices that do not apply writes.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn with(engine: EngineKind) -> Settings {
     settings
 }
 
-/// A forced sweep, and what it reported of devices.
+/// Report of a forced sweep, and its faults of devices.
 fn swept(world: &mut World) -> (SweepReport, Vec<String>) {
     world.events.clear();
     (world.forced_sweep(), world.faults())

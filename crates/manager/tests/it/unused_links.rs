@@ -11,7 +11,7 @@ use weft_wire::sm::AttributeId;
 
 /// Two edge switches with two hosts each, under two cores.
 const TWO_CORES: &str = "pgft:2;2,2;1,2;1,1;radix=4";
-/// The same under a single core.
+/// The fabric with a single core.
 const ONE_CORE: &str = "pgft:2;2,2;1,1;1,1;radix=4";
 
 fn node(topology: &Topology, name: &str) -> NodeId {
@@ -79,7 +79,7 @@ fn names(report: &SweepReport) -> Vec<(String, String, UnusedReason)> {
         .collect()
 }
 
-/// Walks between the hosts, over active links; gives the pairs without a way.
+/// Walks between the hosts, over active links; returns the pairs without a path.
 fn pairs_without_way(world: &World) -> Vec<(String, String)> {
     let hosts = |from: &Topology| -> Vec<String> {
         from.hfis()

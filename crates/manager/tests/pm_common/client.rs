@@ -72,7 +72,7 @@ pub(crate) fn query(method: u8, attribute: u16, data: &[u8]) -> Vec<u8> {
     mad
 }
 
-/// Asks, acknowledges what comes in segments, and gives the whole answer.
+/// Sends a request, acknowledges segments, and returns the whole answer.
 pub(crate) fn ask(pm: &mut Pm, now: Tick, method: u8, attribute: u16, data: &[u8]) -> Answer {
     let request = packet(PKey::MGMT_FULL, query(method, attribute, data));
     pm.handle(now, PmInput::Received(request));

@@ -27,7 +27,7 @@ pub(crate) struct Watched {
     pub(crate) events: Vec<PmEvent>,
     pub(crate) images: Vec<Arc<Image>>,
     pub(crate) sent: Vec<Packet>,
-    /// The most requests that were under way at once.
+    /// The largest number of requests in flight at once.
     pub(crate) outstanding_max: usize,
     outstanding: usize,
 }

@@ -1,4 +1,4 @@
-//! What performance administration can do and how the manager is set.
+//! Capabilities of performance administration and settings of the manager.
 
 use weft_wire::class_port_info::ClassPortInfo;
 use weft_wire::header::version;
@@ -13,7 +13,7 @@ const CAPABILITIES: u16 = 0x0100 | 0x0400 | 0x0800 | 0x1000 | 0x2000;
 /// `RespTimeValue`: 4.096 µs × 2^18, about a second.
 const RESP_TIME: u8 = 18;
 
-/// What is processed (`STL_PM_PROCESS_*`).
+/// Processing options (`STL_PM_PROCESS_*`).
 mod flag {
     pub(super) const VL_COUNTERS: u32 = 0x01;
     pub(super) const HFI_COUNTERS: u32 = 0x02;

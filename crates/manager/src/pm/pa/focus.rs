@@ -38,7 +38,7 @@ pub(super) fn status_of(image: &Image, place: Option<usize>) -> u8 {
     }
 }
 
-/// What ports are compared by.
+/// Quantity by which ports are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Utilization,
@@ -50,7 +50,7 @@ enum Measure {
     FabricBubble,
 }
 
-/// How ports are chosen.
+/// Criterion by which ports are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     /// Those whose counters are in this state.
@@ -62,7 +62,7 @@ enum Choice {
 }
 
 impl Choice {
-    /// What a client asks for; `fabric` allows what belongs to a virtual fabric.
+    /// Criterion of a client's request; `fabric` allows those of a virtual fabric.
     fn of(value: u32, fabric: bool) -> Result<Self, Refusal> {
         let category = |value: u32| Measure::Category((value & 0xF) as usize - 1);
         let choice = match value {
@@ -94,7 +94,7 @@ struct Item {
     lid: Lid,
 }
 
-/// What a client asks: of whom, by what, and how many.
+/// A client's request: set of ports, criterion, and number.
 struct Query {
     set: Set,
     choice: Choice,
@@ -317,7 +317,7 @@ fn neighbor_status(image: &Image, item: &Item) -> u8 {
     }
 }
 
-/// Who is at one end of a link.
+/// One end of a link.
 #[derive(Default)]
 struct End {
     lid: Lid,
@@ -414,7 +414,7 @@ const ANY_OF: u8 = 2;
 
 impl Conditions {
     /// The conditions up to the first that selects nothing; there must be one, and an operator
-    /// where there are several.
+    /// if there are several.
     fn of(tuples: &[FocusTuple; 8], operator: u8) -> Result<Self, Refusal> {
         let measured = tuples
             .iter()

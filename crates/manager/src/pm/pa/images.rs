@@ -1,4 +1,4 @@
-//! Which image a client means, and holding images.
+//! References of clients to images, and holding images.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const AT_TIME: u64 = u64::MAX;
 const HELD: u64 = 1;
 const SWEEP: u64 = 2;
 
-/// What tells the images of this manager from those of one before it that clients may still know.
+/// Distinguishes the images of this manager from those of an earlier one that clients may still know.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::pm) struct Instance(u32);
 
@@ -159,7 +159,7 @@ impl Pm {
     }
 }
 
-/// What stands in an answer for an image.
+/// Identifier of an image in an answer.
 fn image_id(number: u64, image: &Image) -> ImageId {
     ImageId {
         image_number: number,

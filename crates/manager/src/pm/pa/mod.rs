@@ -1,14 +1,14 @@
 //! Performance administration: queries of clients, answered from images. No query waits for a
 //! sweep.
 //!
-//! | module | what it answers |
+//! | module | queries |
 //! |---|---|
-//! | `images` | which image a client means; holding images; an image in numbers |
+//! | `images` | references to images; holding images; statistics of an image |
 //! | `groups`, `statistics` | groups and virtual fabrics, their ports, nodes, links and statistics |
-//! | `focus` | ports that stand out |
-//! | `ports` | counters of ports, and setting their running totals to zero |
-//! | `service` | where clients find it |
-//! | `config` | what the administration can do and how the manager is set |
+//! | `focus` | conspicuous ports |
+//! | `ports` | counters of ports, and clearing their running totals |
+//! | `service` | the service record by which clients find it |
+//! | `config` | capabilities of the administration and settings of the manager |
 
 mod config;
 mod focus;
@@ -61,7 +61,7 @@ impl Records {
     }
 }
 
-/// A query's payload as a structure; what a datagram does not carry is zero.
+/// A query's payload as a structure; missing bytes are zero.
 fn read<T: Layout + Block>(data: &[u8]) -> T {
     let mut bytes = vec![0; <T as Layout>::LEN];
     for (to, from) in bytes.iter_mut().zip(data) {
@@ -71,8 +71,8 @@ fn read<T: Layout + Block>(data: &[u8]) -> T {
 }
 
 impl Pm {
-    /// Takes a datagram of a client. As with the vendor's manager, nothing is said to who is no
-    /// full member of the management partition.
+    /// Processes a datagram of a client. As with the vendor's manager, clients that are not
+    /// full members of the management partition get no reply.
     pub(super) fn queried(&mut self, now: Tick, packet: &Packet) {
         if packet.pkey != PKey::MGMT_FULL {
             return;
@@ -148,8 +148,8 @@ impl Pm {
     }
 }
 
-/// The distance between records that an answer tells. The vendor's clients take a distance in an
-/// answer of one record for a table that they have not asked for.
+/// The distance between records to report in an answer. The vendor's clients take a distance in an
+/// answer of one record for an unexpected table.
 fn told_stride(request: &Request, records: &Records) -> usize {
     match request.wants_table() {
         true => records.stride,

@@ -14,11 +14,11 @@ use crate::pm::counters::{Counters, LaneCounters, add_lane, clear};
 use crate::pm::image::{Image, Reading};
 use crate::pm::roster::MANAGEMENT_LANE;
 
-/// What a client wants, and what an answer is (`STL_PA_PC_FLAG_*`).
+/// Flags of requests and answers (`STL_PA_PC_FLAG_*`).
 mod flag {
-    /// What was counted since the image before.
+    /// Counts since the previous image.
     pub(super) const DELTA: u32 = 0x01;
-    /// Somebody else set counters to zero.
+    /// Another client cleared counters.
     pub(super) const UNEXPECTED_CLEAR: u32 = 0x02;
     /// The lanes are shared with other virtual fabrics.
     pub(super) const SHARED_VL: u32 = 0x04;
@@ -51,7 +51,7 @@ const LANE_SELECTION: [VlCounter; VlCounter::COUNT] = [
     VlCounter::MarkFecn,
 ];
 
-/// Which of its counters a client wants of a port.
+/// Requested counters of a port.
 struct Wanted {
     found: Found,
     place: usize,

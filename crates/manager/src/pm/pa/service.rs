@@ -17,9 +17,9 @@ const VERSION: u8 = 1;
 const MASTER: u8 = 1;
 
 impl Pm {
-    /// What subnet administration should hold while this manager is the master, none while it is
-    /// not: clients query all service records, take the one of [`SERVICE_ID`] whose first two
-    /// bytes of data are version and state, and ask for a path to its GID.
+    /// Record for subnet administration while this manager is the master, otherwise
+    /// `None`: clients query all service records, take the one of [`SERVICE_ID`] whose first two
+    /// bytes of data are version and state, and query a path to its GID.
     pub fn service_record(&self) -> Option<ServiceRecord> {
         self.snapshot.as_ref()?;
         let own = self.roster.own_port()?;

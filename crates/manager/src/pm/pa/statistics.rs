@@ -19,7 +19,7 @@ pub(super) struct Utilization {
 }
 
 impl Utilization {
-    /// Adds what a port sends; none for the unknown end of a link.
+    /// Adds a port's traffic; `None` for the unknown end of a link.
     pub(super) fn add(&mut self, scene: &Scene<'_>, place: Option<usize>) {
         let (mbps, kpps, full) = place.map_or((0, 0, 0), |place| {
             let full = rates::data_mbytes(scene.static_rate(place));
@@ -132,7 +132,7 @@ impl Trouble {
     }
 }
 
-/// How near a value is to a threshold; 0 when there is none.
+/// Index of a value relative to a threshold; 0 if there is none.
 fn bucket(value: u32, threshold: u32) -> usize {
     let quarters = u64::from(value) * (CATEGORY_BUCKETS as u64 - 1);
     let bucket = quarters.checked_div(u64::from(threshold)).unwrap_or(0);

@@ -14,7 +14,7 @@ use crate::sm::settings::Settings;
 use crate::sm::wanted::qos::Qos;
 
 impl PmSettings {
-    /// What a configuration asks for, with what it asks of the subnet manager.
+    /// Settings of a configuration, including those that it sets for the subnet manager.
     pub(crate) fn from_config(from: &Resolved<'_>, sm: &Settings) -> Self {
         let (instance, pm) = (from.instance, &from.instance.pm);
         let defaults = Self::default();

@@ -1,4 +1,4 @@
-//! What the administrator may choose about the performance manager: plain data.
+//! Settings of the performance manager: plain data.
 
 mod from_config;
 
@@ -10,14 +10,14 @@ use crate::ask::{Budget, Patience};
 use crate::settings::virtual_fabric::stock_fabrics;
 use crate::settings::{Members, VirtualFabric};
 
-/// How to watch one fabric. [`PmSettings::default`] is what the stock opafm.xml says.
+/// Settings for one fabric. [`PmSettings::default`] equals the stock opafm.xml.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PmSettings {
     /// From the start of one sweep to the next (`<SweepInterval>`), at least a second.
     pub interval: Duration,
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
-    /// How long the service record of the manager is valid (`<ServiceLease>`).
+    /// Lease of the manager's service record (`<ServiceLease>`).
     pub service_lease: Duration,
     /// Priority among the managers of the fabric, 0 to 15; the subnet manager's.
     pub priority: u8,
@@ -27,23 +27,23 @@ pub struct PmSettings {
     pub total_images: u32,
     /// Images that clients may hold beyond their time (`<FreezeFrameImages>`).
     pub frozen_images: u32,
-    /// How long a client that does not use its image holds it (`<FreezeFrameLease>`).
+    /// Time after which a client that does not use its image loses it (`<FreezeFrameLease>`).
     pub lease: Duration,
     /// From which value of a category a port is worth a look.
     pub thresholds: Categories,
     /// Ports over a threshold that one sweep reports.
     pub threshold_messages: Categories,
-    /// What makes up the integrity category.
+    /// Weights of the integrity category.
     pub integrity: IntegrityWeights,
-    /// What makes up the congestion categories.
+    /// Weights of the congestion categories.
     pub congestion: CongestionWeights,
     /// When counters of devices are set to zero.
     pub clear: ClearSettings,
     /// Units in which two counters take part in the error summary.
     pub resolution: Resolution,
-    /// What is read at all.
+    /// Data to read.
     pub process: Process,
-    /// How to talk to agents.
+    /// Settings of requests to agents.
     pub requests: RequestSettings,
     /// Nodes that failed and ports that were cleared by others that one sweep reports one by one
     /// (`<SweepErrorsLogThreshold>`).
@@ -59,7 +59,7 @@ pub struct PmSettings {
 
 /// Most groups of ports that a user may define; further ones are left out.
 pub const USER_GROUPS_MAX: usize = 8;
-/// Most virtual fabrics that are told apart (`STL_PM_MAX_VFS`); further ones are left out.
+/// Maximum number of virtual fabrics that are counted separately (`STL_PM_MAX_VFS`); further ones are left out.
 pub const FABRICS_MAX: usize = 32;
 
 /// One number for each category of trouble.
@@ -69,7 +69,7 @@ pub struct Categories {
     pub integrity: u32,
     /// Packets that wait, are marked or dropped.
     pub congestion: u32,
-    /// The same on the lane of subnet management.
+    /// Congestion on the lane of subnet management.
     pub sma_congestion: u32,
     /// Gaps within packets.
     pub bubble: u32,
@@ -80,7 +80,7 @@ pub struct Categories {
 }
 
 impl Categories {
-    /// The same number for all.
+    /// One number for all.
     pub fn all(value: u32) -> Self {
         Self::from_fn(|_| value)
     }
@@ -97,7 +97,7 @@ impl Categories {
         ]
     }
 
-    /// What the categories are called.
+    /// Names of the categories.
     pub const NAMES: [&'static str; 6] = [
         "integrity",
         "congestion",
@@ -120,7 +120,7 @@ impl Categories {
     }
 }
 
-/// How much each counter counts in the integrity category (`<IntegrityWeights>`).
+/// Weight of each counter in the integrity category (`<IntegrityWeights>`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntegrityWeights {
     /// LocalLinkIntegrityErrors.
@@ -143,7 +143,7 @@ pub struct IntegrityWeights {
     pub lanes_down: u8,
 }
 
-/// How much each counter counts in the congestion categories (`<CongestionWeights>`).
+/// Weight of each counter in the congestion categories (`<CongestionWeights>`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CongestionWeights {
     /// Share of the time in which data waited.
@@ -184,18 +184,18 @@ pub struct Resolution {
     pub link_error_recovery: u64,
 }
 
-/// What is read at all.
+/// Data to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     /// Counters of hosts (`<ProcessHFICounters>`).
     pub hfis: bool,
     /// Counters of virtual lanes (`<ProcessVLCounters>`).
     pub lanes: bool,
-    /// What the last errors were about (`<ProcessErrorInfo>`).
+    /// Details of the last errors (`<ProcessErrorInfo>`).
     pub error_info: bool,
 }
 
-/// How to talk to agents.
+/// Settings of requests to agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestSettings {
     /// Attempts that are always made (`<MaxAttempts>`).
@@ -206,7 +206,7 @@ pub struct RequestSettings {
     pub first_timeout: Duration,
     /// Shortest wait, however short the measured round trip is.
     pub floor: Duration,
-    /// Nodes that are asked at a time (`<MaxParallelNodes>`).
+    /// Maximum number of nodes with requests in flight (`<MaxParallelNodes>`).
     pub nodes: u32,
     /// Requests outstanding to one node (`<PmaBatchSize>`).
     pub per_node: u8,
@@ -330,13 +330,13 @@ impl Default for RequestSettings {
     }
 }
 
-/// Most nodes that are asked at a time, whatever the configuration says.
+/// Upper limit of nodes with requests in flight, whatever the configuration says.
 const NODES_MAX: u32 = 4_096;
 /// Most requests outstanding to one node.
 pub(crate) const PER_NODE_MAX: u8 = 16;
 
 impl RequestSettings {
-    /// Nodes that are asked at a time.
+    /// Maximum number of nodes with requests in flight.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes.clamp(1, NODES_MAX) as usize
     }

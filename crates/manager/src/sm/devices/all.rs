@@ -20,7 +20,7 @@ pub(crate) struct Devices {
     pub tables: TableStore,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
-    /// Nodes that did not answer when they were asked last; they may have left the fabric since.
+    /// Nodes that did not answer the last request; they may have left the fabric since.
     silent: BTreeSet<Guid>,
 }
 
@@ -83,7 +83,7 @@ impl Devices {
         self.all.first()
     }
 
-    /// The manager's own node, whose GUID is 0 until it has told one.
+    /// The manager's own node; its GUID is 0 until it has reported one.
     pub(crate) fn own_or_new(&mut self) -> &mut Device {
         if self.all.is_empty() {
             self.all.push(Device::new(Guid(0), false));
@@ -121,7 +121,7 @@ impl Devices {
         number
     }
 
-    /// Names the manager's own node, which has told its GUID.
+    /// Sets the GUID of the manager's own node, after its report.
     pub(crate) fn name_own(&mut self, guid: Guid) {
         self.own_or_new().identity.guid = guid;
         self.by_guid.insert(guid, 0);
@@ -144,13 +144,13 @@ impl Devices {
         self.by_guid = guids.zip(0..).collect();
     }
 
-    /// What any node holds may have been changed by somebody else: all are read again.
+    /// Another manager may have written to any node: all are read again.
     pub(crate) fn doubt_all(&mut self) {
         self.iter_mut()
             .for_each(|device| device.health.doubtful = true);
     }
 
-    /// A node has answered, after so many nanoseconds where that is known.
+    /// A node has answered, with its round-trip time in nanoseconds if known.
     pub(crate) fn answered(&mut self, number: u32, now: Tick, round_trip_ns: Option<u64>) {
         let device = &mut self[number];
         device.health.answered_at = now;
@@ -161,7 +161,7 @@ impl Devices {
         self.silent.remove(&guid);
     }
 
-    /// Whether a node did not answer when it was asked last.
+    /// Whether a node did not answer the last request.
     pub(crate) fn is_silent(&self, number: u32) -> bool {
         self.silent.contains(&self[number].identity.guid)
     }

@@ -7,7 +7,7 @@ use super::lft::Lft;
 use super::observed::Observed;
 use super::work::Work;
 
-/// Who a node is and how it is reached.
+/// Identity of a node and its route.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub guid: Guid,
@@ -68,8 +68,8 @@ impl Device {
         port.is_some_and(|info| info.capability_mask.is_sm)
     }
 
-    /// Forgets, now that it answers, what it may not hold any more. The linear table of a switch stays
-    /// the best guess until it has been read.
+    /// Discards, now that it answers, state that it may not hold any more. The linear table of a switch stays
+    /// the best estimate until it has been read.
     pub(crate) fn settle_doubt(&mut self) {
         if self.health.doubtful {
             self.observed.forget_other_tables();

@@ -1,18 +1,18 @@
-//! How far a node can be relied on.
+//! Reliability of a node.
 
 use weft_fabric::Tick;
 
 use crate::ask::rtt::RoundTrip;
 
-/// How well a node answers and obeys.
+/// Reliability of a node's answers and writes.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     /// It could not do its work in this sweep.
     pub failed: bool,
-    /// It did not do as told in the sweep before.
+    /// It did not apply a write in the previous sweep.
     pub stubborn: bool,
-    /// It may hold something else than it has confirmed: it is read again when it next answers. As
-    /// long as it does not, what it has confirmed is the best guess.
+    /// Its state is uncertain: it is read again when it next answers. Until
+    /// then, its confirmed state is the best estimate.
     pub doubtful: bool,
     /// Its agent does not know Aggregate.
     pub single: bool,

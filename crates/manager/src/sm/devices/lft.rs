@@ -35,7 +35,7 @@ impl Lft {
         }
     }
 
-    /// Takes in that `block` holds `entries`.
+    /// Records that `block` holds `entries`.
     pub(crate) fn confirm(&mut self, block: usize, entries: &[u8]) {
         let (row, known) = self.partial();
         if known.len() <= block {

@@ -1,12 +1,12 @@
-//! The nodes of the fabric as the manager knows them.
+//! The manager's model of the fabric's nodes.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
 //! | `all` | all nodes, by number and by GUID |
-//! | `device` | one node: who it is and how it is reached, and the three parts below |
-//! | `observed`, `lft` | what it has confirmed |
-//! | `work` | what the sweep under way asks of it |
-//! | `health` | how far it can be relied on |
+//! | `device` | one node: its identity and route, and the three parts below |
+//! | `observed`, `lft` | its confirmed state |
+//! | `work` | its work in the current sweep |
+//! | `health` | its reliability |
 
 mod all;
 mod device;

@@ -1,4 +1,4 @@
-//! What a node has confirmed.
+//! Confirmed state of a node.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct PortTables {
 /// Number of kinds of tables that a port has; see [`crate::sm::tables::Kind`].
 pub(crate) const TABLE_KINDS: usize = 10;
 
-/// What a node has confirmed.
+/// Confirmed state of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
     /// None before it has answered for the first time.
@@ -93,8 +93,8 @@ impl Observed {
         ports.filter(move |port| good.contains(*port))
     }
 
-    /// Changes what is known of a port; a snapshot that shares it keeps what it has. Nothing
-    /// happens when nothing changes.
+    /// Changes the state of a port; a snapshot that shares it keeps the old one. Does nothing
+    /// if nothing changes.
     pub(crate) fn update_port(&mut self, port: PortNum, change: impl FnOnce(&mut PortInfo)) {
         let Some(node) = self.node.as_mut() else {
             return;
@@ -112,7 +112,7 @@ impl Observed {
         }
     }
 
-    /// Takes over adaptive groups that were written, with so many blocks of the groups of LIDs, unless a
+    /// Records written adaptive groups, with the number of blocks of the groups of LIDs, unless a
     /// part of them was not confirmed.
     pub(crate) fn take_groups(&mut self, groups: Option<Arc<SwitchPortGroups>>, blocks: usize) {
         if !std::mem::take(&mut self.groups_refused) && groups.is_some() {
@@ -133,7 +133,7 @@ impl Observed {
         (self.groups, self.group_blocks) = (None, 0);
     }
 
-    /// Forgets what is known of a port without a link.
+    /// Discards the state of a port without a link.
     pub(crate) fn forget_port(&mut self, port: PortNum) {
         self.read_ports.remove(port);
         self.inactive_ports.forget(port);

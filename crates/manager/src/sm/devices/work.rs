@@ -1,17 +1,17 @@
-//! What the sweep under way asks of a node.
+//! Work of a node in the current sweep.
 
 use weft_fabric::{PortMask, Tick};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 use super::lft::Lft;
 
-/// What a node's pipeline does at present. Each node goes its own way through these.
+/// Stage of a node's pipeline. Each node passes through these independently.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// Nothing to do.
     #[default]
     Idle,
-    /// Who is it?
+    /// Read the node's identity.
     Identify,
     /// Lets a switch report state changes again.
     Rearm,
@@ -45,18 +45,18 @@ pub(crate) enum Stage {
     Ready,
     /// Activates ports.
     Activate,
-    /// Asks the host to register again.
+    /// Ask the host to register again.
     Reregister,
 }
 
 impl Stage {
-    /// Whether it only finds out what is there.
+    /// Whether it belongs to discovery.
     pub(crate) fn is_discovery(self) -> bool {
         (Self::Identify..=Self::AskSm).contains(&self)
     }
 }
 
-/// The attributes that tell who a node is, as far as they have come.
+/// The attributes that identify a node, as far as received.
 #[derive(Debug, Default)]
 pub(crate) struct IdentityAnswers {
     pub info: Option<NodeInfo>,
@@ -77,21 +77,21 @@ pub(crate) struct Reading {
     pub lft: Lft,
 }
 
-/// Where a node stands in the sweep under way.
+/// Progress of a node in the current sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub stage: Stage,
     /// Next item of the stage.
     pub cursor: u32,
-    /// Requests of this node under way.
+    /// Requests of this node in flight.
     pub outstanding: u8,
     /// It is in the list of nodes that may send.
     pub queued: bool,
-    /// When it may send again after it was asked to wait.
+    /// Time at which it may send again after a BUSY.
     pub wake_at: Option<Tick>,
     /// Something was sent in this stage.
     pub sent: bool,
-    /// Times that this stage started over because a device did not do as told.
+    /// Number of times that this stage started over because a device did not apply a write.
     pub repeats: u32,
     /// Faults of its writes that were reported in this sweep.
     pub told: Vec<String>,

@@ -1,4 +1,4 @@
-//! What other managers ask or tell this one: Get and Set of SMInfo.
+//! Requests of other managers: Get and Set of SMInfo.
 
 use weft_fabric::{PortNum, Tick};
 use weft_wire::Layout;
@@ -11,7 +11,7 @@ use super::others::Rank;
 use super::{Act, Election, Question, View};
 
 impl Election {
-    /// Answers a question about the manager itself, or does what another manager says.
+    /// Answers a request about the manager itself, or executes another manager's Set.
     pub(super) fn asked(&mut self, now: Tick, view: &View, asked: &SmpView<'_>) {
         let said = SmInfo::decode(asked.payload).ok();
         match (asked.header.method, said) {
@@ -25,7 +25,7 @@ impl Election {
         }
     }
 
-    /// Who knows the key of this manager, or the one that protects ports, is told its key.
+    /// Reveals SM_Key only to requesters that present it, or the M_Key.
     fn answer(&mut self, view: &View, asked: &SmpView<'_>, status: u16, said: Option<&SmInfo>) {
         let knows_sm_key = said.is_some_and(|said| said.sm_key == view.settings.sm_key);
         let knows = knows_sm_key || (view.m_key != 0 && asked.m_key == view.m_key);
@@ -33,8 +33,8 @@ impl Election {
         self.acts.push(Act::Answer { status, info });
     }
 
-    /// Another manager asks and says who it is: a master looks into what is new of it, and hands over
-    /// to one that is better.
+    /// Another manager sends a request with its SMInfo: a master examines news, and hands over
+    /// to a better one.
     fn heard_of(&mut self, now: Tick, view: &View, said: &SmInfo) {
         let guid = said.port_guid;
         let counts = self.is_master()
@@ -112,8 +112,8 @@ impl Election {
         self.sweep();
     }
 
-    /// The directed route to a manager: the one that discovery found, else the way that its request
-    /// came, back.
+    /// The directed route to a manager: the discovered one, else the return path of its
+    /// request.
     fn way_to(&self, asked: &SmpView<'_>, said: &SmInfo) -> Option<Box<[PortNum]>> {
         if let Some(peer) = self.others.peers.get(&said.port_guid) {
             return Some(peer.path.clone());
@@ -124,7 +124,7 @@ impl Election {
         Some(back.collect())
     }
 
-    /// The manager that was asked to take over has done so.
+    /// The other manager has acknowledged the handover.
     fn acknowledged(&mut self, now: Tick, said: &SmInfo) {
         if self.is_master() {
             self.stand_by_for(now, said.port_guid, "it has handed over".to_owned());

@@ -1,4 +1,4 @@
-//! What a manager becomes at the end of a discovery.
+//! The decision at the end of a discovery.
 
 use weft_fabric::{Lid, Tick};
 use weft_wire::enums::SmState;
@@ -10,7 +10,7 @@ use super::{Act, Election, Verdict, View};
 const RACE_SWEEPS_MAX: u64 = 10;
 
 impl Election {
-    /// Decides, with what discovery has found, who runs the fabric; returns also what is to be done
+    /// Decides from the discovered managers which one runs the fabric; also returns the actions to perform
     /// before that, in order.
     pub(in crate::sm) fn elect(&mut self, now: Tick, view: &View) -> (Verdict, Vec<Act>) {
         let verdict = self.verdict(now, view);
@@ -60,7 +60,7 @@ impl Election {
         silent && self.watch.fails < attempts
     }
 
-    /// Whether somebody else has made himself master of this manager's own port since the last sweep.
+    /// Whether another manager has become master of this manager's own port since the last sweep.
     fn was_replaced(&self, view: &View) -> bool {
         let before = self.own_master_lid;
         before.0 != 0 && before == view.own_lid && before != view.own_master_lid
@@ -105,7 +105,7 @@ impl Election {
     fn win(&mut self, view: &View, why: &str) -> Verdict {
         self.take_role(SmState::MASTER, None, why.to_owned());
         if !self.others.peers.is_empty() {
-            // Who decided at the same time is met again.
+            // Two managers that decided at the same time find each other in another sweep.
             self.sweep();
         }
         if self.has_rival(view, SmState::DISCOVERING) {

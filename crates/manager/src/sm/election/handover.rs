@@ -1,4 +1,4 @@
-//! Giving the fabric to a better manager. While that is under way nothing is written: the other may
+//! Handover to a better manager. Nothing is written meanwhile, because the other may
 //! be master already.
 
 use std::time::Duration;
@@ -8,10 +8,10 @@ use weft_wire::sm::SmInfoControl;
 
 use super::{Election, Peer, Question, View};
 
-/// How long a manager waits for the other to say that it is master. Longer than all attempts of one
-/// request take.
+/// Timeout of the other manager's acknowledgement. Longer than all attempts of one
+/// request.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
-/// How long a manager stays master after a handover that was not acknowledged: the other one may wait
+/// Time for which a manager stays master after a handover without acknowledgement: the other one may wait
 /// for something first, such as the master's records.
 const PAUSE: Duration = Duration::from_secs(60);
 
@@ -37,7 +37,7 @@ impl Election {
         now >= self.handovers.not_before
     }
 
-    /// Asks a better manager that stands by to take over.
+    /// Requests a better standby to take over.
     pub(super) fn hand_over(&mut self, now: Tick, view: &View, to: &Peer) {
         self.handovers.under_way = Some(Handover {
             to: to.info.port_guid,
@@ -53,7 +53,7 @@ impl Election {
         self.send(view, to.path.clone(), control, Question::Notice);
     }
 
-    /// Whether a manager was asked to take over.
+    /// Whether a handover to a manager is in progress.
     pub(super) fn is_handing_over_to(&self, guid: Guid) -> bool {
         let handover = self.handovers.under_way;
         handover.is_some_and(|handover| handover.to == guid)
@@ -67,7 +67,7 @@ impl Election {
         }
     }
 
-    /// Goes on as master. The next discovery asks the other one what it is, before anything is
+    /// Continues as master. The next discovery reads the other manager's state before anything is
     /// written.
     pub(super) fn end_handover(&mut self, now: Tick) {
         if self.handovers.under_way.take().is_some() {

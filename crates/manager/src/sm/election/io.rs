@@ -1,4 +1,4 @@
-//! What an election is told, what it sees, and what it wants done.
+//! Inputs, view and actions of an election.
 
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::enums::SmState;
@@ -8,7 +8,7 @@ use weft_wire::smp::SmpView;
 use super::others::Peer;
 use crate::sm::settings::ElectionSettings;
 
-/// What an election sees of the manager and its own port.
+/// State of the manager and its own port, for the election.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sm) struct View {
     pub settings: ElectionSettings,
@@ -22,58 +22,58 @@ pub(in crate::sm) struct View {
     pub own_master_lid: Lid,
     /// LID that this manager has given that port.
     pub own_lid: Lid,
-    /// Number of the sweep under way, or of the last one.
+    /// Number of the current sweep, or of the last one.
     pub sweep: u64,
-    /// A sweep is under way.
+    /// Whether a sweep is running.
     pub sweeping: bool,
-    /// Which has looked everywhere, not only where something was reported.
+    /// Whether it examines everything, not only reported changes.
     pub whole: bool,
     /// A request may be sent now.
     pub has_room: bool,
 }
 
-/// Who waits for an answer of another manager.
+/// Kind of request to another manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sm) enum Question {
-    /// The question of a standby whether the master lives.
+    /// A standby's poll of the master.
     Poll,
     /// The request to another manager to take over.
     Handover,
-    /// What another manager is told; its answer changes nothing.
+    /// A notification of another manager; its answer changes nothing.
     Notice,
 }
 
-/// What an election is told.
+/// Inputs of an election.
 #[derive(Debug)]
 pub(in crate::sm) enum Input<'a> {
     /// The manager has an input.
     Begun,
     /// Time has passed.
     Tick,
-    /// Another manager asks for SMInfo or sets it.
+    /// Another manager sends Get or Set of SMInfo.
     Asked(&'a SmpView<'a>),
     /// Discovery has found a manager.
     Found(Peer),
-    /// A manager that discovery has asked does not answer: it counts as absent.
+    /// A discovered manager does not answer: it counts as absent.
     NotFound,
-    /// A manager has said what it is, or its agent that none runs there.
+    /// A manager has reported its SMInfo, or its agent that none runs there.
     Answered(Question, Option<SmInfo>),
     NotAnswered(Question),
 }
 
-/// What an election wants done.
+/// Actions of an election.
 #[derive(Debug)]
 pub(in crate::sm) enum Act {
-    /// Get(SMInfo), or a Set with what it asks for.
+    /// Send Get(SMInfo), or a Set with its action.
     Send {
         path: Box<[PortNum]>,
         control: Option<SmInfoControl>,
         info: SmInfo,
         question: Question,
     },
-    /// The answer to [`Input::Asked`], with this status.
+    /// Answer [`Input::Asked`] with this status.
     Answer { status: u16, info: SmInfo },
-    /// The manager has another role, or stands by for another master; or is told its role again.
+    /// The manager has another role, or is standby to another master; or its role is reported again.
     Role {
         role: SmState,
         master: Option<Guid>,
@@ -82,13 +82,13 @@ pub(in crate::sm) enum Act {
         /// It has become master.
         takes_over: bool,
     },
-    /// All nodes are to be read again: somebody else may have written anywhere.
+    /// All nodes are to be read again: another manager may have written anywhere.
     Doubt,
     /// A sweep is to follow.
     Sweep,
     /// No node has anything more to do in this sweep.
     DropWork,
-    /// Readers are to see who is master.
+    /// Publish the master to readers.
     Publish,
     /// The sweep's report is to say this.
     Unfinished(String),
@@ -96,12 +96,12 @@ pub(in crate::sm) enum Act {
     Fault { node: Guid, what: &'static str },
 }
 
-/// What follows a discovery.
+/// Result of a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sm) enum Verdict {
     /// Plan and write.
     Lead,
-    /// The same, as master from now on: first, switches are to report changes to this manager.
+    /// Continue, as master from now on: first, switches are to report changes to this manager.
     Won,
     /// The sweep ends here, nothing is written.
     Rest,

@@ -1,21 +1,21 @@
-//! Which of several subnet managers runs the fabric.
+//! Election of the master among several subnet managers.
 //!
-//! A manager begins as discovering: it reads the fabric and writes nothing. Where another is master
-//! already, or a better one is about to be, it stands by: it asks the master from time to time whether
-//! it lives, and starts over when it does not. Otherwise it is master. The higher priority is better,
-//! the lower port GUID where that is equal. Managers with another SM_Key take no part.
+//! A manager begins as discovering: it reads the fabric and writes nothing. If another is master
+//! already, or a better one is about to be, it becomes standby: it polls the master from time to time,
+//! and starts over when polls fail. Otherwise it is master. The higher priority is better,
+//! then the lower port GUID. Managers with another SM_Key take no part.
 //!
-//! [`Election`] sees no node and sends nothing itself: it is told what happens, sees a [`View`], and
+//! [`Election`] sees no node and sends nothing itself: it gets inputs and a [`View`], and
 //! returns [`Act`]s, which `managers.rs` carries out.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `io` | what it is told, what it sees, and what it wants done |
-//! | `decide` | what a manager becomes at the end of a discovery |
+//! | `io` | its inputs, view and actions |
+//! | `decide` | the decision at the end of a discovery |
 //! | `others` | the other managers |
-//! | `standby` | watching the master |
-//! | `handover` | giving the fabric to a better manager |
-//! | `asked` | what other managers ask or tell this one |
+//! | `standby` | polling the master |
+//! | `handover` | handover to a better manager |
+//! | `asked` | requests of other managers |
 
 mod asked;
 mod decide;
@@ -38,25 +38,25 @@ use handover::Handovers;
 use others::{Others, Rank};
 use standby::Watch;
 
-/// How late a master may be before it takes itself for one that others have replaced: less than
-/// others take to find that out.
+/// Maximum delay before a master assumes that it was replaced; must be below a standby's
+/// failure-detection time.
 const LATE_MAX: Duration = Duration::from_secs(3);
-/// From one question to a master that did not answer well to the next, and from the election to the
-/// first one.
+/// Interval of polls after a failed one, and between the election and the
+/// first poll.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// Whether the manager is called when it asks to be.
+/// Tracks whether the manager is called at its deadlines.
 #[derive(Debug, Default)]
 struct Calls {
     /// The time of the last input.
     now: Tick,
     /// When the next input was due at the latest.
     due: Option<Tick>,
-    /// The sweep under way writes nothing more.
+    /// Whether the current sweep writes nothing more.
     cut_off: bool,
 }
 
-/// Where this manager stands among the others.
+/// Role of this manager among the others.
 #[derive(Debug)]
 pub(super) struct Election {
     role: SmState,
@@ -64,13 +64,13 @@ pub(super) struct Election {
     won_in: u64,
     /// Since when it is master.
     master_since: Tick,
-    /// MasterSMLID of its own port before the sweep under way.
+    /// MasterSMLID of its own port before the current sweep.
     own_master_lid: Lid,
     watch: Watch,
     handovers: Handovers,
     others: Others,
     calls: Calls,
-    /// What is to be done, in order.
+    /// Pending actions, in order.
     acts: Vec<Act>,
 }
 
@@ -91,7 +91,7 @@ impl Default for Election {
 }
 
 impl Election {
-    /// What this manager is.
+    /// Role of this manager.
     pub(super) fn role(&self) -> SmState {
         self.role
     }
@@ -101,7 +101,7 @@ impl Election {
         self.role == SmState::MASTER
     }
 
-    /// Whether it may sweep: to find out who is master, or as master.
+    /// Whether it may sweep: to find the master, or as master.
     pub(super) fn may_sweep(&self) -> bool {
         let role = matches!(self.role, SmState::MASTER | SmState::DISCOVERING);
         role && self.handovers.under_way.is_none()
@@ -133,12 +133,12 @@ impl Election {
         self.others.peers.values()
     }
 
-    /// Whether the sweep under way writes nothing more.
+    /// Whether the current sweep writes nothing more.
     pub(super) fn is_cut_off(&self) -> bool {
         self.calls.cut_off
     }
 
-    /// Takes an input; returns what is to be done, in order.
+    /// Processes an input; returns the actions, in order.
     pub(super) fn handle(&mut self, now: Tick, view: &View, input: Input<'_>) -> Vec<Act> {
         match input {
             Input::Begun => self.begin_input(now, view),
@@ -172,7 +172,7 @@ impl Election {
         }
     }
 
-    /// A sweep begins, which asks the manager's own port anew.
+    /// A sweep begins, which reads the manager's own port again.
     pub(super) fn begin_sweep(&mut self, own_master_lid: Lid) {
         self.own_master_lid = own_master_lid;
     }
@@ -189,7 +189,7 @@ impl Election {
         Rank::of(self.priority(&view.settings), view.own_port)
     }
 
-    /// What this manager says of itself, its key left out except `with_key`. Whoever sends it fills
+    /// SMInfo of this manager, without its key unless `with_key`. The sender fills
     /// in ActCount.
     pub(super) fn own_sm_info(&self, view: &View, with_key: bool) -> SmInfo {
         let election = view.settings;
@@ -209,7 +209,7 @@ impl Election {
         }
     }
 
-    /// Asks another manager who it is, or tells it what to become.
+    /// Sends Get(SMInfo) to another manager, or a Set with its action.
     fn send(
         &mut self,
         view: &View,
@@ -226,7 +226,7 @@ impl Election {
         });
     }
 
-    /// Asks for a sweep.
+    /// Requests a sweep.
     fn sweep(&mut self) {
         self.acts.push(Act::Sweep);
     }
@@ -274,7 +274,7 @@ impl Election {
         self.calls.due = due;
     }
 
-    /// The sweep that was under way has ended.
+    /// The current sweep has ended.
     pub(super) fn end_sweep(&mut self) {
         self.calls.cut_off = false;
     }

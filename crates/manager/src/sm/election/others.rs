@@ -18,7 +18,7 @@ pub(in crate::sm) struct Peer {
     pub node: Guid,
     /// Egress ports of the directed route to it.
     pub path: Box<[PortNum]>,
-    /// What it said of itself last.
+    /// Its last reported SMInfo.
     pub info: SmInfo,
     /// The sweep that found it last.
     pub sweep: u64,
@@ -30,7 +30,7 @@ impl Peer {
     }
 }
 
-/// Who is better: the greater rank.
+/// Rank in the election: the greater one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(u8, std::cmp::Reverse<Guid>);
 
@@ -45,8 +45,8 @@ impl Rank {
 pub(super) struct Others {
     /// By their port GUIDs.
     pub peers: BTreeMap<Guid, Peer>,
-    /// Roles and priorities that managers told when they asked this one, by their port GUIDs: a
-    /// change is looked into once.
+    /// Roles and priorities in requests of other managers, by port GUID: a
+    /// change is examined once.
     heard: BTreeMap<Guid, (SmState, u8)>,
     /// Another manager was seen since the start: the priority of a master is the elevated one.
     pub any_seen: bool,
@@ -58,8 +58,8 @@ impl Others {
         of.len() < PEERS_MAX || of.contains_key(&port)
     }
 
-    /// Records what a manager says of itself. Says whether that is news; none where no further manager
-    /// can be remembered.
+    /// Records a manager's SMInfo. Returns whether that is news; `None` if no further manager
+    /// can be stored.
     pub(super) fn hear(&mut self, said: &SmInfo) -> Option<bool> {
         let news = (said.sm_state_current, said.priority);
         if !Self::have_room(&self.heard, said.port_guid) {

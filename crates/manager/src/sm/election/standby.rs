@@ -1,4 +1,4 @@
-//! Standing by: the master is asked whether it lives; when it does not, the fabric is looked at anew.
+//! Standby: polls the master; rediscovers the fabric when polls fail.
 
 use weft_fabric::{Guid, Tick};
 use weft_wire::enums::SmState;
@@ -6,14 +6,14 @@ use weft_wire::sm::SmInfo;
 
 use super::{Act, Election, Peer, QUICK, Question, View};
 
-/// What a manager knows of the master that it stands by for.
+/// State of a standby about its master.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// Its port GUID.
     pub master: Option<Guid>,
-    /// Next question to it.
+    /// Time of the next poll.
     pub poll_at: Option<Tick>,
-    /// Bad answers of the master, and missing ones, in a row; of a newcomer, discoveries in a row in
+    /// Consecutive failed polls of the master; of a newcomer, consecutive discoveries in
     /// which some manager did not answer.
     pub fails: u32,
     /// The sweep in which some manager did not answer last.
@@ -41,7 +41,7 @@ impl Election {
         self.watch.poll_at = Some(now + QUICK);
     }
 
-    /// Asks the master whether it lives, when it is time to.
+    /// Polls the master when it is due.
     pub(super) fn poll_master(&mut self, now: Tick, view: &View) {
         if self.watch.poll_at.is_none_or(|at| at > now) {
             return;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_fabric::{Guid, Lid, Lmc, PortNum};
 
-/// Who owns a LID: a node's GUID and its port, port 0 for a switch.
+/// Owner of a LID: a node's GUID and its port, port 0 for a switch.
 pub(crate) type Owner = (Guid, PortNum);
 
 /// Ports that are remembered although they are gone; beyond that the longest gone are forgotten.
@@ -29,14 +29,14 @@ struct Remembered {
     absent_since: Option<u64>,
 }
 
-/// Who has which LID, and who had.
+/// Current and former owners of LIDs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LidMap {
     remembered: BTreeMap<Owner, Remembered>,
     assignments: u64,
 }
 
-/// Which LIDs are taken.
+/// Assigned LIDs.
 struct Taken {
     used: Vec<bool>,
     /// For each LMC, no range below this base is free.
@@ -98,10 +98,10 @@ impl Taken {
 }
 
 impl LidMap {
-    /// Gives every port of `ports` a base LID up to `highest`, 0 to those for which none is left.
+    /// Assigns every port of `ports` a base LID up to `highest`, 0 if none is left.
     ///
-    /// In order of preference: what is prescribed, what is remembered, what the device has, the
-    /// lowest free. Ports that are gone keep theirs until there is no other way.
+    /// In order of preference: the configured one, the stored one, the device's current one, the
+    /// lowest free. Absent ports keep theirs until the LIDs run out.
     pub(crate) fn assign(&mut self, ports: &[EndPort], highest: Lid) -> Vec<Lid> {
         self.assignments += 1;
         let mut taken = Taken::new(highest);
@@ -199,7 +199,7 @@ impl LidMap {
             .map(|(owner, entry)| (*owner, entry.lid, entry.lmc))
     }
 
-    /// What a store held, all of it absent until it is seen.
+    /// Entries of a store, all of them absent until seen.
     pub(crate) fn from_entries(entries: impl IntoIterator<Item = (Owner, Lid, Lmc)>) -> Self {
         let remembered = entries.into_iter().map(|(owner, lid, lmc)| {
             let entry = Remembered {

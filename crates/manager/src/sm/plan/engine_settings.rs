@@ -1,4 +1,4 @@
-//! What the routing engines are told: device groups become nodes and ports of the fabric.
+//! Settings of the routing engines: device groups become nodes and ports of the fabric.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,8 +61,8 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// Lanes for destinations, where the engine that is asked for needs them. Others get one, even if
-    /// the fabric does not fit them: a port that is in use takes no other virtual lanes, so that lanes
+    /// Number of lanes for destinations, if the requested engine needs them. Others get one, even if
+    /// the fabric does not suit them: an active port accepts no other virtual lanes, so that lanes
     /// must not come and go with the links.
     fn lanes(&self) -> u8 {
         match self.settings.routing.engine {

@@ -16,32 +16,32 @@ use super::routes::Routes;
 use crate::multicast::MulticastLid;
 use crate::rates;
 
-/// What the multicast tables should be.
+/// The planned multicast tables.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct MulticastPlan {
     /// Certified tables, none when there are none that may be written.
     pub(in super::super) routed: Option<RoutedMulticast>,
-    /// What they were made for.
+    /// The groups that they were made for.
     groups: Option<Arc<Vec<MulticastLid>>>,
     settings: MulticastSettings,
-    /// What is being written: these tables, or what must stand before them.
+    /// The tables being written: these, or those that must come first.
     pub(in super::super) step: Arc<MulticastTables>,
     /// Another step follows when all switches have this one.
     pub(in super::super) more: bool,
 }
 
-/// What decides on multicast tables besides routes.
+/// Inputs of multicast tables besides routes.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Members {
-    /// Who is in which group; none while nobody knows.
+    /// Members of each group; `None` if unknown.
     pub(in super::super) groups: Option<Arc<Vec<MulticastLid>>>,
     /// The tables that are in force.
     pub(in super::super) before: MulticastPlan,
 }
 
 impl Members {
-    /// Plans the tables. `same_links` says that nothing has changed since the last time that trees
-    /// depend on. What is to be written first is left to [`MulticastPlan::take_step`].
+    /// Plans the tables. `same_links` means that nothing that trees depend on has changed since the last
+    /// time. [`MulticastPlan::take_step`] determines the first tables to write.
     pub(in super::super) fn plan(
         &self,
         routes: &Routes,
@@ -90,7 +90,7 @@ impl Members {
     }
 }
 
-/// Tells limits that were met, unless they were told before.
+/// Reports limits that were met, once.
 fn tell_notes(
     topology: &Topology,
     said: &[MulticastNote],
@@ -136,7 +136,7 @@ fn places(topology: &Topology, told: &[MulticastLid]) -> Vec<MulticastGroup> {
     told.iter().map(group).collect()
 }
 
-/// What decides on the tables that are written first.
+/// Inputs of the first tables to write.
 #[derive(Debug)]
 pub(in super::super) struct Step<'a> {
     /// Nodes, and links that carry data.
@@ -149,7 +149,7 @@ pub(in super::super) struct Step<'a> {
 }
 
 impl MulticastPlan {
-    /// Takes up what is to be written first.
+    /// Determines the first tables to write.
     pub(in super::super) fn take_step(&mut self, from: &Step<'_>) {
         let Some(routed) = &self.routed else {
             return;
@@ -165,7 +165,7 @@ impl MulticastPlan {
     }
 }
 
-/// `step`, but of these rows only what is in both old and new ones.
+/// `step`, with only the common ports of old and new tables in these rows.
 fn without_new(
     step: &MulticastTables,
     held: &MulticastTables,

@@ -1,4 +1,4 @@
-//! What a plan is made from and what comes of it, both of them values: a plan is computed beside the
+//! Input and result of a plan, as values: a plan is computed in parallel with the
 //! manager, which serves others meanwhile.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ impl Fabric {
     }
 }
 
-/// What is known of links that both ends see and that are not active.
+/// Links that both ends see and that are not active.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Inactive {
     /// Ends of those that were not active after two sweeps.
@@ -42,7 +42,7 @@ pub(in super::super) struct Inactive {
     pub(in super::super) must_prove: bool,
 }
 
-/// What switches hold.
+/// Tables held by switches.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Held {
     /// Confirmed linear tables; unknown entries drop.
@@ -88,12 +88,12 @@ pub struct PlanInput {
     pub(super) members: Members,
 }
 
-/// What the maker of a plan has to say.
+/// Messages of the plan's computation.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Told {
     /// The engine and its notes, or why there are no routes; none where routes stay.
     pub(super) routing: Option<String>,
-    /// What could not be done.
+    /// Work that failed.
     pub(super) unfinished: Vec<String>,
     /// Faults of devices.
     pub(super) faults: Vec<(Option<Guid>, String)>,

@@ -8,7 +8,7 @@ use weft_fabric::Tick;
 use super::PlanInput;
 use crate::io::Input;
 
-/// Computes what [`crate::Output::Plan`] asks for, and has it ready after a fixed time of the driver's
+/// Computes plans for [`crate::Output::Plan`], ready after a fixed time of the driver's
 /// clock.
 #[derive(Debug, Default)]
 pub struct Planner {
@@ -26,7 +26,7 @@ impl Planner {
         }
     }
 
-    /// How long its plans take.
+    /// Duration of its plans.
     pub fn takes(&self) -> Duration {
         self.takes
     }
@@ -41,7 +41,7 @@ impl Planner {
         self.under_way.as_ref().map(|(at, _)| *at)
     }
 
-    /// What to hand to the manager at `now`, once.
+    /// Input for the manager at `now`, returned once.
     pub fn ready(&mut self, now: Tick) -> Option<Input> {
         let (_, input) = self.under_way.take_if(|(at, _)| *at <= now)?;
         Some(Input::Planned(Box::new(input.make())))

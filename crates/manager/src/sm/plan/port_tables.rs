@@ -45,7 +45,7 @@ pub(super) fn plan(plan: &mut Plan, settings: &Settings, told: &mut Told) -> Vec
     contents
 }
 
-/// Makes the tables of port after port; what is the same everywhere is made once.
+/// Makes the tables of port after port; equal ones are made once.
 struct TableMaker<'a> {
     settings: &'a Settings,
     topology: &'a Topology,
@@ -54,7 +54,7 @@ struct TableMaker<'a> {
     sl_to_sc: TableId,
     sc_to_sl: TableId,
     sc_to_vl: TableId,
-    /// Which lanes may interrupt which, [`TableId::UNKNOWN`] while none may.
+    /// Preemption matrix, [`TableId::UNKNOWN`] while preemption is off.
     preemption: TableId,
     arbitration: Option<(ArbitrationKey, [TableId; 2])>,
     buffers: Option<(BufferKey, TableId)>,
@@ -65,9 +65,9 @@ struct TableMaker<'a> {
     unchecked: BTreeMap<Guid, u32>,
 }
 
-/// What decides on a port's arbitration: capacities and largest packet.
+/// Inputs of a port's arbitration: capacities and largest packet.
 type ArbitrationKey = (u8, u8, u8);
-/// What decides on a port's use of its neighbour's buffer.
+/// Inputs of a port's use of its neighbour's buffer.
 type BufferKey = ([u16; 4], [u8; 8]);
 
 impl<'a> TableMaker<'a> {
@@ -131,8 +131,8 @@ impl<'a> TableMaker<'a> {
         ids
     }
 
-    /// The keys that a switch's port lets through: what the HFI there may use. Nothing towards
-    /// another switch, which is trusted, or where they do not fit: then nothing is checked.
+    /// The keys that a switch's port passes: those of the HFI there. Empty towards
+    /// another switch, which is trusted, or if they do not fit: then nothing is checked.
     fn checked_keys(&mut self, node: &Node, at: PortRef) -> TableId {
         let topology = self.topology;
         let peer = topology.peer(at);

@@ -1,4 +1,4 @@
-//! Routes, and what they are made for.
+//! Routes and their inputs.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use super::super::unused_links::UnusedLinks;
 use super::engine_settings::engine_settings;
 use super::input::{Fabric, Inactive, Told};
 
-/// What is said of routes in several lanes, see [`Routed::covers_answers`].
+/// Note on routes in several lanes, see [`Routed::covers_answers`].
 const ANSWERS_NOT_COVERED: &str =
     "; answers on the service level of the question may close a credit cycle";
 
-/// What decides on routes.
+/// Inputs of routes.
 #[derive(Debug, Clone)]
 pub(in super::super) struct RouteInput {
     pub(in super::super) settings: Arc<Settings>,
@@ -25,7 +25,7 @@ pub(in super::super) struct RouteInput {
     pub(in super::super) inactive: Inactive,
 }
 
-/// Routes with what they were made for.
+/// Routes with their inputs.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Routes {
     pub(in super::super) fabric: Fabric,
@@ -39,11 +39,11 @@ pub(in super::super) struct Routes {
     pub(in super::super) drains: Drains,
     /// None when there are none that may be published.
     pub(in super::super) routed: Option<Routed>,
-    /// They leave out what is drained.
+    /// Whether they avoid drained parts.
     pub(in super::super) around: bool,
 }
 
-/// What came of making routes.
+/// Result of making routes.
 #[derive(Debug)]
 pub(in super::super) struct Made {
     pub(in super::super) routes: Routes,
@@ -102,12 +102,12 @@ impl Routes {
         Ok(())
     }
 
-    /// What is drained carries data all the same.
+    /// Whether drained parts still carry data.
     pub(in super::super) fn leaves_drains_aside(&self) -> bool {
         !self.around && !self.drains.is_empty()
     }
 
-    /// The engine, and what it had to say.
+    /// The engine and its notes.
     fn described(&self) -> Option<String> {
         let routed = self.routed.as_ref()?;
         let mut text = routed.engine().to_string();
@@ -125,7 +125,7 @@ impl Routes {
 }
 
 impl Made {
-    /// Says what is new about routes and unused links.
+    /// Reports news about routes and unused links.
     pub(super) fn tell(&self, before: &Routes, told: &mut Told) {
         let (unused, topology) = (&self.routes.unused, &self.routes.fabric.topology);
         told.events = unused.changes_since(&before.unused, topology);

@@ -7,7 +7,7 @@ use weft_routing::{Tables, Transition, certify_transition_over};
 use super::Plan;
 use super::input::{Held, Told};
 
-/// Plans the way from what switches hold to the routes of `plan`.
+/// Plans the transition from the switches' tables to the routes of `plan`.
 pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
     plan.late_tops = held.any;
     let Some(routed) = &plan.routes.routed else {

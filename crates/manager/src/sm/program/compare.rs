@@ -8,7 +8,7 @@ use crate::sm::devices::{Observed, TABLE_KINDS};
 use crate::sm::tables::{Kind, TableId};
 
 impl Writer<'_> {
-    /// Reads the tables of ports that carry data already, to compare them with what they should be.
+    /// Reads the tables of ports that carry data already, to compare them with the plan.
     pub(super) fn compare(&mut self) -> bool {
         let device = self.device();
         let (first, count) = match device.is_switch() {

@@ -1,12 +1,12 @@
-//! Programming as a pure difference: what a node still needs, from what it has confirmed, the plan and
-//! the settings. Nothing here changes the manager, which sends the request that comes of it and
-//! believes the answer.
+//! Programming as a pure difference: the remaining work of a node, from its confirmed state, the plan and
+//! the settings. Nothing here changes the manager, which sends the resulting request and
+//! records the answer.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `needs` | what a port or a switch should hold, and what of it is to be written |
+//! | `needs` | intended state of a port or a switch, and the part to write |
 //! | `writer` | a request under construction for one node |
-//! | `compare` | reads of what was in use before this manager |
+//! | `compare` | reads of tables in use before this manager |
 //! | `settings` | PortInfo, SwitchInfo and the tables of ports |
 //! | `tables` | linear tables and adaptive groups |
 //! | `multicast` | multicast tables |
@@ -30,7 +30,7 @@ pub(super) use needs::Needs;
 pub(super) use writer::Writer;
 
 impl Manager {
-    /// What decides on writes at present.
+    /// Current inputs of writes.
     pub(super) fn needs(&self) -> Needs<'_> {
         Needs {
             settings: &self.settings,
@@ -59,13 +59,13 @@ pub(super) fn next(writer: &mut Writer<'_>, stage: Stage) -> bool {
     }
 }
 
-/// What decides on the way from stage to stage, besides the node.
+/// Inputs of the order of stages, besides the node.
 #[derive(Debug)]
 pub(super) struct Way<'a> {
     pub plan: &'a Plan,
-    /// What all switches wait for.
+    /// The gate at which all switches wait.
     pub gate: Gate,
-    /// Which of the plan's linear tables is being written.
+    /// Index of the linear table being written.
     pub step: usize,
     /// Only multicast tables are written, between sweeps.
     pub updating: bool,

@@ -16,8 +16,8 @@ impl<'a> Needs<'a> {
         })
     }
 
-    /// Blocks of a switch's table that matter, and slices of 64 ports: what it should hold, and
-    /// what it forwards at present.
+    /// Number of relevant blocks of a switch's table, and of slices of 64 ports: intended and
+    /// current ones.
     pub(crate) fn multicast_extent(&self, node: u32) -> (usize, usize) {
         let observed = &self.devices[node].observed;
         let Some(held) = observed.switch() else {
@@ -93,7 +93,7 @@ impl Writer<'_> {
         !self.batch.is_empty()
     }
 
-    /// How many blocks from `at` (position, block) on differ, as many as a datagram takes.
+    /// Number of blocks from `at` (position, block) on that differ, at most one datagram's.
     fn multicast_run(&self, row: &[PortMask], at: (usize, usize), blocks: usize) -> usize {
         let most = match self.batch.is_empty() {
             true => self.needs.settings.requests.blocks(),

@@ -1,4 +1,4 @@
-//! What a port or a switch should hold, and what of it is to be written.
+//! Intended state of a port or a switch, and the part to write.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::sm::wanted::port::{Context, MANAGEMENT_LANE, Place, same_settings, to
 use crate::sm::wanted::preemption::marks_lanes;
 use crate::sm::wanted::switch;
 
-/// What decides on writes.
+/// Inputs of writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs<'a> {
     pub settings: &'a Settings,
     pub plan: &'a Plan,
-    /// What nodes have confirmed.
+    /// Confirmed state of nodes.
     pub devices: &'a Devices,
     /// Number of the sweep: nodes that have not answered in it do not work.
     pub sweep: u64,
 }
 
 impl<'a> Needs<'a> {
-    /// What is confirmed of the port at the other end of a good link.
+    /// Confirmed state of the port at the other end of a good link.
     pub(crate) fn peer_info(&self, node: u32, port: PortNum) -> Option<(&'a Device, &'a PortInfo)> {
         let peer = self.plan.peer(node, port)?;
         let device = self.devices.get(peer.node.0)?;
@@ -150,8 +150,8 @@ impl<'a> Needs<'a> {
         tables.map_or(TableId::UNKNOWN, |ids| ids[kind.index()])
     }
 
-    /// The adaptive groups that a switch should have, none where it cannot have any. Routes that come
-    /// without groups ask for empty ones: those of earlier routes are not proved for these.
+    /// The adaptive groups that a switch should have, `None` if it cannot have any. Routes without
+    /// groups need empty ones: those of earlier routes are not proved for these.
     pub(crate) fn wanted_groups(&self, node: u32) -> Option<Arc<SwitchPortGroups>> {
         let index = self.plan.topology.switch_index(NodeId(node))?;
         let capable = self.devices[node]

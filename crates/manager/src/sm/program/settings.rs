@@ -130,7 +130,7 @@ impl Writer<'_> {
         self.push_port(modifier, &first)
     }
 
-    /// What single ports of a switch need: tables of neighbouring ports together, then PortInfo.
+    /// Writes the differences of single ports of a switch: tables of neighbouring ports together, then PortInfo.
     pub(super) fn write_ports(&mut self) -> bool {
         let ports = u32::from(self.device().observed.num_ports());
         let tables = TABLE_KINDS as u32 * ports;

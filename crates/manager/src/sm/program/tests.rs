@@ -18,7 +18,7 @@ use crate::sm::sweep::Gate;
 const HOST: u32 = 0;
 const SWITCH: u32 = 1;
 
-/// Devices that have told who they are, and a plan in which the switch has a row of three blocks.
+/// Identified devices, and a plan in which the switch has a row of three blocks.
 fn scene() -> (Devices, Plan) {
     let spec: FabricSpec = "one-switch:1".parse().unwrap();
     let topology = spec.generate().unwrap();

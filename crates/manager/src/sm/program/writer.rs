@@ -9,22 +9,22 @@ use super::needs::Needs;
 use crate::ask::batch::{Batch, STATES_PER_REQUEST};
 use crate::sm::devices::Device;
 
-/// Puts what a node still needs into a request.
+/// Puts the remaining work of a node into a request.
 ///
-/// A stage goes through its items in a fixed order. Items that are already as they should be cost
+/// A stage goes through its items in a fixed order. Items that are already correct cost
 /// nothing.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     pub needs: Needs<'a>,
     pub node: u32,
-    /// Which of the plan's linear tables is being written.
+    /// Index of the linear table being written.
     pub step: usize,
     /// The next item of the stage.
     pub cursor: u32,
     pub batch: &'a mut Batch,
 }
 
-/// What became of an item.
+/// Result of an item.
 pub(super) enum Item {
     /// It is in the batch, or there is nothing to do.
     Next,
@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Asks for a state of some of the ports from the first on, in order, as many as a datagram takes.
+    /// Sets a state of some of the ports from the first on, in order, as many as fit into a datagram.
     pub(super) fn push_states(&mut self, ports: &[PortNum], wanted: PortState) -> Item {
         let Some((first, last)) = ports.first().copied().zip(ports.last().copied()) else {
             return Item::End;

@@ -31,9 +31,9 @@ pub enum SettingsError {
     Unsupported {
         /// The element.
         element: &'static str,
-        /// What it says.
+        /// The value.
         value: String,
-        /// What it may say.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// A LID of its own that is no base LID.
@@ -50,10 +50,10 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// What a configuration asks for.
+    /// Settings of a configuration.
     ///
     /// # Errors
-    /// [`SettingsError`] when it asks for something that this manager cannot do.
+    /// [`SettingsError`] for a setting that this manager does not support.
     pub(crate) fn from_config(from: &Resolved<'_>) -> Result<Self, SettingsError> {
         let (instance, sm) = (from.instance, &from.instance.sm);
         if sm.lid_strategy != LidStrategy::Serial {

@@ -1,4 +1,4 @@
-//! What the administrator may choose about the subnet manager: plain data.
+//! Settings of the subnet manager: plain data.
 
 mod from_config;
 
@@ -15,7 +15,7 @@ use crate::ask::{Budget, Patience};
 use crate::settings::lane_levels::LaneLevels;
 pub use crate::settings::members::{Members, Selector};
 
-/// How to run one fabric. [`Settings::default`] is what the stock opafm.xml says.
+/// Settings of one fabric. [`Settings::default`] equals the stock opafm.xml.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Upper half of all GIDs (`<SubnetPrefix>`).
@@ -34,11 +34,11 @@ pub struct Settings {
     pub traffic: TrafficSettings,
     /// When to sweep.
     pub sweeps: SweepSettings,
-    /// How to talk to agents.
+    /// Settings of requests to agents.
     pub requests: RequestSettings,
-    /// Which links between a switch and an HFI may carry data (`<HFILinkPolicy>`).
+    /// Policy of links between a switch and an HFI (`<HFILinkPolicy>`).
     pub hfi_links: LinkPolicy,
-    /// Which links between switches may carry data (`<ISLLinkPolicy>`).
+    /// Policy of links between switches (`<ISLLinkPolicy>`).
     pub switch_links: LinkPolicy,
     /// Errors that take a link down (`<DefaultPortErrorAction>`, bits of
     /// `STL_PORT_INFO.PortErrorAction`).
@@ -50,7 +50,7 @@ pub struct Settings {
     pub levels: Vec<Level>,
 }
 
-/// What SMInfo says of this manager.
+/// SMInfo and timing of this manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ElectionSettings {
     /// Key that the subnet managers of one fabric share (`<SmKey>`).
@@ -59,14 +59,14 @@ pub struct ElectionSettings {
     pub priority: u8,
     /// Priority once it is master and has met another manager, 0 to 15 (`<ElevatedPriority>`).
     pub elevated_priority: u8,
-    /// How often a standby asks the master whether it lives (`<MasterPingInterval>`).
+    /// Interval at which a standby polls the master (`<MasterPingInterval>`).
     pub ping_interval: Duration,
     /// After how many questions in a row without a good answer the master counts as dead, at least
     /// 1 (`<MasterPingMaxFail>`).
     pub ping_max_fail: u32,
 }
 
-/// How LIDs are given.
+/// Settings of LIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LidSettings {
     /// LMC of HFIs, 0 to 7 (`<Lmc>`).
@@ -79,7 +79,7 @@ pub struct LidSettings {
     pub highest: Lid,
 }
 
-/// How to route.
+/// Settings of routing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoutingSettings {
     /// `<RoutingAlgorithm>`.
@@ -154,9 +154,9 @@ pub struct Mesh {
 /// Queues and timers of the data path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficSettings {
-    /// How long a packet may stay in a switch: 4.096 µs · 2^value on the wire (`<SwitchLifetime>`).
+    /// Packet lifetime in a switch: 4.096 µs · 2^value on the wire (`<SwitchLifetime>`).
     pub switch_lifetime: u8,
-    /// How long a packet may stay at the head of a queue: 4.096 µs · 2^value on the wire
+    /// Head-of-line lifetime of packets: 4.096 µs · 2^value on the wire
     /// (`<HoqLife>`).
     pub hoq_life: u8,
     /// Packets dropped in a row that stall a VL, 0 to 7 (`<VLStallCount>`).
@@ -171,7 +171,7 @@ pub struct TrafficSettings {
     pub replay_depth: Option<u32>,
     /// High bits that mark a multicast LID, 1 to 7 (`<MulticastMask>`).
     pub multicast_mask: u8,
-    /// How packets interrupt others where a level may (`<Preemption>`).
+    /// Preemption settings, if a level may preempt others (`<Preemption>`).
     pub preemption: Preemption,
 }
 
@@ -200,14 +200,14 @@ pub struct SweepSettings {
     /// From a sweep that could not finish all its work to the next; doubled each time up to
     /// `<SweepInterval>`.
     pub retry: Duration,
-    /// How long a node that does not answer stays in the fabric while its link is up
+    /// Time for which a silent node stays in the fabric while its link is up
     /// (`<NonRespTimeout>`).
     pub silent_max: Duration,
     /// For how many sweeps it stays (`<NonRespMaxCount>`).
     pub silent_sweeps_max: u32,
 }
 
-/// How to talk to agents.
+/// Settings of requests to agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestSettings {
     /// Attempts that are always made (`<MaxAttempts>`).
@@ -226,12 +226,12 @@ pub struct RequestSettings {
     pub table_blocks: u8,
     /// Several attributes in one datagram where agents can (`<UseAggregateMADs>`).
     pub aggregates: bool,
-    /// How often a port is asked to activate while its neighbour is not ready
+    /// Number of attempts to activate a port while its neighbour is not ready
     /// (`<NeighborNormalRetries>`).
     pub neighbor_normal_retries: u32,
 }
 
-/// Which links may carry data.
+/// Policy of links that may carry data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkPolicy {
     /// Lanes that a link may lose while it is up, 0 to 3 (`<MaxDroppedLanes>`).
@@ -266,7 +266,7 @@ pub struct Partition {
     pub limited: Members,
 }
 
-/// A service level with what it is to have.
+/// A service level and its properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     /// The service level, 0 to 15.
@@ -275,11 +275,11 @@ pub struct Level {
     pub bandwidth: u8,
     /// Goes before all levels that are not.
     pub high_priority: bool,
-    /// Largest packet, none for what the links can do.
+    /// Largest packet, `None` for the links' limit.
     pub max_mtu: Option<Mtu>,
     /// Flow control is off.
     pub flow_control_disable: bool,
-    /// How long a packet may stay at the head of a queue, none for the common value.
+    /// Head-of-line lifetime of packets, `None` for the common value.
     pub hoq_life: Option<u8>,
     /// Its packets interrupt those of lower rank, 1 to 127; with 0 they neither interrupt others nor
     /// are interrupted.

@@ -15,7 +15,7 @@ use weft_wire::sm::VlArbElement;
 pub(super) const WEIGHT_MAX: u8 = 254;
 /// Shares are rounded to multiples of this, percent.
 const STEP: u8 = 5;
-/// The quantum of a lane that has no other beside it.
+/// The quantum of the only lane of a table.
 const WHOLE: u8 = 100;
 
 /// A lane and its share of the bandwidth.
@@ -90,7 +90,7 @@ fn dealt_out(percents: &[usize], sum: usize) -> Vec<usize> {
     counts
 }
 
-/// How far the lane that is farthest from its share is from it, times the sums of both.
+/// Largest deviation of a lane from its share, times the sums of both.
 fn error(counts: &[usize], percents: &[usize]) -> usize {
     let (sum, all) = (counts.iter().sum::<usize>(), percents.iter().sum::<usize>());
     let pairs = counts.iter().zip(percents);
@@ -148,7 +148,7 @@ fn in_order(lanes: Vec<Lane>) -> Vec<Vl> {
     order
 }
 
-/// How many turns of other lanes go between two of the lane at `at`, while `others` are left.
+/// Number of turns of other lanes between two of the lane at `at`, while `others` are left.
 fn turns_between(large: &[Lane], at: usize, others: usize) -> usize {
     let own = large[at].turns;
     let open = large.iter().filter(|lane| lane.turns > 0).count();
@@ -202,7 +202,7 @@ mod tests {
         turns.iter().map(|turn| turn.vl.0.to_string()).collect()
     }
 
-    /// As `_fill_low_rr` deals them out.
+    /// Distribution as by `_fill_low_rr`.
     #[test]
     fn shares_become_turns() {
         for (percents, expected) in [
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Two to four levels of whole 5 % are within 3 points, but for 85 % beside three of 5 %.
+    /// Two to four levels of whole 5 % are within 3 points, except for 85 % with three of 5 %.
     #[test]
     fn no_share_is_far_off() {
         let fives = || (5_u8..=95).step_by(5);

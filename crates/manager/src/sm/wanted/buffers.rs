@@ -1,7 +1,7 @@
-//! How a port divides its neighbour's receive buffer among virtual lanes.
+//! Division of a neighbour's receive buffer among virtual lanes.
 //!
-//! The neighbour's allocation unit is 8 · 2^BufferAlloc bytes. A lane needs what is on the wire
-//! while credits come back, and room for packets; what is left is shared by all lanes.
+//! The neighbour's allocation unit is 8 · 2^BufferAlloc bytes. A lane needs space for the data on the wire
+//! while credits return, and for packets; all lanes share the rest.
 
 use weft_fabric::Vl;
 use weft_wire::Layout;
@@ -12,7 +12,7 @@ use crate::sm::settings::TrafficSettings;
 
 /// Bytes of a link transfer packet (`BYTES_PER_LTP`).
 const LTP_BYTES: u32 = 128;
-/// Bytes of credits in flight beside the wire, with the 14-bit CRC and with the others.
+/// Bytes of credits in flight besides the wire, with the 14-bit CRC and with the others.
 const LATENCY_CRC_14: u32 = 2_304;
 const LATENCY_CRC_OTHER: u32 = 4_224;
 const CRC_14: u8 = 1;
@@ -75,7 +75,7 @@ fn fit(lanes: &[(Vl, u32)], wire: u32, unit: u32, available: u32) -> Vec<u32> {
         .unwrap_or_else(|| vec![0; lanes.len()])
 }
 
-/// Bytes on the wire and on their way through both ends before a credit comes back.
+/// Bytes on the wire and in both ends before a credit returns.
 fn wire_bytes(port: &PortInfo, neighbour: &PortInfo, traffic: &TrafficSettings) -> u32 {
     let ltps = |high: u8, low: u8| (u32::from(high) << 8 | u32::from(low)) * LTP_BYTES;
     let depth = |info: &PortInfo| ltps(info.wire_depth_h, info.wire_depth);

@@ -1,4 +1,4 @@
-//! What every port and switch should hold.
+//! Intended registers of every port and switch.
 
 mod arbitration;
 pub(crate) mod buffers;

@@ -12,7 +12,7 @@ use crate::sm::settings::{LinkPolicy, Settings, TrafficSettings};
 const SUBNET_TIMEOUT: u8 = 17;
 pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
 
-/// What a port is.
+/// Kind of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Port 0 of a switch.
@@ -23,7 +23,7 @@ pub(crate) enum Place {
     External,
 }
 
-/// What decides on a port's settings.
+/// Inputs of a port's settings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub settings: &'a Settings,
@@ -108,8 +108,8 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
     preemption::set(info, neighbour, context.markers, preemption);
 }
 
-/// How long packets may wait at the heads of a switch port's queues: lanes that no packet takes have
-/// no time, and only those that the link has count stalls.
+/// Head-of-line lifetimes of a switch port's queues: unused lanes have
+/// no time, and only lanes of the link count stalls.
 fn queues(operational: u8, qos: &Qos, traffic: &TrafficSettings) -> [XmitQ; 32] {
     let mut queues = [XmitQ::default(); 32];
     let stalls = traffic.vl_stall_count.min(7);
@@ -232,8 +232,8 @@ settings_of_a_port!(
     preemption_limit,
 );
 
-/// What is sent to a port so that it holds `wanted`: states, speeds and widths are left as they
-/// are.
+/// The Set that makes a port hold `wanted`: states, speeds and widths stay
+/// unchanged.
 pub(crate) fn to_set(wanted: &PortInfo) -> PortInfo {
     PortInfo {
         port_state: PortState::NOP,

@@ -1,8 +1,8 @@
-//! Preemption: small packets of one lane interrupt large ones of another.
+//! Preemption: small packets of one lane preempt large ones of another.
 //!
-//! Both ends of a cable must take packets that are interleaved: with a marker that tells the lane of
-//! what follows, or in nests of a bounded depth without one. It is off on all ports while no service
-//! level may interrupt another.
+//! Both ends of a cable must accept interleaved packets: with a marker for the lane of
+//! the following data, or nested to a bounded depth without one. It is off on all ports while no service
+//! level may preempt another.
 
 use weft_fabric::{Node, PortNum};
 use weft_wire::sm::PortInfo;
@@ -35,7 +35,7 @@ pub(crate) fn can_interleave(port: &PortInfo, neighbour: &PortInfo, markers: boo
     markers || nest_level(port, neighbour) > 0
 }
 
-/// How deep packets may be nested without markers.
+/// Nesting depth of packets without markers.
 fn nest_level(port: &PortInfo, neighbour: &PortInfo) -> u8 {
     let most = |info: &PortInfo| info.interleave_max_nest_level_rx_supported;
     most(port).min(most(neighbour))

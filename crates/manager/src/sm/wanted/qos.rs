@@ -110,8 +110,8 @@ impl Qos {
         })
     }
 
-    /// Turns of the lanes without priority, by their shares of the bandwidth. `mtu_cap` is what the
-    /// link can do at most, `room` the port's VL.ArbitrationLowCap; nothing where the port has no such
+    /// Turns of the lanes without priority, by their shares of the bandwidth. `mtu_cap` is the
+    /// link's maximum, `room` the port's VL.ArbitrationLowCap; `None` if the port has no such
     /// table.
     pub(crate) fn arbitration_low(&self, mtu_cap: Mtu, room: u8) -> Option<[u8; 256]> {
         let lanes = self.by_lane().filter(|(_, level)| !level.high_priority);
@@ -127,7 +127,7 @@ impl Qos {
         table(lanes.map(|(vl, _)| VlArbElement { vl, weight }), room)
     }
 
-    /// What the levels of a lane have together of the bandwidth.
+    /// Total bandwidth share of a lane's levels.
     fn share(&self, vl: Vl) -> Share {
         let in_lane = |place: usize| place.min(LANES_MAX - 1) == usize::from(vl.0);
         let levels = self.levels.iter().enumerate();
@@ -146,9 +146,9 @@ impl Qos {
         weight.clamp(1, u32::from(WEIGHT_MAX)) as u8
     }
 
-    /// Steps of 4,096 bytes that lanes with priority may send before the others have a turn: as many
-    /// as there are levels with priority (the vendor's manager counts virtual fabrics). With 0 each
-    /// packet of theirs would wait for one of the others.
+    /// Steps of 4,096 bytes that lanes with priority may send before the others have a turn: the
+    /// number of levels with priority (the vendor's manager counts virtual fabrics). With 0 each
+    /// of their packets would wait for one of the others.
     pub(crate) fn high_limit(&self) -> u16 {
         self.by_lane()
             .filter(|(_, level)| level.high_priority)
@@ -190,7 +190,7 @@ impl Qos {
     }
 }
 
-/// What lane `lane` of `lanes` has of a share in whole percent; all of them together have all of it.
+/// Part of lane `lane` of `lanes` of a share in whole percent; together they have all of it.
 fn part(percent: u8, lane: u8, lanes: u8) -> u8 {
     let part = (u16::from(percent) + u16::from(lane)) / u16::from(lanes);
     part as u8 // At most the share itself.

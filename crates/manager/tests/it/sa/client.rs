@@ -16,7 +16,7 @@ use weft_wire::sa::SaHeader;
 
 use crate::common::{World, settings};
 
-/// What came back.
+/// A reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -39,7 +39,7 @@ impl Reply {
     }
 }
 
-/// A question.
+/// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) method: u8,
@@ -47,7 +47,7 @@ pub(crate) struct Ask {
     pub(crate) ib: bool,
     pub(crate) mask: u64,
     pub(crate) data: Vec<u8>,
-    /// Who asks; 0 for the manager's own port.
+    /// LID of the requester; 0 for the manager's own port.
     pub(crate) lid: Lid,
     pub(crate) pkey: PKey,
     pub(crate) sm_key: u64,
@@ -153,7 +153,7 @@ impl Served {
         Self::with(sa, snapshot)
     }
 
-    /// An administration as it is, told of a fabric.
+    /// An existing administration, with a snapshot of a fabric.
     pub(crate) fn with(mut sa: Sa, snapshot: Arc<Snapshot>) -> Self {
         sa.handle(Tick(0), SaInput::Published(Arc::clone(&snapshot)));
         Self {
@@ -165,7 +165,7 @@ impl Served {
         }
     }
 
-    /// Asks, and puts the answer together.
+    /// Sends a request, and reassembles the answer.
     pub(crate) fn ask(&mut self, ask: &Ask) -> Reply {
         self.transaction += 1;
         let mut ask = ask.clone();
@@ -206,7 +206,7 @@ impl Served {
         }
     }
 
-    /// Asks, and says whether nothing comes back.
+    /// Sends a request, and returns whether there is no reply.
     pub(crate) fn is_silent(&mut self, ask: &Ask) -> bool {
         self.transaction += 1;
         let mut ask = ask.clone();

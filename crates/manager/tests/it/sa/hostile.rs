@@ -40,7 +40,7 @@ fn notice(served: &Served) -> Vec<u8> {
     Notice::of(&trap, Notice::PRODUCER_SM, served.snapshot.sms[0].lid).to_bytes()
 }
 
-/// Reports among what is to be sent.
+/// Reports among the outputs.
 fn reports(served: &mut Served) -> Vec<weft_wire::packet::Packet> {
     let outputs = std::iter::from_fn(|| served.sa.poll());
     let sent = outputs.filter_map(|output| match output {

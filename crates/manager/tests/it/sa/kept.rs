@@ -1,4 +1,4 @@
-//! What clients registered, over a restart of the administration and over a takeover.
+//! Registrations of clients over a restart of the administration and over a takeover.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::sa::client::{Ask, Served, snapshot};
 use crate::sa::records::FABRIC;
 use crate::sa::registered::{CREATE, JOIN, ask, gid, membership, own, told};
 
-/// A service without key or lease, that a client asks for by its number.
+/// A service without key or lease, found by its number.
 const SERVICE: u64 = 77;
 
 fn ports(snapshot: &Snapshot) -> Vec<Guid> {
@@ -62,7 +62,7 @@ fn after(served: &mut Served, time: Duration) -> Vec<SaOutput> {
     outputs
 }
 
-/// What is written last among these.
+/// The last stored state among these.
 fn written(outputs: &[SaOutput]) -> Option<Vec<u8>> {
     outputs.iter().rev().find_map(|output| match output {
         SaOutput::Persist(bytes) => Some(bytes.clone()),
@@ -203,7 +203,7 @@ fn a_restart_of_the_daemon_is_invisible_to_1152_members() {
     assert_eq!(world.forced_sweep().sets, 0);
     assert!(all.iter().all(|port| world.reregistrations(*port) == 0));
 
-    // Without what was stored the tables stay, and who joins again finds them as they are.
+    // Without the stored registrations the tables stay, and clients that join again find them unchanged.
     world.restart(settings(), bytes.as_deref());
     let mut anew = Sa::new(SaSettings::default());
     assert!(anew.poll().is_none(), "it knows nobody");
@@ -259,7 +259,7 @@ fn after_a_takeover_members_are_told_when_hosts_have_had_time_to_join() {
     outputs.extend(after(&mut served, Duration::from_secs(2)));
     assert!(written(&outputs).is_some(), "now it is whole");
 
-    // Hosts that join for ever keep nobody waiting for ever.
+    // Hosts that join for ever do not delay the tables for ever.
     lose(&mut served, asked);
     let lost = served.now;
     for port in all.iter().cycle() {

@@ -1,5 +1,5 @@
-//! Subnet administration over an emulated fabric that a manager has brought up: what each record
-//! says, who may ask, and that no request makes it panic.
+//! Subnet administration over an emulated fabric that a manager has brought up: content of each
+//! record, access rights, and that no request makes it panic.
 #![allow(clippy::unwrap_used)]
 
 mod client;

@@ -400,8 +400,8 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(served.ask(&stranger).status, status::REQ_INVALID);
 }
 
-/// Where destinations are spread over lanes the level of a path leads to the virtual lane of
-/// its destination at every port, and so does the level of what goes to the manager.
+/// If destinations are spread over lanes the level of a path maps to the virtual lane of
+/// its destination at every port, and so does the level of traffic to the manager.
 #[test]
 fn the_level_of_a_path_leads_to_the_lane_of_its_destination() {
     let mut served = Served::layered("torus:5x5");

@@ -1,4 +1,4 @@
-//! What one client may take, and what a reload of the configuration leaves of groups.
+//! Quotas of one client, and effects of a reload of the configuration on groups.
 
 use std::time::Duration;
 

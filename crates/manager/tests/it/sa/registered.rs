@@ -1,4 +1,4 @@
-//! What clients register: services and members of multicast groups.
+//! Registrations of clients: services and members of multicast groups.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ pub(crate) fn ask(method: u8, mask: u64, record: &McMemberRecord) -> Ask {
     Ask::new(method, attribute::MC_MEMBER_RECORD).with(mask, record)
 }
 
-/// What the subnet manager is told at last.
+/// The latest members output for the subnet manager.
 pub(crate) fn told(served: &mut Served) -> Vec<weft_manager::MulticastLid> {
     served.now = served.now + Duration::from_secs(1);
     served.sa.handle(served.now, SaInput::Tick);
