@@ -171,7 +171,7 @@ impl Assembler {
     /// Takes the next part.
     ///
     /// # Errors
-    /// [`SnapshotError`] when it does not fit what came before.
+    /// [`SnapshotError`] when it does not fit the earlier parts.
     pub fn push(&mut self, response: v1::GetSnapshotResponse) -> Result<(), SnapshotError> {
         match response.part {
             Some(Part::Header(header)) => self.header = Some(header),

@@ -277,7 +277,7 @@ impl<'d> Cx<'d> {
     pub(crate) fn is_second_section(&mut self, id: Id) -> bool {
         let section = self.document.children(id).next().is_some();
         if section {
-            let message = "this section was given before; its second copy is not read";
+            let message = "this section is repeated; its second copy is not read";
             self.error(id, Rule::StrictTwice, message);
         }
         section

@@ -143,7 +143,7 @@ impl Instance {
     }
 }
 
-/// `Shared` as `Common` knows it: without what only an `Fm` can say.
+/// `Shared` of `Common`: without elements that only an `Fm` can have.
 #[derive(Default)]
 struct SharedOfCommon(Shared);
 

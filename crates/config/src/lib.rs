@@ -213,7 +213,7 @@ fn check_root(document: &Document<'_>, findings: &mut Findings) {
                 cx.error(
                     child,
                     Rule::StrictOrder,
-                    "Common stands after an Fm, which takes nothing from it",
+                    "Common appears after an Fm, which inherits nothing from it",
                 );
             }
             "Common" => {}

@@ -46,7 +46,7 @@ section! {
         integrity_weights: IntegrityWeights = IntegrityWeights::default(), "IntegrityWeights" => Sub;
         /// Weights of the congestion count.
         congestion_weights: CongestionWeights = CongestionWeights::default(), "CongestionWeights" => Sub;
-        /// By how much two counters must change to count.
+        /// Minimum change of two counters that counts.
         resolution: Resolution = Resolution::default(), "Resolution" => Sub;
         /// Level at which an error counter is cleared, in eighths of its range; 0 clears any non-zero value.
         error_clear: u8 = 7, "ErrorClear" => One(u8s().strictly(0, 7));
@@ -146,7 +146,7 @@ section! {
 }
 
 section! {
-    /// `IntegrityWeights`: how much each counter counts.
+    /// `IntegrityWeights`: weight of each counter.
     pub struct IntegrityWeights {
         /// LocalLinkIntegrityErrors.
         local_link_integrity_errors: u8 = 0, "LocalLinkIntegrityErrors" => One(u8s());
@@ -170,7 +170,7 @@ section! {
 }
 
 section! {
-    /// `CongestionWeights`: how much each counter counts.
+    /// `CongestionWeights`: weight of each counter.
     pub struct CongestionWeights {
         /// PortXmitWait, in percent of the time.
         xmit_wait_pct: u8 = 10, "XmitWaitPct" => One(u8s());
@@ -188,7 +188,7 @@ section! {
 }
 
 section! {
-    /// `Resolution`: by how much counters must change to count.
+    /// `Resolution`: minimum change of counters that counts.
     pub struct Resolution {
         /// LocalLinkIntegrityErrors.
         local_link_integrity: u64 = 8_000_000, "LocalLinkIntegrity" => One(u64s());
@@ -198,7 +198,7 @@ section! {
 }
 
 section! {
-    /// `SweepErrorInfoLogThresholds`: how many causes of errors one sweep logs.
+    /// `SweepErrorInfoLogThresholds`: maximum number of error causes logged per sweep.
     pub struct SweepErrorInfoLogThresholds {
         /// Errors of the link.
         integrity: Limit = Limit::Unlimited, "Integrity" => One(limit());

@@ -61,7 +61,7 @@ pub(crate) fn apply<S: Section>(section: &mut S, id: Id, cx: &mut Cx<'_>) {
                 cx.warn(
                     child,
                     Rule::Duplicate,
-                    format!("`{tag}` was given before; this one counts"),
+                    format!("`{tag}` is repeated; the last one counts"),
                 );
             }
             Some(false) => seen.push(tag),
@@ -232,7 +232,7 @@ impl<T: Section> Slot<T> for Sub {
     }
 }
 
-/// A section that replaces what an earlier one of its name said, instead of adding to it.
+/// A section that replaces an earlier one of its name, instead of adding to it.
 pub(crate) struct Whole;
 
 impl<T: Section> Slot<T> for Whole {

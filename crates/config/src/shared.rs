@@ -1,4 +1,4 @@
-//! `Shared`: what an instance is, and values that its SM, FE and PM take over.
+//! `Shared`: identity of an instance, and values that its SM, FE and PM inherit.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::value::CoreLimit;
 pub const MAX_INSTANCES: usize = 8;
 
 section! {
-    /// `Shared`: what an instance is.
+    /// `Shared`: identity and common settings of an instance.
     pub struct Shared {
         /// Whether the instance runs at all.
         start: bool = false, "Start" => One(flag());

@@ -199,7 +199,7 @@ impl Instance {
     }
 }
 
-/// Resolves what can be resolved, and says what cannot.
+/// Resolves the virtual fabrics, and reports problems.
 pub(crate) fn resolve(instance: &Instance) -> (ResolvedFabrics, Problems) {
     let mut problems = Problems::default();
     let enabled: Vec<(usize, &VirtualFabric)> = instance

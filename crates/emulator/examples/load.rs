@@ -26,7 +26,7 @@ struct Target {
     switch: Option<SwitchInfo>,
 }
 
-/// A request for a node: what, and its payload.
+/// A request for a node: its attribute and payload.
 type Request = (Smp, Vec<u8>);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -199,7 +199,7 @@ pub enum TrafficError {
         max: usize,
     },
     /// Too many sender-receiver pairs.
-    #[error("{ways} ways from a sender to a receiver, allowed in all jobs: {max}")]
+    #[error("{ways} sender-receiver pairs, allowed in all jobs: {max}")]
     TooManyWays {
         /// The number that would result.
         ways: usize,

@@ -11,6 +11,7 @@
 //! [`control`] changes either.
 
 mod agent;
+mod carry;
 pub mod control;
 mod emulator;
 mod faults;
@@ -22,7 +23,6 @@ pub mod server;
 pub mod stats;
 pub mod traffic;
 pub mod trap;
-mod way;
 
 pub use emulator::{AGENT_QUEUE_MAX, Emulator, JOBS_MAX, Losses, OUTPUTS_MAX, Options};
 pub use stats::Stats;

@@ -52,7 +52,7 @@ pub enum ListenError {
     /// There is something that is no socket.
     #[error("{path} exists and is no socket")]
     NotASocket {
-        /// What.
+        /// The operation.
         path: PathBuf,
     },
     /// The system does not let us.
@@ -222,7 +222,7 @@ enum Gone {
     Frame(#[from] weft_transport::FrameError),
     #[error("it said no Hello within {} s", HELLO_PATIENCE.as_secs())]
     NoHello,
-    #[error("it does not take in what it gets")]
+    #[error("it does not read its data")]
     Slow,
     #[error("it was refused: {0}")]
     Refused(String),
@@ -361,7 +361,7 @@ async fn write(
     while let Some(first) = receiver.recv_any().await {
         bytes.clear();
         encode(first, &mut bytes);
-        // What waits already goes with it.
+        // Waiting data goes with it.
         while bytes.len() < WRITE_SIZE
             && let Some(more) = receiver.try_recv_any()
         {

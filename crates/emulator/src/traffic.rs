@@ -1,4 +1,4 @@
-//! Jobs of traffic: what hosts send to each other, as people write it down.
+//! Jobs of traffic between hosts, in their text form.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,7 +85,7 @@ pub enum TrafficPattern {
     },
     /// Each host to all others, the same to each.
     Uniform,
-    /// A part of what each host sends to one, the rest to all others.
+    /// A fraction of each host's traffic to one, the rest to all others.
     Hotspot {
         /// The one.
         to: String,
@@ -268,7 +268,7 @@ pub struct JobReport {
     pub fastest: f64,
 }
 
-/// Turns a job into what hosts want to send.
+/// Converts a job to the demands of hosts.
 pub(crate) fn demands(network: &Network, job: &TrafficJob) -> Result<Vec<Demand>, PatternError> {
     let demand = |(from, to)| Demand {
         from,

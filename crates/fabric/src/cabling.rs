@@ -1,4 +1,4 @@
-//! Nodes and cables in the making: what generators and importers share.
+//! Nodes and cables under construction: common code of generators and importers.
 
 use weft_wire::enums::{LinkWidth, PortType};
 use weft_wire::id::{Guid, PortNum};

@@ -51,7 +51,7 @@ impl MulticastTables {
         self.rows.iter().map(|row| row.len()).max().unwrap_or(0)
     }
 
-    /// The ports to which a switch sends what comes for a multicast LID.
+    /// The egress ports of a multicast LID at a switch.
     pub fn ports(&self, switch: SwitchIndex, mlid: Lid) -> PortMask {
         let entry = mlid.0.checked_sub(FIRST_MLID).map(|entry| entry as usize);
         let entry = entry.and_then(|entry| self.row(switch).get(entry));

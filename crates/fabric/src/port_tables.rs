@@ -67,7 +67,7 @@ pub struct PortTables {
 }
 
 impl PortTables {
-    /// `contents[n]` is what [`TableId`] n + 1 names; `nodes` are in order of [`NodeId`].
+    /// `contents[n]` is the content of [`TableId`] n + 1; `nodes` are in order of [`NodeId`].
     pub fn new(contents: Vec<Arc<[u8]>>, nodes: Vec<Arc<NodeTables>>) -> Self {
         Self { contents, nodes }
     }

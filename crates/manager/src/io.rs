@@ -232,7 +232,7 @@ pub enum SweepPhase {
     Discover,
     /// Giving LIDs and computing routes.
     Plan,
-    /// Writing what differs.
+    /// Writing differences.
     Program,
     /// Arming and activating ports.
     Activate,

@@ -204,7 +204,7 @@ pub(crate) fn ports_between(snapshot: &Snapshot, from: &Selection, to: &Selectio
     ports.into_iter().collect()
 }
 
-/// The links that a packet to `lid` passes from `from`, and what stops it before `to`.
+/// The links of a packet to `lid` from `from`, and the reason if it stops before `to`.
 fn walk(
     snapshot: &Snapshot,
     from: PortRef,

@@ -20,7 +20,7 @@ pub struct Egress {
     pub far_port: u8,
     /// Lanes times the speed of one, in units of 12.5 Gb/s: the current rate of the slower direction.
     pub rate: u16,
-    /// Cost of the link: 1200 / (25 Gb/s · lanes), divided by what all costs have in common.
+    /// Cost of the link: 1200 / (25 Gb/s · lanes), divided by the common divisor of all costs.
     pub cost: u16,
     /// Dense index of the switch at the other end.
     pub to: u32,

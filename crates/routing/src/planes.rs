@@ -127,7 +127,7 @@ impl Planes {
         }
     }
 
-    /// All planes of a word at once: what few planes allow.
+    /// All planes of a word at once: possible with few planes.
     fn add_at_of<const N: usize>(
         &self,
         (distance, switch, first): (u32, usize, usize),
@@ -207,7 +207,7 @@ impl Planes {
         }
     }
 
-    /// All planes of a word at once: what few planes allow.
+    /// All planes of a word at once: possible with few planes.
     fn nearer_of<const N: usize>(
         &self,
         (from, to, cost): (usize, usize, u16),

@@ -141,7 +141,7 @@ where
         Links::new(start, links)
     }
 
-    /// Finds what lies ahead of the links of each kind of switches.
+    /// Finds the columns beyond the links of each kind of switches.
     fn gather(
         &self,
         cost: u32,
@@ -171,7 +171,7 @@ where
             });
     }
 
-    /// Gives each switch what its kind has found and it has not yet.
+    /// Adds to each switch the findings of its kind that it lacks.
     fn level(
         &self,
         cost: u32,

@@ -16,7 +16,7 @@ pub enum EngineKind {
     Dmodc,
     /// `shortestpath`: least cost, balanced port by port.
     ShortestPath,
-    /// `opa-shortestpath`: what opa-fm's `shortestpath` writes, to compare with.
+    /// `opa-shortestpath`: reproduces opa-fm's `shortestpath`, for comparison.
     OpaShortestPath,
     /// `fattree`: least cost, spread by a switch's place in its tier.
     FatTree,

@@ -118,7 +118,7 @@ pub(crate) fn decode_status(content: &[u8]) -> Result<PortStatus, &'static str> 
     let (head, keys) = content.split_at_checked(STATUS_LEN).ok_or("too short")?;
     let count = load(head, 14, 2) as usize;
     if count > P_KEYS_MAX || keys.len() != 2 * count {
-        return Err("another number of partition keys than it says");
+        return Err("the number of partition keys does not match");
     }
     Ok(PortStatus {
         base_lid: Lid(load(head, 0, 4) as u32),

@@ -14,7 +14,7 @@ use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::style::{ERROR, PLACE, Styles, WARNING};
-use crate::untold;
+use crate::unreported;
 
 pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliError> {
     match command {
@@ -151,7 +151,7 @@ async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {
     let verdict = format!("{file}: {verdict}");
     let printed = output::text(lines.collect::<String>() + &verdict);
     match answer.applied {
-        true => untold::or_keep(printed, &verdict)?,
+        true => unreported::or_keep(printed, &verdict)?,
         false => printed?,
     }
     Ok(ExitCode::from(u8::from(errors)))

@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::report::{parse, select};
 use crate::route::{apply, plan, planned_json, summary};
-use crate::untold;
+use crate::unreported;
 
 /// Whether to drain or undrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Verdict<'_> {
             })),
             false => output::text(&words),
         };
-        untold::or_keep(printed, &words)?;
+        unreported::or_keep(printed, &words)?;
         Ok(ExitCode::from(u8::from(!self.is_good())))
     }
 }

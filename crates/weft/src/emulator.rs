@@ -10,7 +10,7 @@ use crate::args::{Daemon, Emulator, Traffic, TrafficStart};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
-use crate::untold;
+use crate::unreported;
 
 /// Characters of a pattern in the table.
 const PATTERN_MAX: usize = 60;
@@ -26,7 +26,7 @@ pub(crate) async fn run(daemon: &Daemon, command: &Emulator) -> Result<ExitCode,
             let started = service.start_traffic(v1::StartTrafficRequest { job });
             session.answer(Effort::Look, started).await?;
             let done = format!("started {}\n", args.name);
-            untold::or_keep(output::text(&done), &done)?;
+            unreported::or_keep(output::text(&done), &done)?;
         }
         Traffic::Stop(args) => {
             let name = args.name.clone().unwrap_or_default();
@@ -34,7 +34,7 @@ pub(crate) async fn run(daemon: &Daemon, command: &Emulator) -> Result<ExitCode,
             let stopped = service.stop_traffic(v1::StopTrafficRequest { name });
             session.answer(Effort::Look, stopped).await?;
             let done = format!("stopped {what}\n");
-            untold::or_keep(output::text(&done), &done)?;
+            unreported::or_keep(output::text(&done), &done)?;
         }
         Traffic::List { json } => {
             let listed = service.list_traffic(v1::ListTrafficRequest {});

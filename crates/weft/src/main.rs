@@ -17,7 +17,7 @@ mod style;
 mod sweep;
 mod time;
 mod top;
-mod untold;
+mod unreported;
 mod watch;
 
 use std::io::ErrorKind;
@@ -31,7 +31,7 @@ use error::CliError;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let args = Args::parse();
-    untold::say_last();
+    unreported::say_last();
     match run(&args).await {
         Ok(code) => code,
         // The reader of the output has gone; that is not an error.

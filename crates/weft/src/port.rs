@@ -11,7 +11,7 @@ use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::report::{parse, select};
-use crate::untold;
+use crate::unreported;
 
 pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCode, CliError> {
     let (action, verb, args) = match command {
@@ -107,7 +107,7 @@ impl Change<'_> {
                         true => printed?,
                         false => {
                             let all = format!("{done}{left} more ports were left alone\n");
-                            untold::or_keep(printed, &all)?;
+                            unreported::or_keep(printed, &all)?;
                         }
                     }
                 }

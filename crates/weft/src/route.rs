@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
 use crate::sweep::{Waiting, as_json};
-use crate::untold;
+use crate::unreported;
 
 pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode, CliError> {
     let session = connect(&args.daemon).await?;
@@ -61,7 +61,7 @@ fn tell(what: &str, sweep: &v1::Sweep, json: bool) -> Result<ExitCode, CliError>
         true => output::json(&json!({ "done": what, "sweep": as_json(sweep) })),
         false => output::text(&text),
     };
-    untold::or_keep(printed, &text)?;
+    unreported::or_keep(printed, &text)?;
     Ok(ExitCode::from(u8::from(!sweep.unfinished.is_empty())))
 }
 
@@ -76,7 +76,7 @@ async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> 
         (_, Some(engine), _) => Change::Engine(engine.clone()),
         (_, _, Some(target)) if args.drain.is_some() => Change::Drain(target.message),
         (_, _, Some(target)) => Change::Undrain(target.message),
-        (None, None, None) => return Err(CliError::Usage("what is to change?".to_owned())),
+        (None, None, None) => return Err(CliError::Usage("specify a change".to_owned())),
     };
     let planned = plan(session, change).await?;
     if args.json {

@@ -159,7 +159,7 @@ fn details(sweep: &v1::Sweep) -> String {
     let phases = names.iter().zip(&sweep.phase_ns);
     let phases = phases.map(|(name, ns)| format!("{name} {}", duration(*ns)));
     lines.push(format!("phases: {}", phases.collect::<Vec<_>>().join(", ")));
-    lines.push(format!("{} nodes looked at", sweep.asked));
+    lines.push(format!("{} nodes examined", sweep.asked));
     if !sweep.routing.is_empty() {
         lines.push(format!("routing: {}", sweep.routing));
     }

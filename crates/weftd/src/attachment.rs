@@ -37,7 +37,7 @@ impl Attachment {
         }
     }
 
-    /// Refuses what needs the fabric while it is gone.
+    /// Refuses commands that need the fabric while it is gone.
     pub(crate) fn required(&self) -> Result<(), Detached> {
         let since_unix_ns = self.since_unix_ns;
         match self.attached {

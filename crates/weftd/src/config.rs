@@ -162,7 +162,7 @@ impl Source {
         let count = config.instances.len();
         let instance = config.instances.get(self.instance).ok_or_else(|| {
             Unusable::Refused(format!(
-                "--instance {} is not there, the file has {count} from 0",
+                "--instance {}: the file has {count} instances, counted from 0",
                 self.instance
             ))
         })?;
@@ -247,7 +247,7 @@ fn built_in() -> Usable {
     }
 }
 
-/// The errors, one a line, and how many more there are.
+/// The first errors, one per line, and the number of further ones.
 fn refusal(checked: &Checked) -> String {
     let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
     let mut lines = vec![format!("the configuration has {} errors", errors.len())];

@@ -93,7 +93,7 @@ pub(crate) struct Memberships {
     pub(crate) groups: Vec<MulticastLid>,
 }
 
-/// That what was registered at subnet administration does not count.
+/// The registrations at subnet administration are void.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lost {
     /// Number of losses so far.
@@ -260,7 +260,7 @@ impl Engine {
             .map_or(far, |at| at.since(now).min(far))
     }
 
-    /// Whether more may be received: what is received may have to be answered.
+    /// Whether more may be received: a received datagram may need an answer.
     fn has_room(&self) -> bool {
         self.to_send.len() < TO_SEND_MAX
     }

@@ -35,7 +35,7 @@ pub(crate) struct Stamped {
     pub(crate) generation: u64,
     /// Nanoseconds since 1970.
     pub(crate) unix_time_ns: u64,
-    /// What, as clients read it.
+    /// The event, as clients read it.
     pub(crate) content: Content,
 }
 

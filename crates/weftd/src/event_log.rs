@@ -185,7 +185,7 @@ impl EventLog {
             let count = self.unsaid;
             info!(
                 event = "changes_unsaid",
-                count, "{count} more nodes and links came or went, which level debug says"
+                count, "{count} more nodes and links appeared or vanished, logged at debug"
             );
         }
         *self = Self {
@@ -470,7 +470,7 @@ fn sweep_line(report: &SweepReport) -> String {
         sets,
         ..
     } = report;
-    format!("sweep {number} ({reason}) ended in {elapsed}, {asked} nodes looked at, {sets} sets")
+    format!("sweep {number} ({reason}) ended in {elapsed}, {asked} nodes examined, {sets} sets")
 }
 
 /// Nanoseconds as a person says them: `0.21 s`, `3.4 ms`.

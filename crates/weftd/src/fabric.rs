@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// Ends what runs in this process.
+    /// Ends the emulator in this process, if there is one.
     pub(crate) async fn stop(&self) {
         if let Self::Emulated { host, .. } = self {
             host.stop().await;

@@ -213,7 +213,7 @@ impl Out<'_, '_> {
         let sets = sweep.map_or(0, |sweep| i64::try_from(sweep.sets).unwrap_or(i64::MAX));
         self.gauge(
             "last_sweep_unfinished",
-            "What the last sweep could not do",
+            "Unfinished items of the last sweep",
             unfinished,
         )?;
         self.gauge(
@@ -224,7 +224,7 @@ impl Out<'_, '_> {
     }
 
     fn events(&mut self, sequence: u64, suppressed: u64) -> fmt::Result {
-        self.counter("events", "Events told to those who watch", sequence)?;
+        self.counter("events", "Events published to watchers", sequence)?;
         let help = "Traps that were too many of their source to be events";
         self.counter("traps_suppressed", help, suppressed)
     }
@@ -295,7 +295,7 @@ impl Out<'_, '_> {
             ),
             (
                 "mads_stray",
-                "Answers that nobody waited for",
+                "Replies without a request",
                 status.totals.stray,
             ),
             (

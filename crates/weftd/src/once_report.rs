@@ -1,4 +1,4 @@
-//! `--once`: what came of the first sweep, and a route as an example.
+//! `--once`: the outcome of the first sweep, and an example route.
 
 use std::io::{Write, stdout};
 

@@ -22,7 +22,7 @@ pub(crate) enum Request {
         /// Gets the number of the state that keeps the change.
         done: oneshot::Sender<Result<u64, CommandError>>,
     },
-    /// Go on with other settings; the answer is what was in force.
+    /// Continue with other settings; the answer is the earlier ones.
     Reconfigure {
         settings: Box<Settings>,
         done: oneshot::Sender<Arrangement>,

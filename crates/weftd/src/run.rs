@@ -179,7 +179,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
     })
 }
 
-/// Keeps the manager's state where there is a place for it; how far it is on disk.
+/// Stores the manager's state if there is a directory for it; returns the progress of writing.
 fn keep_state(
     parts: &mut Supervisor,
     store: Option<store::Store>,

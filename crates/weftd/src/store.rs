@@ -13,7 +13,7 @@ use weft_manager::sm::written_by_newer;
 
 use crate::error::DaemonError;
 
-/// Largest file that is read back, bytes: far above what all 2^20 LIDs need.
+/// Size limit of the file on reading, bytes: far above the needs of all 2^20 LIDs.
 const MAX_LEN: u64 = 256 << 20;
 
 /// Delay before a failed write is retried, initially and at most.
@@ -79,7 +79,7 @@ impl Store {
         )))
     }
 
-    /// Puts `bytes` in place of what was written last; a crash leaves the one or the other.
+    /// Replaces the last written state by `bytes`; a crash leaves the one or the other.
     pub(crate) fn save(&self, bytes: &[u8]) -> io::Result<()> {
         replace(&self.file, bytes)
     }

@@ -130,7 +130,7 @@ impl Supervisor {
                 Ok(()) => debug!(event = "part_ended", part = name, "{name} has ended"),
             }
         }
-        reason.unwrap_or_else(|| DaemonError::part(first, "nobody asked it to".to_owned()))
+        reason.unwrap_or_else(|| DaemonError::part(first, "without a request to stop".to_owned()))
     }
 
     /// Waits for the end of all parts after the request to stop.
@@ -258,7 +258,7 @@ mod tests {
         parts.task("metrics", async { Ok(()) });
         let said = parts.first_end().await.to_string();
         assert!(
-            said.starts_with("metrics has ended: nobody asked"),
+            said.starts_with("metrics has ended: without a request"),
             "{said}"
         );
     }

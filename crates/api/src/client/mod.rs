@@ -86,7 +86,7 @@ pub struct Client {
     deadline: Deadline,
 }
 
-/// A channel that tells the daemon how long each call may take.
+/// A channel that sends the daemon the deadline of each call.
 pub type Calls = InterceptedService<Channel, Deadline>;
 
 /// Puts `grpc-timeout` into each call.
@@ -198,7 +198,7 @@ impl Client {
         ConfigServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
-    /// The service that tells what links carry.
+    /// The service for link loads.
     pub fn perf(&self) -> PerfServiceClient<Calls> {
         PerfServiceClient::new(self.calls())
     }
@@ -208,7 +208,7 @@ impl Client {
         EmulatorServiceClient::new(self.calls())
     }
 
-    /// The service that tells what happens.
+    /// The service for events.
     pub fn watch(&self) -> WatchServiceClient<Calls> {
         WatchServiceClient::new(self.calls())
     }

@@ -1,4 +1,4 @@
-//! Why a daemon cannot be reached, in words that say what to do.
+//! Why a daemon cannot be reached, with a remedy.
 
 use std::io;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub enum Obstacle {
     #[error("its certificate is not signed by the authority in --tls-ca ({0})")]
     Authority(String),
     /// The daemon's certificate has another name.
-    #[error("its certificate is for another name ({0}); --tls-domain says which to expect")]
+    #[error("its certificate is for another name ({0}); --tls-domain sets the expected one")]
     Name(String),
     /// The daemon's certificate cannot be used for another reason.
     #[error("its certificate cannot be used ({0})")]

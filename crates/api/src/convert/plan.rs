@@ -28,7 +28,7 @@ pub fn drain_message(drain: Drain) -> v1::DrainTarget {
     }
 }
 
-/// Without the name, which only the daemon knows of what was pulled.
+/// Without the name, because only the daemon knows that of a pulled part.
 impl From<(Drain, DrainUse)> for v1::Drain {
     fn from((drain, found): (Drain, DrainUse)) -> Self {
         Self {

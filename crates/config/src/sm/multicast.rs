@@ -124,7 +124,7 @@ fn check_share(share: &mut MlidShare, id: Id, cx: &mut Cx<'_>) {
 }
 
 impl Multicast {
-    /// Checks what concerns all shares and groups of an instance together.
+    /// Checks all shares and groups of an instance together.
     pub(crate) fn check_limits(&self, id: Id, cx: &mut Cx<'_>) {
         let shares: Vec<_> = self
             .mlid_shares

@@ -260,7 +260,7 @@ pub enum Enforcement {
 keywords! { Enforcement { "Disabled" => Disabled, "Warn" => Warn, "Enabled" => Enabled } }
 
 section! {
-    /// `FieldEnforcement`: what each kind of difference does.
+    /// `FieldEnforcement`: action for each kind of difference.
     pub struct FieldEnforcement {
         /// Another node description.
         node_desc: Enforcement = Enforcement::default(), "NodeDesc" => One(keyword());

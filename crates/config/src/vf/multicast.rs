@@ -162,7 +162,7 @@ fn admits(group: &MulticastGroup, qos: &[ResolvedQos], fabric: &ResolvedVirtualF
     named && partition && level && room
 }
 
-/// Whether a virtual fabric has a group among its applications, or takes what no other one has.
+/// Whether a virtual fabric has a group among its applications, or takes unclaimed ones.
 fn carries(fabrics: &[ResolvedVirtualFabric], at: usize, mgid: Mgid) -> bool {
     let applications = &fabrics[at].applications;
     applications.has_mgid(mgid)

@@ -1,4 +1,4 @@
-//! Quality of service: which virtual fabrics share service levels, and what each group gets.
+//! Quality of service: groups of virtual fabrics with common service levels, and their bandwidth.
 
 use serde::{Deserialize, Serialize};
 use weft_wire::id::Sl;
@@ -396,7 +396,7 @@ impl Shares {
 }
 
 impl Groups {
-    /// The bandwidth that the file gives, and how many groups and virtual fabrics have none.
+    /// The configured bandwidth, and the number of groups and virtual fabrics without one.
     fn shares(&mut self, instance: &Instance, members: &[(usize, usize)]) -> Shares {
         let mut shares = Shares {
             given: 0,

@@ -14,7 +14,7 @@ use weft_wire::Layout;
 use weft_wire::sm::{CctEntry, HfiCongestionSetting, SwitchCongestionSetting};
 
 use super::Picos;
-use super::crowd::Crowds;
+use super::congestion_time::CongestionTimes;
 use super::event::{code, kind};
 use super::simulation::Simulation;
 use super::store::{Packet, Parcel};
@@ -77,7 +77,7 @@ pub(super) struct State {
     /// By port: the last wake-up that was set for a gate.
     wakes: Vec<Picos>,
     marked: Vec<Marks>,
-    pub(super) crowds: Crowds,
+    pub(super) times: CongestionTimes,
 }
 
 /// Marks counted by a port.
@@ -137,7 +137,7 @@ impl Simulation {
         let lanes = self.lanes.len();
         if marks {
             state.since_mark.resize(lanes, u16::MAX);
-            state.crowds.make_room(lanes, self.ports.len());
+            state.times.make_room(lanes, self.ports.len());
         }
         if reacts {
             state.gates.resize(lanes, 0);
@@ -146,7 +146,7 @@ impl Simulation {
         if marks || reacts {
             state.marked.resize(lanes, Marks::default());
         }
-        (0..lanes).for_each(|at| self.heed_crowd(at));
+        (0..lanes).for_each(|at| self.update_congestion_time(at));
     }
 
     /// Marks a packet that leaves a switch, if its lane is congested.

@@ -124,7 +124,7 @@ impl Simulation {
             state.since = self.now;
         }
         self.ports[index].waiting |= u32::from(!state.queue.is_empty()) << lane;
-        self.heed_crowd(at);
+        self.update_congestion_time(at);
     }
 
     /// Whether a packet has been in its switch for longer than it may.

@@ -25,7 +25,7 @@
 //! | `adaptive` | routes that switches move |
 //! | [`deadlock`] | lanes that wait for each other |
 //! | `congestion` | marks, and senders that react to them |
-//! | `crowd` | time in congestion |
+//! | `congestion_time` | time in congestion |
 //! | `settle` | counters to registers |
 //! | [`shards`] | a fabric on several cores |
 //! | `share` | the devices of one of them |
@@ -39,7 +39,7 @@ mod arbiter;
 pub mod calendar;
 mod configure;
 mod congestion;
-mod crowd;
+mod congestion_time;
 pub mod deadlock;
 mod discard;
 mod event;

@@ -124,8 +124,8 @@ impl Simulation {
 
     fn settle_port(&mut self, network: &mut Network, index: usize) {
         let errors = self.errors[index];
-        let crowded = self.congestion.crowds.of_port(index, self.now);
-        let mut times = [self.wait_of(index), crowded];
+        let congested = self.congestion.times.of_port(index, self.now);
+        let mut times = [self.wait_of(index), congested];
         let (times_before, before) = self.settled.ports[index];
         for (place, counter) in PORT_TIMES.into_iter().enumerate() {
             let (count, left) = self.waits(index, times[place] - times_before[place]);
@@ -193,7 +193,7 @@ impl Simulation {
             marks.made,
             marks.forward,
             marks.backward,
-            self.congestion.crowds.of_lane(at, self.now),
+            self.congestion.times.of_lane(at, self.now),
         ])
     }
 

@@ -74,7 +74,7 @@ impl Simulation {
         } else {
             state.queue.push(&mut self.store, id);
         }
-        self.heed_crowd(at);
+        self.update_congestion_time(at);
         self.try_send(egress);
         true
     }
@@ -187,7 +187,7 @@ impl Simulation {
         if state.queue.is_empty() {
             port.waiting &= !(1 << (at % self.width));
         }
-        self.heed_crowd(at);
+        self.update_congestion_time(at);
         if let Some(place) = self.input_of(id, at) {
             self.left[place] = self.now;
         }

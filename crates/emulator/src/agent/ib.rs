@@ -46,7 +46,7 @@ fn write_node_info(network: &Network, request: &Request, bytes: &mut [u8]) {
     info.encode(&mut opa);
     let bytes = bytes.get_mut(..NODE_INFO).unwrap_or_default();
     bytes.fill(0);
-    // The versions, type and port count are alike; the GUIDs and what follows are 4 bytes earlier.
+    // The versions, type and port count are alike; the GUIDs and later fields are 4 bytes earlier.
     for (to, from) in bytes.iter_mut().zip(&opa[..4]) {
         *to = *from;
     }

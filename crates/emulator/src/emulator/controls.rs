@@ -57,7 +57,7 @@ impl Emulator {
         let id = self.node(guid)?;
         if !self.network.device_at(id).is_powered() {
             self.network.power_on(id);
-            // What waits in the queue for the agent still counts down; the rest starts anew.
+            // Requests in the agent's queue still count down; the rest starts anew.
             let agent = self.agent(id);
             agent.lease = KeyLease::default();
             agent.ports.trap = TrapState::default();

@@ -27,7 +27,7 @@ pub use traffic::JOBS_MAX;
 
 /// Requests that wait for one agent at most; more are dropped, as by a VL15 buffer that is full.
 pub const AGENT_QUEUE_MAX: u32 = 128;
-/// Outputs that wait to be taken at most; what comes on top is lost.
+/// Maximum number of pending outputs; further ones are lost.
 pub const OUTPUTS_MAX: usize = 1 << 20;
 
 /// Options of an emulated fabric.
@@ -253,7 +253,7 @@ impl Emulator {
 
     /// Sends a datagram from a port of an HFI, or from port 0 of a switch.
     fn send(&mut self, from: PortIndex, mut packet: Packet) {
-        let (to, hops) = match crate::way::carry(&mut self.network, from, &mut packet) {
+        let (to, hops) = match crate::carry::carry(&mut self.network, from, &mut packet) {
             Some(arrived) => arrived,
             None => {
                 self.losses.no_way += 1;

@@ -1,4 +1,4 @@
-//! Traffic in a running fabric: jobs that start and stop, rates that follow what changes.
+//! Traffic in a running fabric: jobs that start and stop, rates that follow changes.
 
 use weft_dataplane::fluid::Live;
 use weft_dataplane::fluid::demand::Demand;
@@ -14,7 +14,7 @@ use crate::traffic::{JobReport, NAME_MAX, PAYLOAD, TrafficJob, TrafficReport, de
 /// Most jobs at a time; one more is refused.
 pub const JOBS_MAX: usize = 64;
 
-/// The jobs and what their traffic gets.
+/// The jobs and their throughput.
 #[derive(Debug)]
 pub(super) struct Traffic {
     live: Live,

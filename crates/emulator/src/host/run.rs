@@ -87,7 +87,7 @@ impl Runner {
         event.into_iter().chain(retry).min()
     }
 
-    /// Gives the core something that cannot be wrong: what could be is checked before.
+    /// Passes an input that cannot be wrong to the core: it was checked before.
     fn input(&mut self, input: Input) {
         let now = self.now();
         if let Err(error) = self.emulator.handle(now, input) {

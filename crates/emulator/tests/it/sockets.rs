@@ -355,7 +355,7 @@ async fn a_client_that_does_not_read_is_cut_off_and_others_served() {
     // More answers than its socket holds, fewer than the backlog that is allowed.
     let asked = 8_000;
     slow.write_all(&requests(0..asked)).await.unwrap();
-    let gone = log.wait_for("a client is gone why=it does not take in what it gets");
+    let gone = log.wait_for("a client is gone why=it does not read its data");
     timeout(LONG, gone).await.expect("nobody was too slow");
     let got = timeout(LONG, answers_until_the_end(slow, decoder)).await;
     let got = got.expect("the connection goes on");
@@ -379,7 +379,7 @@ async fn a_client_that_asks_on_and_does_not_read_is_cut_off_too() {
         }
     };
     timeout(LONG, ask).await.expect("it is served for ever");
-    let gone = log.wait_for("a client is gone why=it does not take in what it gets");
+    let gone = log.wait_for("a client is gone why=it does not read its data");
     timeout(LONG, gone).await.expect("nobody was too slow");
     // The backlog did not grow with the number of requests: 12,288 datagrams and the socket's buffer.
     let got = answers_until_the_end(slow, decoder).await;

@@ -1,4 +1,4 @@
-//! Fabrics read from what other programs wrote.
+//! Import of fabrics from files of other programs.
 //!
 //! Both formats are recognised by their first character. Texts are taken as hostile: nothing here
 //! panics, and memory is bounded by the length of the text and by the limits of

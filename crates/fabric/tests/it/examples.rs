@@ -1,4 +1,4 @@
-//! The files in `examples/` are what their README says.
+//! The files in `examples/` match their README.
 #![allow(clippy::unwrap_used)]
 
 use weft_fabric::enums::LinkWidth;

@@ -18,7 +18,7 @@ fn find<'a>(topology: &'a Topology, name: &str) -> &'a Node {
     node
 }
 
-/// Lines of a document between two tags, without what our exporter leaves out.
+/// Lines of a document between two tags, without those that our exporter omits.
 fn comparable(xml: &str) -> Vec<&str> {
     const LEFT_OUT: [&str; 14] = [
         "SLtoSCMap",

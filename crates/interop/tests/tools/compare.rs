@@ -1,4 +1,4 @@
-//! Whether two printouts say the same, but for what may differ.
+//! Comparison of two printouts, except for allowed differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ fn differing(rule: Rule, taken: &[Vec<String>; 2]) -> usize {
     sum(1).max(sum(-1)) as usize
 }
 
-/// For each text, how often Weft's side has it more than the vendor's.
+/// Surplus of each text on Weft's side over the vendor's.
 fn more([ours, theirs]: &[Vec<String>; 2]) -> BTreeMap<&String, i64> {
     let mut more: BTreeMap<&String, i64> = BTreeMap::new();
     ours.iter()
@@ -174,7 +174,7 @@ fn take(from: &mut Vec<String>, which: impl Fn(&String) -> bool) -> Vec<String> 
     taken
 }
 
-/// Cuts out what follows `text`, up to one of the `ends`.
+/// Cuts out the text after `text`, up to one of the `ends`.
 fn cut(lines: &mut [String], text: &str, ends: &[char]) -> Vec<String> {
     let mut taken = Vec::new();
     for line in lines {

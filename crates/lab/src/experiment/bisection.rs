@@ -1,4 +1,4 @@
-//! Effective bisection bandwidth and the worst shift: what flows get that share links fairly.
+//! Effective bisection bandwidth and the worst shift: throughput of flows that share links fairly.
 
 use weft_dataplane::Network;
 use weft_dataplane::fluid::Routes;

@@ -8,7 +8,7 @@ use super::published::Published;
 use super::scale::Scale;
 use super::scenario::{Case, Plot, Point, Scenario};
 
-/// Size of a chart, and what stands around its area, pixels.
+/// Size of a chart, and its margins, pixels.
 const WIDTH: f64 = 780.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 80.0;

@@ -21,7 +21,7 @@ impl Fabric {
     /// fabric.
     ///
     /// # Errors
-    /// The invalid line of the text, and what is allowed.
+    /// The invalid line of the text, and the allowed values.
     pub fn import(text: &[u8]) -> Result<Self, String> {
         let snapshot = import_fabric(text).map_err(|error| error.to_string())?;
         let topology = restart(&snapshot.topology).map_err(|error| error.to_string())?;

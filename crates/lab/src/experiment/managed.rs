@@ -19,7 +19,7 @@ const STRIDE: Picos = 10 * MICRO;
 pub(super) trait Packets {
     /// The time.
     fn now(&self) -> Picos;
-    /// Has the registers count what was carried.
+    /// Writes the counts to the registers.
     fn settle(&mut self, network: &mut Network);
     /// Reads the registers again.
     fn configure(&mut self, network: &Network);
@@ -159,8 +159,7 @@ impl Managed {
         };
         let [end, late] =
             [now, *at].map(|time| (time - self.start.min(time)) as f64 / MILLI as f64);
-        let what =
-            format!("the traffic ends after {end} ms, before what is to happen at {late} ms");
+        let what = format!("the traffic ends after {end} ms, before the event at {late} ms");
         Err(ExperimentError::Fault { what })
     }
 

@@ -22,7 +22,7 @@
 //! | [`links`] | loads of links |
 //! | [`report`] | tables and CSV |
 //! | [`chart`], `scale` | plots and their axes |
-//! | [`keep`] | outcomes as text, to resume later |
+//! | [`outcome_store`] | outcomes as text, to resume later |
 
 mod bisection;
 mod bound;
@@ -30,10 +30,10 @@ pub mod chart;
 mod deadlock;
 pub mod fabric;
 mod faults;
-pub mod keep;
 pub mod links;
 mod managed;
 mod measure;
+pub mod outcome_store;
 pub mod parse;
 mod parse_beside;
 mod parse_case;

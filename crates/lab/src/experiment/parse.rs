@@ -21,7 +21,7 @@ use super::values::{Checked, at_most, metric};
 pub const CASES_MAX: usize = 1_000;
 /// Most bytes of a scenario's text.
 pub const TEXT_MAX: usize = 1 << 20;
-/// Most bytes of one of its lines: a case has its own copy of what its lines say.
+/// Size limit of one of its lines, bytes: a case has its own copy of its lines.
 pub const LINE_MAX: usize = 16 << 10;
 
 /// Why a text is no scenario.
@@ -124,7 +124,7 @@ impl Draft {
         others.all(|case| case.name != name)
     }
 
-    /// The case at hand, else what all of them have.
+    /// The current case, else the settings of all cases.
     fn current(&mut self) -> &mut Partial {
         self.cases.last_mut().unwrap_or(&mut self.common)
     }

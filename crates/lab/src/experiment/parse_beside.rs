@@ -57,7 +57,7 @@ fn about_job(traffic: &Traffic) -> &'static [&'static str] {
 /// That nothing follows.
 fn alone<'a>(mut words: impl Iterator<Item = &'a str>) -> Checked<()> {
     words.next().map_or(Ok(()), |word| {
-        Err(format!("{word:?} says nothing behind off"))
+        Err(format!("{word:?} has no effect after off"))
     })
 }
 

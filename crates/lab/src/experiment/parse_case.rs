@@ -196,7 +196,7 @@ impl Partial {
         self.published.push(figure);
     }
 
-    /// All that an opafm.xml says, in place of what stands before.
+    /// All settings of an opafm.xml, in place of earlier ones.
     pub(super) fn configure(&mut self, manager: Manager) {
         self.groups.clear();
         self.manager = manager;
@@ -217,7 +217,7 @@ impl Partial {
             "lmc" => manager.lmc = number(rest, 0, 7)? as u8,
             "lanes" if !self.groups.is_empty() => {
                 return Err(
-                    "lanes says nothing beside qos-group, which has lanes of its own".to_owned(),
+                    "lanes has no effect with qos-group, which has its own lanes".to_owned(),
                 );
             }
             "lanes" => {

@@ -103,7 +103,7 @@ impl Partial {
     }
 }
 
-/// Checks what cases, as they stand there, say about each other.
+/// Checks references between cases.
 pub(super) fn together(cases: &[Partial]) -> Result<(), ScenarioError> {
     pairs(cases)?;
     for case in cases {

@@ -21,7 +21,7 @@ const SWEPT: [&str; 10] = [
     "ranks",
 ];
 
-/// One of what can be swept.
+/// A parameter that can be swept.
 pub(super) fn swept(word: &str) -> Checked<String> {
     match SWEPT.contains(&word) {
         true => Ok(word.to_owned()),

@@ -75,7 +75,7 @@ pub enum ExperimentError {
 /// Something that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
-    /// What.
+    /// Name of the metric.
     pub metric: Cow<'static, str>,
     /// The value.
     pub value: f64,

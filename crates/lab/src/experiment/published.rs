@@ -48,7 +48,7 @@ impl Published {
         }
     }
 
-    /// Whether a measurement is what was published.
+    /// Whether a measurement equals the published value.
     pub fn holds(&self, measured: f64) -> bool {
         match self.wanted {
             Wanted::Near { value: 0.0, .. } => measured == 0.0,

@@ -67,7 +67,7 @@ fn metrics(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
 const NOT_MEASURED: &str = "not measured";
 const NOT_MEASURED_MARKED: &str = "not measured ✗";
 
-/// A published figure, and how what was measured differs from it.
+/// A published figure, and the difference of the measured one.
 fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String) {
     let unit = measured.map_or("", |(_, unit)| unit);
     let published = figure.with_unit(unit);
@@ -85,7 +85,7 @@ fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String)
     )
 }
 
-/// For each curve what was measured at each value, one column a metric.
+/// For each curve the measurements at each value, one column per metric.
 fn curves(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
     let cases: Vec<(&Case, &Outcome)> = scenario.cases.iter().zip(outcomes).collect();
     let mut seen: Vec<&str> = Vec::new();
@@ -245,7 +245,7 @@ pub fn holds(scenario: &Scenario, outcomes: &[Outcome]) -> bool {
 struct Row<'a> {
     case: &'a Case,
     metric: &'a str,
-    /// With its unit, none for what was published and not measured.
+    /// With its unit, `None` for published values without a measurement.
     measured: Option<(f64, &'a str)>,
     published: Option<&'a Published>,
 }

@@ -57,7 +57,7 @@ pub struct Case {
     pub name: String,
     /// The fabric.
     pub fabric: Fabric,
-    /// Bytes of the receive buffer of each switch port, none for what hardware is assumed to have.
+    /// Size of the receive buffer of each switch port, bytes; `None` for the hardware's assumed size.
     pub buffer: Option<u32>,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
@@ -137,9 +137,9 @@ impl Beside {
 pub struct Fault {
     /// Virtual time since the traffic began.
     pub at: Duration,
-    /// What.
+    /// Kind of the fault.
     pub what: FaultKind,
-    /// To what.
+    /// Its place.
     pub place: FaultPlace,
 }
 

@@ -182,7 +182,7 @@ fn beyond(topology: &Topology, id: NodeId, keep: usize) -> Vec<(Guid, PortNum)> 
     let Some(node) = topology.node(id) else {
         return Vec::new();
     };
-    // Uplinks by how many to the same switch stand before them, then by that switch.
+    // Uplinks by the number of earlier ones to the same switch, then by that switch.
     let mut uplinks: Vec<(usize, NodeId, PortNum)> = Vec::new();
     for (number, port) in node.external_ports() {
         let above = port.peer.map(|peer| peer.node);

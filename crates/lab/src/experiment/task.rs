@@ -96,7 +96,7 @@ pub(super) fn of_all_pairs(pairs: Vec<(u32, u32)>, bytes: u64) -> Bandwidth {
     })
 }
 
-/// Bytes of IP packets, with what stands in front of each, that carry the user's `bytes`.
+/// Bytes of IP packets, with their headers, that carry the user's `bytes`.
 fn on_link(bytes: u64, ip: bool) -> u64 {
     use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
     if !ip {

@@ -6,7 +6,7 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
-use weft_lab::experiment::keep::Kept;
+use weft_lab::experiment::outcome_store::OutcomeStore;
 use weft_lab::experiment::parse::TEXT_MAX;
 use weft_lab::experiment::{Scenario, compare, report};
 
@@ -126,16 +126,16 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
 }
 
 /// Reads the state file, or creates it, which shows that it can be written.
-fn kept(arguments: &Arguments) -> Result<Kept, String> {
+fn kept(arguments: &Arguments) -> Result<OutcomeStore, String> {
     let Some(state) = &arguments.state else {
-        return Ok(Kept::default());
+        return Ok(OutcomeStore::default());
     };
     let name = state.display();
     let kept = match (state.exists(), arguments.resume) {
-        (false, _) => Kept::default(),
+        (false, _) => OutcomeStore::default(),
         (true, true) => {
             let text = files::read_text(state, STATE_MAX)?;
-            Kept::from_text(&text).map_err(|error| format!("{name}: {error}"))?
+            OutcomeStore::from_text(&text).map_err(|error| format!("{name}: {error}"))?
         }
         (true, false) => {
             return Err(format!(

@@ -14,7 +14,7 @@ const END: &str = "<!-- end of results -->";
 /// Most bytes of a document.
 const DOCUMENT_MAX: u64 = 64 << 20;
 
-/// Finds out before the work whether what comes of it can be written.
+/// Checks before the work that results can be written.
 pub(super) fn check(arguments: &Arguments, experiments: &[Experiment]) -> Result<(), String> {
     if let Some(document) = &arguments.markdown {
         around(document)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use weft_lab::experiment::keep::{Kept, key};
+use weft_lab::experiment::outcome_store::{OutcomeStore, key};
 use weft_lab::experiment::{Outcome, perform};
 
 use super::files::replace;
@@ -16,7 +16,7 @@ use super::{Arguments, Experiment};
 /// Progress of the workers.
 struct Progress<'a> {
     bar: ProgressBar,
-    kept: Mutex<Kept>,
+    kept: Mutex<OutcomeStore>,
     failed: Mutex<Option<String>>,
     begun: Instant,
     /// Packet-hops of the cases that have ended here, none before the first has.
@@ -73,7 +73,7 @@ type Place = (usize, usize);
 pub(super) fn perform_all(
     experiments: &[Experiment],
     arguments: &Arguments,
-    kept: Kept,
+    kept: OutcomeStore,
 ) -> Result<Vec<Vec<Outcome>>, String> {
     let places = |(number, experiment): (usize, &Experiment)| {
         let cases = 0..experiment.scenario.cases.len();
@@ -104,8 +104,8 @@ fn perform_open(
     experiments: &[Experiment],
     arguments: &Arguments,
     all: &[Place],
-    kept: Kept,
-) -> Result<Kept, String> {
+    kept: OutcomeStore,
+) -> Result<OutcomeStore, String> {
     let name = |at| name(experiments, arguments, at);
     // Two scenarios with the same text have the same cases.
     let mut seen = BTreeSet::new();
@@ -142,7 +142,7 @@ fn perform_open(
     Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// While no case has ended nothing says how long they take.
+/// Before the first case has ended there is no estimate of their time.
 const AT_FIRST: &str = "{bar:30} {pos} of {len} cases, {elapsed} gone, at work on {wide_msg}";
 const LATER: &str = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
 

@@ -1,4 +1,4 @@
-//! Several jobs at once, and what happens to the fabric while they run.
+//! Several jobs at once, and faults of the fabric while they run.
 #![allow(clippy::unwrap_used)]
 
 use weft_lab::experiment::{ExperimentError, Outcome, Scenario, perform, perform_all};
@@ -183,7 +183,7 @@ fn a_lost_link_costs_packets_and_the_manager_writes_other_routes() {
     // Sockets: a loss costs milliseconds, and switches that adapt lose less.
     assert!(of(4, "bandwidth") < 0.95 * of(3, "bandwidth"));
     assert!(of(5, "discards") < of(4, "discards"));
-    // Packets by a pattern: what one core carries instead of two, while the link is gone.
+    // Packets by a pattern: throughput of one core instead of two, while the link is gone.
     assert!((of(6, "accepted") / 40.0 - 1.0).abs() < 0.01);
     let one_core = (10.0 * 40.0 + 40.0 * 25.0) / 50.0;
     for case in [7, 8, 9] {
@@ -198,7 +198,7 @@ fn a_lost_link_costs_packets_and_the_manager_writes_other_routes() {
         let millis = of(case, "reprogrammed");
         assert!(millis > 0.0 && millis < 5.0, "{case}: {millis}");
     }
-    // What was dropped was dropped at the lost link, and its registers say so.
+    // All drops are at the lost link, according to its registers.
     let dropped = outcomes[4].links.iter().map(|link| link.xmit_discards);
     assert_eq!(dropped.sum::<u64>() as f64, of(4, "discards"));
 }
@@ -264,10 +264,7 @@ fn a_fault_that_comes_too_late_is_an_error() {
     let text = "fabric mesh:2,hosts=2\ntraffic osu_latency iterations=1\nfault 50ms link-down 100%";
     let scenario: Scenario = text.parse().unwrap();
     let error = perform(&scenario.cases[0], 0, 1).unwrap_err().to_string();
-    assert!(
-        error.contains("before what is to happen at 50 ms"),
-        "{error}"
-    );
+    assert!(error.contains("before the event at 50 ms"), "{error}");
 }
 
 #[test]

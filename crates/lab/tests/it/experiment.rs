@@ -350,7 +350,7 @@ fn lines_without_effect_are_refused() {
         assert_eq!(error.line, line, "{text:?}: {error}");
         assert!(error.what.contains(what), "{text:?}: {error}");
     }
-    // What all cases have may say nothing to one, and be said again by one.
+    // Common settings may have no effect on one case, and one case may override them.
     let text = format!(
         "{HEAD}pairs 0>1\nlanes 2\nbackground bulk\nlmc 1\nqos-group base-sl=0\n\
          qos-group base-sl=1\ncase a\nlmc 0\nbackground off\nsweep ranks 1 2\ncase b\ntraffic alltoall\nbackground bulk sl=1\n\
@@ -968,7 +968,7 @@ fn bisection_bandwidth_is_that_of_fair_shares() {
     assert!(bisection[3] < bisection[0] - 5.0, "{bisection:?}");
 }
 
-/// Why E6 does not list them all: of the engines that can be named two do on a tree what another does.
+/// Why E6 does not list all engines: two of them produce the same on a tree as another.
 #[test]
 fn engines_without_a_way_of_their_own_do_as_others() {
     let outcome = |engine: &str| {

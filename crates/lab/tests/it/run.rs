@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use weft_lab::experiment::keep::Kept;
+use weft_lab::experiment::outcome_store::OutcomeStore;
 
 const SCENARIO: &str = "experiment T: a test\nfabric one-switch:4\n\
     plot latency Latencies\nplot rate over bytes log Rates\n\
@@ -67,7 +67,7 @@ fn a_run_goes_on_with_what_was_kept() {
     let error = String::from_utf8(damaged.stderr).unwrap();
     assert!(error.contains("checksum"), "{error}");
     // Without the last case, as an interruption leaves it.
-    let mut unfinished = Kept::from_text(&kept).unwrap();
+    let mut unfinished = OutcomeStore::from_text(&kept).unwrap();
     unfinished.0.pop();
     fs::write(&state, unfinished.to_text()).unwrap();
     let second = weft_lab(stage.path(), &["--state", "state", "--resume"]);

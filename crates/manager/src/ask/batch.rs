@@ -175,7 +175,7 @@ pub(crate) enum Verdict {
     Refused(u16),
 }
 
-/// One attribute of a request with what came back.
+/// One attribute of a request with its answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reply<'a> {
     pub attribute: AttributeId,

@@ -205,7 +205,7 @@ impl Cables {
         }
     }
 
-    /// Tells what has been read, at the end or from time to time.
+    /// Outputs read memories, at the end or from time to time.
     fn tell(&mut self, now: Tick) {
         let done = self.queue.is_empty() && self.agents.is_idle();
         if self.tell_at.is_some_and(|at| done || at <= now) {

@@ -100,7 +100,7 @@ impl Receptions {
         self.all.values().map(|reception| reception.until).min()
     }
 
-    /// Forgets requests whose senders have been silent for too long; says how many.
+    /// Discards requests whose senders have been silent for too long; returns their number.
     pub(super) fn expire(&mut self, now: Tick) -> u64 {
         let before = self.all.len();
         self.all.retain(|_, reception| reception.until > now);

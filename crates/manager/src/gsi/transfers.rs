@@ -21,7 +21,7 @@ struct Transfer {
     bytes: usize,
     /// It is in the list of those that may send.
     queued: bool,
-    /// In which of the two lanes its segments count, and how many do.
+    /// The queue in which its segments count, and their number.
     counted: (Lane, usize),
     /// It ends at this time whatever happens.
     until: Tick,
@@ -359,7 +359,7 @@ impl Transfers {
         self.timers.first().map(|(due, _)| *due)
     }
 
-    /// Sends again what was not acknowledged in time, or gives up: an ABORT each.
+    /// Resends overdue segments, or gives up with an ABORT.
     pub(super) fn expire(&mut self, now: Tick, resent: &mut u64) -> Vec<Packet> {
         self.now = now;
         let mut aborts = Vec::new();

@@ -1,4 +1,4 @@
-//! Requests to performance agents, and what their answers hold.
+//! Requests to performance agents, and the content of their answers.
 
 use weft_fabric::PortNum;
 use weft_wire::header::{MadHeader, class, method, version};

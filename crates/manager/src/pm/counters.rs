@@ -1,4 +1,4 @@
-//! Counters of ports and lanes, and what happened between two readings of them.
+//! Counters of ports and lanes, and changes between two readings of them.
 
 use weft_wire::pm::{Counter, VlCounter};
 
@@ -25,7 +25,7 @@ pub(crate) const RESET_BY_LINK_DOWN: [Counter; 4] = [
 /// Change of a counter between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// By how much it went up.
+    /// Its increase.
     pub(crate) delta: u64,
     /// Whether another client cleared it.
     pub(crate) unexpected: bool,
@@ -49,7 +49,7 @@ pub(crate) fn step(before: u64, after: u64, cleared: bool) -> Step {
 /// Counts of a port between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PortDelta {
-    /// By how much each counter went up.
+    /// Increase of each counter.
     pub(crate) counters: Counters,
     /// Counters that another client cleared, as a `CounterSelectMask_t`.
     pub(crate) unexpected: u32,
@@ -102,7 +102,7 @@ pub(crate) fn add_lane(totals: &mut LaneCounters, delta: &LaneCounters) {
     }
 }
 
-/// Sets to zero what `select`, a `CounterSelectMask_t`, names.
+/// Clears the counters in `select`, a `CounterSelectMask_t`.
 pub(crate) fn clear(counters: &mut Counters, select: u32) {
     for (place, counter) in counters.iter_mut().enumerate() {
         if select & bit(place) != 0 {
@@ -111,7 +111,7 @@ pub(crate) fn clear(counters: &mut Counters, select: u32) {
     }
 }
 
-/// Sets to zero what `select`, a `CounterSelectMask_t`, names of a lane's port.
+/// Clears the counters in `select`, a `CounterSelectMask_t`, of a lane's port.
 pub(crate) fn clear_lane(counters: &mut LaneCounters, select: u32) {
     for (counter, total) in counters.iter_mut().zip(VlCounter::TOTALS) {
         if select & total.select_bit() != 0 {
@@ -227,7 +227,7 @@ mod tests {
         );
     }
 
-    /// A device's counter as it is, without limits, next to what can be read of it.
+    /// A device's counter as it is, without limits, next to its readable value.
     #[derive(Debug, Clone)]
     enum Happens {
         Counts(u64),

@@ -1,4 +1,4 @@
-//! The end of a sweep: its image, the running totals, and what people should know.
+//! The end of a sweep: its image, the running totals, and messages for the administrator.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl Running {
         self.roster = Arc::clone(roster);
     }
 
-    /// Adds what an image's ports have counted.
+    /// Adds the counts of an image's ports.
     fn add(&mut self, image: &Image) {
         self.follow(&image.roster);
         let lanes = image.roster.lanes.len();

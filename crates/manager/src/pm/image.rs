@@ -57,7 +57,7 @@ impl Sample {
         sample
     }
 
-    /// Sets to zero what `select` names.
+    /// Clears the counters in `select`.
     fn zero(&mut self, place: usize, select: u32, lanes: usize) {
         clear(&mut self.counters[place], select);
         for lane in &mut self.lanes[place * lanes..(place + 1) * lanes] {
@@ -75,7 +75,7 @@ impl Sample {
         }
     }
 
-    /// Takes over a port that has been in an older sample; what was not there stays unknown.
+    /// Copies a port of an older sample; missing values stay unknown.
     fn copy(&mut self, place: usize, older: &Self, from: usize, lanes: usize) {
         let Some(counters) = older.counters.get(from) else {
             return;
@@ -176,7 +176,7 @@ pub struct Image {
 /// Events at a port in an image's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delta {
-    /// By how much each counter went up.
+    /// Increase of each counter.
     pub counters: Counters,
     /// The worse quality of the link at the two ends of the interval.
     pub quality: u8,

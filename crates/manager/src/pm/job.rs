@@ -61,7 +61,7 @@ pub(super) struct Job {
     pub(super) errors: PortMask,
     /// Ports that had errors.
     pub(super) info: PortMask,
-    /// Ports that said what their errors were about.
+    /// Ports that reported details of their errors.
     pub(super) forget: PortMask,
 }
 

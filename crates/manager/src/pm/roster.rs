@@ -172,7 +172,7 @@ impl Roster {
             let other = neighbor.map(|other| self.ports[other as usize].groups);
             let port = &mut self.ports[*place as usize];
             port.neighbor = neighbor.filter(|_| port.is_active);
-            // What has no cable, as a switch's port 0, is inside.
+            // A port without a cable, such as a switch's port 0, is internal.
             port.internal = port.groups & other.unwrap_or(u16::MAX) | port.groups & 1;
         }
     }

@@ -168,7 +168,7 @@ impl Pm {
         peer.is_none_or(|peer| !peer.silent)
     }
 
-    /// Sends what may be sent.
+    /// Sends all requests that the bounds allow.
     pub(super) fn pump(&mut self, now: Tick) {
         let nodes = self.settings.requests.nodes();
         while self.agents.has_room() {

@@ -31,7 +31,7 @@ pub enum Selector {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Members(Vec<Selector>);
 
-/// An end port with what decides on its membership.
+/// An end port with the inputs of its membership.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     /// Its node.

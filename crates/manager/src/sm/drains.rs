@@ -13,7 +13,7 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topolog
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
 
 /// Note on routes that use drained parts.
-pub(super) const LEFT_ASIDE: &str = "drains left aside: they would cut parts off";
+pub(super) const LEFT_ASIDE: &str = "drains ignored: they would cut parts off";
 
 /// A switch, or a link between two switches by one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -100,7 +100,7 @@ pub(super) fn complete_identity(device: &mut Device) -> Result<(), String> {
     let (Some(info), Some(description), Some(mut port)) =
         (identity.info, identity.description, identity.port)
     else {
-        return Err("does not tell who it is".into());
+        return Err("does not identify itself".into());
     };
     check_identity(device, &info, identity.switch.as_ref())?;
     let number = match identity.switch {
@@ -150,7 +150,7 @@ fn check_identity(
     if info.node_guid != device.identity.guid {
         let said = info.node_guid;
         return Err(format!(
-            "says it is node {said}, but its neighbour's hardware knows it otherwise"
+            "claims to be node {said}, but its neighbour's hardware reports another"
         ));
     }
     if info.node_guid == Guid(0) || !(is_switch || info.node_type == NodeType::HFI) {
@@ -160,7 +160,7 @@ fn check_identity(
         ));
     }
     if is_switch != device.identity.said_switch {
-        return Err("is of another type than its neighbour's hardware says".into());
+        return Err("has another type than its neighbour's hardware reports".into());
     }
     if info.num_ports == 0 || info.num_ports > PORTS_MAX {
         return Err(format!(

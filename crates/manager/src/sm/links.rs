@@ -40,7 +40,7 @@ impl Manager {
         for (guid, port, neighbour) in faults.contradicted {
             self.out.fault(
                 Some(guid),
-                format!("port {port} names node {neighbour} as its neighbour, which says otherwise; the link is not used"),
+                format!("port {port} names node {neighbour} as its neighbour, which disagrees; the link is not used"),
             );
             self.sweep.unfinished(format!(
                 "port {port} of node {guid} and its neighbour contradict each other"

@@ -84,7 +84,7 @@ impl Plan {
         self.take_multicast_step(devices);
         if std::mem::take(&mut self.multicast.more) {
             sweep.unfinished(
-                "multicast groups wait for switches that may still send them the old way".into(),
+                "multicast groups wait for switches that may still use the old trees".into(),
             );
         }
         true

@@ -80,7 +80,7 @@ pub enum RerouteError {
     #[error(transparent)]
     Routes(#[from] RouteError),
     /// There is no transition from the current routes.
-    #[error("no certified way from the present routes: {0}")]
+    #[error("no certified transition from the current routes: {0}")]
     Way(String),
     /// Something has changed.
     #[error("the fabric or its configuration has changed since; plan again")]

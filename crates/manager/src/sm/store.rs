@@ -50,7 +50,7 @@ pub(crate) enum StoreError {
     Checksum { stored: u32, computed: u32 },
     #[error("it belongs to the subnet with prefix {found:#018x}, this one has {expected:#018x}")]
     Subnet { found: u64, expected: u64 },
-    #[error("it gives node {node} LID {lid} with LMC {lmc}: no such LID range exists")]
+    #[error("it assigns node {node} LID {lid} with LMC {lmc}: no such LID range exists")]
     Lid { node: Guid, lid: Lid, lmc: Lmc },
     #[error("it names port {port} of node {node} twice")]
     Twice { node: Guid, port: PortNum },

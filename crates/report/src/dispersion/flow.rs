@@ -15,7 +15,7 @@ pub(super) struct Flow<'a> {
     queue: Vec<u32>,
     /// By link, whether a path takes it.
     used: Vec<bool>,
-    /// By switch, how many paths pass it.
+    /// By switch, the number of paths through it.
     passing: Vec<u32>,
     touched: Vec<u32>,
     /// By vertex (two for each switch, for its ingress and its egress), the round in
@@ -75,7 +75,7 @@ impl<'a> Flow<'a> {
         paths
     }
 
-    /// Finds how far every switch is from a destination.
+    /// Finds the distance of every switch from a destination.
     fn aim(&mut self, to: u32) {
         if self.target == to {
             return;

@@ -91,7 +91,7 @@ impl Token {
     }
 }
 
-/// The token at the start of `chars`, and how many characters it takes.
+/// The token at the start of `chars`, and its length in characters.
 fn token(first: char, chars: &[char]) -> (Token, usize) {
     match first {
         '*' => (Token::Run, 1),

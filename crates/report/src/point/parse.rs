@@ -87,7 +87,7 @@ pub enum PointError {
         /// The missing data.
         data: &'static str,
     },
-    /// A part of the text is not what must stand there.
+    /// An unexpected part of the text.
     #[error("point '{point}', character {at}: expected {expected}, found '{found}'")]
     Unexpected {
         /// The whole text.
@@ -123,7 +123,7 @@ impl Point {
     /// `nodepairpatfile` names, or says why it cannot.
     ///
     /// # Errors
-    /// [`PointError`] with what may stand where.
+    /// [`PointError`] with the expected text.
     pub fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Self, PointError> {
         if text.len() > MAX_POINT_LEN {
             return Err(PointError::TooLong { actual: text.len() });

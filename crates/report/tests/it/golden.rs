@@ -1,4 +1,4 @@
-//! Reports are, byte for byte, what opareport 10.10 printed for the same snapshot.
+//! Reports equal, byte for byte, the output of opareport 10.10 for the same snapshot.
 #![allow(clippy::unwrap_used)]
 
 use weft_fabric::Snapshot;

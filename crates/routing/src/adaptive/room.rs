@@ -14,10 +14,10 @@ use weft_fabric::PortMask;
 /// rest only use others' groups.
 const WHOLE_MAX: usize = 2;
 
-/// Heaviest sets whose pairs may be merged into what both have.
+/// Number of heaviest sets whose pairwise intersections are candidates.
 const MERGED_MAX: usize = 16;
 
-/// A set of ports and for how many LIDs it is.
+/// A set of ports and its number of LIDs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     pub(super) ports: PortMask,
@@ -132,7 +132,7 @@ impl Candidate {
     }
 }
 
-/// Sets, and what pairs of them have in common, each once.
+/// Sets, and intersections of pairs of them, each once.
 fn candidates(demands: &[Demand], room: usize) -> impl Iterator<Item = PortMask> {
     let mut seen = BTreeSet::new();
     let whole = demands.iter().take(room * WHOLE_MAX);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn alike_sets_are_merged_into_what_they_have_in_common() {
-        // Each alone gives 3 · 10, what all have in common 3 · 2 · 10.
+        // Each alone adds 3 · 10, the intersection of all 3 · 2 · 10.
         let demands = sorted([(0b1111_0001, 10), (0b0111_0010, 10), (0b0111_0100, 10)]);
         assert_eq!(groups(&demands, 1), [mask(0b0111_0000)]);
         assert_eq!(groups(&demands, 3).len(), 3);

@@ -168,7 +168,7 @@ impl<'a> Again<'a> {
             self.due.push(link);
             self.due.push(step.back as usize);
         }
-        // What went over a link that is gone.
+        // Traffic over a link that is gone.
         for link in &old.0.links[old.0.links_of(switch as usize)] {
             less.push((link.to, before[usize::from(link.port)] & carries));
         }

@@ -1,4 +1,4 @@
-//! Proofs that are kept, so that the next one has to follow only what has changed.
+//! Stored proofs, so that the next one has to follow only changes.
 
 use std::sync::Arc;
 

@@ -102,7 +102,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Keeps what goes to links apart from what leads nowhere, and empties `by_port`.
+    /// Separates traffic over links from dead ends, and empties `by_port`.
     fn store(&mut self, switch: usize, by_port: &mut [u64; 256]) {
         for link in self.view.links_of(switch) {
             let port = usize::from(self.view.links[link].port);

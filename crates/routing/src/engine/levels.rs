@@ -1,4 +1,4 @@
-//! Levels of a tree: how far each switch is from the nearest switch with HFIs.
+//! Levels of a tree: the distance of each switch from the nearest switch with HFIs.
 
 use crate::network::{Egress, Network};
 
@@ -33,7 +33,7 @@ pub(crate) fn levels(network: &Network) -> Result<Vec<u8>, String> {
     Ok(level)
 }
 
-/// Links between switches as each end sees them, and how many of them stay on one level.
+/// Links between switches as each end sees them, and the number of them within one level.
 fn links(network: &Network, level: &[u8]) -> (usize, usize) {
     let mut all = 0;
     let mut flat = 0;

@@ -1,4 +1,4 @@
-//! `opa-shortestpath`: what opa-fm's `shortestpath` writes, entry by entry, to compare with.
+//! `opa-shortestpath`: reproduces opa-fm's `shortestpath`, entry by entry, for comparison.
 //!
 //! LIDs are placed one after the other, each at all switches before the next one: at those with
 //! HFIs in a first pass, at the others in a second. A switch takes the port that carries fewest

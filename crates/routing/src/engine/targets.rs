@@ -20,7 +20,7 @@ pub(super) struct Target {
     follows: bool,
 }
 
-/// The switches in order; `number` is what decides which of its candidates one gets.
+/// The switches in order; `number` selects one of a switch's candidates.
 pub(super) fn targets(
     network: &Network,
     paths: &Paths,

@@ -102,7 +102,7 @@ impl Search {
         }
     }
 
-    /// Tells for each switch and distance how many of the 64 from `first` on are that far away.
+    /// Reports for each switch and distance how many of the 64 columns from `first` on are at it.
     fn from(&mut self, graph: &Graph, first: usize, mut tell: impl FnMut(usize, u64, u32)) {
         self.reached.fill(0);
         self.levels.iter_mut().for_each(|level| level.fill(0));

@@ -46,7 +46,7 @@ struct Loads {
     unroutable: u64,
 }
 
-/// Follows all of them; also says how many pairs are not routed.
+/// Follows all of them; also returns the number of pairs without a route.
 pub(super) fn assess(view: &View<'_>) -> (AllToAll, u64) {
     let senders = Senders::new(view);
     let tasks = view.hosts.par_chunks(TASK);
@@ -61,7 +61,7 @@ pub(super) fn assess(view: &View<'_>) -> (AllToAll, u64) {
 
 /// Hosts of each switch that has some.
 struct Senders {
-    /// The switch and how many.
+    /// The switch and the number.
     leaves: Vec<(u32, u32)>,
     /// Words of a set of such switches.
     words: usize,

@@ -189,7 +189,7 @@ fn judge_each(
     }
 }
 
-/// Adds what waits for what when each switch may have either table's entry for a LID.
+/// Adds the dependencies if each switch may have either table's entry for a LID.
 pub fn mixed_waits(
     topology: &Topology,
     tables: [&LinearTables; 2],
@@ -220,7 +220,7 @@ pub fn mixed_waits(
 /// Directed links, by sending switch and port, and those that each waits for.
 pub type Waits = BTreeMap<(NodeId, PortNum), BTreeSet<(NodeId, PortNum)>>;
 
-/// Takes out what waits for nothing until nothing is left, or not.
+/// Removes nodes without dependencies until none is left, or only cycles.
 pub fn has_cycle(waits: &Waits) -> bool {
     let mut waits = waits.clone();
     loop {

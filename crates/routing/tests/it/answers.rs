@@ -22,7 +22,7 @@ fn add(topology: &Topology, routed: &Routed, from: PortRef, to: (Lid, PortRef), 
     }
 }
 
-/// Whether questions, and with `answers` what comes back on their level, close a cycle in any lane.
+/// Whether requests, and with `answers` the answers on their level, close a cycle in any lane.
 fn closes(topology: &Topology, routed: &Routed, answers: bool) -> bool {
     let all = lids(topology).into_iter();
     let hosts: Vec<(Lid, PortRef)> = all.filter(|(_, end)| end.port.0 != 0).collect();

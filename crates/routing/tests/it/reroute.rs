@@ -1,4 +1,4 @@
-//! Routing again after a change gives what routing anew gives, and so does its certificate.
+//! Rerouting after a change equals routing from scratch, and so does its certificate.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fabric, irregular, no_groups, settings};

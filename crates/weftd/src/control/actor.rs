@@ -59,7 +59,7 @@ pub(crate) struct Actor {
     disk: Disk,
     /// In force now.
     configuration: Arc<Configuration>,
-    /// Counts what was put in force.
+    /// Number of versions put in force.
     revision: u64,
     plans: Plans,
     planning: JoinSet<Making>,
@@ -365,7 +365,7 @@ fn begins<T>(requester: &Requester<T>, what: &str) -> bool {
     if !begins {
         info!(
             event = "order_given_up",
-            "{what}: who asked for it has gone"
+            "{what}: its client has disconnected"
         );
     }
     begins

@@ -46,7 +46,7 @@ impl Drift {
         let lost = last.filter(|last| last.identity(source).as_ref() != Some(&file));
         let told = lost.map_or_else(String::new, |last| {
             let what = last.what;
-            format!("{what} was in force before the last start; the configuration file does not say so and is followed")
+            format!("{what} was in force before the restart; the configuration file lacks it and is followed")
         });
         if !told.is_empty() {
             warn!(event = "plan_ended", "{told}");
@@ -65,13 +65,13 @@ impl Drift {
         self.in_force(version, "").await;
     }
 
-    /// This version is in force, by a plan that is called `what`.
+    /// This version is in force, by a plan with the description `what`.
     pub(super) async fn in_force(&mut self, version: &Version, what: &str) {
         let is_file = identity(version) == self.file;
         self.told = match is_file {
             true => String::new(),
             false => format!(
-                "{what} is in force until weftd ends or reads its configuration file, which does not say so"
+                "{what} is in force until weftd ends or reads its configuration file, which lacks it"
             ),
         };
         let Some(file) = self.note.clone() else {

@@ -73,7 +73,7 @@ pub(crate) enum Refusal {
     Busy,
     #[error("{PLANNING_MAX} plans are being computed already, which is the most; try again later")]
     ManyPlans,
-    #[error("it could not begin in time and was given up: nothing was changed")]
+    #[error("it did not start in time and was cancelled: nothing was changed")]
     TooLate,
     #[error(
         "{what}, but that is not on disk yet: {why}. The write is tried again; until it succeeds, a \
@@ -181,7 +181,7 @@ impl Control {
             .await
     }
 
-    /// Undoes what was carried out last.
+    /// Undoes the last applied plan.
     pub(crate) async fn roll_back(&self, begin_by: Instant) -> Result<Undone, Refusal> {
         self.order(begin_by, Order::RollBack).await
     }

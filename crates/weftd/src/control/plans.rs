@@ -74,7 +74,7 @@ impl Plans {
         }
     }
 
-    /// Remembers what was carried out.
+    /// Remembers an applied plan.
     pub(super) fn carried_out(&mut self, undo: Undo) {
         if self.undo.len() == UNDO_MAX {
             self.undo.pop_front();

@@ -107,7 +107,7 @@ impl Ports {
                 info!(
                     event = "port_not_changed",
                     %node, %port, action = verb(action),
-                    "port {port} of {node} is left as it is: who asked to {} it has gone",
+                    "port {port} of {node} is unchanged: the client that asked to {} it has disconnected",
                     verb(action)
                 );
             }

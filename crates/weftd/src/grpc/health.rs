@@ -11,7 +11,7 @@ use crate::heartbeat::{BEAT, Hearts};
 /// Silence after which a thread's service is reported as not serving.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
-/// Services that show what was seen last where the fabric is gone, and say so.
+/// Services that show the last known state while the fabric is gone, and say so.
 const READING: [&str; 3] = [
     "weft.v1.FabricService",
     "weft.v1.ConfigService",

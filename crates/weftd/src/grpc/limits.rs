@@ -1,4 +1,4 @@
-//! Bounds of what clients can take up: connections, streams, time.
+//! Limits for clients: connections, streams, time.
 
 use std::collections::HashMap;
 use std::io;
@@ -30,7 +30,7 @@ pub(super) const STREAMS_PER_CONNECTION: u32 = 256;
 /// Watch streams at the same time, of all connections and of one.
 const WATCHERS_MAX: usize = 256;
 const WATCHERS_PER_CONNECTION: usize = 32;
-/// Longest time until the answer to a call begins; above what planning 27,648 hosts takes.
+/// Longest time until the answer to a call begins; above the time of planning 27,648 hosts.
 pub(super) const CALL_MAX: Duration = Duration::from_secs(600);
 /// Keepalive interval for silent clients, and the time limit for their answer.
 pub(super) const KEEPALIVE: (Duration, Duration) =

@@ -68,7 +68,7 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// Refuses what only a master can do.
+    /// Refuses commands that only a master can execute.
     fn must_be_master(&self) -> Result<(), Status> {
         let status = self.hub.status();
         match (status.role, status.master) {
@@ -80,7 +80,7 @@ impl Services {
         }
     }
 
-    /// Refuses what needs the fabric while it is gone.
+    /// Refuses commands that need the fabric while it is gone.
     fn must_be_attached(&self) -> Result<(), Status> {
         let required = self.hub.attachment().required();
         required.map_err(|detached| Status::unavailable(detached.to_string()))

@@ -50,7 +50,7 @@ impl WatchService for Services {
     }
 }
 
-/// Sends the marker, what was missed, and what comes, until the reader goes or is too slow.
+/// Sends the marker, missed events, and new ones, until the reader goes or is too slow.
 async fn forward(
     hub: &EventHub,
     mut subscription: Subscription,

@@ -219,7 +219,7 @@ fn what_its_client_no_longer_waits_for_is_not_begun() {
     );
     let log = daemon.log();
     assert!(
-        log.contains("port 4 of ") && log.contains("is left as it is"),
+        log.contains("port 4 of ") && log.contains("is unchanged"),
         "{log}"
     );
     assert!(log.contains("port 3 of "), "{log}");

@@ -207,7 +207,7 @@ fn a_restart_says_which_plan_it_does_not_follow() {
 
     let again = Start::in_dir(dir, TREE).up();
     let said = shown(&again)["planned"].to_string();
-    let expected = "engine fattree was in force before the last start";
+    let expected = "engine fattree was in force before the restart";
     assert!(said.contains(expected), "{said}");
     again.weft_ok(&["config", "reload"]);
     assert_eq!(shown(&again)["planned"], "");

@@ -1,4 +1,4 @@
-//! The unit that a package installs: what its command line starts, and that systemd accepts it.
+//! The unit that a package installs: the result of its command line, and that systemd accepts it.
 
 use std::path::Path;
 use std::process::{Command, Output};

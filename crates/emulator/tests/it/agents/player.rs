@@ -154,7 +154,7 @@ impl Player {
         self.read(path, AttributeId::NODE_INFO, 0)
     }
 
-    /// Reads a port's PortInfo, changes it and writes it back; returns status and what came back.
+    /// Reads a port's PortInfo, changes it and writes it back; returns status and the resulting PortInfo.
     pub(crate) fn change_port(
         &mut self,
         path: &[u8],

@@ -21,7 +21,7 @@ fn start(player: &mut Player, name: &str, pattern: &str) {
     player.control(Control::TrafficStart(job(name, pattern)));
 }
 
-/// Lets time pass; what was due meanwhile happens.
+/// Lets time pass; due events happen.
 fn pass(player: &mut Player, ns: u64) {
     let now = Tick(player.emulator.now().0 + ns);
     player.emulator.handle(now, Input::Tick).unwrap();

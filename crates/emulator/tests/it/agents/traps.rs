@@ -56,7 +56,7 @@ fn bounce(player: &mut Player, node: Guid) -> Vec<Packet> {
     player.drain()
 }
 
-/// Lets time pass from event to event, up to `end`; returns what arrives and when.
+/// Lets time pass from event to event, up to `end`; returns arriving datagrams with their times.
 fn run(player: &mut Player, end: u64) -> Vec<(u64, Packet)> {
     let mut arrived = Vec::new();
     while let Some(next) = player.emulator.deadline().filter(|next| next.0 <= end) {

@@ -61,7 +61,7 @@ struct Wanted {
 }
 
 impl Pm {
-    /// Finds the port of a query about counters, and checks what goes together.
+    /// Finds the port of a query about counters, and checks the combination of flags.
     fn wanted(
         &mut self,
         now: Tick,

@@ -72,7 +72,7 @@ impl Utilization {
     }
 }
 
-/// Categories of ports: the highest values, and how many ports are how near to the thresholds.
+/// Categories of ports: the highest values, and the number of ports by distance to the thresholds.
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     most: Categories,

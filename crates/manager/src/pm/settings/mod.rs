@@ -163,7 +163,7 @@ pub struct CongestionWeights {
 /// When counters of devices are set to zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClearSettings {
-    /// At how many eighths of its range, 0 to 7; at 0 whenever it is not zero (`<ErrorClear>`).
+    /// Level in eighths of its range, 0 to 7; 0 clears any non-zero value (`<ErrorClear>`).
     pub eighths: u8,
     /// Counters of data and packets too (`<ClearDataXfer>`).
     pub data: bool,
@@ -175,7 +175,7 @@ pub struct ClearSettings {
     pub narrow: bool,
 }
 
-/// By how much two counters must change before the error summary does.
+/// Minimum change of two counters that changes the error summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// LocalLinkIntegrityErrors.

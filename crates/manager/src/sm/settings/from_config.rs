@@ -37,7 +37,7 @@ pub enum SettingsError {
         allowed: &'static str,
     },
     /// A LID of its own that is no base LID.
-    #[error("<LID> {lid} is no multiple of 2^{lmc}, the number of LIDs that <Lmc> gives each port")]
+    #[error("<LID> {lid} is no multiple of 2^{lmc}, the number of LIDs per port with this <Lmc>")]
     OwnLid {
         /// The LID.
         lid: Lid,

@@ -27,7 +27,7 @@ pub(super) struct Deal {
     /// Neighbours and links that there are.
     pub(super) neighbours: usize,
     pub(super) links: usize,
-    /// After how many LIDs of one host a candidate is skipped.
+    /// Number of LIDs of one host after which a candidate is skipped.
     pub(super) skip: u32,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Balance<'a> {
     siblings: Vec<u8>,
     /// The first link from the same switch to the same switch.
     alike: Vec<u32>,
-    /// For such first links, how many LIDs of the current end port take any of them.
+    /// For such first links, the number of LIDs of the current end port on any of them.
     kin: Vec<u8>,
     /// The link of each switch to the LID at hand before it was lifted.
     held: Vec<u32>,

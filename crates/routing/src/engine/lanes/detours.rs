@@ -1,4 +1,4 @@
-//! LIDs in lanes, and what fits no other in the last one: up first and then down.
+//! LIDs in lanes; those that fit no other use the last one: up first and then down.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::engine::updown;
 use crate::network::{EndPort, Network};
 use crate::routed::Note;
 
-/// Places LIDs in lanes, and what fits no other in the last one.
+/// Places LIDs in lanes; those that fit no other in the last one.
 pub(crate) struct Detours<'a> {
     network: &'a Network,
     rank: Vec<u32>,
@@ -21,7 +21,7 @@ pub(crate) struct Detours<'a> {
 }
 
 impl<'a> Detours<'a> {
-    /// `last` is the lane for what fits no other.
+    /// `last` is the lane for LIDs that fit no other.
     pub(crate) fn new(network: &'a Network, last: usize) -> Self {
         Self::by_rank(network, last, updown::rank(network))
     }

@@ -268,7 +268,7 @@ impl<'a> Placing<'a> {
         widening
     }
 
-    /// Takes out what links wait for in each lane.
+    /// Takes the dependencies of each lane.
     pub(crate) fn take_lanes(&mut self) -> Vec<Waits> {
         std::mem::take(&mut self.lanes)
     }

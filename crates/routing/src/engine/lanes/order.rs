@@ -37,7 +37,7 @@ impl Waits {
         self.added.len()
     }
 
-    /// Takes out what was added since.
+    /// Removes all later additions.
     pub(crate) fn undo(&mut self, mark: usize) {
         for (link, next) in self.added.drain(mark..).rev() {
             self.next[link as usize].pop();

@@ -13,7 +13,7 @@ pub(crate) struct Ways {
     order: Vec<(u32, u32)>,
     /// Indices into [`Network::egress`].
     links: Vec<u16>,
-    /// Switches with HFIs that get there, and the sum of what that costs.
+    /// Number of switches with HFIs that reach it, and the sum of their costs.
     senders: (u32, u64),
 }
 

@@ -1,7 +1,7 @@
 //! Mutations of a configuration file: every tag with assorted values, deletions, duplications,
 //! unknown tags, broken references, broken XML.
 
-/// A changed file and what was changed.
+/// A changed file and a description of the change.
 pub(crate) struct Mutation {
     pub(crate) name: String,
     pub(crate) text: String,

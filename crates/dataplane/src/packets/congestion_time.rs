@@ -32,14 +32,14 @@ impl Span {
 
 /// Empty where no switch has marked packets.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Crowds {
+pub(super) struct CongestionTimes {
     lanes: Vec<Span>,
     /// Congested lanes of each port, one bit each.
     congested: Vec<u32>,
     ports: Vec<Span>,
 }
 
-impl Crowds {
+impl CongestionTimes {
     pub(super) fn make_room(&mut self, lanes: usize, ports: usize) {
         self.lanes.resize(lanes, Span::NEVER);
         self.congested.resize(ports, 0);
@@ -58,24 +58,24 @@ impl Crowds {
 impl Simulation {
     /// The amount that waits for a lane has changed.
     #[inline]
-    pub(super) fn heed_crowd(&mut self, at: usize) {
-        if !self.congestion.crowds.lanes.is_empty() {
-            self.note_crowd(at);
+    pub(super) fn update_congestion_time(&mut self, at: usize) {
+        if !self.congestion.times.lanes.is_empty() {
+            self.note_congestion(at);
         }
     }
 
-    fn note_crowd(&mut self, at: usize) {
+    fn note_congestion(&mut self, at: usize) {
         let (index, bit) = (at / self.width, 1 << (at % self.width));
         let congested = self.is_congested(at);
-        let crowds = &mut self.congestion.crowds;
-        let before = crowds.congested[index];
+        let times = &mut self.congestion.times;
+        let before = times.congested[index];
         if congested == (before & bit != 0) {
             return;
         }
-        crowds.lanes[at].set(congested, self.now);
-        crowds.congested[index] = before ^ bit;
+        times.lanes[at].set(congested, self.now);
+        times.congested[index] = before ^ bit;
         if before == 0 || before == bit {
-            crowds.ports[index].set(congested, self.now);
+            times.ports[index].set(congested, self.now);
         }
     }
 }

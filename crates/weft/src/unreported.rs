@@ -34,7 +34,7 @@ pub(crate) fn say_last() {
     let Some(note) = read() else { return };
     let said = writeln!(
         stderr(),
-        "weft: an earlier call could not say what it did, because its output was gone:\n{}",
+        "weft: an earlier call could not report its result, because its output was closed:\n{}",
         for_terminal(note.trim_end())
     );
     if let (Ok(()), Some(file)) = (said, file()) {

@@ -44,9 +44,9 @@ pub enum KeepError {
     Line(usize),
 }
 
-/// Outcomes that are there already: a key of the case and what came of it.
+/// Stored outcomes: a key of the case and its outcome.
 #[derive(Debug, Clone, Default)]
-pub struct Kept(pub Vec<(String, Outcome)>);
+pub struct OutcomeStore(pub Vec<(String, Outcome)>);
 
 /// Names a case among all runs: checksum and length of the scenario's text (with the same of the files
 /// that it names), the case's number in it, and the seed.
@@ -58,7 +58,7 @@ pub fn key(text: &str, index: usize, seed: u64) -> String {
     )
 }
 
-impl Kept {
+impl OutcomeStore {
     /// Outcome of a case, if it is there.
     pub fn get(&self, key: &str) -> Option<&Outcome> {
         self.0
@@ -81,7 +81,7 @@ impl Kept {
     /// From text.
     ///
     /// # Errors
-    /// [`KeepError`] for anything but what [`Self::to_text`] made.
+    /// [`KeepError`] for anything that [`Self::to_text`] did not make.
     pub fn from_text(text: &str) -> Result<Self, KeepError> {
         let end = text.rfind(SUM).ok_or(KeepError::Checksum)?;
         let (body, sum) = text.split_at(end);
@@ -176,7 +176,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn kept() -> Kept {
+    fn kept() -> OutcomeStore {
         let outcome = Outcome {
             measurements: vec![Measurement {
                 metric: Cow::Borrowed("time"),
@@ -196,7 +196,7 @@ mod tests {
             lost: 9,
             moved: 10,
         };
-        Kept(vec![
+        OutcomeStore(vec![
             (key("text", 0, 1), outcome.clone()),
             (key("text", 1, 1), outcome),
         ])
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_was_written_comes_back_bit_by_bit() {
         let text = kept().to_text();
-        let back = Kept::from_text(&text).unwrap();
+        let back = OutcomeStore::from_text(&text).unwrap();
         assert_eq!(back.to_text(), text);
         let outcome = back.get(&key("text", 1, 1)).unwrap();
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
@@ -220,7 +220,7 @@ mod tests {
         let body = text.split_once(SUM).unwrap().0;
         let of = |body: String| {
             let sum = crc32c::crc32c(body.as_bytes());
-            Kept::from_text(&format!("{body}{SUM}{sum:08x}\n"))
+            OutcomeStore::from_text(&format!("{body}{SUM}{sum:08x}\n"))
         };
         assert!(of(body.to_owned()).is_ok());
         let (old, new) = (format!("model {MODEL}"), format!("model {}", MODEL + 1));
@@ -242,10 +242,10 @@ mod tests {
             let mut bytes = text.clone().into_bytes();
             bytes[place] ^= 1;
             if let Ok(changed) = String::from_utf8(bytes) {
-                assert!(Kept::from_text(&changed).is_err(), "byte {place}");
+                assert!(OutcomeStore::from_text(&changed).is_err(), "byte {place}");
             }
         }
-        assert!(Kept::from_text("").is_err());
-        assert!(Kept::from_text(&text[..text.len() / 2]).is_err());
+        assert!(OutcomeStore::from_text("").is_err());
+        assert!(OutcomeStore::from_text(&text[..text.len() / 2]).is_err());
     }
 }
