@@ -32,7 +32,7 @@ pub fn tree(hosts: u64, radix: u8, lmc: Lmc) -> Result<Topology, GenerateError> 
     Ok(topology)
 }
 
-/// Gives LIDs in order of nodes, HFIs with the LMC, switches without.
+/// Assigns LIDs in order of nodes, HFIs with the LMC, switches without.
 pub fn give_lids(topology: &mut Topology, lmc: Lmc) {
     let mut next = lmc.lids();
     let ends: Vec<_> = topology.end_ports().map(|(end, _, _)| end).collect();

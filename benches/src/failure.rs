@@ -59,7 +59,7 @@ pub enum Failure {
         /// Why.
         why: String,
     },
-    /// OpenSM did not say what was looked for.
+    /// OpenSM did not report the expected result.
     #[error("{}: no line with {wanted:?} within {seconds} s; its end: {end}", log.display())]
     Silent {
         /// The log.

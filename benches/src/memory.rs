@@ -1,6 +1,6 @@
 //! Memory and processor time of processes.
 
-/// Most memory that a process has had in MiB, 0 where the system does not tell; `self` is this one.
+/// Peak memory of a process in MiB, 0 if the system does not report it; `self` is this one.
 pub(crate) fn peak_mib(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

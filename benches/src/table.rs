@@ -33,7 +33,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// Milliseconds with as many digits as say something.
+/// Milliseconds with a meaningful number of digits.
 pub fn millis(seconds: f64) -> String {
     let millis = seconds * 1e3;
     if millis < 10.0 {

@@ -140,7 +140,7 @@ impl Fabric {
         })
     }
 
-    /// Waits until the manager begins to do something; says when it did.
+    /// Waits until the manager starts to act; returns the time.
     pub(super) fn wait_for_work(&self, before: Moment) -> Result<Tick, Failure> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {

@@ -7,7 +7,7 @@ use crate::secret;
 use crate::syntax::{Kind, Notes, Syntax};
 use crate::xml::{Document, Id};
 
-/// The most findings of one check; a last one says that there were more.
+/// Maximum number of findings of one check; a last one reports that there were more.
 pub const MAX_FINDINGS: usize = 1000;
 
 /// Collects findings, each once although `Common` is read again for every instance.

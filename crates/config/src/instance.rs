@@ -76,7 +76,7 @@ impl Instance {
         }
     }
 
-    /// Gives an instance without a name the one that its place in the file gives it.
+    /// Names an unnamed instance after its place in the file.
     pub(crate) fn name_unnamed(&mut self, at: usize) {
         if self.shared.name.is_empty() {
             self.shared.name = format!("fm{at}");

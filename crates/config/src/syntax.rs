@@ -56,7 +56,7 @@ pub(crate) trait Syntax {
     /// Reads a text; blanks at its ends are still there.
     fn parse(&self, text: &str, notes: &mut Notes) -> Result<Self::Value, Problem>;
 
-    /// Writes a value so that `parse` gives it again.
+    /// Writes a value so that `parse` returns it again.
     fn print(&self, value: &Self::Value) -> String;
 
     /// Allowed values, for messages and for the documentation.

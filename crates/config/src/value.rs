@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A duration in the format of fabric devices: 4.096 µs · 2ⁿ, n from 0 to 31.
 ///
-/// As head-of-queue or switch lifetime, n above 19 means that packets never age.
+/// As head-of-line or switch lifetime, n above 19 means that packets never age.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -30,7 +30,7 @@ pub const CABLE: Picos = 10 * NANO;
 /// HFI and software at each side of a message: "about 400 ns" (32-node evaluation).
 pub const ENDPOINT: Picos = 400 * NANO;
 
-/// A stalled lane drops what comes for this many head-of-queue lifetimes (opafm.xml's comment on
+/// A stalled lane drops what comes for this many head-of-line lifetimes (opafm.xml's comment on
 /// VLStallCount).
 pub const STALL_LIFETIMES: u64 = 8;
 
@@ -51,11 +51,11 @@ pub const ADAPTIVE_THRESHOLDS: [u32; 7] = [100, 90, 80, 70, 65, 60, 55];
 /// Step that the firmware uses for Threshold 0. Not public: opafm.xml's default, 3.
 pub const ADAPTIVE_THRESHOLD_DEFAULT: usize = 3;
 
-/// Looks after which a switch is taken to have ended moving routes where only rates are worked out:
+/// Looks after which a switch is taken to have ended moving routes where only rates are computed:
 /// about a second. Chosen: fluid flows can move in circles for ever.
 pub const ADAPTIVE_LOOKS_MAX: u32 = 16;
 
-/// Share of a link's rate from which on it is full where only rates are worked out. Chosen, for
+/// Share of a link's rate from which on it is full where only rates are computed. Chosen, for
 /// rounding.
 pub const FULL_LINK: f64 = 0.999;
 
@@ -140,7 +140,7 @@ pub const OPX_RECEIVE: Picos = PSM2_RECEIVE * 1_170 / 3_064;
 /// `ips_proto_flow_flush_dma`).
 pub const PSM2_RESEND: Picos = 160 * MILLI;
 
-/// A time-out without an answer makes the next one this many times as long, up to a longest (PSM2:
+/// A timeout without an answer makes the next one this many times as long, up to a longest (PSM2:
 /// `IPS_PROTO_ERRCHK_FACTOR_DEFAULT`; TCP: RFC 6298).
 pub const RESEND_FACTOR: u64 = 2;
 
@@ -213,7 +213,7 @@ pub const TCP_DUPLICATES: u32 = 3;
 /// RFC 8985).
 pub const TCP_PROBE: Picos = 10 * MILLI;
 
-/// TCP's least time-out (Linux, `TCP_RTO_MIN`); each next one is twice as long (RFC 6298).
+/// TCP's least timeout (Linux, `TCP_RTO_MIN`); each next one is twice as long (RFC 6298).
 pub const TCP_RESEND: Picos = 200 * MILLI;
 
 /// Its longest (Linux, `TCP_RTO_MAX`).
@@ -226,7 +226,7 @@ pub const RDMA_READ: u64 = 65_536;
 pub const RDMA_READS: u32 = 16;
 
 /// After this time without an answer a reliable connection sends again: 4.096 µs × 2^14 (perftest's
-/// default time-out); the next time-out is as long (`rdmavt`, `rvt_mod_retry_timer`).
+/// default timeout); the next timeout is as long (`rdmavt`, `rvt_mod_retry_timer`).
 pub const VERBS_RESEND: Picos = (4_096 * NANO) << 14;
 
 /// Messages in flight at a time where mpi_nxnlatbw measures bandwidths: chosen, not looked up.

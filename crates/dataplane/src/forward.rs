@@ -88,7 +88,7 @@ pub enum Dropped {
 }
 
 impl Network {
-    /// Takes a packet over the link of a port and says where it comes in.
+    /// Takes a packet over the link of a port and returns where it comes in.
     ///
     /// # Errors
     /// [`Dropped::NotUp`].

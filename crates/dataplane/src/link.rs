@@ -322,7 +322,7 @@ impl Network {
         self.narrowed.retain(|narrowed| *narrowed != id);
     }
 
-    /// Gives a node power: its registers are at their defaults, its links come up.
+    /// Powers a node on: its registers are at their defaults, its links come up.
     pub fn power_on(&mut self, id: NodeId) {
         if self.device(id).is_none_or(|device| device.powered) {
             return;

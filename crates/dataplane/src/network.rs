@@ -254,7 +254,7 @@ impl Network {
         std::mem::take(&mut self.changed)
     }
 
-    /// Whether [`Self::take_changed`] has something to say.
+    /// Whether [`Self::take_changed`] has any switches.
     #[inline]
     pub fn has_changed(&self) -> bool {
         !self.changed.is_empty()

@@ -51,7 +51,7 @@ impl Network {
         self.ports[at.0 as usize].info.led_enabled = on;
     }
 
-    /// Says whether a subnet manager runs at a port; answers whether that is news.
+    /// Sets whether a subnet manager runs at a port; returns whether that changed.
     pub fn set_is_sm(&mut self, at: PortIndex, is_sm: bool) -> bool {
         let mask = &mut self.ports[at.0 as usize].info.capability_mask;
         std::mem::replace(&mut mask.is_sm, is_sm) != is_sm

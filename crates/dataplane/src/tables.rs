@@ -9,7 +9,7 @@ pub type Table = Arc<[u8]>;
 /// Number of different tables at which unused ones are dropped.
 const PURGE_AT: usize = 4096;
 
-/// Gives equal contents the same [`Table`].
+/// Shares equal contents as one [`Table`].
 ///
 /// Only looked up, never iterated in an order that shows.
 #[derive(Debug, Clone)]

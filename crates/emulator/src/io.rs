@@ -87,7 +87,7 @@ pub enum Control {
         /// The node.
         node: Guid,
     },
-    /// Takes or gives an agent its voice; its links stay as they are.
+    /// Silences an agent or lets it answer again; its links stay unchanged.
     Silence {
         /// The node.
         node: Guid,
@@ -103,7 +103,7 @@ pub enum Control {
     },
     /// Sets the faults of datagrams in transit.
     Faults(Faults),
-    /// Says whether a subnet manager runs at a host: then SMInfo is for programs there.
+    /// Sets whether a subnet manager runs at a host: then SMInfo is for programs there.
     IsSm {
         /// The HFI.
         node: Guid,

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(stderr)
         .with_ansi(stderr().is_terminal())
-        // Where standard error cannot be written, to say so there would end the emulator.
+        // A failure of standard error cannot be reported there, and must not end the emulator.
         .log_internal_errors(false)
         .with_env_filter(cli.log.clone())
         .init();

@@ -67,7 +67,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Puts an event in; says no when [`EVENTS_MAX`] wait already.
+    /// Inserts an event; returns false if [`EVENTS_MAX`] wait already.
     pub(crate) fn push(&mut self, at: Tick, event: Event) -> bool {
         if self.heap.len() >= EVENTS_MAX {
             return false;

@@ -127,7 +127,7 @@ impl TrapState {
     }
 }
 
-/// Nanoseconds between two sendings, as the port's `SubnetTimeout` says.
+/// Nanoseconds between two traps, by the port's `SubnetTimeout`.
 pub(crate) fn interval_ns(info: &PortInfo) -> u64 {
     let wanted = 4096u64 << info.subnet_timeout.min(TIMEOUT_MAX);
     wanted.max(INTERVAL_MIN_NS)

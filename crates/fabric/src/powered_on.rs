@@ -34,7 +34,7 @@ const ROUTING_LINEAR: u8 = 1;
 /// `STL_PORT_FLIT_DISTANCE_MODE_1`.
 const DISTANCE_MODE_1: u8 = 1;
 
-/// The far end of a cable as the link protocol tells it to the near end.
+/// The far end of a cable as reported by the link protocol to the near end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbor {
     /// The node there.

@@ -288,7 +288,7 @@ impl Topology {
         })
     }
 
-    /// Pulls the cable at a port, both ends; says whether there was one.
+    /// Pulls the cable at a port, both ends; returns whether there was one.
     pub fn disconnect(&mut self, at: PortRef) -> bool {
         let Some(other) = self.peer(at) else {
             return false;
@@ -430,7 +430,7 @@ pub enum TopologyError {
     },
 }
 
-/// The type of a node as its NodeInfo says it.
+/// The type of a node in its NodeInfo.
 pub fn node_type(node: &Node) -> NodeType {
     if node.is_switch() {
         NodeType::SWITCH

@@ -123,7 +123,7 @@ impl Fabric {
         command
     }
 
-    /// Runs a program on a host to its end and says so; its command line is for a shell.
+    /// Runs a program on a host to its end and returns its output; its command line is for a shell.
     ///
     /// # Panics
     /// When it cannot be run.

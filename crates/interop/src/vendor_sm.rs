@@ -176,7 +176,7 @@ impl VendorSm {
         log.lines().filter(bad).map(str::to_owned).collect()
     }
 
-    /// Ends it without a chance to say good-bye, as `kill -9` does.
+    /// Ends it without a clean exit, as by `kill -9`.
     ///
     /// # Panics
     /// When it cannot be killed.

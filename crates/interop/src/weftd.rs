@@ -98,7 +98,7 @@ impl Weftd {
         complaints(&self.log())
     }
 
-    /// Ends it without a chance to say good-bye, as `kill -9` does.
+    /// Ends it without a clean exit, as by `kill -9`.
     ///
     /// # Panics
     /// When it cannot be killed.

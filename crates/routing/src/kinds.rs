@@ -23,7 +23,7 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    /// Finds them; `is_down` says whether a link of a switch leads downwards.
+    /// Finds them; `is_down` tells whether a link of a switch leads downwards.
     pub(crate) fn new(network: &Network, is_down: impl Fn(usize, &Egress) -> bool + Sync) -> Self {
         let keys = |switch: usize| keys_of(network, switch, &is_down);
         Self::by(network.len(), keys, |&(port, to, cost, ..)| {

@@ -363,7 +363,7 @@ impl Site {
     }
 }
 
-/// The items of an index: `start` says where each one's begin, and where the last one's end.
+/// The items of an index: `start` has the start of each one's, and the end of the last one's.
 pub(crate) fn slice<'a, T>(start: &[u32], items: &'a [T], index: usize) -> &'a [T] {
     &items[start[index] as usize..start[index + 1] as usize]
 }
@@ -382,7 +382,7 @@ fn end_port(port: u8, at: PortRef, end: &Port) -> Option<EndPort> {
 pub(crate) struct End {
     /// The other end.
     pub(crate) peer: PortRef,
-    /// Lanes that carry traffic; 4 where the port does not say.
+    /// Lanes that carry traffic; 4 if the port reports none.
     lanes: u8,
     /// Speed of one, 12.5 Gb/s the unit.
     speed: u8,

@@ -38,7 +38,7 @@ enum Rule {
 }
 
 impl Paths {
-    /// Least-cost paths; destinations are numbered as `column` says.
+    /// Least-cost paths; destinations are numbered by `column`.
     pub(crate) fn shortest(network: &Network, column: Vec<u32>) -> Self {
         let planes = Search {
             network,

@@ -165,7 +165,7 @@ impl Planes {
         self.differ_where(other, switch, row, |word| [!own[word], !others[word]]);
     }
 
-    /// `open` says which columns of a word count, in this one and in the other.
+    /// `open` selects the columns of a word that count, in this one and in the other.
     fn differ_where(
         &self,
         other: &Self,

@@ -323,7 +323,7 @@ impl<T: Tap> World<T> {
         self.manager.status().phase.is_none()
     }
 
-    /// On to the next moment up to `until`, and everything of it; says whether there is one.
+    /// On to the next moment up to `until`, and everything of it; returns whether there is one.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].

@@ -57,7 +57,7 @@ pub enum ConnectError {
     Refused {
         /// Where.
         address: String,
-        /// Why, as the server says.
+        /// The server's reason.
         reason: String,
     },
     /// It does not speak this format.

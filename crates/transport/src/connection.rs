@@ -145,7 +145,7 @@ impl ConnectionSender {
         self.0.send(what).await.map_err(|_| Closed)
     }
 
-    /// Says whether the program runs a subnet manager.
+    /// Reports whether the program runs a subnet manager.
     ///
     /// # Errors
     /// [`Closed`] when the other end has gone.

@@ -39,7 +39,7 @@ pub(crate) struct Session {
     asked: Option<Duration>,
 }
 
-/// Connects as the command line says.
+/// Connects by the command line's options.
 pub(crate) async fn connect(daemon: &Daemon) -> Result<Session, CliError> {
     let tls = tls(daemon)?;
     let limit = daemon.timeout.unwrap_or(Effort::Look.limit());

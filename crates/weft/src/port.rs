@@ -121,7 +121,7 @@ impl Change<'_> {
         failed.map_or(Ok(ExitCode::SUCCESS), Err)
     }
 
-    /// Changes a port; says what was done.
+    /// Changes a port; returns what was done.
     async fn one(&self, (at, name): &Named) -> Result<String, CliError> {
         let request = v1::SetPortStateRequest {
             port: Some(*at),

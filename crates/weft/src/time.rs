@@ -24,7 +24,7 @@ fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// Nanoseconds as a person says them: `0.21 s`, `3.4 ms`.
+/// Nanoseconds in readable form: `0.21 s`, `3.4 ms`.
 pub(crate) fn duration(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     match seconds {

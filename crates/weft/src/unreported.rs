@@ -29,7 +29,7 @@ pub(crate) fn or_keep(printed: Result<(), CliError>, done: &str) -> Result<(), C
     }
 }
 
-/// Says on standard error what an earlier call could not, once.
+/// Prints on standard error the unreported result of an earlier call, once.
 pub(crate) fn say_last() {
     let Some(note) = read() else { return };
     let said = writeln!(

@@ -45,7 +45,7 @@ pub(crate) struct Usable {
 pub(crate) enum Unusable {
     /// Something in it is wrong.
     Refused(String),
-    /// It says that the instance is not to run.
+    /// The instance has `Start` 0.
     NotStarted(String),
 }
 
@@ -186,7 +186,7 @@ impl Source {
     }
 }
 
-/// The SM of an instance runs where neither section says otherwise; `number` is its place in the file.
+/// The SM of an instance runs unless a section has `Start` 0; `number` is its place in the file.
 fn check_started(instance: &weft_config::Instance, number: usize) -> Result<(), Unusable> {
     if instance.starts_sm() {
         return Ok(());

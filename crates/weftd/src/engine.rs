@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Runs until `stop` says so, or the fabric is gone for good.
+    /// Runs until `stop`, or until the fabric is gone for good.
     pub(crate) async fn run(
         mut self,
         source: &Source,

@@ -19,7 +19,7 @@ const LINES_MAX: u32 = 32;
 /// Writes events to the log: a line for each, unless a sweep brings many at once.
 #[derive(Debug, Default)]
 pub(crate) struct EventLog {
-    /// The first sweep has ended; until then its own line says it all.
+    /// Whether the first sweep has ended; until then its own line is enough.
     is_up: bool,
     /// Nodes whose coming or going has been said: their links go without saying.
     nodes: BTreeSet<u64>,
@@ -326,7 +326,7 @@ fn threshold(over: &v1::ThresholdExceeded) {
     );
 }
 
-/// Tells that a device does not take a setting of congestion control.
+/// Logs that a device refuses a setting of congestion control.
 pub(crate) fn log_refusal(node: Guid, port: PortNum, attribute: AttributeId, status: u16) {
     warn!(
         event = "congestion_refused",
@@ -473,7 +473,7 @@ fn sweep_line(report: &SweepReport) -> String {
     format!("sweep {number} ({reason}) ended in {elapsed}, {asked} nodes examined, {sets} sets")
 }
 
-/// Nanoseconds as a person says them: `0.21 s`, `3.4 ms`.
+/// Nanoseconds in readable form: `0.21 s`, `3.4 ms`.
 pub(crate) fn duration(ns: u64) -> String {
     match ns as f64 / 1e9 {
         seconds if seconds >= 0.1 => format!("{seconds:.2} s"),

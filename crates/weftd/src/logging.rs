@@ -29,7 +29,7 @@ pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), DaemonError> {
         LogFormat::Human | LogFormat::Auto => {
             let colors = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(colors);
-            // Where standard error cannot be written, to say so there would end the daemon.
+            // A failure of standard error cannot be reported there, and must not end the daemon.
             layer
                 .log_internal_errors(false)
                 .with_target(false)
@@ -85,7 +85,7 @@ const FOR_MACHINES: [&str; 38] = [
     "why",
 ];
 
-/// The words, then the fields that say more.
+/// The message, then further fields.
 fn for_people(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     match field.name() {
         // A line that is not the first of its message does not look like a message of its own.

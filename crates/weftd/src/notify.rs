@@ -9,14 +9,14 @@ use tracing::warn;
 use crate::event_hub::EventHub;
 use crate::heartbeat::Hearts;
 
-/// Tells systemd; without systemd nothing happens.
+/// Notifies systemd; does nothing without systemd.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         warn!(%error, "cannot notify systemd");
     }
 }
 
-/// Tells systemd that a reload begins. [`NotifyState::Ready`] ends it.
+/// Notifies systemd that a reload begins. [`NotifyState::Ready`] ends it.
 pub(crate) fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
@@ -38,7 +38,7 @@ pub(crate) async fn watchdog(hearts: Hearts) {
     }
 }
 
-/// Tells systemd in its status line when the fabric is lost, and when it is back.
+/// Sets systemd's status line when the fabric is lost, and when it is back.
 pub(crate) async fn status(hub: Arc<EventHub>) {
     let mut attachments = hub.attachments();
     while attachments.changed().await.is_ok() {
@@ -47,7 +47,7 @@ pub(crate) async fn status(hub: Arc<EventHub>) {
     }
 }
 
-/// Tells systemd in words why the daemon ends.
+/// Sets systemd's status line to the reason of the daemon's end.
 pub(crate) fn failed(why: &str) {
     let line = why.lines().next().unwrap_or_default();
     // Standard error has the same message.

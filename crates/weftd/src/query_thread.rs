@@ -180,7 +180,7 @@ impl Queries {
         queries
     }
 
-    /// Runs until `stop` says so, or the manager's thread is gone.
+    /// Runs until `stop`, or until the manager's thread is gone.
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while let Some(line) = self.feeds.lines.recv().await {
             tokio::select! {

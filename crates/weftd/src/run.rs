@@ -47,7 +47,7 @@ struct Running {
     parts: Supervisor,
 }
 
-/// Runs until a signal says stop, the first sweep has ended (`--once`), or something fails.
+/// Runs until a stop signal, the end of the first sweep (`--once`), or a failure.
 pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
     let signals = Signals::new()?;
     let opened = open(args).await?;

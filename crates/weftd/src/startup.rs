@@ -124,7 +124,7 @@ fn connected_to(args: &Args, connection: &Connection) -> String {
     )
 }
 
-/// Says where the API and the metrics are, in the log and in a file.
+/// Reports the addresses of the API and the metrics, in the log and in a file.
 fn write_addresses(args: &Args, listeners: &Listeners, tls: bool) -> Result<(), DaemonError> {
     let failed = |what, address, source| DaemonError::Listen {
         what,

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Says when to stop.
+/// Signals the time to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Stopping(watch::Receiver<bool>);
 

@@ -155,7 +155,7 @@ impl Supervisor {
     }
 }
 
-/// Starts a thread; gives its end.
+/// Starts a thread; returns its end.
 fn spawn<W, F>(
     name: &'static str,
     work: W,

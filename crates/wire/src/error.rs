@@ -30,7 +30,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// `bytes` cut to `needed`, or the error that says how many are missing.
+    /// `bytes` cut to `needed`, or an error with the number of missing ones.
     pub(crate) fn take<'a>(
         what: &'static str,
         bytes: &'a [u8],

@@ -71,7 +71,7 @@ pub mod class {
 
 /// Methods (`MMTHD_*`, `SUBN_ADM_*`).
 pub mod method {
-    /// The bit that says "response".
+    /// The response bit.
     pub const RESPONSE: u8 = 0x80;
     /// Read.
     pub const GET: u8 = 0x01;
@@ -83,7 +83,7 @@ pub mod method {
     pub const TRAP: u8 = 0x05;
     /// A notice forwarded to a subscriber.
     pub const REPORT: u8 = 0x06;
-    /// Tells an agent to stop repeating a trap.
+    /// Makes an agent stop repeating a trap.
     pub const TRAP_REPRESS: u8 = 0x07;
     /// SA: read every record that matches.
     pub const GET_TABLE: u8 = 0x12;

@@ -82,7 +82,7 @@ id!(
     Vl(u8), "{}"
 );
 id!(
-    /// A partition key: bit 15 says full member, bits 14 to 0 name the partition.
+    /// A partition key: bit 15 marks a full member, bits 14 to 0 name the partition.
     PKey(u16), "{:#06x}"
 );
 

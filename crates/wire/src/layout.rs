@@ -1,4 +1,4 @@
-//! One declaration of a structure on the wire gives all that is derived from it.
+//! One declaration of a structure on the wire generates everything derived from it.
 
 use crate::error::DecodeError;
 

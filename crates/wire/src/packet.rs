@@ -11,7 +11,7 @@ pub struct Packet {
     pub slid: Lid,
     /// Destination LID of the local route header; [`Lid::PERMISSIVE`] for a pure directed route.
     pub dlid: Lid,
-    /// Service level; subnet management travels on VL15 whatever it says.
+    /// Service level; subnet management travels on VL15 whatever its value.
     pub sl: Sl,
     /// Partition key of the base transport header.
     pub pkey: PKey,

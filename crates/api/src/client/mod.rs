@@ -1,4 +1,4 @@
-//! A client of a daemon: connects, and gives values of the other crates back.
+//! A client of a daemon: connects, and returns values of the other crates.
 
 use std::time::Duration;
 
@@ -242,7 +242,7 @@ fn tls_config(tls: Tls) -> ClientTlsConfig {
     }
 }
 
-/// The innermost cause of an error, which says most.
+/// The innermost cause of an error, which is the most specific.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {

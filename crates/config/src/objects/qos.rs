@@ -16,7 +16,7 @@ use crate::xml::Id;
 /// The most enabled groups.
 pub(super) const MAX_GROUPS: usize = 32;
 
-/// A service level that the administrator may give.
+/// A service level that the administrator may assign.
 pub(super) const SERVICE_LEVEL: Named<Sl, u8> = named(u8s().strictly(0, 15), Sl, |sl| sl.0);
 
 section! {

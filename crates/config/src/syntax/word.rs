@@ -18,7 +18,7 @@ pub(crate) trait Keyword: Copy + PartialEq + 'static {
     const WORDS: &'static [(&'static str, Self)];
 }
 
-/// Gives a type its words.
+/// Defines the words of a type.
 macro_rules! keywords {
     ($type:ident { $($word:literal => $variant:ident),+ $(,)? }) => {
         impl $crate::syntax::Keyword for $type {

@@ -23,9 +23,9 @@ pub struct ResolvedQos {
     pub qos: bool,
     /// The service level.
     pub base_sl: Sl,
-    /// Whether the file gives the service level; the SM has chosen it otherwise.
+    /// Whether the file sets the service level; otherwise the SM has chosen it.
     pub base_sl_given: bool,
-    /// The service level of multicast; the same unless the file gives another one.
+    /// The service level of multicast; equal unless the file sets another one.
     pub multicast_sl: Sl,
     /// The least part of each link's bandwidth; 0 where the group has high priority or no active member.
     pub bandwidth: Percent,
@@ -274,7 +274,7 @@ impl Groups {
         }
     }
 
-    /// Gives out service levels and bandwidth.
+    /// Assigns service levels and bandwidth.
     pub(super) fn finish(
         mut self,
         instance: &Instance,
@@ -323,7 +323,7 @@ fn refuse_mixed(fabric: &VirtualFabric, subject: Subject, problems: &mut Problem
     }
 }
 
-/// The QOS values that a virtual fabric gives itself.
+/// The QOS values set in a virtual fabric itself.
 fn inline_tags(fabric: &VirtualFabric) -> Vec<&'static str> {
     let given = [
         (fabric.qos.is_some(), "QOS"),

@@ -114,7 +114,7 @@ impl Routes {
         self.walk(from, lid, &mut path).map(|_| path)
     }
 
-    /// Writes the links of a packet to a LID over `path`; says where it arrives, if it does.
+    /// Writes the links of a packet to a LID over `path`; returns where it arrives, if it does.
     pub fn walk(&self, from: PortIndex, lid: Lid, path: &mut Vec<u32>) -> Option<PortIndex> {
         path.clear();
         let mut at = from.0;
@@ -322,7 +322,7 @@ impl Switch {
         }
     }
 
-    /// Moves the routes whose port is lost; says how many.
+    /// Moves the routes whose port is lost; returns their number.
     fn move_lost(&mut self, behind: &[Behind], random: &mut Random) -> u64 {
         let mut moved = 0;
         if self.adaptive.is_none() {
@@ -344,7 +344,7 @@ impl Switch {
     }
 
     /// Moves the route of a LID that leaves by `from` to a port of its group where less waits, by
-    /// the switch's algorithm; says whether it did.
+    /// the switch's algorithm; returns whether it did.
     fn move_route(
         &mut self,
         lid: u32,

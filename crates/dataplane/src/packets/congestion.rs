@@ -33,7 +33,7 @@ const RATE_VALID: u32 = 16;
 
 /// A packet was marked by a switch.
 pub(super) const FECN: u8 = 1;
-/// A packet tells its receiver of marks.
+/// A packet that reports marks to its receiver.
 pub(super) const BECN: u8 = 2;
 
 /// Marking settings of a switch.
@@ -183,7 +183,7 @@ impl Simulation {
         }
     }
 
-    /// Whether as much waits for a switch's lane as its threshold says.
+    /// Whether the data waiting for a switch's lane has reached its threshold.
     pub(super) fn is_congested(&self, at: usize) -> bool {
         let switch = self.ports[at / self.width].switch as usize;
         let threshold = self.congestion.marking.get(switch);
@@ -213,7 +213,7 @@ impl Simulation {
         packet.marks & BECN != 0
     }
 
-    /// The receiver of a marked packet tells its sender, on the same service level.
+    /// The receiver of a marked packet notifies its sender, on the same service level.
     fn notify(&mut self, packet: &Packet) {
         let sender = packet.from as usize;
         let (lid, _) = self.lids[sender];

@@ -243,7 +243,7 @@ impl Simulation {
         self.try_send((at / self.width) as u32);
     }
 
-    /// Counts a discard at the head; says whether they are as many in a row as stall the lane.
+    /// Counts a discard at the head; returns whether they are as many in a row as stall the lane.
     fn count_in_row(&mut self, at: usize) -> bool {
         let lane = &mut self.lanes[at];
         lane.discards = lane.discards.saturating_add(1);

@@ -136,7 +136,7 @@ struct Sending {
     whole: Picos,
     /// When its tail can go at the earliest.
     tail: Picos,
-    /// When the calendar says that its tail goes.
+    /// Time of its tail in the calendar.
     due: Picos,
     /// Flits that have interrupted it.
     spent: u32,
@@ -232,7 +232,7 @@ impl Simulation {
         (ingress as usize).saturating_mul(self.width) + usize::from(lane)
     }
 
-    /// A port has begun to send a large packet. Says whether its tail may get late: what depends on
+    /// A port has begun to send a large packet. Returns whether its tail may get late: what depends on
     /// that waits for it then.
     #[cold]
     pub(super) fn hold(&mut self, id: u32, index: usize, lane: u8, begin: Picos) -> bool {
@@ -331,7 +331,7 @@ impl Simulation {
         }
     }
 
-    /// Lets a small packet interrupt the large one that a port sends; says whether one went, or was
+    /// Lets a small packet interrupt the large one that a port sends; returns whether one went, or was
     /// dropped because it had waited for too long.
     #[cold]
     pub(super) fn interrupt(&mut self, index: usize) -> bool {
@@ -404,7 +404,7 @@ impl Simulation {
         self.tell_late(index, delay);
     }
 
-    /// The packet that a port sends will end later by `delay`: tells the switch that it goes to.
+    /// The port's current packet will end later by `delay`: notifies the switch that it goes to.
     fn tell_late(&mut self, index: usize, delay: Picos) {
         let (port, sending) = (&self.ports[index], &self.preemption.sending[index]);
         if delay == 0 || sending.lands != NONE {

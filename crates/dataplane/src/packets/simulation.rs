@@ -329,7 +329,7 @@ impl Simulation {
         }
     }
 
-    /// Hands a packet over for sending; says whether its port and service level can carry it.
+    /// Hands a packet over for sending; returns whether its port and service level can carry it.
     pub fn send(&mut self, parcel: Parcel) -> bool {
         self.totals.sent += 1;
         self.inject(&parcel)

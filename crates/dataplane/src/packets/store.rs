@@ -37,7 +37,7 @@ pub struct Delivery {
     pub born: Picos,
 }
 
-/// A packet that was dropped; a counter of the port says so too.
+/// A packet that was dropped; a counter of the port records it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     /// The port that dropped it.

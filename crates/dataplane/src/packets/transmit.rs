@@ -46,7 +46,7 @@ impl Simulation {
         self.enqueue(id, from, if full { u8::MAX } else { lane })
     }
 
-    /// Puts a packet into the queue of its egress lane; says whether it can leave there.
+    /// Puts a packet into the queue of its egress lane; returns whether it can leave there.
     pub(super) fn enqueue(&mut self, id: u32, egress: u32, lane: u8) -> bool {
         if usize::from(lane) >= self.width || !self.ports[egress as usize].up {
             self.errors[egress as usize].discards += 1;

@@ -23,7 +23,7 @@ impl Traffic for Pairs {
     }
 }
 
-/// Runs `pairs` pairs for a while and says how the routes are spread then.
+/// Runs `pairs` pairs for a while and returns the resulting spread of routes.
 fn after(stage: &Stage, pairs: usize, span: Picos) -> ([usize; 2], u64) {
     let mut simulation = Simulation::new(&stage.network, Options::default());
     let far = stage.far();

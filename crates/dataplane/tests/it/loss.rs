@@ -282,7 +282,7 @@ fn tcp_sends_an_ip_packet_again() {
         // What had come of it comes twice, and what followed in it was of no use.
         assert_eq!((tally.again, tally.refused), (8, 4 + 3));
     }
-    // Of four, two are lost: only two later ones come whole, the last packet of the other says nothing.
+    // Of four, two are lost: only two later ones arrive whole, the last packet of the other reveals nothing.
     let messages = [(0, 2, 65_520); 4];
     let (_, mpi) = run(Stack::IPOIB, false, &messages, |n| n == 3 || n == 9);
     let tally = mpi.tally();

@@ -1,4 +1,4 @@
-//! Messages and the benchmarks made of them, where theory gives the result.
+//! Messages and the benchmarks made of them, compared with theory.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Program, network};

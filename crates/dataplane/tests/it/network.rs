@@ -29,7 +29,7 @@ fn hosts(network: &Network) -> Vec<PortIndex> {
     hfis.map(|(id, _)| port(network, id, 1)).collect()
 }
 
-/// Gives LIDs 1, 2 … to the hosts of a one-switch fabric and activates their links.
+/// Assigns LIDs 1, 2 … to the hosts of a one-switch fabric and activates their links.
 fn bring_up(network: &mut Network) -> NodeId {
     let switch = network.topology().switches()[0];
     let mut block = [0xFF; 64];

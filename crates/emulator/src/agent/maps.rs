@@ -187,7 +187,7 @@ pub(super) fn buffer_control(
     Ok(())
 }
 
-/// Whether the neighbour of each port has the buffer that the block for it gives away.
+/// Whether the neighbour of each port has the buffer that the block for it assigns.
 fn ports_hold(
     network: &Network,
     request: &Request,

@@ -32,7 +32,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The status that says so.
+    /// The status for it.
     pub(crate) fn status(self) -> u16 {
         match self {
             Self::Unsupported => status::UNSUPPORTED_METHOD_ATTRIB,

@@ -150,7 +150,7 @@ struct Entry<'a> {
 struct Agent<'a> {
     network: &'a mut Network,
     asked: Asked,
-    /// Blocks, as the attribute modifier says.
+    /// Number of blocks in the attribute modifier.
     count: usize,
 }
 

@@ -83,7 +83,7 @@ impl Emulator {
         }
     }
 
-    /// Sends a node's trap; says whether it knows where to.
+    /// Sends a node's trap; returns whether it knows where to.
     fn send_trap(&mut self, node: NodeId, news: News) -> bool {
         let end = self.trap_port(node);
         let agent = self.agent(node);

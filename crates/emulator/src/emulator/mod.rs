@@ -343,7 +343,7 @@ impl Emulator {
         self.out.push_back(output);
     }
 
-    /// Gives a request to a node's agent, which takes one after the other.
+    /// Passes a request to a node's agent, which processes one after the other.
     fn ask_agent(&mut self, node: NodeId, at: PortIndex, packet: Packet) {
         let now = self.now;
         let latency = self.options.agent_latency_ns;

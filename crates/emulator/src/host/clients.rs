@@ -185,7 +185,7 @@ impl Clients {
         serving.next().map(|(id, _)| id)
     }
 
-    /// Takes a registration in, or refuses it, and tells the program which.
+    /// Accepts a registration, or refuses it, and answers the program.
     pub(super) fn register(&mut self, id: ClientId, wanted: Registration) {
         let Some(place) = self.place(id) else {
             return;
@@ -216,7 +216,7 @@ impl Clients {
         }
     }
 
-    /// Tells those that want to know how their ports stand, where that is news.
+    /// Reports changed port states to the programs that watch them.
     pub(super) fn tell_ports(&mut self, status: impl Fn(Place) -> Option<PortStatus>) {
         let mut told = Vec::new();
         for (id, client) in &mut self.clients {
@@ -267,7 +267,7 @@ impl Clients {
         })
     }
 
-    /// Notes that a program runs a subnet manager, or does no longer; says where it is and whether
+    /// Notes that a program runs a subnet manager, or does no longer; returns where it is and whether
     /// one runs there now.
     pub(super) fn set_is_sm(&mut self, id: ClientId, is_sm: bool) -> Option<(Place, bool)> {
         let client = self.clients.get_mut(&id)?;
@@ -300,7 +300,7 @@ impl Clients {
         }
     }
 
-    /// Puts a datagram into the batch of the program that it is for; says whether there is one.
+    /// Puts a datagram into the batch of the program that it is for; returns whether there is one.
     pub(super) fn deliver(&mut self, place: Place, packet: Packet) -> bool {
         let Some(id) = self.receiver(place, &packet) else {
             return false;

@@ -188,7 +188,7 @@ pub enum SpawnError {
     /// An option is out of range.
     #[error(transparent)]
     Options(#[from] ControlError),
-    /// The system gives no thread.
+    /// The system cannot create a thread.
     #[error("no thread for the emulated fabric: {0}")]
     Thread(#[from] io::Error),
 }
@@ -224,7 +224,7 @@ impl HostHandle {
         answer.await.map_err(|_| AttachError::Stopped)?
     }
 
-    /// Like [`Self::connect`], for a socket's server: with less patience, and says where it is.
+    /// Like [`Self::connect`], for a socket's server: with stricter limits, and returns the program's port.
     ///
     /// # Errors
     /// [`AttachError`].

@@ -1,4 +1,4 @@
-//! The thread that runs the core: takes commands in, lets time pass, gives datagrams out.
+//! The thread that runs the core: receives commands, advances time, sends datagrams.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -186,7 +186,7 @@ impl Runner {
         }
     }
 
-    /// Tells the programs that want to know how their ports stand, where that has changed.
+    /// Reports changed port states to the programs that watch them.
     fn tell_ports(&mut self) {
         self.told = self.emulator.changes();
         let emulator = &self.emulator;

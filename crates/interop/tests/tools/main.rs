@@ -124,7 +124,7 @@ fn all_tools_agree_on_a_small_fabric() {
     judged.assert_good();
 }
 
-/// Reasons that excused more or less than the table says.
+/// Reasons that excused a different number than in the table.
 fn pinned(excused: &BTreeMap<usize, usize>) -> Vec<String> {
     let wrong = REASONS.iter().enumerate().filter_map(|(place, reason)| {
         let found = excused.get(&place).copied().unwrap_or_default();

@@ -34,7 +34,7 @@ pub struct ScenarioError {
     pub what: String,
 }
 
-/// Says of which line something is wrong.
+/// Adds the line to an error.
 pub(super) fn at<T>(line: usize, checked: Checked<T>) -> Result<T, ScenarioError> {
     checked.map_err(|what| ScenarioError { line, what })
 }
@@ -51,7 +51,7 @@ impl FromStr for Scenario {
 }
 
 impl Scenario {
-    /// The scenario of a text; `open` gives the content of a file that it names, or why not.
+    /// The scenario of a text; `open` returns the content of a file that it names, or an error.
     ///
     /// # Errors
     /// [`ScenarioError`] for the first line that is wrong.

@@ -26,7 +26,7 @@ use super::values::{Checked, Values, at_most, decimal, number, some_span, span, 
 /// the most with which the buffers of 48 ports empty within 2 ms, the shortest head-of-line lifetime that
 /// is not checked packet by packet.
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
-/// When a case is given up that does not say it.
+/// Default time limit of a case.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \

@@ -116,7 +116,7 @@ pub(super) fn together(cases: &[Partial]) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Whether each line `pairs` says something to a case.
+/// Checks that each line `pairs` has an effect on a case.
 fn pairs(cases: &[Partial]) -> Result<(), ScenarioError> {
     let line = |case: &&Partial| case.pairs.as_ref().map(|(_, line)| *line);
     let uses = |case: &&Partial| (case.traffic.iter()).any(|(traffic, _)| traffic.has_pairs());

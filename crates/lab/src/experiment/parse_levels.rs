@@ -5,7 +5,7 @@ use weft_manager::sm::settings::{Level, Preemption};
 
 use super::values::{Checked, Values, number, unknown};
 
-/// Service levels that opafm.xml can give to a group.
+/// Service levels that opafm.xml can assign to a group.
 pub(super) const LEVEL_MAX: u64 = 15;
 
 /// A `PreemptLimit` that is none.

@@ -35,7 +35,7 @@ const HOP_NS: u64 = 100;
 pub struct Staged {
     /// The devices, as the manager programmed them, and the manager.
     pub world: World,
-    /// The service levels that path records tell.
+    /// The service levels in path records.
     pub levels: PathLevels,
     /// Its faults, in order of time.
     pub(super) faults: Vec<(Picos, Vec<Control>)>,

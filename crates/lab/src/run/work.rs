@@ -99,7 +99,7 @@ fn name(experiments: &[Experiment], arguments: &Arguments, at: Place) -> String 
     key(&experiments[at.0].text, at.1, arguments.seed)
 }
 
-/// Performs the cases whose outcome is not kept yet, and gives all that is kept then.
+/// Performs the cases without a stored outcome, and returns all outcomes.
 fn perform_open(
     experiments: &[Experiment],
     arguments: &Arguments,

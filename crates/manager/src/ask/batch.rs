@@ -66,12 +66,12 @@ impl Batch {
         }
     }
 
-    /// Adds a read of `len` bytes unless it does not fit; says whether it was added.
+    /// Adds a read of `len` bytes unless it does not fit; returns whether it was added.
     pub(crate) fn get(&mut self, attribute: AttributeId, modifier: u32, len: usize) -> bool {
         self.push(attribute, modifier, len, |_| {})
     }
 
-    /// Adds a write whose `len` bytes `fill` writes, unless it does not fit; says whether it was
+    /// Adds a write whose `len` bytes `fill` writes, unless it does not fit; returns whether it was
     /// added.
     pub(crate) fn push(
         &mut self,

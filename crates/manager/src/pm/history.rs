@@ -161,7 +161,7 @@ impl History {
             .retain(|frame| frame.holders != 0 && now.since(frame.used) <= lease);
     }
 
-    /// Holds an image; gives the holder's bit.
+    /// Holds an image; returns the holder's bit.
     ///
     /// # Errors
     /// [`Refused`] when too many images, or this one too often, are held.
@@ -190,7 +190,7 @@ impl History {
         Ok(0)
     }
 
-    /// Lets go of an image; says whether it was held.
+    /// Lets go of an image; returns whether it was held.
     pub(crate) fn release(&mut self, now: Tick, number: u64, holder: u8) -> Option<Arc<Image>> {
         let image = self.held(now, number, holder)?;
         for frame in &mut self.frames {
@@ -202,7 +202,7 @@ impl History {
         Some(image)
     }
 
-    /// Holds an image in place of another; gives the holder's bit.
+    /// Holds an image in place of another; returns the holder's bit.
     ///
     /// # Errors
     /// [`Refused`] when there is no room; the other is still held then.

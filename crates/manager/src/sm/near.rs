@@ -161,7 +161,7 @@ impl Manager {
         true
     }
 
-    /// Looks for switches over other neighbours, once each; says whether there were any for each.
+    /// Looks for switches over other neighbours, once each; returns whether there were any for each.
     fn look_for(&mut self, lost: &[u32]) -> bool {
         let Some(near) = &mut self.sweep.near else {
             return false;

@@ -33,7 +33,7 @@ impl Manager {
         }
     }
 
-    /// Puts the next request of a node that is being written to into the batch; says whether there is
+    /// Puts the next request of a node that is being written to into the batch; returns whether there is
     /// one.
     pub(super) fn next_write(&mut self, node: u32) -> bool {
         let (stage, cursor) = (

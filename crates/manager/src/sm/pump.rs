@@ -162,7 +162,7 @@ impl Manager {
         }
     }
 
-    /// Puts the next request of a node into the batch; says whether there is one.
+    /// Puts the next request of a node into the batch; returns whether there is one.
     fn next_request(&mut self, node: u32) -> bool {
         match self.devices[node].work.stage {
             Stage::Idle | Stage::Ready => false,

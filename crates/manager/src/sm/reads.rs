@@ -28,7 +28,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Puts the next request into the batch, as much as fits; says whether there is one.
+    /// Puts the next request into the batch, as much as fits; returns whether there is one.
     pub(super) fn next(&mut self, stage: Stage) -> bool {
         match stage {
             Stage::Identify => self.ask_identity(),

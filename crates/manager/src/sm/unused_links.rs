@@ -241,7 +241,7 @@ impl Devices {
 
     /// Records which links of a plan are active, now that a sweep has tried to activate all. A link that
     /// was not active after two sweeps is planned around; a further sweep follows at once for that, and
-    /// for one that has become active after all. Says whether one follows.
+    /// for one that has become active after all. Returns whether one follows.
     pub(super) fn judge_activation(&mut self, plan: &Plan, sweep: &mut Sweep) -> bool {
         let (topology, unused) = (&*plan.topology, &plan.routes.unused);
         let mut replan = false;

@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// Lets time pass until `done` or `until`; says whether it was done.
+    /// Lets time pass until `done` or `until`; returns whether it was done.
     pub(crate) fn run(&mut self, until: Tick, done: impl Fn(&Self) -> bool) -> bool {
         for _ in 0..STEPS_MAX {
             self.exchange();

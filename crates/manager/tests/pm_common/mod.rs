@@ -116,7 +116,7 @@ impl Watched {
         }
     }
 
-    /// Lets time pass until `done` or `until`; says whether it was done.
+    /// Lets time pass until `done` or `until`; returns whether it was done.
     pub(crate) fn run(&mut self, until: Tick, done: impl Fn(&Self) -> bool) -> bool {
         for _ in 0..50_000_000u64 {
             self.exchange();

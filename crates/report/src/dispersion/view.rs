@@ -108,7 +108,7 @@ impl View {
         })
     }
 
-    /// Adds the links on the route from a switch to a LID; says whether the route arrives.
+    /// Adds the links on the route from a switch to a LID; returns whether the route arrives.
     pub(super) fn walk(
         &self,
         linear: &LinearTables,

@@ -117,7 +117,7 @@ impl Candidate {
         }
     }
 
-    /// Ports that it gives to choose from besides one.
+    /// Number of ports to choose from besides one.
     fn choice(&self) -> u64 {
         u64::from(self.ports.len() - 1)
     }

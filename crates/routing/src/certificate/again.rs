@@ -318,7 +318,7 @@ mod tests {
         classes
     }
 
-    /// Goes from one state to the next one tile by tile; says how many tiles were followed again
+    /// Goes from one state to the next one tile by tile; returns how many tiles were followed again
     /// with success, and how many not.
     fn step(
         old: &State,

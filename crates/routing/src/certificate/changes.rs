@@ -52,7 +52,7 @@ impl Lids {
     }
 }
 
-/// Most entries for switches' own LIDs that one thread tells.
+/// Maximum number of entries for switches' own LIDs that one thread reports.
 const ENTRIES: usize = 1 << 14;
 
 /// Kinds of LIDs, by which changes are sorted.
@@ -144,7 +144,7 @@ impl Changes {
         of(&self.tiles, tile as u32)
     }
 
-    /// Whether [`Self::at`] tells all switches.
+    /// Whether [`Self::at`] has all switches.
     pub(super) fn tells_all(&self) -> bool {
         !self.has_more
     }

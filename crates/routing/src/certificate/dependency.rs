@@ -259,7 +259,7 @@ impl Free {
         (word, (index % 64) as u32)
     }
 
-    /// Marks a link when all that it waits for is marked; says whether it is new.
+    /// Marks a link when all that it waits for is marked; returns whether it is new.
     fn settle(&mut self, graph: &Dependencies, view: &View, link: usize) -> bool {
         let (word, bit) = self.place(view, link);
         if self.words[word] >> bit & 1 == 1 {

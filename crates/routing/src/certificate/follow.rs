@@ -90,7 +90,7 @@ fn follow_lane(
     shown
 }
 
-/// Follows some classes. Tiles are dealt out to the threads one by one, as neighbours take alike
+/// Follows some classes. Tiles are assigned to the threads one by one, as neighbours take alike
 /// long.
 pub(super) fn run(view: &View, layers: &[Tables<'_>], classes: &[Class]) -> (Shown, Dependencies) {
     let threads = rayon::current_num_threads();

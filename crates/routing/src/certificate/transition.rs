@@ -127,7 +127,7 @@ fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Drained {
     let (lanes, before) = (new.linear.lanes(), old.linear.lanes());
     let moved = old.linear.clone().with_lanes(Arc::clone(lanes));
     let both = [bare(&moved), bare(new.linear)];
-    // Destinations without changed entries are covered by the proof of the new tables.
+    // What keeps all its entries is covered by the proof of the new tables.
     let moving = moving_lids(view, old, new);
     let mut classes = coarse(view);
     classes.retain(|class| moving.any(class.lids(view)));
@@ -252,7 +252,7 @@ fn users(view: &View, layers: &[Tables<'_>], classes: &[Class], bad: &Dependenci
     users
 }
 
-/// The old tables with the changing entries of some LIDs dropped, and their number.
+/// The old tables with the changing entries of some LIDs dropped, and how many those are.
 fn without(old: &LinearTables, new: &LinearTables, lids: &BTreeSet<u32>) -> (LinearTables, u64) {
     let mut entries = 0;
     let rows = (0..old.len().max(new.len()) as u32)

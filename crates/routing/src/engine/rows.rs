@@ -64,10 +64,10 @@ impl<L> Memory<L> {
     }
 }
 
-/// Columns that are worked out one by one at most, whatever the size of the network.
+/// Columns that are computed one by one at most, whatever the size of the network.
 const FEW: usize = 64;
 
-/// The part of all columns that is worked out one by one at most.
+/// The part of all columns that is computed one by one at most.
 const SHARE: usize = 8;
 
 /// The bits of a row, in order.
@@ -215,7 +215,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Each row of an engine is the one that is written for its switch alone; says how many are
+    /// Each row of an engine is the one that is written for its switch alone; returns how many are
     /// copied.
     pub(crate) fn check(
         network: &Network,

@@ -28,7 +28,7 @@ pub use self::all_to_all::AllToAll;
 pub use self::patterns::Pattern;
 use self::view::View;
 
-/// Parts that a flow is counted in: the LIDs that the highest LMC gives.
+/// Parts in which a flow is counted: the LIDs of the highest LMC.
 const PARTS: u32 = 128;
 
 /// Number of patterns to examine.

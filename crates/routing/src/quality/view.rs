@@ -155,7 +155,7 @@ impl<'a> View<'a> {
         links.iter().filter(|to| **to != NONE).count()
     }
 
-    /// Adds the links of the route from a switch to a LID of a host; says whether it arrives. Where
+    /// Adds the links of the route from a switch to a LID of a host; returns whether it arrives. Where
     /// it does not, none is added.
     pub(super) fn follow(&self, from: u32, lid: u32, to: &Host, links: &mut Vec<u32>) -> bool {
         let start = links.len();

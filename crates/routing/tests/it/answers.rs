@@ -79,7 +79,7 @@ fn answers_are_covered_where_no_route_of_theirs_closes_a_cycle() {
     assert!(seen[0] > 0, "no fabric with several lanes closes a cycle");
 }
 
-/// LIDs are dealt out to lanes such that answers are covered, where there are lanes enough.
+/// LIDs are assigned to lanes such that answers are covered, where there are lanes enough.
 #[test]
 fn tori_and_damaged_trees_in_several_lanes_cover_answers() {
     for (spec, lmc, lost_per_mille, settings) in [

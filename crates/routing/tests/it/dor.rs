@@ -11,7 +11,7 @@ fn routed(topology: &Topology, settings: &Settings) -> Routed {
     routed
 }
 
-/// Coordinates from the names that the generator gives.
+/// Coordinates from the generator's names.
 fn place(topology: &Topology, node: NodeId) -> Vec<i32> {
     let name = topology.node(node).unwrap().name();
     name.split('-')

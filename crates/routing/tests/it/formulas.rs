@@ -1,4 +1,4 @@
-//! The fat tree engine's placement, entry by entry, against values worked out by hand.
+//! The fat tree engine's placement, entry by entry, against values computed by hand.
 //!
 //! In the trees below port 1 + c of a switch leads to child c; ports to parents follow. Hosts have
 //! LIDs 1, 2, … in order, so host `h` of edge switch `e` has the LID `1 + e·hosts + h`, times 2^LMC.

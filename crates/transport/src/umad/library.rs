@@ -198,7 +198,7 @@ impl Library {
         Some(info)
     }
 
-    /// The file that says, while it is open, that a subnet manager runs on a port.
+    /// The file that, while it is open, marks a port as a subnet manager's.
     pub(super) fn issm_path(&self, name: &CStr, port: u8) -> io::Result<String> {
         let mut path = [0; PATH_MAX];
         // SAFETY: the name ends with NUL, and the buffer has the stated size.

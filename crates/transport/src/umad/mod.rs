@@ -45,7 +45,7 @@ pub enum PortSpec {
         /// The port, from 1.
         port: u8,
     },
-    /// A device by its number, as `<Hfi>` and `<Port>` of opafm.xml say it.
+    /// A device by its number, as in `<Hfi>` and `<Port>` of opafm.xml.
     Number {
         /// The device in order of names, from 1.
         hfi: u32,

@@ -114,7 +114,7 @@ impl Port {
         self.library.buffer(Packet::MAD_LEN_MAX)
     }
 
-    /// Says, to the whole fabric, whether a subnet manager runs here.
+    /// Announces to the whole fabric whether a subnet manager runs here.
     pub(super) fn set_is_sm(&self, is_sm: bool) -> Result<(), UmadError> {
         let mut held = lock(&self.is_sm);
         if !is_sm {

@@ -1,4 +1,4 @@
-//! A libibumad in C that fails as a test says, in this process in place of the real one.
+//! A libibumad in C that fails on request, in this process in place of the real one.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int, c_void};

@@ -1,4 +1,4 @@
-//! An HFI that goes away under an open port, as libibumad tells it.
+//! An HFI that disappears under an open port, as libibumad reports it.
 #![allow(clippy::unwrap_used)]
 
 mod fake;

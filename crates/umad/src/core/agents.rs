@@ -77,7 +77,7 @@ impl Agents {
         }
     }
 
-    /// Lets one in; says its key and its number at the port, or nothing when there are too many.
+    /// Lets one in; returns its key and its number at the port, or nothing when there are too many.
     pub fn add(&mut self, agent: Agent) -> Option<(u32, u32)> {
         if self.by_key.len() >= AGENTS_MAX {
             return None;
@@ -123,14 +123,14 @@ impl Agents {
         self.by_key.iter().find(wants).map(|(key, _)| *key)
     }
 
-    /// Takes one out; says its key.
+    /// Takes one out; returns its key.
     pub fn remove(&mut self, port: PortId, number: u32) -> Option<u32> {
         let key = self.find(port, number)?;
         self.by_key.remove(&key);
         Some(key)
     }
 
-    /// Takes all of a port out; says their keys.
+    /// Takes all of a port out; returns their keys.
     pub fn remove_port(&mut self, port: PortId) -> Vec<u32> {
         let gone = self
             .by_key

@@ -171,7 +171,7 @@ impl Core {
         }
     }
 
-    /// Tells all programs that the device is gone.
+    /// Notifies all programs that the device is gone.
     pub fn lose_device(&mut self) {
         for (id, watch) in &mut self.watches {
             watch.add_last(Event::DeviceFatal);
@@ -186,7 +186,7 @@ impl Core {
         closed
     }
 
-    /// Closes a port with its agents; says which registrations end with it.
+    /// Closes a port with its agents; returns which registrations end with it.
     pub fn close_port(&mut self, id: PortId) -> Vec<u32> {
         self.ports.remove(&id);
         self.ready.remove(&id);
@@ -200,7 +200,7 @@ impl Core {
         self.ports.contains_key(&id)
     }
 
-    /// Lets an agent in and says its key, which the fabric knows it by, and its number at the port.
+    /// Lets an agent in and returns its key, which the fabric knows it by, and its number at the port.
     pub fn add_agent(&mut self, agent: Agent) -> Option<(u32, u32)> {
         if !self.is_open(agent.port) {
             return None;
@@ -208,7 +208,7 @@ impl Core {
         self.agents.add(agent)
     }
 
-    /// Takes an agent out and says its key.
+    /// Takes an agent out and returns its key.
     pub fn remove_agent(&mut self, port: PortId, number: u32) -> Option<u32> {
         let key = self.agents.remove(port, number)?;
         self.forget(key);
@@ -221,7 +221,7 @@ impl Core {
         self.transfers.forget(key);
     }
 
-    /// Gives a message to a program that takes up to `capacity` bytes.
+    /// Passes a message to a program that accepts up to `capacity` bytes.
     pub fn receive(&mut self, id: PortId, capacity: usize) -> Received {
         let Some(port) = self.ports.get_mut(&id) else {
             return Received::NoPort;
@@ -303,7 +303,7 @@ impl Core {
             .min()
     }
 
-    /// Sends again what has not been answered in time, and gives back what never was.
+    /// Retries overdue requests, and returns those that failed.
     pub fn tick(&mut self, now: Duration) {
         self.assemblies.expire(now);
         while let Some(due) = self.requests.due(now) {
@@ -317,7 +317,7 @@ impl Core {
         }
     }
 
-    /// Gives an unanswered message back, as far as a kernel does: its common header.
+    /// Returns an unanswered message, as far as a kernel does: its common header.
     fn give_back(&mut self, (port, mut message): (PortId, Message)) {
         message.status = STATUS_TIMED_OUT;
         message.data.truncate(MadHeader::LEN);

@@ -63,7 +63,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Adds events; says whether there are any.
+    /// Adds events; returns whether there are any.
     pub(super) fn add(&mut self, events: &[Event]) -> bool {
         let room = EVENTS_MAX.saturating_sub(self.waiting.len());
         let added = &events[..events.len().min(room)];

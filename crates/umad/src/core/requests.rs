@@ -39,7 +39,7 @@ pub struct Request {
 pub enum Due {
     /// Send it again.
     Again(Packet),
-    /// Give it back.
+    /// Return it.
     Over(Request),
 }
 

@@ -24,7 +24,7 @@ pub const TRANSFERS_MAX: usize = 4096;
 /// Maximum total size of all messages in flight, bytes.
 pub const TRANSFER_BYTES_MAX: usize = 512 << 20;
 
-/// Bytes of a full datagram, which its base version tells.
+/// Size of a full datagram, by its base version.
 pub fn segment_len(mad: &[u8]) -> usize {
     match mad.first() {
         Some(&version::OPA) => Packet::MAD_LEN_MAX,

@@ -42,7 +42,7 @@ pub extern "C" fn umad_get_mad_addr(umad: *mut c_void) -> *mut MadAddr {
 /// # Safety
 /// `umad` is null or a buffer.
 unsafe fn header<T>(umad: *mut c_void, field: impl FnOnce(&UserMad) -> T) -> Option<T> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { read(umad.cast_const().cast::<UserMad>()) }.map(|header| field(&header))
 }
 
@@ -52,12 +52,12 @@ unsafe fn header<T>(umad: *mut c_void, field: impl FnOnce(&UserMad) -> T) -> Opt
 /// `umad` is null or a buffer.
 unsafe fn change(umad: *mut c_void, change: impl FnOnce(&mut UserMad)) -> c_int {
     let place = umad.cast::<UserMad>();
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let Some(mut header) = (unsafe { read(place) }) else {
         return fail(libc::EINVAL);
     };
     change(&mut header);
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { write(place, header) };
     0
 }
@@ -68,7 +68,7 @@ unsafe fn change(umad: *mut c_void, change: impl FnOnce(&mut UserMad)) -> c_int 
 /// `umad` is null or a buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_status(umad: *mut c_void) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard(-libc::EIO, || {
         match unsafe { header(umad, |own| own.status) } {
             Some(status) => status as c_int,
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn umad_status(umad: *mut c_void) -> c_int {
 /// `umad` is null or a buffer; `addr` is null or a [`MadAddr`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_set_grh(umad: *mut c_void, addr: *mut c_void) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard(-libc::EIO, || unsafe { set_grh(umad, addr, u32::to_be) })
 }
 
@@ -94,16 +94,16 @@ pub unsafe extern "C" fn umad_set_grh(umad: *mut c_void, addr: *mut c_void) -> c
 /// See [`umad_set_grh`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_set_grh_net(umad: *mut c_void, addr: *mut c_void) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard(-libc::EIO, || unsafe { set_grh(umad, addr, |label| label) })
 }
 
 /// # Safety
 /// See [`umad_set_grh`].
 unsafe fn set_grh(umad: *mut c_void, addr: *mut c_void, order: fn(u32) -> u32) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let route = unsafe { read(addr.cast_const().cast::<MadAddr>()) };
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         change(umad, |header| match route {
             None => header.addr.grh_present = 0,
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn umad_set_addr(
         (dqp as u32).to_be(),
         (qkey as u32).to_be(),
     );
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard(-libc::EIO, || unsafe {
         set_addr(umad, lid, qpn, sl as u8, qkey)
     })
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn umad_set_addr_net(
     qkey: c_int,
 ) -> c_int {
     let (lid, qpn, qkey) = (dlid as u16, dqp as u32, qkey as u32);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard(-libc::EIO, || unsafe {
         set_addr(umad, lid, qpn, sl as u8, qkey)
     })
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn umad_set_addr_net(
 /// # Safety
 /// `umad` is null or a buffer.
 unsafe fn set_addr(umad: *mut c_void, lid: u16, qpn: u32, sl: u8, qkey: u32) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         change(umad, |header| {
             header.addr.lid = lid;
@@ -181,7 +181,7 @@ unsafe fn set_addr(umad: *mut c_void, lid: u16, qpn: u32, sl: u8, qkey: u32) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_set_pkey(umad: *mut c_void, pkey_index: c_int) -> c_int {
     let set = |header: &mut UserMad| header.addr.pkey_index = pkey_index as u16;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard(-libc::EIO, || unsafe { change(umad, set) })
 }
 
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn umad_set_pkey(umad: *mut c_void, pkey_index: c_int) -> 
 /// `umad` is null or a buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_get_pkey(umad: *mut c_void) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let index = || match unsafe { header(umad, |own| own.addr.pkey_index) } {
         Some(index) => c_int::from(index),
         None => fail(libc::EINVAL),
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn umad_get_pkey(umad: *mut c_void) -> c_int {
     guard(-libc::EIO, index)
 }
 
-/// `umad_debug`: sets the level unless it is negative, and says it.
+/// `umad_debug`: sets the level unless it is negative, and returns it.
 #[unsafe(no_mangle)]
 pub extern "C" fn umad_debug(level: c_int) -> c_int {
     if level >= 0 {
@@ -215,7 +215,7 @@ pub extern "C" fn umad_debug(level: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_addr_dump(addr: *mut MadAddr) {
     guard((), || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         if let Some(addr) = unsafe { read(addr) } {
             print_addr(&addr);
         }
@@ -243,7 +243,7 @@ fn print_addr(addr: &MadAddr) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_dump(umad: *mut c_void) {
     guard((), || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         if let Some(own) = unsafe { header(umad, |own| *own) } {
             let (agent, status, timeout) = (own.agent_id, own.status, own.timeout_ms);
             say(&format!(

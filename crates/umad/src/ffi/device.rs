@@ -79,7 +79,7 @@ pub unsafe extern "C" fn umad_get_ca_portguids(
     max: c_int,
 ) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let session = match unsafe { adapter(name) } {
             Ok(session) => session,
             Err(errno) => return fail(errno),
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn umad_get_ca(name: *const c_char, ca: *mut UmadCa) -> c_
         if ca.is_null() {
             return fail(libc::EINVAL);
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let session = match unsafe { adapter(name) } {
             Ok(session) => session,
             Err(errno) => return fail(errno),
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn umad_get_ca(name: *const c_char, ca: *mut UmadCa) -> c_
             system_guid: status.system_guid.0.to_be(),
             ports,
         };
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { write(ca, filled) };
         0
     })
@@ -174,7 +174,7 @@ fn user_port(status: &PortStatus, number: u8) -> UmadPort {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_release_ca(ca: *mut UmadCa) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let Some(mut filled) = (unsafe { read(ca) }) else {
             return fail(libc::ENODEV);
         };
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn umad_release_ca(ca: *mut UmadCa) -> c_int {
                 release(port);
             }
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { write(ca, filled) };
         0
     })
@@ -208,11 +208,11 @@ pub unsafe extern "C" fn umad_get_port(
         if port.is_null() {
             return fail(libc::EINVAL);
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         match unsafe { adapter(name) } {
             Ok(session) if is_port(&session, number) => {
                 let filled = user_port(&session.status(), session.port());
-                // SAFETY: as the caller says.
+                // SAFETY: guaranteed by the caller.
                 unsafe { write(port, filled) };
                 0
             }
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn umad_get_port(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_release_port(port: *mut UmadPort) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let Some(mut filled) = (unsafe { read(port) }) else {
             return fail(libc::ENODEV);
         };
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn umad_get_issm_path(
         if path.is_null() || room <= ISSM_PATH.len() {
             return fail(libc::EINVAL);
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         match unsafe { adapter(name) } {
             Ok(session) if is_port(&session, number) => {
                 let text = [ISSM_PATH.as_bytes(), &[0]].concat();
@@ -283,7 +283,7 @@ pub unsafe extern "C" fn umad_get_issm_path(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_open_port(name: *const c_char, number: c_int) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         match unsafe { adapter(name) } {
             Ok(session) if is_port(&session, number) => open(session),
             Ok(_) => fail(libc::EINVAL),

@@ -10,7 +10,7 @@ use super::memory::{allocate, fixed, read, release, write};
 use super::process::session;
 use crate::settings::HFI_NAME;
 
-/// Most adapters in a list that a program gives: a list that runs in a circle has no end.
+/// Maximum number of adapters in a program's list: a circular list has no end.
 const LIST_MAX: usize = 65_536;
 
 /// `umad_get_ca_device_list`: the adapter, in memory that [`umad_free_ca_device_list`] frees; null when
@@ -41,7 +41,7 @@ pub extern "C" fn umad_get_ca_device_list() -> *mut DeviceNode {
 pub unsafe extern "C" fn umad_free_ca_device_list(head: *mut DeviceNode) {
     guard((), || {
         let mut at = head;
-        // SAFETY: as the caller says; each node is read before it is freed.
+        // SAFETY: guaranteed by the caller; each node is read before it is freed.
         while let Some(node) = unsafe { read(at) } {
             // SAFETY: both are from `allocate`, and are forgotten here.
             unsafe {
@@ -70,16 +70,16 @@ pub unsafe extern "C" fn umad_sort_ca_device_list(
             size.min(LIST_MAX)
         };
         let mut nodes = Vec::new();
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let mut at = unsafe { read(head.cast_const()) }.unwrap_or(std::ptr::null_mut());
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         while nodes.len() < most
             && let Some(node) = unsafe { read(at.cast_const()) }
         {
             nodes.push((at, node.ca_name));
             at = node.next;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         nodes.sort_by_key(|(_, name)| unsafe { CStr::from_ptr(*name) });
         let rest = at;
         for (place, (node, ca_name)) in nodes.iter().enumerate() {

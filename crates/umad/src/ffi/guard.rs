@@ -20,7 +20,7 @@ pub(super) fn say(text: &str) {
     let _written = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
 }
 
-/// Sets `errno` and gives the number back, negative.
+/// Sets `errno` and returns the number, negative.
 pub(super) fn fail(errno: c_int) -> c_int {
     set_errno(errno);
     -errno

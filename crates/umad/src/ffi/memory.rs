@@ -9,11 +9,11 @@ use std::ffi::{CStr, c_char, c_void};
 /// # Safety
 /// A pointer that is not null points to a `T`.
 pub(super) unsafe fn read<T: Copy>(from: *const T) -> Option<T> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     (!from.is_null()).then(|| unsafe { from.read_unaligned() })
 }
 
-/// Writes where a pointer points to; says whether it is not null.
+/// Writes where a pointer points to; returns whether it is not null.
 ///
 /// # Safety
 /// A pointer that is not null points to memory for a `T`.
@@ -21,7 +21,7 @@ pub(super) unsafe fn write<T: Copy>(to: *mut T, value: T) -> bool {
     if to.is_null() {
         return false;
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write_unaligned(value) };
     true
 }
@@ -31,7 +31,7 @@ pub(super) unsafe fn write<T: Copy>(to: *mut T, value: T) -> bool {
 /// # Safety
 /// `from` points to `len` bytes.
 pub(super) unsafe fn copy_in(from: *const u8, len: usize) -> Vec<u8> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts(from, len) }.to_vec()
 }
 
@@ -40,7 +40,7 @@ pub(super) unsafe fn copy_in(from: *const u8, len: usize) -> Vec<u8> {
 /// # Safety
 /// `to` points to memory for them.
 pub(super) unsafe fn copy_out(bytes: &[u8], to: *mut u8) {
-    // SAFETY: the caller says so, and memory of ours does not overlap with a program's.
+    // SAFETY: guaranteed by the caller, and memory of ours does not overlap with a program's.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
 }
 
@@ -49,7 +49,7 @@ pub(super) unsafe fn copy_out(bytes: &[u8], to: *mut u8) {
 /// # Safety
 /// A pointer that is not null points to text that ends with NUL.
 pub(super) unsafe fn text<'a>(from: *const c_char) -> Option<&'a [u8]> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     (!from.is_null()).then(|| unsafe { CStr::from_ptr(from) }.to_bytes())
 }
 
@@ -83,6 +83,6 @@ pub(super) fn allocate<T: Copy>(values: &[T]) -> *mut T {
 /// # Safety
 /// It is from there, or null, and not used any longer.
 pub(super) unsafe fn release<T>(memory: *mut T) {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { libc::free(memory.cast::<c_void>()) };
 }

@@ -34,21 +34,21 @@ pub unsafe extern "C" fn umad_send(
     retries: c_int,
 ) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let Some(mut header) = (unsafe { read(umad.cast::<UserMad>()) }) else {
             return fail(libc::EINVAL);
         };
         header.agent_id = agent as u32;
         header.timeout_ms = timeout_ms as u32;
         header.retries = retries as u32;
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { write(umad.cast::<UserMad>(), header) };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if length > MESSAGE_MAX {
             set_errno(libc::EINVAL);
             return -libc::EIO;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let data = unsafe { copy_in(umad_get_mad(umad).cast(), length) };
         let outgoing = Outgoing {
             agent: header.agent_id,
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn umad_recv(
     timeout_ms: c_int,
 ) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let room = unsafe { read(length) }.and_then(|room| usize::try_from(room).ok());
         let (Some(room), false) = (room, umad.is_null()) else {
             return fail(libc::EINVAL);
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn umad_recv(
             // SAFETY: the message is not longer than the room that the caller says there is.
             Reception::Message(message) => unsafe { hand_over(&message, umad, length) },
             Reception::TooLong { len, first_fits } => {
-                // SAFETY: as the caller says.
+                // SAFETY: guaranteed by the caller.
                 unsafe { write(length, c_int::try_from(len).unwrap_or(c_int::MAX)) };
                 fail(if first_fits {
                     libc::ENOSPC
@@ -175,7 +175,7 @@ unsafe fn hand_over(message: &Message, umad: *mut c_void, length: *mut c_int) ->
         length: (size_of::<UserMad>() + len) as u32,
         addr: user_address(&message.address),
     };
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         write(umad.cast::<UserMad>(), header);
         copy_out(&message.data, umad_get_mad(umad).cast());

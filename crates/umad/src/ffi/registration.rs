@@ -46,7 +46,7 @@ fn methods(mask: [u64; MASK_LONGS]) -> u128 {
 /// # Safety
 /// `mask` is null or an array of two longs.
 unsafe fn read_mask(mask: *const c_long) -> u128 {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let mask = unsafe { read(mask.cast::<[u64; MASK_LONGS]>()) };
     methods(mask.unwrap_or_default())
 }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn umad_register(
     mask: *mut c_long,
 ) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let methods = unsafe { read_mask(mask) };
         let what = (mgmt_class, mgmt_version, OPENIB_OUI);
         register_plain(port, what, rmpp_version, methods)
@@ -113,13 +113,13 @@ pub unsafe extern "C" fn umad_register_oui(
     mask: *mut c_long,
 ) -> c_int {
     guard(-libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let oui = unsafe { read(oui.cast::<[u8; 3]>()) };
         let (Some(oui), 0x30..=0x4F) = (oui, mgmt_class) else {
             return fail(libc::EINVAL);
         };
         let oui = u32::from_be_bytes([0, oui[0], oui[1], oui[2]]);
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let methods = unsafe { read_mask(mask) };
         register_plain(port, (mgmt_class, 1, oui), rmpp_version, methods)
     })
@@ -132,19 +132,19 @@ pub unsafe extern "C" fn umad_register_oui(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umad_register2(port: c_int, attr: *mut RegAttr, agent: *mut u32) -> c_int {
     guard(libc::EIO, || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let (Some(mut asked), false) = (unsafe { read(attr) }, agent.is_null()) else {
             return libc::EINVAL;
         };
         if asked.flags & !USER_RMPP != 0 {
             asked.flags = USER_RMPP;
-            // SAFETY: as the caller says.
+            // SAFETY: guaranteed by the caller.
             unsafe { write(attr, asked) };
             return libc::EINVAL;
         }
         match register_asked(port, &asked) {
             Ok(number) => {
-                // SAFETY: as the caller says.
+                // SAFETY: guaranteed by the caller.
                 unsafe { write(agent, number) };
                 0
             }

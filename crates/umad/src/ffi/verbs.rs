@@ -47,7 +47,7 @@ pub unsafe extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *mut Ibv
         } else {
             allocate(&[null])
         };
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { write(count, c_int::from(found)) };
         list
     })
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *mut Ibv
 /// `list` is null or from [`ibv_get_device_list`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ibv_free_device_list(list: *mut *mut IbvDevice) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     guard((), || unsafe { release(list) });
 }
 
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn ibv_get_async_event(
             },
             event_type: next as c_int,
         };
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { write(event, told) };
         0
     })

@@ -243,7 +243,7 @@ impl Session {
         self.unregister(&closed);
     }
 
-    /// Closes a port; says whether it was open.
+    /// Closes a port; returns whether it was open.
     pub fn close_port(&self, id: PortId) -> bool {
         let mut state = self.lock();
         let closed = state.core.close_port(id);
@@ -265,7 +265,7 @@ impl Session {
         self.lock().ports.get(&id).cloned()
     }
 
-    /// Lets an agent in and says its number at its port.
+    /// Lets an agent in and returns its number at its port.
     ///
     /// # Errors
     /// [`RegisterError`].
@@ -292,7 +292,7 @@ impl Session {
         })
     }
 
-    /// Takes an agent out; says whether it was there.
+    /// Takes an agent out; returns whether it was there.
     pub fn unregister_agent(&self, port: PortId, number: u32) -> bool {
         let key = self.lock().core.remove_agent(port, number);
         self.unregister(key.as_slice());
@@ -356,7 +356,7 @@ impl Session {
         }
     }
 
-    /// Says that a subnet manager runs here, until the process ends.
+    /// Announces a subnet manager here, until the process ends.
     pub fn set_is_sm(&self) {
         self.write_frame(&Frame::IsSm(true));
     }

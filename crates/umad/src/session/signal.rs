@@ -137,7 +137,7 @@ impl AsFd for Signal {
     }
 }
 
-/// Waits until a descriptor is readable, and says whether it is; without a time, for ever.
+/// Waits until a descriptor is readable, and returns whether it is; without a time, for ever.
 ///
 /// # Errors
 /// The system's, such as that a signal to the process came meanwhile.

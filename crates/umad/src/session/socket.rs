@@ -159,7 +159,7 @@ impl AsFd for Writer {
     }
 }
 
-/// Connects to a fabric and says where the program is to sit.
+/// Connects to a fabric and selects the host of the program.
 pub(super) fn connect(settings: &Settings) -> Result<(Reader, Writer, Welcome), SessionError> {
     let address = settings.emulator.to_string();
     let greeted = greet(settings).map_err(|error| SessionError::Io {

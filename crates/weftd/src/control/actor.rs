@@ -320,7 +320,7 @@ impl Actor {
         true
     }
 
-    /// Tells that a configuration is in force.
+    /// Reports that a configuration is in force.
     fn announce(&self, what: String) {
         info!(event = "config_reloaded", applied = true, "{what}");
         let applied = true;
@@ -359,7 +359,7 @@ impl Actor {
     }
 }
 
-/// Whether an order begins; where it does not, the log says so.
+/// Whether an order begins; if it does not, this is logged.
 fn begins<T>(requester: &Requester<T>, what: &str) -> bool {
     let begins = requester.begin();
     if !begins {

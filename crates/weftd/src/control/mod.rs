@@ -175,7 +175,7 @@ impl Control {
             .await
     }
 
-    /// Carries a plan out; gives the number of the sweep that does it.
+    /// Carries a plan out; returns the number of the sweep that does it.
     pub(crate) async fn apply(&self, id: u64, begin_by: Instant) -> Result<u64, Refusal> {
         self.order(begin_by, |requester| Order::Apply(id, requester))
             .await

@@ -27,7 +27,7 @@ pub(crate) struct PortOrder {
     pub(crate) node: Guid,
     pub(crate) port: PortNum,
     pub(crate) action: PortAction,
-    /// Only say whether it could be done.
+    /// Only check whether it can be done.
     pub(crate) validate_only: bool,
 }
 

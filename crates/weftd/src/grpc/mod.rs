@@ -101,7 +101,7 @@ fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Sta
         .map_err(|error| Status::not_found(format!("{field}: {error}")))
 }
 
-/// Serves until `services.stopping` says so.
+/// Serves until `services.stopping`.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,

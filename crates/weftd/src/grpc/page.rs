@@ -13,7 +13,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// From the fields of a request; `usual` items where it says 0, never more than `most`.
+    /// From the fields of a request; `usual` items if it is 0, never more than `most`.
     pub(super) fn new(
         size: u32,
         token: &str,

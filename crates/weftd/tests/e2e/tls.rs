@@ -34,7 +34,7 @@ fn call(address: &str, args: &[&str]) -> Output {
     output(command.args(["fabric", "show"]))
 }
 
-/// The call fails as one to no daemon does, and says so in these words.
+/// The call fails like one without a daemon, with these words.
 fn told(address: &str, args: &[&str], words: &str) {
     let output = call(address, args);
     let said = text(&output.stderr);

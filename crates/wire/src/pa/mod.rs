@@ -46,7 +46,7 @@ pub mod attribute {
     pub const PM_CONFIG: u16 = 0x00a6;
     /// Keeps an image.
     pub const FREEZE_IMAGE: u16 = 0x00a7;
-    /// Gives an image back.
+    /// Returns a held image.
     pub const RELEASE_IMAGE: u16 = 0x00a8;
     /// Keeps an image for longer.
     pub const RENEW_IMAGE: u16 = 0x00a9;

@@ -24,7 +24,7 @@ layout! {
     pub struct DataPortCountersHeader: 40, "STL_DATA_PORT_COUNTERS_REQ" {
         /// The ports.
         port_select_mask: PortMask = block @ 0, "PortSelectMask";
-        /// Virtual lanes to tell apart, one bit each.
+        /// Virtual lanes to count separately, one bit each.
         vl_select_mask: u32 = u32 @ 32, "VLSelectMask";
         /// Unit of this counter in the error summary, see [`resolution_shift`].
         local_link_integrity_resolution: u8 = u32 @ 36 [7:4], "res.s.LocalLinkIntegrityResolution";
@@ -113,7 +113,7 @@ layout! {
     pub struct ErrorPortCountersHeader: 40, "STL_ERROR_PORT_COUNTERS_REQ" {
         /// The ports.
         port_select_mask: PortMask = block @ 0, "PortSelectMask";
-        /// Virtual lanes to tell apart, one bit each.
+        /// Virtual lanes to count separately, one bit each.
         vl_select_mask: u32 = u32 @ 32, "VLSelectMask";
     }
 }

@@ -9,7 +9,7 @@ layout! {
     pub struct PortStatusReq: 8, "STL_PORT_STATUS_REQ" {
         /// The port.
         port_number: PortNum = u8 @ 0, "PortNumber";
-        /// Virtual lanes to tell apart, one bit each.
+        /// Virtual lanes to count separately, one bit each.
         vl_select_mask: u32 = u32 @ 4, "VLSelectMask";
     }
 }

@@ -59,7 +59,7 @@ pub mod status {
     pub const BAD_TYPE: u8 = 121;
     /// The window ends before what was acknowledged.
     pub const WINDOW_TOO_SMALL: u8 = 122;
-    /// More segments than were sent, or than the length says.
+    /// More segments than were sent, or than the length covers.
     pub const SEGMENT_TOO_BIG: u8 = 123;
     /// A code that the type may not have.
     pub const ILLEGAL_STATUS: u8 = 124;

@@ -28,7 +28,7 @@ pub const SEGMENT_DATA_MAX: usize = 1992;
 /// Most bytes of data in an InfiniBand segment.
 pub const SEGMENT_DATA_MAX_IB: usize = 200;
 
-/// Why a transfer cannot go on: an ABORT with `status` tells the other side.
+/// Why a transfer cannot continue: an ABORT with `status` notifies the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("RMPP transfer aborted with status {status}: {reason}")]
 pub struct Abort {

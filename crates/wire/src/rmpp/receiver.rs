@@ -131,7 +131,7 @@ fn segment_header(mad: &[u8]) -> Result<RmppHeader, Abort> {
     Ok(rmpp)
 }
 
-/// The segment's data: all of it, or in the last segment as much as its length says.
+/// The segment's data: all of it, or in the last segment the length in its header.
 fn segment_data<'a>(mad: &'a [u8], rmpp: &RmppHeader) -> Result<&'a [u8], Abort> {
     let data = mad.get(DATA_AT..).unwrap_or_default();
     if !rmpp.last {

@@ -112,7 +112,7 @@ pub mod status {
     pub const TOO_MANY_RECORDS: u16 = 0x0400;
     /// No such GID.
     pub const REQ_INVALID_GID: u16 = 0x0500;
-    /// The request says too little.
+    /// The request is incomplete.
     pub const REQ_INSUFFICIENT_COMPONENTS: u16 = 0x0600;
 }
 

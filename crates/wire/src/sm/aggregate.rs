@@ -44,7 +44,7 @@ pub struct Segments<'a> {
     left: usize,
 }
 
-/// The segments of an Aggregate, `count` of them as the attribute modifier says.
+/// The segments of an Aggregate, `count` of them from the attribute modifier.
 pub fn segments(payload: &[u8], count: usize) -> Segments<'_> {
     Segments {
         rest: payload,
@@ -102,14 +102,14 @@ impl SegmentMut<'_> {
     }
 }
 
-/// Gives the segments of an Aggregate to be changed, in order; ends after the first error.
+/// Passes the segments of an Aggregate for changes, in order; ends after the first error.
 #[derive(Debug)]
 pub struct SegmentsMut<'a> {
     rest: &'a mut [u8],
     left: usize,
 }
 
-/// The segments of an Aggregate to be changed, `count` of them as the attribute modifier says.
+/// The segments of an Aggregate for changes, `count` of them from the attribute modifier.
 pub fn segments_mut(payload: &mut [u8], count: usize) -> SegmentsMut<'_> {
     SegmentsMut {
         rest: payload,
@@ -156,7 +156,7 @@ impl AggregateBuilder {
     }
 
     /// Adds a segment with `data`, padded to a multiple of 8 bytes, unless it would not fit into
-    /// `capacity` bytes, or into a segment, or be one too many. Says whether it was added.
+    /// `capacity` bytes, or into a segment, or be one too many. Returns whether it was added.
     pub fn push(
         &mut self,
         attribute: AttributeId,

@@ -77,7 +77,7 @@ layout! {
 macro_rules! map {
     ($name:ident, $field:ident, $from:ident -> $to:ident as $entry:ident . $value:ident) => {
         impl $name {
-            /// A map made of what `value` says of each of the 32 keys; values above 31 are cut.
+            /// A map with `value` of each of the 32 keys; values above 31 are truncated.
             pub fn from_fn(mut value: impl FnMut($from) -> $to) -> Self {
                 let $field = std::array::from_fn(|key| $entry {
                     $value: $to(value($from(key as u8)).0 & 0x1F),
@@ -85,7 +85,7 @@ macro_rules! map {
                 Self { $field }
             }
 
-            /// The map that gives each key its own number, as after power-on.
+            /// The map of each key to its own number, as after power-on.
             pub fn identity() -> Self {
                 Self::from_fn(|key| $to(key.0))
             }

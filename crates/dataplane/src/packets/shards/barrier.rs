@@ -31,7 +31,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for all others; says whether they have come, which they do not when one has panicked.
+    /// Waits for all others; returns whether they have come, which they do not when one has panicked.
     pub(super) fn wait(&self) -> bool {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

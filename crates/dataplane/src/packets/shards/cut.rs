@@ -64,7 +64,7 @@ impl Cut<'_> {
         let all: usize = edges.iter().map(|(_, hosts)| hosts).sum();
         let mut before = 0;
         for (node, hosts) in edges {
-            // The middle one of its hosts says where it belongs.
+            // The middle one of its hosts determines its shard.
             let shard = (2 * before + hosts) * self.count / (2 * all.max(1));
             self.shards[node] = Some(shard.min(self.count - 1));
             before += hosts;

@@ -184,7 +184,7 @@ impl<T: Traffic> Worker<'_, T> {
         shards.for_each(|(place, shard)| act(self.first + place, shard));
     }
 
-    /// Posts what goes to others, and says what comes next.
+    /// Posts what goes to others, and returns what comes next.
     fn hand_over(&mut self, office: &Office, turn: usize) {
         let (mut next, mut packets) = (None::<Picos>, 0);
         self.each(|number, Shard { simulation, .. }| {

@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// A time-out has ended; further ones, of other segments or of the same, change nothing more.
+    /// A timeout has ended; further ones, of other segments or of the same, change nothing more.
     fn collapse(&mut self) {
         if self.window > 1 {
             self.threshold = self.reduced();
@@ -118,7 +118,7 @@ impl Mpi {
         self.fill(simulation, from, to);
     }
 
-    /// Gives segments to the engines while the window has room.
+    /// Passes segments to the engines while the window has room.
     fn fill(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
         let segment = self.ranks[from as usize].stack.segment_packets();
         loop {

@@ -103,7 +103,7 @@ pub(super) struct Flow {
     pub(super) key: Key,
     pub(super) from: u32,
     pub(super) to: u32,
-    /// Tells it from others that had or will have its slot.
+    /// Distinguishes it from others that had or will have its slot.
     uid: u32,
     pub(super) pass: u32,
     /// The first of this pass that is missing.
@@ -121,7 +121,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// A packet was lost; says whether it is the first of its pass.
+    /// A packet was lost; returns whether it is the first of its pass.
     pub(super) fn lose(&mut self, stamp: Stamp, place: Place) -> bool {
         if stamp.pass != self.pass {
             return false;
@@ -163,7 +163,7 @@ impl Flow {
         self.missing.is_some()
     }
 
-    /// A later segment has come whole; says whether TCP tells that this one is lost.
+    /// A later segment has come whole; returns whether TCP tells that this one is lost.
     pub(super) fn count_later(&mut self) -> bool {
         self.later += 1;
         let tells = self.later == TCP_DUPLICATES && !self.told && self.missing.is_some();
@@ -294,7 +294,7 @@ impl Flows {
         self.again.remove(&transfer);
     }
 
-    /// Notes that a packet of a transfer has come; says whether it is the first time.
+    /// Notes that a packet of a transfer has come; returns whether it is the first time.
     pub(super) fn note(&mut self, transfer: u32, number: u32) -> bool {
         self.come.insert((transfer, number))
     }

@@ -46,7 +46,7 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    /// Another process opens it; gives the number of its context.
+    /// Another process opens it; returns the number of its context.
     pub(super) fn open(&mut self) -> u32 {
         self.contexts += 1;
         self.contexts
@@ -209,7 +209,7 @@ impl Mpi {
         }
     }
 
-    /// Hands over the next packet of an engine, which then waits for its next turn; says whether the
+    /// Hands over the next packet of an engine, which then waits for its next turn; returns whether the
     /// engine had one.
     fn put_next(&mut self, simulation: &mut Simulation, host: u32, engine: u8) -> bool {
         let queue = &mut self.nics[host as usize].engines[usize::from(engine)];
@@ -240,7 +240,7 @@ impl Mpi {
         put
     }
 
-    /// Hands over a control packet; says whether its flow still lives, if it is about one.
+    /// Hands over a control packet; returns whether its flow still lives, if it is about one.
     fn put_control(
         &mut self,
         simulation: &mut Simulation,
@@ -325,7 +325,7 @@ impl Mpi {
         self.put_packet(simulation, host, id, Stamp { pass, number }, path);
     }
 
-    /// Hands over the next packet of a transfer; says whether the engines have more of it.
+    /// Hands over the next packet of a transfer; returns whether the engines have more of it.
     fn put_data(&mut self, simulation: &mut Simulation, host: u32, id: u32) -> bool {
         let stamp = self.next_stamp(id);
         let transfer = self.transfers.get_mut(id);

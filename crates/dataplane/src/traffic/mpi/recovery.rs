@@ -231,7 +231,7 @@ impl Mpi {
         self.arm(simulation, slot);
     }
 
-    /// Packets that a time-out stands for: one call to the engines sends all of a message or window.
+    /// Packets that a timeout stands for: one call to the engines sends all of a message or window.
     fn together(&self, key: Key, id: u32) -> u32 {
         let transfer = self.transfers.get(id);
         let window = self.ranks[transfer.from as usize].stack.window_packets();

@@ -42,7 +42,7 @@ pub enum Recovery {
     /// A reliable connection's: as PSM2's, but after a timeout the sender goes back by itself;
     /// a reader requests missing data again.
     Connection,
-    /// TCP's: the IP packet is lost, and sent again after three later ones or a time-out.
+    /// TCP's: the IP packet is lost, and sent again after three later ones or a timeout.
     Tcp,
 }
 

@@ -87,7 +87,7 @@ impl Transfers {
         self.all[id as usize]
     }
 
-    /// A packet of it has come or was lost; says whether the message was over.
+    /// A packet of it has come or was lost; returns whether the message was over.
     #[inline]
     pub(super) fn land(&mut self, id: u32) -> bool {
         let transfer = &mut self.all[id as usize];

@@ -17,7 +17,7 @@ pub(super) const WRITTEN: u64 = 5;
 pub(super) const FINISH: u64 = 6;
 /// Timer: the receiver is to send a NAK.
 pub(super) const COMPLAIN: u64 = 7;
-/// Timer: a sender's time-out.
+/// Timer: a sender's timeout.
 pub(super) const RESEND: u64 = 8;
 /// Timer of the program.
 pub(super) const PROGRAM: u64 = 9;

@@ -74,7 +74,7 @@ impl Comment<'_> {
         (number("lid").unwrap_or(0), lmc as u8)
     }
 
-    /// Lanes of the link: 2 of `2xHDR`, 4 when it does not say.
+    /// Lanes of the link: 2 of `2xHDR`, 4 by default.
     pub(super) fn lanes(&self) -> u32 {
         let word = self.after.split_whitespace().next_back();
         let lanes = word.and_then(|word| word.split_once('x')?.0.parse().ok());

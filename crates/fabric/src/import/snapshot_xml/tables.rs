@@ -11,7 +11,7 @@ const FDB_MAX: u32 = 1 << 20;
 /// Most groups of a PortGroup table: a group's number has eight bits and 255 is none.
 const GROUPS_MAX: u32 = 256;
 
-/// `<LinearFDB>` or `<PortGroupFDB>` with the size that `<…Size>` says.
+/// `<LinearFDB>` or `<PortGroupFDB>` with the size in `<…Size>`.
 pub(super) fn read_fdb(data: &Element<'_>, name: &str) -> Result<Vec<u8>, ImportError> {
     let size = read_size(data, &format!("{name}Size"), FDB_MAX)?;
     let mut row = vec![UNREACHABLE; size];

@@ -312,7 +312,7 @@ impl Wanted {
     }
 }
 
-/// Whether a port's counters mean something; says whether setting some to zero failed.
+/// Whether a port's counters are valid; also whether clearing some of them failed.
 fn check_reading(image: &Image, place: usize) -> Result<bool, Refusal> {
     match image.reading(place) {
         Reading::Done => Ok(false),

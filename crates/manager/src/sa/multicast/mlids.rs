@@ -49,7 +49,7 @@ impl Mlids {
         Some(entry)
     }
 
-    /// Gives a group the entry that it had before; says whether the table has it, for a group of that
+    /// Gives a group the entry that it had before; returns whether the table has it, for a group of that
     /// kind.
     pub(crate) fn claim(
         &mut self,

@@ -166,7 +166,7 @@ impl Devices {
         self.silent.contains(&self[number].identity.guid)
     }
 
-    /// Records that a node has not answered; says whether that is news.
+    /// Records that a node has not answered; returns whether that is news.
     pub(crate) fn note_silent(&mut self, number: u32) -> bool {
         let guid = self[number].identity.guid;
         self.silent.len() < SILENT_MAX && self.silent.insert(guid)

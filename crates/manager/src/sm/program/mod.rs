@@ -41,7 +41,7 @@ impl Manager {
     }
 }
 
-/// Puts the next request of a stage of writing into the batch, as much as fits; says whether there is
+/// Puts the next request of a stage of writing into the batch, as much as fits; returns whether there is
 /// one.
 pub(super) fn next(writer: &mut Writer<'_>, stage: Stage) -> bool {
     match stage {

@@ -39,7 +39,7 @@ impl<'a> Writer<'a> {
         &self.needs.devices[self.node]
     }
 
-    /// Puts items into the batch until it is full; says whether any is in it.
+    /// Puts items into the batch until it is full; returns whether any is in it.
     pub(super) fn fill(&mut self, item: impl Fn(&mut Self, u32) -> Item) -> bool {
         loop {
             match item(self, self.cursor) {

@@ -146,7 +146,7 @@ impl Sets {
         at
     }
 
-    /// Joins two sets; says whether they were two.
+    /// Joins two sets; returns whether they were two.
     pub(super) fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         let (low, high) = (a.min(b), a.max(b));

@@ -106,7 +106,7 @@ struct Update<'a> {
 #[derive(Default)]
 struct Scratch {
     candidates: Candidates,
-    /// A row of which only the entries that are worked out again mean something.
+    /// A row of which only the entries that are recomputed mean something.
     row: Vec<u8>,
     /// Columns that may have other candidates, as bits.
     columns: Vec<u64>,
@@ -174,7 +174,7 @@ impl Update<'_> {
             || !slots.are_as_before(before, self.network, switch)
     }
 
-    /// The columns for which a switch may have other candidates; says whether there are any.
+    /// The columns for which a switch may have other candidates; returns whether there are any.
     fn columns(&self, switch: usize, moved: &[Vec<u64>], columns: &mut Vec<u64>) -> bool {
         columns.clear();
         columns.resize(self.paths.words(), 0);

@@ -1,4 +1,4 @@
-//! The rows of switches that see the same: worked out for one of them and copied to the others.
+//! The rows of switches that see the same: computed for one of them and copied to the others.
 //!
 //! An entry follows from distances, links and divider; so the rows of a kind with one divider
 //! differ only in the LIDs on one of its switches. The first row of a kind is made from that of the

@@ -210,7 +210,7 @@ impl Turns<'_> {
     }
 }
 
-/// Takes a slot; says whether it was free.
+/// Takes a slot; returns whether it was free.
 fn take(taken: &mut [u64; SLOT_WORDS], slot: usize) -> bool {
     let (word, bit) = (&mut taken[slot / 64 % SLOT_WORDS], 1 << (slot % 64));
     let was_free = *word & bit == 0;

@@ -132,7 +132,7 @@ impl<'a> Place<'a> {
         &self.sets[self.set]
     }
 
-    /// Goes to the candidates for a column; says whether there are any.
+    /// Goes to the candidates for a column; returns whether there are any.
     fn enter(&mut self, column: usize) -> bool {
         self.set = self.candidates.set(column) as usize;
         !self.set().is_empty

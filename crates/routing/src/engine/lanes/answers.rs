@@ -19,7 +19,7 @@ const LARGE: usize = 1 << 22;
 type Pairs = Vec<(u32, u32)>;
 
 impl Placing<'_> {
-    /// Gives LIDs of HFIs other lanes where answers close a cycle as they are, and close none in others.
+    /// Moves LIDs of HFIs to other lanes if answers close a cycle in theirs, and close none in others.
     pub(crate) fn cover_answers(&mut self) {
         let homes = (0..self.network.len()).filter(|at| !self.network.hfis(*at).is_empty());
         let homes: Vec<usize> = homes.collect();

@@ -154,7 +154,7 @@ impl<'a> Placing<'a> {
         self.trunks.start(target);
     }
 
-    /// Gives a switch the best link among those that close no cycle.
+    /// Assigns a switch the best link among those that close no cycle.
     fn choose(&mut self, from: usize, links: &[u16], lane: usize) -> bool {
         let best = self.best(from, links);
         if self.waits(from, best, lane) {

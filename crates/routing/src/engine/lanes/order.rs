@@ -45,7 +45,7 @@ impl Waits {
         }
     }
 
-    /// Lets a link wait for another one, unless that closes a cycle; says whether it did not.
+    /// Lets a link wait for another one, unless that closes a cycle; returns whether it did not.
     pub(crate) fn add(&mut self, link: u32, next: u32) -> bool {
         if self.next[link as usize].contains(&next) {
             return true;

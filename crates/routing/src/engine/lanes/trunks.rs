@@ -20,7 +20,7 @@ pub(super) struct Trunks {
 }
 
 impl Trunks {
-    /// Nothing placed yet; `alike` gives for each link the first one of its trunk.
+    /// Without placed LIDs; `alike` has for each link the first one of its trunk.
     pub(super) fn new(network: &Network, alike: &[u32]) -> Self {
         let has_trunks = (0..).zip(alike).any(|(link, first)| link != *first);
         let has_lids = network.end_ports().any(|end| end.lmc.lids() > 1);

@@ -56,7 +56,7 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
         }
     }
 
-    /// Adds what links wait for on the routes to a LID, where that is not known yet; says whether
+    /// Adds what links wait for on the routes to a LID, where that is not known yet; returns whether
     /// it closes no cycle.
     pub(crate) fn trace(&mut self, lid: u32, lane: usize) -> bool {
         self.incoming.iter_mut().for_each(Vec::clear);
