@@ -26,7 +26,8 @@ use crate::world::{NoTap, Wait, World, WorldError, first_host};
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
 /// the last fault and see timeouts to its end; the next finds quiet.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
-/// From a change of members in a quiet fabric to tables that serve them.
+/// From a change of members in a quiet fabric to tables that serve them, beside the time that their plan
+/// takes.
 const SERVED_WITHIN: Duration = Duration::from_millis(100);
 /// Interval at which I2 is checked while faults last, besides after every Set: links that come up again lead where
 /// tables still send.
@@ -98,6 +99,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
     };
     let budget = budget(&scenario, &topology)?;
     let mut world = World::new(topology, options, settings(&scenario), NoTap)?;
+    world.plans_take(scenario.planning);
     Run {
         budget,
         scenario,
@@ -308,7 +310,7 @@ impl Run {
             .run_while(CONVERGED_WITHIN, |world| world.is_idle())?;
         self.in_time(idle, "the sweep before members change");
         self.tell_members(last);
-        let until = self.world.now() + SERVED_WITHIN;
+        let until = self.world.now() + SERVED_WITHIN + self.scenario.planning;
         self.world.run_until(until)?;
         self.events.append(&mut self.world.take_events());
         let broken = self.judge();

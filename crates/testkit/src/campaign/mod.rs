@@ -6,6 +6,7 @@ mod judge;
 mod links;
 pub mod maintenance;
 pub mod members;
+mod planning;
 pub mod scenario;
 mod watch;
 
@@ -20,6 +21,7 @@ use crate::oracle::Breach;
 pub use bring_up::{Outcome, run};
 pub use links::FROM_SEED as LINK_FAULTS_FROM_SEED;
 pub use members::Membership;
+pub use planning::FROM_SEED as PLANNING_FROM_SEED;
 pub use scenario::Scenario;
 
 /// From one sweep to the next in campaigns: traps may be lost, so this bounds convergence.
@@ -44,6 +46,14 @@ fn event_lines(events: &[(Tick, Event)], max: usize) -> String {
     let lines = events[shown..].iter();
     let line = |(at, event): &(Tick, Event)| dated_line(*at, format_args!("{event:?}"));
     lines.map(line).collect()
+}
+
+/// A line on how long plans take, where they take time.
+fn planning_line(planning: Duration) -> String {
+    match planning {
+        Duration::ZERO => String::new(),
+        time => format!("  plans take {} ns\n", time.as_nanos()),
+    }
 }
 
 /// The command that replays a seed.

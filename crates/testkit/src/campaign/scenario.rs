@@ -1,6 +1,7 @@
 //! The scenario of a seed: a fabric, faults on the wire, and losses and returns over time.
 
 use std::fmt;
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,6 +10,7 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
 
 use super::links::LinkFaults;
 use super::members::Membership;
+use super::{planning, planning_line};
 
 /// Fabrics to draw from: small enough to check every pair, varied enough to cover every tier.
 const FABRICS: [&str; 8] = [
@@ -50,6 +52,8 @@ pub struct Scenario {
     pub lmc: u8,
     /// Time that an agent takes to answer, nanoseconds.
     pub latency_ns: u64,
+    /// Time that a plan takes.
+    pub planning: Duration,
     /// Faults of datagrams until their end.
     pub faults: Faults,
     /// Losses and returns, in order of time.
@@ -69,6 +73,7 @@ impl Scenario {
             engine: ENGINES[rng.random_range(0..ENGINES.len())],
             lmc: rng.random_range(0..=2),
             latency_ns: [0, 1_000, 50_000, 1_000_000][rng.random_range(0..4)],
+            planning: planning::draw(seed),
             faults: Faults {
                 loss: rng.random_range(0.0..=LOSS_MAX),
                 duplicate: rng.random_range(0.0..=0.1),
@@ -211,6 +216,7 @@ impl fmt::Display for Scenario {
             duplicate * 100.0,
             reorder * 100.0
         )?;
+        f.write_str(&planning_line(self.planning))?;
         for (at, control) in &self.events {
             writeln!(f, "  {:>13} ns  {control:?}", at.0)?;
         }

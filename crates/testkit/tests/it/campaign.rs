@@ -3,18 +3,19 @@
 #![allow(clippy::unwrap_used)]
 
 use weft_testkit::campaign::{
-    EVENTS_SHOWN, LINK_FAULTS_FROM_SEED, bring_up, election, maintenance,
+    EVENTS_SHOWN, LINK_FAULTS_FROM_SEED, PLANNING_FROM_SEED, bring_up, election, maintenance,
 };
 
 const SEEDS: u64 = 256;
 
-/// `count` seeds, half of them with faults of links, then those that once broke a rule: a list with
-/// comments.
+/// `count` seeds, half of them with faults of links, a quarter with plans that take time, too, then those
+/// that once broke a rule: a list with comments.
 fn seeds(count: u64, once_broken: &str) -> Vec<u64> {
     let lines = once_broken.lines().filter(|line| !line.starts_with('#'));
     let listed = lines.map(|line| line.trim().parse::<u64>().unwrap());
-    let (half, from) = (count / 2, LINK_FAULTS_FROM_SEED);
-    let some = (0..half).chain(from..from + half);
+    let from = |first, share| first..first + count / share;
+    let some = from(0, 2).chain(from(LINK_FAULTS_FROM_SEED, 4));
+    let some = some.chain(from(PLANNING_FROM_SEED, 4));
     some.chain(listed).collect()
 }
 

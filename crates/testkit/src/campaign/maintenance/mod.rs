@@ -102,6 +102,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         ..Options::default()
     };
     let mut world = World::new(topology, options, settings(&scenario), NoTap)?;
+    world.plans_take(scenario.planning);
     let members = scenario.members.clone();
     let run = Run {
         scenario,

@@ -1,6 +1,7 @@
 //! The scenario of a seed: a fabric, and rounds of work on it, some of them with faults.
 
 use std::fmt;
+use std::time::Duration;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,6 +12,7 @@ use weft_routing::EngineKind;
 
 use crate::campaign::links::{Events, LinkFaults};
 use crate::campaign::members::Membership;
+use crate::campaign::{planning, planning_line};
 
 /// Fabrics to draw from; most can spare switches, all can spare links.
 const FABRICS: [&str; 8] = [
@@ -107,6 +109,8 @@ pub struct Scenario {
     pub lmc: u8,
     /// Time that an agent takes to answer, nanoseconds.
     pub latency_ns: u64,
+    /// Time that a plan takes.
+    pub planning: Duration,
     /// Rounds, one after the other; empty before [`Self::with_rounds`].
     pub rounds: Vec<Round>,
     /// Members of groups and partitions; `None` before [`Self::with_rounds`].
@@ -124,6 +128,7 @@ impl Scenario {
             adaptive: rng.random_bool(0.3),
             lmc: rng.random_range(0..=2),
             latency_ns: [0, 1_000, 50_000, 1_000_000][rng.random_range(0..4)],
+            planning: planning::draw(seed),
             rounds: Vec::new(),
             members: None,
         }
@@ -277,6 +282,7 @@ impl fmt::Display for Scenario {
             "seed {}: {}, {:?}, adaptive {}, LMC {}, agents answer in {} ns",
             self.seed, self.fabric, self.engine, self.adaptive, self.lmc, self.latency_ns
         )?;
+        f.write_str(&planning_line(self.planning))?;
         for (number, round) in self.rounds.iter().enumerate() {
             writeln!(f, "  round {number}: {:?}", round.step)?;
             if let Some(trouble) = &round.trouble {
