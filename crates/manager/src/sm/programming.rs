@@ -85,7 +85,9 @@ impl Manager {
             && let Some(row) = self.planning.plan.row(self.sweep.steps.step, node)
         {
             // Every block has been confirmed: share the row with the plan.
-            self.devices[node].observed.lft = Lft::Whole(Arc::clone(row));
+            let blocks = self.planning.plan.blocks(row);
+            let row = Arc::clone(row);
+            self.devices[node].observed.lft = Lft::Whole { row, blocks };
         }
         let way = Way {
             plan: &self.planning.plan,

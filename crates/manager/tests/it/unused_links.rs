@@ -166,6 +166,33 @@ fn a_refused_host_with_the_highest_lids_is_not_routed_to_any_more() {
     world.assert_tables_published();
 }
 
+/// The host with the highest LIDs is gone, so that nothing is known of the blocks of its LIDs any more,
+/// and comes back by a link that is refused.
+#[test]
+fn a_host_that_comes_back_by_a_refused_link_is_not_routed_to_any_more() {
+    let topology = fabric(TWO_CORES);
+    let cable = cable(&topology, "node4 hfi1_0", "edge2")[0];
+    let mut world = world(topology, with_lmc(6));
+    world.sweep();
+    world.run_for(10.0);
+    assert_eq!(pairs_without_way(&world), []);
+    let first = lid_of(&world, "node4 hfi1_0").0;
+    let (node, port) = at(&world, cable);
+    world.control(Control::LinkDown { node, port });
+    world.run_for(10.0);
+    let lanes = 2;
+    world.control(Control::LinkLanes { node, port, lanes });
+    world.control(Control::LinkUp { node, port });
+    world.run_for(10.0);
+    assert_eq!(world.state(node, port), PortState::INIT);
+    for switch in ["edge1", "edge2", "core1", "core2"] {
+        let lids = (first..first + 64).map(Lid);
+        let routed = lids.filter(|lid| egress(&world, switch, *lid).is_some());
+        assert_eq!(routed.count(), 0, "{switch}");
+    }
+    world.assert_tables_published();
+}
+
 #[test]
 fn a_policy_that_allows_more_brings_the_link_back() {
     let mut world = world(with_narrow(ONE_CORE, "edge2", "core1"), settings());

@@ -11,8 +11,13 @@ pub(crate) enum Lft {
     /// Nothing is known; it counts as dropping everything.
     #[default]
     Unknown,
-    /// All of it.
-    Whole(Arc<[u8]>),
+    /// All of it that has been in use since it was written.
+    Whole {
+        /// Entries; beyond the end the confirmed blocks drop.
+        row: Arc<[u8]>,
+        /// Blocks that are confirmed; nothing is known of those beyond.
+        blocks: usize,
+    },
     /// Some blocks.
     Partial {
         /// Entries; those of unknown blocks mean nothing.
@@ -28,7 +33,7 @@ impl Lft {
         let start = block * LFT_BLOCK;
         match self {
             Self::Unknown => false,
-            Self::Whole(row) => same(row, start, entries),
+            Self::Whole { row, blocks } => block < *blocks && same(row, start, entries),
             Self::Partial { row, known } => {
                 known.get(block).copied().unwrap_or(false) && same(row, start, entries)
             }
@@ -49,12 +54,12 @@ impl Lft {
 
     fn partial(&mut self) -> (&mut Vec<u8>, &mut Vec<bool>) {
         if !matches!(self, Self::Partial { .. }) {
-            let mut row = match self {
-                Self::Whole(row) => row.to_vec(),
-                _ => Vec::new(),
+            let (mut row, blocks) = match self {
+                Self::Whole { row, blocks } => (row.to_vec(), *blocks),
+                _ => (Vec::new(), 0),
             };
-            row.resize(row.len().next_multiple_of(LFT_BLOCK), UNREACHABLE);
-            let known = vec![true; row.len() / LFT_BLOCK];
+            row.resize(blocks * LFT_BLOCK, UNREACHABLE);
+            let known = vec![true; blocks];
             *self = Self::Partial { row, known };
         }
         match self {
@@ -67,7 +72,7 @@ impl Lft {
     pub(crate) fn row(&self) -> Arc<[u8]> {
         match self {
             Self::Unknown => Arc::from([]),
-            Self::Whole(row) => Arc::clone(row),
+            Self::Whole { row, .. } => Arc::clone(row),
             Self::Partial { row, known } => {
                 let mut row = row.clone();
                 let unknown = known.iter().enumerate().filter(|(_, known)| !**known);
@@ -107,12 +112,19 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_of_a_whole_table_packets_are_dropped() {
-        let lft = Lft::Whole(Arc::from([1_u8; 70]));
+    fn beyond_the_end_of_a_whole_table_packets_are_dropped_as_far_as_it_is_confirmed() {
+        let mut lft = Lft::Whole {
+            row: Arc::from([1_u8; 70]),
+            blocks: 3,
+        };
         let mut end = [UNREACHABLE; LFT_BLOCK];
         end[..6].fill(1);
         assert!(lft.block_is(1, &end));
-        assert!(lft.block_is(2, &[UNREACHABLE; LFT_BLOCK]));
-        assert!(!lft.block_is(0, &[UNREACHABLE; LFT_BLOCK]));
+        let empty = [UNREACHABLE; LFT_BLOCK];
+        assert!(lft.block_is(2, &empty) && !lft.block_is(0, &empty));
+        assert!(!lft.block_is(3, &empty), "block 3 is not known");
+        lft.confirm(4, &empty);
+        assert!(lft.block_is(2, &empty) && lft.block_is(4, &empty));
+        assert!(!lft.block_is(3, &empty));
     }
 }

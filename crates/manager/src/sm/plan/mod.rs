@@ -24,6 +24,7 @@ mod steps;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{
     Lanes, Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, Tick, Topology,
     TopologyBuilder,
@@ -109,6 +110,13 @@ impl Plan {
             let place = (id.0 as usize).wrapping_sub(1);
             *id = names.get(place).copied().unwrap_or(TableId::UNKNOWN);
         }
+    }
+
+    /// Blocks of a table that are written: beyond the end of its row nothing is routed, up to the top of
+    /// what is in use.
+    pub(super) fn blocks(&self, row: &[u8]) -> usize {
+        let used = row.len().max(self.top.0 as usize + 1);
+        used.div_ceil(LFT_BLOCK)
     }
 
     /// The table of a switch in a step.
@@ -385,7 +393,7 @@ fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
 /// What the switches of a topology hold.
 fn held(devices: &Devices, of: &Topology, lanes: &Arc<Lanes>) -> Held {
     let switches = of.switches().iter();
-    let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole(_)));
+    let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole { .. }));
     Held {
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
         whole: whole.collect(),

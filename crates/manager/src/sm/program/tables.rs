@@ -92,15 +92,17 @@ impl Writer<'_> {
         let Some(row) = self.needs.plan.row(self.step, self.node) else {
             return false;
         };
+        let blocks = self.needs.plan.blocks(row);
         let held = &self.device().observed.lft;
-        if let Lft::Whole(held) = held
+        if let Lft::Whole {
+            row: held,
+            blocks: confirmed,
+        } = held
+            && *confirmed >= blocks
             && (Arc::ptr_eq(held, row) || held == row)
         {
             return false;
         }
-        // Beyond the end of the row nothing is routed, up to the top of what is in use.
-        let used = row.len().max(self.needs.plan.top.0 as usize + 1);
-        let blocks = used.div_ceil(LFT_BLOCK);
         while (self.cursor as usize) < blocks {
             let first = self.cursor as usize;
             let most = match self.batch.is_empty() {

@@ -69,7 +69,7 @@ fn blocks_to_write(devices: &Devices, plan: &Plan) -> Vec<(usize, u8)> {
 
 #[test]
 fn only_blocks_that_differ_are_written() {
-    let (mut devices, plan) = scene();
+    let (mut devices, mut plan) = scene();
     assert_eq!(
         blocks_to_write(&devices, &plan),
         [(0, 3)],
@@ -81,15 +81,24 @@ fn only_blocks_that_differ_are_written() {
         lft.confirm(block, &row[block * LFT_BLOCK..][..LFT_BLOCK]);
     }
     assert_eq!(blocks_to_write(&devices, &plan), [(1, 1)]);
-    devices[SWITCH].observed.lft = Lft::Whole(row);
+    devices[SWITCH].observed.lft = Lft::Whole { row, blocks: 3 };
     assert_eq!(blocks_to_write(&devices, &plan), []);
+    plan.top = Lid(4 * LFT_BLOCK as u32 - 1);
+    assert_eq!(
+        blocks_to_write(&devices, &plan),
+        [(3, 1)],
+        "nothing is known of what comes into use"
+    );
 }
 
 #[test]
 fn what_a_switch_holds_beyond_the_row_is_dropped() {
     let (mut devices, mut plan) = scene();
     let row = plan.row(0, SWITCH).unwrap().to_vec();
-    devices[SWITCH].observed.lft = Lft::Whole(row.clone().into());
+    devices[SWITCH].observed.lft = Lft::Whole {
+        row: row.clone().into(),
+        blocks: 3,
+    };
     let short: Arc<[u8]> = row[..LFT_BLOCK].into();
     plan.steps = vec![Arc::new(LinearTables::new(vec![short]))];
     assert_eq!(blocks_to_write(&devices, &plan), [(1, 2)]);

@@ -95,7 +95,9 @@ impl Steps {
             let device = &devices[*node];
             let sure = !(device.health.failed && device.health.doubtful);
             match (&device.observed.lft, plan.row(self.step, node.0)) {
-                (Lft::Whole(held), Some(row)) => sure && (Arc::ptr_eq(held, row) || held == row),
+                (Lft::Whole { row: held, .. }, Some(row)) => {
+                    sure && (Arc::ptr_eq(held, row) || held == row)
+                }
                 _ => false,
             }
         };
