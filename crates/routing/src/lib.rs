@@ -24,8 +24,8 @@ pub mod settings;
 
 pub use certificate::{
     Certificate, Channel, Drop, Finding, Hop, MulticastCertificate, MulticastFinding,
-    MulticastRefusal, Refusal, Tables, Transition, certify, certify_multicast, certify_transition,
-    certify_transition_over, multicast_step,
+    MulticastRefusal, Old, Refusal, Tables, Transition, certify, certify_multicast,
+    certify_transition, certify_transition_over, multicast_step,
 };
 pub use diff::{BlockWrite, WritePlan, changed_blocks};
 pub use engine::{Engine, Plan};

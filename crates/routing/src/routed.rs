@@ -9,7 +9,7 @@ use thiserror::Error;
 use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive::Groups;
-use crate::certificate::{Certificate, Proof, Refusal, Tables, Transition, transition};
+use crate::certificate::{Certificate, Old, Proof, Refusal, Transition, transition};
 use crate::engine::{
     DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, OpaShortestPath, Plan,
     ShortestPath, UpDown, is_tree,
@@ -215,7 +215,7 @@ impl Routed {
 
     /// Transition from old tables to these: the result of [`certify_transition`](crate::certify_transition),
     /// without certifying these tables again.
-    pub fn transition(&self, old: Tables<'_>) -> Transition {
+    pub fn transition(&self, old: Old<'_>) -> Transition {
         transition(&self.basis.proof, old)
     }
 }

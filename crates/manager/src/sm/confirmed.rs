@@ -9,7 +9,7 @@ use weft_fabric::{
 };
 use weft_wire::enums::PortState;
 
-use super::devices::{Device, Devices, Lft, TABLE_KINDS};
+use super::devices::{Device, Devices, Lft, Observed, TABLE_KINDS};
 use super::tables::TableId;
 
 impl Devices {
@@ -27,11 +27,14 @@ impl Devices {
         builder.build().unwrap_or_default()
     }
 
-    /// Whether any switch holds a table; one of which nothing is known counts as having none in use.
+    /// Whether any switch holds a table, or may; one of which nothing is known counts as having none in use.
     /// Links need not carry data yet: traps are routed by LID over links that are up.
     pub(super) fn holds_tables(&self) -> bool {
-        let held = |device: &Device| !matches!(device.observed.lft, Lft::Unknown);
-        self.iter().any(|device| device.is_switch() && held(device))
+        let held = |observed: &Observed| {
+            !matches!(observed.lft, Lft::Unknown) || observed.sent_row.is_some()
+        };
+        self.iter()
+            .any(|state| state.is_switch() && held(&state.observed))
     }
 
     /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
@@ -51,6 +54,19 @@ impl Devices {
                 .map(|node| self[*node].observed.lft.row())
                 .collect(),
         )
+    }
+
+    /// The tables with what was sent last in place of what is confirmed; none where all that was sent is
+    /// confirmed.
+    pub(super) fn possible_tables(&self, of: &Topology) -> Option<LinearTables> {
+        let switches = of.switches().iter();
+        let observed = switches.map(|node| &self[*node].observed);
+        let is_certain = observed.clone().all(|switch| switch.sent_row.is_none());
+        let row = |switch: &Observed| match &switch.sent_row {
+            Some(row) => Arc::clone(row),
+            None => switch.lft.row(),
+        };
+        (!is_certain).then(|| LinearTables::new(observed.map(row).collect()))
     }
 
     /// The adaptive groups as the switches have confirmed them.

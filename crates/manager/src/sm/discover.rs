@@ -198,7 +198,7 @@ impl Manager {
         let doubtful = std::mem::take(&mut device.health.doubtful);
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
             if doubtful {
-                device.observed.lft = Lft::Unknown;
+                device.observed.forget_linear_table();
             }
             device.observed.mft.reset();
             return Stage::Idle;

@@ -58,6 +58,10 @@ impl Manager {
         let device = &mut self.devices[node];
         device.work.cursor = cursor;
         device.observed.mft.sent_in(&self.requests.batch);
+        if any && stage == Stage::WriteTable {
+            let row = self.planning.plan.row(self.sweep.steps.step, node);
+            device.observed.sent_row = row.map(Arc::clone);
+        }
         any
     }
 
@@ -87,7 +91,8 @@ impl Manager {
             // Every block has been confirmed: share the row with the plan.
             let blocks = self.planning.plan.blocks(row);
             let row = Arc::clone(row);
-            self.devices[node].observed.lft = Lft::Whole { row, blocks };
+            let observed = &mut self.devices[node].observed;
+            (observed.lft, observed.sent_row) = (Lft::Whole { row, blocks }, None);
         }
         let way = Way {
             plan: &self.planning.plan,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use weft_fabric::{LinearTables, SwitchIndex, Tick, UNREACHABLE};
 use weft_routing::quality::{Effort, Quality, assess};
-use weft_routing::{EngineKind, RouteError, Tables, certify_transition_over};
+use weft_routing::{EngineKind, Old, RouteError, Tables, certify_transition_over};
 use weft_wire::enums::SmState;
 
 use super::Manager;
@@ -153,7 +153,7 @@ impl Basis {
         let tables = |linear, groups| Tables { linear, groups };
         let (held, wanted) = (tables(old, before.groups()), tables(new, routed.groups()));
         let links = &present.fabric.topology;
-        let way = certify_transition_over(links, &planned.routable, held, wanted);
+        let way = certify_transition_over(links, &planned.routable, Old::of(held), wanted);
         let way = way.map_err(|refusal| RerouteError::Way(refusal.to_string()))?;
         let changed = changed_switches(old, new);
         let effort = self.effort();

@@ -46,7 +46,10 @@ impl Lids {
         lids.any(|lid| self.has(lid))
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Adds others.
+    pub(super) fn merge(&mut self, other: &Self) {
+        let words = self.words.len().max(other.words.len());
+        self.words.resize(words, 0);
         let pairs = self.words.iter_mut().zip(&other.words);
         pairs.for_each(|(word, other)| *word |= other);
     }

@@ -38,7 +38,7 @@ pub use self::multicast::{
 };
 pub(crate) use self::proof::Proof;
 pub(crate) use self::transition::transition;
-pub use self::transition::{Transition, certify_transition, certify_transition_over};
+pub use self::transition::{Old, Transition, certify_transition, certify_transition_over};
 use self::view::View;
 
 /// Linear tables and the adaptive groups that go with them.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_fabric::{Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
 
-use super::changes::{adapting_lids, moving_lids};
+use super::changes::{Lids, adapting_lids, moving_lids};
 use super::classes::{Class, TILE, coarse, fine};
 use super::dependency::Dependencies;
 use super::diagnosis::circles;
@@ -49,7 +49,31 @@ pub fn certify_transition(
     old: Tables<'_>,
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
-    Ok(between(&judge(topology, new)?, old, new))
+    Ok(between(&judge(topology, new)?, Old::of(old), new))
+}
+
+/// What switches hold before tables change.
+#[derive(Debug, Clone, Copy)]
+pub struct Old<'a> {
+    /// The tables that they have confirmed.
+    pub tables: Tables<'a>,
+    /// Those that were sent, where some were not confirmed: each entry may be that of the one or the other.
+    pub possible: Option<&'a LinearTables>,
+}
+
+impl<'a> Old<'a> {
+    /// Tables of which all is certain.
+    pub fn of(tables: Tables<'a>) -> Self {
+        Self {
+            tables,
+            possible: None,
+        }
+    }
+
+    /// All tables that there may be.
+    fn layers(self) -> impl Iterator<Item = &'a LinearTables> {
+        [self.tables.linear].into_iter().chain(self.possible)
+    }
 }
 
 /// Certifies a transition while more links are up than the new tables are made for: old entries may lead
@@ -60,7 +84,7 @@ pub fn certify_transition(
 pub fn certify_transition_over(
     links: &Topology,
     topology: &Topology,
-    old: Tables<'_>,
+    old: Old<'_>,
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
     let certificate = judge(topology, new)?.certificate;
@@ -76,16 +100,18 @@ pub fn certify_transition_over(
 }
 
 /// Certifies a transition to tables that are already proved.
-pub(crate) fn transition(proof: &Proof, old: Tables<'_>) -> Transition {
+pub(crate) fn transition(proof: &Proof, old: Old<'_>) -> Transition {
     between(&proof.judged, old, proof.tables())
 }
 
-fn between(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Transition {
+fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
     let Drained {
         lids,
         may_close_cycles,
     } = to_drain(judged, old, new);
-    let (middle, entries) = without(old.linear, new.linear, &lids);
+    let (middle, entries) = without(old, new.linear, &lids);
+    let is_certain = old.possible.is_none();
+    let old = old.tables;
     let mut phases = Vec::new();
     if entries > 0 {
         phases.push(changed_blocks(old.linear, &middle));
@@ -98,7 +124,7 @@ fn between(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Transition {
         drained: entries,
         settle_drained: entries > 0 && may_close_cycles,
         pause_adaptive,
-        settle_adaptive: pause_adaptive && leftovers_may_close(judged, old, new),
+        settle_adaptive: pause_adaptive && (!is_certain || leftovers_may_close(judged, old, new)),
     };
     Transition {
         certificate: judged.certificate.clone(),
@@ -117,21 +143,27 @@ struct Drained {
 
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and
 /// those that change their lane: packets in flight in the old lane must not take new entries.
-fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Drained {
+fn to_drain(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Drained {
     let view = &judged.view;
     let groups = PortGroupTables::default();
     let bare = |linear| Tables {
         linear,
         groups: &groups,
     };
-    let (lanes, before) = (new.linear.lanes(), old.linear.lanes());
-    let moved = old.linear.clone().with_lanes(Arc::clone(lanes));
-    let both = [bare(&moved), bare(new.linear)];
+    let (lanes, before) = (new.linear.lanes(), old.tables.linear.lanes());
+    let in_new_lanes = |layer: &LinearTables| layer.clone().with_lanes(Arc::clone(lanes));
+    let moved: Vec<LinearTables> = old.layers().map(in_new_lanes).collect();
+    let new = bare(new.linear);
+    let mut layers: Vec<Tables<'_>> = moved.iter().map(bare).collect();
     // What keeps all its entries is covered by the proof of the new tables.
-    let moving = moving_lids(view, old, new);
+    let mut moving = Lids::default();
+    layers
+        .iter()
+        .for_each(|old| moving.merge(&moving_lids(view, *old, new)));
+    layers.push(new);
     let mut classes = coarse(view);
     classes.retain(|class| moving.any(class.lids(view)));
-    let followed = follow(view, &both, &classes);
+    let followed = follow(view, &layers, &classes);
     let looping = followed.looping.iter().filter_map(|class| class.lid);
     let mut drained: BTreeSet<u32> = looping.collect();
     let moves = |lid: &u32| before.of(Lid(*lid)) != lanes.of(Lid(*lid));
@@ -140,7 +172,6 @@ fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Drained {
         let lids = ends.flat_map(|end| end.lid..end.lid + end.lids);
         drained.extend(lids.filter(moves));
     }
-    let [_, new] = both;
     let none = Dependencies::new(view);
     for (lane, followed) in followed.lanes.into_iter().enumerate() {
         // Drained LIDs take new entries only.
@@ -152,19 +183,21 @@ fn to_drain(judged: &Judged, old: Tables<'_>, new: Tables<'_>) -> Drained {
         let all = fine(view, &coarse(view));
         let lane = lane as u8;
         let kept = |class: &Class| class.lid.is_none_or(|lid| !drained.contains(&lid));
-        let mut mixed = in_lane(&both, lane, &all);
+        let mut mixed = in_lane(&layers, lane, &all);
         mixed.retain(kept);
         let (_, after) = run(view, &[new], &in_lane(&[new], lane, &all));
-        let (_, all) = run(view, &both, &mixed);
+        let (_, all) = run(view, &layers, &mixed);
         let all = all.merge(&after);
         let bad = closing(view, &all, &after);
-        drained.extend(users(view, &both, &mixed, &bad));
+        drained.extend(users(view, &layers, &mixed, &bad));
     }
     let mut classes = fine(view, &coarse(view));
     classes.retain(|class| class.lid.is_some_and(|lid| drained.contains(&lid)));
     Drained {
         may_close_cycles: !drained.is_empty()
-            && (before != lanes || old_routes_close(judged, both[0], &classes)),
+            && (old.possible.is_some()
+                || before != lanes
+                || old_routes_close(judged, layers[0], &classes)),
         lids: drained,
     }
 }
@@ -252,26 +285,30 @@ fn users(view: &View, layers: &[Tables<'_>], classes: &[Class], bad: &Dependenci
     users
 }
 
-/// The old tables with the changing entries of some LIDs dropped, and how many those are.
-fn without(old: &LinearTables, new: &LinearTables, lids: &BTreeSet<u32>) -> (LinearTables, u64) {
+/// The old tables with the entries of some LIDs dropped that change, or may, and how many those are.
+fn without(old: Old<'_>, new: &LinearTables, lids: &BTreeSet<u32>) -> (LinearTables, u64) {
     let mut entries = 0;
-    let rows = (0..old.len().max(new.len()) as u32)
+    let confirmed = old.tables.linear;
+    let rows = (0..confirmed.len().max(new.len()) as u32)
         .map(SwitchIndex)
         .map(|switch| {
-            let mut row: Arc<[u8]> = old.row_shared(switch).cloned().unwrap_or_default();
+            let mut row: Arc<[u8]> = confirmed.row_shared(switch).cloned().unwrap_or_default();
             let after = new.row(switch);
             let goes = |lid: &&u32| {
-                let before = old.row(switch).get(**lid as usize).copied();
                 let after = after.get(**lid as usize).copied().unwrap_or(UNREACHABLE);
-                before.is_some_and(|before| before != UNREACHABLE && before != after)
+                let mut before = old
+                    .layers()
+                    .filter_map(|layer| layer.row(switch).get(**lid as usize));
+                before.any(|before| *before != UNREACHABLE && *before != after)
             };
             let going: Vec<u32> = lids.iter().filter(goes).copied().collect();
             entries += going.len() as u64;
             if !going.is_empty() {
                 let row = Arc::make_mut(&mut row);
-                going
-                    .iter()
-                    .for_each(|lid| row[*lid as usize] = UNREACHABLE);
+                going.iter().for_each(|lid| {
+                    let entry = row.get_mut(*lid as usize);
+                    entry.into_iter().for_each(|entry| *entry = UNREACHABLE);
+                });
             }
             row
         });

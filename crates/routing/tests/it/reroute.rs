@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseError;
 use weft_fabric::enums::{LinkWidth, PortState};
 use weft_fabric::{Lid, NodeId, Port, PortNum, PortRef, SwitchIndex, Topology};
 use weft_routing::{
-    AdaptiveSettings, EngineKind, EngineUsed, Routed, Settings, Tables, certify_transition,
+    AdaptiveSettings, EngineKind, EngineUsed, Old, Routed, Settings, Tables, certify_transition,
     reroute, route,
 };
 use weft_wire::sm::PortInfo;
@@ -49,7 +49,7 @@ fn check(
             groups: &groups,
         };
         let old = tables(&**held.linear());
-        let known = again.transition(old);
+        let known = again.transition(Old::of(old));
         let judged = certify_transition(&topology, old, tables(anew.linear())).unwrap();
         prop_assert_eq!(known.plan.phases, judged.plan.phases);
         prop_assert_eq!(known.plan.drained, judged.plan.drained);

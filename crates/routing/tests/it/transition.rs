@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{LinearTables, NodeId, PortRef, SwitchIndex, Topology, UNREACHABLE};
 use weft_routing::{
-    AdaptiveSettings, EngineKind, Routed, Settings, Tables, WritePlan, certify_transition,
+    AdaptiveSettings, EngineKind, Old, Routed, Settings, Tables, WritePlan, certify_transition,
     changed_blocks,
 };
 
@@ -108,6 +108,21 @@ fn a_ring_that_turns_round_is_drained_first() {
     }
 }
 
+/// `good` with `density` of 8 entries replaced by any ports.
+fn scrambled(good: &LinearTables, seed: u64, density: u64) -> Vec<Vec<u8>> {
+    let mut scrambled = rows(good);
+    let mut state = seed | 1;
+    for entry in scrambled.iter_mut().flatten() {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        if (state >> 33) % 8 < density {
+            *entry = (state >> 40) as u8 % 6;
+        }
+    }
+    scrambled
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -116,17 +131,7 @@ proptest! {
     fn any_old_tables_lead_to_the_new_ones(seed in any::<u64>(), density in 1u64..8) {
         let topology = fabric("fattree:8,radix=4,tiers=2", 0);
         let new = routed(&topology, &settings(EngineKind::FatTree, 2));
-        let mut old = rows(new.linear());
-        let mut state = seed | 1;
-        for row in &mut old {
-            for entry in row.iter_mut() {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                if (state >> 33) % 8 < density {
-                    *entry = (state >> 40) as u8 % 6;
-                }
-            }
-        }
-        let old = tables(&old);
+        let old = tables(&scrambled(new.linear(), seed, density));
         let plan = plan(&topology, &old, new.linear());
         let end = play(&old, &plan, seed, |_| ());
         prop_assert_eq!(&rows(&end)[..], &rows(new.linear())[..]);
@@ -223,6 +228,48 @@ fn packets_of_old_groups_must_go_first_where_they_may_close_a_ring() {
         routed(&cut(&ring, a, b), &adaptive(EngineKind::Layered))
     };
     assert_eq!(change(&ring, &line(0), &line(3)), (true, true));
+}
+
+/// Whether a route runs in a circle.
+fn has_loop(topology: &Topology, state: &LinearTables) -> bool {
+    let mut pairs = lids(topology).into_iter().flat_map(|(lid, owner)| {
+        let switches = topology.switches().iter();
+        switches.map(move |from| (*from, lid, owner))
+    });
+    pairs.any(|(from, lid, owner)| walk(topology, state, from, lid, owner) == Err("loop".into()))
+}
+
+/// A switch of which nothing is confirmed may hold what was sent to it.
+#[test]
+fn what_was_sent_may_be_there() {
+    let ring = fabric("torus:4", 0);
+    let sent = crate::common::clockwise(&ring);
+    let new = routed(&ring, &settings(EngineKind::ShortestPath, 1));
+    let groups = no_groups();
+    let old = LinearTables::new(vec![Arc::from([]); sent.len()]);
+    let known = Old::of(Tables {
+        linear: &old,
+        groups: &groups,
+    });
+    assert_eq!(new.transition(known).plan.drained, 0);
+    let way = new.transition(Old {
+        possible: Some(&sent),
+        ..known
+    });
+    assert!(way.plan.drained > 0 && way.plan.settle_drained);
+    let middle = way.middle.unwrap();
+    let mut looping = 0;
+    for holder in 0..sent.len() {
+        let with_sent = |tables: &LinearTables| {
+            let mut rows = rows(tables);
+            rows[holder] = sent.row(SwitchIndex(holder as u32)).to_vec();
+            self::tables(&rows)
+        };
+        // All others have got the new tables.
+        looping += u32::from(has_loop(&ring, &with_sent(new.linear())));
+        assert!(!has_loop(&ring, &with_sent(&middle)));
+    }
+    assert!(looping > 0);
 }
 
 #[test]

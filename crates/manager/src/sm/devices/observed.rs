@@ -36,6 +36,8 @@ pub(crate) struct Observed {
     /// Ports whose links should be active and are not.
     pub inactive_ports: InactivePorts,
     pub lft: Lft,
+    /// The linear table that was sent last, until all of it is confirmed: its entries may be there or not.
+    pub sent_row: Option<Arc<[u8]>>,
     pub mft: Mft,
     /// Confirmed adaptive-routing groups.
     pub groups: Option<Arc<SwitchPortGroups>>,
@@ -122,8 +124,13 @@ impl Observed {
 
     /// Forgets all confirmed tables: the node was reset.
     pub(crate) fn forget_tables(&mut self) {
-        self.lft = Lft::Unknown;
+        self.forget_linear_table();
         self.forget_other_tables();
+    }
+
+    /// Forgets the linear table.
+    pub(crate) fn forget_linear_table(&mut self) {
+        (self.lft, self.sent_row) = (Lft::Unknown, None);
     }
 
     /// Forgets all confirmed tables but the linear one.

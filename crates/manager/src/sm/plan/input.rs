@@ -47,6 +47,9 @@ pub(in super::super) struct Inactive {
 pub(in super::super) struct Held {
     /// Confirmed linear tables; unknown entries drop.
     pub(super) linear: LinearTables,
+    /// Linear tables with what was sent last in place of what is confirmed; none where all that was sent
+    /// is confirmed.
+    pub(super) possible: Option<LinearTables>,
     /// For each switch, whether all of its linear table is confirmed.
     pub(super) whole: Vec<bool>,
     /// Something is known of the table of some switch.
@@ -62,7 +65,7 @@ pub(in super::super) struct Held {
 impl Held {
     /// Whether some switch holds another linear table than the new one, or may.
     pub(super) fn differs(&self, new: &LinearTables) -> bool {
-        self.whole.iter().enumerate().any(|(index, whole)| {
+        let differs = |(index, whole): (usize, &bool)| {
             let switch = SwitchIndex(index as u32);
             match (self.linear.row_shared(switch), new.row_shared(switch)) {
                 (Some(held), Some(wanted)) if *whole => {
@@ -70,7 +73,8 @@ impl Held {
                 }
                 _ => true,
             }
-        })
+        };
+        self.possible.is_some() || self.whole.iter().enumerate().any(differs)
     }
 }
 

@@ -396,6 +396,7 @@ fn held(devices: &Devices, of: &Topology, lanes: &Arc<Lanes>) -> Held {
     let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole { .. }));
     Held {
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
+        possible: devices.possible_tables(of),
         whole: whole.collect(),
         any: devices.holds_tables(),
         groups: devices.port_groups(of),

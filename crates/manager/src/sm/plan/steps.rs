@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_routing::{Tables, Transition, certify_transition_over};
+use weft_routing::{Old, Tables, Transition, certify_transition_over};
 
 use super::Plan;
 use super::input::{Held, Told};
@@ -15,9 +15,12 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
     };
     let new = Arc::clone(routed.linear());
     if held.any && held.differs(&new) {
-        let old = Tables {
-            linear: &held.linear,
-            groups: &held.groups,
+        let old = Old {
+            tables: Tables {
+                linear: &held.linear,
+                groups: &held.groups,
+            },
+            possible: held.possible.as_ref(),
         };
         let wanted = Tables {
             linear: &new,

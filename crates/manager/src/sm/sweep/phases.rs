@@ -161,6 +161,7 @@ impl Manager {
         self.sweep.steps.forget_leftovers();
         for device in self.devices.iter_mut() {
             device.work.stage = Stage::Idle;
+            device.health.doubtful |= device.observed.sent_row.is_some();
         }
         self.sweep.count(&self.devices);
         self.publish();
