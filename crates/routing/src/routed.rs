@@ -9,7 +9,9 @@ use thiserror::Error;
 use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
 
 use crate::adaptive::Groups;
-use crate::certificate::{Certificate, Old, Proof, Refusal, Transition, transition};
+use crate::certificate::{
+    Certificate, Old, Proof, Refusal, Transition, transition, transition_over,
+};
 use crate::engine::{
     DgShortestPath, Dmodc, Dor, Engine, FatTree, Hypercube, Layered, OpaShortestPath, Plan,
     ShortestPath, UpDown, is_tree,
@@ -217,6 +219,13 @@ impl Routed {
     /// without certifying these tables again.
     pub fn transition(&self, old: Old<'_>) -> Transition {
         transition(&self.basis.proof, old)
+    }
+
+    /// Transition while more links are up, or may come up, than these tables are made for: old
+    /// entries may lead over all of `links`, which has the nodes of their topology, with the same numbers,
+    /// and its links.
+    pub fn transition_over(&self, links: &Topology, old: Old<'_>) -> Transition {
+        transition_over(&self.basis.proof, links, old)
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `outbox` | what the manager wants done |
 //! | `discover`, `reads`, `links` | who is there, and which links both ends agree on |
 //! | `unused_links` | links that are up and carry no data |
+//! | `lost_links` | links that were there and may come back |
 //! | `near` | sweeps that look only where something was reported |
 //! | `lids`, `plan` | LIDs, routes, and what every port should hold |
 //! | `wanted` | the settings themselves |
@@ -39,6 +40,7 @@ mod learn;
 mod leftovers;
 mod lids;
 mod links;
+mod lost_links;
 mod managers;
 mod mft;
 mod multicast;

@@ -10,6 +10,7 @@ use weft_wire::sm::MulticastModifier;
 
 use super::Manager;
 use super::devices::{Device, Devices, Stage};
+use super::lost_links::with_links;
 use super::mft::{self, BLOCK_LEN};
 use super::plan::{Members, Plan, Step, Told};
 use super::register::Registrations;
@@ -68,8 +69,9 @@ impl Plan {
     fn take_multicast_step(&mut self, devices: &Devices) {
         let held = devices.possible_multicast(&self.topology);
         let to_strangers = devices.rows_to_strangers(&self.topology);
+        let links = with_links(&self.topology, &devices.lost_links(&self.topology));
         self.multicast.take_step(&Step {
-            routable: &self.routes.routable,
+            links: &links,
             held: &held,
             to_strangers: &to_strangers,
         });

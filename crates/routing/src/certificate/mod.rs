@@ -37,8 +37,8 @@ pub use self::multicast::{
     MulticastCertificate, MulticastFinding, MulticastRefusal, certify_multicast, multicast_step,
 };
 pub(crate) use self::proof::Proof;
-pub(crate) use self::transition::transition;
 pub use self::transition::{Old, Transition, certify_transition, certify_transition_over};
+pub(crate) use self::transition::{transition, transition_over};
 use self::view::View;
 
 /// Linear tables and the adaptive groups that go with them.

@@ -8,7 +8,7 @@ use weft_fabric::{Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNR
 
 use super::changes::{Lids, adapting_lids, moving_lids};
 use super::classes::{Class, TILE, coarse, fine};
-use super::dependency::Dependencies;
+use super::dependency::{Dependencies, Moves};
 use super::diagnosis::circles;
 use super::finding::Refusal;
 use super::follow::{Lane, follow, in_lane, run};
@@ -87,21 +87,30 @@ pub fn certify_transition_over(
     old: Old<'_>,
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
-    let certificate = judge(topology, new)?.certificate;
-    let view = View::new(links);
-    let followed = follow(&view, &[new], &coarse(&view));
-    let graphs = followed.lanes.into_iter().map(|lane| lane.graph);
-    let judged = Judged {
-        certificate,
-        graphs: graphs.collect(),
-        view,
-    };
-    Ok(between(&judged, old, new))
+    Ok(between(&among(&judge(topology, new)?, links), old, new))
 }
 
 /// Certifies a transition to tables that are already proved.
 pub(crate) fn transition(proof: &Proof, old: Old<'_>) -> Transition {
     between(&proof.judged, old, proof.tables())
+}
+
+/// Certifies a transition to tables that are already proved, while more links are up.
+pub(crate) fn transition_over(proof: &Proof, links: &Topology, old: Old<'_>) -> Transition {
+    between(&among(&proof.judged, links), old, proof.tables())
+}
+
+/// What was judged, as it is among more links, which the tables do not use.
+fn among(judged: &Judged, links: &Topology) -> Judged {
+    let view = View::new(links);
+    let views = (&judged.view, &view);
+    let moved = |graph: &Dependencies| graph.moved(views, &Moves::new(graph, views));
+    let graphs = judged.graphs.iter().map(moved).collect();
+    Judged {
+        certificate: judged.certificate.clone(),
+        graphs,
+        view,
+    }
 }
 
 fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{LinearTables, NodeId, PortRef, SwitchIndex, Topology, UNREACHABLE};
 use weft_routing::{
-    AdaptiveSettings, EngineKind, Old, Routed, Settings, Tables, WritePlan, certify_transition,
-    changed_blocks,
+    AdaptiveSettings, EngineKind, Old, Routed, Settings, Tables, Transition, WritePlan,
+    certify_transition, certify_transition_over, changed_blocks,
 };
 
 fn plan(topology: &Topology, old: &LinearTables, new: &LinearTables) -> WritePlan {
@@ -237,6 +237,51 @@ fn has_loop(topology: &Topology, state: &LinearTables) -> bool {
         switches.map(move |from| (*from, lid, owner))
     });
     pairs.any(|(from, lid, owner)| walk(topology, state, from, lid, owner) == Err("loop".into()))
+}
+
+/// Old entries lead over a link that is down when the new tables are made. It comes up before all of them
+/// are written.
+#[test]
+fn a_link_may_come_back_while_tables_change() {
+    let whole = fabric("mesh:3x3,hosts=1", 0);
+    let good = routed(&whole, &settings(EngineKind::ShortestPath, 1));
+    let groups = no_groups();
+    let is_switch = |end: &PortRef| whole.switch_index(end.node).is_some();
+    let links = whole.links().filter(|(a, b)| is_switch(a) && is_switch(b));
+    let mut looping = 0;
+    for ((end, _), seed) in links.zip(1..) {
+        let mut cut = whole.clone();
+        assert!(cut.disconnect(end));
+        let new = routed(&cut, &settings(EngineKind::ShortestPath, 1));
+        let old = tables(&scrambled(good.linear(), seed, 1));
+        let of = |linear| Tables {
+            linear,
+            groups: &groups,
+        };
+        let held = Old::of(of(&old));
+        let way = new.transition_over(&whole, held);
+        let judged = certify_transition_over(&whole, &cut, held, of(new.linear()));
+        assert_eq!(way.plan, judged.unwrap().plan);
+        // Loops of old entries alone are gone when entries are drained.
+        let loops = |way: Transition| {
+            let last = way.plan.phases.last().cloned();
+            let last = WritePlan {
+                phases: last.into_iter().collect(),
+                ..way.plan
+            };
+            let mut loops = 0;
+            for shuffle in 1..20_u64 {
+                let start = way.middle.as_ref().unwrap_or(&old);
+                play(start, &last, shuffle * 0x9E37_79B9, |state| {
+                    loops += u32::from(has_loop(&whole, state));
+                });
+            }
+            loops
+        };
+        assert_eq!(loops(way), 0, "{end:?}");
+        looping += loops(new.transition(held));
+    }
+    assert!(looping > 0, "a way that leaves the link out of account");
 }
 
 /// A switch of which nothing is confirmed may hold what was sent to it.

@@ -1,9 +1,10 @@
 //! Confirmed state of a node.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_fabric::tables::SwitchPortGroups;
-use weft_fabric::{Node, PortMask, PortNum};
+use weft_fabric::{Guid, Node, PortMask, PortNum};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::lft::Lft;
@@ -35,6 +36,8 @@ pub(crate) struct Observed {
     pub bounced_ports: PortMask,
     /// Ports whose links should be active and are not.
     pub inactive_ports: InactivePorts,
+    /// The node and port at the other end of each link that has gone down.
+    pub lost_neighbours: BTreeMap<PortNum, (Guid, PortNum)>,
     pub lft: Lft,
     /// The linear table that was sent last, until all of it is confirmed: its entries may be there or not.
     pub sent_row: Option<Arc<[u8]>>,
@@ -88,6 +91,15 @@ impl Observed {
         }
     }
 
+    /// The node and port at the other end of a port's link, or of the last one that it had.
+    pub(crate) fn last_neighbour(&self, port: PortNum) -> Option<(Guid, PortNum)> {
+        let info = self.port(port)?;
+        match info.neighbor_node_guid {
+            Guid(0) => self.lost_neighbours.get(&port).copied(),
+            guid => Some((guid, info.neighbor_port_num)),
+        }
+    }
+
     /// The external ports of a switch that have good links.
     pub(crate) fn linked_ports(&self) -> impl Iterator<Item = PortNum> + use<> {
         let good = self.good_ports;
@@ -108,6 +120,10 @@ impl Observed {
         change(&mut after);
         if after == before {
             return;
+        }
+        let neighbour = |info: &PortInfo| (info.neighbor_node_guid, info.neighbor_port_num);
+        if before.neighbor_node_guid != Guid(0) && after.neighbor_node_guid == Guid(0) {
+            self.lost_neighbours.insert(port, neighbour(&before));
         }
         if let Some(port) = Arc::make_mut(node).port_mut(port) {
             port.info = after;

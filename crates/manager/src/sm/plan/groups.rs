@@ -139,8 +139,8 @@ fn places(topology: &Topology, told: &[MulticastLid]) -> Vec<MulticastGroup> {
 /// Inputs of the first tables to write.
 #[derive(Debug)]
 pub(in super::super) struct Step<'a> {
-    /// Nodes, and links that carry data.
-    pub(in super::super) routable: &'a Topology,
+    /// Nodes, and all links that are up or may come up.
+    pub(in super::super) links: &'a Topology,
     /// All that switches may hold.
     pub(in super::super) held: &'a MulticastTables,
     /// Rows of these that may lead to nodes that are not known: what those do with them may lead
@@ -155,7 +155,7 @@ impl MulticastPlan {
             return;
         };
         let wanted = routed.tables();
-        let step = multicast_step(from.routable, from.held, wanted);
+        let step = multicast_step(from.links, from.held, wanted);
         self.more = step.is_some() || !from.to_strangers.is_empty();
         let step = step.map_or_else(|| Arc::clone(wanted), Arc::new);
         self.step = match from.to_strangers.is_empty() {

@@ -54,6 +54,11 @@ pub(in super::super) struct Held {
     pub(super) whole: Vec<bool>,
     /// Something is known of the table of some switch.
     pub(super) any: bool,
+    /// Links between switches that were there and are not.
+    pub(super) lost_links: Vec<(PortRef, PortRef)>,
+    /// The topology with them: what switches hold may lead over them, and they may come back while it is
+    /// replaced.
+    pub(super) links: Arc<Topology>,
     /// Confirmed adaptive groups.
     pub(super) groups: PortGroupTables,
     /// All that multicast tables may hold.
@@ -63,6 +68,18 @@ pub(in super::super) struct Held {
 }
 
 impl Held {
+    /// Whether linear tables that switches hold lead over lost links.
+    pub(super) fn uses_lost_links(&self) -> bool {
+        let is_used = |end: &PortRef| {
+            let switch = self.links.switch_index(end.node);
+            let tables = [&self.linear].into_iter().chain(&self.possible);
+            let mut rows = tables.filter_map(|tables| Some(tables.row(switch?)));
+            rows.any(|row| row.contains(&end.port.0))
+        };
+        let mut links = self.lost_links.iter();
+        links.any(|(a, b)| is_used(a) || is_used(b))
+    }
+
     /// Whether some switch holds another linear table than the new one, or may.
     pub(super) fn differs(&self, new: &LinearTables) -> bool {
         let differs = |(index, whole): (usize, &bool)| {
@@ -136,7 +153,7 @@ impl PlanInput {
             .members
             .plan(&plan.routes, settings, made.same_links, &mut told);
         let step = groups::Step {
-            routable: &plan.routes.routable,
+            links: &self.held.links,
             held: &self.held.multicast,
             to_strangers: &self.held.to_strangers,
         };

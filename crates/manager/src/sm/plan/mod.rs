@@ -34,6 +34,7 @@ use super::Manager;
 use super::devices::{Device, Devices, Lft, TABLE_KINDS};
 use super::drains::Drains;
 use super::lids::{EndPort, LidMap};
+use super::lost_links::with_links;
 use super::outbox::Outbox;
 use super::settings::{LidSettings, Settings};
 use super::store;
@@ -391,7 +392,8 @@ fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
 }
 
 /// What the switches of a topology hold.
-fn held(devices: &Devices, of: &Topology, lanes: &Arc<Lanes>) -> Held {
+fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
+    let lost_links = devices.lost_links(of);
     let switches = of.switches().iter();
     let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole { .. }));
     Held {
@@ -399,6 +401,8 @@ fn held(devices: &Devices, of: &Topology, lanes: &Arc<Lanes>) -> Held {
         possible: devices.possible_tables(of),
         whole: whole.collect(),
         any: devices.holds_tables(),
+        links: with_links(of, &lost_links),
+        lost_links,
         groups: devices.port_groups(of),
         multicast: devices.possible_multicast(of),
         to_strangers: devices.rows_to_strangers(of),

@@ -26,14 +26,12 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
             linear: &new,
             groups: routed.groups(),
         };
+        let all = plan.routes.unused.is_empty() && !held.uses_lost_links();
         // Old entries lead over links that the new routes are made without, too.
-        let all = !plan.routes.around && plan.routes.unused.is_empty();
-        let way = match all {
-            true => Ok(routed.transition(old)),
-            false => {
-                let (links, routable) = (&plan.topology, &plan.routes.routable);
-                certify_transition_over(links, routable, old, wanted)
-            }
+        let way = match plan.routes.around {
+            true => certify_transition_over(&held.links, &plan.routes.routable, old, wanted),
+            false if all => Ok(routed.transition(old)),
+            false => Ok(routed.transition_over(&held.links, old)),
         };
         match way {
             Ok(Transition {
