@@ -37,8 +37,8 @@ impl Devices {
             .any(|state| state.is_switch() && held(&state.observed))
     }
 
-    /// Whether no switch routes adaptively at present. Where one does not suspend it, tables stay
-    /// as they are until the next sweep.
+    /// Whether adaptive routing is suspended on all switches. If one does not suspend it, tables stay
+    /// unchanged until the next sweep.
     pub(super) fn are_suspended(&self) -> bool {
         self.iter().all(|device| {
             let switch = device.observed.switch();
@@ -91,7 +91,7 @@ impl Devices {
         MulticastTables::new(rows.collect())
     }
 
-    /// What switches may hold, as far as it is known.
+    /// Multicast tables that switches may hold, as far as known.
     pub(super) fn possible_multicast(&self, of: &Topology) -> MulticastTables {
         let switches = of.switches().iter();
         let rows = switches.map(|node| Arc::from(self[*node].observed.mft.possible()));

@@ -1,5 +1,5 @@
-//! Finding out who is there, by directed routes only: the search goes on from each port as soon as
-//! its answer is there.
+//! Discovery by directed routes only: the search continues from each port as soon as
+//! its answer arrives.
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortMask, PortNum, Tick};
@@ -26,7 +26,7 @@ impl Manager {
         let own = self.devices.own_or_new();
         own.identity.path = Box::default();
         if own.health.failed {
-            // It may have told a wrong GUID, or another device may be there now.
+            // Its GUID may have been wrong, or another device may be there now.
             self.devices.forget_own_name();
         }
         self.reset_discovery();
@@ -36,7 +36,7 @@ impl Manager {
         self.identify(0);
     }
 
-    /// Forgets what the last sweep noted for itself.
+    /// Discards data of the last sweep.
     pub(super) fn reset_discovery(&mut self) {
         self.election.begin_sweep(self.devices.own_master_lid());
         for device in self.devices.iter_mut() {
@@ -46,7 +46,7 @@ impl Manager {
         }
     }
 
-    /// Asks a node who it is; what hangs on it follows.
+    /// Reads a node's identity; the nodes behind it follow.
     pub(super) fn identify(&mut self, node: u32) {
         let number = self.sweep.number;
         let device = &mut self.devices[node];
@@ -58,7 +58,7 @@ impl Manager {
             .begin(node, &mut device.work, Stage::Identify);
     }
 
-    /// Goes on to the node at the other end of a port's cable, unless it is known already.
+    /// Continues with the node at the other end of a port's cable, unless it is known already.
     pub(super) fn expand(&mut self, from: u32, port: PortNum) {
         let device = &self.devices[from];
         let Some(info) = device.observed.port(port).filter(|info| is_up(info)) else {
@@ -121,7 +121,7 @@ impl Manager {
         any
     }
 
-    /// What follows a stage of discovery that is done; says whether the node goes on at once.
+    /// Next stage after a finished stage of discovery; returns whether the node continues at once.
     pub(super) fn after_discovery(&mut self, now: Tick, node: u32) -> bool {
         let next = match self.devices[node].work.stage {
             Stage::Identify if self.devices[node].identity.guid == Guid(0) => {
@@ -149,7 +149,7 @@ impl Manager {
         next != Stage::Idle
     }
 
-    /// The manager's own node has told its NodeInfo.
+    /// The manager's own node has reported its NodeInfo.
     fn own_node_known(&mut self, now: Tick, node: u32) -> bool {
         let device = &mut self.devices[node];
         let Some(info) = device
@@ -189,9 +189,9 @@ impl Manager {
         }
     }
 
-    /// A switch that uses a table of which nothing is certain is read: the way from its table to the
-    /// new one must be safe too. That it has no LID says nothing of its table: it may have lost both in the
-    /// middle of a sweep and got the table again.
+    /// Reads a switch that uses a table without a certain entry: the transition from its table to the
+    /// new one must be safe too. A missing LID means nothing for its table: it may have lost both in the
+    /// middle of a sweep and received the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
         let device = &mut self.devices[node];
         let switch = device.observed.switch();
@@ -214,7 +214,7 @@ impl Manager {
         Stage::ReadTable
     }
 
-    /// What follows the linear table: the multicast table, where it is in use and not known.
+    /// Stage after the linear table: the multicast table, if it is in use and unknown.
     fn before_multicast(&self, node: u32) -> Stage {
         match self.needs().must_read_multicast(node) {
             true => Stage::ReadMulticast,
@@ -222,7 +222,7 @@ impl Manager {
         }
     }
 
-    /// A node does not answer, or not sensibly: what is known of it stays for a while, as long as
+    /// A node does not answer, or not sensibly: its state is kept for a while, as long as
     /// others see its links.
     fn lost_in_discovery(&mut self, now: Tick, node: u32) {
         let sweeps = self.settings.sweeps;

@@ -1,32 +1,32 @@
-//! The subnet manager: finds out what is there, decides what it should be, and writes the
+//! The subnet manager: discovers the fabric, computes its intended state, and writes the
 //! difference.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `sweep` | the phases of a sweep, and what starts one |
-//! | `leftovers` | how long packets of old routes stay in buffers, which a change that drains waits for |
-//! | `devices`, `tables` | the nodes: what each has confirmed, its work in this sweep, its health |
-//! | `pump`, `schedule` | which node sends next, and what an answer or a timeout leads to |
+//! | `sweep` | the phases of a sweep, and its triggers |
+//! | `leftovers` | time that packets of old routes stay in buffers, for which a change that drains waits |
+//! | `devices`, `tables` | the nodes: confirmed state, work in this sweep, health |
+//! | `pump`, `schedule` | the next node to send, and handling of answers and timeouts |
 //! | `requests` | datagrams that are sent |
-//! | `confirmed` | the fabric as devices have confirmed it |
-//! | `outbox` | what the manager wants done |
-//! | `discover`, `reads`, `links` | who is there, and which links both ends agree on |
+//! | `confirmed` | the fabric as confirmed by devices |
+//! | `outbox` | outputs of the manager |
+//! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
 //! | `unused_links` | links that are up and carry no data |
-//! | `lost_links` | links that were there and may come back |
-//! | `near` | sweeps that look only where something was reported |
-//! | `lids`, `plan` | LIDs, routes, and what every port should hold |
+//! | `lost_links` | lost links that may come back |
+//! | `near` | sweeps limited to reported changes |
+//! | `lids`, `plan` | LIDs, routes, and the intended state of every port |
 //! | `wanted` | the settings themselves |
-//! | `store` | what outlasts a restart |
-//! | `program` | what a node still needs, as a pure difference |
-//! | `programming`, `confirm` | writing the difference, and believing only answers |
-//! | `reroute`, `drains` | changes of routes planned before they are made, and what carries no data |
+//! | `store` | state that survives a restart |
+//! | `program` | the remaining work of a node, as a pure difference |
+//! | `programming`, `confirm` | writing the difference, and confirmation by answers |
+//! | `reroute`, `drains` | previews of route changes, and drained parts |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
-//! | `election`, `managers` | who of several managers runs the fabric |
-//! | `traps`, `commands`, `port_change` | what others ask for |
-//! | `publish`, `notices` | what readers see and subscribers are told |
-//! | `strays` | answers that nobody waits for |
+//! | `election`, `managers` | the election of the master |
+//! | `traps`, `commands`, `port_change` | external requests |
+//! | `publish`, `notices` | the published snapshot, and notices for subscribers |
+//! | `strays` | answers without a request |
 
 mod activate;
 mod commands;
@@ -88,7 +88,7 @@ use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
 
-/// Who waits for an answer.
+/// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
     /// A node's pipeline in this sweep, with the item at which the request began.
@@ -96,7 +96,7 @@ enum Tag {
         /// First item of the request.
         cursor: u32,
     },
-    /// The change of a port that somebody asked for.
+    /// A requested change of a port.
     Port,
     /// The election, about another manager.
     Sm(Question),
@@ -104,10 +104,10 @@ enum Tag {
 
 /// The manager of one fabric.
 ///
-/// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it gives nothing more;
-/// call [`Manager::handle`] with [`Input::Tick`] when [`Manager::deadline`] has come, for the first
-/// time to start the first sweep. Requests expire with [`Input::Tick`] only: who was kept from calling
-/// hands in first what has arrived meanwhile.
+/// Call [`Manager::handle`] with each input, then [`Manager::poll`] until it returns nothing;
+/// call [`Manager::handle`] with [`Input::Tick`] at [`Manager::deadline`], for the first
+/// time to start the first sweep. Requests expire with [`Input::Tick`] only: a caller that was delayed
+/// first passes in datagrams that have arrived meanwhile.
 #[derive(Debug)]
 pub struct Manager {
     settings: Settings,
@@ -115,17 +115,17 @@ pub struct Manager {
     devices: Devices,
     requests: Requests,
     sweep: Sweep,
-    /// What the fabric should be.
+    /// The intended state of the fabric.
     planning: Planning,
     out: Outbox,
     commands: Commands,
-    /// Where this manager stands among others.
+    /// Role of this manager among others.
     election: Election,
-    /// What clients have registered at subnet administration.
+    /// Registrations of clients at subnet administration.
     registrations: Registrations,
 }
 
-/// What is asked of devices, and who asks next.
+/// Requests to devices, and the order of nodes.
 #[derive(Debug)]
 struct Requests {
     transactions: Transactions<Tag>,
@@ -137,8 +137,8 @@ struct Requests {
 }
 
 impl Manager {
-    /// A manager that begins its first sweep with the first input. `stored` is what the last
-    /// [`Output::Persist`] wrote; what cannot be used of it is reported and left.
+    /// A manager that begins its first sweep with the first input. `stored` is the last
+    /// [`Output::Persist`]; unusable data is reported and ignored.
     pub fn new(settings: Settings, stored: Option<&[u8]>) -> Self {
         let requests = Requests {
             transactions: Transactions::new(settings.requests.budget()),
@@ -220,7 +220,7 @@ impl Manager {
         .min()
     }
 
-    /// What readers see.
+    /// The published snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.out.published)
     }

@@ -52,7 +52,7 @@ pub fn certify_transition(
     Ok(between(&judge(topology, new)?, Old::of(old), new))
 }
 
-/// What switches hold before tables change.
+/// Tables that switches may hold before the change.
 #[derive(Debug, Clone, Copy)]
 pub struct Old<'a> {
     /// The tables that they have confirmed.
@@ -100,7 +100,7 @@ pub(crate) fn transition_over(proof: &Proof, links: &Topology, old: Old<'_>) -> 
     between(&among(&proof.judged, links), old, proof.tables())
 }
 
-/// What was judged, as it is among more links, which the tables do not use.
+/// The judged tables in a fabric with more links, which they do not use.
 fn among(judged: &Judged, links: &Topology) -> Judged {
     let view = View::new(links);
     let views = (&judged.view, &view);

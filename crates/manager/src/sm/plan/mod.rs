@@ -1,14 +1,14 @@
-//! What the fabric should be: LIDs, routes, and the tables of every port.
+//! The intended state of the fabric: LIDs, routes, and the tables of every port.
 //!
-//! The manager gives LIDs and collects what else a plan depends on ([`PlanInput`]); who drives it computes
-//! the plan beside it ([`PlanInput::make`]) and hands it in ([`Planned`]). Meanwhile the manager serves
-//! whoever asks. What a trap reports then is looked into by the next sweep.
+//! The manager assigns LIDs and collects the other inputs of a plan ([`PlanInput`]); the caller computes
+//! the plan in parallel ([`PlanInput::make`]) and passes it in ([`Planned`]). Meanwhile the manager serves
+//! requests. The next sweep examines traps that arrive then.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `input` | what a plan is made from and what comes of it |
-//! | `engine_settings`, `routes` | routes and what they are made for |
-//! | `steps` | the way from the tables that switches hold to the new ones |
+//! | `input` | input and result of a plan |
+//! | `engine_settings`, `routes` | routes and their inputs |
+//! | `steps` | the transition from the switches' tables to the new ones |
 //! | `groups` | multicast tables |
 //! | `port_tables` | the tables of every port |
 //! | `planner` | plans under a virtual clock |
@@ -54,7 +54,7 @@ pub(super) use routes::{RouteInput, Routes};
 /// A manager that waits for a plan is called this often, so that it notices when it was stopped.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the fabric should be.
+/// The intended state of the fabric.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     /// Nodes and links, with the LIDs that end ports should have.
@@ -63,13 +63,13 @@ pub(super) struct Plan {
     pub lids: Vec<(Lid, Lmc)>,
     /// Highest LID in use.
     pub top: Lid,
-    /// While a plan is being made, those of the last one: they number nodes in their own way.
+    /// While a plan is being made, those of the last one: they have their own numbers of nodes.
     pub routes: Arc<Routes>,
     /// The tables to write one after the other; all switches have one before the next is written.
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
     pub pause: bool,
-    /// Packets under way must leave the switches when that begins and before it ends.
+    /// Packets in flight must leave the switches when that begins and before it ends.
     pub settle: bool,
     /// And between two steps.
     pub settle_drained: bool,
@@ -127,30 +127,30 @@ impl Plan {
     }
 }
 
-/// What the fabric should be, and how far a new plan of it is.
+/// The intended state of the fabric, and progress of a new plan.
 #[derive(Debug, Default)]
 pub(super) struct Planning {
     pub plan: Plan,
     /// The LIDs that were given; they outlast a restart.
     pub lids: LidMap,
-    /// What carries no data; they too.
+    /// Drained parts.
     pub drains: Drains,
-    /// Plans that were asked for so far.
+    /// Number of plans requested so far.
     asked: u64,
-    /// What the next one, or the one that is being made, is for.
+    /// Fabric of the next plan, or of the one being made.
     fabric: Fabric,
     /// Counts changes of what plans depend on: routes, settings, drains.
     pub epoch: u64,
     state: PlanningState,
 }
 
-/// How far the plan of a sweep is.
+/// Progress of a sweep's plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum PlanningState {
     /// There is none to wait for.
     #[default]
     Idle,
-    /// Nodes have their numbers and LIDs; the plan is to be asked for.
+    /// Nodes have their numbers and LIDs; the plan has to be requested.
     Due,
     /// It is being made.
     UnderWay,
@@ -162,7 +162,7 @@ impl Planning {
         self.state == PlanningState::UnderWay
     }
 
-    /// Whether a plan is to be asked for.
+    /// Whether a plan has to be requested.
     pub(super) fn is_due(&self) -> bool {
         self.state == PlanningState::Due
     }
@@ -174,7 +174,7 @@ impl Planning {
 }
 
 impl Told {
-    /// Tells what the maker of a plan has to say, in events and in the report of the sweep.
+    /// Adds the messages of the plan's computation to events and to the report of the sweep.
     pub(super) fn tell(self, out: &mut Outbox, sweep: &mut Sweep) {
         let Told {
             routing,
@@ -196,7 +196,7 @@ impl Told {
 }
 
 impl Planning {
-    /// The plan is what is there: nothing is to be written.
+    /// The plan equals the current state: nothing is to be written.
     pub(super) fn hold_what_is(&mut self, devices: &Devices) {
         let held = |device: &Device| {
             let port = device.observed.port(device.end_port());
@@ -258,7 +258,7 @@ impl Manager {
         self.planning.state = PlanningState::Due;
     }
 
-    /// Asks for another plan in place of the one that is being made, if one is: settings have changed.
+    /// Requests another plan in place of the one being made, if there is one: settings have changed.
     pub(super) fn plan_again(&mut self) {
         if self.planning.state != PlanningState::Idle {
             self.give_lids();
@@ -286,7 +286,7 @@ impl Manager {
         self.out.persist(bytes);
     }
 
-    /// Asks for the plan that [`Self::begin_plan`] has prepared.
+    /// Requests the plan that [`Self::begin_plan`] has prepared.
     pub(super) fn ask_for_plan(&mut self) {
         self.registrations.members_planned();
         let members = self.members();
@@ -347,7 +347,7 @@ impl Manager {
     }
 }
 
-/// What decides on the LID of a node's end port.
+/// Inputs for the LID of a node's end port.
 fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
     let port = device.end_port();
     let lmc = match device.observed.switch() {
@@ -364,7 +364,7 @@ fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
     }
 }
 
-/// What was found, with the LIDs that are to be.
+/// The discovered fabric, with the planned LIDs.
 fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
     let mut builder = TopologyBuilder::new();
     let mut ends = Vec::with_capacity(devices.len());
@@ -391,7 +391,7 @@ fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
     }
 }
 
-/// What the switches of a topology hold.
+/// Tables held by the switches of a topology.
 fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
     let lost_links = devices.lost_links(of);
     let switches = of.switches().iter();

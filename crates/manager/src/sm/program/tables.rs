@@ -26,7 +26,7 @@ fn block_of(row: &[u8], block: usize) -> [u8; LFT_BLOCK] {
     entries
 }
 
-/// Adds a write of so many blocks of a table by LID unless it does not fit; says whether it was
+/// Adds a write of `count` blocks of a table by LID unless it does not fit; returns whether it was
 /// added.
 fn push_blocks(
     batch: &mut Batch,
@@ -47,7 +47,7 @@ fn push_blocks(
     })
 }
 
-/// The same for 64 ports of a block of the PortGroup table.
+/// Adds a write for 64 ports of a block of the PortGroup table.
 fn push_groups(
     batch: &mut Batch,
     groups: &SwitchPortGroups,
@@ -138,7 +138,7 @@ impl Writer<'_> {
         };
         let ports = self.device().observed.num_ports();
         let positions = 1 + usize::from(ports.saturating_sub(1)) / 64;
-        // Also where no LID has a group any more: what the switch holds from before leads elsewhere.
+        // Also if no LID has a group any more: old groups of the switch lead elsewhere.
         let blocks = self.needs.group_blocks(self.node);
         let tables = wanted.groups.len().div_ceil(GROUPS);
         let parts = tables * positions.min(POSITIONS);

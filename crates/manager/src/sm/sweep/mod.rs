@@ -1,9 +1,9 @@
-//! The phases of a sweep, and what starts one.
+//! The phases of a sweep, and its triggers.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | `next` | what starts a sweep, and when |
-//! | `steps` | the way of all switches from the tables that they hold to the new ones |
+//! | `next` | triggers and times of sweeps |
+//! | `steps` | the transition of all switches from their tables to the new ones |
 //! | `phases` | from one phase to the next |
 
 mod next;
@@ -23,7 +23,7 @@ pub(super) use steps::{Gate, Steps};
 /// Things left to do that a report lists; the rest is counted.
 const UNFINISHED_MAX: usize = 64;
 
-/// Where the sweep is, and when the next one is due.
+/// State of the current sweep, and time of the next one.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     phase: Option<SweepPhase>,
@@ -49,13 +49,13 @@ pub(super) struct Sweep {
 pub(super) struct Losses {
     /// When a node was last found not to answer.
     pub last: Option<Tick>,
-    /// The manager's own port was asked again after that.
+    /// Whether the manager's own port was read again after that.
     own_asked_again: bool,
 }
 
 impl Losses {
     /// Whether a node was lost after the manager's own port had answered: then it may be that port
-    /// that is gone, and no other node. Asked for once a sweep.
+    /// that is gone, and no other node. Checked once per sweep.
     fn may_be_own_port(&self, own: &Device) -> bool {
         let last = self.last.filter(|_| !self.own_asked_again);
         !own.health.failed && last.is_some_and(|last| own.health.answered_at <= last)
@@ -63,7 +63,7 @@ impl Losses {
 }
 
 impl Sweep {
-    /// What the sweep does at present, none between sweeps.
+    /// Current phase, `None` between sweeps.
     pub(super) fn phase(&self) -> Option<SweepPhase> {
         self.phase
     }
@@ -77,7 +77,7 @@ impl Sweep {
         }
     }
 
-    /// Asks for a sweep: now, or after the one under way. What others can cause waits until the
+    /// Requests a sweep: now, or after the current one. Requests that others can cause wait until the
     /// hold-down time since the last sweep's start is over.
     pub(super) fn request(&mut self, now: Tick, reason: SweepReason, settings: &SweepSettings) {
         let at = match reason {
@@ -94,7 +94,7 @@ impl Sweep {
         self.next.want(at, reason);
     }
 
-    /// Begins: forgets what the last one noted for itself.
+    /// Begins: discards data of the last sweep.
     fn begin(&mut self, now: Tick, reason: SweepReason) {
         self.number += 1;
         (self.started, self.phase_started) = (now, now);
@@ -109,7 +109,7 @@ impl Sweep {
         };
     }
 
-    /// Adds the time of the phase under way, if one is, to the report.
+    /// Adds the time of the current phase, if there is one, to the report.
     fn end_phase(&mut self, now: Tick) {
         let place = match self.phase {
             Some(SweepPhase::Discover) => 0,
@@ -122,7 +122,7 @@ impl Sweep {
         self.phase_started = now;
     }
 
-    /// Counts what is there, for the report.
+    /// Counts nodes and links, for the report.
     fn count(&mut self, devices: &Devices) {
         let report = &mut self.report;
         for device in devices.iter() {

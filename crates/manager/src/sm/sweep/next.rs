@@ -1,4 +1,4 @@
-//! What starts a sweep, and when.
+//! Triggers and times of sweeps.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::sm::settings::SweepSettings;
 /// Longest wait from an unfinished sweep to the next where no sweeps are scheduled.
 const RETRY_MAX: Duration = Duration::from_secs(300);
 
-/// When the next sweep is due, and what asks for it.
+/// Time and reason of the next sweep.
 #[derive(Debug, Default)]
 pub(in crate::sm) struct Next {
     due: Option<(Tick, SweepReason)>,
@@ -19,7 +19,7 @@ pub(in crate::sm) struct Next {
     unfinished_in_a_row: u32,
     /// There was a sweep already.
     ever: bool,
-    /// Where it is to look.
+    /// Reported changes that it has to examine.
     pub(in crate::sm) reports: Reports,
 }
 
@@ -39,7 +39,7 @@ impl Next {
         }
     }
 
-    /// Makes a sweep of everything follow the one under way at once.
+    /// Makes a full sweep follow the current one at once.
     pub(super) fn again(&mut self, now: Tick) {
         self.reports.ask_for_all();
         self.want(now, SweepReason::Unfinished);

@@ -41,8 +41,8 @@ impl Manager {
         self.out.event(Event::Phase(phase));
     }
 
-    /// Goes on to what comes next, now that no node has anything more to do; says whether there is
-    /// something.
+    /// Continues with the next phase, now that no node has anything more to do; returns whether there is
+    /// one.
     pub(in crate::sm) fn advance(&mut self, now: Tick) -> bool {
         let phase = self.sweep.phase;
         if phase.is_some() && self.election.is_cut_off() {
@@ -96,8 +96,8 @@ impl Manager {
         self.begin_plan();
     }
 
-    /// Ends a sweep in which the manager's own port does not answer. It has told nothing of any other
-    /// node: all stay as they were, with their LIDs and routes.
+    /// Ends a sweep in which the manager's own port does not answer. It reveals nothing about any other
+    /// node: all keep their state, LIDs and routes.
     fn end_blind_sweep(&mut self, now: Tick) {
         self.sweep.report.unfinished.clear();
         self.sweep.more_unfinished = 0;
@@ -182,7 +182,7 @@ impl Manager {
         self.start_due_sweep(now);
     }
 
-    /// What follows a stage that is done; says whether the node goes on at once.
+    /// Next stage after a finished one; returns whether the node continues at once.
     pub(in crate::sm) fn finish_stage(&mut self, now: Tick, node: u32) -> bool {
         match self.devices[node].work.stage {
             Stage::Idle | Stage::Ready => false,

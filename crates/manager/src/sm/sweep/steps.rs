@@ -1,5 +1,5 @@
-//! The way of all switches from the tables that they hold to the new ones: what each of them must have
-//! done before any goes on.
+//! The transition of all switches from their tables to the new ones: gates that all must reach
+//! before any continues.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use crate::sm::devices::{Devices, Lft};
 use crate::sm::leftovers;
 use crate::sm::plan::Plan;
 
-/// What all switches must have done before any of them goes on.
+/// Work that all switches must have done before any of them continues.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::sm) enum Gate {
     /// Adaptive routing is suspended everywhere before the first table changes.
     Settings,
-    /// One table after the other; with a single one nobody waits for anybody.
+    /// One table after the other; with a single one no switch waits for another.
     #[default]
     Tables,
-    /// Adaptive routing goes on when all tables have changed.
+    /// Adaptive routing resumes when all tables have changed.
     Resume,
 }
 
-/// How far the switches are on the way to the plan's tables.
+/// Progress of the switches towards the plan's tables.
 #[derive(Debug, Default)]
 pub(in crate::sm) struct Steps {
-    /// Which of the plan's tables is being written.
+    /// Index of the table being written.
     pub(in crate::sm) step: usize,
-    /// What the switches wait for.
+    /// The gate at which the switches wait.
     pub(in crate::sm) gate: Gate,
     /// Until when packets may be in buffers that were sent off before this gate; none while it does
     /// not wait for that.
     leftovers_until: Option<Tick>,
 }
 
-/// What comes after a gate.
+/// Result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passage {
     /// The switches go on with the next table.
@@ -87,9 +87,9 @@ impl Steps {
         passage
     }
 
-    /// Whether there is a further step, and all switches have confirmed the tables of this one. Where
-    /// one has not, what was drained stays drained until the next sweep knows what it holds: it may
-    /// still send those LIDs the old way, and old and new ways together may run in a circle.
+    /// Whether there is a further step, and all switches have confirmed the tables of this one. If
+    /// one has not, drained entries stay drained until the next sweep knows its tables: it may
+    /// still send those LIDs on the old path, and old and new paths together may run in a circle.
     fn may_take_next(&self, plan: &Plan, devices: &Devices) -> bool {
         let confirmed = |node: &NodeId| {
             let device = &devices[*node];
