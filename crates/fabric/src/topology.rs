@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
-use weft_wire::enums::{LinkWidth, NodeType};
+use weft_wire::enums::{LinkWidth, NodeType, PortState};
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
@@ -42,6 +42,16 @@ impl Port {
     /// link is down.
     pub fn width(&self) -> LinkWidth {
         width_in_use(&self.info)
+    }
+
+    /// Whether an HFI may send through this port of a switch although the topology leaves its link out: the
+    /// port is armed, and names an HFI as its neighbour.
+    pub fn hears_unlinked_hfi(&self) -> bool {
+        let info = &self.info;
+        self.peer.is_none()
+            && info.port_state >= PortState::ARMED
+            && info.neighbor_node_type == 0
+            && info.neighbor_node_guid != Guid(0)
     }
 }
 

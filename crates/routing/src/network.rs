@@ -69,6 +69,8 @@ pub struct Network {
     egress: Vec<Egress>,
     hfis_start: Vec<u32>,
     hfis: Vec<EndPort>,
+    /// By switch, HFIs that may send to it although their links are left out.
+    unlinked: Vec<u32>,
     management: Vec<Option<EndPort>>,
     /// Highest LID of any end port.
     pub(crate) max_lid: u32,
@@ -92,6 +94,7 @@ impl Network {
             egress: Vec::new(),
             hfis_start: vec![0],
             hfis: Vec::new(),
+            unlinked: Vec::new(),
             management: Vec::new(),
             max_lid: 0,
             has_internal_links: false,
@@ -122,6 +125,7 @@ impl Network {
             egress: Vec::with_capacity(self.egress.len() + changed.len()),
             hfis_start: self.hfis_start.clone(),
             hfis: self.hfis.clone(),
+            unlinked: self.unlinked.clone(),
             management: self.management.clone(),
             ..*self
         };
@@ -171,11 +175,13 @@ impl Network {
         self.switches[switch] == site.switch
             && self.management[switch] == site.management
             && self.hfis(switch) == site.hfis
+            && self.unlinked[switch] == site.unlinked
     }
 
     fn add(&mut self, site: Site) {
         self.switches.push(site.switch);
         self.management.push(site.management);
+        self.unlinked.push(site.unlinked);
         self.egress.extend(site.egress);
         self.hfis.extend(site.hfis);
         self.egress_start.push(self.egress.len() as u32);
@@ -258,6 +264,7 @@ impl Network {
         self.switches == other.switches
             && self.hfis_start == other.hfis_start
             && self.hfis == other.hfis
+            && self.unlinked == other.unlinked
             && self.management == other.management
             && self.max_lid == other.max_lid
     }
@@ -293,6 +300,11 @@ impl Network {
         slice(&self.hfis_start, &self.hfis, switch)
     }
 
+    /// Number of HFIs that may send to a switch: those at it, and those whose links are left out.
+    pub(crate) fn senders(&self, switch: usize) -> u32 {
+        self.hfis(switch).len() as u32 + self.unlinked[switch]
+    }
+
     /// A switch's own port 0, when it has a LID.
     pub fn management(&self, switch: usize) -> Option<&EndPort> {
         self.management[switch].as_ref()
@@ -311,6 +323,7 @@ struct Site {
     management: Option<EndPort>,
     egress: Vec<Egress>,
     hfis: Vec<EndPort>,
+    unlinked: u32,
 }
 
 impl Site {
@@ -335,7 +348,11 @@ impl Site {
             management: own.and_then(|port| end_port(0, at, port)),
             egress: Vec::with_capacity(data.external_ports().len()),
             hfis: Vec::new(),
+            unlinked: 0,
         };
+        let ports = data.external_ports();
+        let unlinked = ports.filter(|(_, port)| port.hears_unlinked_hfi());
+        site.unlinked = unlinked.count() as u32;
         for port in 1..=data.external_ports().len() as u8 {
             let number = PortNum(port);
             let near = end(PortRef { node, port: number });

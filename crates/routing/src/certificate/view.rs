@@ -57,7 +57,7 @@ pub(super) struct View {
     pub(super) ends: Vec<End>,
     /// LIDs of end ports without a working cable.
     pub(super) detached: u64,
-    /// Switches whose HFIs send, as flags.
+    /// Switches whose HFIs send, as flags; also HFIs to which nothing is routed.
     pub(super) sends: Vec<bool>,
     /// Connected component of each switch.
     pub(super) part: Vec<u32>,
@@ -92,6 +92,7 @@ impl View {
         }
         view.join();
         view.read_ends(topology);
+        view.read_unlinked(topology);
         view.find_parts();
         view
     }
@@ -105,7 +106,9 @@ impl View {
         let mut dirty = vec![false; self.len()];
         for node in changed {
             let switch = topology.switch_index(*node)?;
-            if ends_at(topology, switch.0, *node) != self.ends_of(switch.0) {
+            let ends = ends_at(topology, switch.0, *node);
+            let sends = ends.iter().any(End::is_hfi) || hears_unlinked(topology, *node);
+            if ends != self.ends_of(switch.0) || sends != self.sends[switch.0 as usize] {
                 return None;
             }
             let ports = topology.node(*node)?.external_ports();
@@ -183,6 +186,13 @@ impl View {
         }
         self.ends
             .sort_unstable_by_key(|end| (end.switch, !end.is_hfi(), end.lid));
+    }
+
+    /// Finds switches with HFIs that may send although their links are left out.
+    fn read_unlinked(&mut self, topology: &Topology) {
+        for (sends, node) in self.sends.iter_mut().zip(&self.nodes) {
+            *sends |= hears_unlinked(topology, *node);
+        }
     }
 
     fn find_parts(&mut self) {
@@ -290,6 +300,15 @@ impl View {
         }
         findings
     }
+}
+
+/// Whether an HFI may send to a switch over a link that is left out.
+fn hears_unlinked(topology: &Topology, node: NodeId) -> bool {
+    let mut ports = topology
+        .node(node)
+        .into_iter()
+        .flat_map(|node| node.external_ports());
+    ports.any(|(_, port)| port.hears_unlinked_hfi())
 }
 
 /// The ends on a switch, in the order of [`View::ends`].

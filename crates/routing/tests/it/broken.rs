@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::common::{
     change, clockwise, fabric, home, index, no_groups, owner, port_to, routed, settings, walk,
 };
+use weft_fabric::enums::PortState;
 use weft_fabric::{
     Lid, LinearTables, NodeId, PortGroupTables, PortMask, PortNum, PortRef, SwitchPortGroups,
     Topology,
 };
-use weft_routing::{Drop, EngineKind, Finding, Tables, certify};
+use weft_routing::{Drop, EngineKind, Finding, Tables, certify, reroute, route};
 
 fn findings(topology: &Topology, linear: &LinearTables, groups: &PortGroupTables) -> Vec<Finding> {
     certify(topology, Tables { linear, groups })
@@ -208,4 +209,50 @@ fn shared_lids_are_found() {
         matches!(found[..], [Finding::LidShared { lid: Lid(2), .. }]),
         "{found:?}"
     );
+}
+
+/// A fabric without the link of one HFI, whose port at the switch is in this state.
+fn with_host_left_out(whole: &Topology, host: PortRef, state: PortState) -> Topology {
+    let mut topology = whole.clone();
+    let at = whole.peer(host).unwrap();
+    topology.disconnect(host);
+    let port = topology
+        .node_mut(at.node)
+        .unwrap()
+        .port_mut(at.port)
+        .unwrap();
+    port.info.port_state = state;
+    topology
+}
+
+#[test]
+fn a_host_that_is_left_out_sends_as_long_as_its_link_is_armed() {
+    let whole = fabric("mesh:3x3,hosts=1", 0);
+    let settings = settings(EngineKind::ShortestPath, 0);
+    let ends = whole.nodes().filter(|(_, node)| !node.is_switch());
+    let hosts = ends.map(|(node, _)| PortRef {
+        node,
+        port: PortNum(1),
+    });
+    let mut closes = 0;
+    for host in hosts {
+        let silent = with_host_left_out(&whole, host, PortState::INIT);
+        let armed = with_host_left_out(&whole, host, PortState::ARMED);
+        let before = route(&silent, &settings).unwrap();
+        let tables = Tables {
+            linear: before.linear(),
+            groups: before.groups(),
+        };
+        assert!(certify(&silent, tables).is_ok());
+        let Err(refusal) = certify(&armed, tables) else {
+            continue;
+        };
+        closes += 1;
+        let is_cycle = |finding: &Finding| matches!(finding, Finding::CreditCycle { .. });
+        assert!(refusal.findings.iter().all(is_cycle), "{refusal}");
+        let after = reroute(&before, &armed, &settings).unwrap();
+        assert_ne!(after.linear(), before.linear());
+        assert_eq!(after.linear(), route(&armed, &settings).unwrap().linear());
+    }
+    assert!(closes > 0, "no host closes a cycle");
 }

@@ -77,7 +77,8 @@ fn depend(view: &FabricView, from: &[usize], lid: Lid, levels: &[Sl], graph: &mu
     let mut seen: BTreeSet<At> = BTreeSet::new();
     let starts = from.iter().flat_map(|host| {
         let channels = &view.nodes[*host].channels;
-        let sent = levels.iter().map(|level| channels.of_level(*level));
+        let levels = levels.iter().filter(|_| view.nodes[*host].may_send());
+        let sent = levels.map(|level| channels.of_level(*level));
         sent.filter_map(move |channel| behind(view, *host, 1, channel))
     });
     let mut stack: Vec<At> = starts.map(|(_, at)| at).collect();

@@ -75,6 +75,13 @@ impl NodeView {
         self.ports.get(usize::from(number))?.as_ref()
     }
 
+    /// Whether a host's data gets into the fabric: not over a link that the link policy refuses and that
+    /// was never armed.
+    pub fn may_send(&self) -> bool {
+        let port = self.end_port();
+        port.is_some_and(|port| port.permitted || port.state >= PortState::ARMED)
+    }
+
     /// External ports with their numbers.
     pub fn external(&self) -> impl Iterator<Item = (u8, &PortView)> {
         let ports = self.ports.iter().enumerate().skip(1);

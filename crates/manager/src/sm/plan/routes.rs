@@ -138,7 +138,7 @@ impl Made {
     }
 }
 
-/// Whether two topologies get the same routes: the same nodes, links and LIDs.
+/// Whether two topologies get the same routes: the same nodes, links, LIDs and senders.
 fn routes_alike(a: &Topology, b: &Topology) -> bool {
     a.len() == b.len()
         && a.nodes().zip(b.nodes()).all(|((id, a_node), (_, b_node))| {
@@ -189,6 +189,7 @@ fn nodes_alike(a: &Node, b: &Node) -> bool {
                 )
             };
             a.peer == b.peer
+                && a.hears_unlinked_hfi() == b.hears_unlinked_hfi()
                 && (!is_end(port) || (a.info.lid, a.info.lmc) == (b.info.lid, b.info.lmc))
                 && (a.peer.is_none() || rate(&a.info) == rate(&b.info))
         })

@@ -145,7 +145,7 @@ impl<'a> Placing<'a> {
     }
 
     fn start(&mut self, target: usize) {
-        let senders = (0..self.network.len()).map(|switch| self.network.hfis(switch).len() as u32);
+        let senders = (0..self.network.len()).map(|switch| self.network.senders(switch));
         let slots = self.tree.flow.iter_mut();
         slots.zip(senders).for_each(|(flow, count)| *flow = count);
         self.tree.flow[target] = 0;

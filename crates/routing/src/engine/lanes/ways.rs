@@ -103,7 +103,7 @@ impl Ways {
 
 /// Switches with HFIs that have a distance, and the sum of these.
 fn senders(network: &Network, distance: &[u32]) -> (u32, u64) {
-    let senders = (0..network.len()).filter(|at| !network.hfis(*at).is_empty());
+    let senders = (0..network.len()).filter(|at| network.senders(*at) > 0);
     let far = senders.map(|at| distance[at]).filter(|far| *far != FAR);
     far.fold((0, 0), |(count, sum), far| {
         (count + 1, sum + u64::from(far))

@@ -60,7 +60,7 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
     /// it closes no cycle.
     pub(crate) fn trace(&mut self, lid: u32, lane: usize) -> bool {
         self.incoming.iter_mut().for_each(Vec::clear);
-        let mut from = (0..self.network.len()).filter(|at| !self.network.hfis(*at).is_empty());
+        let mut from = (0..self.network.len()).filter(|at| self.network.senders(*at) > 0);
         from.all(|at| {
             let Some(own) = self.own(at, lid) else {
                 return true;
@@ -185,7 +185,7 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
 
     /// Whether packets to the LID leave a switch, sent by HFIs on it or come from others.
     fn is_busy(&self, switch: usize) -> bool {
-        !self.network.hfis(switch).is_empty() || !self.incoming[switch].is_empty()
+        self.network.senders(switch) > 0 || !self.incoming[switch].is_empty()
     }
 
     /// The sets of ports of each switch.
