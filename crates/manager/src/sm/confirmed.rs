@@ -46,6 +46,14 @@ impl Devices {
         })
     }
 
+    /// Whether adaptive routing is suspended on some switch.
+    pub(super) fn is_any_suspended(&self) -> bool {
+        self.iter().any(|device| {
+            let switch = device.observed.switch();
+            switch.is_some_and(|switch| switch.ar_enable && switch.ar_pause)
+        })
+    }
+
     /// The tables as the switches have confirmed them.
     pub(super) fn linear_tables(&self, of: &Topology) -> LinearTables {
         let switches = of.switches().iter();

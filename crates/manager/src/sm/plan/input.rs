@@ -54,6 +54,8 @@ pub(in super::super) struct Held {
     pub(super) whole: Vec<bool>,
     /// Something is known of the table of some switch.
     pub(super) any: bool,
+    /// Adaptive routing is suspended on some switch: an earlier change of tables has not ended.
+    pub(super) paused: bool,
     /// Links between switches that were there and are not.
     pub(super) lost_links: Vec<(PortRef, PortRef)>,
     /// The topology with them: what switches hold may lead over them, and they may come back while it is

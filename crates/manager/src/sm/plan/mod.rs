@@ -69,6 +69,8 @@ pub(super) struct Plan {
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
     pub pause: bool,
+    /// It stays suspended: some switch has not confirmed its tables.
+    pub stays_paused: bool,
     /// Packets in flight must leave the switches when that begins and before it ends.
     pub settle: bool,
     /// And between two steps.
@@ -401,6 +403,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         possible: devices.possible_tables(of),
         whole: whole.collect(),
         any: devices.holds_tables(),
+        paused: devices.is_any_suspended(),
         links: with_links(of, &lost_links),
         lost_links,
         groups: devices.port_groups(of),

@@ -37,8 +37,9 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
             Ok(Transition {
                 plan: way, middle, ..
             }) => {
-                plan.pause = way.pause_adaptive;
-                plan.settle = way.settle_adaptive;
+                // Groups of an earlier change are not proved together with linear entries of before.
+                plan.pause = way.pause_adaptive || held.paused;
+                plan.settle = way.settle_adaptive || (held.paused && !way.pause_adaptive);
                 plan.settle_drained = way.settle_drained;
                 plan.steps.extend(middle.map(Arc::new));
             }

@@ -166,9 +166,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Ends the suspension of adaptive routing.
+    /// Ends the suspension of adaptive routing, unless some switch may hold old tables.
     pub(super) fn resume(&mut self) -> bool {
-        let wanted = self.needs.wanted_switch(self.node, false);
+        let pause = self.needs.plan.stays_paused;
+        let wanted = self.needs.wanted_switch(self.node, pause);
         let Some((held, wanted)) = self.device().observed.switch().zip(wanted) else {
             return false;
         };

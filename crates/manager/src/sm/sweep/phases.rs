@@ -8,6 +8,9 @@ use crate::sm::Manager;
 use crate::sm::devices::Stage;
 use crate::sm::election::Verdict;
 
+/// What a sweep leaves to do where [`Steps::may_resume`](super::Steps::may_resume) says no.
+const STAYS_PAUSED: &str = "adaptive routing stays suspended until all switches have their tables";
+
 impl Manager {
     /// When the next sweep begins, none during a sweep.
     pub(in crate::sm) fn sweep_due(&self) -> Option<Tick> {
@@ -124,7 +127,13 @@ impl Manager {
         let stage = match sweep.steps.pass(now, plan, &self.devices) {
             Passage::Later => return false,
             Passage::Table => Some(Stage::WriteTable),
-            Passage::Resume => Some(Stage::Resume),
+            Passage::Resume => {
+                plan.stays_paused = !sweep.steps.may_resume(plan, &self.devices);
+                if plan.stays_paused {
+                    sweep.unfinished(STAYS_PAUSED.into());
+                }
+                Some(Stage::Resume)
+            }
             Passage::Multicast => plan
                 .go_on_multicast(&self.devices, sweep)
                 .then_some(Stage::WriteMulticast),

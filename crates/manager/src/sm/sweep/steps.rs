@@ -91,6 +91,17 @@ impl Steps {
     /// one has not, drained entries stay drained until the next sweep knows its tables: it may
     /// still send those LIDs on the old path, and old and new paths together may run in a circle.
     fn may_take_next(&self, plan: &Plan, devices: &Devices) -> bool {
+        self.step + 1 < plan.steps.len() && self.is_confirmed(plan, devices)
+    }
+
+    /// Whether adaptive routing may resume: all switches have confirmed their new tables. Groups are proved
+    /// together with these, not with what is left of old ones.
+    pub(super) fn may_resume(&self, plan: &Plan, devices: &Devices) -> bool {
+        self.step + 1 == plan.steps.len() && self.is_confirmed(plan, devices)
+    }
+
+    /// Whether all switches have confirmed the tables of this step.
+    fn is_confirmed(&self, plan: &Plan, devices: &Devices) -> bool {
         let confirmed = |node: &NodeId| {
             let device = &devices[*node];
             let sure = !(device.health.failed && device.health.doubtful);
@@ -101,8 +112,7 @@ impl Steps {
                 _ => false,
             }
         };
-        let switches = plan.topology.switches();
-        self.step + 1 < plan.steps.len() && switches.iter().all(confirmed)
+        plan.topology.switches().iter().all(confirmed)
     }
 
     /// Whether packets that were sent off before the switches came to this gate have left them. See
