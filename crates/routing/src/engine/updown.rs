@@ -1,6 +1,8 @@
 //! Least-cost paths that go up first and then down, counted from one root: deadlock-free on any
 //! fabric. What other engines fall back to.
 
+use std::cmp::Reverse;
+
 use super::shortestpath::{Destinations, balanced};
 use super::{Engine, Plan};
 use crate::network::Network;
@@ -26,10 +28,16 @@ impl Engine for UpDown {
 }
 
 /// Grows towards the roots, one root for each part of the fabric: the switch with the most links
-/// to others, the first of them.
+/// to others, of these the one with the lowest GUID. Dead ends do not count: they may be drained switches, and
+/// all routes would change when one is pulled.
 pub(super) fn rank(network: &Network) -> Vec<u32> {
     let mut by_links: Vec<usize> = (0..network.len()).collect();
-    by_links.sort_by_key(|switch| (usize::MAX - network.egress(*switch).len(), *switch));
+    let links = |switch: usize| {
+        let links = network.egress(switch).iter();
+        let goes_on = links.filter(|link| !is_dead_end(network, link.to as usize));
+        goes_on.count()
+    };
+    by_links.sort_by_cached_key(|switch| (Reverse(links(*switch)), network.switch(*switch).1));
     let mut rank = vec![u32::MAX; network.len()];
     let mut next = network.len() as u32;
     for root in by_links {
@@ -51,4 +59,9 @@ pub(super) fn rank(network: &Network) -> Vec<u32> {
         }
     }
     rank
+}
+
+/// Whether a switch has a single link and no HFI.
+fn is_dead_end(network: &Network, switch: usize) -> bool {
+    network.egress(switch).len() == 1 && network.senders(switch) == 0
 }

@@ -3,8 +3,8 @@
 
 use crate::common::{degrade, fabric, irregular, judge_lanes, routed, settings};
 use proptest::prelude::*;
-use weft_fabric::Topology;
 use weft_fabric::enums::LinkWidth;
+use weft_fabric::{NodeId, PortRef, SwitchIndex, Topology};
 use weft_routing::{EngineKind, EngineUsed, Settings};
 
 const ENGINES: [EngineKind; 4] = [
@@ -97,5 +97,32 @@ proptest! {
             1 | 2 => prop_assert!(!is_direct),
             _ => prop_assert!(is_direct),
         }
+    }
+}
+
+#[test]
+fn a_dead_end_that_is_pulled_changes_no_other_route() {
+    let ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)];
+    let links: Vec<(usize, usize)> = ring.into_iter().chain([(3, 5)]).collect();
+    let whole = irregular(6, &links, &[0, 1, 2, 3, 4]);
+    let dead_end: NodeId = whole.switches()[5];
+    let (port, _) = whole
+        .node(dead_end)
+        .unwrap()
+        .external_ports()
+        .find(|(_, port)| port.peer.is_some())
+        .unwrap();
+    let mut rest = whole.clone();
+    rest.disconnect(PortRef {
+        node: dead_end,
+        port,
+    });
+    let settings = settings(EngineKind::ShortestPath, 0);
+    let (with, without) = (routed(&whole, &settings), routed(&rest, &settings));
+    assert_eq!([with.engine(), without.engine()], [EngineUsed::UpDown; 2]);
+    // All LIDs but that of the dead end, which is the last one.
+    for switch in (0..5).map(SwitchIndex) {
+        let rows = [&with, &without].map(|routed| &routed.linear().row(switch)[..11]);
+        assert_eq!(rows[0], rows[1]);
     }
 }
