@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{
-    LinearTables, MulticastTables, NodeId, NodeTables, PortGroupTables, PortMask, PortNum, PortRef,
-    PortTables, Topology, TopologyBuilder,
+    LinearTables, MulticastTables, NodeId, NodeTables, PortGroupTables, PortNum, PortTables,
+    Topology, TopologyBuilder,
 };
-use weft_wire::enums::PortState;
 
 use super::devices::{Device, Devices, Lft, Observed, TABLE_KINDS};
 use super::tables::TableId;
@@ -104,32 +103,6 @@ impl Devices {
         let switches = of.switches().iter();
         let rows = switches.map(|node| Arc::from(self[*node].observed.mft.possible()));
         MulticastTables::new(rows.collect())
-    }
-
-    /// Rows that some switch may send over a link that is up to a node that is not known: what that one
-    /// does with them may lead anywhere.
-    pub(super) fn rows_to_strangers(&self, of: &Topology) -> BTreeSet<usize> {
-        let switches = of.switches().iter();
-        let strangers = |node: NodeId| -> PortMask {
-            let device = &self[node];
-            let ports = device
-                .observed
-                .node
-                .iter()
-                .flat_map(|node| node.external_ports());
-            let up = ports.filter(|(_, port)| port.info.port_state >= PortState::INIT);
-            let at = up.map(|(port, _)| PortRef { node, port });
-            let unknown = at.filter(|at| of.peer(*at).is_none());
-            unknown.map(|at| at.port).collect()
-        };
-        let rows = switches.flat_map(|node| {
-            let strangers = strangers(*node);
-            let rows = self[*node].observed.mft.possible().iter();
-            let rows = rows.enumerate().filter(move |_| !strangers.is_empty());
-            rows.filter(move |(_, row)| !(**row & strangers).is_empty())
-                .map(|(row, _)| row)
-        });
-        rows.collect()
     }
 
     /// The tables of all ports; the same as published before where nothing changed, node by node.

@@ -36,7 +36,10 @@ type Links = Vec<Vec<(PortNum, PortRef)>>;
 impl Manager {
     /// Ends discovery: keeps the links on which both ends agree, and reports faults of others.
     pub(super) fn settle_links(&mut self) {
-        let faults = self.devices.settle_links(self.sweep.number);
+        let number = self.sweep.number;
+        let faults = self.devices.settle_links(number);
+        let sweeps_max = self.settings.sweeps.silent_sweeps_max;
+        self.devices.remember_strangers(number, sweeps_max);
         for (guid, port, neighbour) in faults.contradicted {
             self.out.fault(
                 Some(guid),

@@ -21,6 +21,7 @@
 //! | `programming`, `confirm` | writing the difference, and confirmation by answers |
 //! | `reroute`, `drains` | previews of route changes, and drained parts |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
+//! | `strangers` | multicast rows of nodes that are not known |
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
 //! | `election`, `managers` | the election of the master |
@@ -61,6 +62,7 @@ mod schedule;
 pub mod settings;
 mod status;
 mod store;
+mod strangers;
 mod strays;
 mod sweep;
 mod tables;

@@ -7,6 +7,7 @@ use weft_fabric::{Guid, Lid, NodeId, Tick};
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
+use crate::sm::strangers::StrangerRows;
 use crate::sm::tables::TableStore;
 
 /// Nodes that are remembered as silent; more get the full patience in each sweep.
@@ -18,6 +19,8 @@ const SILENT_MAX: usize = 65_536;
 pub(crate) struct Devices {
     /// The contents of their ports' tables.
     pub tables: TableStore,
+    /// Multicast rows that switches may hold that are not among these nodes.
+    pub stranger_rows: StrangerRows,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer the last request; they may have left the fabric since.
