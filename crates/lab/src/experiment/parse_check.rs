@@ -128,7 +128,7 @@ fn pairs(cases: &[Partial]) -> Result<(), ScenarioError> {
     let mut lines = cases.iter().filter_map(|case| line(&case));
     let unused = lines.find(|line| !used.contains(line));
     unused.map_or(Ok(()), |line| {
-        let what = "pairs say nothing to this traffic, allowed beside osu_bw, osu_bibw, \
+        let what = "pairs have no effect on this traffic, allowed with osu_bw, osu_bibw, \
                     osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, bulk, ib_read_bw";
         at(line, Err(what.to_owned()))
     })

@@ -46,8 +46,11 @@ fn errors_name_what_is_allowed() {
         ("job a bulk begin=1us begin=2us", "begin is there twice"),
         ("job a bulk begin=10s", "too late: the case ends at 10s"),
         ("job a off", "no job a that could be off"),
-        ("job a bulk\ncase one\njob a off now", "nothing behind off"),
-        ("background off now", "nothing behind off"),
+        (
+            "job a bulk\ncase one\njob a off now",
+            "has no effect after off",
+        ),
+        ("background off now", "has no effect after off"),
         ("plot a.rate Rate", "unknown job \"a\", allowed: "),
         ("fault 10s link-down 5%", "too late: the case ends at 10s"),
         ("job a bulk sl=16", "from 0 to 15"),

@@ -252,17 +252,17 @@ fn lines_without_effect_are_refused() {
         (
             "qos-group base-sl=0\nlanes 2",
             4,
-            "lanes says nothing beside qos-group",
+            "lanes has no effect with qos-group",
         ),
         (
             "qos-group base-sl=0\ncase a\nsweep lanes 1 2",
             5,
-            "lanes says nothing",
+            "lanes has no effect",
         ),
         (
             "sweep lanes 1 2\nqos-group base-sl=0",
             3,
-            "lanes says nothing",
+            "lanes has no effect",
         ),
         (
             "lanes 2\nqos-group base-sl=0",
@@ -311,12 +311,12 @@ fn lines_without_effect_are_refused() {
         (
             "case a\ntraffic alltoall\npairs 0>1",
             5,
-            "pairs say nothing to this traffic",
+            "pairs have no effect on this traffic",
         ),
         (
             "pairs 0>1\ncase a\ntraffic uniform\ncase b\ntraffic bisection",
             3,
-            "pairs say nothing",
+            "pairs have no effect",
         ),
         ("case a\nbaseline a", 4, "no case \"a\" before this one"),
         (
