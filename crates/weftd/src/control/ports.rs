@@ -42,12 +42,16 @@ struct UnderWay {
 
 impl UnderWay {
     /// Waits until the change is made and on disk. May be given up and called again.
-    async fn end(&mut self, disk: &mut Disk) -> Result<(), Refusal> {
+    async fn end(&mut self, disk: &mut Disk, hub: &EventHub) -> Result<(), Refusal> {
         let (state, deadline) = match self.kept_as {
             Some(kept_as) => kept_as,
             None => {
-                let state = (&mut self.answer).await.map_err(|_| Refusal::Stopping)??;
-                *self.kept_as.insert((state, Disk::deadline()))
+                let made = match (&mut self.answer).await {
+                    Ok(made) => made.map_err(Refusal::from),
+                    Err(_) => Err(Refusal::Stopping),
+                };
+                tell(hub, self.order, &made);
+                *self.kept_as.insert((made?, Disk::deadline()))
             }
         };
         let PortOrder {
@@ -133,32 +137,27 @@ impl Ports {
     /// Waits for the end of the running change, for ever if there is none, and answers it.
     pub(super) async fn end_one(&mut self) {
         let result = match &mut self.under_way {
-            Some(under_way) => under_way.end(&mut self.disk).await,
+            Some(under_way) => under_way.end(&mut self.disk, &self.hub).await,
             None => pending().await,
         };
-        let Some(UnderWay {
-            order, requester, ..
-        }) = self.under_way.take()
-        else {
+        let Some(UnderWay { requester, .. }) = self.under_way.take() else {
             return;
         };
-        tell(&self.hub, order, &result);
         requester.answer(result);
     }
 }
 
-fn tell(hub: &EventHub, order: PortOrder, result: &Result<(), Refusal>) {
+/// Sends watchers the change, or logs why there is none.
+fn tell(hub: &EventHub, order: PortOrder, made: &Result<u64, Refusal>) {
     let PortOrder {
         node,
         port,
         action,
         validate_only,
     } = order;
-    match result {
+    match made {
         _ if validate_only => {}
-        Ok(()) | Err(Refusal::NotDurable { .. }) => {
-            hub.tell(DaemonEvent::Port { node, port, action });
-        }
+        Ok(_) => hub.tell(DaemonEvent::Port { node, port, action }),
         Err(error) => warn!(
             event = "port_not_changed",
             node_guid = %node, node = hub.name_of(node), port = port.0, action = verb(action), %error,

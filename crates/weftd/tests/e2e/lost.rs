@@ -1,9 +1,7 @@
 //! The fabric goes and comes back: an emulator is killed, or hangs, under the daemon.
 
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::sync::OnceLock;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,54 +9,14 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::harness::{Daemon, PATIENCE, Start, signal, wait_for, weft};
+use crate::emulator::Emulator;
+use crate::harness::{Daemon, PATIENCE, Start, wait_for, weft};
 use crate::process::{Reading, program};
 
 /// Time limit for every interface to report the loss.
 const SOON: Duration = Duration::from_secs(1);
 /// Time limit for a client from start to end.
 const AT_ONCE: Duration = Duration::from_secs(3);
-
-fn weft_emulator() -> &'static Path {
-    static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
-    EMULATOR.get_or_init(|| {
-        weft_interop::built("weft-emulator", Path::new(env!("CARGO_BIN_EXE_weftd")))
-    })
-}
-
-/// An emulator as a process, killed when dropped.
-struct Emulator(Child);
-
-impl Emulator {
-    fn start(fabric: &str, socket: &Path) -> Self {
-        let listen = format!("unix:{}", socket.display());
-        let mut command = program(weft_emulator());
-        command.args([fabric, "--listen", &listen]);
-        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-        wait_for(|| {
-            assert_eq!(child.try_wait().unwrap(), None, "the emulator has ended");
-            std::os::unix::net::UnixStream::connect(socket).ok()
-        });
-        Self(child)
-    }
-
-    fn signal(&self, name: &str) {
-        signal(self.0.id(), name);
-    }
-
-    fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn shown(daemon: &Daemon) -> Value {
     serde_json::from_str(&daemon.weft_ok(&["fabric", "show", "--json"])).unwrap()

@@ -3,6 +3,8 @@
 
 mod configuration;
 mod deadlines;
+mod degraded;
+mod emulator;
 mod exposition;
 mod harness;
 mod hfi;

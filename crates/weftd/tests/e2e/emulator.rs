@@ -1,0 +1,65 @@
+//! The emulator as a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::OnceLock;
+
+use crate::harness::{signal, text, wait_for};
+use crate::process::{output, program};
+
+fn weft_emulator() -> &'static Path {
+    static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
+    EMULATOR.get_or_init(|| {
+        weft_interop::built("weft-emulator", Path::new(env!("CARGO_BIN_EXE_weftd")))
+    })
+}
+
+/// An emulator as a process, killed when dropped.
+pub(crate) struct Emulator {
+    process: Child,
+    address: String,
+}
+
+impl Emulator {
+    pub(crate) fn start(fabric: &str, socket: &Path) -> Self {
+        let listen = format!("unix:{}", socket.display());
+        let mut command = program(weft_emulator());
+        command.args([fabric, "--listen", &listen]);
+        let mut process = command.stdout(Stdio::null()).spawn().unwrap();
+        wait_for(|| {
+            assert_eq!(process.try_wait().unwrap(), None, "the emulator has ended");
+            std::os::unix::net::UnixStream::connect(socket).ok()
+        });
+        Self {
+            process,
+            address: listen,
+        }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        signal(self.process.id(), name);
+    }
+
+    /// Changes the fabric, as `weft-emulator ctl` does.
+    pub(crate) fn change(&self, change: &[&str]) {
+        let mut command = program(weft_emulator());
+        command
+            .args(["ctl", "--connect", &self.address])
+            .args(change);
+        let done = output(&mut command);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
