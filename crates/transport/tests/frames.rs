@@ -116,7 +116,7 @@ fn what_is_no_frame_is_told_why() {
         (framed(&[5, 2]), "IsSm frame: neither"),
         (framed(&[8, 0]), "Watch frame: of another length"),
         (framed(&[9; 20]), "Port frame: too short"),
-        (framed(&[9; 58]), "Port frame: another number"),
+        (framed(&[9; 58]), "Port frame: the number of partition keys"),
         (framed(&[10, 0]), "Register frame: not 26 bytes"),
         (framed(&[11, 0, 0, 0, 0, 2]), "Registered frame: neither"),
         (framed(&[12]), "Unregister frame: of another length"),
