@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use weft_emulator::host::{HostHandle, spawn};
+use weft_emulator::host::{HostHandle, spawn_task};
 use weft_emulator::io::Control;
 use weft_emulator::server::Server;
 use weft_emulator::{Emulator, Options};
@@ -74,13 +74,17 @@ impl Fabric {
             agent_latency_ns: latency_us * 1_000,
             ..Options::default()
         };
-        let handle = spawn(Arc::clone(&topology), options).map_err(|error| failed(&error))?;
         let dir = tempfile::tempdir().map_err(Failure::io("temporary directory"))?;
+        // Sockets and fabric on one thread, as in weft-emulator.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .map_err(Failure::io("runtime"))?;
+        let handle = {
+            let _entered = runtime.enter();
+            spawn_task(Arc::clone(&topology), options).map_err(|error| failed(&error))?
+        };
         let address = Address::Unix(dir.path().join("fabric.sock"));
         let server = runtime.block_on(Server::listen(&address, false));
         let server = server.map_err(|error| failed(&error))?;
