@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
 use weft_emulator::{Emulator, Options as EmulatorOptions};
-use weft_fabric::{Guid, Lid, Node, PKey, PortNum, PortRef, Sl, Tick, Topology};
+use weft_fabric::{Guid, Node, PortNum, PortRef, Tick, Topology};
 use weft_manager::io::{Command, Event, Input, Output, SweepPhase};
 use weft_manager::{Manager, Planned, Settings};
 use weft_routing::EngineKind;
 use weft_testkit::world::first_host;
-use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::{DirectedRoute, Smp};
@@ -273,24 +272,10 @@ impl Bench {
 }
 
 fn question() -> Packet {
-    let asked = Smp {
-        method: method::GET,
-        attribute: AttributeId::SM_INFO,
-        modifier: 0,
-        transaction_id: 1,
-        m_key: 0,
-    };
+    let asked = Smp::get(AttributeId::SM_INFO, 0, 1, 0);
     let mut mad = Vec::new();
     if let Ok(route) = DirectedRoute::new(&[]) {
         asked.write_directed(&route, &[0; 64], &mut mad);
     }
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
+    Packet::directed(mad)
 }

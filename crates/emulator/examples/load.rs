@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use weft_emulator::io::{Input, Output};
 use weft_emulator::{Emulator, Options};
 use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, Lid, NodeId, PKey, PortNum, Sl, Tick, Topology};
+use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
 use weft_wire::Layout;
 use weft_wire::packet::Packet;
 use weft_wire::sm::aggregate::AggregateBuilder;
@@ -123,15 +123,7 @@ fn targets(topology: &Topology) -> Result<Vec<Target>, Box<dyn Error>> {
 fn packet(target: &Target, (smp, payload): &Request) -> Packet {
     let mut mad = Vec::new();
     smp.write_directed(&target.route, payload, &mut mad);
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
+    Packet::directed(mad)
 }
 
 type Make = Box<dyn Fn(&Target) -> Vec<Request>>;

@@ -1,10 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
 use tokio::runtime::Handle;
-use weft_fabric::{Guid, Lid, PKey, PortNum, Sl};
+use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::Settings;
 use weft_transport::{FromFabric, pair};
-use weft_wire::header::method;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::{DirectedRoute, Smp};
 
@@ -17,24 +16,10 @@ use crate::store::Saved;
 
 /// A request that the manager answers at once.
 fn question() -> Packet {
-    let asked = Smp {
-        method: method::GET,
-        attribute: AttributeId::SM_INFO,
-        modifier: 0,
-        transaction_id: 1,
-        m_key: 0,
-    };
+    let asked = Smp::get(AttributeId::SM_INFO, 0, 1, 0);
     let mut mad = Vec::new();
     asked.write_directed(&DirectedRoute::new(&[]).unwrap(), &[0; 64], &mut mad);
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
+    Packet::directed(mad)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

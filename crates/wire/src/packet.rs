@@ -26,4 +26,17 @@ pub struct Packet {
 impl Packet {
     /// Bytes of the largest datagram (`STL_MAD_BLOCK_SIZE`).
     pub const MAD_LEN_MAX: usize = 2048;
+
+    /// A datagram of subnet management whose header has the whole directed route.
+    pub fn directed(mad: Vec<u8>) -> Self {
+        Self {
+            slid: Lid::PERMISSIVE,
+            dlid: Lid::PERMISSIVE,
+            sl: Sl(0),
+            pkey: PKey::MGMT_FULL,
+            dest_qp: 0,
+            src_qp: 0,
+            mad,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Any datagrams at the port of a subnet manager that is about to sweep: each with a length of two
 //! bytes before it.
 
-use weft_fabric::{Lid, PKey, Sl, Tick};
+use weft_fabric::Tick;
 use weft_manager::{Input, Manager, Output, Planner, Settings};
 use weft_wire::packet::Packet;
 
@@ -21,7 +21,7 @@ pub fn run(input: &[u8]) {
         let (mad, after) = after.split_at(usize::from(u16::from_be_bytes(*len)).min(after.len()));
         rest = after;
         now += 1_000_000;
-        manager.handle(Tick(now), Input::Received(packet(mad)));
+        manager.handle(Tick(now), Input::Received(Packet::directed(mad.to_vec())));
         serve(&mut manager, Tick(now));
     }
 }
@@ -40,16 +40,4 @@ fn serve(manager: &mut Manager, now: Tick) {
         }
     }
     panic!("no end of outputs");
-}
-
-fn packet(mad: &[u8]) -> Packet {
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad: mad.to_vec(),
-    }
 }

@@ -16,7 +16,7 @@ use weft_emulator::server::{ListenError, Server};
 use weft_emulator::traffic::TrafficJob;
 use weft_emulator::{Emulator, Options};
 use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, Lid, PKey, PortNum, Sl, Topology};
+use weft_fabric::{Guid, PortNum, Topology};
 use weft_transport::client::fill;
 use weft_transport::frame::VERSION;
 use weft_transport::{
@@ -87,15 +87,7 @@ fn node_info_request(path: &[u8], transaction: u64) -> Packet {
         &[],
         &mut mad,
     );
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
+    Packet::directed(mad)
 }
 
 async fn receive(connection: &mut Connection, count: usize) -> Vec<Packet> {

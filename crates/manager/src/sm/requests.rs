@@ -8,19 +8,6 @@ use super::{Manager, Tag};
 use crate::ask::Target;
 use crate::io::Output;
 
-/// A subnet management datagram for the node at the end of a directed route.
-fn directed_packet(mad: Vec<u8>) -> Packet {
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
-}
-
 impl Manager {
     /// Starts a request in the batch.
     pub(super) fn start_batch(&mut self, node: u32, set: bool) {
@@ -60,7 +47,7 @@ impl Manager {
     pub(super) fn send_directed(&mut self, mad: Vec<u8>) {
         self.out.totals.sent += 1;
         self.sweep.report.sent += 1;
-        self.out.push(Output::Send(directed_packet(mad)));
+        self.out.push(Output::Send(Packet::directed(mad)));
     }
 
     /// Sends an answer on the return path of a datagram.

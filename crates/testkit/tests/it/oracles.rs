@@ -11,7 +11,7 @@ use weft_emulator::io::Control;
 use weft_emulator::observe::SetDone;
 use weft_fabric::enums::PortState;
 use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, Lid, LinearTables, Lmc, PKey, PortNum, Sl, Snapshot, Tick};
+use weft_fabric::{Guid, Lid, LinearTables, Lmc, PortNum, Sl, Snapshot, Tick};
 use weft_manager::io::Event;
 use weft_manager::sm::Settings;
 use weft_testkit::cluster::Cluster;
@@ -648,23 +648,11 @@ fn door_of(sweeps: &[u64]) -> Door {
                 &[],
                 &mut mad,
             );
-            door.goes_in(Tick(0), &smp(mad));
+            door.goes_in(Tick(0), &Packet::directed(mad));
         }
         door.sweep_ends();
     }
     door
-}
-
-fn smp(mad: Vec<u8>) -> Packet {
-    Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
 }
 
 #[test]

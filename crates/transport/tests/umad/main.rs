@@ -10,7 +10,6 @@ use tokio::time::{sleep, timeout};
 use weft_transport::umad::{PortSpec, UmadError, open};
 use weft_transport::{Connection, FromFabric, ToFabric};
 use weft_wire::header::class;
-use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 
 /// Within which a loss has to be noticed.
@@ -65,15 +64,7 @@ async fn a_device_that_cannot_be_written_to_is_gone_within_a_second() {
     device.set(Behaviour::WriteEnxio);
     let mut mad = vec![0; 256];
     mad[..4].copy_from_slice(&[0x80, class::SM_DIRECTED_ROUTE, 0x80, 1]);
-    let packet = Packet {
-        slid: Lid::PERMISSIVE,
-        dlid: Lid::PERMISSIVE,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    };
+    let packet = Packet::directed(mad);
     connection.send(vec![packet]).await.unwrap();
     let took = wait_for_end(&mut connection).await;
     assert!(took < NOTICED_WITHIN, "{took:?}");
