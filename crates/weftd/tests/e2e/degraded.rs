@@ -5,35 +5,12 @@ use weft_api::client::Client;
 use weft_api::v1;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, wait_for, weft};
-use crate::process::{Reading, program};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, wait_for};
+use crate::watch::Watcher;
 
 /// The host, and the switch's port that it is cabled to.
 const HOST: &str = "0x0011750101000003";
 const SWITCH_PORT: &str = "node:switch1:port:3";
-
-/// Counters that are read every second.
-fn read_often(start: &Start) {
-    let file = start.dir.path().join("opafm.xml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let often = (
-        "<SweepInterval>10</SweepInterval>",
-        "<SweepInterval>1</SweepInterval>",
-    );
-    assert_eq!(text.matches(often.0).count(), 1);
-    let text = text.replace(often.0, often.1);
-    std::fs::write(
-        file,
-        text.replace("<ImageUpdateInterval>5</ImageUpdateInterval>", ""),
-    )
-    .unwrap();
-}
-
-fn top(daemon: &Daemon) -> Option<Value> {
-    // It fails as long as the counters have not been read twice.
-    let shown = daemon.weft(&["top", "--once", "--json"]);
-    serde_json::from_slice(&shown.stdout).ok()
-}
 
 /// Lanes in use at the hosts' ports, by GUID.
 async fn lanes(daemon: &Daemon) -> Vec<u32> {
@@ -49,36 +26,21 @@ async fn lanes(daemon: &Daemon) -> Vec<u32> {
     ports.into_iter().map(|(_, lanes)| lanes).collect()
 }
 
-/// The next event of a kind.
-fn next_event(watch: &mut Reading, kind: &str) -> Value {
-    loop {
-        let event: Value = serde_json::from_str(&watch.line().unwrap()).unwrap();
-        if event["event"] == kind {
-            return event;
-        }
-    }
-}
-
 #[test]
 fn a_link_with_fewer_lanes_is_shown_as_what_it_carries_and_exceeds_a_threshold() {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("fabric");
     let emulator = Emulator::start("one-switch:4", &socket);
     let start = Start::connected(&socket);
-    read_often(&start);
+    configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
     let daemon = start.up();
-    wait_for(|| top(&daemon));
+    wait_for(|| daemon.top());
     let links = || daemon.weft_ok(&["report", "links", "-F", SWITCH_PORT]);
     assert!(links().contains("100g"), "{}", links());
-    let mut command = program(weft());
-    command
-        .env("WEFT_ADDRESS", &daemon.api)
-        .args(["watch", "--json"]);
-    let mut watch = Reading::start(&mut command);
-    next_event(&mut watch, "marker");
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
 
     emulator.change(&["link-lanes", HOST, "1", "3"]);
-    let over = next_event(&mut watch, "threshold_exceeded")["data"].clone();
+    let over = watcher.until("threshold_exceeded")["data"].clone();
     assert_eq!(over["category"], "integrity", "{over}");
     let (value, limit) = (over["value"].as_u64(), over["threshold"].as_u64());
     assert!(value >= limit && limit > Some(0), "{over}");
@@ -98,7 +60,7 @@ fn a_link_with_fewer_lanes_is_shown_as_what_it_carries_and_exceeds_a_threshold()
     assert_eq!(lanes, [4, 4, 3, 4], "by the API");
 
     emulator.kill();
-    let shown = wait_for(|| top(&daemon).filter(|top| top["attached"] == false));
+    let shown = wait_for(|| daemon.top().filter(|top| top["attached"] == false));
     assert!(shown["image"].as_u64() > Some(0), "{shown}");
     let lines = daemon.weft_ok(&["top", "--once"]);
     assert!(

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::process::{output, program};
@@ -16,6 +17,25 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// The repository's own stock-like configuration.
 pub(crate) fn stock_config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/opafm.xml")
+}
+
+/// Changes of the stock configuration after which counters are read every second.
+pub(crate) const READ_OFTEN: [(&str, &str); 2] = [
+    (
+        "<SweepInterval>10</SweepInterval>",
+        "<SweepInterval>1</SweepInterval>",
+    ),
+    ("<ImageUpdateInterval>5</ImageUpdateInterval>", ""),
+];
+
+/// Writes the stock configuration with changes of what stands in it once.
+pub(crate) fn configure(file: &Path, changes: &[(&str, &str)]) {
+    let mut text = std::fs::read_to_string(stock_config()).unwrap();
+    for (from, to) in changes {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text = text.replace(from, to);
+    }
+    std::fs::write(file, text).unwrap();
 }
 
 /// A file that the tests bring along.
@@ -150,6 +170,12 @@ impl Daemon {
         let mut command = program(weft());
         command.env("WEFT_ADDRESS", &self.api).args(args);
         output(&mut command)
+    }
+
+    /// What `weft top` shows; none as long as the counters have not been read twice.
+    pub(crate) fn top(&self) -> Option<Value> {
+        let top = self.weft(&["top", "--once", "--json"]);
+        serde_json::from_slice(&top.stdout).ok()
     }
 
     /// Runs the client, which has to succeed; returns its output.

@@ -1,11 +1,10 @@
 //! Live traffic: adaptive routing as its users saw it, on the stock configuration.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, Start, stock_config, wait_for, weft};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, wait_for, weft};
 
 /// Two edge switches with four hosts each, and two core switches.
 const FABRIC: &str = "pgft:2;4,2;1,2;1,1";
@@ -15,21 +14,6 @@ const ONE_PAIR: (f64, f64) = (12.38, 0.01);
 const TWO_PAIRS: (f64, f64) = (24.7, 0.02);
 /// Throughput of a full link, packet headers included, GB/s.
 const LINK: (f64, f64) = (12.5, 0.01);
-
-/// The stock configuration, but for counters that are read every second.
-fn configure(file: &Path, changes: &[(&str, &str)]) {
-    let mut text = std::fs::read_to_string(stock_config()).unwrap();
-    let often = (
-        "<SweepInterval>10</SweepInterval>",
-        "<SweepInterval>1</SweepInterval>",
-    );
-    let update = ("<ImageUpdateInterval>5</ImageUpdateInterval>", "");
-    for (from, to) in [often, update].iter().chain(changes) {
-        assert_eq!(text.matches(from).count(), 1, "{from}");
-        text = text.replace(from, to);
-    }
-    std::fs::write(file, text).unwrap();
-}
 
 fn json(daemon: &Daemon, args: &[&str]) -> Value {
     serde_json::from_str(&daemon.weft_ok(args)).unwrap()
@@ -70,10 +54,7 @@ fn wait_for_cores(
     holds: impl Fn(&BTreeMap<String, Vec<(f64, f64)>>) -> bool,
 ) -> BTreeMap<String, Vec<(f64, f64)>> {
     wait_for(|| {
-        // It fails as long as the counters have not been read twice.
-        let top = daemon.weft(&["top", "--once", "--json"]);
-        let top: Value = serde_json::from_slice(&top.stdout).ok()?;
-        let cores = cores_in_use(&top);
+        let cores = cores_in_use(&daemon.top()?);
         holds(&cores).then_some(cores)
     })
 }
@@ -109,7 +90,7 @@ fn aggregate(daemon: &Daemon) -> f64 {
 fn adaptive_routing_doubles_what_two_pairs_get() {
     let start = Start::new(FABRIC);
     let config = start.dir.path().join("opafm.xml");
-    configure(&config, &[]);
+    configure(&config, &READ_OFTEN);
     let daemon = start.up();
     let [first, second] = pairs_over_one_core(&daemon);
     let job = |(from, to): (&str, &str)| format!("{from}:{to}");
@@ -140,11 +121,15 @@ fn adaptive_routing_doubles_what_two_pairs_get() {
 
     configure(
         &config,
-        &[(
-            "<Enable>0</Enable>\n        <Algorithm>2</Algorithm>",
-            "<Enable>1</Enable>\n        <LostRouteOnly>0</LostRouteOnly>\n        \
+        &[
+            &READ_OFTEN[..],
+            &[(
+                "<Enable>0</Enable>\n        <Algorithm>2</Algorithm>",
+                "<Enable>1</Enable>\n        <LostRouteOnly>0</LostRouteOnly>\n        \
              <Algorithm>2</Algorithm>\n        <Threshold>7</Threshold>",
-        )],
+            )],
+        ]
+        .concat(),
     );
     daemon.weft_ok(&["config", "reload"]);
     let doubled = wait_for(|| Some(aggregate(&daemon)).filter(|rate| *rate > 1.5 * alone));

@@ -10,7 +10,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, PATIENCE, Start, wait_for, weft};
+use crate::harness::{Daemon, PATIENCE, Start, configure, wait_for, weft};
 use crate::process::{Reading, program};
 
 /// Time limit for every interface to report the loss.
@@ -130,14 +130,10 @@ fn a_lost_fabric_is_told_at_once_and_what_needs_it_fails() {
 }
 
 /// Lets the manager wait for agents for some seconds.
-fn patient(start: &Start) {
-    let file = start.dir.path().join("opafm.xml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let anchor = "<SweepInterval>300</SweepInterval>";
-    assert_eq!(text.matches(anchor).count(), 1);
-    let more = format!("{anchor}<MaxAttempts>40</MaxAttempts>");
-    std::fs::write(file, text.replace(anchor, &more)).unwrap();
-}
+const PATIENT: (&str, &str) = (
+    "<SweepInterval>300</SweepInterval>",
+    "<SweepInterval>300</SweepInterval><MaxAttempts>40</MaxAttempts>",
+);
 
 #[test]
 fn what_its_client_no_longer_waits_for_is_not_begun() {
@@ -145,7 +141,7 @@ fn what_its_client_no_longer_waits_for_is_not_begun() {
     let socket = dir.path().join("fabric");
     let emulator = Emulator::start("fattree:16", &socket);
     let start = Start::connected(&socket);
-    patient(&start);
+    configure(&start.dir.path().join("opafm.xml"), &[PATIENT]);
     let daemon = start.up();
     assert!(links(&daemon).contains("40 Links"));
     let disable = |port: u8| {

@@ -8,11 +8,12 @@ use crate::process::{Reading, program};
 /// Four edge switches with four hosts each under four cores.
 const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
 
-struct Watcher(Reading);
+/// A client that watches.
+pub(crate) struct Watcher(Reading);
 
 impl Watcher {
     /// Starts to watch; returns once the marker has come.
-    fn start(daemon: &Daemon, args: &[&str]) -> (Self, Value) {
+    pub(crate) fn start(daemon: &Daemon, args: &[&str]) -> (Self, Value) {
         let mut command = program(weft());
         command
             .env("WEFT_ADDRESS", &daemon.api)
@@ -28,7 +29,8 @@ impl Watcher {
         serde_json::from_str(&self.0.line().unwrap()).unwrap()
     }
 
-    fn until(&mut self, event: &str) -> Value {
+    /// The next event of a kind.
+    pub(crate) fn until(&mut self, event: &str) -> Value {
         loop {
             let next = self.next();
             if next["event"] == event {
