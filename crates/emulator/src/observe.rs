@@ -1,6 +1,6 @@
 //! Observers of the devices, called after each Set.
 
-use weft_dataplane::Network;
+use weft_dataplane::{Network, PortIndex};
 use weft_fabric::{NodeId, Tick};
 use weft_wire::sm::AttributeId;
 
@@ -9,6 +9,8 @@ use weft_wire::sm::AttributeId;
 pub struct SetDone {
     /// When.
     pub now: Tick,
+    /// The port that asked for it.
+    pub from: PortIndex,
     /// The node.
     pub node: NodeId,
     /// The attribute.

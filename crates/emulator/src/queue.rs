@@ -13,13 +13,23 @@ use crate::trap::News;
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A datagram comes in by a port.
-    Arrive { at: PortIndex, packet: Packet },
+    Arrive(Arrival),
     /// A node's agent has had its time and answers.
-    Answer { at: PortIndex, packet: Packet },
+    Answer(Arrival),
     /// A node may have a trap to send again.
     Trap { node: NodeId, news: News },
     /// Traffic takes other paths: tables have changed, or switches check for congestion.
     Traffic,
+}
+
+/// A datagram at the node that it is for.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    /// The port that sent it.
+    pub(crate) from: PortIndex,
+    /// The port that it comes in by.
+    pub(crate) at: PortIndex,
+    pub(crate) packet: Packet,
 }
 
 #[derive(Debug)]

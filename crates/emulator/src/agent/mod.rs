@@ -52,6 +52,8 @@ impl From<Refused> for Failure {
 pub(crate) struct Request {
     /// The requested node.
     pub(crate) node: NodeId,
+    /// The port that sent the request.
+    pub(crate) from: PortIndex,
     /// The port that the request came in by.
     pub(crate) ingress: PortIndex,
     /// Attribute modifier.

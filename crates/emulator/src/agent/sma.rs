@@ -48,6 +48,8 @@ enum Access {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) node: NodeId,
+    /// The port that sent it.
+    pub(crate) from: PortIndex,
     /// The port that it came in by.
     pub(crate) ingress: PortIndex,
     pub(crate) now: Tick,
@@ -66,6 +68,7 @@ impl Witness<'_> {
         if let Some(observer) = self.observer.as_mut().filter(|_| request.set) {
             let done = SetDone {
                 now: request.now,
+                from: request.from,
                 node: request.node,
                 attribute,
                 modifier: request.modifier,
@@ -94,6 +97,7 @@ pub(crate) fn answer(
     let method = mad[at::METHOD];
     let mut request = Request {
         node: asked.node,
+        from: asked.from,
         ingress: asked.ingress,
         modifier: load(mad, at::MODIFIER, 4) as u32,
         set: method == method::SET,

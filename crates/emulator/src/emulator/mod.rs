@@ -19,7 +19,7 @@ use crate::agent::{pma, sma};
 use crate::faults::Fates;
 use crate::io::{ControlError, Faults, Input, Output};
 use crate::observe::Observer;
-use crate::queue::{Event, Queue};
+use crate::queue::{Arrival, Event, Queue};
 use crate::stats::{Answered, Stats};
 use crate::trap::News;
 use announce::Announcement;
@@ -195,11 +195,11 @@ impl Emulator {
         while let Some((at, event)) = self.queue.pop(now) {
             self.now = self.now.max(at);
             match event {
-                Event::Arrive { at, packet } => self.arrive(at, packet),
-                Event::Answer { at, packet } => {
-                    let node = self.network.node_of(at);
+                Event::Arrive(arrival) => self.arrive(arrival),
+                Event::Answer(arrival) => {
+                    let node = self.network.node_of(arrival.at);
                     self.agent(node).waiting -= 1;
-                    self.answer(at, packet);
+                    self.answer(arrival);
                 }
                 Event::Trap { node, news } => self.trap_due(node, news),
                 Event::Traffic => self.traffic_due(),
@@ -253,15 +253,16 @@ impl Emulator {
 
     /// Sends a datagram from a port of an HFI, or from port 0 of a switch.
     fn send(&mut self, from: PortIndex, mut packet: Packet) {
-        let (to, hops) = match crate::carry::carry(&mut self.network, from, &mut packet) {
+        let (at, hops) = match crate::carry::carry(&mut self.network, from, &mut packet) {
             Some(arrived) => arrived,
             None => {
                 self.losses.no_way += 1;
                 return;
             }
         };
+        let arrival = Arrival { from, at, packet };
         if hops == 0 {
-            self.arrive(to, packet);
+            self.arrive(arrival);
             return;
         }
         let way_ns = u64::from(hops).saturating_mul(self.options.hop_latency_ns);
@@ -270,32 +271,32 @@ impl Emulator {
             self.losses.by_fault += 1;
         }
         if let Some(extra) = second {
-            self.arrive_after(way_ns.saturating_add(extra), to, packet.clone());
+            self.arrive_after(way_ns.saturating_add(extra), arrival.clone());
         }
         if let Some(extra) = first {
-            self.arrive_after(way_ns.saturating_add(extra), to, packet);
+            self.arrive_after(way_ns.saturating_add(extra), arrival);
         }
     }
 
-    fn arrive_after(&mut self, after_ns: u64, at: PortIndex, packet: Packet) {
+    fn arrive_after(&mut self, after_ns: u64, arrival: Arrival) {
         if after_ns == 0 {
-            self.arrive(at, packet);
+            self.arrive(arrival);
         } else {
-            self.schedule(after_ns, Event::Arrive { at, packet });
+            self.schedule(after_ns, Event::Arrive(arrival));
         }
     }
 
     /// A datagram has come in by a port of the node that it is for.
-    fn arrive(&mut self, at: PortIndex, packet: Packet) {
-        let node = self.network.node_of(at);
+    fn arrive(&mut self, arrival: Arrival) {
+        let node = self.network.node_of(arrival.at);
         if !self.network.device_at(node).is_powered() {
             self.losses.no_way += 1;
             return;
         }
-        match self.receiver(at, &packet.mad) {
-            Receiver::Agent => self.ask_agent(node, at, packet),
-            Receiver::Trap => self.repress(node, &packet.mad),
-            Receiver::Program => self.deliver(at, packet),
+        match self.receiver(arrival.at, &arrival.packet.mad) {
+            Receiver::Agent => self.ask_agent(node, arrival),
+            Receiver::Trap => self.repress(node, &arrival.packet.mad),
+            Receiver::Program => self.deliver(arrival.at, arrival.packet),
         }
     }
 
@@ -344,7 +345,7 @@ impl Emulator {
     }
 
     /// Passes a request to a node's agent, which processes one after the other.
-    fn ask_agent(&mut self, node: NodeId, at: PortIndex, packet: Packet) {
+    fn ask_agent(&mut self, node: NodeId, arrival: Arrival) {
         let now = self.now;
         let latency = self.options.agent_latency_ns;
         let agent = self.agent(node);
@@ -354,16 +355,14 @@ impl Emulator {
             return;
         }
         if latency == 0 && agent.waiting == 0 {
-            self.answer(at, packet);
+            self.answer(arrival);
             return;
         }
         agent.waiting += 1;
         agent.busy_until = Tick(agent.busy_until.max(now).0.saturating_add(latency));
         let wait = agent.busy_until.since(now).as_nanos() as u64;
-        if self.queue.push(
-            Tick(now.0.saturating_add(wait)),
-            Event::Answer { at, packet },
-        ) {
+        let due = Tick(now.0.saturating_add(wait));
+        if self.queue.push(due, Event::Answer(arrival)) {
             return;
         }
         self.agent(node).waiting -= 1;
@@ -371,10 +370,16 @@ impl Emulator {
     }
 
     /// Executes a request at a node's agent and sends the answer.
-    fn answer(&mut self, at: PortIndex, mut packet: Packet) {
+    fn answer(&mut self, arrival: Arrival) {
+        let Arrival {
+            from,
+            at,
+            mut packet,
+        } = arrival;
         let node = self.network.node_of(at);
         let asked = Asked {
             node,
+            from,
             ingress: at,
             now: self.now,
         };

@@ -1,5 +1,5 @@
 //! I7 by writes: two managers never act on one connected fabric for longer than they need to find
-//! each other.
+//! each other. Until then neither knows the other's tables, and I2 cannot hold.
 
 use std::time::Duration;
 
@@ -18,6 +18,23 @@ pub struct Write {
     pub member: usize,
     /// The connected fabric that it was sent into, by the lowest GUID of a node there.
     pub part: Guid,
+}
+
+/// Longest time from sending a Set to its execution in campaigns: two delays of up to 2 ms and an
+/// agent's full queue.
+const IN_FLIGHT_MAX: Duration = Duration::from_millis(10);
+
+/// The exception to I2: whether a manager whose Set was carried out at `done` could not know the tables
+/// of all switches, because another manager wrote to a switch at `other_wrote`, after the beginning of
+/// the sweep in which the Set was sent. `sweeps` are the times at which the sender's sweeps began.
+pub fn could_not_know(
+    done: Tick,
+    other_wrote: Option<Tick>,
+    sweeps: impl IntoIterator<Item = Tick>,
+) -> bool {
+    let sent_in = sweeps.into_iter().filter(|at| *at + IN_FLIGHT_MAX <= done);
+    let began = sent_in.max().unwrap_or_default();
+    other_wrote.is_some_and(|wrote| wrote >= began)
 }
 
 /// Maximum number of contentions reported.

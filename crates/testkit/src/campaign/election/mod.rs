@@ -1,6 +1,7 @@
 //! Two or three managers on one fabric, while they, their hosts and links die and return and
 //! datagrams are lost: after each round, without faults, every connected fabric has exactly one master,
-//! whose routes hold; a manager that is not master never writes.
+//! whose routes hold; a manager that is not master never writes, and no Set closes a circle, unless
+//! another manager writes at the same time.
 
 mod scenario;
 
@@ -18,7 +19,7 @@ use weft_manager::sm::Settings;
 pub use scenario::{Candidate, Round, Scenario, Trouble};
 
 use super::bring_up::RunError;
-use super::watch::SetWatch;
+use super::watch::{Circle, SetWatch};
 use crate::cluster::Cluster;
 use crate::oracle::{Breach, Invariant, lids, masters, reach, tables};
 use crate::view::{self, FabricView};
@@ -107,6 +108,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         scenario,
         sets: SetWatch::start(&mut cluster.emulator),
         cluster,
+        settled: false,
         breaches: Vec::new(),
         converged: Vec::new(),
         events: Vec::new(),
@@ -126,6 +128,8 @@ struct Run {
     scenario: Scenario,
     cluster: Cluster,
     sets: SetWatch,
+    /// Since the last trouble everything has held at some moment: managers know each other.
+    settled: bool,
     breaches: Vec<Breach>,
     converged: Vec<Duration>,
     events: Vec<(Tick, usize, Event)>,
@@ -155,6 +159,7 @@ impl Run {
     fn trouble(&mut self, number: usize) -> Result<(), RunError> {
         let round = self.scenario.rounds[number].clone();
         let start = self.cluster.now().0;
+        self.settled = false;
         self.cluster
             .control(emulated::Control::Faults(round.faults))?;
         for (at, trouble) in &round.events {
@@ -184,7 +189,7 @@ impl Run {
         Ok(())
     }
 
-    /// Runs, and records events and forbidden writes.
+    /// Runs, and records events, forbidden writes and circles.
     fn run_until(&mut self, until: Tick) -> Result<(), RunError> {
         self.cluster.run_until(until)?;
         self.events.append(&mut self.cluster.take_events());
@@ -196,28 +201,47 @@ impl Run {
             Breach::new(Invariant::OneMaster, what)
         });
         self.breaches.extend(illegal);
+        let circles = self.sets.take_circles().into_iter();
+        let closed = circles.filter(|circle| self.settled || !self.could_not_know(circle));
+        let closed: Vec<Breach> = closed.map(|circle| circle.breach).collect();
+        self.breaches.extend(closed);
         Ok(())
+    }
+
+    /// Whether the manager that closed a circle could not know the tables of all switches.
+    fn could_not_know(&self, circle: &Circle) -> bool {
+        let network = self.cluster.emulator.network();
+        let port = |member: usize| {
+            let host = network.find(self.cluster.host(member))?;
+            Some(network.device_at(host).first_port_index())
+        };
+        let sweeps = self
+            .events
+            .iter()
+            .filter_map(|(at, member, event)| match event {
+                Event::SweepStarted { .. } => (port(*member)? == circle.done.from).then_some(*at),
+                _ => None,
+            });
+        masters::could_not_know(circle.done.now, circle.other_wrote, sweeps)
     }
 
     /// I9: within its bound there is a moment from which on everything holds; I8: then nothing more
     /// is written.
     fn quiet(&mut self, number: usize) -> Result<(), RunError> {
         let start = self.cluster.now();
-        // Writes under faults are checked by roles alone: an unreachable manager is replaced.
+        // A round's trouble is shorter than the time allowed for two managers to find each other: writes
+        // during it are checked by roles alone.
         drop(self.cluster.take_writes());
         let (mut since, mut last) = (None, Vec::new());
         let mut sets = 0;
         while self.cluster.now().since(start) < CONVERGED_WITHIN {
             self.run_until(self.cluster.now() + Duration::from_millis(500))?;
-            // Two that have not met yet write routes of their own, which may close a circle.
-            let circles = self.sets.take();
-            self.breaches
-                .extend(circles.into_iter().filter(|_| since.is_some()));
             last = self.judge();
             let now = self.cluster.now();
             since = since
                 .filter(|_| last.is_empty())
                 .or(last.is_empty().then_some(now));
+            self.settled = since.is_some();
             if now.since(start) <= CONVERGED_WITHIN - STILL {
                 sets = self.cluster.emulator.stats().sets_total();
             }
