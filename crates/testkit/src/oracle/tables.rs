@@ -4,10 +4,21 @@ use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::{Lid, Snapshot, UNREACHABLE};
 
+/// Published nodes that have no power.
+fn unpowered(view: &FabricView, snapshot: &Snapshot) -> Vec<Breach> {
+    let nodes = snapshot.topology.nodes().map(|(_, node)| node.guid());
+    let dark = nodes.filter(|guid| view.find(*guid).is_none());
+    let breach = |guid| {
+        let what = format!("{guid} has no power, yet is in the snapshot");
+        Breach::new(Invariant::TablesAsIntended, what)
+    };
+    dark.map(breach).collect()
+}
+
 /// I4: the published snapshot and the devices agree on every entry of every connected switch, and on
 /// the set of nodes.
 pub fn check(view: &FabricView, root: usize, snapshot: &Snapshot) -> Vec<Breach> {
-    let mut breaches = Vec::new();
+    let mut breaches = unpowered(view, snapshot);
     let connected = view.connected(root);
     for (node, connected) in view.nodes.iter().zip(&connected) {
         let known = snapshot.topology.find(node.guid);
