@@ -20,7 +20,7 @@ use super::watch::SetWatch;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::storm::{self, Budget, Clean};
-use crate::oracle::{Breach, Invariant, lids, multicast, reach};
+use crate::oracle::{Breach, Invariant, lids, multicast, quiet, reach};
 use crate::world::{NoTap, Wait, World, WorldError, first_host};
 
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
@@ -336,12 +336,9 @@ impl Run {
                 .filter(|_| last.is_empty())
                 .or(last.is_empty().then(|| self.world.now()));
         }
-        if since.is_none() {
-            let bound = CONVERGED_WITHIN.as_secs();
-            let what = format!("{} rules broken {bound} s after the last fault", last.len());
-            self.breaches.push(Breach::new(Invariant::Converged, what));
-            self.breaches.append(&mut last);
-        }
+        let when = format!("{} s after the last fault", CONVERGED_WITHIN.as_secs());
+        let late = quiet::check_converged(since.is_some(), last, &when);
+        self.breaches.extend(late);
         Ok(since.map(|at| at.since(start)))
     }
 
@@ -379,11 +376,8 @@ impl Run {
         self.breaches
             .extend(storm::check_again(again, &self.budget));
         let sets = self.world.emulator.stats().sets_total() - before;
-        if sets != 0 {
-            let what = format!("{sets} Sets in a sweep of an unchanged fabric");
-            self.breaches
-                .push(Breach::new(Invariant::NoNeedlessSet, what));
-        }
+        let needless = quiet::check_unwritten(sets, "in a sweep of an unchanged fabric");
+        self.breaches.extend(needless);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::bring_up::CONVERGED_WITHIN;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::{
-    Breach, Invariant, choices, deadlock, levels, lids, multicast, pairs, partitions, reach, tables,
+    Breach, choices, deadlock, levels, lids, multicast, pairs, partitions, quiet, reach, tables,
 };
 use crate::view::{self, FabricView};
 use crate::world::{Wait, World};
@@ -34,9 +34,7 @@ pub(super) fn root(world: &World, view: &FabricView) -> usize {
 
 /// I9: something that had to end within the bound of convergence did, or it is a breach.
 pub(super) fn in_time(wait: Wait, what: &str) -> Option<Breach> {
-    let seconds = CONVERGED_WITHIN.as_secs();
-    let late = || format!("{what} has not ended after {seconds} s");
-    (wait == Wait::TimedOut).then(|| Breach::new(Invariant::Converged, late()))
+    quiet::check_in_time(wait, CONVERGED_WITHIN, what)
 }
 
 /// The service levels that hosts use: those of the settings, in the lane that path records give a LID.

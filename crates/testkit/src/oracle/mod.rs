@@ -14,8 +14,11 @@ pub mod masters;
 pub mod multicast;
 pub mod pairs;
 pub mod partitions;
+pub mod planned;
 pub mod published;
+pub mod quiet;
 pub mod reach;
+pub mod spared;
 pub mod storm;
 pub mod tables;
 

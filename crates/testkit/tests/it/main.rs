@@ -11,6 +11,7 @@ mod campaign;
 mod capture;
 mod counters;
 mod leftovers;
+mod objections;
 mod opareport;
 mod oracles;
 mod partitions;

@@ -32,7 +32,7 @@ use weft_wire::smp::{DirectedRoute, Smp};
 
 /// Switches in a ring, one host on port 3 of each; port 1 goes to the next switch, port 2 to the one
 /// before. Hosts have LIDs 1 to n, switches n + 1 to 2n; switch s is node s, its host node n + s.
-fn ring(n: usize) -> FabricView {
+pub(crate) fn ring(n: usize) -> FabricView {
     let port = |lid: u32, peer| {
         Some(PortView {
             lid: Lid(lid),
@@ -87,7 +87,7 @@ fn pair() -> FabricView {
     ring(2)
 }
 
-fn broken(breaches: &[Breach]) -> Vec<Invariant> {
+pub(crate) fn broken(breaches: &[Breach]) -> Vec<Invariant> {
     let mut kinds: Vec<Invariant> = breaches.iter().map(|breach| breach.invariant).collect();
     kinds.dedup();
     kinds

@@ -21,7 +21,7 @@ pub use scenario::{Candidate, Round, Scenario, Trouble};
 use super::bring_up::RunError;
 use super::watch::{Circle, SetWatch};
 use crate::cluster::Cluster;
-use crate::oracle::{Breach, Invariant, lids, masters, reach, tables};
+use crate::oracle::{Breach, Invariant, lids, masters, quiet, reach, tables};
 use crate::view::{self, FabricView};
 
 /// I9: from the end of a round's trouble to one master whose routes hold. A dead master is found out
@@ -249,21 +249,15 @@ impl Run {
         let writes = self.cluster.take_writes();
         self.breaches
             .extend(masters::check(&writes, CONTENDED_WITHIN));
+        let when = format!("in the quiet after round {number}");
+        let late = quiet::check_converged(since.is_some(), last, &when);
+        self.breaches.extend(late);
         let Some(at) = since else {
-            let what = format!(
-                "{} rules broken in the quiet after round {number}",
-                last.len()
-            );
-            self.breaches.push(Breach::new(Invariant::Converged, what));
-            self.breaches.append(&mut last);
             return Ok(());
         };
         let more = self.cluster.emulator.stats().sets_total() - sets;
-        if more > 0 {
-            let what = format!("{more} Sets at the end of the quiet after round {number}");
-            self.breaches
-                .push(Breach::new(Invariant::NoNeedlessSet, what));
-        }
+        let needless = quiet::check_unwritten(more, &format!("at the end, {when}"));
+        self.breaches.extend(needless);
         self.converged.push(at.since(start));
         Ok(())
     }

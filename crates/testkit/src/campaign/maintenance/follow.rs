@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use weft_emulator::io::{Control, Faults};
-use weft_fabric::{PortNum, Tick};
+use weft_fabric::Tick;
 use weft_manager::io::Event;
-use weft_manager::sm::drains::{Drain, drain_use};
+use weft_manager::sm::drains::drain_use;
 
 use super::Run;
 use super::scenario::Trouble;
 use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
 use crate::campaign::judge::{self, UsedLevels};
 use crate::oracle::drained::{self, Part, Spare};
-use crate::oracle::{Invariant, deadlock, kept, multicast, reach};
+use crate::oracle::spared::part;
+use crate::oracle::{Invariant, deadlock, kept, multicast, quiet, reach};
 use crate::view::FabricView;
 use crate::world::Wait;
 
@@ -30,14 +31,6 @@ pub(super) struct Baseline {
     pub(super) levels: Option<UsedLevels>,
     /// Whether the manager ends during the change: I13 covers losses then.
     pub(super) crash: bool,
-}
-
-/// Converts to the oracles' type.
-pub(super) fn part(drain: Drain) -> Part {
-    match drain {
-        Drain::Switch(guid) => Part::Switch(guid),
-        Drain::Link(guid, PortNum(port)) => Part::Link(guid, port),
-    }
 }
 
 impl Run {
@@ -143,9 +136,8 @@ impl Run {
                 return Ok(());
             }
             if self.world.now() >= until {
-                let what = "does not converge".to_owned();
-                self.broke(when, Invariant::Converged, what);
-                self.broken(when, breaches);
+                let late = quiet::check_converged(false, breaches, "in the end");
+                self.broken(when, late);
                 return Ok(());
             }
             self.run_until(self.world.now() + LOOK_EVERY, &base)?;

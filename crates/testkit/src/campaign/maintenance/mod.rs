@@ -6,7 +6,7 @@ pub mod scenario;
 mod steps;
 
 use weft_emulator::Options;
-use weft_fabric::{Guid, Lmc, PortRef, Tick};
+use weft_fabric::{Lmc, PortRef, Tick};
 use weft_manager::io::Event;
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::Arrangement;
@@ -17,6 +17,7 @@ use super::members::told;
 use super::watch::SetWatch;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
+use crate::oracle::planned::{InForce, Tables};
 use crate::oracle::{Breach, Invariant};
 use crate::world::{NoTap, Wait, World, WorldError, first_host};
 pub use scenario::Scenario;
@@ -55,16 +56,11 @@ impl Outcome {
 
 /// An arrangement that was put in force, and what was before.
 struct Undo {
-    before: Arrangement,
+    before: InForce,
     after: Arrangement,
-    engine: String,
-    tables: Tables,
     /// Since then nothing but plans has changed the fabric.
     untouched: bool,
 }
-
-/// Linear tables by GUID.
-type Tables = Vec<(Guid, Vec<u8>)>;
 
 struct Run {
     scenario: Scenario,
@@ -219,9 +215,14 @@ impl Run {
         last.unwrap_or(false)
     }
 
-    fn tables(&self) -> Tables {
+    fn in_force(&self) -> InForce {
         let view = judge::view(&self.world);
         let switches = view.nodes.into_iter().filter(|node| node.switch);
-        switches.map(|node| (node.guid, node.lft)).collect()
+        let tables: Tables = switches.map(|node| (node.guid, node.lft)).collect();
+        InForce {
+            arrangement: self.world.manager().arrangement(),
+            engine: self.world.manager().status().engine,
+            tables,
+        }
     }
 }

@@ -3,20 +3,19 @@
 use std::time::Duration;
 
 use weft_emulator::io::{Control, Faults};
-use weft_fabric::{Guid, PortNum, Tick};
-use weft_manager::sm::drains::{Drain, DrainError, drain_use};
+use weft_fabric::Tick;
+use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::reroute::{Arrangement, Change, Condition, RerouteError, RoutePlan};
 use weft_routing::{AdaptiveSettings, EngineKind};
 
-use super::follow::{Baseline, part};
+use super::follow::Baseline;
 use super::scenario::{Round, Step, Trouble, spreads};
 use super::{Run, Undo};
 use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
 use crate::campaign::judge;
 use crate::campaign::members::told;
-use crate::oracle::drained::{self, Part, Spare};
-use crate::oracle::{Invariant, multicast};
-use crate::view::FabricView;
+use crate::oracle::spared::{self, part};
+use crate::oracle::{Invariant, drained, multicast, planned};
 
 /// From pulling something to putting it back.
 const PULLED_FOR: Duration = Duration::from_secs(3);
@@ -118,10 +117,8 @@ impl Run {
 
     fn adopt(&mut self, condition: Condition, wanted: Arrangement) -> Result<u64, RerouteError> {
         let undo = Undo {
-            before: self.world.manager().arrangement(),
+            before: self.in_force(),
             after: wanted.clone(),
-            engine: self.world.manager().status().engine,
-            tables: self.tables(),
             untouched: true,
         };
         let adopted = self.world.adopt(&condition, wanted);
@@ -156,10 +153,8 @@ impl Run {
         let broken = self.judge();
         self.broken("after its sweep", broken);
         let engine = self.world.manager().status().engine;
-        if let Some(plan) = plan.filter(|plan| plan.engine != engine) {
-            let what = format!("{} planned, {engine} in force", plan.engine);
-            self.broke("after its sweep", Invariant::AsPlanned, what);
-        }
+        let other = plan.and_then(|plan| planned::check_engine(&plan.engine, &engine));
+        self.broken("after its sweep", other.into_iter().collect());
         Ok(())
     }
 
@@ -170,7 +165,9 @@ impl Run {
         let start = self.world.now();
         self.lead(round.trouble.as_ref())?;
         let condition = Condition::InForce(Box::new(undo.after.clone()));
-        let adopted = self.world.adopt(&condition, undo.before.clone());
+        let adopted = self
+            .world
+            .adopt(&condition, undo.before.arrangement.clone());
         let sweep = match adopted {
             Ok(sweep) => sweep,
             Err(error) => {
@@ -190,27 +187,9 @@ impl Run {
                 self.broken("after a rollback", broken);
             }
         }
-        self.judge_rollback(&undo);
+        let broken = planned::check_rollback(&undo.before, &self.in_force(), undo.untouched);
+        self.broken("rollback", broken);
         Ok(())
-    }
-
-    fn judge_rollback(&mut self, undo: &Undo) {
-        if self.world.manager().arrangement() != undo.before {
-            let what = "another arrangement is in force than before the plan".to_owned();
-            self.broke("rollback", Invariant::AsPlanned, what);
-        }
-        if !undo.untouched {
-            return;
-        }
-        let engine = self.world.manager().status().engine;
-        if engine != undo.engine {
-            let what = format!("{engine} is in force, {} was", undo.engine);
-            self.broke("rollback", Invariant::AsPlanned, what);
-        }
-        if self.tables() != undo.tables {
-            let what = "tables are not what they were".to_owned();
-            self.broke("rollback", Invariant::AsPlanned, what);
-        }
     }
 
     fn restart(&mut self, round: &Round) -> Result<(), RunError> {
@@ -300,7 +279,7 @@ impl Run {
         self.run_until(self.world.now() + PULLED_FOR, &base)
     }
 
-    /// D3: a drain is refused when and only when the fabric cannot do without.
+    /// D3.
     fn judge_refusal(&mut self, change: &Change, error: Option<&RerouteError>, calm: bool) {
         if !calm {
             return;
@@ -315,22 +294,8 @@ impl Run {
         let view = judge::view(&self.world);
         let root = judge::root(&self.world, &view);
         let drains = self.world.manager().arrangement().drains;
-        let parts = drains.into_iter().chain([*drain]).map(part);
-        let parts: Vec<Part> = parts.collect();
-        let fits = match (drainable(&view, *drain), error) {
-            (Err(wanted), Some(RerouteError::Drain(found))) => wanted(found),
-            (Err(_), _) => false,
-            (Ok(()), None) => drained::can_spare(&view, root, &parts) != Spare::No,
-            (Ok(()), Some(RerouteError::CutsOff(_))) => {
-                drained::can_spare(&view, root, &parts) != Spare::Yes
-            }
-            (Ok(()), Some(_)) => false,
-        };
-        if !fits {
-            let spare = drained::can_spare(&view, root, &parts);
-            let what = format!("drain of {drain:?} gives {error:?}, spare: {spare:?}");
-            self.broke("plan", Invariant::Spared, what);
-        }
+        let broken = spared::check(&view, root, &drains, *drain, error);
+        self.broken("plan", broken.into_iter().collect());
     }
 }
 
@@ -342,36 +307,5 @@ fn controls(drain: Drain) -> (Control, Control) {
             Control::LinkDown { node, port },
             Control::LinkUp { node, port },
         ),
-    }
-}
-
-type Judge = fn(&DrainError) -> bool;
-
-/// Whether a switch or link is one that can be drained at all, and otherwise which error is right.
-fn drainable(view: &FabricView, drain: Drain) -> Result<(), Judge> {
-    let switch = |guid: Guid| view.find(guid).filter(|node| view.nodes[*node].switch);
-    let at = |node: usize, port: PortNum| {
-        let end = view.nodes[node].ports.get(usize::from(port.0));
-        end.and_then(|end| end.as_ref()?.peer)
-    };
-    match drain {
-        Drain::Switch(guid) => {
-            let no_switch: Judge = |error| matches!(error, DrainError::NoSwitch(..));
-            let node = switch(guid).ok_or(no_switch)?;
-            let mut peers = view.nodes[node]
-                .external()
-                .filter_map(|(_, port)| port.peer);
-            let has_hfis: Judge = |error| matches!(error, DrainError::HasHfis { .. });
-            match peers.any(|(peer, _)| !view.nodes[peer].switch) {
-                true => Err(has_hfis),
-                false => Ok(()),
-            }
-        }
-        Drain::Link(guid, port) => {
-            let no_link: Judge = |error| matches!(error, DrainError::NoLink { .. });
-            let node = switch(guid).ok_or(no_link)?;
-            let (peer, _) = at(node, port).ok_or(no_link)?;
-            view.nodes[peer].switch.then_some(()).ok_or(no_link)
-        }
     }
 }
