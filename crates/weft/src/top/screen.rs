@@ -10,6 +10,7 @@ use ratatui::widgets::Paragraph;
 use ratatui::{DefaultTerminal, Frame};
 use tokio::sync::mpsc;
 use weft_api::v1;
+use weft_fabric::text::for_terminal;
 
 use super::table::{head, row, title};
 use super::{LINKS_ON_SCREEN, Source};
@@ -141,7 +142,7 @@ impl View {
         frame.render_widget(Paragraph::new(head()).style(reversed), names);
         frame.render_widget(Paragraph::new(self.rows(body.height)), body);
         let last = self.trouble.as_deref().unwrap_or(KEYS);
-        frame.render_widget(Paragraph::new(last), bottom);
+        frame.render_widget(Paragraph::new(for_terminal(last)), bottom);
     }
 
     fn rows(&self, height: u16) -> Vec<Line<'static>> {
@@ -170,6 +171,7 @@ impl View {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use weft_fabric::text::is_hidden;
 
     use super::*;
     use crate::top::table::tests::full;
@@ -214,6 +216,27 @@ mod tests {
             assert!(!press(&mut view, KeyCode::PageDown));
         }
         assert!(screen(&view)[2].starts_with("edge40:5"));
+    }
+
+    #[test]
+    fn nothing_from_outside_acts_on_the_screen() {
+        let mut view = View::new(SortBy::Utilization, false);
+        let names = ["\u{1b}[2J", "\u{9b}31mred", "a\rb\tc", "\u{202e}drawkcab"];
+        let links = names.map(|name| full(name, "core1"));
+        view.loads = Some(v1::ListBusiestLinksResponse {
+            busiest: links.into(),
+            ..v1::ListBusiestLinksResponse::default()
+        });
+        view.trouble = Some("no \u{1b}]0;own\u{7} answer".to_owned());
+        let lines = screen(&view);
+        for line in &lines {
+            assert!(!line.contains(is_hidden), "{line:?}");
+        }
+        assert!(lines[2].starts_with("\\x1b[2J:5 > core1:1"), "{lines:?}");
+        assert!(
+            lines[23].starts_with("no \\x1b]0;own\\x07 answer"),
+            "{lines:?}"
+        );
     }
 
     #[test]

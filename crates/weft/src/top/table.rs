@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use weft_api::v1;
+use weft_fabric::text::for_terminal;
 
 use crate::args::SortBy;
 use crate::time::utc;
@@ -50,11 +51,8 @@ fn end(end: &Option<v1::LinkEnd>) -> String {
         "" => format!("{:#018x}", port.node_guid),
         name => name.to_owned(),
     };
-    format!(
-        "{}:{}",
-        name.split(' ').next().unwrap_or_default(),
-        port.port
-    )
+    let name = name.split(' ').next().unwrap_or_default();
+    format!("{}:{}", for_terminal(name), port.port)
 }
 
 fn cut(text: &str) -> String {
