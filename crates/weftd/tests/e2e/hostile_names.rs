@@ -1,12 +1,14 @@
 //! Nodes whose names would act on a screen.
 
+use serde_json::Value;
 use weft_fabric::FabricSpec;
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::text::is_hidden;
 use weft_fabric::{NodeId, Snapshot};
 use weft_wire::text::Text;
 
-use crate::harness::{Daemon, Start, text, weft};
+use crate::exposition::promtool_accepts;
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for, weft};
 use crate::process::{Reading, program};
 
 /// Clears a screen, forges a line, sends a C1 control, and turns the direction of writing.
@@ -17,12 +19,20 @@ const NAMES: [&str; 4] = [
     "\u{202e}drawkcab",
 ];
 
-/// A daemon on a fabric of such hosts.
-fn daemon() -> Daemon {
+/// Ends a label of a metric, a string of JSON, and an escape.
+const QUOTED: [&str; 4] = [
+    "a\"b",
+    "back\\",
+    "\",name=\"x\"} 1\nforged 1",
+    "{\u{1b}[31m}",
+];
+
+/// A daemon on a fabric of hosts with names, its log of a format.
+fn daemon(names: [&str; 4], log: &str) -> Daemon {
     let spec: FabricSpec = "one-switch:4".parse().unwrap();
     let mut topology = spec.generate().unwrap();
     let hosts: Vec<NodeId> = topology.hfis().map(|(id, _)| id).collect();
-    for (id, name) in hosts.into_iter().zip(NAMES) {
+    for (id, name) in hosts.into_iter().zip(names) {
         let node = topology.node_mut(id).unwrap();
         node.description.node_string = Text::new(name);
     }
@@ -35,10 +45,24 @@ fn daemon() -> Daemon {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fabric.xml");
     std::fs::write(&path, file).unwrap();
-    let daemon = Start::new(path.to_str().unwrap());
-    let daemon = daemon.args(&["--log-level", "debug"]).up();
+    let start = Start::new(path.to_str().unwrap());
+    configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
+    let start = start.args(&["--log-level", "debug", "--log", log]);
+    let daemon = start.up();
     drop(dir);
     daemon
+}
+
+/// A name with each byte of a character that does not show as `\xNN`.
+fn shown(name: &str) -> String {
+    let one = |character: char| match is_hidden(character) {
+        true => {
+            let bytes = character.to_string().into_bytes();
+            bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect()
+        }
+        false => character.to_string(),
+    };
+    name.chars().map(one).collect()
 }
 
 fn is_clean(what: &str, text: &str) {
@@ -52,7 +76,7 @@ fn is_clean(what: &str, text: &str) {
 
 #[test]
 fn names_are_escaped_in_every_medium() {
-    let daemon = daemon();
+    let daemon = daemon(NAMES, "human");
     let raw = daemon.weft_ok(&["report", "nodes"]);
     assert!(raw.contains("\\x1b[2J"), "the name came through: {raw}");
     let commands: [&[&str]; 13] = [
@@ -96,6 +120,59 @@ fn names_are_escaped_in_every_medium() {
     let log = daemon.log();
     assert!(log.contains("x9b31mred"), "the log names nodes: {log}");
     is_clean("the log", &log);
+}
+
+#[test]
+fn a_log_for_machines_is_json_and_shows_every_character() {
+    for names in [NAMES, QUOTED] {
+        let daemon = daemon(names, "json");
+        daemon.weft_ok(&["port", "disable", "nodetype:SW:port:3"]);
+        let log = wait_for(|| Some(daemon.log()).filter(|log| log.contains("node_vanished")));
+        is_clean("the log", &log);
+        let lines = log.lines().map(serde_json::from_str);
+        let lines: Vec<Value> = lines.collect::<Result<_, _>>().unwrap();
+        let vanished = lines
+            .iter()
+            .find(|line| line["fields"]["event"] == "node_vanished");
+        let name = vanished.unwrap()["fields"]["node"].as_str().unwrap();
+        assert!(names.iter().any(|one| name == shown(one)), "{name:?}");
+    }
+}
+
+#[test]
+fn labels_of_metrics_end_where_they_should() {
+    for names in [NAMES, QUOTED] {
+        let daemon = daemon(names, "human");
+        daemon.weft_ok(&["emulator", "traffic", "start", "all", "uniform"]);
+        let metrics = wait_for(|| {
+            let answer = daemon.scrape();
+            let (_, metrics) = answer.split_once("\r\n\r\n").unwrap();
+            let busiest = metrics.matches("\nweft_pm_busiest_ratio{").count();
+            (busiest >= 2 * names.len()).then(|| metrics.to_owned())
+        });
+        let values: Vec<String> = metrics.lines().filter_map(name_label).collect();
+        for name in names {
+            let name = shown(name);
+            assert!(values.contains(&name), "{name:?} in {values:?}");
+        }
+        promtool_accepts(&metrics);
+    }
+}
+
+/// The value of the label `name` of a sample, read to the first quote without a backslash before it.
+fn name_label(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("name=\"")?;
+    let (mut value, mut characters) = (String::new(), rest.chars());
+    loop {
+        match characters.next()? {
+            '"' => return Some(value),
+            '\\' => value.push(match characters.next()? {
+                'n' => '\n',
+                other => other,
+            }),
+            other => value.push(other),
+        }
+    }
 }
 
 #[test]
