@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::harness::{Daemon, Start, text, wait_for, weft};
-use crate::process::{output, program};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for, weft};
+use crate::process::{output, output_to, program};
 
 fn full() -> File {
     OpenOptions::new().write(true).open("/dev/full").unwrap()
@@ -46,6 +46,39 @@ fn no_error_panics_where_nobody_reads_it() {
         for status in ended {
             assert_eq!(status.code(), Some(code), "{path:?} {args:?}");
         }
+    }
+}
+
+/// An output that is closed or full ends a command of a client, also one that would go on for ever.
+#[test]
+fn a_result_that_cannot_be_written_ends_its_command() {
+    let start = Start::new("one-switch:4");
+    configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
+    let daemon = start.up();
+    wait_for(|| daemon.top());
+    let commands: [&[&str]; 9] = [
+        &["report", "nodes"],
+        &["report", "links", "--json"],
+        &["report", "route", "-S", "sm", "-D", "nodetype:FI"],
+        &["fabric", "show"],
+        &["fabric", "export", "--snapshot"],
+        &["watch"],
+        &["watch", "--json"],
+        &["top"],
+        &["top", "--json"],
+    ];
+    for args in commands {
+        let told = |stdout: Stdio| {
+            let mut command = program(weft());
+            command.env("WEFT_ADDRESS", &daemon.api).args(args);
+            output_to(&mut command, stdout)
+        };
+        let (code, said) = told(full().into());
+        assert_eq!(code, Some(4), "{args:?}: {said}");
+        assert!(said.contains("No space left on device"), "{args:?}: {said}");
+        let (code, said) = told(closed());
+        assert_eq!(code, Some(0), "{args:?}: {said}");
+        assert_eq!(said, "", "{args:?}");
     }
 }
 

@@ -62,6 +62,20 @@ pub(crate) fn output(command: &mut Command) -> Output {
     }
 }
 
+/// Runs a program to its end with a standard output of its own; exit code and standard error.
+///
+/// # Panics
+/// When it has not ended in time; it is killed before.
+pub(crate) fn output_to(command: &mut Command, stdout: Stdio) -> (Option<i32>, String) {
+    command.stdin(Stdio::null()).stdout(stdout);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let stderr = read(child.stderr.take().unwrap());
+    let ended = wait(&mut child);
+    let said = text(&stderr.join().unwrap());
+    let status = ended.unwrap_or_else(|| panic!("{command:?} did not end: {said}"));
+    (status.code(), said)
+}
+
 /// Drains a pipe, so that it never blocks its writer.
 fn read(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     spawn(move || {
