@@ -255,9 +255,7 @@ impl Devices {
                 let ports = &mut self[end.node].observed.inactive_ports;
                 ports.record(end.port, active, reason.is_some());
             }
-            if let Some((a, b)) = link_end(topology, a).zip(link_end(topology, b))
-                && !active
-            {
+            if !active && let Some((a, b)) = link_end(topology, a).zip(link_end(topology, b)) {
                 sweep.unfinished(format!("the link from {a} to {b} is not active"));
             }
             let twice = self[a.node].observed.inactive_ports.twice.contains(a.port);

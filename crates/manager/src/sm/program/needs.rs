@@ -127,6 +127,9 @@ impl<'a> Needs<'a> {
         let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
         let held = device.observed.tables(port).ids[kind.index()];
+        if held == wanted {
+            return TableId::UNKNOWN;
+        }
         let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;
         let serves = kind.is_fixed_in_use()
             && device.observed.port(port).is_some_and(in_use)
@@ -134,7 +137,7 @@ impl<'a> Needs<'a> {
                 self.devices.tables.content(held),
                 self.devices.tables.content(wanted),
             );
-        match held == wanted || serves {
+        match serves {
             true => TableId::UNKNOWN,
             false => wanted,
         }
