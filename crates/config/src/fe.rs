@@ -11,6 +11,9 @@ use crate::shared::{CoreDump, Logging, Ssl, Startup};
 use crate::syntax::{Named, flag, micros, named, or_number, u16s, u32s};
 use crate::xml::Id;
 
+/// Why no tag of this section has an effect.
+pub(crate) const NO_EXECUTIVE: &str = "there is no fabric executive; remote clients use gRPC";
+
 /// The most traps that are subscribed to one by one.
 pub const MAX_TRAPS: usize = 20;
 

@@ -61,8 +61,10 @@ rules! {
     Duplicate, true;
     /// A legal value that is replaced: rounded, clamped, or read as a flag.
     Adjusted, true;
-    /// An element without effect: deprecated, disabled, or overruled.
+    /// An element without effect: disabled, or overruled.
     NoEffect, true;
+    /// A value that Weft reads and does not heed, other than the one by which Weft acts anyway: see the column "effect" below.
+    Ignored, true;
     /// An attribute, a DTD, text between elements, or blanks around a word: nothing of the kind has a meaning here.
     StrictXml, true;
     /// A number with a sign, with a blank inside, or hexadecimal where that is not allowed: the vendor reads it as something else.

@@ -51,7 +51,10 @@ pub(crate) const SECTIONS: &[&str] = &[
 ];
 
 /// Elements allowed only in an `Fm`.
-const OWN: &[&str] = &["Start", "Name", "Hfi", "Port", "PortGUID", "SubnetPrefix"];
+pub(crate) const OWN: &[&str] = &["Start", "Name", "Hfi", "Port", "PortGUID", "SubnetPrefix"];
+
+/// Sections of `Sm` that replace those of `Common` as a whole.
+pub(crate) const REPLACING: &[&str] = &["MeshTorusTopology", "DGShortestPathTopology"];
 
 impl Instance {
     /// Whether the subnet manager of this instance runs.

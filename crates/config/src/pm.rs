@@ -36,6 +36,7 @@ section! {
         /// Time after which a silent client loses its image.
         freeze_frame_lease: Duration = Duration::from_secs(60), "FreezeFrameLease" => One(seconds());
         /// Interval at which clients see the running sweep's results; half of `SweepInterval` if absent, 0 at its end only.
+        #[no_effect("clients see results at the end of a sweep")]
         image_update_interval: Option<Duration> = None, "ImageUpdateInterval" => Opt(seconds().strictly(0, 43_199));
         /// From which weighted count a port is worth a look.
         thresholds: Thresholds = Thresholds::default(), "Thresholds" => Sub;
@@ -77,17 +78,20 @@ section! {
         /// Maximum number of failed devices logged per sweep.
         sweep_errors_log_threshold: u32 = 10, "SweepErrorsLogThreshold" => One(u32s());
         /// Maximum number of error causes logged per sweep.
+        #[no_effect("causes of errors are not logged")]
         sweep_error_info_log_thresholds: SweepErrorInfoLogThresholds = SweepErrorInfoLogThresholds::default(),
             "SweepErrorInfoLogThresholds" => Sub;
         /// Images on disk.
         short_term_history: ShortTermHistory = ShortTermHistory::default(), "ShortTermHistory" => Sub;
         /// Development: logs the duration of the parts of a sweep.
+        #[no_effect("the duration of a sweep is always in the metrics")]
         pm_perf_debug: bool = false, "PmPerfDebug" => One(flag());
     }
     flat {
         /// Size.
         startup: Startup, without "StartupRetries", without "StartupStableWait";
         /// Priorities in the election of the master.
+        #[no_effect("the PM runs where the SM is master")]
         election: Election;
         /// Logs.
         logging: Logging;
@@ -213,16 +217,22 @@ section! {
     /// `ShortTermHistory`: images on disk.
     pub struct ShortTermHistory {
         /// Whether they are kept.
+        #[no_effect("images are not kept on disk", acts_as = false)]
         enable: bool = true, "Enable" => One(flag());
         /// Directory of the files; each instance needs its own.
+        #[no_effect("images are not kept on disk", told_by = "Enable")]
         storage_location: String = "/var/lib/opa-fm".to_owned(), "StorageLocation" => One(Text::absolute_path());
         /// Hours of history to keep.
+        #[no_effect("images are not kept on disk", told_by = "Enable")]
         total_history: Duration = Duration::from_secs(24 * 3600), "TotalHistory" => One(hours().strictly(1, u32::MAX as u64 - 1));
         /// Number of images per file.
+        #[no_effect("images are not kept on disk", told_by = "Enable")]
         images_per_composite: u32 = 3, "ImagesPerComposite" => One(u32s().strictly(1, u32::MAX as u64));
         /// Maximum disk space, in MiB.
+        #[no_effect("images are not kept on disk", told_by = "Enable")]
         max_disk_space_mib: u64 = 1024, "MaxDiskSpace" => One(u64s());
         /// Number of parts of a file, each compressed by its own thread.
+        #[no_effect("images are not kept on disk", told_by = "Enable")]
         compression_divisions: u8 = 1, "CompressionDivisions" => One(u8s().strictly(1, 32));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::fe::Fe;
+use crate::fe::{Fe, NO_EXECUTIVE};
 use crate::finding::Rule;
 use crate::objects::{Applications, DeviceGroups, PmPortGroups, QosGroups, VirtualFabrics};
 use crate::pm::Pm;
-use crate::section::{Row, Section};
+use crate::section::{Row, Section, mark};
 use crate::shared::Shared;
 use crate::sm::Sm;
 
@@ -20,7 +20,9 @@ pub fn reference() -> Vec<Row> {
     PmPortGroups::rows("PmPortGroups", &mut rows);
     Shared::rows("Shared", &mut rows);
     Sm::rows("Sm", &mut rows);
+    let fe = rows.len();
     Fe::rows("Fe", &mut rows);
+    mark(&mut rows[fe..], NO_EXECUTIVE);
     Pm::rows("Pm", &mut rows);
     rows
 }
@@ -45,19 +47,22 @@ pub fn reference_markdown() -> String {
         // Writing to a string cannot fail.
         let _ = write!(
             text,
-            "### {name}\n\n| tag | default | allowed | meaning |\n|---|---|---|---|\n"
+            "### {name}\n\n| tag | default | allowed | meaning | effect |\n|---|---|---|---|---|\n"
         );
         for row in rows.iter().filter(|row| section(row) == name) {
-            let tag = row.path.rsplit('/').next().unwrap_or_default();
+            let tag = row.tag();
             let default = if row.default.is_empty() {
                 "–".to_owned()
             } else {
                 format!("`{}`", row.default)
             };
             let mark = if row.stricter { " †" } else { "" };
+            let effect = row
+                .no_effect
+                .map_or("yes".to_owned(), |why| format!("**none**: {}", cell(why)));
             let _ = writeln!(
                 text,
-                "| `{tag}` | {default} | {}{mark} | {} |",
+                "| `{tag}` | {default} | {}{mark} | {} | {effect} |",
                 cell(&row.allowed),
                 cell(&row.meaning)
             );

@@ -20,6 +20,7 @@ pub(crate) fn check_instance(instance: &mut Instance, fm: Id, cx: &mut Cx<'_>) {
     check_traps(instance, cx);
     check_routing(instance, cx);
     check_images(instance, cx);
+    check_executive(instance, cx);
     check_multicast(instance, cx);
     if instance.starts_sm() {
         check_fabrics(instance, fm, cx);
@@ -164,6 +165,16 @@ fn check_images(instance: &Instance, cx: &mut Cx<'_>) {
             Rule::StrictImages,
             "ImageUpdateInterval is not below SweepInterval",
         );
+    }
+}
+
+fn check_executive(instance: &Instance, cx: &mut Cx<'_>) {
+    if instance.starts_fe() {
+        let place = cx.place(&["Fe", "Start"]);
+        let message =
+            "there is no fabric executive; remote clients use gRPC, with TLS: weftd --listen";
+        let problem = Problem::new(Rule::StrictSupport, message);
+        cx.add(Severity::Error, place, problem, || "0".to_owned());
     }
 }
 

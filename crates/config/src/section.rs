@@ -29,7 +29,7 @@ pub(crate) trait Section: Default {
 }
 
 /// One tag in the documentation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Row {
     /// The tag with the sections around it, for example `Sm/Multicast/MLIDTableCap`.
     pub path: String,
@@ -41,6 +41,41 @@ pub struct Row {
     pub stricter: bool,
     /// Description.
     pub meaning: String,
+    /// The reason why it has no effect here, if it has none.
+    pub no_effect: Option<&'static str>,
+    /// The tag that this is another spelling of.
+    pub alias_of: Option<&'static str>,
+    /// Whether one instance may have several, each with a value of its own.
+    pub repeated: bool,
+}
+
+impl Row {
+    /// The tag alone.
+    pub fn tag(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(crate) fn new(path: String, meaning: &str) -> Self {
+        Self {
+            path,
+            default: String::new(),
+            allowed: String::new(),
+            stricter: false,
+            meaning: meaning.to_owned(),
+            no_effect: None,
+            alias_of: None,
+            repeated: false,
+        }
+    }
+
+    /// The row of a tag with this syntax.
+    fn of<S: Syntax>(syntax: &S, path: String, meaning: &str) -> Self {
+        Self {
+            allowed: syntax.allowed(),
+            stricter: syntax.is_stricter(),
+            ..Self::new(path, meaning)
+        }
+    }
 }
 
 /// Reads all children of an element into a section.
@@ -107,13 +142,9 @@ impl<S: Syntax> Slot<S::Value> for One<S> {
     }
 
     fn rows(&self, path: String, meaning: &str, default: &S::Value, rows: &mut Vec<Row>) {
-        let (default, allowed) = (self.0.print(default), self.0.allowed());
         rows.push(Row {
-            path,
-            default,
-            allowed,
-            meaning: meaning.to_owned(),
-            stricter: self.0.is_stricter(),
+            default: self.0.print(default),
+            ..Row::of(&self.0, path, meaning)
         });
     }
 }
@@ -137,11 +168,8 @@ impl<S: Syntax> Slot<Option<S::Value>> for Opt<S> {
             .as_ref()
             .map_or(String::new(), |value| self.0.print(value));
         rows.push(Row {
-            path,
             default,
-            allowed: self.0.allowed(),
-            meaning: meaning.to_owned(),
-            stricter: self.0.is_stricter(),
+            ..Row::of(&self.0, path, meaning)
         });
     }
 }
@@ -164,19 +192,40 @@ impl<S: Syntax> Slot<Vec<S::Value>> for Many<S> {
     }
 
     fn rows(&self, path: String, meaning: &str, _: &Vec<S::Value>, rows: &mut Vec<Row>) {
-        let allowed = format!("{}; up to {} times", self.0.allowed(), self.1);
         rows.push(Row {
-            path,
-            default: String::new(),
-            allowed,
-            meaning: meaning.to_owned(),
-            stricter: self.0.is_stricter(),
+            allowed: format!("{}; up to {} times", self.0.allowed(), self.1),
+            repeated: true,
+            ..Row::of(&self.0, path, meaning)
         });
     }
 
     fn repeats(&self) -> bool {
         true
     }
+}
+
+/// Marks tags as without effect.
+pub(crate) fn mark(rows: &mut [Row], why: &'static str) {
+    for row in rows {
+        row.no_effect = Some(why);
+    }
+}
+
+/// Tells that a tag without effect has another value than the one that Weft acts by.
+pub(crate) fn warn_without_effect(differs: bool, why: &'static str, id: Id, cx: &mut Cx<'_>) {
+    if differs {
+        cx.warn(id, Rule::Ignored, format!("no effect here: {why}"));
+    }
+}
+
+/// The value that Weft acts by: the default, unless another is given.
+macro_rules! acts_as {
+    ($default:expr) => {
+        $default
+    };
+    ($default:expr, $acts_as:expr) => {
+        $acts_as
+    };
 }
 
 fn too_many(limit: usize, id: Id, cx: &mut Cx<'_>) {
@@ -203,13 +252,7 @@ where
     fn write(&self, _: &str, _: &T, _: &mut XmlWriter) {}
 
     fn rows(&self, path: String, meaning: &str, _: &T, rows: &mut Vec<Row>) {
-        rows.push(Row {
-            path,
-            default: String::new(),
-            allowed: self.0.allowed(),
-            meaning: meaning.to_owned(),
-            stricter: self.0.is_stricter(),
-        });
+        rows.push(Row::of(&self.0, path, meaning));
     }
 }
 
@@ -286,7 +329,11 @@ impl<T: Section> Slot<Vec<T>> for Subs {
     }
 
     fn rows(&self, path: String, _: &str, _: &Vec<T>, rows: &mut Vec<Row>) {
+        let first = rows.len();
         T::rows(&path, rows);
+        for row in &mut rows[first..] {
+            row.repeated = true;
+        }
     }
 
     fn repeats(&self) -> bool {
@@ -299,16 +346,21 @@ impl<T: Section> Slot<Vec<T>> for Subs {
 /// Each line is `field: Type = default, "Tag" => slot;`, with further spellings after it. `flat`
 /// names sections whose tags stand among the section's own; the section also takes those from
 /// `Shared`. `ignored` are tags that are known to do nothing. `finish` is a last check.
+///
+/// `#[no_effect("reason")]` marks a tag, a section, or the tags of a `flat` that Weft reads and does
+/// not heed. A value other than the default is a finding; with `acts_as = value`, any value but that;
+/// with `told_by = "Tag"`, none is, as the finding for that tag is enough.
 macro_rules! section {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])+
+                $(#[no_effect($why_not:literal $(, acts_as = $acts_as:expr)? $(, told_by = $told_by:literal)?)])?
                 $field:ident : $ty:ty = $default:expr, $tag:literal => $slot:expr $(, $alias:literal => $alias_slot:expr)* ;
             )*
         }
-        $(flat { $( $(#[doc = $flat_doc:literal])+ $flat:ident : $flat_ty:ty $(, without $without:literal)* ; )+ })?
+        $(flat { $( $(#[doc = $flat_doc:literal])+ $(#[no_effect($flat_why_not:literal)])? $flat:ident : $flat_ty:ty $(, without $without:literal)* ; )+ })?
         $(ignored { $( $ignored:literal => $why:literal ; )+ })?
         $(finish $finish:expr ;)?
     ) => {
@@ -332,7 +384,7 @@ macro_rules! section {
             #[allow(unused_variables)]
             fn set(&mut self, tag: &str, id: $crate::xml::Id, cx: &mut $crate::context::Cx<'_>) -> Option<bool> {
                 use $crate::section::Slot;
-                match tag {
+                let repeats = match tag {
                     $(
                         $tag => {
                             let slot = $slot;
@@ -346,18 +398,34 @@ macro_rules! section {
                         } )*
                     )*
                     $( $( $ignored => {
-                        cx.warn(id, $crate::finding::Rule::NoEffect, $why);
+                        $crate::section::warn_without_effect(true, $why, id, cx);
                         Some(false)
                     } )+ )?
                     _ => {
                         $( $(
                             if true $( && tag != $without )* && let Some(repeats) = self.$flat.set(tag, id, cx) {
+                                $(
+                                    let mut alone = <$flat_ty>::default();
+                                    alone.set(tag, id, cx);
+                                    let differs = alone != <$flat_ty>::default();
+                                    $crate::section::warn_without_effect(differs, $flat_why_not, id, cx);
+                                )?
                                 return Some(repeats);
                             }
                         )+ )?
                         None
                     }
-                }
+                };
+                $(
+                    let named = [$tag, $($alias),*].contains(&tag);
+                    $(
+                        let acts_as: $ty = $crate::section::acts_as!($default $(, $acts_as)?);
+                        let told_by: &[&str] = &[$($told_by)?];
+                        let differs = named && told_by.is_empty() && self.$field != acts_as;
+                        $crate::section::warn_without_effect(differs, $why_not, id, cx);
+                    )?
+                )*
+                repeats
             }
 
             #[allow(unused_variables)]
@@ -388,22 +456,26 @@ macro_rules! section {
                 use $crate::section::Slot;
                 let default = Self::default();
                 $(
+                    let first = rows.len();
                     let meaning = concat!($($doc),+).trim_ascii_start();
                     $slot.rows(format!("{path}/{}", $tag), meaning, &default.$field, rows);
-                    $( $alias_slot.rows(format!("{path}/{}", $alias), concat!("As `", $tag, "`."), &default.$field, rows); )*
+                    $(
+                        let spelling = rows.len();
+                        $alias_slot.rows(format!("{path}/{}", $alias), concat!("As `", $tag, "`."), &default.$field, rows);
+                        rows[spelling].alias_of = Some($tag);
+                    )*
+                    $( $crate::section::mark(&mut rows[first..], $why_not); )?
                 )*
                 $( $(
                     let mut flat = Vec::new();
                     <$flat_ty as $crate::section::Section>::rows(path, &mut flat);
                     flat.retain(|row| ![$(format!("{path}/{}", $without)),*].contains(&row.path));
+                    $( $crate::section::mark(&mut flat, $flat_why_not); )?
                     rows.append(&mut flat);
                 )+ )?
                 $( $( rows.push($crate::section::Row {
-                    path: format!("{path}/{}", $ignored),
-                    default: String::new(),
-                    allowed: String::new(),
-                    stricter: false,
-                    meaning: $why.to_owned(),
+                    no_effect: Some($why),
+                    ..$crate::section::Row::new(format!("{path}/{}", $ignored), "Deprecated.")
                 }); )+ )?
             }
 
@@ -415,4 +487,4 @@ macro_rules! section {
     };
 }
 
-pub(crate) use section;
+pub(crate) use {acts_as, section};

@@ -30,6 +30,7 @@ section! {
         /// The upper half of every GID of the subnet.
         subnet_prefix: u64 = 0, "SubnetPrefix" => One(u64s().hex());
         /// Reaction of a standby to a different configuration: 1 logs it, 2 also ends its standby role.
+        #[no_effect("managers compare no configurations")]
         config_consistency_check_level: u32 = 2, "ConfigConsistencyCheckLevel" => One(u32s().raised(1, 2));
     }
     flat {
@@ -50,10 +51,13 @@ section! {
     /// Size and start of a component.
     pub struct Startup {
         /// The expected maximum number of host ports.
+        #[no_effect("there is no limit to reserve memory for: it grows with the fabric")]
         subnet_size: u32 = 2560, "SubnetSize" => One(u32s().clamped(40, 64000));
         /// Number of restarts of a component that ended before `StartupStableWait`.
+        #[no_effect("systemd starts the daemon again: Restart= in its unit")]
         startup_retries: u32 = 5, "StartupRetries" => One(u32s());
         /// Time in minutes after which a component counts as stable.
+        #[no_effect("systemd decides when a start has failed: StartLimitIntervalSec= in the unit")]
         startup_stable_wait: Duration = Duration::from_secs(600), "StartupStableWait" => One(minutes());
     }
 }
@@ -72,8 +76,10 @@ section! {
     /// Core files.
     pub struct CoreDump {
         /// The largest core file.
+        #[no_effect("systemd limits core files: LimitCORE= in the unit")]
         core_dump_limit: CoreLimit = CoreLimit::Bytes(0), "CoreDumpLimit" => One(core_limit());
         /// Directory for core files.
+        #[no_effect("the system decides where core files go: see coredumpctl", told_by = "CoreDumpLimit")]
         core_dump_dir: String = "/var/crash/opafm".to_owned(), "CoreDumpDir" => One(Text::absolute_path());
     }
 }
@@ -117,40 +123,58 @@ section! {
     /// Logs of a component.
     pub struct Logging {
         /// Log level: 0 nearly nothing, 1 errors and warnings, 2 also progress, up to 7 every call.
+        #[no_effect("the level is set at start, with --log-level or WEFTD_LOG")]
         log_level: u32 = 1, "LogLevel" => One(u32s().strictly(0, 7));
         /// Bit 0: fewer messages at levels 1 and 2; bit 1: with a `LogFile`, nothing goes to syslog.
+        #[no_effect("the log goes to one place, the journal or the standard error stream")]
         log_mode: u32 = 0, "LogMode" => One(u32s().strictly(0, 3));
         /// The file for logs instead of syslog.
+        #[no_effect("the log goes to the journal or the standard error stream, never to a file")]
         log_file: Option<String> = None, "LogFile" => Opt(Text::of(99));
         /// The facility of syslog.
+        #[no_effect("the journal does not use facilities")]
         syslog_facility: SyslogFacility = SyslogFacility::default(), "SyslogFacility" => One(FACILITY);
         /// Development: more checks and messages.
+        #[no_effect("for development of the vendor's manager")]
         debug: u32 = 0, "Debug" => One(u32s());
         /// Development: messages about RMPP.
+        #[no_effect("for development of the vendor's manager")]
         rmpp_debug: u32 = 0, "RmppDebug" => One(u32s());
         /// Log mask of the common services: severity bits in place of `LogLevel`.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         cs_log_mask: Option<u32> = None, "CS_LogMask" => Opt(bits32());
         /// Log mask of the management datagram layer.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         mai_log_mask: Option<u32> = None, "MAI_LogMask" => Opt(bits32());
         /// Log mask of the channel adapter layer.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         cal_log_mask: Option<u32> = None, "CAL_LogMask" => Opt(bits32());
         /// Log mask of the driver.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         dvr_log_mask: Option<u32> = None, "DVR_LogMask" => Opt(bits32());
         /// Log mask of the interface to other managers.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         if3_log_mask: Option<u32> = None, "IF3_LogMask" => Opt(bits32());
         /// Log mask of the subnet manager.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         sm_log_mask: Option<u32> = None, "SM_LogMask" => Opt(bits32());
         /// Log mask of subnet administration.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         sa_log_mask: Option<u32> = None, "SA_LogMask" => Opt(bits32());
         /// Log mask of the performance manager.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         pm_log_mask: Option<u32> = None, "PM_LogMask" => Opt(bits32());
         /// Log mask of performance administration.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         pa_log_mask: Option<u32> = None, "PA_LogMask" => Opt(bits32());
         /// Log mask of the baseboard manager.
+        #[no_effect("there is no baseboard manager")]
         bm_log_mask: Option<u32> = None, "BM_LogMask" => Opt(bits32());
         /// Log mask of the fabric executive.
+        #[no_effect("there is no fabric executive")]
         fe_log_mask: Option<u32> = None, "FE_LogMask" => Opt(bits32());
         /// Log mask of applications.
+        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         app_log_mask: Option<u32> = None, "APP_LogMask" => Opt(bits32());
     }
 }
@@ -161,22 +185,31 @@ section! {
     /// Certificates with which clients of the fabric executive and the manager know each other.
     pub struct Ssl {
         /// Whether clients must use TLS.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd")]
         enable: bool = false, "SslSecurityEnable" => One(flag()), "SslSecurityEnabled" => Also(flag());
         /// Directory of the files in this section.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         dir: String = "/usr/local/ssl/opafm".to_owned(), "SslSecurityDir" => One(Text::of(255));
         /// The manager's certificate.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         certificate: String = "fm_cert.pem".to_owned(), "SslSecurityFmCertificate" => One(Text::of(255));
         /// The key of that certificate.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         private_key: String = "fm_key.pem".to_owned(), "SslSecurityFmPrivateKey" => One(Text::of(255));
         /// The certificate of the authority.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         ca_certificate: String = "fm_ca_cert.pem".to_owned(), "SslSecurityFmCaCertificate" => One(Text::of(255));
         /// Maximum number of certificates between a client's and the authority's.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         cert_chain_depth: u32 = 1, "SslSecurityFmCertChainDepth" => One(u32s());
         /// The Diffie-Hellman parameters.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         dh_parameters: String = "fm_dh_parms.pem".to_owned(), "SslSecurityFmDHParameters" => One(Text::of(255));
         /// Whether revoked certificates are looked up.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         ca_crl_enable: bool = false, "SslSecurityFmCaCRLEnable" => One(flag()), "SslSecurityFmCaCRLEnabled" => Also(flag());
         /// The list of revoked certificates.
+        #[no_effect("TLS is for gRPC: --tls-cert, --tls-key and --tls-client-ca of weftd", told_by = "SslSecurityEnable")]
         ca_crl: String = "fm_ca_crl.pem".to_owned(), "SslSecurityFmCaCRL" => One(Text::of(255));
     }
 }

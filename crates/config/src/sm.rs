@@ -177,6 +177,7 @@ section! {
         /// Number of unanswered polls after which the master counts as dead.
         master_ping_max_fail: u32 = 3, "MasterPingMaxFail" => One(u32s());
         /// Interval at which a standby receives all of the master's state; 0 never.
+        #[no_effect("a standby receives no state; registrations are renewed by ClientReregister after a failover")]
         db_sync_interval: Duration = Duration::from_secs(900), "DbSyncInterval" => One(minutes());
         /// Routing algorithm.
         routing_algorithm: RoutingAlgorithm = RoutingAlgorithm::default(),
@@ -184,6 +185,7 @@ section! {
         /// Whether links to the spine of the own chassis are preferred.
         spine_first_routing: bool = false, "SpineFirstRouting" => One(flag());
         /// Whether equally short paths share the load by counting destinations.
+        #[no_effect("equally short paths always share the load", acts_as = true)]
         shortest_path_balanced: bool = true, "ShortestPathBalanced" => One(flag());
         /// Each host port gets 2^`Lmc` LIDs.
         lmc: Lmc = Lmc(0), "Lmc" => One(LMC);
@@ -198,10 +200,13 @@ section! {
         /// Number of leading bits of a 32-bit LID that mark multicast.
         multicast_mask: u32 = 4, "MulticastMask" => One(u32s().within(1, 7));
         /// Whether all routes are recomputed in each sweep that finds a change.
+        #[no_effect("routes always are those that a new calculation gives")]
         force_rebalance: bool = false, "ForceRebalance" => One(flag());
         /// Whether descriptions of known nodes are not read again.
+        #[no_effect("NodeInfo and descriptions are read in every sweep", acts_as = false)]
         use_cached_node_data: bool = false, "UseCachedNodeData" => One(flag());
         /// Whether a cable from a port to itself is no error.
+        #[no_effect("a cable from a port to itself is never an error", acts_as = true)]
         loopback_mode: bool = false, "LoopbackMode" => One(flag());
         /// Lifetime of a packet in a switch.
         switch_lifetime: TimeExponent = TimeExponent(13),
@@ -215,6 +220,7 @@ section! {
         /// Rate of management's lane, which sends without credits: a code, lower is faster.
         vl15_credit_rate: u32 = 18, "VL15CreditRate" => One(u32s().within(0, 21));
         /// The minimum share of the buffers that is common to all lanes.
+        #[no_effect("the shared part is whatever the lanes' dedicated parts leave")]
         min_shared_vl_mem: Percent = Percent(0), "MinSharedVLMem" => One(percent_number());
         /// Factor by which each lane's dedicated buffer exceeds its minimum.
         dedicated_vl_mem_multi: u32 = 1, "DedicatedVLMemMulti" => One(u32s().within(0, 255));
@@ -223,6 +229,7 @@ section! {
         /// Size of a port's replay buffer, bytes; −1 reads it from the port, 0 ignores it.
         replay_depth_override_bytes: i32 = -1, "ReplayDepthOverride" => One(signed32(-1));
         /// Whether lifetimes grow with the number of lanes that share a port.
+        #[no_effect("lifetimes do not depend on the number of lanes")]
         timer_scaling_enable: bool = false, "TimerScalingEnable" => One(flag());
         /// Timeout of a client for an answer of the SA.
         sa_resp_time: TimeExponent = TimeExponent(19), "SaRespTime" => One(timeout()), "SaRespTime_Int" => Also(timeout_code());
@@ -238,22 +245,28 @@ section! {
         /// Whether PathRecords are limited to virtual fabrics that both ports share.
         enforce_vf_path_record: bool = true, "EnforceVFPathRecord" => One(flag());
         /// Whether a busy SA stays silent instead of answering that it is busy.
+        #[no_effect("a client is always told that the SA is busy")]
         no_reply_if_busy: bool = false, "NoReplyIfBusy" => One(flag());
         /// Maximum number of datagrams in flight to one device.
         sma_batch_size: u32 = 2, "SmaBatchSize" => One(u32s().clamped(1, u32::MAX as u64));
         /// Maximum number of devices with datagrams in flight.
+        #[no_effect("up to 256 requests to all devices together are in flight")]
         max_parallel_reqs: u32 = 3, "MaxParallelReqs" => One(u32s().clamped(1, u32::MAX as u64));
         /// Number of forwarding table blocks in one datagram.
         lft_multiblock: u32 = 29, "LftMultiblock" => One(u32s().capped(1, 29));
         /// Whether several attributes share a datagram.
         use_aggregate_mads: bool = true, "UseAggregateMADs" => One(flag());
         /// Whether the buffer control of all ports of a switch shares a datagram.
+        #[no_effect("each datagram takes the buffer control of as many ports as fit")]
         optimized_buffer_control: bool = true, "OptimizedBufferControl" => One(flag());
         /// Number of threads that program devices.
+        #[no_effect("one thread does all management, with many requests in flight")]
         ps_threads: u8 = 4, "PsThreads" => One(u8s().strictly(1, 254));
         /// Whether switches drop management datagrams with a false source.
+        #[no_effect("switches always drop datagrams with a source LID that is not the host's", acts_as = true)]
         sma_spoofing_check: bool = true, "SmaSpoofingCheck" => One(flag());
         /// Whether hosts whose firmware is not authentic are refused.
+        #[no_effect("the firmware of hosts is not checked")]
         neighbor_fw_authen_enable: bool = false, "NeighborFWAuthenEnable" => One(flag());
         /// Interval of sweeps without a cause; 0 never.
         sweep_interval: Duration = Duration::from_secs(300), "SweepInterval" => One(seconds().within(3, 86_400).or_zero());
@@ -268,58 +281,79 @@ section! {
         /// Timeout of the first answer; later ones may take longer, up to `RespTimeout`.
         min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
         /// Limit of the total time that one sweep waits for late answers.
+        #[no_effect("a sweep has no limit of its time; each device has NonRespTimeout")]
         cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds().strictly(0, u32::MAX as u64 - 1));
         /// Number of failed devices after which a sweep is abandoned; 0 never.
+        #[no_effect("a sweep is never abandoned; devices that failed are tried again", acts_as = 0)]
         sweep_errors_threshold: u32 = 8, "SweepErrorsThreshold" => One(u32s());
         /// Number of consecutive abandoned sweeps after which one is completed.
+        #[no_effect("a sweep is never abandoned; devices that failed are tried again", told_by = "SweepErrorsThreshold")]
         sweep_abandon_threshold: u32 = 2, "SweepAbandonThreshold" => One(u32s());
         /// Number of traps per minute at which a port is disabled; 0 never.
+        #[no_effect("ports are not disabled for many traps; how many of one source are logged is limited")]
         trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
         /// Minimum number of traps before the rate counts.
+        #[no_effect("ports are not disabled for many traps", told_by = "TrapThreshold")]
         trap_threshold_min_count: u32 = 10, "TrapThresholdMinCount" => One(u32s().strictly(2, 100));
         /// Number of joins and leaves in `McDosInterval` that triggers the action; 0 never.
+        #[no_effect("joins and leaves are not counted; each port has a limit of groups")]
         mc_dos_threshold: u32 = 0, "McDosThreshold" => One(u32s());
         /// The time in which they are counted.
+        #[no_effect("joins and leaves are not counted", told_by = "McDosThreshold")]
         mc_dos_interval: Duration = Duration::from_secs(60), "McDosInterval" => One(seconds());
         /// Action.
+        #[no_effect("joins and leaves are not counted", told_by = "McDosThreshold")]
         mc_dos_action: McDosAction = McDosAction::default(), "McDosAction" => One(MC_DOS_ACTION);
         /// Time that a device without answers is kept.
         non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds().strictly(0, u32::MAX as u64 - 1));
         /// Number of sweeps for which it is kept.
         non_resp_max_count: u32 = 3, "NonRespMaxCount" => One(u32s());
         /// Maximum number of appearances and disappearances logged per sweep; 0 all.
+        #[no_effect("32 changes of a sweep are logged, and how many more there were")]
         node_appearance_msg_threshold: u32 = 0, "NodeAppearanceMsgThreshold" => One(u32s());
         /// Traps that follow within this time are logged as one.
+        #[no_effect("traps of one source are limited by a rate of Weft's own")]
         trap_log_suppress_trigger_interval: Duration = Duration::from_secs(30),
             "TrapLogSuppressTriggerInterval" => One(seconds());
         /// Ports that take part in the quick activation of a whole subtree.
+        #[no_effect("both ends of each link are activated by the manager")]
         switch_cascade_activate_enable: CascadeActivate = CascadeActivate::default(),
             "SwitchCascadeActivateEnable" => One(CASCADE);
         /// Number of times that activation waits for a neighbour.
         neighbor_normal_retries: u32 = 2, "NeighborNormalRetries" => One(u32s());
         /// Maximum number of port bounces logged per sweep; 0 all.
+        #[no_effect("32 changes of a sweep are logged, and how many more there were")]
         port_bounce_log_limit: u32 = 0, "PortBounceLogLimit" => One(u32s());
         /// Whether every sweep writes everything.
+        #[no_effect("only attributes that differ are written")]
         force_attribute_rewrite: bool = false, "ForceAttributeRewrite" => One(flag());
         /// Development: attributes that are never written, by bit.
+        #[no_effect("all attributes are written")]
         skip_attribute_write: u32 = 0, "SkipAttributeWrite" => One(bits32());
         /// Errors that take a port down, by bit as in PortInfo's PortErrorAction.
         default_port_error_action: u32 = 0x0017_2000, "DefaultPortErrorAction" => One(bits32());
         /// Whether answers to multicast tables are checked.
+        #[no_effect("answers to all tables are always checked", acts_as = true)]
         check_mft_responses: bool = true, "CheckMftResponses" => One(flag());
         /// Whether the master watches its standbys.
+        #[no_effect("standbys are not watched")]
         monitor_standby: bool = true, "MonitorStandby" => One(flag());
         /// Whether memory for ports is allocated on demand.
+        #[no_effect("memory is always allocated on demand")]
         dynamic_port_alloc: bool = true, "DynamicPortAlloc" => One(flag());
         /// Cable information to keep.
         cable_info_policy: CableInfoPolicy = CableInfoPolicy::default(), "CableInfoPolicy" => One(keyword());
         /// Number of virtual lanes that are the same on all ports.
+        #[no_effect("the number of lanes follows from the virtual fabrics, at most 8")]
         max_fixed_vls: u32 = 8, "MaxFixedVLs" => One(u32s().strictly(1, 31));
         /// Whether ports with fewer lanes than the virtual fabrics need are used.
+        #[no_effect("ports with fewer lanes are used with those that they have", acts_as = true)]
         allow_mixed_vls: bool = false, "AllowMixedVLs" => One(flag());
         /// The partition of packets with 8-byte headers; 0 is none.
+        #[no_effect("packets with 8-byte headers are not used by any HFI that exists")]
         pkey_8b: PKey = PKey(0), "PKey_8B" => One(PKeyText::B8);
         /// The partition of packets with 10-byte headers; 0 is none.
+        #[no_effect("packets with 10-byte headers are not used by any HFI that exists")]
         pkey_10b: PKey = PKey(0), "PKey_10B" => One(PKeyText::B10);
         /// Multicast.
         multicast: Multicast = Multicast::default(), "Multicast" => Sub;
@@ -349,28 +383,40 @@ section! {
         /// Nodes that may act as management appliances.
         sm_appliances: SmAppliances = SmAppliances::default(), "SmAppliances" => Sub;
         /// Development: number of sweeps after which the SM ends; 0 never.
+        #[no_effect("for development of the vendor's manager")]
         terminate_after: u8 = 0, "TerminateAfter" => One(u8s());
         /// Development: the file to which counters are written at the end.
+        #[no_effect("for development of the vendor's manager")]
         dump_counters: Option<String> = None, "DumpCounters" => Opt(Text::of(99));
         /// Development: logs the duration of the parts of a sweep.
+        #[no_effect("the duration of each part of a sweep is always in log and metrics")]
         sm_perf_debug: bool = false, "SmPerfDebug" => One(flag());
         /// Development: logs the duration of queries.
+        #[no_effect("the time that queries take is not measured")]
         sa_perf_debug: bool = false, "SaPerfDebug" => One(flag());
         /// Development: answers of the SA carry a checksum.
+        #[no_effect("for development of the vendor's manager")]
         sa_rmpp_checksum: bool = false, "SaRmppChecksum" => One(flag());
         /// Development: the fabric is tested with packets that run in circles.
+        #[no_effect("there is no loop test")]
         loop_test_on: bool = false, "LoopTestOn" => One(flag());
         /// Development: with fewer circles.
+        #[no_effect("there is no loop test", told_by = "LoopTestOn")]
         loop_test_fast_mode: bool = false, "LoopTestFastMode" => One(flag());
         /// Development: number of packets in each circle.
+        #[no_effect("there is no loop test", told_by = "LoopTestOn")]
         loop_test_packets: u32 = 0, "LoopTestPackets" => One(u32s());
         /// Development: messages about jobs.
+        #[no_effect("for development of the vendor's manager")]
         debug_jm: u32 = 0, "DebugJm" => One(u32s());
         /// Development: messages about virtual fabrics.
+        #[no_effect("for development of the vendor's manager")]
         debug_vf: u32 = 0, "DebugVf" => One(u32s());
         /// Development: messages about routing.
+        #[no_effect("for development of the vendor's manager")]
         debug_routing: u32 = 0, "DebugRouting" => One(u32s());
         /// Development: messages about LIDs.
+        #[no_effect("for development of the vendor's manager")]
         debug_lid_assign: u32 = 0, "DebugLidAssign" => One(u32s());
     }
     flat {
@@ -384,7 +430,7 @@ section! {
         ssl: Ssl;
     }
     ignored {
-        "MinSupportedVLs" => "deprecated and without effect: the least number of lanes follows from the virtual fabrics";
+        "MinSupportedVLs" => "the least number of lanes follows from the virtual fabrics";
     }
 }
 
@@ -392,16 +438,22 @@ section! {
     /// `SmAppliances`: nodes that may act as management appliances.
     pub struct SmAppliances {
         /// Whether only these nodes may run an SM.
+        #[no_effect("any node may run an SM; SmKey decides which ones are trusted")]
         enable: bool = false, "Enable" => One(flag());
         /// The first node; 0 is none.
+        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
         appliance01: Guid = Guid(0), "Appliance01" => One(GuidNumber);
         /// The second node.
+        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
         appliance02: Guid = Guid(0), "Appliance02" => One(GuidNumber);
         /// The third node.
+        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
         appliance03: Guid = Guid(0), "Appliance03" => One(GuidNumber);
         /// The fourth node.
+        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
         appliance04: Guid = Guid(0), "Appliance04" => One(GuidNumber);
         /// The fifth node.
+        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
         appliance05: Guid = Guid(0), "Appliance05" => One(GuidNumber);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
-use weft_config::{Checked, Finding, check};
+use weft_config::{Checked, Finding, Rule, Severity, check};
 use weft_fabric::Guid;
 use weft_manager::ManagerSettings;
 use weft_manager::sm::Settings;
@@ -147,11 +147,7 @@ impl Source {
     /// Reads it at start: warnings are logged, errors end the daemon.
     pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
         let loaded = self.load()?;
-        for finding in loaded.findings.iter().take(LOGGED_MAX) {
-            if finding.severity == weft_config::Severity::Warning {
-                warn!(event = "config_finding", "{finding}");
-            }
-        }
+        log_warnings(&loaded.findings);
         Ok(loaded.usable?)
     }
 
@@ -183,6 +179,34 @@ impl Source {
             text,
             port,
         })
+    }
+}
+
+/// Logs the warnings of a file that comes into force, the first of them each, and one line for all
+/// values that this program does not heed.
+pub(crate) fn log_warnings(findings: &[Finding]) {
+    let warnings = || {
+        findings
+            .iter()
+            .filter(|one| one.severity == Severity::Warning)
+    };
+    let told = warnings().filter(|one| one.rule != Rule::Ignored);
+    for finding in told.take(LOGGED_MAX) {
+        warn!(event = "config_finding", "{finding}");
+    }
+    let ignored: Vec<&Finding> = warnings().filter(|one| one.rule == Rule::Ignored).collect();
+    if let Some(first) = ignored.first() {
+        let (count, file) = (ignored.len(), &first.file);
+        let values = match count {
+            1 => "value has",
+            _ => "values have",
+        };
+        warn!(
+            event = "config_ignored",
+            count,
+            file,
+            "{count} {values} no effect here in {file}; to list: weft config check {file}"
+        );
     }
 }
 

@@ -72,6 +72,7 @@ section! {
     /// `LongTermPortQuarantine`: ports that go down again and again.
     pub struct LongTermPortQuarantine {
         /// Whether such ports are taken out of use.
+        #[no_effect("ports that go down again and again stay in use", acts_as = false)]
         enable: bool = true, "Enable" => One(flag());
         /// When a port is such a port.
         flapping: Flapping = Flapping::default(), "Flapping" => Sub;
@@ -83,10 +84,13 @@ section! {
     /// `Flapping`.
     pub struct Flapping {
         /// Time in minutes over which a port's changes are counted.
+        #[no_effect("ports that go down again and again stay in use", told_by = "Enable")]
         window_size: Duration = Duration::from_secs(900), "WindowSize" => One(minutes());
         /// Number of changes at which a port is taken out of use.
+        #[no_effect("ports that go down again and again stay in use", told_by = "Enable")]
         high_threshold: u32 = 25, "HighThreshold" => One(u32s());
         /// Number of changes at which it returns to use.
+        #[no_effect("ports that go down again and again stay in use", told_by = "Enable")]
         low_threshold: u32 = 0, "LowThreshold" => One(u32s());
     }
 }

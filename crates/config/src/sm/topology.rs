@@ -27,6 +27,7 @@ section! {
         /// Whether paths to one destination meet as early as they can.
         converge: bool = false, "Converge" => One(flag());
         /// Development: more messages.
+        #[no_effect("for development of the vendor's manager")]
         debug: u8 = 0, "Debug" => One(u8s());
     }
 }
@@ -55,14 +56,19 @@ section! {
         /// Hosts that are routed after all others.
         route_last: Option<String> = None, "RouteLast" => Opt(reference(Kind::DeviceGroup));
         /// Number of wrong cables that are reported before the rest is only counted.
+        #[no_effect("wrong cables are not listed; routes follow the cables that are there")]
         warn_threshold: u32 = 5, "WarnThreshold" => One(u32s());
         /// Whether extra virtual lanes keep detours free of deadlock.
+        #[no_effect("lanes that each need keep routes free of deadlock: one bit for each toroidal dimension")]
         use_escape_vls: bool = true, "UseEscapeVLs" => One(flag());
         /// Whether failed parts are isolated, so that the rest keeps its routes.
+        #[no_effect("routes are computed again around failed parts")]
         use_fault_regions: bool = true, "UseFaultRegions" => One(flag());
         /// Whether multicast trees may use unicast's links freely.
+        #[no_effect("multicast trees are free of loops by themselves")]
         overlay_multicast: bool = false, "OverlayMulticast" => One(flag());
         /// Development: more messages.
+        #[no_effect("for development of the vendor's manager")]
         debug: u8 = 0, "Debug" => One(u8s());
     }
     finish check_mesh;
@@ -156,6 +162,7 @@ section! {
         /// Order and cost of ports of some switches.
         enhanced_routing_ctrl: Vec<EnhancedRoutingCtrl> = Vec::new(), "EnhancedRoutingCtrl" => Subs(4096);
         /// Development: more messages.
+        #[no_effect("for development of the vendor's manager")]
         debug: u8 = 0, "Debug" => One(u8s());
     }
     finish check_hypercube;
@@ -228,12 +235,16 @@ section! {
     /// `PreDefinedTopology`: the cabling as it should be, from a file.
     pub struct PreDefinedTopology {
         /// Whether the fabric is compared with the file.
+        #[no_effect("the fabric is not compared with a file")]
         enable: bool = false, "Enable" => One(flag()), "Enabled" => Also(flag());
         /// The file.
+        #[no_effect("the fabric is not compared with a file", told_by = "Enable")]
         topology_filename: Option<String> = None, "TopologyFilename" => Opt(Text::of(255));
         /// Maximum number of differences to log; 0 logs all.
+        #[no_effect("the fabric is not compared with a file", told_by = "Enable")]
         log_message_threshold: u32 = 0, "LogMessageThreshold" => One(u32s());
         /// Action for a port that differs.
+        #[no_effect("the fabric is not compared with a file", told_by = "Enable")]
         field_enforcement: FieldEnforcement = FieldEnforcement::default(), "FieldEnforcement" => Sub;
     }
 }

@@ -15,6 +15,7 @@ section! {
         /// Whether it is on.
         enable: bool = false, "Enable" => One(flag());
         /// Development: more messages.
+        #[no_effect("for development of the vendor's manager")]
         debug: bool = false, "Debug" => One(flag());
         /// Settings of switches.
         switch: SwitchCongestion = SwitchCongestion::default(), "Switch" => Sub;
@@ -35,8 +36,10 @@ section! {
         /// Whether packets delayed by congestion elsewhere are marked, too.
         victim_marking_enable: bool = false, "VictimMarkingEnable" => One(flag());
         /// `Threshold` for credit starvation.
+        #[no_effect("the vendor's manager does not write it either")]
         cs_threshold: u8 = 0, "CsThreshold" => One(u8s().strictly(0, 15));
         /// Time that a starved port waits before it returns credits.
+        #[no_effect("the vendor's manager does not write it either")]
         cs_return_delay: u16 = 0, "CsReturnDelay" => One(u16s());
     }
 }
@@ -99,6 +102,7 @@ section! {
         /// Load that counts as congestion: 0 is the highest threshold of the device, 7 the least load.
         threshold: u8 = 3, "Threshold" => One(u8s().strictly(0, 7));
         /// Development: more messages.
+        #[no_effect("for development of the vendor's manager")]
         debug: u8 = 0, "Debug" => One(u8s());
     }
     finish |_, id, cx| {

@@ -307,7 +307,6 @@ fn what_the_vendor_lets_pass_is_an_error() {
 fn values_that_are_changed_are_warned_about() {
     let cases = [
         "<LmcE0>1</LmcE0>",
-        "<SubnetSize>64001</SubnetSize>",
         "<SmaBatchSize>0</SmaBatchSize>",
         "<LftMultiblock>30</LftMultiblock>",
         "<Preemption><SmallPacket>100</SmallPacket></Preemption>",
@@ -319,6 +318,10 @@ fn values_that_are_changed_are_warned_about() {
         assert_eq!(rules(text), [Rule::Adjusted], "{text}");
         assert!(with_sm(text).config.is_some(), "{text}");
     }
+    assert_eq!(
+        rules("<SubnetSize>64001</SubnetSize>"),
+        [Rule::Adjusted, Rule::Ignored]
+    );
     assert_eq!(
         sm("<SubnetSize>64001</SubnetSize>").startup.subnet_size,
         64_000
@@ -368,7 +371,18 @@ fn json_gives_the_same_configuration_again() {
     );
     assert!(json.contains("\"routing_algorithm\":\"auto\""));
     let again = check(config.effective_xml(), "effective.xml");
-    assert_eq!((again.config, again.findings), (Some(config), vec![]));
+    assert_only_ignored(&again);
+    assert_eq!(again.config, Some(config));
+}
+
+/// Whether nothing was found but values without effect.
+fn assert_only_ignored(checked: &weft_config::Checked) {
+    let mut found = checked.findings.iter();
+    assert!(
+        found.all(|one| one.rule == Rule::Ignored),
+        "{:?}",
+        checked.findings
+    );
 }
 
 #[test]
@@ -382,7 +396,7 @@ fn keys_are_in_neither_findings_nor_the_masked_text() {
         assert!(!masked.contains(key), "{masked}");
     }
     let again = check(masked, "masked.xml");
-    assert_eq!(again.findings, [], "it is a configuration without keys");
+    assert_only_ignored(&again);
     assert_eq!(again.config.unwrap().instances[0].sm.mkey, 0);
 
     for wrong in [
@@ -397,4 +411,76 @@ fn keys_are_in_neither_findings_nor_the_masked_text() {
             "{found}"
         );
     }
+}
+
+#[test]
+fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
+    let told = |text: &str| {
+        let checked = with_sm(text);
+        assert!(checked.config.is_some(), "{text}");
+        let found = checked.findings.into_iter();
+        let found = found.filter(|one| one.rule == Rule::Ignored);
+        found
+            .map(|one| (one.line, one.path, one.message))
+            .collect::<Vec<_>>()
+    };
+    let found = told("<TrapThreshold>10</TrapThreshold>");
+    let [(line, path, message)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(*line > 0);
+    assert_eq!(path, "Config/Common/Sm/TrapThreshold");
+    assert!(message.starts_with("no effect here: ports are not disabled"));
+    // Values by which Weft acts, those that another finding tells of, and those with an effect.
+    for quiet in [
+        "<TrapThreshold>0</TrapThreshold>",
+        "<TrapThresholdMinCount>20</TrapThresholdMinCount>",
+        "<SmaSpoofingCheck>1</SmaSpoofingCheck>",
+        "<LongTermPortQuarantine><Enable>0</Enable></LongTermPortQuarantine>",
+        "<HoqLife>4ms</HoqLife>",
+    ] {
+        assert_eq!(told(quiet), [], "{quiet}");
+    }
+    for loud in [
+        "<SmaSpoofingCheck>0</SmaSpoofingCheck>",
+        "<LongTermPortQuarantine><Enable>1</Enable></LongTermPortQuarantine>",
+        "<SM_LogMask>0x1</SM_LogMask>",
+        "<PreDefinedTopology><Enabled>1</Enabled></PreDefinedTopology>",
+    ] {
+        assert_eq!(told(loud).len(), 1, "{loud}");
+    }
+}
+
+#[test]
+fn priorities_count_in_the_election_but_not_for_the_pm() {
+    let text = |shared: &str, pm: &str| {
+        format!(
+            "<Config><Common><Shared>{shared}</Shared><Sm/><Fe/><Pm>{pm}</Pm></Common>\n\
+             <Fm><Shared/><Sm/><Fe/><Pm/></Fm></Config>"
+        )
+    };
+    let priority = "<Priority>8</Priority>";
+    assert_eq!(check(text(priority, ""), "t.xml").findings, []);
+    let found = check(text("", priority), "t.xml").findings;
+    let found: Vec<_> = found.iter().map(|one| (one.rule, &*one.path)).collect();
+    assert_eq!(found, [(Rule::Ignored, "Config/Common/Pm/Priority")]);
+}
+
+#[test]
+fn a_fabric_executive_is_refused_only_where_it_would_run() {
+    let text = |shared: &str, fe: &str| {
+        format!(
+            "<Config><Common><Shared/><Sm/><Fe>{fe}</Fe><Pm/></Common>\n\
+             <Fm><Shared>{shared}</Shared><Sm><Start>0</Start></Sm><Fe/><Pm/></Fm></Config>"
+        )
+    };
+    let start = "<Start>1</Start>";
+    assert!(check(text("", start), "t.xml").config.is_some());
+    assert!(check(text(start, ""), "t.xml").config.is_some());
+    let refused = check(text(start, start), "t.xml");
+    assert!(refused.config.is_none());
+    let errors: Vec<_> = refused.errors().collect();
+    assert_eq!(errors[0].rule, Rule::StrictSupport);
+    assert_eq!(errors[0].path, "Config/Common/Fe/Start");
+    assert!(errors[0].message.contains("gRPC"));
 }

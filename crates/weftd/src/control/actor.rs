@@ -18,7 +18,7 @@ use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
 use super::requester::Requester;
 use super::{Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded, Version};
-use crate::config::{Loaded, Source};
+use crate::config::{self, Loaded, Source};
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
 use crate::query_thread::QuerySettings;
@@ -298,6 +298,7 @@ impl Actor {
         let name = name.unwrap_or_else(|| "the built-in configuration".to_owned());
         self.put_in_force(&version);
         self.announce(format!("{name} is in force"));
+        config::log_warnings(&findings);
         self.drift.reloaded(&version).await;
         self.hub.set_planned(self.drift.message());
         Ok(Reloaded {

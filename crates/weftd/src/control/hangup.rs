@@ -1,6 +1,6 @@
 //! Reload by SIGHUP, which has no requester: the result is logged and published as an event.
 
-use tracing::{error, warn};
+use tracing::error;
 use weft_config::Severity;
 
 use super::{Control, usual_deadline};
@@ -10,12 +10,7 @@ use crate::event_hub::EventHub;
 /// Reads the configuration file and puts it in force.
 pub(crate) async fn reload_and_tell(control: &Control, hub: &EventHub) {
     let why = match control.reload(false, usual_deadline()).await {
-        Ok(outcome) if outcome.applied => {
-            for finding in &outcome.findings {
-                warn!(event = "config_finding", "{finding}");
-            }
-            return;
-        }
+        Ok(outcome) if outcome.applied => return,
         Ok(outcome) => {
             let errors = outcome.findings.iter();
             let errors = errors.filter(|finding| finding.severity == Severity::Error);

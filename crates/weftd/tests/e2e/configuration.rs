@@ -1,6 +1,6 @@
 //! Checking, showing and reloading configurations.
 
-use crate::harness::{Daemon, stock_config, wait_for};
+use crate::harness::{Daemon, Start, configure, stock_config, wait_for};
 
 fn edit(daemon: &Daemon, from: &str, to: &str) {
     let file = daemon.dir.path().join("opafm.xml");
@@ -52,6 +52,70 @@ fn a_hangup_puts_a_good_file_in_force_and_leaves_a_bad_one() {
         daemon.weft_ok(&["fabric", "show"]).contains("4 HFIs"),
         "it goes on"
     );
+}
+
+#[test]
+fn values_without_effect_are_counted_at_start_and_after_a_reload() {
+    let start = Start::new("one-switch:2");
+    let file = start.dir.path().join("opafm.xml");
+    let traps = "<Lmc>0</Lmc><TrapThreshold>10</TrapThreshold>";
+    configure(&file, &[("<Lmc>0</Lmc>", traps)]);
+    let daemon = start.up();
+    let file = file.to_str().unwrap();
+    let counted = |values: &str| {
+        let text = format!("{values} no effect here in {file}; to list: weft config check {file}");
+        daemon.log().contains(&text)
+    };
+    assert!(counted("1 value has"), "{}", daemon.log());
+    let listed = daemon.weft_ok(&["config", "check", file]);
+    assert!(
+        listed.contains("Sm/TrapThreshold: no effect here: ports are not disabled"),
+        "{listed}"
+    );
+
+    edit(
+        &daemon,
+        traps,
+        &format!("{traps}<McDosThreshold>5</McDosThreshold>"),
+    );
+    daemon.weft_ok(&["config", "reload"]);
+    wait_for(|| counted("2 values have").then_some(()));
+}
+
+#[test]
+fn an_element_is_explained_with_and_without_a_file() {
+    let daemon = Daemon::up("one-switch:2");
+    let file = daemon.dir.path().join("opafm.xml");
+    let file = file.to_str().unwrap();
+    let explain = |arguments: &[&str]| {
+        let nobody = ["--address", "http://127.0.0.1:1", "config", "explain"];
+        daemon.weft_ok(&[&nobody, arguments].concat())
+    };
+    let alone = explain(&["Sm/SweepInterval"]);
+    assert!(
+        alone.contains("  default   300\n  effect    yes\n"),
+        "{alone}"
+    );
+    assert!(!alone.contains("value"), "{alone}");
+    let text = std::fs::read_to_string(file).unwrap();
+    let line = text
+        .lines()
+        .position(|line| line.contains("<SweepInterval>300"));
+    let place = format!("  value     300  {file}:{}", line.unwrap() + 1);
+    let there = explain(&["sm/sweepinterval", file]);
+    assert!(there.contains(&place), "{there}");
+    let json = explain(&["TrapThreshold", file, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["path"], "Sm/TrapThreshold");
+    let why = json[0]["no_effect"].as_str().unwrap();
+    assert!(why.contains("not disabled"), "{why}");
+    assert_eq!(json[0]["values"][0]["value"], "0");
+    assert!(json[0]["values"][0]["line"].is_null());
+
+    let unknown = daemon.weft_fails(2, &["config", "explain", "HoqLif"]);
+    assert!(unknown.contains("perhaps `HoqLife`"), "{unknown}");
+    let beyond = daemon.weft_fails(2, &["config", "explain", "Lmc", file, "--instance", "1"]);
+    assert!(beyond.contains("1 instance"), "{beyond}");
 }
 
 #[test]

@@ -20,13 +20,10 @@ pub(crate) fn stock_config() -> PathBuf {
 }
 
 /// Changes of the stock configuration after which counters are read every second.
-pub(crate) const READ_OFTEN: [(&str, &str); 2] = [
-    (
-        "<SweepInterval>10</SweepInterval>",
-        "<SweepInterval>1</SweepInterval>",
-    ),
-    ("<ImageUpdateInterval>5</ImageUpdateInterval>", ""),
-];
+pub(crate) const READ_OFTEN: [(&str, &str); 1] = [(
+    "<SweepInterval>10</SweepInterval>",
+    "<SweepInterval>1</SweepInterval>",
+)];
 
 /// Writes the stock configuration with changes of what stands in it once.
 pub(crate) fn configure(file: &Path, changes: &[(&str, &str)]) {
