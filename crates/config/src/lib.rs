@@ -39,6 +39,7 @@ mod value;
 mod writer;
 mod xml;
 
+pub mod explain;
 pub mod fe;
 pub mod pm;
 mod rules;

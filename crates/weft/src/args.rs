@@ -453,6 +453,19 @@ pub(crate) enum Config {
         /// A file to show instead of the daemon's configuration; needs no daemon.
         file: Option<PathBuf>,
     },
+    /// Print what an element of opafm.xml means, and its value in a file; needs no daemon.
+    Explain {
+        /// The tag, or the end of its path, such as `Sm/HoqLife`.
+        element: String,
+        /// A file to take the value from; `-` is standard input.
+        file: Option<PathBuf>,
+        /// The instance (`Fm`) of the file, counted from 0.
+        #[arg(long, default_value_t = 0, value_name = "N", requires = "file")]
+        instance: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Have the daemon read its configuration again.
     Reload {
         /// Only print findings.

@@ -1,5 +1,7 @@
 //! `weft config`.
 
+mod explain;
+
 use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,6 +29,12 @@ pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliEr
             output::text(in_force(&session).await?.text)?;
             Ok(ExitCode::SUCCESS)
         }
+        Config::Explain {
+            element,
+            file,
+            instance,
+            json,
+        } => explain::run(element, file.as_deref(), *instance, *json, args.color),
         Config::Reload { dry_run } => reload(args, *dry_run).await,
     }
 }
@@ -113,17 +121,18 @@ fn show_file(file: &Path, color: Color) -> Result<ExitCode, CliError> {
         output::text(config.effective_xml())?;
         return Ok(ExitCode::SUCCESS);
     }
+    Err(refused(&checked, file, color))
+}
+
+/// Prints the errors of a file that has some; returns that it has.
+fn refused(checked: &Checked, file: &Path, color: Color) -> CliError {
     let styles = Styles::stderr(color);
     let errors: Vec<String> = checked
         .errors()
         .map(|finding| line(finding, styles))
         .collect();
     let _ = stderr().write_all(errors.concat().as_bytes());
-    Err(CliError::Refused(format!(
-        "{} has {} errors",
-        file.display(),
-        errors.len()
-    )))
+    CliError::Refused(format!("{} has {} errors", file.display(), errors.len()))
 }
 
 async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod documentation;
+mod explain;
 mod fabrics;
 mod hostile;
 mod reading;
