@@ -117,7 +117,7 @@ impl Drop for Watcher {
 /// The connections that come in, at most [`CONNECTIONS_MAX`] at a time.
 pub(super) fn incoming(
     listener: TcpListener,
-) -> impl Stream<Item = io::Result<PortMetrics>> + Send + 'static {
+) -> impl Stream<Item = io::Result<Connection>> + Send + 'static {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     TcpListenerStream::new(listener).filter_map(move |accepted| {
         let stream = match accepted {
@@ -133,7 +133,7 @@ pub(super) fn incoming(
         };
         // Without it, small answers wait for the client's acknowledgement.
         let _ = stream.set_nodelay(true);
-        Some(Ok(PortMetrics {
+        Some(Ok(Connection {
             stream,
             _place: place,
         }))
@@ -142,12 +142,12 @@ pub(super) fn incoming(
 
 /// A connection that takes a place as long as it is open.
 #[derive(Debug)]
-pub(super) struct PortMetrics {
+pub(super) struct Connection {
     stream: TcpStream,
     _place: OwnedSemaphorePermit,
 }
 
-impl Connected for PortMetrics {
+impl Connected for Connection {
     type ConnectInfo = TcpConnectInfo;
 
     fn connect_info(&self) -> Self::ConnectInfo {
@@ -155,7 +155,7 @@ impl Connected for PortMetrics {
     }
 }
 
-impl AsyncRead for PortMetrics {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -165,7 +165,7 @@ impl AsyncRead for PortMetrics {
     }
 }
 
-impl AsyncWrite for PortMetrics {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
