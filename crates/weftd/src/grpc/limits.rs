@@ -16,6 +16,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
+use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 use tracing::warn;
 
@@ -23,18 +24,43 @@ use crate::control::{PATIENCE, usual_deadline};
 
 /// Connections at the same time; more are closed at once.
 pub(crate) const CONNECTIONS_MAX: usize = 256;
-/// Calls of one connection that are carried out at the same time.
-pub(super) const CALLS_PER_CONNECTION: usize = 64;
-/// Calls that one connection may begin and that wait.
-pub(super) const STREAMS_PER_CONNECTION: u32 = 256;
 /// Watch streams at the same time, of all connections and of one.
 const WATCHERS_MAX: usize = 256;
 const WATCHERS_PER_CONNECTION: usize = 32;
-/// Longest time until the answer to a call begins; above the time of planning 27,648 hosts.
-pub(super) const CALL_MAX: Duration = Duration::from_secs(600);
-/// Keepalive interval for silent clients, and the time limit for their answer.
-pub(super) const KEEPALIVE: (Duration, Duration) =
-    (Duration::from_secs(30), Duration::from_secs(10));
+
+/// Limits of one connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Calls that are carried out at the same time.
+    calls: usize,
+    /// Calls that may begin and that wait.
+    streams: u32,
+    /// Longest time until the answer to a call begins.
+    call_max: Duration,
+    /// Keepalive interval for silent clients, and the time limit for their answer.
+    keepalive: (Duration, Duration),
+}
+
+impl Limits {
+    /// Those of the daemon. A call may take longer than planning 27,648 hosts.
+    pub(super) const USUAL: Self = Self {
+        calls: 64,
+        streams: 256,
+        call_max: Duration::from_secs(600),
+        keepalive: (Duration::from_secs(30), Duration::from_secs(10)),
+    };
+
+    /// A server with these limits.
+    pub(super) fn server(self) -> Server {
+        let (interval, patience) = self.keepalive;
+        Server::builder()
+            .concurrency_limit_per_connection(self.calls)
+            .max_concurrent_streams(self.streams)
+            .http2_keepalive_interval(Some(interval))
+            .http2_keepalive_timeout(Some(patience))
+            .timeout(self.call_max)
+    }
+}
 
 /// Latest start of a call's command: its own deadline, at most the default limit.
 pub(super) fn begin_by(metadata: &MetadataMap) -> Instant {
@@ -194,6 +220,10 @@ impl AsyncWrite for Connection {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod effects;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
 use tonic::Status;
-use tonic::transport::Server;
 use tonic::transport::server::Router;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use weft_api::v1;
@@ -126,13 +125,7 @@ fn router(
     health: HealthServer<impl Health>,
 ) -> Result<Router, DaemonError> {
     let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
-    let (interval, patience) = limits::KEEPALIVE;
-    let mut server = Server::builder()
-        .concurrency_limit_per_connection(limits::CALLS_PER_CONNECTION)
-        .max_concurrent_streams(limits::STREAMS_PER_CONNECTION)
-        .http2_keepalive_interval(Some(interval))
-        .http2_keepalive_timeout(Some(patience))
-        .timeout(limits::CALL_MAX);
+    let mut server = limits::Limits::USUAL.server();
     if let Some(tls) = tls {
         server = server
             .tls_config(tls.server_config())
