@@ -1,6 +1,7 @@
 //! Limits for clients: connections, streams, time.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::Status;
@@ -59,6 +60,13 @@ impl Limits {
             .http2_keepalive_interval(Some(interval))
             .http2_keepalive_timeout(Some(patience))
             .timeout(self.call_max)
+    }
+
+    /// Longest time without a byte of a client: one that is alive answers the keepalive, but that begins
+    /// only when the client has said that it speaks HTTP/2.
+    fn silence_max(self) -> Duration {
+        let (interval, patience) = self.keepalive;
+        interval + 2 * patience
     }
 }
 
@@ -143,6 +151,7 @@ impl Drop for Watcher {
 /// The connections that come in, at most [`CONNECTIONS_MAX`] at a time.
 pub(super) fn incoming(
     listener: TcpListener,
+    limits: Limits,
 ) -> impl Stream<Item = io::Result<Connection>> + Send + 'static {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     TcpListenerStream::new(listener).filter_map(move |accepted| {
@@ -161,6 +170,8 @@ pub(super) fn incoming(
         let _ = stream.set_nodelay(true);
         Some(Ok(Connection {
             stream,
+            silence_max: limits.silence_max(),
+            silent: None,
             _place: place,
         }))
     })
@@ -170,6 +181,9 @@ pub(super) fn incoming(
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
+    silence_max: Duration,
+    /// The end of the client's silence, while it is silent.
+    silent: Option<Pin<Box<Sleep>>>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -187,7 +201,19 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            self.silent = None;
+            return read;
+        }
+        let silence_max = self.silence_max;
+        let silent = self
+            .silent
+            .get_or_insert_with(|| Box::pin(sleep(silence_max)));
+        silent
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -291,7 +317,7 @@ mod tests {
     async fn one_connection_too_many_is_closed_and_a_place_is_free_again() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut incoming = Box::pin(incoming(listener));
+        let mut incoming = Box::pin(incoming(listener, Limits::USUAL));
         let mut clients = Vec::new();
         let mut places = Vec::new();
         for _ in 0..CONNECTIONS_MAX {

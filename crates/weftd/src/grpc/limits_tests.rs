@@ -59,7 +59,7 @@ async fn serve(limits: Limits) -> (SocketAddr, Stuck) {
     let router = limits
         .server()
         .add_service(HealthServer::new(stuck.clone()));
-    tokio::spawn(router.serve_with_incoming(incoming(listener)));
+    tokio::spawn(router.serve_with_incoming(incoming(listener, limits)));
     (address, stuck)
 }
 
@@ -137,4 +137,31 @@ async fn a_client_that_answers_no_ping_is_disconnected() {
         rest = frame.get(5 + length..).unwrap_or_default();
     }
     assert!(pings > 0, "{received:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_says_nothing_is_disconnected() {
+    let (address, _) = serve(Limits {
+        keepalive: (SHORT, SHORT),
+        ..Limits::USUAL
+    })
+    .await;
+    for hello in [&HELLO[..0], &HELLO[..4], &HELLO[..24]] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(hello).await.unwrap();
+        let end = timeout(LONG / 10, stream.read_to_end(&mut Vec::new())).await;
+        assert!(end.is_ok(), "after {} bytes", hello.len());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_its_answer_stays_connected() {
+    let (address, _) = serve(Limits {
+        keepalive: (SHORT / 2, 4 * SHORT),
+        ..Limits::USUAL
+    })
+    .await;
+    let mut client = client(address).await;
+    let call = timeout(15 * SHORT, client.check(HealthCheckRequest::default()));
+    assert!(call.await.is_err(), "it waits");
 }

@@ -48,6 +48,7 @@ use crate::request::Request;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
 
+use limits::Limits;
 pub(crate) use limits::Watchers;
 
 /// Dependencies of the services.
@@ -110,7 +111,7 @@ pub(crate) async fn serve(
     let (reporter, health_server) = tonic_health::server::health_reporter();
     health::begin(&reporter, &hearts).await;
     let (hub, stopping) = (services.hub.clone(), services.stopping.clone());
-    let incoming = limits::incoming(listener);
+    let incoming = limits::incoming(listener, Limits::USUAL);
     let serving = router(tls, services, health_server)?
         .serve_with_incoming_shutdown(incoming, stopping.wait());
     tokio::select! {
@@ -125,7 +126,7 @@ fn router(
     health: HealthServer<impl Health>,
 ) -> Result<Router, DaemonError> {
     let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
-    let mut server = limits::Limits::USUAL.server();
+    let mut server = Limits::USUAL.server();
     if let Some(tls) = tls {
         server = server
             .tls_config(tls.server_config())
