@@ -218,6 +218,7 @@ impl Queries {
                     None => return,
                 },
                 Ok(()) = self.feeds.snapshot.changed() => self.published(),
+                Ok(()) = self.feeds.lost.changed() => self.registrations_lost(),
                 Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
                 Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
                 _ = clock.tick() => self.tell_time(),
@@ -311,11 +312,16 @@ impl Queries {
         self.congestion(CongestionInput::Received(packet));
     }
 
+    fn registrations_lost(&mut self) {
+        let Lost { loss, asked } = *self.feeds.lost.borrow_and_update();
+        self.loss = loss;
+        self.sa(SaInput::RegistrationsLost { asked });
+    }
+
     fn published(&mut self) {
+        // Before the fabric that the sweep found which lost them.
         if self.feeds.lost.has_changed().unwrap_or(false) {
-            let Lost { loss, asked } = *self.feeds.lost.borrow_and_update();
-            self.loss = loss;
-            self.sa(SaInput::RegistrationsLost { asked });
+            self.registrations_lost();
         }
         let snapshot = self.feeds.snapshot.borrow_and_update().clone();
         self.is_master = snapshot.is_some();
@@ -336,12 +342,22 @@ impl Queries {
 
     fn reconfigure(&mut self) {
         let settings = self.feeds.settings.borrow_and_update().clone();
+        // An unchanged fabric is not published again, so these look at the last one.
+        let snapshot = self.feeds.snapshot.borrow().clone();
         self.sa.reconfigure(settings.sa);
         self.cables.reconfigure(settings.cables);
+        if let Some(snapshot) = &snapshot {
+            self.cables(CablesInput::Published(Arc::clone(snapshot)));
+        }
         self.congestion(CongestionInput::Settings(settings.congestion));
         match (&mut self.pm, settings.pm) {
             (Some(running), Some(settings)) => running.reconfigure(settings),
-            (running, settings) => *running = settings.map(Pm::new),
+            (running, settings) => {
+                *running = settings.map(Pm::new);
+                if let Some(snapshot) = snapshot {
+                    self.pm(PmInput::Published(snapshot));
+                }
+            }
         }
         self.tell_time();
     }

@@ -161,6 +161,10 @@ fn what_cannot_be_shown_or_started_is_said() {
     daemon.weft_ok(&["config", "reload"]);
     let off = daemon.weft_fails(1, &["top", "--json"]);
     assert!(off.contains("the performance manager is off"), "{off}");
+    // The fabric is quiet: only the reload can start it.
+    configure(&config, &READ_OFTEN);
+    daemon.weft_ok(&["config", "reload"]);
+    wait_for(|| daemon.top());
     let start = ["emulator", "traffic", "start", "a"];
     for (code, args, expected) in [
         (
