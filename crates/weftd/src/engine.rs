@@ -240,7 +240,7 @@ impl Engine {
             };
             match attached {
                 Ok(connection) => return connection,
-                Err(error) => debug!(%error, "the fabric is still gone"),
+                Err(error) => debug!(event = "still_detached", %error, "the fabric is still gone"),
             }
             self.report();
             pause = (pause * 2).min(REATTACH_PAUSE_MAX);

@@ -12,7 +12,7 @@ use crate::heartbeat::Hearts;
 /// Notifies systemd; does nothing without systemd.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        warn!(%error, "cannot notify systemd");
+        warn!(event = "systemd_not_told", %error, "cannot notify systemd");
     }
 }
 
@@ -20,7 +20,9 @@ pub(crate) fn notify(states: &[NotifyState<'_>]) {
 pub(crate) fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
-        Err(error) => warn!(%error, "cannot notify systemd of the reload"),
+        Err(error) => {
+            warn!(event = "systemd_not_told", %error, "cannot notify systemd of the reload")
+        }
     }
 }
 

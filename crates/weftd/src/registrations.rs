@@ -44,7 +44,7 @@ pub(crate) fn restored(settings: SaSettings, file: Option<&Path>) -> Sa {
     match Sa::restored(settings.clone(), &stored) {
         Ok(sa) => sa,
         Err(error) => {
-            warn!(%error, "the stored registrations cannot be used; hosts will be asked to register again");
+            warn!(event = "registrations_refused", %error, "the stored registrations cannot be used; hosts will be asked to register again");
             Sa::new(settings)
         }
     }
@@ -54,12 +54,15 @@ fn stored(file: &Path) -> Option<Vec<u8>> {
     match read(file, MAX_LEN) {
         Ok(Some(bytes)) => Some(bytes),
         Ok(None) => {
-            info!("no registrations are stored; hosts will be asked to register again");
+            info!(
+                event = "registrations_absent",
+                "no registrations are stored; hosts will be asked to register again"
+            );
             None
         }
         Err(error) => {
             let file = file.display();
-            warn!(%error, "cannot read {file}; hosts will be asked to register again");
+            warn!(event = "registrations_refused", %error, "cannot read {file}; hosts will be asked to register again");
             None
         }
     }
@@ -81,7 +84,7 @@ pub(crate) async fn keep(file: PathBuf, mut writes: mpsc::Receiver<Write>, retry
                 let file = Arc::clone(&file);
                 let removed = tokio::task::spawn_blocking(move || remove(&file)).await;
                 if let Ok(Err(error)) = removed {
-                    error!(%error, "cannot remove the stored registrations, which do not hold any more");
+                    error!(event = "registrations_unsaved", %error, "cannot remove the stored registrations, which do not hold any more");
                 }
                 // The requester may have gone.
                 let _ = done.send(());
@@ -99,7 +102,7 @@ async fn save(file: &Arc<PathBuf>, bytes: Vec<u8>) -> Option<Vec<u8>> {
     let (Err(error), bytes) = saved.ok()? else {
         return None;
     };
-    error!(%error, "cannot write registrations to the state directory; after a restart hosts will be asked to register again");
+    error!(event = "registrations_unsaved", %error, "cannot write registrations to the state directory; after a restart hosts will be asked to register again");
     Some(bytes)
 }
 

@@ -136,7 +136,10 @@ fn write_addresses(args: &Args, listeners: &Listeners, tls: bool) -> Result<(), 
     let metrics = listeners.metrics.local_addr();
     let metrics = metrics.map_err(|source| failed("metrics", args.metrics, source))?;
     if !metrics.ip().is_loopback() {
-        warn!("metrics at {metrics} can be read from other machines, without encryption");
+        warn!(
+            event = "metrics_open",
+            "metrics at {metrics} can be read from other machines, without encryption"
+        );
     }
     let scheme = if tls { "https" } else { "http" };
     info!(

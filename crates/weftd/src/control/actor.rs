@@ -100,7 +100,7 @@ impl Actor {
                 },
                 Some(made) = self.planning.join_next() => match made {
                     Ok(making) => self.planned(making),
-                    Err(error) => error!(%error, "a plan could not be computed"),
+                    Err(error) => error!(event = "plan_failed", %error, "a plan could not be computed"),
                 },
                 () = self.ports.end_one() => self.ports.next(self.hub.attachment()),
             }

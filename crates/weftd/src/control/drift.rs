@@ -80,7 +80,7 @@ impl Drift {
         let note = (!is_file).then(|| Note::of(version, what).encode());
         let kept = tokio::task::spawn_blocking(move || keep(&file, note)).await;
         if let Ok(Err(error)) = kept {
-            error!(%error, "cannot note in the state directory which plan is in force");
+            error!(event = "plan_unsaved", %error, "cannot note in the state directory which plan is in force");
         }
     }
 }
@@ -104,7 +104,7 @@ fn keep(file: &Path, note: Option<Vec<u8>>) -> std::io::Result<()> {
 fn read(note: &Path) -> Option<Vec<u8>> {
     store::read(note, MAX_LEN).unwrap_or_else(|error| {
         let note = note.display();
-        warn!(%error, %note, "cannot read which plan was in force before the last start");
+        warn!(event = "plan_refused", %error, %note, "cannot read which plan was in force before the last start");
         None
     })
 }
