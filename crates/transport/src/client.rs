@@ -14,7 +14,7 @@ use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
 use crate::document::{DOCUMENT_MAX, Document};
 use crate::frame::{Attach, Decoder, Frame, FrameError, Hello, VERSION, Welcome, encode_packet};
 
-/// Timeout of a server's answer to Hello.
+/// Timeout of a server's acceptance, and of its answer to Hello.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Queue length in each direction, batches.
 const BATCHES: usize = 256;
@@ -85,7 +85,6 @@ struct Session {
 ///
 /// # Errors
 /// [`ConnectError`].
-/// [`ConnectError`].
 pub async fn connect(
     address: &Address,
     attach: Attach,
@@ -126,7 +125,11 @@ async fn open(
     attach: Attach,
     classes: Vec<u8>,
 ) -> Result<(Session, Welcome), ConnectError> {
-    let stream = dial(address).await;
+    let silent = |_| ConnectError::Silent {
+        address: address.to_string(),
+    };
+    let stream = timeout(ANSWER_TIMEOUT, dial(address)).await;
+    let stream = stream.map_err(silent)?;
     let stream = stream.map_err(|error| ConnectError::Unreachable {
         address: address.to_string(),
         error,

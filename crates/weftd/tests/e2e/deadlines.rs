@@ -1,9 +1,9 @@
 //! Calls without an answer: each ends by its deadline.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::harness::{Daemon, text, weft};
+use crate::harness::{Daemon, Start, stock_config, text, weft};
 use crate::process::{output, program};
 
 /// Far more than the deadlines of these tests, also on a machine that is busy; less than what reports and
@@ -36,6 +36,37 @@ fn who_accepts_and_says_nothing_is_given_up() {
         assert!(said.contains("no answer from http://127"), "{said}");
         assert!(said.contains("within 0.30 s; --timeout"), "{said}");
         assert!(start.elapsed() < SOON, "{command:?}");
+    }
+}
+
+/// A server whose queue of connections is full: the kernel drops further ones without a word, as a firewall
+/// does.
+fn black_hole() -> (TcpListener, Vec<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+        waiting.push(stream);
+    }
+    (listener, waiting)
+}
+
+#[test]
+fn an_emulator_that_says_nothing_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (hole, _waiting) = black_hole();
+    for (listener, what) in [(silent, "silent"), (hole, "black hole")] {
+        let address = format!("tcp:{}", listener.local_addr().unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(stock_config(), dir.path().join("opafm.xml")).unwrap();
+        let mut start = Start::on(dir, &["--connect", &address]);
+        let since = Instant::now();
+        let ended = output(&mut start.command);
+        let said = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(4), "{said}");
+        let expected = format!("{address} did not answer within 5 s");
+        assert!(said.contains(&expected), "{what}: {said}");
+        assert!(since.elapsed() < SOON, "{what}");
     }
 }
 
