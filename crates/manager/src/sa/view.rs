@@ -142,12 +142,13 @@ impl View {
             }
         }
         self.first_end.push(self.ends.len() as u32);
-        let lids = self.ends.iter().map(|end| end.lid.0 + end.lmc.lids());
-        let highest = lids.max().unwrap_or(0).min(LID_MAX);
+        let after = |end: &EndPort| end.lid.0.saturating_add(end.lmc.lids());
+        let highest = self.ends.iter().map(after).max();
+        let highest = highest.unwrap_or(0).min(LID_MAX);
         self.by_lid = vec![NONE; highest as usize];
         for (index, end) in (0..).zip(&self.ends) {
             let start = end.lid.0.min(highest) as usize;
-            let last = (end.lid.0 + end.lmc.lids()).min(highest) as usize;
+            let last = after(end).min(highest) as usize;
             self.by_lid[start..last].fill(index);
             self.by_guid.entry(end.guid).or_insert(index);
         }

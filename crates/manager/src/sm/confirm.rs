@@ -12,7 +12,7 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::devices::{Device, Devices, Stage};
+use super::devices::{Device, Devices, Stage, reported_port};
 use super::tables::Kind;
 use super::wanted::port::take_settings;
 use crate::ask::batch::Reply;
@@ -63,7 +63,7 @@ impl Devices {
 
     fn confirm_port(&mut self, node: u32, reply: &Reply<'_>, news: &mut Vec<News>) {
         let modifier = PortModifier::from_bits(reply.modifier);
-        let Ok(info) = PortInfo::decode(reply.data) else {
+        let Ok(info) = PortInfo::decode(reply.data).map(reported_port) else {
             return;
         };
         let first = match self[node].is_switch() {

@@ -12,7 +12,7 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::devices::{Device, Lft, Observed, PortTables, Stage};
+use super::devices::{Device, Lft, Observed, PortTables, Stage, reported_port};
 use super::discover::is_up;
 use crate::ask::batch::Reply;
 
@@ -34,7 +34,8 @@ impl Manager {
                 device.work.reading.identity.switch = SwitchInfo::decode(reply.data).ok();
             }
             (AttributeId::PORT_INFO, Stage::Identify) => {
-                device.work.reading.identity.port = PortInfo::decode(reply.data).ok();
+                let port = PortInfo::decode(reply.data).ok();
+                device.work.reading.identity.port = port.map(reported_port);
             }
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
             (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
@@ -74,7 +75,7 @@ impl Manager {
     fn learn_ports(&mut self, node: u32, reply: &Reply<'_>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let blocks = decode_blocks::<PortInfo>(reply.data, usize::from(modifier.count));
-        for (offset, block) in blocks.flatten().enumerate() {
+        for (offset, block) in blocks.flatten().map(reported_port).enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
             let device = &mut self.devices[node];
             device.work.reading.ports.remove(port);

@@ -61,7 +61,7 @@ impl Manager {
             return;
         }
         let has_it = |(base, lmc): &(Lid, Lmc)| {
-            base.0 != 0 && (base.0..base.0 + lmc.lids()).contains(&lid.0)
+            base.0 != 0 && (base.0..base.0.saturating_add(lmc.lids())).contains(&lid.0)
         };
         let node = self.planning.plan.lids.iter().position(has_it);
         match node.and_then(|node| self.devices.get(node as u32)) {

@@ -18,7 +18,7 @@ use weft_wire::smp::SmpView;
 
 use super::Manager;
 use super::confirm::table_port;
-use super::devices::{Device, Devices, Lft};
+use super::devices::{Device, Devices, Lft, reported_port};
 use super::tables::{Kind, TableStore};
 use super::wanted::port::first_difference;
 use crate::ask::is_of_a_set;
@@ -172,7 +172,8 @@ fn is_port_as_believed(device: &Device, part: &Segment<'_>) -> bool {
         true => modifier.port,
         false => device.end_port(),
     };
-    let (Ok(shown), Some(held)) = (PortInfo::decode(part.data), device.observed.port(port)) else {
+    let shown = PortInfo::decode(part.data).map(reported_port);
+    let (Ok(shown), Some(held)) = (shown, device.observed.port(port)) else {
         return false;
     };
     !modifier.all_ports && modifier.count <= 1 && first_difference(&shown, held).is_none()

@@ -4,21 +4,28 @@
 use crate::common::{World, settings};
 use proptest::prelude::*;
 use weft_emulator::io::{Input as ToFabric, Output as FromFabric};
-use weft_fabric::{Guid, Lid, PKey, Sl, Tick};
-use weft_manager::{Event, Input, Manager, Output, SweepReason};
+use weft_fabric::{Guid, Lid, Lmc, PKey, Sl, Tick};
+use weft_manager::{Event, Input, Manager, Output, Sa, SaInput, SaSettings, SweepReason};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
+use weft_wire::sm::aggregate::SegmentHeader;
 use weft_wire::sm::trap::TrapPortChangeState;
-use weft_wire::sm::{AttributeId, NodeInfo, Notice, SmInfo, Trap};
-use weft_wire::smp::{Smp, SmpView};
+use weft_wire::sm::{AttributeId, NodeInfo, Notice, PortInfo, SmInfo, Trap};
+use weft_wire::smp::{DIRECTED_HEADER_LEN, Smp, SmpView};
 use weft_wire::{Block, Layout};
 
 /// Runs a bring-up in which every answer to the manager goes through `lie` first.
 fn bring_up_with(spec: &str, lie: impl Fn(&mut Packet)) -> (World, Vec<Event>) {
     let mut world = World::new(spec, settings());
+    world.manager.handle(world.now, Input::Tick);
+    let events = sweep_with(&mut world, lie);
+    (world, events)
+}
+
+/// Runs a sweep that is due to its end; every answer to the manager goes through `lie` first.
+fn sweep_with(world: &mut World, lie: impl Fn(&mut Packet)) -> Vec<Event> {
     let (node, port) = world.own;
     let mut events = Vec::new();
-    world.manager.handle(world.now, Input::Tick);
     loop {
         while let Some(output) = world.manager.poll() {
             match output {
@@ -29,7 +36,7 @@ fn bring_up_with(spec: &str, lie: impl Fn(&mut Packet)) -> (World, Vec<Event>) {
                 Output::Plan(input) => world.planner.begin(world.now, input),
                 Output::Event(event @ Event::SweepEnded(_)) => {
                     events.push(event);
-                    return (world, events);
+                    return events;
                 }
                 Output::Event(event) => events.push(event),
                 _ => {}
@@ -74,6 +81,70 @@ fn replace(packet: &mut Packet, from: Guid, to: Guid) {
         if packet.mad[at..at + 8] == from {
             packet.mad[at..at + 8].copy_from_slice(&to);
         }
+    }
+}
+
+/// Applies `lie` to each attribute in an answer by this directed route, with its content.
+fn in_answer_of(route: &[u8], packet: &mut Packet, mut lie: impl FnMut(AttributeId, &mut [u8])) {
+    let view = SmpView::parse(&packet.mad).unwrap();
+    let hops = usize::from(view.header.hop_count);
+    let from = view
+        .directed
+        .map(|directed| directed.initial_path[1..=hops].to_vec());
+    let (attribute, parts) = (view.attribute(), view.header.attribute_modifier);
+    if from.as_deref() != Some(route) {
+        return;
+    }
+    let mut rest = &mut packet.mad[DIRECTED_HEADER_LEN..];
+    if attribute != AttributeId::AGGREGATE {
+        return lie(attribute, rest);
+    }
+    for _ in 0..parts {
+        let (header, behind) = rest.split_at_mut(<SegmentHeader as Layout>::LEN);
+        let header = SegmentHeader::decode(header).unwrap();
+        let (data, behind) = behind.split_at_mut(usize::from(header.request_length) * 8);
+        lie(AttributeId(header.attribute_id), data);
+        rest = behind;
+    }
+}
+
+/// Changes an attribute's content.
+fn alter<T: Layout>(data: &mut [u8], change: impl FnOnce(&mut T)) {
+    let mut content = T::decode(data).unwrap();
+    change(&mut content);
+    content.encode(&mut data[..<T as Layout>::LEN]);
+}
+
+/// An HFI that answers with a LID that no port can have, whatever is written to it.
+#[test]
+fn a_reported_lid_that_is_none_counts_as_none() {
+    for (lid, lmc) in [
+        (Lid::PERMISSIVE, Lmc(0)),
+        (Lid(0xEFFF_FFC0), Lmc(7)),
+        (Lid(0xEFFF_FFFF), Lmc(1)),
+    ] {
+        let (mut world, events) = bring_up_with("one-switch:4", |packet| {
+            in_answer_of(&[1, 3], packet, |attribute, data| {
+                if attribute == AttributeId::PORT_INFO {
+                    alter(data, |info: &mut PortInfo| {
+                        (info.lid, info.lmc) = (lid, lmc)
+                    });
+                }
+            });
+        });
+        let report = report(&events);
+        assert_eq!((report.hfis, report.switches), (4, 1));
+        let snapshot = world.manager.snapshot();
+        let topology = &snapshot.topology;
+        let lids: Vec<Lid> = topology.end_ports().map(|(_, lid, _)| lid).collect();
+        let without = lids.iter().filter(|lid| lid.0 == 0).count();
+        assert!(lids.iter().all(|lid| lid.0 < 64), "{lids:?}");
+        assert_eq!(without, 1, "{lids:?}");
+        let mut sa = Sa::new(SaSettings::default());
+        sa.handle(world.now, SaInput::Published(snapshot));
+        world
+            .manager
+            .handle(world.now, Input::Received(trap_128(Lid(2))));
     }
 }
 

@@ -210,7 +210,8 @@ impl Pm {
             return false;
         };
         let topology = &snapshot.topology;
-        let owns = |base: Lid, lmc: Lmc| (base.0..base.0 + lmc.lids()).contains(&lid.0);
+        let owns =
+            |base: Lid, lmc: Lmc| (base.0..base.0.saturating_add(lmc.lids())).contains(&lid.0);
         let mut ends = topology.end_ports();
         let end = ends.find(|(_, base, lmc)| owns(*base, *lmc));
         let node = end.and_then(|(at, ..)| Some((at, topology.node(at.node)?)));

@@ -18,5 +18,5 @@ mod work;
 pub(super) use all::Devices;
 pub(super) use device::Device;
 pub(super) use lft::Lft;
-pub(super) use observed::{Observed, PortTables, TABLE_KINDS};
+pub(super) use observed::{Observed, PortTables, TABLE_KINDS, reported_port};
 pub(super) use work::{IdentityAnswers, Stage, Work};

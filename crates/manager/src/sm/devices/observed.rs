@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_fabric::tables::SwitchPortGroups;
-use weft_fabric::{Guid, Node, PortMask, PortNum};
+use weft_fabric::{Guid, Lid, Node, PortMask, PortNum};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::lft::Lft;
@@ -20,6 +20,13 @@ pub(crate) struct PortTables {
 
 /// Number of kinds of tables that a port has; see [`crate::sm::tables::Kind`].
 pub(crate) const TABLE_KINDS: usize = 10;
+
+/// PortInfo as a device reports it; LIDs that are not all unicast count as none.
+pub(crate) fn reported_port(info: PortInfo) -> PortInfo {
+    let last = Lid(info.lid.0.saturating_add(info.lmc.lids() - 1));
+    let lid = if last.is_unicast() { info.lid } else { Lid(0) };
+    PortInfo { lid, ..info }
+}
 
 /// Confirmed state of a node.
 #[derive(Debug, Default)]
