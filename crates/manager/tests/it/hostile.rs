@@ -10,7 +10,7 @@ use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::sm::aggregate::SegmentHeader;
 use weft_wire::sm::trap::TrapPortChangeState;
-use weft_wire::sm::{AttributeId, NodeInfo, Notice, PortInfo, SmInfo, Trap};
+use weft_wire::sm::{AttributeId, NodeInfo, Notice, PortInfo, SmInfo, SwitchInfo, Trap};
 use weft_wire::smp::{DIRECTED_HEADER_LEN, Smp, SmpView};
 use weft_wire::{Block, Layout};
 
@@ -146,6 +146,35 @@ fn a_reported_lid_that_is_none_counts_as_none() {
             .manager
             .handle(world.now, Input::Received(trap_128(Lid(2))));
     }
+}
+
+/// A switch whose SwitchInfo says that more multicast LIDs are in use than there are, and which answers
+/// for each of them.
+#[test]
+fn a_switch_with_a_boundless_multicast_table_is_read_as_far_as_there_are_multicast_lids() {
+    let mut world = World::new("one-switch:4", settings());
+    world.sweep();
+    world.restart(settings(), None);
+    let datagrams = std::cell::Cell::new(0);
+    world.manager.handle(world.now, Input::Tick);
+    let events = sweep_with(&mut world, |packet| {
+        datagrams.set(datagrams.get() + 1);
+        assert!(datagrams.get() < 2_000, "no end in sight");
+        let mut is_table = false;
+        in_answer_of(&[1], packet, |attribute, data| match attribute {
+            AttributeId::SWITCH_INFO => alter(data, |info: &mut SwitchInfo| {
+                (info.multicast_fdb_cap, info.multicast_fdb_top) = (u32::MAX, u32::MAX - 1);
+            }),
+            AttributeId::MULTICAST_FDB => is_table = true,
+            _ => {}
+        });
+        if is_table {
+            packet.mad[5] = 0;
+            packet.mad.resize(2_048, 0);
+        }
+    });
+    assert_eq!(report(&events).unfinished, Vec::<String>::new());
+    assert!(datagrams.get() > 70, "all blocks are read");
 }
 
 #[test]

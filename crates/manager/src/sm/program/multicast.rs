@@ -1,6 +1,6 @@
 //! Multicast tables: blocks that differ, then MulticastFDBTop.
 
-use weft_fabric::{FIRST_MLID, NodeId, PortMask, SwitchIndex};
+use weft_fabric::{FIRST_MLID, MLIDS, NodeId, PortMask, SwitchIndex};
 use weft_wire::sm::{AttributeId, MulticastModifier, SwitchInfo};
 
 use super::needs::Needs;
@@ -17,7 +17,7 @@ impl<'a> Needs<'a> {
     }
 
     /// Number of relevant blocks of a switch's table, and of slices of 64 ports: intended and
-    /// current ones.
+    /// current ones, of those that exist.
     pub(crate) fn multicast_extent(&self, node: u32) -> (usize, usize) {
         let observed = &self.devices[node].observed;
         let Some(held) = observed.switch() else {
@@ -26,7 +26,8 @@ impl<'a> Needs<'a> {
         let rows = self.multicast_row(node).len() as u32;
         let rows = rows
             .max(mft::rows_in_use(held.multicast_fdb_top))
-            .min(held.multicast_fdb_cap);
+            .min(held.multicast_fdb_cap)
+            .min(MLIDS);
         let positions = usize::from(observed.num_ports()) / 64 + 1;
         ((rows as usize).div_ceil(BLOCK), positions)
     }
