@@ -38,7 +38,7 @@ impl Devices {
             AttributeId::PORT_STATE_INFO => self.confirm_states(node, reply, &mut news),
             AttributeId::LINEAR_FDB => self.confirm_table(node, reply),
             AttributeId::MULTICAST_FDB => self[node].confirm_multicast(reply),
-            AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB => {
+            attribute if is_of_groups(attribute) => {
                 // A part that the device did not take over.
                 let held = reply.data.get(..reply.asked.len());
                 self[node].observed.groups_refused |= held != Some(reply.asked);
@@ -228,12 +228,21 @@ impl Manager {
         let attribute = reply.attribute;
         let what = format!("refuses to {verb} {attribute} with status {code:#06x}");
         if set {
+            device.observed.groups_refused |= is_of_groups(attribute);
             self.out.fault_once(device, &what);
         } else {
             self.out.fault(Some(guid), what);
             self.give_up(now, node);
         }
     }
+}
+
+/// Whether an attribute is a table of adaptive groups.
+fn is_of_groups(attribute: AttributeId) -> bool {
+    matches!(
+        attribute,
+        AttributeId::PORT_GROUP_TABLE | AttributeId::PORT_GROUP_FDB
+    )
 }
 
 /// The port that a table belongs to: an HFI has one, and some tables belong to port 0.

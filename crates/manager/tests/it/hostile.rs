@@ -4,7 +4,7 @@
 use crate::common::{World, settings};
 use proptest::prelude::*;
 use weft_emulator::io::{Input as ToFabric, Output as FromFabric};
-use weft_fabric::{Guid, Lid, Lmc, PKey, Sl, Tick};
+use weft_fabric::{Guid, Lid, Lmc, PKey, PortNum, PortRef, Sl, Tick};
 use weft_manager::{Event, Input, Manager, Output, Sa, SaInput, SaSettings, SweepReason};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
@@ -175,6 +175,67 @@ fn a_switch_with_a_boundless_multicast_table_is_read_as_far_as_there_are_multica
     });
     assert_eq!(report(&events).unfinished, Vec::<String>::new());
     assert!(datagrams.get() > 70, "all blocks are read");
+}
+
+/// A switch that refuses adaptive groups.
+#[test]
+fn a_switch_that_refuses_its_groups_routes_by_its_linear_table_and_is_asked_again() {
+    let mut adaptive = settings();
+    adaptive.routing.adaptive = Some(weft_routing::AdaptiveSettings::default());
+    let mut world = World::new("fattree:32,radix=8", adaptive);
+    let (hfi, _) = world.topology.hfis().next().unwrap();
+    let first = PortRef {
+        node: hfi,
+        port: PortNum(1),
+    };
+    let switch = world
+        .topology
+        .node(world.topology.peer(first).unwrap().node)
+        .unwrap()
+        .guid();
+    let refuse = |packet: &mut Packet| {
+        let mut refused = false;
+        in_answer_of(&[1], packet, |attribute, _| {
+            let groups = [AttributeId::PORT_GROUP_TABLE, AttributeId::PORT_GROUP_FDB];
+            refused |= groups.contains(&attribute);
+        });
+        if refused {
+            packet.mad[5] = 0x1C;
+        }
+    };
+    let writes = |world: &World| {
+        world
+            .emulator
+            .stats()
+            .total(AttributeId::PORT_GROUP_TABLE)
+            .1
+    };
+    let mut before = 0;
+    for _ in 0..3 {
+        let command = weft_manager::Command::Sweep;
+        world
+            .manager
+            .handle(world.now, Input::Command { id: 1, command });
+        let events = sweep_with(&mut world, refuse);
+        assert!(has_fault_of(&events, switch), "{events:?}");
+        let network = world.emulator.network();
+        let held = network
+            .switch(network.find(switch).unwrap())
+            .unwrap()
+            .info();
+        assert!(!held.ar_enable || held.ar_pause, "it has no groups");
+        assert!(writes(&world) > before, "the groups are written again");
+        before = writes(&world);
+    }
+    world.forced_sweep();
+    let network = world.emulator.network();
+    for (_, node) in world.topology.nodes().filter(|(_, node)| node.is_switch()) {
+        let held = network
+            .switch(network.find(node.guid()).unwrap())
+            .unwrap()
+            .info();
+        assert!(held.ar_enable && !held.ar_pause, "{}", node.guid());
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(crate) struct Observed {
     /// The linear table that was sent last, until all of it is confirmed: its entries may be there or not.
     pub sent_row: Option<Arc<[u8]>>,
     pub mft: Mft,
-    /// Confirmed adaptive-routing groups.
+    /// Confirmed adaptive-routing groups; none where it is not known what the switch holds.
     pub groups: Option<Arc<SwitchPortGroups>>,
     /// Blocks of the groups of LIDs that are confirmed with them.
     pub group_blocks: usize,
@@ -137,12 +137,19 @@ impl Observed {
         }
     }
 
-    /// Records written adaptive groups, with the number of blocks of the groups of LIDs, unless a
-    /// part of them was not confirmed.
+    /// Records written adaptive groups, with the number of blocks of the groups of LIDs. If a part of
+    /// them was not confirmed, the switch may hold something of both.
     pub(crate) fn take_groups(&mut self, groups: Option<Arc<SwitchPortGroups>>, blocks: usize) {
-        if !std::mem::take(&mut self.groups_refused) && groups.is_some() {
+        if std::mem::take(&mut self.groups_refused) {
+            self.forget_groups();
+        } else if groups.is_some() {
             (self.groups, self.group_blocks) = (groups, blocks);
         }
+    }
+
+    /// Forgets adaptive groups.
+    pub(crate) fn forget_groups(&mut self) {
+        (self.groups, self.group_blocks) = (None, 0);
     }
 
     /// Forgets all confirmed tables: the node was reset.
@@ -160,7 +167,7 @@ impl Observed {
     pub(super) fn forget_other_tables(&mut self) {
         self.port_tables.fill(PortTables::default());
         self.mft.forget();
-        (self.groups, self.group_blocks) = (None, 0);
+        self.forget_groups();
     }
 
     /// Discards the state of a port without a link.

@@ -166,9 +166,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Ends the suspension of adaptive routing, unless some switch may hold old tables.
+    /// Ends the suspension of adaptive routing, unless some switch may hold old tables, or this one has
+    /// not confirmed its groups.
     pub(super) fn resume(&mut self) -> bool {
-        let pause = self.needs.plan.stays_paused;
+        let pause = self.needs.plan.stays_paused || self.needs.groups_differ(self.node);
         let wanted = self.needs.wanted_switch(self.node, pause);
         let Some((held, wanted)) = self.device().observed.switch().zip(wanted) else {
             return false;
