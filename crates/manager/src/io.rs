@@ -156,9 +156,7 @@ pub enum CommandError {
         waiting: usize,
     },
     /// Another manager runs the fabric.
-    #[error(
-        "this manager does not run the fabric, it is {role}; the master is the one on port {master}"
-    )]
+    #[error("this manager does not run the fabric, it is {role}; {}", which_is_master(*master))]
     NotMaster {
         /// Role of this manager.
         role: SmState,
@@ -437,4 +435,11 @@ pub enum Event {
         /// Why.
         why: String,
     },
+}
+
+fn which_is_master(port: Guid) -> String {
+    match port {
+        Guid(0) => "which one is the master is not known".to_owned(),
+        port => format!("the master is the one on port {port}"),
+    }
 }

@@ -44,9 +44,10 @@ impl Manager {
                     .request(now, SweepReason::Forced, &self.settings.sweeps);
             }
             Command::Port { node, port, action } => {
-                let change = self
-                    .commands
-                    .port_change(self.ports(), id, (node, port), action);
+                let master = self.must_be_master();
+                let named = (node, port);
+                let change = master
+                    .and_then(|()| self.commands.port_change(self.ports(), id, named, action));
                 match change {
                     Ok(change) => {
                         self.commands.ports.push_back(change);

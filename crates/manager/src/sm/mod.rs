@@ -195,6 +195,7 @@ impl Manager {
             Input::Detached => self.end_commands(),
         }
         self.tell_election(now, election::Input::Tick);
+        self.next_port_change(now);
         self.start_due_sweep(now);
         self.pump(now);
         self.requests.transactions.settle();

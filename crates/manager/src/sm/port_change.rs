@@ -164,13 +164,11 @@ impl Manager {
         port: PortNum,
         action: PortAction,
     ) -> Result<(), CommandError> {
-        match self.not_master() {
-            Some(error) => Err(error),
-            None => self
-                .commands
-                .port_change(self.ports(), 0, (node, port), action)
-                .map(drop),
-        }
+        self.must_be_master()?;
+        let change = self
+            .commands
+            .port_change(self.ports(), 0, (node, port), action);
+        change.map(drop)
     }
 
     pub(super) fn ports(&self) -> Ports<'_> {
@@ -180,9 +178,9 @@ impl Manager {
         }
     }
 
-    /// Begins the first waiting change, unless one is running.
+    /// Begins the first waiting change, unless one is running, or a handover to another manager.
     pub(super) fn next_port_change(&mut self, now: Tick) {
-        while self.commands.step.is_none() {
+        while self.commands.step.is_none() && self.election.may_write() {
             let Some(change) = self.commands.ports.front().copied() else {
                 return;
             };
@@ -245,6 +243,11 @@ impl Manager {
                 let node = change.at.0;
                 self.end_port_change(now, Err(CommandError::Refused { node, status }));
             }
+            (Step::Read, Ok(_)) if !self.election.may_write() => {
+                // It begins again if the other manager does not take over.
+                self.commands.step = None;
+                return;
+            }
             (Step::Read, Ok(held)) if !change.action.holds(held) => {
                 return self.send_port_request(now, change, Step::Write);
             }
@@ -255,6 +258,27 @@ impl Manager {
             (_, Ok(_)) => self.end_port_change(now, Ok(Reply::PortChanged)),
         }
         self.next_port_change(now);
+    }
+
+    /// Refuses the changes of which nothing is written yet: this manager is not the master any more.
+    pub(super) fn refuse_port_changes(&mut self) {
+        let Err(error) = self.must_be_master() else {
+            return;
+        };
+        let written = usize::from(self.commands.step == Some(Step::Write));
+        if written == 0 {
+            self.requests
+                .transactions
+                .withdraw(|tag| matches!(tag, Tag::Port));
+            self.commands.step = None;
+        }
+        for change in self
+            .commands
+            .ports
+            .split_off(written.min(self.commands.ports.len()))
+        {
+            self.out.reply(change.id, Err(error.clone()));
+        }
     }
 
     /// A device has not answered a request about a port.

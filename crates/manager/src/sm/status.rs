@@ -136,13 +136,20 @@ impl Manager {
         }
     }
 
-    /// Error for commands, if another manager runs the fabric.
+    /// Error for commands, if another manager runs the fabric; one that still discovers may be the master.
     pub(super) fn not_master(&self) -> Option<CommandError> {
-        let role = self.election.role();
-        let waits = matches!(role, SmState::STANDBY | SmState::NOT_ACTIVE);
-        waits.then(|| CommandError::NotMaster {
-            role,
-            master: self.master_guid().unwrap_or_default(),
-        })
+        let waits = matches!(self.election.role(), SmState::STANDBY | SmState::NOT_ACTIVE);
+        self.must_be_master().err().filter(|_| waits)
+    }
+
+    /// Refuses commands that write, unless this manager runs the fabric.
+    pub(super) fn must_be_master(&self) -> Result<(), CommandError> {
+        match self.election.is_master() {
+            true => Ok(()),
+            false => Err(CommandError::NotMaster {
+                role: self.election.role(),
+                master: self.master_guid().unwrap_or_default(),
+            }),
+        }
     }
 }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{World, far_link, settings};
-use weft_fabric::enums::{PhysState, PortState};
-use weft_fabric::{Guid, PortNum, PortRef};
+use weft_fabric::enums::{PhysState, PortState, SmState};
+use weft_fabric::{Guid, PortNum, PortRef, Tick};
 use weft_manager::{Command, CommandError, Input, Output, PortAction, Reply};
 use weft_wire::Layout;
 use weft_wire::header::method;
@@ -172,6 +172,39 @@ fn a_device_that_answers_without_doing_it_is_no_success() {
             (false, other) => panic!("{action:?} {held:?}: {other:?}"),
         }
     }
+}
+
+/// The process is stopped after a change has begun with a read, for so long that another manager may be
+/// master when the answer comes.
+#[test]
+fn a_change_that_is_not_written_when_the_role_of_master_goes_is_refused() {
+    let mut world = up("fattree:16,radix=8");
+    let at = far_link(&world);
+    ask(&mut world, 1, at, PortAction::Disable);
+    let [hfi, _] = cable(&world);
+    ask(&mut world, 2, hfi, PortAction::Disable);
+    let read = sent(&mut world);
+    let before = writes(&world);
+    world.now = Tick(world.now.0 + 20_000_000_000);
+    answer(&mut world, read, PhysState::LINK_UP);
+    ask(&mut world, 3, hfi, PortAction::Disable);
+    let role = SmState::DISCOVERING;
+    assert_eq!(world.manager.role(), role);
+    let may = world.manager.may_change(hfi.0, hfi.1, PortAction::Disable);
+    assert!(
+        matches!(may, Err(CommandError::NotMaster { .. })),
+        "{may:?}"
+    );
+    world.run_for(5.0);
+    let refused = Err(CommandError::NotMaster {
+        role,
+        master: Guid(0),
+    });
+    world.replies.sort_by_key(|(id, _)| *id);
+    let expected = [1, 2, 3].map(|id| (id, refused.clone()));
+    assert_eq!(world.replies, expected);
+    assert_eq!(writes(&world), before);
+    world.assert_all_active();
 }
 
 #[test]

@@ -101,6 +101,11 @@ impl Election {
         self.role == SmState::MASTER
     }
 
+    /// Whether it may change the fabric, and no other manager is about to take over.
+    pub(super) fn may_write(&self) -> bool {
+        self.is_master() && self.handovers.under_way.is_none()
+    }
+
     /// Whether it may sweep: to find the master, or as master.
     pub(super) fn may_sweep(&self) -> bool {
         let role = matches!(self.role, SmState::MASTER | SmState::DISCOVERING);
