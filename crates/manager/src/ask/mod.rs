@@ -7,13 +7,16 @@
 //! | `rtt` | measured round trips and the timeouts that follow from them |
 //! | `batch` | one request with several attributes, and splitting of its answer |
 //! | `by_lid` | requests by LID, for clients that work on published snapshots |
+//! | `later` | those of them that were given up, to be made again later |
 
 pub(crate) mod batch;
 mod by_lid;
+mod later;
 pub(crate) mod rtt;
 mod transactions;
 
 pub(crate) use by_lid::{Agents, Unanswered, lid_routed};
+pub(crate) use later::Later;
 pub(crate) use transactions::{
     Answered, Budget, Expired, Patience, Target, Transactions, is_of_a_set,
 };

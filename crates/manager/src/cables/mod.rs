@@ -1,7 +1,8 @@
 //! Cable memories: they are read after a sweep has published the fabric, at
 //! their own pace, so that no sweep and no port waits for them.
 //!
-//! A memory is read once for as long as its link lasts from one published snapshot to the next.
+//! A memory is read once for as long as its link lasts from one published snapshot to the next. A port that
+//! refuses is not asked again meanwhile; one that does not answer is asked again later.
 
 mod io;
 mod links;
@@ -20,7 +21,7 @@ pub use io::{CablesInput, CablesOutput, CablesSettings};
 pub use links::{CABLE_MEMORY, CableMemories, CableMemory};
 pub use weft_config::sm::CableInfoPolicy;
 
-use crate::ask::{Agents, Budget, Patience, Target, Unanswered, lid_routed};
+use crate::ask::{Agents, Budget, Later, Patience, Target, Unanswered, lid_routed};
 use links::{End, Links};
 
 /// Requests in flight: cables are not urgent, and their memories are slow.
@@ -56,6 +57,8 @@ pub struct Cables {
     agents: Agents<Part>,
     links: Links,
     queue: VecDeque<Part>,
+    /// Parts of this round that were not answered for.
+    later: Later<Part>,
     round: u64,
     /// Halves that came before the others.
     halves: BTreeMap<End, [Option<[u8; 64]>; 2]>,
@@ -72,6 +75,7 @@ impl Cables {
             agents: Agents::new(Budget::new(WINDOW, WINDOW as u8, PATIENCE), 0),
             links: Links::default(),
             queue: VecDeque::new(),
+            later: Later::default(),
             round: 0,
             halves: BTreeMap::new(),
             tell_at: None,
@@ -88,6 +92,7 @@ impl Cables {
             CablesInput::StandBy => self.stand_by(),
         }
         self.expire(now);
+        self.queue.extend(self.later.take_due(now));
         self.send(now);
         self.agents.settle();
         self.tell(now);
@@ -100,7 +105,7 @@ impl Cables {
 
     /// When [`CablesInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        let due = [self.agents.deadline(), self.tell_at];
+        let due = [self.agents.deadline(), self.later.deadline(), self.tell_at];
         due.into_iter().flatten().min()
     }
 
@@ -111,6 +116,7 @@ impl Cables {
 
     fn stand_by(&mut self) {
         self.queue.clear();
+        self.later.clear();
         self.round += 1;
     }
 
@@ -122,6 +128,7 @@ impl Cables {
         self.agents.sit_at(own.lid, Sl(0));
         self.round += 1;
         self.queue.clear();
+        self.later.clear();
         let before = self.links.memories.len();
         let wanted = self.links.renew(snapshot, self.settings.policy);
         if self.links.memories.len() != before {
@@ -145,6 +152,9 @@ impl Cables {
             let Some(part) = self.queue.pop_front() else {
                 return;
             };
+            if self.links.is_refused(&part.end) {
+                continue;
+            }
             let m_key = self.settings.m_key;
             let smp = Smp::get(AttributeId::CABLE_INFO, modifier(&part), 0, m_key);
             let mad = lid_routed(&smp, &[]);
@@ -164,7 +174,7 @@ impl Cables {
         }
         match answer.payload.first_chunk::<64>() {
             Some(bytes) if answer.status() == status::OK => self.learn(now, &part, *bytes),
-            _ => self.give_up(part.end),
+            _ => self.refused(part.end),
         }
     }
 
@@ -185,8 +195,8 @@ impl Cables {
         self.tell_at.get_or_insert(now + TELL_EVERY);
     }
 
-    /// A port without a memory, or one that does not answer.
-    fn give_up(&mut self, end: End) {
+    /// A port without a memory.
+    fn refused(&mut self, end: End) {
         self.halves.remove(&end);
         self.links.refuse(end);
     }
@@ -198,7 +208,7 @@ impl Cables {
                     self.outputs.push_back(CablesOutput::Send(packet));
                 }
                 Unanswered::GivenUp { tag, .. } if tag.round == self.round => {
-                    self.give_up(tag.end);
+                    self.later.add(now, tag);
                 }
                 _ => {}
             }

@@ -2,7 +2,7 @@
 //! published the fabric, at its own pace, so that no sweep and no port waits for it.
 //!
 //! A device's settings are read once for as long as it stays in the fabric, and written
-//! if they differ.
+//! if they differ. One that does not answer is asked again later.
 
 mod io;
 mod wanted;
@@ -19,7 +19,7 @@ use weft_wire::smp::Smp;
 
 pub use io::{CongestionInput, CongestionOutput, CongestionSettings};
 
-use crate::ask::{Agents, Budget, Patience, Target, Unanswered, lid_routed};
+use crate::ask::{Agents, Budget, Later, Patience, Target, Unanswered, lid_routed};
 use wanted::{Maker, Want};
 
 /// Requests in flight.
@@ -62,6 +62,8 @@ pub struct Congestion {
     news: bool,
     wants: Vec<Want>,
     queue: VecDeque<Job>,
+    /// Jobs of this round that were not answered for.
+    later: Later<Job>,
     round: u64,
     refusals: usize,
     outputs: VecDeque<CongestionOutput>,
@@ -78,6 +80,7 @@ impl Congestion {
             news: false,
             wants: Vec::new(),
             queue: VecDeque::new(),
+            later: Later::default(),
             round: 0,
             refusals: 0,
             outputs: VecDeque::new(),
@@ -101,6 +104,7 @@ impl Congestion {
             CongestionInput::Settings(_) => {}
         }
         self.expire(now);
+        self.queue.extend(self.later.take_due(now));
         self.send(now);
         self.agents.settle();
         self.tell();
@@ -113,11 +117,13 @@ impl Congestion {
 
     /// When [`CongestionInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        self.agents.deadline()
+        let due = [self.agents.deadline(), self.later.deadline()];
+        due.into_iter().flatten().min()
     }
 
     fn stand_by(&mut self) {
         self.queue.clear();
+        self.later.clear();
         self.held.clear();
         self.snapshot = None;
         self.round += 1;
@@ -135,6 +141,7 @@ impl Congestion {
         self.round += 1;
         self.refusals = 0;
         self.queue.clear();
+        self.later.clear();
         self.wants = Maker::new(&self.settings.control).all(&snapshot);
         let mut held = std::mem::take(&mut self.held);
         self.news = true;
@@ -247,14 +254,21 @@ impl Congestion {
         });
     }
 
-    /// Retries requests without an answer; those that fail are repeated with the next
-    /// snapshot.
+    /// Retries requests without an answer; those that fail are read again later.
     fn expire(&mut self, now: Tick) {
         while let Some(expired) = self.agents.expire(now) {
-            if let Unanswered::Again { tag, packet } = expired
-                && tag.round == self.round
-            {
-                self.outputs.push_back(CongestionOutput::Send(packet));
+            match expired {
+                Unanswered::Again { tag, packet } if tag.round == self.round => {
+                    self.outputs.push_back(CongestionOutput::Send(packet));
+                }
+                Unanswered::GivenUp { tag, .. } if tag.round == self.round => {
+                    let read = Job {
+                        writes: false,
+                        ..tag
+                    };
+                    self.later.add(now, read);
+                }
+                _ => {}
             }
         }
     }

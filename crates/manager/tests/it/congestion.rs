@@ -28,6 +28,8 @@ struct Written {
     snapshot: Arc<Snapshot>,
     held: Arc<CongestionHeld>,
     refused: usize,
+    /// Requests, those sent again included.
+    sent: u64,
 }
 
 impl Written {
@@ -42,6 +44,7 @@ impl Written {
             now: world.now,
             held: Arc::default(),
             refused: 0,
+            sent: 0,
         }
     }
 
@@ -53,12 +56,18 @@ impl Written {
     /// Gives an input and lets everything that comes of it happen.
     fn tell(&mut self, input: CongestionInput) {
         self.congestion.handle(self.now, input);
-        let until = Tick(self.now.0 + HOUR);
+        self.run_for(HOUR);
+    }
+
+    /// Lets time pass, in nanoseconds.
+    fn run_for(&mut self, time: u64) {
+        let until = Tick(self.now.0 + time);
         loop {
             self.exchange();
             let due = [self.congestion.deadline(), self.emulator.deadline()];
             let next = due.into_iter().flatten().min();
             let Some(next) = next.filter(|next| *next <= until) else {
+                self.now = until;
                 return;
             };
             self.now = self.now.max(next);
@@ -87,10 +96,11 @@ impl Written {
     fn take(&mut self, output: CongestionOutput) {
         let (node, port) = self.own;
         match output {
-            CongestionOutput::Send(packet) => self
-                .emulator
-                .handle(self.now, ToFabric::Send { node, port, packet })
-                .unwrap(),
+            CongestionOutput::Send(packet) => {
+                self.sent += 1;
+                let send = ToFabric::Send { node, port, packet };
+                self.emulator.handle(self.now, send).unwrap();
+            }
             CongestionOutput::Held(held) => self.held = held,
             CongestionOutput::Refused { .. } => self.refused += 1,
         }
@@ -162,22 +172,49 @@ fn switched_off_it_is_off_everywhere_and_nothing_is_told() {
     assert!(written.held.is_empty());
 }
 
-#[test]
-fn who_did_not_answer_is_asked_again_with_the_next_snapshot() {
+/// A fabric whose last host falls silent before its congestion control is written, and the host's return.
+fn one_silent() -> (Written, ToFabric) {
     let mut written = Written::new(on());
     let (id, _) = written.snapshot.topology.hfis().last().unwrap();
     let node = written.snapshot.topology.node(id).unwrap().guid();
     let silence = |silent| ToFabric::Control(Control::Silence { node, silent });
     written.emulator.handle(written.now, silence(true)).unwrap();
-    written.publish();
+    let snapshot = Arc::clone(&written.snapshot);
+    let input = CongestionInput::Published(snapshot);
+    written.congestion.handle(written.now, input);
+    (written, silence(false))
+}
+
+#[test]
+fn who_did_not_answer_is_asked_again_with_the_next_snapshot() {
+    let (mut written, back) = one_silent();
+    written.run_for(4_000_000_000);
     let attribute = AttributeId::HFI_CONGESTION_SETTING;
     assert_eq!(written.asked(attribute).1, HOSTS - 1);
-    written
-        .emulator
-        .handle(written.now, silence(false))
-        .unwrap();
-    written.publish();
+    written.emulator.handle(written.now, back).unwrap();
+    let snapshot = Arc::clone(&written.snapshot);
+    let input = CongestionInput::Published(snapshot);
+    written.congestion.handle(written.now, input);
+    written.run_for(1_000_000_000);
     assert_eq!(written.asked(attribute).1, HOSTS);
+}
+
+#[test]
+fn who_did_not_answer_is_asked_again_though_no_snapshot_follows() {
+    let (mut written, back) = one_silent();
+    written.run_for(60_000_000_000);
+    let before = written.sent;
+    written.run_for(HOUR);
+    let hour = written.sent - before;
+    // Some settings, three attempts each, about every five minutes.
+    assert!((100..250).contains(&hour), "{hour}");
+    let attribute = AttributeId::HFI_CONGESTION_SETTING;
+    assert_eq!(written.asked(attribute).1, HOSTS - 1);
+    written.emulator.handle(written.now, back).unwrap();
+    written.run_for(HOUR);
+    assert_eq!(written.asked(attribute).1, HOSTS);
+    assert_eq!(written.held.len() as u64, 3 * HOSTS + 3 * SWITCHES);
+    assert_eq!(written.congestion.deadline(), None);
 }
 
 #[test]

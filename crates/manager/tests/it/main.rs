@@ -10,6 +10,7 @@ mod common;
 mod pm_common;
 
 mod bring_up;
+mod cables;
 mod changes;
 mod congestion;
 mod doubtful;
