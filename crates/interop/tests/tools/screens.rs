@@ -9,7 +9,7 @@ use weft_peers::program;
 
 use crate::pair::Pair;
 
-/// Time limit for a screen to appear, and to be equal on both.
+/// Time limit for a screen to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -61,6 +61,27 @@ impl Terminal {
         }
     }
 
+    /// The lines of the screen that says `title` and ends with `end`, without those that differ anyhow, once
+    /// two looks in succession have found them the same: opatop draws line by line.
+    fn whole(&self, title: &str, end: &str) -> Result<Vec<String>, String> {
+        let until = Instant::now() + PATIENCE;
+        let mut before = None;
+        loop {
+            let screen = self.screen(title, end);
+            if let Ok(lines) = &screen
+                && before.as_ref() == Some(lines)
+            {
+                return screen;
+            }
+            if Instant::now() >= until {
+                let last = screen.unwrap_or_else(|screen| vec![screen]);
+                return Err(format!("no {title:?} that stays: {}", last.join("\n")));
+            }
+            before = screen.ok();
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     /// The lines of the screen without those that differ anyhow, or the screen as it is where it is not
     /// yet the one that says `title` and ends with `end`.
     fn screen(&self, title: &str, end: &str) -> Result<Vec<String>, String> {
@@ -90,35 +111,16 @@ pub(crate) fn differences(pair: &Pair) -> Vec<String> {
     for (key, title, end) in SCREENS {
         println!("opatop: key {key:?}, screen {title:?}");
         terminals.iter().for_each(|terminal| terminal.press(key));
-        match wait_until_same(&terminals, title, end) {
-            Ok(looks) => println!("  alike at look {looks}"),
-            Err(what) => wrong.push(format!("opatop, key {key:?}:\n{what}")),
-        }
+        let shown = terminals.each_ref().map(|one| one.whole(title, end));
+        let what = match shown {
+            [Ok(weft), Ok(vendor)] if weft == vendor => continue,
+            [Ok(weft), Ok(vendor)] => {
+                let (weft, vendor) = (weft.join("\n"), vendor.join("\n"));
+                format!("{weft}\n-- but --\n{vendor}")
+            }
+            [Err(what), _] | [_, Err(what)] => what,
+        };
+        wrong.push(format!("opatop, key {key:?}:\n{what}"));
     }
     wrong
-}
-
-/// Waits until both show the screen with equal content; returns the number of readings. opatop polls
-/// every few seconds, and draws line by line.
-fn wait_until_same(terminals: &[Terminal; 2], title: &str, end: &str) -> Result<u32, String> {
-    let until = Instant::now() + PATIENCE;
-    let mut looks = 0;
-    loop {
-        looks += 1;
-        let screens = terminals
-            .each_ref()
-            .map(|terminal| terminal.screen(title, end));
-        let late = Instant::now() >= until;
-        match screens {
-            [Ok(weft), Ok(vendor)] if weft == vendor => return Ok(looks),
-            [Ok(weft), Ok(vendor)] if late => {
-                let (weft, vendor) = (weft.join("\n"), vendor.join("\n"));
-                return Err(format!("{weft}\n-- but --\n{vendor}"));
-            }
-            [Err(screen), _] | [_, Err(screen)] if late => {
-                return Err(format!("no {title:?}: {screen}"));
-            }
-            _ => std::thread::sleep(PAUSE),
-        }
-    }
 }
