@@ -4,6 +4,7 @@
 mod cases;
 mod compare;
 mod pair;
+mod predicates;
 mod reasons;
 mod screens;
 

@@ -1,10 +1,14 @@
 //! Allowed differences between the two managers, with reasons.
 
 use crate::compare::Rule::{self, Line, Lines, Rare, Record, Records, Rest, Value};
-use crate::compare::{Known, Predicate, Reason};
+use crate::compare::{Predicate, Reason};
+use crate::predicates::{
+    drops_unused, has_all_hosts, is_a_key, is_a_sum, is_amount, is_checksums, is_compared,
+    is_count, is_date_of_snapshot, is_managers_service, is_no_preemption, is_port, is_quality,
+    is_start_of_sweep, is_time, is_unused, leads_used, nothing, number, of_port_0, of_switch,
+    of_switch_port,
+};
 
-/// Ports of a switch at most.
-const PORTS_OF_SWITCH: u32 = 48;
 const ALL: &[&str] = &[""];
 const SNAPSHOT: &[&str] = &["opareport -q -o snapshot"];
 /// Tools that print PortInfo.
@@ -55,14 +59,19 @@ const fn always(
     }
 }
 
-/// Values that depend on time, or on the traffic so far.
-const fn chance(tools: &'static [&'static str], rule: Rule, why: &'static str) -> Reason {
+/// Values that depend on time, or on the traffic so far: of one form on both sides.
+const fn chance(
+    tools: &'static [&'static str],
+    rule: Rule,
+    form: Predicate,
+    why: &'static str,
+) -> Reason {
     Reason {
         tools,
         rule,
         why,
         source: "any two runs of the vendor's manager",
-        may: [anything, anything],
+        may: [form, form],
         excuses: None,
     }
 }
@@ -152,118 +161,58 @@ const ORDER: (&str, &str) = (
     "sm_topology.c, nodes in the order in which they were found",
 );
 
-fn anything(_: &Known, _: &str) -> bool {
-    true
-}
-
-fn nothing(_: &Known, _: &str) -> bool {
-    false
-}
-
-/// A number of a port of the fabric.
-fn is_port(_: &Known, text: &str) -> bool {
-    number(text, "").is_some_and(|port| port <= PORTS_OF_SWITCH)
-}
-
-/// The number after `before` in a text, hexadecimal if it has that prefix.
-fn number(text: &str, before: &str) -> Option<u32> {
-    let rest = text.split_once(before)?.1.trim_start();
-    match rest.strip_prefix("0x") {
-        Some(rest) => u32::from_str_radix(digits(rest, 16), 16).ok(),
-        None => digits(rest, 10).parse().ok(),
-    }
-}
-
-fn digits(text: &str, radix: u32) -> &str {
-    let end = text.find(|digit: char| !digit.is_digit(radix));
-    &text[..end.unwrap_or(text.len())]
-}
-
-/// Channels that no virtual fabric uses: all but 0, which the default one has, and management's 15.
-fn is_unused(text: &str) -> bool {
-    number(text, "SC=\"").is_some_and(|channel| channel != 0 && channel != 15)
-}
-
-/// A whole map in a line, led to lane 15 but for channel 0.
-fn drops_unused(_: &Known, text: &str) -> bool {
-    let mut lanes = text.split_whitespace();
-    lanes.next() == Some("00") && lanes.all(|lane| lane == "15")
-}
-
-/// A whole map in a line that leads the channels in use, 0 and 15, to their lanes.
-fn leads_used(_: &Known, text: &str) -> bool {
-    let lanes: Vec<&str> = text.split_whitespace().collect();
-    lanes.len() == 32 && lanes[0] == "00" && lanes[15] == "15"
-}
-
-/// A port of a switch by its LID, other than 0.
-fn of_switch_port(known: &Known, text: &str) -> bool {
-    of_switch(known, text) && number(text, "Port:") != Some(0)
-}
-
-/// Port 0 of a switch, by its LID.
-fn of_port_0(known: &Known, text: &str) -> bool {
-    of_switch(known, text) && number(text, "Port:") == Some(0)
-}
-
-/// The first LID in a text is a switch's.
-fn of_switch(known: &Known, text: &str) -> bool {
-    let lid = number(text, "LID=\"").or_else(|| number(text, "LID:"));
-    let lid = lid.or_else(|| number(text, "LID "));
-    // Where nothing names it, the line begins with it.
-    let lid = lid.or_else(|| number(&format!("0x{}", text.trim_start()), ""));
-    lid.is_some_and(|lid| known.switch_lids.contains(&lid))
-}
-
-/// LIDs by port: all of them are those of hosts and those of switches.
-fn is_a_sum(_: &Known, text: &str) -> bool {
-    let columns: Option<Vec<u32>> = text
-        .split_whitespace()
-        .map(|column| column.parse().ok())
-        .collect();
-    matches!(columns.as_deref(), Some([_, all, hosts, _, switches]) if *all == hosts + switches)
-}
-
-/// A key of the partitions of the default configuration, or none.
-fn is_a_key(_: &Known, text: &str) -> bool {
-    ["0x7fff", "0xffff", "0x8001", "0x0000"]
-        .iter()
-        .any(|key| text.contains(key))
-}
-
 /// The table, in the order in which it is applied.
 pub(crate) const REASONS: &[Reason] = &[
-    chance(ALL, Line("<Snapshot date="), "when it was taken"),
+    chance(
+        ALL,
+        Line("<Snapshot date="),
+        is_date_of_snapshot,
+        "when it was taken",
+    ),
     chance(
         ALL,
         Value("ImageNumber:"),
+        is_count,
         "images are named by their manager",
     ),
-    chance(ALL, Rest("ImageTime:"), "when the image was taken"),
+    chance(ALL, Rest("ImageTime:"), is_time, "when the image was taken"),
     chance(
         ALL,
         Line("ImageSweepStart:"),
+        is_start_of_sweep,
         "when the image was taken, and how long that took",
     ),
-    chance(ALL, Value("ActCount:"), "how much a manager has done"),
-    chance(ALL, Value("<ActCount>"), "how much a manager has done"),
-    chance(COUNTERS, Rest("Xmit Data"), COUNTED),
-    chance(COUNTERS, Rest("Rcv Data"), COUNTED),
-    chance(COUNTERS, Rest("Recv Data"), COUNTED),
-    chance(COUNTERS, Rest("Xmit Pkts"), COUNTED),
-    chance(COUNTERS, Rest("Rcv Pkts"), COUNTED),
+    chance(
+        ALL,
+        Value("ActCount:"),
+        is_count,
+        "how much a manager has done",
+    ),
+    chance(
+        ALL,
+        Value("<ActCount>"),
+        is_count,
+        "how much a manager has done",
+    ),
+    chance(COUNTERS, Rest("Xmit Data"), is_amount, COUNTED),
+    chance(COUNTERS, Rest("Rcv Data"), is_amount, COUNTED),
+    chance(COUNTERS, Rest("Recv Data"), is_amount, COUNTED),
+    chance(COUNTERS, Rest("Xmit Pkts"), is_amount, COUNTED),
+    chance(COUNTERS, Rest("Rcv Pkts"), is_amount, COUNTED),
     chance(
         &["opapaquery -o portCounters -l 2 -P 1 -d 1"],
         Rest("Link Quality Ind"),
+        is_quality,
         "the vendor's manager tells no quality before its second image",
     ),
-    chance(COUNTERS, Value("<XmitData>"), COUNTED),
-    chance(COUNTERS, Value("<RcvData>"), COUNTED),
-    chance(COUNTERS, Value("<XmitPkts>"), COUNTED),
-    chance(COUNTERS, Value("<RcvPkts>"), COUNTED),
+    chance(COUNTERS, Value("<XmitData>"), is_count, COUNTED),
+    chance(COUNTERS, Value("<RcvData>"), is_count, COUNTED),
+    chance(COUNTERS, Value("<XmitPkts>"), is_count, COUNTED),
+    chance(COUNTERS, Value("<RcvPkts>"), is_count, COUNTED),
     chance(
         &["opasaquery -o sminfo"],
         Value("Elapsed Time:"),
+        is_count,
         "how long a manager has run",
     ),
     always(
@@ -488,7 +437,7 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         &["opasaquery -o vlarb"],
         Record("Table Type: Preemption"),
-        [nothing, anything],
+        [nothing, is_no_preemption],
         256,
         NO_PREEMPTION,
     ),
@@ -513,7 +462,7 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         SERVICES,
         Record("Primary Intel OmniPath Subnet Manager"),
-        [nothing, anything],
+        [nothing, is_managers_service],
         2,
         SERVICE,
     ),
@@ -547,7 +496,10 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         SERVICES,
         Rest("Data32:"),
-        [|_, text| text.starts_with("00000000 00000000 "), anything],
+        [
+            |_, text| text.starts_with("00000000 00000000 "),
+            is_checksums,
+        ],
         2,
         CHECKSUMS,
     ),
@@ -583,19 +535,22 @@ pub(crate) const REASONS: &[Reason] = &[
     always(
         &["opareport -q -o dgmember"],
         Record("Device Group: AllMgmtAllowed"),
-        [anything, |_, text| text.contains("NodeDesc: edge1")],
+        [
+            |_, text| has_all_hosts(text, true),
+            |_, text| has_all_hosts(text, false),
+        ],
         1,
         MANAGING,
     ),
     always(
         &["opapaquery -o focusPorts -g All -Q"],
         Line("ImageTime:"),
-        [anything, nothing],
+        [|_, text| text.trim() == "ImageTime: …", nothing],
         1,
         NO_IMAGE,
     ),
-    always(LISTS, Lines, [anything, anything], 215, ORDER),
-    always(&["opashowmc"], Lines, [anything, anything], 16, ORDER),
-    always(SNAPSHOT, Lines, [anything, anything], 48, ORDER),
-    always(ALL, Records, [anything, anything], 59, ORDER),
+    always(LISTS, Lines, [is_compared, is_compared], 215, ORDER),
+    always(&["opashowmc"], Lines, [is_compared, is_compared], 16, ORDER),
+    always(SNAPSHOT, Lines, [is_compared, is_compared], 48, ORDER),
+    always(ALL, Records, [is_compared, is_compared], 59, ORDER),
 ];
