@@ -49,8 +49,9 @@ impl Names<'_> {
     /// The node with a LID; 0 and empty where there is none.
     pub(crate) fn of_lid(&self, lid: Lid) -> (Guid, String) {
         let mut ports = self.topology.end_ports();
-        let found = ports
-            .find(|(_, base, lmc)| base.0 != 0 && (base.0..base.0.saturating_add(lmc.lids())).contains(&lid.0));
+        let found = ports.find(|(_, base, lmc)| {
+            base.0 != 0 && (base.0..base.0.saturating_add(lmc.lids())).contains(&lid.0)
+        });
         let node = found.and_then(|(at, ..)| self.topology.node(at.node));
         node.map_or((Guid(0), String::new()), |node| (node.guid(), node.name()))
     }
