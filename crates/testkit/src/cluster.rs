@@ -15,6 +15,7 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
+use crate::digest::Digest;
 use crate::oracle::masters::Write;
 use crate::world::WorldError;
 
@@ -69,6 +70,7 @@ pub struct Cluster {
     events: Vec<(Tick, usize, Event)>,
     illegal: Vec<IllegalSet>,
     writes: Vec<Write>,
+    digest: Digest,
 }
 
 impl Cluster {
@@ -98,6 +100,7 @@ impl Cluster {
             events: Vec::new(),
             illegal: Vec::new(),
             writes: Vec::new(),
+            digest: Digest::default(),
         })
     }
 
@@ -133,6 +136,11 @@ impl Cluster {
     /// The Sets of all managers since this was last called, in order of time.
     pub fn take_writes(&mut self) -> Vec<Write> {
         std::mem::take(&mut self.writes)
+    }
+
+    /// Digest of all datagrams of the managers, with their times.
+    pub fn datagrams(&self) -> u64 {
+        self.digest.value()
     }
 
     /// Changes the fabric.
@@ -265,6 +273,7 @@ impl Cluster {
             moved = true;
             let at = |member: &Member| member.host == (node, port);
             if let Some(member) = self.members.iter().position(at) {
+                self.digest.add(self.now, member, false, &packet);
                 self.give(member, Input::Received(packet));
             }
         }
@@ -324,6 +333,7 @@ impl Cluster {
     }
 
     fn send(&mut self, member: usize, role: SmState, packet: Packet) -> Result<(), WorldError> {
+        self.digest.add(self.now, member, true, &packet);
         if let Ok(view) = SmpView::parse(&packet.mad)
             && view.header.method == method::SET
             && view.attribute() != AttributeId::SM_INFO

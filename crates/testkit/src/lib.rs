@@ -6,12 +6,14 @@
 //! | [`world`] | one manager with one emulator |
 //! | [`cluster`] | several managers with one emulator |
 //! | [`door`] | datagrams counted where they enter the emulator |
+//! | [`digest`] | datagrams and times of a run, to compare it with another |
 //! | [`view`] | the fabric as its registers describe it |
 //! | [`oracle`] | the rules of a fabric |
 //! | [`campaign`] | faults drawn from a seed, and checks of the rules after each |
 
 pub mod campaign;
 pub mod cluster;
+pub mod digest;
 pub mod door;
 pub mod oracle;
 mod reader;

@@ -13,15 +13,17 @@ use weft_manager::io::{Command, Event};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
+use super::DigestedWorld;
 use super::judge;
 use super::members::told;
 use super::scenario::Scenario;
 use super::watch::SetWatch;
+use crate::digest::Digest;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::storm::{self, Budget, Clean};
 use crate::oracle::{Breach, Invariant, lids, multicast, quiet, reach};
-use crate::world::{NoTap, Wait, World, WorldError, first_host};
+use crate::world::{Wait, World, WorldError, first_host};
 
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
 /// the last fault and see timeouts to its end; the next finds quiet.
@@ -48,6 +50,8 @@ pub struct Outcome {
     pub sent: u64,
     /// Requests of the sweep that sent most, over those of the first sweep of the same fabric without faults.
     pub loudest: f64,
+    /// Digest of all datagrams of the manager, with their times.
+    pub datagrams: u64,
     /// The manager's events.
     pub events: Vec<(Tick, Event)>,
 }
@@ -98,7 +102,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         faults: scenario.faults,
     };
     let budget = budget(&scenario, &topology)?;
-    let mut world = World::new(topology, options, settings(&scenario), NoTap)?;
+    let mut world = World::new(topology, options, settings(&scenario), Digest::default())?;
     world.plans_take(scenario.planning);
     Run {
         budget,
@@ -136,7 +140,7 @@ fn clean(
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let mut world = World::new(Arc::clone(topology), options, settings, NoTap)?;
+    let mut world = World::new(Arc::clone(topology), options, settings, Digest::default())?;
     let late = |what| RunError::Clean { what };
     if let Some(members) = &scenario.members {
         world.multicast(told(&members.last));
@@ -197,7 +201,7 @@ enum Change {
 
 struct Run {
     scenario: Scenario,
-    world: World,
+    world: DigestedWorld,
     /// Limit of its requests.
     budget: Budget,
     sets: SetWatch,
@@ -230,6 +234,7 @@ impl Run {
             ..
         } = self;
         Ok(Outcome {
+            datagrams: world.tap.value(),
             loudest: budget.clean.loudest(world.door()),
             scenario,
             breaches,

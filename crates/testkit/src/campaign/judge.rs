@@ -7,6 +7,7 @@ use weft_fabric::{Lanes, Lid, Sl};
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
+use super::DigestedWorld;
 use super::bring_up::CONVERGED_WITHIN;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
@@ -14,7 +15,7 @@ use crate::oracle::{
     Breach, choices, deadlock, levels, lids, multicast, pairs, partitions, quiet, reach, tables,
 };
 use crate::view::{self, FabricView};
-use crate::world::{Wait, World};
+use crate::world::Wait;
 
 /// Lanes for data that emulated ports have.
 const DATA_LANES: u8 = 8;
@@ -22,12 +23,12 @@ const DATA_LANES: u8 = 8;
 const DEFAULT_KEY: u16 = 1;
 
 /// The devices' registers.
-pub(super) fn view(world: &World) -> FabricView {
+pub(super) fn view(world: &DigestedWorld) -> FabricView {
     view::read(world.emulator.network())
 }
 
 /// The place of the manager's host.
-pub(super) fn root(world: &World, view: &FabricView) -> usize {
+pub(super) fn root(world: &DigestedWorld, view: &FabricView) -> usize {
     let (host, _) = world.host();
     view.find(host).unwrap_or_default()
 }
@@ -46,7 +47,7 @@ pub(super) struct UsedLevels {
 
 impl UsedLevels {
     /// As currently reported by the manager to hosts.
-    pub(super) fn of(world: &World) -> Self {
+    pub(super) fn of(world: &DigestedWorld) -> Self {
         Self {
             settings: Arc::new(world.manager().arrangement().settings),
             lanes: Arc::clone(world.snapshot().linear.lanes()),
@@ -81,13 +82,13 @@ impl UsedLevels {
 }
 
 /// I1 for each service level.
-pub(super) fn levels(world: &World) -> Vec<Breach> {
+pub(super) fn levels(world: &DigestedWorld) -> Vec<Breach> {
     let view = view(world);
     levels::check(&view, root(world, &view), &UsedLevels::of(world).all())
 }
 
 /// I3 with answers on the service level of the request.
-pub(super) fn answers(world: &World) -> Vec<Breach> {
+pub(super) fn answers(world: &DigestedWorld) -> Vec<Breach> {
     let used = UsedLevels::of(world);
     deadlock::check_answers(&view(world), |lid| used.to(lid))
 }
@@ -104,7 +105,7 @@ fn default_partition(view: &FabricView) -> Secured {
 
 /// All rules of a quiet fabric with these groups, and these partitions besides the
 /// default one.
-pub(super) fn quiet(world: &World, groups: &[Group], secured: &[Secured]) -> Vec<Breach> {
+pub(super) fn quiet(world: &DigestedWorld, groups: &[Group], secured: &[Secured]) -> Vec<Breach> {
     let used = UsedLevels::of(world);
     let view = view(world);
     let root = root(world, &view);

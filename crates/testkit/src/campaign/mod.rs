@@ -16,13 +16,18 @@ use std::time::Duration;
 use weft_fabric::Tick;
 use weft_manager::io::Event;
 
+use crate::digest::Digest;
 use crate::oracle::Breach;
+use crate::world::World;
 
 pub use bring_up::{Outcome, run};
 pub use links::FROM_SEED as LINK_FAULTS_FROM_SEED;
 pub use members::Membership;
 pub use planning::FROM_SEED as PLANNING_FROM_SEED;
 pub use scenario::Scenario;
+
+/// The world of a campaign with one manager.
+type DigestedWorld = World<Digest>;
 
 /// From one sweep to the next in campaigns: traps may be lost, so this bounds convergence.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(10);

@@ -43,6 +43,8 @@ pub struct Outcome {
     pub breaches: Vec<Breach>,
     /// For each round, when everything held after its trouble.
     pub converged: Vec<Duration>,
+    /// Digest of all datagrams of the managers, with their times.
+    pub datagrams: u64,
     /// The managers' events, with their numbers.
     pub events: Vec<(Tick, usize, Event)>,
 }
@@ -143,12 +145,14 @@ impl Run {
         }
         let Self {
             scenario,
+            cluster,
             breaches,
             converged,
             events,
             ..
         } = self;
         Ok(Outcome {
+            datagrams: cluster.datagrams(),
             scenario,
             breaches,
             converged,

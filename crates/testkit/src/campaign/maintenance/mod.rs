@@ -11,15 +11,17 @@ use weft_manager::io::Event;
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::Arrangement;
 
+use super::DigestedWorld;
 use super::bring_up::{CONVERGED_WITHIN, RunError, generate};
 use super::judge::{self, UsedLevels};
 use super::members::told;
 use super::watch::SetWatch;
+use crate::digest::Digest;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::planned::{InForce, Tables};
 use crate::oracle::{Breach, Invariant};
-use crate::world::{NoTap, Wait, World, WorldError, first_host};
+use crate::world::{Wait, World, WorldError, first_host};
 pub use scenario::Scenario;
 
 /// Broken rules of one moment that are noted.
@@ -34,6 +36,8 @@ pub struct Outcome {
     pub breaches: Vec<Breach>,
     /// Steps and their results, in order.
     pub story: Vec<(Tick, String)>,
+    /// Digest of all datagrams of the manager, with their times.
+    pub datagrams: u64,
     /// The manager's events.
     pub events: Vec<(Tick, Event)>,
 }
@@ -64,7 +68,7 @@ struct Undo {
 
 struct Run {
     scenario: Scenario,
-    world: World,
+    world: DigestedWorld,
     sets: SetWatch,
     /// Lanes that ports were prepared for when the fabric came up.
     prepared: u8,
@@ -97,7 +101,7 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let mut world = World::new(topology, options, settings(&scenario), NoTap)?;
+    let mut world = World::new(topology, options, settings(&scenario), Digest::default())?;
     world.plans_take(scenario.planning);
     let members = scenario.members.clone();
     let run = Run {
@@ -147,12 +151,14 @@ impl Run {
         }
         let Self {
             scenario,
+            world,
             breaches,
             story,
             events,
             ..
         } = self;
         Ok(Outcome {
+            datagrams: world.tap.value(),
             scenario,
             breaches,
             story,
