@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io::{self, Read};
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
@@ -26,7 +26,7 @@ impl Stream {
         let stream = match address {
             Address::Unix(path) => Self::Unix(UnixStream::connect(path)?),
             Address::Tcp { host, port } => {
-                let stream = TcpStream::connect((host.as_str(), *port))?;
+                let stream = connect(host, *port)?;
                 stream.set_nodelay(true)?;
                 Self::Tcp(stream)
             }
@@ -64,6 +64,18 @@ impl Stream {
             Self::Tcp(stream) => stream.read(buffer),
         }
     }
+}
+
+/// Connects to the first address of a name that accepts, each within [`ANSWER_TIMEOUT`].
+fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut refused = io::ErrorKind::NotFound.into();
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, ANSWER_TIMEOUT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }
 
 /// The half that sends.
@@ -195,4 +207,30 @@ fn greet(settings: &Settings) -> io::Result<(Reader, Writer, Frame)> {
     let answer = reader.read_one()?;
     reader.stream.set_patience(false)?;
     Ok((reader, writer, answer))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_address_that_drops_all_packets_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        // Once the queue of connections is full, the kernel drops further ones without a word.
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&local, Duration::from_millis(300)) {
+            waiting.push(stream);
+        }
+        let address: Address = format!("tcp:{local}").parse().unwrap();
+        let (sender, ended) = mpsc::channel();
+        std::thread::spawn(move || sender.send(Stream::dial(&address).map(drop)));
+        let dialled = ended.recv_timeout(3 * ANSWER_TIMEOUT).expect("it waits on");
+        assert_eq!(dialled.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
 }
