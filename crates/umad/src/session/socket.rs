@@ -26,7 +26,7 @@ impl Stream {
         let stream = match address {
             Address::Unix(path) => Self::Unix(UnixStream::connect(path)?),
             Address::Tcp { host, port } => {
-                let stream = connect(host, *port)?;
+                let stream = connect_tcp(host, *port)?;
                 stream.set_nodelay(true)?;
                 Self::Tcp(stream)
             }
@@ -67,7 +67,7 @@ impl Stream {
 }
 
 /// Connects to the first address of a name that accepts, each within [`ANSWER_TIMEOUT`].
-fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut refused = io::ErrorKind::NotFound.into();
     for address in (host, port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, ANSWER_TIMEOUT) {
