@@ -150,7 +150,7 @@ fn an_instance_with_start_0_does_not_run() {
             "instance 0 (fm0) is not to run: <Start> of its <Shared> is 0",
         ),
         (
-            start("<Sm>", &format!("<Sm>{off}")),
+            start("<Sm/>", &format!("<Sm>{off}</Sm>")),
             "0",
             "(fm0) is not to run: <Start> of its <Sm> is 0",
         ),
