@@ -142,18 +142,27 @@ impl Service {
 }
 
 impl Sa {
-    /// Offers the manager's own services at the port where it runs.
+    /// Offers the manager's own services at the port where it runs, and no longer those that it had before
+    /// or that another manager had.
     pub(crate) fn offer_own_services(&mut self) {
         let Some(master) = self.view.snapshot.sms.first() else {
             return;
         };
-        let own = self.settings.own_services.clone();
-        for service in own {
-            let record = own_record(&service, master, self.settings.subnet_prefix);
-            let others = |key: &Key| key.id != service.id || key.gid == record.service_gid;
-            self.services
-                .all
-                .retain(|key, held| others(key) || held.until.is_some());
+        let prefix = self.settings.subnet_prefix;
+        let own = self.settings.own_services.iter();
+        let own: Vec<ServiceRecord> = own.map(|own| own_record(own, master, prefix)).collect();
+        let is_offered = |held: &Service| {
+            let mut own = own.iter();
+            own.any(|own| key_of(own) == key_of(&held.record))
+        };
+        let is_managers = |held: &Service| {
+            let mut own = own.iter();
+            let is_of_kind = own.any(|own| own.service_id == held.record.service_id);
+            held.registrant == Guid(0) || is_of_kind && held.until.is_none()
+        };
+        self.services
+            .retain(|held| is_offered(held) || !is_managers(held));
+        for record in own {
             let held = Service {
                 registrant: Guid(0),
                 record,

@@ -54,6 +54,25 @@ fn performance_administration_is_found_at_the_manager() {
 }
 
 #[test]
+fn performance_administration_is_not_found_any_more_when_it_is_switched_off() {
+    let mut served = served();
+    let record = ServiceRecord {
+        service_id: 7,
+        service_gid: own(&served),
+        service_lease: u32::MAX,
+        ..ServiceRecord::default()
+    };
+    let set = Ask::new(method::SET, attribute::SERVICE_RECORD).with(0x31, &record);
+    assert_eq!(served.ask(&set).status, mad_status::OK);
+    served.sa.reconfigure(SaSettings {
+        own_services: Vec::new(),
+        ..SaSettings::default()
+    });
+    assert_eq!(services(&mut served, 0x1100_d03c_3484_5555).len(), 0);
+    assert_eq!(services(&mut served, 7).len(), 1, "a client's stays");
+}
+
+#[test]
 fn a_service_lives_as_long_as_its_lease() {
     let mut served = served();
     let record = ServiceRecord {
