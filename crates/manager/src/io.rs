@@ -307,13 +307,6 @@ pub struct UnusedLink {
     pub reason: UnusedReason,
 }
 
-impl UnusedLink {
-    /// Whether two describe the same cable.
-    pub fn is_same_cable(&self, other: &Self) -> bool {
-        (&self.a, &self.b) == (&other.a, &other.b)
-    }
-}
-
 /// Why a link carries no data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
 pub enum UnusedReason {

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Topology};
+use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef, Topology};
 use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_wire::sm::PortInfo;
 
@@ -55,9 +55,14 @@ impl InactivePorts {
 pub(super) struct UnusedLinks {
     /// The reason by each of a link's two ends.
     reasons: BTreeMap<PortRef, UnusedReason>,
+    /// All of them under the names of their ends, which outlast numbers of nodes.
+    named: BTreeMap<NamedEnd, (NamedEnd, UnusedReason)>,
     /// The first [`LISTED_MAX`] of them.
     listed: Vec<UnusedLink>,
 }
+
+/// A port of a node.
+type NamedEnd = (Guid, PortNum);
 
 impl UnusedLinks {
     /// All links that `settings` refuse, and those that have to be taken for inactive.
@@ -93,8 +98,11 @@ impl UnusedLinks {
                 reasons.extend([(a, reason), (b, reason)]);
             }
         }
-        let listed = listed(topology, &reasons);
-        Self { reasons, listed }
+        Self {
+            named: named(topology, &reasons),
+            listed: listed(topology, &reasons),
+            reasons,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -118,13 +126,19 @@ impl UnusedLinks {
         ends.map(|(end, _)| *end).collect()
     }
 
-    /// Those that are new and those that are used again, as events.
+    /// Those that are new and those that are used again, as events, as far as they are listed.
     pub(super) fn changes_since(&self, before: &Self, topology: &Topology) -> Vec<Event> {
-        let (now, before) = (&self.listed, &before.listed);
-        let new = now.iter().filter(|link| !before.contains(link)).cloned();
-        let again = before.iter().filter(|link| {
-            is_up(topology, &link.a) && !now.iter().any(|other| other.is_same_cable(link))
-        });
+        let is_new = |link: &&UnusedLink| {
+            let there = before.named.get(&name(&link.a));
+            there != Some(&(name(&link.b), link.reason))
+        };
+        let new = self.listed.iter().filter(is_new).cloned();
+        let is_used = |link: &&UnusedLink| {
+            let there = self.named.get(&name(&link.a));
+            let is_unused = there.is_some_and(|(peer, _)| *peer == name(&link.b));
+            !is_unused && is_up(topology, link)
+        };
+        let again = before.listed.iter().filter(is_used);
         let again = again.cloned().map(|link| Event::LinkUsedAgain {
             a: link.a,
             b: link.b,
@@ -153,6 +167,23 @@ impl UnusedLinks {
     }
 }
 
+/// Each link by each of its ends.
+fn named(
+    topology: &Topology,
+    reasons: &BTreeMap<PortRef, UnusedReason>,
+) -> BTreeMap<NamedEnd, (NamedEnd, UnusedReason)> {
+    let name = |end: PortRef| Some((topology.node(end.node)?.guid(), end.port));
+    let links = reasons.iter().filter_map(|(end, reason)| {
+        let peer = topology.peer(*end)?;
+        Some((name(*end)?, (name(peer)?, *reason)))
+    });
+    links.collect()
+}
+
+fn name(end: &LinkEnd) -> NamedEnd {
+    (end.node, end.port)
+}
+
 /// Each link once, with the names of its ends.
 fn listed(topology: &Topology, reasons: &BTreeMap<PortRef, UnusedReason>) -> Vec<UnusedLink> {
     let links = reasons.iter().filter_map(|(a, reason)| {
@@ -175,14 +206,15 @@ fn link_end(topology: &Topology, end: PortRef) -> Option<LinkEnd> {
     })
 }
 
-/// Whether there is a link at a port.
-fn is_up(topology: &Topology, end: &LinkEnd) -> bool {
-    let node = topology.find(end.node);
-    let at = node.map(|node| PortRef {
-        node,
-        port: end.port,
-    });
-    at.is_some_and(|at| topology.peer(at).is_some())
+/// Whether a link is there.
+fn is_up(topology: &Topology, link: &UnusedLink) -> bool {
+    let at = |end: &LinkEnd| {
+        let node = topology.find(end.node)?;
+        let port = end.port;
+        Some(PortRef { node, port })
+    };
+    let peer = at(&link.a).and_then(|a| topology.peer(a));
+    peer.is_some() && peer == at(&link.b)
 }
 
 /// Why `policy` refuses what `near` sends to `far`, none where it allows it.
@@ -289,3 +321,7 @@ fn is_connected(topology: &Topology) -> bool {
     }
     left == 0
 }
+
+#[cfg(test)]
+#[path = "unused_links_tests.rs"]
+mod tests;
