@@ -18,5 +18,5 @@ mod transactions;
 pub(crate) use by_lid::{Agents, Unanswered, lid_routed};
 pub(crate) use later::Later;
 pub(crate) use transactions::{
-    Answered, Budget, Expired, Patience, Target, Transactions, is_of_a_set,
+    Answered, Budget, Expired, NO_NODE, Patience, Target, Transactions, is_of_a_set,
 };

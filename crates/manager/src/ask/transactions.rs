@@ -61,10 +61,13 @@ impl Budget {
     }
 }
 
+/// In place of the index of a node that is not known.
+pub(crate) const NO_NODE: u32 = u32::MAX;
+
 /// Whom a request is for, and how patient to be with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Target {
-    /// Dense index of the node.
+    /// Dense index of the node, or [`NO_NODE`].
     pub node: u32,
     /// Estimate of its round trip.
     pub round_trip: RoundTrip,
@@ -193,6 +196,19 @@ impl<T: Copy> Transactions<T> {
     /// Requests that wait for their answers.
     pub(crate) fn outstanding(&self) -> usize {
         self.outstanding
+    }
+
+    /// Nodes are numbered anew: the first is that which had the first number of `order`, and so on. Requests
+    /// to others go on without a node.
+    pub(crate) fn renumber(&mut self, order: &[u32]) {
+        let pending = self
+            .slots
+            .iter_mut()
+            .filter_map(|slot| slot.pending.as_mut());
+        for pending in pending {
+            let new = order.iter().position(|old| *old == pending.node);
+            pending.node = new.map_or(NO_NODE, |new| new as u32);
+        }
     }
 
     /// The requests to a node that wait for their answers.

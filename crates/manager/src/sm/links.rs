@@ -37,7 +37,8 @@ impl Manager {
     /// Ends discovery: keeps the links on which both ends agree, and reports faults of others.
     pub(super) fn settle_links(&mut self) {
         let number = self.sweep.number;
-        let faults = self.devices.settle_links(number);
+        let (faults, order) = self.devices.settle_links(number);
+        self.requests.transactions.renumber(&order);
         let sweeps_max = self.settings.sweeps.silent_sweeps_max;
         self.devices.remember_strangers(number, sweeps_max);
         for (guid, port, neighbour) in faults.contradicted {
@@ -61,13 +62,13 @@ impl Manager {
 impl Devices {
     /// Keeps the links on which both ends agree, leaves out nodes that were not found in `sweep` or
     /// cannot be reached over them, and numbers the nodes by a search from the manager's own in order of
-    /// ports.
-    fn settle_links(&mut self, sweep: u64) -> Faults {
+    /// ports. Also returns their former numbers.
+    fn settle_links(&mut self, sweep: u64) -> (Faults, Vec<u32>) {
         let mut faults = Faults::default();
         let links = self.agreed_links(sweep, &mut faults);
         let order = self.reachable(&links);
         self.renumber(&order, &links);
-        faults
+        (faults, order)
     }
 
     /// The links of each node. Ports whose links have no other end are read again in the next sweep: they

@@ -15,8 +15,8 @@ use super::discover::is_up;
 use super::election::{Act, Input, Peer, Question, Verdict, View};
 use super::lids::LidMap;
 use super::{Manager, Tag};
-use crate::ask::Target;
 use crate::ask::batch::{Reply, Verdict as Answer};
+use crate::ask::{NO_NODE, Target};
 use crate::io::{Event, SweepReason};
 
 impl Manager {
@@ -119,7 +119,7 @@ impl Manager {
     }
 
     /// Sends Get(SMInfo), or a Set with its action, along a directed route.
-    fn send_sm_info(
+    pub(super) fn send_sm_info(
         &mut self,
         now: Tick,
         path: &[PortNum],
@@ -144,7 +144,7 @@ impl Manager {
         smp.write_directed(&route, &self.with_act_count(info).to_bytes(), &mut mad);
         let round_trip = self.requests.transactions.overall();
         let target = Target {
-            node: 0,
+            node: self.devices.behind(path).unwrap_or(NO_NODE),
             round_trip,
             silent: false,
         };

@@ -213,7 +213,9 @@ impl Manager {
 
     /// A write that is sent again may arrive twice, the second time after a later one.
     fn doubt_after_write(&mut self, node: u32, mad: &[u8]) {
-        let writes = SmpView::parse(mad).is_ok_and(|asked| asked.header.method == method::SET);
+        let writes = SmpView::parse(mad).is_ok_and(|asked| {
+            asked.header.method == method::SET && asked.attribute() != AttributeId::SM_INFO
+        });
         if let Some(device) = self.devices.get_mut(node).filter(|_| writes) {
             device.health.doubtful = true;
         }

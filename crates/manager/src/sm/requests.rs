@@ -68,3 +68,56 @@ impl Manager {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weft_fabric::{Guid, PortNum};
+    use weft_wire::sm::{AttributeId, SmInfo};
+
+    use super::*;
+    use crate::sm::Settings;
+    use crate::sm::election::Question;
+
+    /// A manager that knows a switch and a host behind it.
+    fn manager() -> Manager {
+        let mut manager = Manager::new(Settings::default(), None);
+        manager.devices.own_or_new();
+        for (guid, path) in [(2, &[1][..]), (3, &[1, 2])] {
+            let node = manager.devices.add(Guid(guid), guid == 2);
+            let path = path.iter().copied().map(PortNum);
+            manager.devices[node].identity.path = path.collect();
+        }
+        manager
+    }
+
+    /// Requests in flight to each of these nodes.
+    fn in_flight(manager: &Manager) -> [usize; 3] {
+        [0, 1, 2].map(|node| manager.requests.transactions.to(node).count())
+    }
+
+    #[test]
+    fn a_question_to_a_manager_counts_for_the_node_that_it_is_on() {
+        let mut manager = manager();
+        let path = [PortNum(1), PortNum(2)];
+        manager.send_sm_info(Tick(0), &path, None, SmInfo::default(), Question::Poll);
+        assert_eq!(in_flight(&manager), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_request_does_not_count_for_another_node_when_nodes_are_numbered_anew() {
+        let mut manager = manager();
+        manager.start_batch(2, false);
+        manager
+            .requests
+            .batch
+            .get(AttributeId::PORT_STATE_INFO, 0, 8);
+        manager.send_batch(Tick(0), 2, Tag::Port);
+        assert_eq!(in_flight(&manager), [0, 0, 1]);
+        // Neither node has answered in this sweep: both are left out.
+        manager.settle_links();
+        manager.devices.add(Guid(4), false);
+        manager.devices.add(Guid(5), false);
+        assert_eq!(in_flight(&manager), [0, 0, 0]);
+        assert_eq!(manager.outstanding(), 1);
+    }
+}

@@ -69,12 +69,8 @@ fn node_behind(devices: &Devices, view: &SmpView<'_>) -> Option<u32> {
     let route = view.directed?;
     let hops = usize::from(view.header.hop_count);
     let path = route.initial_path.iter().skip(1).take(hops);
-    let is_there = |device: &Device| {
-        let ports = device.identity.path.iter();
-        path.clone().eq(ports.map(|port| &port.0))
-    };
-    let mut numbers = devices.numbers();
-    numbers.find(|node| is_there(&devices[*node]))
+    let path: Vec<PortNum> = path.copied().map(PortNum).collect();
+    devices.behind(&path)
 }
 
 impl Manager {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut, Range};
 
-use weft_fabric::{Guid, Lid, NodeId, Tick};
+use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick};
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
@@ -114,6 +114,12 @@ impl Devices {
     /// The number of the node with a GUID.
     pub(crate) fn find(&self, guid: Guid) -> Option<u32> {
         self.by_guid.get(&guid).copied()
+    }
+
+    /// The number of the node at the end of a directed route.
+    pub(crate) fn behind(&self, path: &[PortNum]) -> Option<u32> {
+        let mut numbers = self.numbers();
+        numbers.find(|node| *self[*node].identity.path == *path)
     }
 
     /// Adds a node that is not known yet; returns its number.
