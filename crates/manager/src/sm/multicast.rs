@@ -187,9 +187,91 @@ impl Manager {
         let left = switches
             .iter()
             .any(|node| !self.needs().has_multicast(node.0));
-        if left {
+        if left || self.planning.plan.multicast.is_held_back() {
             self.sweep
                 .request(now, SweepReason::Unfinished, &self.settings.sweeps);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeSet;
+
+    use weft_fabric::enums::Mtu;
+    use weft_fabric::{FabricSpec, Lid, MulticastTables, NodeId, PortNum, PortRef};
+    use weft_routing::{MulticastGroup, MulticastRequest, MulticastSettings, route_multicast};
+
+    use super::*;
+    use crate::sm::Settings;
+
+    /// A manager that has ended the writes of a change of members between sweeps.
+    fn updated(plan: impl FnOnce(&mut Plan)) -> Manager {
+        let mut manager = Manager::new(Settings::default(), None);
+        manager.devices.own_or_new();
+        manager.sweep.next.take();
+        manager.registrations.update = Update::Running;
+        plan(&mut manager.planning.plan);
+        manager.end_update(Tick(5));
+        manager
+    }
+
+    /// Certified tables of a group of two hosts.
+    fn take_tables(plan: &mut Plan) {
+        let spec = "one-switch:4".parse::<FabricSpec>().unwrap();
+        let topology = spec.generate().unwrap();
+        let port = |node| PortRef {
+            node: NodeId(node),
+            port: PortNum(1),
+        };
+        let group = MulticastGroup {
+            mlid: Lid(0xF000_0000),
+            mtu: Mtu::B2048,
+            rate_mbps: 25_000,
+            receivers: vec![port(0), port(1)],
+            senders: Vec::new(),
+        };
+        let request = MulticastRequest {
+            topology: &topology,
+            settings: &MulticastSettings::default(),
+            groups: &[group],
+            manager: NodeId(0),
+            before: None,
+            same_links: false,
+        };
+        plan.multicast.routed = Some(route_multicast(request).unwrap());
+    }
+
+    fn take_step(plan: &mut Plan, to_strangers: &[usize]) {
+        let spec = "one-switch:4".parse::<FabricSpec>().unwrap();
+        plan.multicast.take_step(&Step {
+            links: &spec.generate().unwrap(),
+            held: &MulticastTables::default(),
+            to_strangers: &to_strangers.iter().copied().collect::<BTreeSet<_>>(),
+        });
+    }
+
+    #[test]
+    fn a_sweep_follows_where_groups_are_held_back_between_sweeps() {
+        let whole = updated(|plan| {
+            take_tables(plan);
+            take_step(plan, &[]);
+        });
+        assert_eq!(whole.sweep_due(), None);
+        let held_back = updated(|plan| {
+            take_tables(plan);
+            take_step(plan, &[0]);
+        });
+        assert!(held_back.sweep_due().is_some());
+    }
+
+    #[test]
+    fn a_sweep_follows_where_there_are_no_certified_tables_for_the_members() {
+        let refused = updated(|plan| plan.multicast.refuse_all());
+        assert!(refused.sweep_due().is_some());
+        let unknown = updated(|_| {});
+        assert_eq!(unknown.sweep_due(), None);
     }
 }

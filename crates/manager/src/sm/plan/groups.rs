@@ -149,6 +149,21 @@ pub(in super::super) struct Step<'a> {
 }
 
 impl MulticastPlan {
+    /// Whether members wait for tables: there are none that may be written, or the step before them must
+    /// stay for some rows.
+    pub(in super::super) fn is_held_back(&self) -> bool {
+        match &self.routed {
+            None => self.groups.is_some(),
+            Some(routed) => *routed.tables() != self.step,
+        }
+    }
+
+    /// No tables for some members may be written.
+    #[cfg(test)]
+    pub(in super::super) fn refuse_all(&mut self) {
+        (self.routed, self.groups) = (None, Some(Arc::default()));
+    }
+
     /// Determines the first tables to write.
     pub(in super::super) fn take_step(&mut self, from: &Step<'_>) {
         let Some(routed) = &self.routed else {

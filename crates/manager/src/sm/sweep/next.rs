@@ -31,7 +31,7 @@ impl Next {
     }
 
     /// Takes the sweep that is due, with its reason.
-    pub(super) fn take(&mut self) -> SweepReason {
+    pub(in crate::sm) fn take(&mut self) -> SweepReason {
         let due = self.due.take();
         match (std::mem::replace(&mut self.ever, true), due) {
             (true, Some((_, reason))) => reason,
