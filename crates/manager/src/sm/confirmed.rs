@@ -45,6 +45,16 @@ impl Devices {
         })
     }
 
+    /// Whether some switch routes adaptively by groups that are not known: those of an earlier manager, or
+    /// of both the old and the new ones.
+    pub(super) fn routes_by_unknown_groups(&self) -> bool {
+        self.iter().any(|device| {
+            let switch = device.observed.switch();
+            let routes = switch.is_some_and(|switch| switch.ar_enable && !switch.ar_pause);
+            routes && device.observed.groups.is_none()
+        })
+    }
+
     /// Whether adaptive routing is suspended on some switch.
     pub(super) fn is_any_suspended(&self) -> bool {
         self.iter().any(|device| {

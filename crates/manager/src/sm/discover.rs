@@ -275,6 +275,9 @@ impl Manager {
                 // What was written and not confirmed may hold or not.
                 let device = &mut self.devices[node];
                 device.health.doubtful = true;
+                if during == Stage::WriteGroups {
+                    device.observed.forget_groups();
+                }
                 let guid = device.identity.guid;
                 self.sweep
                     .unfinished(format!("node {guid} did not take all of its settings"));

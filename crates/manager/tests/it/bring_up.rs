@@ -1,7 +1,10 @@
 //! Fabrics come up whole, and stay as they are.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{World, settings, with_lmc};
+use crate::common::{World, far_link, settings, with_lmc};
+use weft_emulator::io::Control;
+use weft_fabric::{Lid, PortNum, Tick};
+use weft_manager::SweepPhase;
 
 const FABRICS: [&str; 5] = [
     "one-switch:6",
@@ -88,11 +91,74 @@ fn adaptive_groups_are_written_and_follow_changes() {
     let spine = *world.topology.switches().last().unwrap();
     let node = world.topology.node(spine).unwrap().guid();
     let port = weft_fabric::PortNum(3);
-    world.control(weft_emulator::io::Control::LinkDown { node, port });
+    world.control(Control::LinkDown { node, port });
     world.run_for(5.0);
     world.walk_all();
     assert_adaptive(&world);
     assert_eq!(world.forced_sweep().sets, 0);
+}
+
+/// The linear tables of all switches, as the devices have them.
+fn linear(world: &World) -> Vec<Vec<Option<PortNum>>> {
+    let network = world.emulator.network();
+    let switches = world.topology.switches().iter();
+    let row = |node: &weft_fabric::NodeId| {
+        let guid = world.topology.node(*node).unwrap().guid();
+        let switch = network.switch(network.find(guid).unwrap()).unwrap();
+        (0..128).map(|lid| switch.egress(Lid(lid))).collect()
+    };
+    switches.map(row).collect()
+}
+
+/// Number of switches with adaptive routing on, not suspended.
+fn adaptive(world: &World) -> usize {
+    let network = world.emulator.network();
+    let switches = network.devices().filter(|(_, device)| device.is_switch());
+    let infos = switches.map(|(id, _)| network.switch(id).unwrap().info());
+    infos
+        .filter(|info| info.ar_enable && !info.ar_pause)
+        .count()
+}
+
+/// A new manager does not know the groups by which switches route adaptively: its new entries are not
+/// proved together with them.
+#[test]
+fn a_new_manager_suspends_adaptive_routing_before_it_changes_tables() {
+    for stays in [false, true] {
+        let mut with_groups = settings();
+        with_groups.routing.adaptive = Some(weft_routing::AdaptiveSettings::default());
+        let mut world = World::new("fattree:32,radix=8", with_groups.clone());
+        world.sweep();
+        world.run_for(3.0);
+        let switches = world.topology.switches().len();
+        assert_eq!(adaptive(&world), switches);
+        let after = if stays { with_groups } else { settings() };
+        world.restart(after, None);
+        let (node, port) = far_link(&world);
+        world.control(Control::LinkDown { node, port });
+        // One of them falls silent before it can be told.
+        let until = Tick(world.now.0 + 60_000_000_000);
+        let programs = |world: &World| world.manager.status().phase == Some(SweepPhase::Program);
+        assert!(world.run(until, programs));
+        let last = *world.topology.switches().last().unwrap();
+        let node = world.topology.node(last).unwrap().guid();
+        world.control(Control::Silence { node, silent: true });
+        let before = linear(&world);
+        let silent = Tick(world.now.0 + 5_000_000_000);
+        world.run(silent, |world| linear(world) != before);
+        if linear(&world) != before {
+            assert_eq!(adaptive(&world), 0, "adaptive routing goes on: {stays}");
+        }
+        let silent = false;
+        world.control(Control::Silence { node, silent });
+        assert!(world.run(until, |world| linear(world) != before));
+        assert_eq!(adaptive(&world), 0, "adaptive routing goes on: {stays}");
+        world.run_for(30.0);
+        world.walk_all();
+        let expected = if stays { switches } else { 0 };
+        assert_eq!(adaptive(&world), expected);
+        assert_eq!(world.forced_sweep().sets, 0);
+    }
 }
 
 #[test]

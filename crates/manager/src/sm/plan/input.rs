@@ -56,6 +56,8 @@ pub(in super::super) struct Held {
     pub(super) any: bool,
     /// Adaptive routing is suspended on some switch: an earlier change of tables has not ended.
     pub(super) paused: bool,
+    /// Adaptive routing goes on at some switch by groups that are not known.
+    pub(super) unknown_groups: bool,
     /// Links between switches that were there and are not.
     pub(super) lost_links: Vec<(PortRef, PortRef)>,
     /// The topology with them: what switches hold may lead over them, and they may come back while it is

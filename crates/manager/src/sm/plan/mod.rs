@@ -404,6 +404,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         whole: whole.collect(),
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),
+        unknown_groups: devices.routes_by_unknown_groups(),
         links: with_links(of, &lost_links),
         lost_links,
         groups: devices.port_groups(of),

@@ -13,6 +13,9 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
     let Some(routed) = &plan.routes.routed else {
         return;
     };
+    // Groups that are not known are proved with no tables, neither their entries nor what they have sent off.
+    let unknown = held.any && held.unknown_groups;
+    (plan.pause, plan.settle) = (unknown, unknown);
     let new = Arc::clone(routed.linear());
     if held.any && held.differs(&new) {
         let old = Old {
@@ -38,8 +41,8 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
                 plan: way, middle, ..
             }) => {
                 // Groups of an earlier change are not proved together with linear entries of before.
-                plan.pause = way.pause_adaptive || held.paused;
-                plan.settle = way.settle_adaptive || (held.paused && !way.pause_adaptive);
+                plan.pause |= way.pause_adaptive || held.paused;
+                plan.settle |= way.settle_adaptive || (held.paused && !way.pause_adaptive);
                 plan.settle_drained = way.settle_drained;
                 plan.steps.extend(middle.map(Arc::new));
             }
