@@ -219,6 +219,8 @@ pub enum SweepReason {
     Reconfigured,
     /// News of other managers, or a new master.
     Election,
+    /// The link of the manager's own port has come or gone.
+    OwnPort,
 }
 
 /// Phases of a sweep.

@@ -106,3 +106,52 @@ fn a_silent_node_is_still_given_up_while_the_own_port_answers() {
     let after = world.manager.snapshot();
     assert_eq!(after.topology.len(), before.topology.len() - 1);
 }
+
+/// The manager's own switch.
+fn own_switch(world: &World) -> weft_fabric::Guid {
+    let (node, _) = world.topology.hfis().next().unwrap();
+    let port = weft_fabric::PortNum(1);
+    let switch = world
+        .topology
+        .peer(weft_fabric::PortRef { node, port })
+        .unwrap()
+        .node;
+    world.topology.node(switch).unwrap().guid()
+}
+
+#[test]
+fn a_switch_that_restarts_before_the_managers_port_is_brought_up_again_without_a_trap() {
+    let (mut world, before) = brought_up();
+    let node = own_switch(&world);
+    world.control(Control::NodeDown { node });
+    world.run_for(0.5);
+    world.control(Control::NodeUp { node });
+    world.run_for(20.0);
+    world.assert_all_active();
+    world.walk_all();
+    assert_eq!(world.manager.snapshot().linear, before.linear);
+}
+
+#[test]
+fn a_host_back_to_back_that_restarts_is_brought_up_again() {
+    let mut world = World::new("back-to-back", settings());
+    world.sweep();
+    world.run_for(3.0);
+    let (_, other) = world.topology.hfis().last().unwrap();
+    let node = other.guid();
+    for pause in [0.5, 9.0] {
+        world.control(Control::NodeDown { node });
+        world.run_for(pause);
+        world.control(Control::NodeUp { node });
+        world.run_for(20.0);
+        world.assert_all_active();
+    }
+}
+
+#[test]
+fn a_port_that_stays_as_it_is_starts_no_sweep() {
+    let (mut world, _) = brought_up();
+    let sweeps = world.reports().len();
+    world.run_for(300.0);
+    assert_eq!(world.reports().len(), sweeps);
+}

@@ -501,6 +501,7 @@ pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
         SweepReason::Unfinished => "unfinished",
         SweepReason::Reconfigured => "reconfigured",
         SweepReason::Election => "election",
+        SweepReason::OwnPort => "own_port",
     }
 }
 

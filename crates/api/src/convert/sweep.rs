@@ -14,6 +14,7 @@ impl From<SweepReason> for v1::SweepReason {
             SweepReason::Unfinished => Self::Unfinished,
             SweepReason::Reconfigured => Self::Reconfigured,
             SweepReason::Election => Self::Election,
+            SweepReason::OwnPort => Self::OwnPort,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
 //! | `unused_links` | links that are up and carry no data |
 //! | `lost_links` | lost links that may come back |
+//! | `own_port` | the manager's own port, looked at between sweeps |
 //! | `near` | sweeps limited to reported changes |
 //! | `lids`, `plan` | LIDs, routes, and the intended state of every port |
 //! | `wanted` | the settings themselves |
@@ -48,6 +49,7 @@ mod multicast;
 mod near;
 mod notices;
 mod outbox;
+mod own_port;
 pub mod plan;
 mod port_change;
 mod program;
@@ -81,6 +83,7 @@ use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
 use outbox::Outbox;
+use own_port::OwnPort;
 use plan::Planning;
 use register::Registrations;
 use schedule::Schedule;
@@ -100,6 +103,8 @@ enum Tag {
     },
     /// A requested change of a port.
     Port,
+    /// A look at the manager's own port.
+    OwnPort,
     /// The election, about another manager.
     Sm(Question),
 }
@@ -136,6 +141,7 @@ struct Requests {
     schedule: Schedule,
     /// There is more to do at once, after other inputs.
     more_at: Option<Tick>,
+    own_port: OwnPort,
 }
 
 impl Manager {
@@ -147,6 +153,7 @@ impl Manager {
             batch: Batch::default(),
             schedule: Schedule::default(),
             more_at: None,
+            own_port: OwnPort::default(),
         };
         let mut manager = Self {
             settings,
@@ -197,6 +204,7 @@ impl Manager {
         self.tell_election(now, election::Input::Tick);
         self.next_port_change(now);
         self.start_due_sweep(now);
+        self.read_own_port(now);
         self.pump(now);
         self.requests.transactions.settle();
         self.election.end_input(self.deadline());
@@ -213,6 +221,7 @@ impl Manager {
             self.requests.transactions.deadline(),
             self.requests.schedule.deadline(),
             self.sweep_due(),
+            self.own_port_due(),
             self.sweep.steps.leftovers_until(),
             self.requests.more_at,
             self.planning.look_at(self.election.now()),

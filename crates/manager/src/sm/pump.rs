@@ -54,6 +54,7 @@ impl Manager {
         match found.tag {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
             Tag::Port => self.port_answered(now, view),
+            Tag::OwnPort => self.own_port_answered(now, view),
             Tag::Sm(question) => self.sm_answered(now, question, view),
         }
     }
@@ -202,6 +203,7 @@ impl Manager {
                     match tag {
                         Tag::Stage { .. } => self.not_answered(now, node, &request),
                         Tag::Port => self.port_not_answered(now, attempts),
+                        Tag::OwnPort => self.own_port_not_answered(),
                         Tag::Sm(question) => {
                             self.tell_election(now, Input::NotAnswered(question));
                         }

@@ -100,6 +100,12 @@ impl Devices {
         own.map_or(Guid(0), |node| node.info.port_guid)
     }
 
+    /// The manager's own node and port.
+    pub(crate) fn own_end(&self) -> Option<(u32, PortNum)> {
+        let own = self.own()?;
+        Some((self.find(own.identity.guid)?, own.end_port()))
+    }
+
     /// PortInfo of the manager's own port.
     pub(crate) fn own_port(&self) -> Option<&PortInfo> {
         let own = self.own()?;
