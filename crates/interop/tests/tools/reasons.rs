@@ -137,10 +137,6 @@ const SERVICE_KEY: (&str, &str) = (
     "the key with which the administration is asked",
     "pm.c, the record that it registers",
 );
-const LEASE: (&str, &str) = (
-    "Weft's own services do not end while it is master",
-    "pm.c, ServiceLease",
-);
 const VERSIONS: (&str, &str) = ("versions of the vendor's manager", "pm.c, ServiceData8");
 const CHECKSUMS: (&str, &str) = (
     "checksums by which the vendor's managers compare",
@@ -473,15 +469,11 @@ pub(crate) const REASONS: &[Reason] = &[
         2,
         SERVICE_KEY,
     ),
-    always(
+    chance(
         SERVICES,
         Rest("Lease:"),
-        [
-            |_, text| text.starts_with("Infinite "),
-            |_, text| text.contains(" s  Name: Primary Intel OmniPath Performance"),
-        ],
-        2,
-        LEASE,
+        |_, text| text.contains(" s  Name: Primary Intel OmniPath Performance"),
+        "Weft's own services are told as just renewed",
     ),
     always(
         SERVICES,

@@ -44,7 +44,6 @@ use finish::Running;
 use history::History;
 pub use image::{Delta, Image, Reading, Totals};
 pub use io::{PmEvent, PmInput, PmOutput, PmReport, PortName};
-pub use pa::SERVICE_ID;
 pub use roster::{FabricLanes, Member, Roster, RosterPort};
 pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};

@@ -46,7 +46,7 @@ pub(crate) struct Services {
     pub(crate) changes: u64,
 }
 
-/// A service of the manager itself, at its own port for ever.
+/// A service of the manager itself, at its own port for as long as it is master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnService {
     /// Identifier of the service.
@@ -55,15 +55,23 @@ pub struct OwnService {
     pub name: &'static str,
     /// The first bytes of its data: its version, and 1 where it is the master.
     pub data: [u8; 2],
+    /// The lease that is told, seconds; it is renewed all the time.
+    pub lease: u32,
+    /// Priority of the manager.
+    pub priority: u8,
 }
 
 impl OwnService {
-    /// Performance administration (`STL_PM_SERVICE_ID`): tools look it up to find its port.
-    pub fn performance() -> Self {
+    /// Performance administration (`STL_PM_SERVICE_ID`): tools look it up to find its port. Its record is
+    /// told with twice `lease` (`<ServiceLease>`), as by the vendor's manager.
+    pub fn performance(lease: Duration, priority: u8) -> Self {
+        let seconds = lease.as_secs().saturating_mul(2);
         Self {
             id: weft_config::PA_SERVICE_ID.0,
             name: "Primary Intel OmniPath Performance Manager",
             data: [1, 1],
+            lease: u32::try_from(seconds).unwrap_or(FOR_EVER),
+            priority,
         }
     }
 }
@@ -130,8 +138,9 @@ impl Service {
     /// The record with the rest of its lease; others do not see its key.
     fn told(&self, now: Tick, trusted: bool) -> ServiceRecord {
         let left = self.until.map(|until| until.since(now).as_secs());
+        let lease = left.map(|left| left.min(u64::from(FOR_EVER) - 1) as u32);
         ServiceRecord {
-            service_lease: left.map_or(FOR_EVER, |left| left.min(u64::from(FOR_EVER) - 1) as u32),
+            service_lease: lease.unwrap_or(self.record.service_lease),
             service_key: match trusted {
                 true => self.record.service_key,
                 false => [0; 16],
@@ -176,6 +185,8 @@ impl Sa {
 fn own_record(service: &OwnService, master: &weft_fabric::SmRecord, prefix: u64) -> ServiceRecord {
     let mut data = [0; 16];
     data[..2].copy_from_slice(&service.data);
+    let mut priority = [0; 8];
+    priority[0] = u16::from(service.priority);
     ServiceRecord {
         service_id: service.id,
         service_lid: master.lid,
@@ -184,9 +195,10 @@ fn own_record(service: &OwnService, master: &weft_fabric::SmRecord, prefix: u64)
             prefix,
             interface: master.port_guid,
         },
-        service_lease: FOR_EVER,
+        service_lease: service.lease,
         service_name: Text::new(service.name),
         service_data8: data,
+        service_data16: priority,
         ..ServiceRecord::default()
     }
 }

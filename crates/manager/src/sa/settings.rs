@@ -1,6 +1,7 @@
 //! Settings of subnet administration: plain data.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_config::sm::MlidShare;
 use weft_config::{DeviceGroups, Mgid, ServiceId};
@@ -141,7 +142,7 @@ impl Default for SaSettings {
             services_max: 4_096,
             subscriptions_max: 65_536,
             quotas: Quotas::default(),
-            own_services: vec![OwnService::performance()],
+            own_services: vec![OwnService::performance(Duration::from_secs(60), 0)],
         }
     }
 }
@@ -176,7 +177,11 @@ impl SaSettings {
             fabrics: from.virtual_fabrics().collect(),
             groups: Arc::clone(&from.groups),
             own_services: match instance.pm.start {
-                true => vec![OwnService::performance()],
+                true => {
+                    let (lease, priority) =
+                        (instance.pm.service_lease, sm.election.priority.min(15));
+                    vec![OwnService::performance(lease, priority)]
+                }
                 false => Vec::new(),
             },
             ..Self::default()

@@ -318,28 +318,3 @@ fn only_full_members_of_the_management_partition_are_heard() {
         assert_eq!(answers.count(), 0);
     }
 }
-
-#[test]
-fn the_service_record_says_where_the_manager_is() {
-    let mut watched = Watched::new(FABRIC, PmSettings::default());
-    watched.sweep();
-    let record = watched.pm.service_record().unwrap();
-    let image = watched.images.last().unwrap();
-    let own = image
-        .roster
-        .members
-        .iter()
-        .find(|member| member.guid == watched.own.0)
-        .unwrap();
-    assert_eq!(record.service_id, 0x1100_d03c_3484_5555);
-    assert_eq!(
-        (record.service_lid, record.service_gid.interface),
-        (own.lid, watched.own.0)
-    );
-    assert_eq!(
-        (record.service_lease, record.service_data8[..2].to_vec()),
-        (120, vec![1, 1])
-    );
-    watched.tell(PmInput::StandBy);
-    assert_eq!(watched.pm.service_record(), None);
-}

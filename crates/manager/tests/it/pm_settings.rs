@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use weft_manager::ManagerSettings;
 use weft_manager::pm::{Categories, PmSettings};
+use weft_manager::sa::OwnService;
 
 /// The file that comes with this repository, with other words where its `<Pm>` begins.
-fn settings(pm: &str) -> PmSettings {
+fn managers(pm: &str) -> ManagerSettings {
     let shipped = include_str!("../../../../config/opafm.xml");
     let text = shipped.replacen(
         "<Start>1</Start>\n      <SweepInterval>10</SweepInterval>",
@@ -18,10 +19,18 @@ fn settings(pm: &str) -> PmSettings {
     let checked = weft_config::check(text, "opafm.xml");
     let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
     let config = checked.config.unwrap_or_else(|| panic!("{errors:?}"));
-    ManagerSettings::from_config(&config.instances[0])
-        .unwrap()
-        .pm
-        .unwrap()
+    ManagerSettings::from_config(&config.instances[0]).unwrap()
+}
+
+fn settings(pm: &str) -> PmSettings {
+    managers(pm).pm.unwrap()
+}
+
+#[test]
+fn the_lease_of_the_service_record_goes_to_subnet_administration() {
+    let managers = managers("<ServiceLease>90</ServiceLease>");
+    let expected = OwnService::performance(Duration::from_secs(90), 0);
+    assert_eq!(managers.sa.own_services, [expected]);
 }
 
 #[test]
@@ -30,9 +39,6 @@ fn every_element_has_its_setting() {
     let cases: &[(&str, Holds)] = &[
         ("<SweepInterval>77</SweepInterval>", |pm| {
             pm.interval == Duration::from_secs(77)
-        }),
-        ("<ServiceLease>90</ServiceLease>", |pm| {
-            pm.service_lease == Duration::from_secs(90)
         }),
         (
             "<MaxClients>7</MaxClients><FreezeFrameImages>20</FreezeFrameImages>\

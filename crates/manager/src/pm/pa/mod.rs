@@ -7,7 +7,6 @@
 //! | `groups`, `statistics` | groups and virtual fabrics, their ports, nodes, links and statistics |
 //! | `focus` | conspicuous ports |
 //! | `ports` | counters of ports, and clearing their running totals |
-//! | `service` | the service record by which clients find it |
 //! | `config` | capabilities of the administration and settings of the manager |
 
 mod config;
@@ -15,7 +14,6 @@ mod focus;
 mod groups;
 mod images;
 mod ports;
-mod service;
 mod statistics;
 
 use weft_fabric::Tick;
@@ -31,7 +29,6 @@ use super::Pm;
 use crate::gsi::{Answer, Request};
 
 pub(super) use images::Instance;
-pub use service::SERVICE_ID;
 
 /// Why a query has no answer: a status of the class or of subnet administration.
 type Refusal = u16;

@@ -21,8 +21,6 @@ impl PmSettings {
         Self {
             interval: pm.sweep_interval.max(Duration::from_secs(1)),
             subnet_prefix: sm.subnet_prefix,
-            service_lease: pm.service_lease,
-            priority: sm.election.priority,
             max_clients: pm.max_clients,
             total_images: pm.total_images.max(2),
             frozen_images: pm.freeze_frame_images.max(1),

@@ -17,10 +17,6 @@ pub struct PmSettings {
     pub interval: Duration,
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
-    /// Lease of the manager's service record (`<ServiceLease>`).
-    pub service_lease: Duration,
-    /// Priority among the managers of the fabric, 0 to 15; the subnet manager's.
-    pub priority: u8,
     /// Clients that may hold images, as PM configuration reports it (`<MaxClients>`).
     pub max_clients: u32,
     /// Images that are kept (`<TotalImages>`), at least 2.
@@ -235,8 +231,6 @@ impl Default for PmSettings {
         Self {
             interval: Duration::from_secs(10),
             subnet_prefix: 0xFE80_0000_0000_0000,
-            service_lease: Duration::from_secs(60),
-            priority: 0,
             max_clients: 3,
             total_images: 10,
             frozen_images: 5,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weft_fabric::{Guid, Sl};
+use weft_manager::sa::OwnService;
 use weft_manager::{SaInput, SaOutput, SaSettings};
 use weft_wire::enums::Mtu;
 use weft_wire::header::{method, status as mad_status};
@@ -50,7 +51,24 @@ fn performance_administration_is_found_at_the_manager() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].service_gid, own(&served));
     assert_eq!(&found[0].service_data8[..2], [1, 1]);
-    assert_eq!(found[0].service_lease, u32::MAX);
+    assert_eq!(found[0].service_lease, 120);
+}
+
+#[test]
+fn the_record_of_performance_administration_has_its_lease_and_the_managers_priority() {
+    let performance = OwnService::performance(Duration::from_secs(90), 7);
+    let settings = SaSettings {
+        own_services: vec![performance],
+        ..SaSettings::default()
+    };
+    let mut served = Served::new(FABRIC, 0, settings);
+    let found = services(&mut served, 0x1100_d03c_3484_5555);
+    let told = (found[0].service_lease, found[0].service_data16[0]);
+    assert_eq!(told, (180, 7));
+    served.now = served.now + Duration::from_secs(3_600);
+    served.sa.handle(served.now, SaInput::Tick);
+    let later = services(&mut served, 0x1100_d03c_3484_5555);
+    assert_eq!(later[0].service_lease, 180, "it does not run out");
 }
 
 #[test]
