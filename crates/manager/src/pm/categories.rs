@@ -8,9 +8,9 @@ use weft_wire::pm::{Counter, VlCounter};
 
 use super::counters::LaneCounters;
 use super::image::{Delta, Image, QUALITY_EXCELLENT};
-use super::roster::MANAGEMENT_LANE;
 use super::settings::{Categories, CongestionWeights, IntegrityWeights, PmSettings};
 use crate::rates;
+use crate::settings::MANAGEMENT_LANE;
 
 /// Flits of 8 bytes in 10^6 bytes.
 const FLITS_PER_MB: u64 = 125_000;

@@ -10,10 +10,8 @@ use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 use weft_wire::pm::vls;
 
 use super::settings::{FABRICS_MAX, PmSettings, USER_GROUPS_MAX};
+use crate::settings::MANAGEMENT_LANE;
 use crate::settings::members::Candidate;
-
-/// The lane of subnet management.
-pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
 
 /// Names of the groups that always exist, in the order of their bits.
 pub(crate) const BUILT_IN_GROUPS: [&str; 3] = ["All", "HFIs", "SWs"];

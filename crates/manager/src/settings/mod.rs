@@ -11,11 +11,16 @@ use weft_config::{DeviceGroups, Instance, ResolvedFabrics};
 pub use members::{Members, Selector};
 pub use virtual_fabric::VirtualFabric;
 
+use weft_wire::id::Vl;
+
 use crate::cables::CablesSettings;
 use crate::congestion::CongestionSettings;
 use crate::pm::PmSettings;
 use crate::sa::SaSettings;
 use crate::sm::settings::{Settings, SettingsError};
+
+/// The lane of subnet management.
+pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
 
 /// Settings of the managers of one fabric. Their defaults equal the stock opafm.xml.
 #[derive(Debug, Clone, PartialEq)]

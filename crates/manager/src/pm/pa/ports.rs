@@ -12,7 +12,7 @@ use super::{Records, Refusal};
 use crate::pm::Pm;
 use crate::pm::counters::{Counters, LaneCounters, add_lane, clear};
 use crate::pm::image::{Image, Reading};
-use crate::pm::roster::MANAGEMENT_LANE;
+use crate::settings::MANAGEMENT_LANE;
 
 /// Flags of requests and answers (`STL_PA_PC_FLAG_*`).
 mod flag {

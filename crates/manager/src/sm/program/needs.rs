@@ -7,11 +7,12 @@ use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef};
 use weft_wire::enums::{LinkInitReason, PortState};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
+use crate::settings::MANAGEMENT_LANE;
 use crate::sm::devices::{Device, Devices};
 use crate::sm::plan::Plan;
 use crate::sm::settings::{LinkPolicy, Settings};
 use crate::sm::tables::{Kind, TableId};
-use crate::sm::wanted::port::{Context, MANAGEMENT_LANE, Place, same_settings, to_set, wanted};
+use crate::sm::wanted::port::{Context, Place, same_settings, to_set, wanted};
 use crate::sm::wanted::preemption::marks_lanes;
 use crate::sm::wanted::switch;
 

@@ -8,6 +8,7 @@ use weft_wire::Layout;
 use weft_wire::sm::{BufferControlTable, PortInfo, VlBufferLimits};
 
 use super::qos::Qos;
+use crate::settings::MANAGEMENT_LANE;
 use crate::sm::settings::TrafficSettings;
 
 /// Bytes of a link transfer packet (`BYTES_PER_LTP`).
@@ -18,7 +19,6 @@ const LATENCY_CRC_OTHER: u32 = 4_224;
 const CRC_14: u8 = 1;
 /// Bytes of a packet beyond its MTU.
 const HEADERS: u32 = 128;
-const MANAGEMENT_LANE: usize = 15;
 
 /// The table for `port`, whose cable ends at `neighbour`; nothing where the neighbour tells no
 /// buffer.
@@ -54,7 +54,7 @@ pub(crate) fn table(
             tx_shared_limit: units(shared),
         };
     }
-    table.vl[MANAGEMENT_LANE].tx_dedicated_limit = neighbour.vl15_init;
+    table.vl[usize::from(MANAGEMENT_LANE.0)].tx_dedicated_limit = neighbour.vl15_init;
     let mut bytes = [0; 132];
     table.encode(&mut bytes);
     Some(bytes)

@@ -6,11 +6,11 @@ use weft_wire::sm::{PortErrorAction, PortInfo, XmitQ};
 
 use super::preemption;
 use super::qos::Qos;
+use crate::settings::MANAGEMENT_LANE;
 use crate::sm::settings::{LinkPolicy, Settings, TrafficSettings};
 
 /// Least time between two traps of one agent: 4.096 µs · 2^17, about half a second.
 const SUBNET_TIMEOUT: u8 = 17;
-pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
 
 /// Kind of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

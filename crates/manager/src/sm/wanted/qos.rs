@@ -9,11 +9,12 @@ use weft_wire::enums::Mtu;
 use weft_wire::sm::{ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
 
 use super::arbitration::{Share, WEIGHT_MAX, turns};
+use crate::settings::MANAGEMENT_LANE;
 use crate::settings::lane_levels::{self, LaneLevels};
 use crate::sm::settings::{Level, Settings};
 
-/// The channel and the lane of management, where data packets are dropped.
-const MANAGEMENT: u8 = 15;
+/// The channel, the level and the lane of management, where data packets are dropped, have one number.
+const MANAGEMENT: u8 = MANAGEMENT_LANE.0;
 /// Most data lanes that are handed out.
 const LANES_MAX: usize = lane_levels::LANES_MAX as usize;
 /// Arbitration weights count 64 bytes.
