@@ -343,18 +343,16 @@ fn entry(member: usize, number: PortNum, port: &Port, is_active: bool) -> Roster
     }
 }
 
+/// A port of `node`; the manager runs at `own`.
 fn candidate<'a>(
     topology: &Topology,
     node: &'a Node,
     at: PortRef,
     own: Option<PortRef>,
 ) -> Candidate<'a> {
-    let peer = topology.peer(at).and_then(|peer| topology.node(peer.node));
     Candidate {
-        node,
-        port: at.port,
         is_this: own == Some(at),
-        faces_hfi: peer.is_some_and(|peer| !peer.is_switch()),
+        ..Candidate::new(topology, node, at)
     }
 }
 

@@ -216,7 +216,7 @@ impl View {
         node: &Node,
         at: PortRef,
     ) {
-        let candidate = candidate(topology, at, node);
+        let candidate = Candidate::new(topology, node, at);
         for (index, fabric) in settings.fabrics.iter().enumerate() {
             if fabric.standby {
                 continue;
@@ -377,17 +377,6 @@ impl View {
         let next = *self.first_hop.get(switch.0 as usize + 1)?;
         let at = first + u32::from(port.0);
         self.hops.get(at as usize).filter(|_| at < next)
-    }
-}
-
-/// A port with what decides on its membership in device groups.
-pub(crate) fn candidate<'a>(topology: &Topology, at: PortRef, node: &'a Node) -> Candidate<'a> {
-    let peer = topology.peer(at).and_then(|peer| topology.node(peer.node));
-    Candidate {
-        node,
-        port: at.port,
-        is_this: at.node == NodeId(0),
-        faces_hfi: peer.is_some_and(|peer| !peer.is_switch()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_config::{DeviceGroups, NodeFacts, NodeType};
-use weft_fabric::{Guid, Node, PortNum};
+use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
 
 /// Selects ports.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,19 @@ pub struct Candidate<'a> {
     pub is_this: bool,
     /// It is cabled to an HFI.
     pub faces_hfi: bool,
+}
+
+impl<'a> Candidate<'a> {
+    /// A port of `node`, in the fabric of the manager that runs on its first node.
+    pub(crate) fn new(topology: &Topology, node: &'a Node, at: PortRef) -> Self {
+        let peer = topology.peer(at).and_then(|peer| topology.node(peer.node));
+        Self {
+            node,
+            port: at.port,
+            is_this: at.node == NodeId(0),
+            faces_hfi: peer.is_some_and(|peer| !peer.is_switch()),
+        }
+    }
 }
 
 impl Members {

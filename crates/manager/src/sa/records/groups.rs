@@ -8,7 +8,7 @@ use weft_wire::text::Text;
 use super::nodes::{nodes_of, records_by_lid};
 use crate::sa::Sa;
 use crate::sa::query::{Found, Query, Records, Refusal};
-use crate::sa::view::candidate;
+use crate::settings::members::Candidate;
 
 pub(crate) fn names(sa: &Sa, query: &Query<'_>) -> Result<Found, Refusal> {
     let mut records = Records::new::<DeviceGroupNameRecord>(query);
@@ -49,7 +49,7 @@ fn membership(sa: &Sa, node: &Node, at: PortRef) -> Option<(DeviceGroupMemberRec
     let linked = port.info.port_state > PortState::DOWN;
     let lid = sa.view.lid_of(at).filter(|_| linked)?;
     let description = node.name();
-    let candidate = candidate(topology, at, node);
+    let candidate = Candidate::new(topology, node, at);
     let member = sa
         .settings
         .groups

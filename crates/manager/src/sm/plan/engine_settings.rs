@@ -9,10 +9,10 @@ use weft_routing::{
 };
 
 use super::super::settings::{HypercubePorts, OrderedGroup, Settings};
-use super::candidate;
 use super::input::Fabric;
 use crate::settings::Members;
 use crate::settings::lane_levels::LaneLevels;
+use crate::settings::members::Candidate;
 
 /// The settings of routing engines for a fabric.
 pub(super) fn engine_settings(settings: &Settings, fabric: &Fabric) -> EngineSettings {
@@ -56,7 +56,8 @@ impl<'a> Maker<'a> {
         let nodes = fabric.topology.nodes().filter(move |_| !none);
         nodes.filter_map(move |(id, node)| {
             let port = fabric.end(id);
-            let candidate = candidate(&fabric.topology, id, node, port);
+            let at = PortRef { node: id, port };
+            let candidate = Candidate::new(&fabric.topology, node, at);
             members.contains(&candidate).then_some((id, port))
         })
     }

@@ -26,8 +26,7 @@ use std::time::Duration;
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{
-    Lanes, Lid, LinearTables, Lmc, Node, NodeId, PortNum, PortRef, Sl, Tick, Topology,
-    TopologyBuilder,
+    Lanes, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, Sl, Tick, Topology, TopologyBuilder,
 };
 
 use super::Manager;
@@ -43,7 +42,6 @@ use super::tables::{TableId, TableStore};
 use super::wanted::qos::Qos;
 use crate::io::Output;
 use crate::settings::lane_levels::LaneLevels;
-use crate::settings::members::Candidate;
 
 pub(super) use groups::{Members, MulticastPlan, Step};
 pub(super) use input::{Fabric, Held, Inactive, Told};
@@ -410,24 +408,5 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         groups: devices.port_groups(of),
         multicast: devices.possible_multicast(of),
         to_strangers: devices.rows_to_strangers(of),
-    }
-}
-
-/// A port with what decides on its membership in sets.
-pub(super) fn candidate<'a>(
-    topology: &Topology,
-    id: NodeId,
-    node: &'a Node,
-    port: PortNum,
-) -> Candidate<'a> {
-    let peer = topology.peer(PortRef { node: id, port });
-    let faces_hfi = peer
-        .and_then(|peer| topology.node(peer.node))
-        .is_some_and(|peer| !peer.is_switch());
-    Candidate {
-        node,
-        port,
-        is_this: id == NodeId(0),
-        faces_hfi,
     }
 }

@@ -14,8 +14,9 @@ use super::super::tables::{Kind, TableId, TableStore};
 use super::super::wanted::preemption::{can_interleave, marks_lanes};
 use super::super::wanted::qos::Qos;
 use super::super::wanted::{buffers, pkeys};
+use super::Plan;
 use super::input::Told;
-use super::{Plan, candidate};
+use crate::settings::members::Candidate;
 
 /// Works out the tables of every port; gives their contents in order of their names.
 pub(super) fn plan(plan: &mut Plan, settings: &Settings, told: &mut Told) -> Vec<Arc<[u8]>> {
@@ -102,7 +103,7 @@ impl<'a> TableMaker<'a> {
         let neighbour = topology.peer(at).and_then(|peer| topology.port(peer));
         let is_end = at.port == PortNum(0) || (!node.is_switch() && neighbour.is_some());
         if is_end {
-            let port = candidate(topology, at.node, node, at.port);
+            let port = Candidate::new(topology, node, at);
             let (keys, lost) =
                 pkeys::table(&port, &self.settings.partitions, node.info.partition_cap);
             self.lost += lost;
@@ -143,7 +144,7 @@ impl<'a> TableMaker<'a> {
         let own_cap = node
             .switch
             .map_or(0, |switch| switch.partition_enforcement_cap);
-        let port = candidate(topology, peer.node, hfi, peer.port);
+        let port = Candidate::new(topology, hfi, peer);
         let cap = own_cap.min(hfi.info.partition_cap);
         let (keys, lost) = pkeys::table(&port, &self.settings.partitions, cap);
         if lost > 0 {
