@@ -1,5 +1,6 @@
 //! Deals out what arrives at the daemon's port: subnet management to the manager's thread, all else
-//! to the thread that answers queries, so that neither waits while the other computes.
+//! to the thread that answers queries, so that each goes on while the other computes. Queries for which
+//! there is no room are dropped; while there is none for subnet management, nothing is dealt out.
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;

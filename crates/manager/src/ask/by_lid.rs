@@ -61,7 +61,7 @@ impl<T: Copy> Agents<T> {
         }
     }
 
-    /// Changes the bounds; requests in flight keep theirs.
+    /// Changes the bounds; for requests in flight they hold from their next timeout on.
     pub(crate) fn set_budget(&mut self, budget: Budget) {
         self.transactions.set_budget(budget);
     }
