@@ -19,6 +19,9 @@ use crate::door::Door;
 use crate::oracle::Breach;
 use crate::reader::Reader;
 
+/// Longest time for which devices' answers about congestion control are waited for.
+pub const CONTROL_MAX: Duration = Duration::from_secs(600);
+
 /// Why a world cannot be made or cannot go on.
 #[derive(Debug, Error)]
 pub enum WorldError {
@@ -286,8 +289,8 @@ impl<T: Tap> World<T> {
         self.run_while(within, ended)
     }
 
-    /// Configures all devices of a fabric that is up by the settings, as long as that takes; returns
-    /// the refused settings.
+    /// Configures all devices of a fabric that is up by the settings, for at most [`CONTROL_MAX`], as those
+    /// that do not answer are asked again for ever; returns the refused settings.
     ///
     /// # Errors
     /// [`WorldError::Livelock`].
@@ -299,7 +302,9 @@ impl<T: Tap> World<T> {
         writer.handle(self.now, CongestionInput::Published(self.snapshot()));
         self.congestion = Some(writer);
         self.exchange()?;
-        while let Some(next) = self.congestion.as_ref().and_then(Congestion::deadline) {
+        let until = self.now + CONTROL_MAX;
+        let due = |world: &Self| world.congestion.as_ref().and_then(Congestion::deadline);
+        while let Some(next) = due(self).filter(|next| *next <= until) {
             self.step(next)?;
         }
         self.congestion = None;
@@ -473,4 +478,32 @@ pub fn first_host(topology: &Topology) -> Option<(Guid, PortNum)> {
             .find(|(_, port)| port.peer.is_some())?;
         Some((node.guid(), port))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use weft_fabric::FabricSpec;
+
+    use super::*;
+
+    #[test]
+    fn congestion_control_of_a_device_that_never_answers_is_not_waited_for_without_end() {
+        let spec: FabricSpec = "one-switch:4".parse().unwrap();
+        let topology = Arc::new(spec.generate().unwrap());
+        let (_, last) = topology.hfis().last().unwrap();
+        let node = last.guid();
+        let (options, settings) = (Options::default(), Settings::default());
+        let mut world = World::new(topology, options, settings, NoTap).unwrap();
+        assert_eq!(world.bring_up(CONTROL_MAX).unwrap(), Wait::Done);
+        let silent = true;
+        let silence = emulated::Control::Silence { node, silent };
+        world.control(silence).unwrap();
+        let (before, mut settings) = (world.now(), CongestionSettings::default());
+        settings.control.enable = true;
+        let refused = world.control_congestion(settings).unwrap();
+        assert_eq!(refused, Vec::<String>::new());
+        assert!(world.now().since(before) <= CONTROL_MAX);
+    }
 }
