@@ -14,6 +14,7 @@ mod cables;
 mod changes;
 mod congestion;
 mod doubtful;
+mod effects;
 mod gsi;
 mod hostile;
 mod loops;

@@ -214,6 +214,30 @@ fn an_hfi_that_is_not_there_is_told() {
 }
 
 #[test]
+fn the_port_that_the_configuration_names_is_the_one_that_is_opened() {
+    let stock = std::fs::read_to_string(crate::harness::stock_config()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("opafm.xml");
+    for (from, to, expected) in [
+        ("<Hfi>1<", "<Hfi>7<", "HFI 7 port 1"),
+        ("<Port>1<", "<Port>3<", "HFI 1 port 3"),
+        (
+            "<Hfi>1</Hfi>",
+            "<PortGUID>0x0011750101000009</PortGUID>",
+            "the port with GUID 0x0011750101000009",
+        ),
+    ] {
+        std::fs::write(&file, stock.replacen(from, to, 1)).unwrap();
+        let args = ["--config", file.to_str().unwrap(), "--state-dir"];
+        let state = dir.path().to_str().unwrap();
+        let (code, said) = weftd(&[&args[..], &[state], &FREE].concat());
+        assert_eq!(code, Some(4), "{said}");
+        let told = said.contains(expected) || said.contains("libibumad3");
+        assert!(told, "{said}");
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_is_told() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

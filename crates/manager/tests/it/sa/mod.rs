@@ -2,10 +2,10 @@
 //! record, access rights, and that no request makes it panic.
 #![allow(clippy::unwrap_used)]
 
-mod client;
+pub(crate) mod client;
 mod hostile;
 mod kept;
 mod paths;
 mod quotas;
 mod records;
-mod registered;
+pub(crate) mod registered;

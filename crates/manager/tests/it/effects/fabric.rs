@@ -1,0 +1,201 @@
+//! The subnet manager with settings of a file, on an emulated fabric.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use weft_emulator::Options;
+use weft_emulator::io::{Control, Faults};
+use weft_fabric::powered_on::{let_interleave, limit_managers};
+use weft_fabric::{Guid, NodeId, PortNum, Topology};
+use weft_manager::{ManagerSettings, Sa, SaInput, SaOutput};
+use weft_wire::header::method;
+use weft_wire::packet::Packet;
+
+use super::case::{Case, Scene};
+use super::services::joins;
+use crate::common::{World, fabric, far_link, latency};
+use crate::sa::client::Served;
+
+/// Place of the method in a datagram, and of its transaction identifier.
+const METHOD: usize = 3;
+const TRANSACTION: std::ops::Range<usize> = 8..16;
+
+/// Where a fabric is after its scene.
+pub(super) fn world(case: &Case, settings: &ManagerSettings) -> World {
+    let options = Options {
+        faults: match case.scene {
+            Scene::Lossy => Faults {
+                loss: 0.05,
+                ..Faults::default()
+            },
+            _ => Faults::default(),
+        },
+        ..latency()
+    };
+    let mut world = World::with(topology(case), settings.sm.clone(), options, None);
+    world.sent = Some(Vec::new());
+    before(case.scene, &mut world);
+    world.sweep();
+    let mut served = served(&world, settings);
+    joins(&mut served);
+    tell_groups(&mut served, &mut world);
+    world.run_for(5.0);
+    after(case.scene, &mut world);
+    world
+}
+
+/// The fabric as it is switched on.
+fn topology(case: &Case) -> Topology {
+    let mut topology = fabric(case.fabric);
+    limit_managers(&mut topology, 1, &[]);
+    if case.interleaves {
+        let_interleave(&mut topology);
+    }
+    for id in topology.switches().to_vec() {
+        let info = topology.node_mut(id).unwrap().switch.as_mut().unwrap();
+        info.is_addr_range_config_supported = true;
+    }
+    if case.scene == Scene::Chassis {
+        for id in topology.switches().to_vec().into_iter().take(3) {
+            let info = &mut topology.node_mut(id).unwrap().info;
+            info.system_image_guid = Guid(0xC);
+        }
+    }
+    topology
+}
+
+/// Subnet administration with the fabric as it is.
+pub(super) fn served(world: &World, settings: &ManagerSettings) -> Served {
+    let mut sa = Sa::new(settings.sa.clone());
+    sa.handle(world.now, SaInput::RegistrationsLost { asked: 0 });
+    Served::with(sa, world.manager.snapshot())
+}
+
+/// Tells the subnet manager the groups of subnet administration, as they are a second later.
+pub(super) fn tell_groups(served: &mut Served, world: &mut World) {
+    served.now = served.now + Duration::from_secs(1);
+    served.sa.handle(served.now, SaInput::Tick);
+    let outputs = std::iter::from_fn(|| served.sa.poll());
+    let groups = outputs.filter_map(|output| match output {
+        SaOutput::Multicast(groups) => Some(groups),
+        _ => None,
+    });
+    if let Some(groups) = groups.last() {
+        let input = weft_manager::Input::Multicast(groups);
+        world.manager.handle(world.now, input);
+    }
+}
+
+fn last_host(world: &World) -> (Guid, PortNum) {
+    let (_, host) = world.topology.hfis().last().unwrap();
+    (host.guid(), PortNum(1))
+}
+
+/// The switches with the higher numbers.
+fn later_half(world: &World) -> Vec<Guid> {
+    let switches = world.topology.switches();
+    let later = &switches[switches.len() / 2..];
+    let guid = |id: &NodeId| world.topology.node(*id).unwrap().guid();
+    later.iter().map(guid).collect()
+}
+
+fn before(scene: Scene, world: &mut World) {
+    if scene == Scene::Grows {
+        for node in later_half(world) {
+            world.control(Control::NodeDown { node });
+        }
+    }
+    let (node, port) = match scene {
+        Scene::NarrowIsl => far_link(world),
+        Scene::NarrowHost => last_host(world),
+        _ => return,
+    };
+    world.control(Control::LinkDown { node, port });
+    world.control(Control::LinkLanes {
+        node,
+        port,
+        lanes: 2,
+    });
+    world.control(Control::LinkUp { node, port });
+}
+
+fn after(scene: Scene, world: &mut World) {
+    let isl = match world.topology.switches().len() {
+        0..=2 => last_host(world),
+        _ => far_link(world),
+    };
+    match scene {
+        Scene::Long => world.run_for(1200.0),
+        Scene::LosesLanes | Scene::HostLosesLanes => {
+            let (node, port) = match scene {
+                Scene::LosesLanes => isl,
+                _ => last_host(world),
+            };
+            for lanes in [3, 2] {
+                world.control(Control::LinkLanes { node, port, lanes });
+                world.run_for(2.0);
+                world.forced_sweep();
+            }
+        }
+        Scene::Flap => {
+            let (node, port) = isl;
+            for _ in 0..2 {
+                world.control(Control::LinkDown { node, port });
+                world.run_for(0.3);
+                world.control(Control::LinkUp { node, port });
+                world.run_for(0.3);
+            }
+            world.run_for(20.0);
+        }
+        Scene::Grows => {
+            for node in later_half(world) {
+                world.control(Control::NodeUp { node });
+            }
+            world.run_for(20.0);
+        }
+        Scene::HostsGoSilent => {
+            world.run_for(5.0);
+            for (_, host) in world.topology.clone().hfis().skip(1) {
+                let node = host.guid();
+                world.control(Control::Silence { node, silent: true });
+            }
+        }
+        Scene::Silent => {
+            let (node, _) = last_host(world);
+            world.control(Control::Silence { node, silent: true });
+            for _ in 0..8 {
+                world.forced_sweep();
+                world.run_for(60.0);
+            }
+        }
+        _ => world.run_for(20.0),
+    }
+}
+
+/// A datagram without its transaction identifier, which only counts.
+fn plain(packet: &Packet) -> Vec<u8> {
+    let mut mad = packet.mad.clone();
+    mad[TRANSACTION].fill(0);
+    mad
+}
+
+/// The distinct Sets of the manager.
+pub(super) fn writes(case: &Case, settings: &ManagerSettings) -> String {
+    let world = world(case, settings);
+    let sent = world.sent.unwrap();
+    let sets = sent.iter().filter(|sent| sent.mad[METHOD] == method::SET);
+    let sets: BTreeSet<Vec<u8>> = sets.map(plain).collect();
+    format!("{sets:?}")
+}
+
+/// The datagrams of the manager in order, and its sweeps with their times.
+pub(super) fn datagrams(case: &Case, settings: &ManagerSettings) -> String {
+    let world = world(case, settings);
+    let sent: Vec<Vec<u8>> = world.sent.iter().flatten().map(plain).collect();
+    let sweeps: Vec<(u64, u64)> = world
+        .reports()
+        .iter()
+        .map(|report| (report.number, report.elapsed_ns))
+        .collect();
+    format!("{:?} {sweeps:?} {sent:?}", world.events.len())
+}

@@ -1,0 +1,88 @@
+//! Every tag of opafm.xml that has an effect according to its documentation has one that can be
+//! observed: two files that differ in this tag alone make a fabric, or its management, differ.
+
+mod case;
+mod election;
+mod fabric;
+mod objects;
+mod pm;
+mod services;
+mod sm;
+
+use std::collections::BTreeSet;
+
+use weft_config::reference;
+
+use case::Case;
+
+fn cases() -> Vec<Case> {
+    [objects::cases(), sm::cases(), pm::cases()].concat()
+}
+
+/// Tags whose effect no emulated fabric can show: the tag, the reason.
+const NOT_SHOWN: [(&str, &str); 5] = [
+    ("Sm/HFILinkPolicy/SpeedPolicy/Policy", ONE_VALUE),
+    ("Sm/ISLLinkPolicy/SpeedPolicy/Policy", ONE_VALUE),
+    ("Sm/HFILinkPolicy/SpeedPolicy/Enable", FULL_SPEED),
+    ("Sm/ISLLinkPolicy/SpeedPolicy/Enable", FULL_SPEED),
+    (
+        "Sm/NeighborNormalRetries",
+        "the other end of an emulated link is ready as soon as it is armed",
+    ),
+];
+const ONE_VALUE: &str = "only one value is allowed";
+const FULL_SPEED: &str = "emulated links come up with the best speed of their ends";
+
+/// Tags of which a test of the daemon sees the effect: the tag, the test's file, its name.
+const OF_THE_DAEMON: [(&str, &str, &str); 7] = [
+    ("Shared/Start", "refusals", INSTANCE),
+    ("Shared/Name", "refusals", INSTANCE),
+    ("Sm/Start", "refusals", INSTANCE),
+    (
+        "Pm/Start",
+        "live",
+        "what_cannot_be_shown_or_started_is_said",
+    ),
+    ("Shared/Hfi", "refusals", PORT),
+    ("Shared/Port", "refusals", PORT),
+    ("Shared/PortGUID", "refusals", PORT),
+];
+const INSTANCE: &str = "an_instance_with_start_0_does_not_run";
+const PORT: &str = "the_port_that_the_configuration_names_is_the_one_that_is_opened";
+
+#[test]
+fn every_tag_with_an_effect_has_one_that_is_observed() {
+    let mut missing = Vec::new();
+    let cases = cases();
+    let observed: BTreeSet<&str> = cases.iter().map(|case| case.element).collect();
+    let elsewhere = OF_THE_DAEMON.iter().map(|(element, ..)| *element);
+    let not_shown = NOT_SHOWN.iter().map(|(element, _)| *element);
+    let known: BTreeSet<&str> = elsewhere.chain(not_shown).chain(observed).collect();
+    for row in reference() {
+        let needed = row.no_effect.is_none() && row.alias_of.is_none();
+        if needed && !known.contains(row.path.as_str()) {
+            missing.push(row.path);
+        } else if !needed && known.contains(row.path.as_str()) {
+            missing.push(format!("{} has an effect", row.path));
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn the_tests_of_the_daemon_are_there() {
+    for (element, file, test) in OF_THE_DAEMON {
+        let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../weftd/tests/e2e");
+        let text = std::fs::read_to_string(format!("{tests}/{file}.rs")).unwrap();
+        assert!(text.contains(&format!("fn {test}()")), "{element}: {test}");
+    }
+}
+
+#[test]
+fn each_effect_is_seen() {
+    let failed: Vec<String> = cases()
+        .iter()
+        .filter_map(|case| case.check().err())
+        .collect();
+    assert_eq!(failed, Vec::<String>::new(), "{} fail", failed.len());
+}
