@@ -274,7 +274,7 @@ pub(super) fn congestion(case: &Case, settings: &ManagerSettings) -> String {
 /// The cable memories that are read.
 pub(super) fn cables(case: &Case, settings: &ManagerSettings) -> String {
     let mut world = world(case, settings);
-    let mut core = Cables::new(settings.cables.clone());
+    let mut core = Cables::new(settings.cables);
     let snapshot = world.manager.snapshot();
     core.handle(world.now, CablesInput::Published(snapshot));
     format!("{:?}", run(&mut world, &mut core, 5, |_, _| {}))
