@@ -6,6 +6,9 @@ use crate::door::Door;
 /// Requests that a sweep may send, relative to that sweep in a fabric without faults.
 const SLACK: f64 = 1.3;
 
+/// Standard deviations by which the number of retries may exceed its mean.
+const DEVIATIONS: f64 = 4.0;
+
 /// Requests without faults: in the first sweep, and in one that finds nothing new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clean {
@@ -42,15 +45,18 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Requests in one sweep: each that is lost, or whose answer is, goes again, up to three times in all.
+    /// Requests in one sweep: each that is lost, or whose answer is, goes again, up to three times in
+    /// all.
     fn sweep(&self) -> u64 {
         if self.loss == 0.0 {
             return Clean::with_slack(self.clean.first);
         }
         let lost = 1.0 - (1.0 - self.loss) * (1.0 - self.loss);
-        let tries = 1.0 + lost + lost * lost;
-        let most = Clean::with_slack(self.clean.first).max(self.singly.first);
-        (most as f64 * tries).ceil() as u64
+        let most = Clean::with_slack(self.clean.first).max(self.singly.first) as f64;
+        let retries = most * (lost + lost * lost);
+        // In a small fabric chance adds to that.
+        let deviation = (most * (lost + 3.0 * lost * lost)).sqrt();
+        (most + retries + DEVIATIONS * deviation).ceil() as u64
     }
 
     /// Requests in a sweep that finds nothing new.

@@ -683,9 +683,10 @@ fn a_sweep_that_sends_too_much_is_reported() {
     };
     assert_eq!(judge(&[100, 130], 0.0, 256), []);
     assert_eq!(judge(&[100, 131], 0.0, 256), [Invariant::NoStorm]);
-    // A tenth lost in each direction: 19 % are retried, 3.6 % a third time, of the requests to nodes that refuse aggregates.
-    assert_eq!(judge(&[246], 0.1, 256), []);
-    assert_eq!(judge(&[247], 0.1, 256), [Invariant::NoStorm]);
+    // A tenth lost in each direction: 19 % are retried, 3.6 % a third time, of the 200 requests to nodes that
+    // refuse aggregates: 45 retries, 31 more by chance.
+    assert_eq!(judge(&[277], 0.1, 512), []);
+    assert_eq!(judge(&[278], 0.1, 512), [Invariant::NoStorm]);
     assert_eq!(judge(&[100], 0.0, 99), [Invariant::NoStorm]);
     let again = |sent, loss: f64| {
         let breach = storm::check_again(Some(sent), &budget(loss, 256));
