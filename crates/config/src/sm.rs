@@ -272,7 +272,7 @@ section! {
         sweep_interval: Duration = Duration::from_secs(300), "SweepInterval" => One(seconds().within(3, 86_400).or_zero());
         /// Whether traps do not start a sweep.
         ignore_traps: bool = false, "IgnoreTraps" => One(flag());
-        /// Time after a trap in which the SM waits for further ones.
+        /// The least time from the beginning of a sweep to one that a trap starts: later traps share the next one.
         trap_hold_down: Duration = Duration::from_secs(1), "TrapHoldDown" => One(seconds());
         /// Maximum number of times that a datagram is sent.
         max_attempts: u32 = 3, "MaxAttempts" => One(u32s().strictly(1, u32::MAX as u64));
