@@ -245,7 +245,6 @@ section! {
         /// Whether PathRecords are limited to virtual fabrics that both ports share.
         enforce_vf_path_record: bool = true, "EnforceVFPathRecord" => One(flag());
         /// Whether a busy SA stays silent instead of answering that it is busy.
-        #[no_effect("a client is always told that the SA is busy")]
         no_reply_if_busy: bool = false, "NoReplyIfBusy" => One(flag());
         /// Maximum number of datagrams in flight to one device.
         sma_batch_size: u32 = 2, "SmaBatchSize" => One(u32s().clamped(1, u32::MAX as u64));

@@ -108,6 +108,8 @@ pub(super) struct Key {
 pub struct Server {
     class: u8,
     limits: Limits,
+    /// Requesters get no answer in place of status BUSY.
+    is_silent_if_busy: bool,
     receptions: Receptions,
     transfers: Transfers,
     unanswered: BTreeSet<Key>,
@@ -123,6 +125,7 @@ impl Server {
             receptions: Receptions::new(&limits),
             transfers: Transfers::new(limits),
             limits,
+            is_silent_if_busy: false,
             unanswered: BTreeSet::new(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
@@ -312,8 +315,16 @@ impl Server {
         Some(request)
     }
 
+    /// Whether requesters get no answer in place of status BUSY.
+    pub fn set_silent_if_busy(&mut self, silent: bool) {
+        self.is_silent_if_busy = silent;
+    }
+
     fn busy(&mut self, request: &Request) {
         self.counters.busy += 1;
+        if self.is_silent_if_busy {
+            return;
+        }
         let packet = request.single(status::BUSY, request.class, &[]);
         self.outputs.push_back(packet);
     }
@@ -323,6 +334,9 @@ impl Server {
     pub fn answer(&mut self, now: Tick, request: &Request, answer: Answer) {
         let key = key_of(request);
         self.unanswered.remove(&key);
+        if answer.status == status::BUSY {
+            return self.busy(request);
+        }
         if !request.wants_table() || answer.status != status::OK {
             let packet = request.single(answer.status, answer.class, &answer.data);
             self.outputs.push_back(packet);

@@ -97,6 +97,7 @@ impl Sa {
             now: Tick(0),
             outputs: VecDeque::new(),
         };
+        sa.server.set_silent_if_busy(sa.settings.silent_if_busy);
         sa.create_configured_groups();
         sa.keeping.settle(sa.changes());
         sa
@@ -144,6 +145,7 @@ impl Sa {
     /// Changes the settings. Groups of virtual fabrics that are new are created, those of partitions
     /// that are gone go with their members.
     pub fn reconfigure(&mut self, settings: SaSettings) {
+        self.server.set_silent_if_busy(settings.silent_if_busy);
         self.settings = settings;
         self.drop_undeclared();
         self.create_configured_groups();

@@ -32,6 +32,8 @@ pub struct SaSettings {
     pub groups: Arc<DeviceGroups>,
     /// Limits of work in progress.
     pub limits: Limits,
+    /// A busy SA gives no answer, instead of one that says so (`<NoReplyIfBusy>`).
+    pub silent_if_busy: bool,
     /// Services that are kept; one more is refused.
     pub services_max: usize,
     /// Subscriptions that are kept; one more is refused.
@@ -139,6 +141,7 @@ impl Default for SaSettings {
             fabrics: stock_fabrics(),
             groups: Arc::default(),
             limits: Limits::default(),
+            silent_if_busy: false,
             services_max: 4_096,
             subscriptions_max: 65_536,
             quotas: Quotas::default(),
@@ -176,6 +179,7 @@ impl SaSettings {
             },
             fabrics: from.virtual_fabrics().collect(),
             groups: Arc::clone(&from.groups),
+            silent_if_busy: sm.no_reply_if_busy,
             own_services: match instance.pm.start {
                 true => {
                     let (lease, priority) =

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use weft_emulator::io::{Control, Faults, Input as ToFabric, Output as FromFabric};
-use weft_fabric::{Guid, Tick};
-use weft_manager::ManagerSettings;
+use weft_fabric::{Guid, Lid, Tick};
 use weft_manager::cables::{Cables, CablesInput, CablesOutput};
 use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput};
 use weft_manager::pm::{Pm, PmInput, PmOutput};
+use weft_manager::{ManagerSettings, Sa, SaInput, SaOutput};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method};
 use weft_wire::id::{Gid, PKey, Sl};
@@ -67,7 +67,20 @@ pub(super) fn answers(case: &Case, settings: &ManagerSettings) -> String {
         let reply = served.ask(&Ask::new(method, attribute));
         said.push((reply.status, reply.data));
     }
-    format!("{said:?} {:?}", world.manager.snapshot().multicast)
+    let multicast = &world.manager.snapshot().multicast;
+    format!("{said:?} {multicast:?} {}", is_silent_if_busy(settings))
+}
+
+/// Whether an administration that knows no fabric yet does not answer.
+fn is_silent_if_busy(settings: &ManagerSettings) -> bool {
+    let mut sa = Sa::new(settings.sa.clone());
+    let request = Ask {
+        lid: Lid(5),
+        ..Ask::new(method::GET, attribute::CLASS_PORT_INFO)
+    };
+    sa.handle(Tick(0), SaInput::Received(request.packet(1)));
+    let mut outputs = std::iter::from_fn(|| sa.poll());
+    !outputs.any(|output| matches!(output, SaOutput::Send(_)))
 }
 
 fn ports(served: &Served) -> Vec<Guid> {

@@ -246,6 +246,7 @@ fn administration() -> Vec<Case> {
         values!("PacketLifetime", Answers, "1s", "2s").with(Sm, STATIC),
         values!("PathSelection", Answers, "Minimal", "SrcDstAll").with(Sm, "<Lmc>1</Lmc>"),
         values!("QueryValidation", Answers, "0", "1"),
+        values!("NoReplyIfBusy", Answers, "0", "1"),
         values!("EnforceVFPathRecord", Answers, "1", "0")
             .with(VirtualFabrics, HALF)
             .with(Applications, SEVEN),
