@@ -87,7 +87,7 @@ pub struct World<T: Tap = NoTap> {
     /// Moments in a row at which no time passed.
     standing: u64,
     door: Door,
-    /// Judges what is published; none in measurements.
+    /// Judges what is published; none in measurements, which also count no requests.
     reader: Option<Reader>,
     events: Vec<(Tick, Event)>,
     stored: Option<Vec<u8>>,
@@ -138,7 +138,7 @@ impl<T: Tap> World<T> {
         })
     }
 
-    /// Without the checks of publications, whose time is not to be measured.
+    /// Without the checks of publications and the count of requests, whose time is not to be measured.
     #[must_use]
     pub fn without_reader(mut self) -> Self {
         self.reader = None;
@@ -447,7 +447,9 @@ impl<T: Tap> World<T> {
     /// Sends a datagram from the manager's port.
     fn send(&mut self, packet: Packet) -> Result<(), WorldError> {
         self.tap.see(self.now, true, &packet);
-        self.door.goes_in(self.now, &packet);
+        if self.reader.is_some() {
+            self.door.goes_in(self.now, &packet);
+        }
         let (node, port) = self.host;
         let input = emulated::Input::Send { node, port, packet };
         Ok(self.emulator.handle(self.now, input)?)
@@ -459,7 +461,9 @@ impl<T: Tap> World<T> {
             moved = true;
             if (node, port) == self.host {
                 self.tap.see(self.now, false, &packet);
-                self.door.comes_out(&packet);
+                if self.reader.is_some() {
+                    self.door.comes_out(&packet);
+                }
                 if let Some(writer) = &mut self.congestion {
                     writer.handle(self.now, CongestionInput::Received(packet.clone()));
                 }

@@ -148,7 +148,7 @@ fn is_table_as_believed(device: &Device, tables: &TableStore, part: &Segment<'_>
     (0..count).all(|offset| {
         let port = PortNum(first.0.saturating_add(offset));
         let port = table_port(device, port, kind);
-        let believed = device.observed.tables(port).ids[kind.index()];
+        let believed = device.observed.table(port, kind);
         let at = usize::from(offset) * kind.stride();
         part.data.get(at..at + kind.len()) == Some(tables.content(believed))
     })

@@ -86,6 +86,12 @@ impl Observed {
             .unwrap_or_default()
     }
 
+    /// The table of a kind that a port holds.
+    pub(crate) fn table(&self, port: PortNum, kind: Kind) -> TableId {
+        let tables = self.port_tables.get(self.port_index(port));
+        tables.map_or(TableId::UNKNOWN, |tables| tables.ids[kind.index()])
+    }
+
     fn tables_mut(&mut self, port: PortNum) -> Option<&mut PortTables> {
         let index = self.port_index(port);
         self.port_tables.get_mut(index)

@@ -27,9 +27,10 @@ impl Writer<'_> {
 
     fn read_table(&mut self, port: PortNum, kind: Kind) -> Item {
         let observed = &self.device().observed;
-        let unknown = observed.tables(port).ids[kind.index()] == TableId::UNKNOWN;
-        let wanted = self.needs.wanted_table(self.node, port, kind) != TableId::UNKNOWN;
-        if !unknown || !wanted || !is_live(observed, port) {
+        // The quick answers first: this looks at every table of every port.
+        let is_unknown = observed.table(port, kind) == TableId::UNKNOWN;
+        let is_wanted = || self.needs.wanted_table(self.node, port, kind) != TableId::UNKNOWN;
+        if !(is_unknown && is_live(observed, port) && is_wanted()) {
             return Item::Next;
         }
         let modifier = kind.modifier(port, 1, false);

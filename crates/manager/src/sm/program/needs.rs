@@ -127,7 +127,7 @@ impl<'a> Needs<'a> {
     pub(crate) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
-        let held = device.observed.tables(port).ids[kind.index()];
+        let held = device.observed.table(port, kind);
         if held == wanted {
             return TableId::UNKNOWN;
         }

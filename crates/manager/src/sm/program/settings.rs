@@ -98,10 +98,12 @@ impl Writer<'_> {
         }
         let ports = self.device().observed.linked_ports();
         let mut wanted = ports.map(|port| self.needs.table_to_write(self.node, port, kind));
-        let first = wanted.next().unwrap_or(TableId::UNKNOWN);
+        let Some(first) = wanted.next().filter(|first| *first != TableId::UNKNOWN) else {
+            return Item::Next;
+        };
         let mut others = wanted.peekable();
         let several = others.peek().is_some() && others.all(|id| id == first);
-        if first == TableId::UNKNOWN || !several {
+        if !several {
             return Item::Next;
         }
         self.push_table(kind, kind.modifier(PortNum(1), 1, true), first)
@@ -154,15 +156,15 @@ impl Writer<'_> {
     /// Writes a table of `port` and of those after it that need one of that kind too; returns how
     /// many ports are done, none when the batch is full.
     fn write_run(&mut self, port: PortNum, kind: Kind) -> Option<u8> {
+        if self.needs.table_to_write(self.node, port, kind) == TableId::UNKNOWN {
+            return Some(1);
+        }
         let last = self.device().observed.num_ports();
         let ids: Vec<TableId> = (port.0..=last)
             .take(usize::from(kind.ports_max()))
             .map(|port| self.needs.table_to_write(self.node, PortNum(port), kind))
             .take_while(|id| *id != TableId::UNKNOWN)
             .collect();
-        if ids.is_empty() {
-            return Some(1);
-        }
         let count = ids.len() as u8;
         let modifier = kind.modifier(port, count, false);
         let len = kind.stride() * (ids.len() - 1) + kind.len();
