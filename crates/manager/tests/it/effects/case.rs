@@ -81,7 +81,7 @@ pub(super) struct Case {
     pub(super) element: &'static str,
     seen: Seen,
     content: Vec<(Section, String)>,
-    change: (&'static str, &'static str),
+    change: (String, String),
     pub(super) fabric: &'static str,
     pub(super) scene: Scene,
     /// Ports can interleave packets.
@@ -97,18 +97,32 @@ impl Case {
         element: &'static str,
         seen: Seen,
         (section, content): (Section, &str),
-        from: &'static str,
-        to: &'static str,
+        from: &str,
+        to: &str,
     ) -> Self {
         Self {
             element,
             seen,
             content: vec![(section, content.to_owned())],
-            change: (from, to),
+            change: (from.to_owned(), to.to_owned()),
             fabric: FABRIC,
             scene: Scene::Quiet,
             interleaves: false,
         }
+    }
+
+    /// The first file has `from` in a tag of `Sm` or `Pm`, or of a section of theirs, the other one `to`.
+    pub(super) fn value(element: &'static str, seen: Seen, from: &str, to: &str) -> Self {
+        let (section, inner) = match element.split_once('/') {
+            Some(("Sm", inner)) => (Section::Sm, inner),
+            Some(("Pm", inner)) => (Section::Pm, inner),
+            _ => panic!("{element}"),
+        };
+        let open: String = inner.split('/').map(|tag| format!("<{tag}>")).collect();
+        let close = inner.rsplit('/').map(|tag| format!("</{tag}>"));
+        let content = format!("{open}{from}{}", close.collect::<String>());
+        let (from, to) = (format!(">{from}<"), format!(">{to}<"));
+        Self::new(element, seen, (section, &content), &from, &to)
     }
 
     /// Both files have this as well.
@@ -135,7 +149,7 @@ impl Case {
 
     /// Whether the two files make a difference where it is to be seen.
     pub(super) fn check(&self) -> Result<(), String> {
-        let (from, to) = self.change;
+        let (from, to) = &self.change;
         let (section, content) = &self.content[0];
         let wrong = |why: String| Err(format!("{}: {why}", self.element));
         if content.matches(from).count() != 1 {

@@ -120,15 +120,11 @@ fn before(scene: Scene, world: &mut World) {
 }
 
 fn after(scene: Scene, world: &mut World) {
-    let isl = match world.topology.switches().len() {
-        0..=2 => last_host(world),
-        _ => far_link(world),
-    };
     match scene {
         Scene::Long => world.run_for(1200.0),
         Scene::LosesLanes | Scene::HostLosesLanes => {
             let (node, port) = match scene {
-                Scene::LosesLanes => isl,
+                Scene::LosesLanes => far_link(world),
                 _ => last_host(world),
             };
             for lanes in [3, 2] {
@@ -138,7 +134,7 @@ fn after(scene: Scene, world: &mut World) {
             }
         }
         Scene::Flap => {
-            let (node, port) = isl;
+            let (node, port) = far_link(world);
             for _ in 0..2 {
                 world.control(Control::LinkDown { node, port });
                 world.run_for(0.3);

@@ -18,37 +18,6 @@ fn case(
     Case::new(element, seen, (Sm, text), from, to)
 }
 
-/// A tag of `Sm` with two values.
-macro_rules! values {
-    ($tag:literal, $seen:expr, $from:literal, $to:literal) => {
-        case(
-            concat!("Sm/", $tag),
-            $seen,
-            concat!("<", $tag, ">", $from, "</", $tag, ">"),
-            concat!(">", $from, "<"),
-            concat!(">", $to, "<"),
-        )
-    };
-}
-
-/// A tag of a section of `Sm` with two values, beside other content of that section.
-macro_rules! within {
-    ($section:literal, $rest:expr, $tag:literal, $seen:expr, $from:literal, $to:literal) => {
-        case(
-            concat!("Sm/", $section, "/", $tag),
-            $seen,
-            &format!(
-                concat!(
-                    "<", $section, ">{}<", $tag, ">", $from, "</", $tag, "></", $section, ">"
-                ),
-                $rest
-            ),
-            concat!("<", $tag, ">", $from, "<"),
-            concat!("<", $tag, ">", $to, "<"),
-        )
-    };
-}
-
 pub(super) fn cases() -> Vec<Case> {
     [
         identity(),
@@ -74,11 +43,11 @@ fn identity() -> Vec<Case> {
             "0xfe80000000000000",
             "0xfe80000000000001",
         ),
-        values!("MKey", Writes, "0x0", "0x5"),
-        values!("Lmc", Writes, "0", "2"),
-        values!("LmcE0", Writes, "0", "1").with(Sm, "<Lmc>1</Lmc>"),
-        values!("LID", Writes, "0x0", "0x40"),
-        values!("CableInfoPolicy", Cables, "ByLink", "ByPort"),
+        Case::value("Sm/MKey", Writes, "0x0", "0x5"),
+        Case::value("Sm/Lmc", Writes, "0", "2"),
+        Case::value("Sm/LmcE0", Writes, "0", "1").with(Sm, "<Lmc>1</Lmc>"),
+        Case::value("Sm/LID", Writes, "0x0", "0x40"),
+        Case::value("Sm/CableInfoPolicy", Cables, "ByLink", "ByPort"),
     ]
 }
 
@@ -161,24 +130,24 @@ fn links() -> Vec<Case> {
             "2x",
         )
         .during(Scene::NarrowIsl),
-        within!("HFILinkPolicy", "", "MaxDroppedLanes", Writes, "1", "3")
+        Case::value("Sm/HFILinkPolicy/MaxDroppedLanes", Writes, "1", "3")
             .during(Scene::HostLosesLanes),
-        within!("ISLLinkPolicy", "", "MaxDroppedLanes", Writes, "1", "3").during(Scene::LosesLanes),
+        Case::value("Sm/ISLLinkPolicy/MaxDroppedLanes", Writes, "1", "3").during(Scene::LosesLanes),
     ]
 }
 
 fn registers() -> Vec<Case> {
     vec![
-        values!("MulticastMask", Writes, "4", "5"),
-        values!("SwitchLifetime", Writes, "33ms", "67ms"),
-        values!("HoqLife", Writes, "8ms", "16ms"),
-        values!("VLStallCount", Writes, "7", "5"),
-        values!("VL15FlowControlDisable", Writes, "1", "0"),
-        values!("VL15CreditRate", Writes, "18", "12"),
-        values!("DedicatedVLMemMulti", Writes, "1", "3"),
-        values!("WireDepthOverride", Writes, "-1", "4096"),
-        values!("ReplayDepthOverride", Writes, "-1", "128"),
-        values!("DefaultPortErrorAction", Writes, "0x172000", "0x1"),
+        Case::value("Sm/MulticastMask", Writes, "4", "5"),
+        Case::value("Sm/SwitchLifetime", Writes, "33ms", "67ms"),
+        Case::value("Sm/HoqLife", Writes, "8ms", "16ms"),
+        Case::value("Sm/VLStallCount", Writes, "7", "5"),
+        Case::value("Sm/VL15FlowControlDisable", Writes, "1", "0"),
+        Case::value("Sm/VL15CreditRate", Writes, "18", "12"),
+        Case::value("Sm/DedicatedVLMemMulti", Writes, "1", "3"),
+        Case::value("Sm/WireDepthOverride", Writes, "-1", "4096"),
+        Case::value("Sm/ReplayDepthOverride", Writes, "-1", "128"),
+        Case::value("Sm/DefaultPortErrorAction", Writes, "0x172000", "0x1"),
         preemption(
             "Sm/Preemption/SmallPacket",
             "<SmallPacket>256",
@@ -216,24 +185,24 @@ fn preemption(element: &'static str, from: &'static str, to: &'static str) -> Ca
 
 fn requests() -> Vec<Case> {
     vec![
-        values!("SmaBatchSize", Datagrams, "1", "2")
+        Case::value("Sm/SmaBatchSize", Datagrams, "1", "2")
             .on("pgft:2;36,2;1,2;1,1")
             .with(
                 Sm,
                 "<LftMultiblock>1</LftMultiblock><UseAggregateMADs>0</UseAggregateMADs>",
             ),
-        values!("LftMultiblock", Datagrams, "29", "1").on("pgft:2;36,2;1,2;1,1"),
-        values!("UseAggregateMADs", Datagrams, "1", "0"),
-        values!("SweepInterval", Datagrams, "300", "100").during(Scene::Long),
-        values!("IgnoreTraps", Datagrams, "0", "1").during(Scene::Flap),
-        values!("TrapHoldDown", Datagrams, "1", "4").during(Scene::Flap),
-        values!("MaxAttempts", Datagrams, "3", "6").during(Scene::Silent),
-        values!("RespTimeout", Datagrams, "250", "500").during(Scene::Silent),
-        values!("MinRespTimeout", Datagrams, "35", "70").during(Scene::Lossy),
-        values!("NonRespTimeout", Datagrams, "600", "90")
+        Case::value("Sm/LftMultiblock", Datagrams, "29", "1").on("pgft:2;36,2;1,2;1,1"),
+        Case::value("Sm/UseAggregateMADs", Datagrams, "1", "0"),
+        Case::value("Sm/SweepInterval", Datagrams, "300", "100").during(Scene::Long),
+        Case::value("Sm/IgnoreTraps", Datagrams, "0", "1").during(Scene::Flap),
+        Case::value("Sm/TrapHoldDown", Datagrams, "1", "4").during(Scene::Flap),
+        Case::value("Sm/MaxAttempts", Datagrams, "3", "6").during(Scene::Silent),
+        Case::value("Sm/RespTimeout", Datagrams, "250", "500").during(Scene::Silent),
+        Case::value("Sm/MinRespTimeout", Datagrams, "35", "70").during(Scene::Lossy),
+        Case::value("Sm/NonRespTimeout", Datagrams, "600", "90")
             .during(Scene::Silent)
             .with(Sm, "<NonRespMaxCount>99</NonRespMaxCount>"),
-        values!("NonRespMaxCount", Datagrams, "3", "1").during(Scene::Silent),
+        Case::value("Sm/NonRespMaxCount", Datagrams, "3", "1").during(Scene::Silent),
     ]
 }
 
@@ -242,31 +211,35 @@ fn administration() -> Vec<Case> {
     const HALF: &str = "<VirtualFabric><Name>half</Name><Enable>1</Enable><PKey>0x0001</PKey><Security>0</Security>
         <QOS>0</QOS><Member>Managers</Member><Application>seven</Application></VirtualFabric>";
     let mut cases = vec![
-        values!("SaRespTime", Answers, "1s", "2s"),
-        values!("PacketLifetime", Answers, "1s", "2s").with(Sm, STATIC),
-        values!("PathSelection", Answers, "Minimal", "SrcDstAll").with(Sm, "<Lmc>1</Lmc>"),
-        values!("QueryValidation", Answers, "0", "1"),
-        values!("NoReplyIfBusy", Answers, "0", "1"),
-        values!("EnforceVFPathRecord", Answers, "1", "0")
+        Case::value("Sm/SaRespTime", Answers, "1s", "2s"),
+        Case::value("Sm/PacketLifetime", Answers, "1s", "2s").with(Sm, STATIC),
+        Case::value("Sm/PathSelection", Answers, "Minimal", "SrcDstAll").with(Sm, "<Lmc>1</Lmc>"),
+        Case::value("Sm/QueryValidation", Answers, "0", "1"),
+        Case::value("Sm/NoReplyIfBusy", Answers, "0", "1"),
+        Case::value("Sm/EnforceVFPathRecord", Answers, "1", "0")
             .with(VirtualFabrics, HALF)
             .with(Applications, SEVEN),
-        within!(
-            "DynamicPacketLifetime",
-            "<Hops01>67ms</Hops01>",
-            "Enable",
+        case(
+            "Sm/DynamicPacketLifetime/Enable",
             Answers,
-            "1",
-            "0"
+            "<DynamicPacketLifetime><Enable>1</Enable><Hops01>67ms</Hops01></DynamicPacketLifetime>",
+            ">1<",
+            ">0<",
         ),
     ];
     // As many switches in a row as hops.
-    macro_rules! hops {
-        ($($tag:literal)*) => { $(
-            let case = within!("DynamicPacketLifetime", "", $tag, Answers, "67ms", "536ms");
-            cases.push(case.on("mesh:10,hosts=2"));
-        )* };
-    }
-    hops!("Hops01" "Hops02" "Hops03" "Hops04" "Hops05" "Hops06" "Hops07" "Hops08" "Hops09");
+    let hops = [
+        "Sm/DynamicPacketLifetime/Hops01",
+        "Sm/DynamicPacketLifetime/Hops02",
+        "Sm/DynamicPacketLifetime/Hops03",
+        "Sm/DynamicPacketLifetime/Hops04",
+        "Sm/DynamicPacketLifetime/Hops05",
+        "Sm/DynamicPacketLifetime/Hops06",
+        "Sm/DynamicPacketLifetime/Hops07",
+        "Sm/DynamicPacketLifetime/Hops08",
+        "Sm/DynamicPacketLifetime/Hops09",
+    ];
+    cases.extend(hops.map(|tag| Case::value(tag, Answers, "67ms", "536ms").on("mesh:10,hosts=2")));
     cases
 }
 
@@ -280,21 +253,14 @@ fn multicast() -> Vec<Case> {
     let share = |element, from, to| case(element, Answers, SHARE, from, to);
     let group = |element, from, to| case(element, Answers, GROUP, from, to);
     vec![
-        within!("Multicast", "", "DisableStrictCheck", Answers, "0", "1")
+        Case::value("Sm/Multicast/DisableStrictCheck", Answers, "0", "1")
             .during(Scene::NarrowIsl)
             .with(Sm, "<ISLLinkPolicy><WidthPolicy><Enable>0</Enable></WidthPolicy></ISLLinkPolicy>"),
-        within!("Multicast", "", "EnablePruning", Writes, "0", "1").on(THREE_TIERS),
-        within!("Multicast", "", "MLIDTableCap", Answers, "1024", "5"),
-        within!(
-            "Multicast",
-            "",
-            "RootSelectionAlgorithm",
-            Writes,
-            "LeastTotalCost",
-            "SMNeighbor"
-        )
+        Case::value("Sm/Multicast/EnablePruning", Writes, "0", "1").on(THREE_TIERS),
+        Case::value("Sm/Multicast/MLIDTableCap", Answers, "1024", "5"),
+        Case::value("Sm/Multicast/RootSelectionAlgorithm", Writes, "LeastTotalCost", "SMNeighbor")
         .on(THREE_TIERS),
-        within!("Multicast", "", "MinCostImprovement", Writes, "50%", "1%")
+        Case::value("Sm/Multicast/MinCostImprovement", Writes, "50%", "1%")
             .on("mesh:2x7,hosts=1")
             .during(Scene::Grows),
         share("Sm/Multicast/MLIDShare/Enable", "<Enable>1", "<Enable>0"),
@@ -477,8 +443,8 @@ fn routing() -> Vec<Case> {
     let cube =
         |element, from, to| groups(case(element, Writes, CUBE, from, to)).on("hypercube:3,hosts=2");
     vec![
-        values!("RoutingAlgorithm", Writes, "shortestpath", "dmodc"),
-        values!("SpineFirstRouting", Writes, "1", "0")
+        Case::value("Sm/RoutingAlgorithm", Writes, "shortestpath", "dmodc"),
+        Case::value("Sm/SpineFirstRouting", Writes, "1", "0")
             .with(Sm, "<RoutingAlgorithm>shortestpath</RoutingAlgorithm>")
             .during(Scene::Chassis),
         groups(case(
@@ -514,7 +480,7 @@ fn routing() -> Vec<Case> {
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/pPort", "<pPort>4", "<pPort>5"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/vPort", "<vPort>4", "<vPort>2"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/Cost", "4</vPort><Cost>1", "4</vPort><Cost>300"),
-        values!("LidStrategy", Refusal, "serial", "topology"),
-        values!("DsapInUse", Refusal, "0", "1"),
+        Case::value("Sm/LidStrategy", Refusal, "serial", "topology"),
+        Case::value("Sm/DsapInUse", Refusal, "0", "1"),
     ]
 }
