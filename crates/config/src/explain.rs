@@ -114,6 +114,13 @@ fn origin(section: &[&str], tag: &str, file: &Document<'_>, instance: usize) -> 
     let places = [Some(section), inherits.then_some(&["Shared"][..])];
     let spellings: Vec<String> = reference()
         .iter()
+        .filter(|row| {
+            row.path
+                .split('/')
+                .rev()
+                .skip(1)
+                .eq(section.iter().rev().copied())
+        })
         .filter(|row| row.tag() == tag || row.alias_of == Some(tag))
         .map(|row| row.tag().to_owned())
         .collect();
