@@ -174,16 +174,22 @@ fn a_device_that_answers_without_doing_it_is_no_success() {
     }
 }
 
-/// The process is stopped after a change has begun with a read, for so long that another manager may be
-/// master when the answer comes.
-#[test]
-fn a_change_that_is_not_written_when_the_role_of_master_goes_is_refused() {
+/// A fabric of which two ports are to be disabled: the second one, of a host, and the read of the first.
+fn two_asked() -> (World, (Guid, PortNum), Packet) {
     let mut world = up("fattree:16,radix=8");
     let at = far_link(&world);
     ask(&mut world, 1, at, PortAction::Disable);
     let [hfi, _] = cable(&world);
     ask(&mut world, 2, hfi, PortAction::Disable);
     let read = sent(&mut world);
+    (world, hfi, read)
+}
+
+/// The process is stopped after a change has begun with a read, for so long that another manager may be
+/// master when the answer comes.
+#[test]
+fn a_change_that_is_not_written_when_the_role_of_master_goes_is_refused() {
+    let (mut world, hfi, read) = two_asked();
     let before = writes(&world);
     world.now = Tick(world.now.0 + 20_000_000_000);
     answer(&mut world, read, PhysState::LINK_UP);
@@ -209,12 +215,7 @@ fn a_change_that_is_not_written_when_the_role_of_master_goes_is_refused() {
 
 #[test]
 fn what_was_asked_of_a_lost_fabric_is_not_sent_when_it_is_back() {
-    let mut world = up("fattree:16,radix=8");
-    let at = far_link(&world);
-    ask(&mut world, 1, at, PortAction::Disable);
-    let [hfi, _] = cable(&world);
-    ask(&mut world, 2, hfi, PortAction::Disable);
-    let read = sent(&mut world);
+    let (mut world, _, read) = two_asked();
     answer(&mut world, read, PhysState::LINK_UP);
     assert_eq!(method_of(&sent(&mut world)), method::SET);
     let command = Command::Sweep;
