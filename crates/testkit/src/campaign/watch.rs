@@ -8,7 +8,8 @@ use weft_emulator::Emulator;
 use weft_emulator::observe::{Observer, SetDone};
 use weft_fabric::Tick;
 
-use crate::oracle::{Breach, loops};
+use crate::oracle::Breach;
+use crate::oracle::loops::Circles;
 
 /// Broken rules that are kept between two looks.
 const BREACHES_MAX: usize = 8;
@@ -29,6 +30,8 @@ pub(super) struct SetWatch(Arc<Mutex<Seen>>);
 #[derive(Debug, Default)]
 struct Seen {
     circles: Vec<Circle>,
+    /// Circles that exist.
+    open: Circles,
     /// When each port last wrote to a switch.
     wrote: BTreeMap<PortIndex, Tick>,
 }
@@ -60,18 +63,19 @@ impl Observer for SetWatch {
         if network.device_at(done.node).is_switch() {
             seen.wrote.insert(done.from, done.now);
         }
-        if seen.circles.len() >= BREACHES_MAX {
-            return;
-        }
         let others = seen.wrote.iter().filter(|(port, _)| **port != done.from);
         let other_wrote = others.map(|(_, at)| *at).max();
-        let found = loops::check_set(network, done)
+        let found = seen
+            .open
+            .closed_by(network, done)
             .into_iter()
             .map(|breach| Circle {
                 done,
                 breach: dated(done, breach),
                 other_wrote,
             });
+        let room = BREACHES_MAX.saturating_sub(seen.circles.len());
+        let found: Vec<Circle> = found.take(room).collect();
         seen.circles.extend(found);
     }
 }

@@ -4,6 +4,7 @@
 //! A loop that a write closes leads through the switch that was written to, so that only the LIDs of
 //! the written blocks have to be followed, and only from there.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use weft_dataplane::{Network, PortIndex};
@@ -19,21 +20,79 @@ use crate::view::{self, egress_choices};
 const BLOCK: u32 = 64;
 const ALL: Range<u32> = 0..u32::MAX;
 
-/// I2 after a Set: no LID that it concerns, and that anybody holds, goes round; nor does a multicast packet.
-pub fn check_set(network: &Network, done: SetDone) -> Vec<Breach> {
-    match done.attribute {
-        AttributeId::LINEAR_FDB | AttributeId::PORT_GROUP_FDB => {
-            check_from(network, done.node, lids(done.modifier))
+/// Circles that exist: each is reported once, for the Set that closed it.
+#[derive(Debug, Default)]
+pub struct Circles {
+    unicast: BTreeSet<(Lid, NodeId)>,
+    multicast: Vec<Breach>,
+}
+
+impl Circles {
+    /// I2 after a Set: it makes no LID go round that it concerns and that anybody holds, and no multicast
+    /// packet.
+    pub fn closed_by(&mut self, network: &Network, done: SetDone) -> Vec<Breach> {
+        match done.attribute {
+            AttributeId::LINEAR_FDB | AttributeId::PORT_GROUP_FDB => {
+                self.unicast_from(network, done.node, lids(done.modifier))
+            }
+            AttributeId::SWITCH_INFO => {
+                let mut breaches = self.unicast_from(network, done.node, ALL);
+                breaches.extend(self.multicast(network));
+                breaches
+            }
+            AttributeId::PORT_GROUP_TABLE => self.unicast_from(network, done.node, ALL),
+            AttributeId::PORT_INFO => self.unicast_to(network, done.node),
+            AttributeId::MULTICAST_FDB => self.multicast(network),
+            _ => Vec::new(),
         }
-        AttributeId::SWITCH_INFO => {
-            let mut breaches = check_from(network, done.node, ALL);
-            breaches.extend(multicast::check_loops(&view::read(network)));
-            breaches
+    }
+
+    /// Circles through a switch, of the LIDs in `range`.
+    fn unicast_from(&mut self, network: &Network, start: NodeId, range: Range<u32>) -> Vec<Breach> {
+        self.unicast(network, held(network, range).map(|lid| (lid, start)))
+    }
+
+    /// Circles of the LIDs that a node holds now, from wherever they start: a port has got its LID.
+    fn unicast_to(&mut self, network: &Network, node: NodeId) -> Vec<Breach> {
+        let info = network
+            .port(network.device_at(node).first_port_index())
+            .info();
+        let own = info.lid.0..info.lid.0.saturating_add(info.lmc.lids());
+        let switches = network.topology().switches();
+        let ways =
+            held(network, own).flat_map(|lid| switches.iter().map(move |start| (lid, *start)));
+        self.unicast(network, ways)
+    }
+
+    fn unicast(
+        &mut self,
+        network: &Network,
+        ways: impl Iterator<Item = (Lid, NodeId)>,
+    ) -> Vec<Breach> {
+        let comes_back = |(lid, start): &(Lid, NodeId)| comes_back(network, *start, *lid);
+        let is_held = |lid: Lid| held(network, lid.0..lid.0 + 1).next().is_some();
+        self.unicast.retain(|way| is_held(way.0) && comes_back(way));
+        let closed = ways.filter(|way| !self.unicast.contains(way) && comes_back(way));
+        let closed: Vec<(Lid, NodeId)> = closed.collect();
+        for (lid, _) in &closed {
+            let switches = network.topology().switches().iter();
+            let all = switches.map(|start| (*lid, *start)).filter(comes_back);
+            self.unicast.extend(all);
         }
-        AttributeId::PORT_GROUP_TABLE => check_from(network, done.node, ALL),
-        AttributeId::PORT_INFO => check_held(network, done.node),
-        AttributeId::MULTICAST_FDB => multicast::check_loops(&view::read(network)),
-        _ => Vec::new(),
+        let breaches = closed.into_iter();
+        breaches
+            .map(|(lid, start)| breach(network, start, lid))
+            .collect()
+    }
+
+    fn multicast(&mut self, network: &Network) -> Vec<Breach> {
+        let found = multicast::check_loops(&view::read(network));
+        let before = std::mem::replace(&mut self.multicast, found);
+        let closed = self.multicast.iter();
+        closed
+            .filter(|breach| !before.contains(breach))
+            .cloned()
+            .collect()
     }
 }
 
@@ -57,25 +116,6 @@ fn held(network: &Network, range: Range<u32>) -> impl Iterator<Item = Lid> {
         info.lid.0.max(range.start)..info.lid.0.saturating_add(lids).min(range.end)
     });
     ranges.flatten().map(Lid)
-}
-
-fn check_from(network: &Network, start: NodeId, range: Range<u32>) -> Vec<Breach> {
-    let round = held(network, range).filter(|lid| comes_back(network, start, *lid));
-    round.map(|lid| breach(network, start, lid)).collect()
-}
-
-/// The LIDs that a node holds now, from wherever they start: a port has got its LID.
-fn check_held(network: &Network, node: NodeId) -> Vec<Breach> {
-    let info = network
-        .port(network.device_at(node).first_port_index())
-        .info();
-    let own = info.lid.0..info.lid.0.saturating_add(info.lmc.lids());
-    let switches = network.topology().switches();
-    let pairs = held(network, own).flat_map(|lid| switches.iter().map(move |start| (*start, lid)));
-    let round = pairs.filter(|(start, lid)| comes_back(network, *start, *lid));
-    round
-        .map(|(start, lid)| breach(network, start, lid))
-        .collect()
 }
 
 fn breach(network: &Network, start: NodeId, lid: Lid) -> Breach {

@@ -6,21 +6,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_dataplane::Device;
 use weft_emulator::Options;
 use weft_emulator::io::Control;
 use weft_emulator::observe::SetDone;
 use weft_fabric::enums::PortState;
 use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, Lid, LinearTables, Lmc, PortNum, Sl, Snapshot, Tick};
+use weft_fabric::{Guid, Lid, LinearTables, Lmc, NodeId, PortNum, Sl, Snapshot, Tick};
 use weft_manager::io::Event;
 use weft_manager::sm::Settings;
 use weft_testkit::cluster::Cluster;
 use weft_testkit::door::Door;
 use weft_testkit::oracle::drained::{Part, Spare};
+use weft_testkit::oracle::loops::Circles;
 use weft_testkit::oracle::masters::{self, Write};
 use weft_testkit::oracle::storm::{self, Budget, Clean};
 use weft_testkit::oracle::{
-    Breach, Invariant, choices, deadlock, drained, kept, levels, lids, loops, multicast, pairs,
+    Breach, Invariant, choices, deadlock, drained, kept, levels, lids, multicast, pairs,
     partitions, published, reach,
 };
 use weft_testkit::view::channels::{Crossings, LANE_15};
@@ -638,15 +640,40 @@ fn a_set_that_closes_a_circle_is_reported_at_once() {
         attribute: AttributeId::LINEAR_FDB,
         modifier: 1 << 24,
     };
-    assert_eq!(loops::check_set(network, done), []);
-    let mut block = network.switch(core).unwrap().linear_block(0).unwrap();
-    block[lid as usize] = back.0;
-    let network = world.emulator.network_mut();
-    let registers = network.switch_mut(core).unwrap();
-    registers.set_linear_block(0, &block).unwrap();
+    let mut circles = Circles::default();
+    let holds =
+        |(_, device): &(NodeId, &Device)| network.is_own_lid(device.first_port_index(), Lid(lid));
+    let (holder, _) = network.devices().find(holds).unwrap();
+    let whole = network.switch(core).unwrap().linear_block(0).unwrap();
+    let mut round = whole;
+    round[lid as usize] = back.0;
+    let mut closed_by = |world: &mut World<NoTap>, block: &[u8; 64], done: SetDone| {
+        let registers = world.emulator.network_mut().switch_mut(core).unwrap();
+        registers.set_linear_block(0, block).unwrap();
+        broken(&circles.closed_by(world.emulator.network(), done))
+    };
+    assert_eq!(closed_by(&mut world, &whole, done), []);
+    let closed = [Invariant::LoopFree];
+    assert_eq!(closed_by(&mut world, &round, done), closed);
+    // A later Set to a switch of the circle, or to the port that holds the LID, has not closed it.
+    let edge = SetDone { node: edge, ..done };
+    assert_eq!(closed_by(&mut world, &round, edge), []);
+    let port = SetDone {
+        node: holder,
+        attribute: AttributeId::PORT_INFO,
+        ..done
+    };
+    assert_eq!(closed_by(&mut world, &round, port), []);
+    // One that closes it a second time has.
+    assert_eq!(closed_by(&mut world, &whole, done), []);
+    assert_eq!(closed_by(&mut world, &round, done), closed);
+    // So has one that gives a port the LID.
+    let mut fresh = Circles::default();
+    let network = world.emulator.network();
     assert_eq!(
-        broken(&loops::check_set(network, done)),
-        [Invariant::LoopFree]
+        fresh.closed_by(network, port).len(),
+        2,
+        "seen from both switches"
     );
 }
 

@@ -13,7 +13,7 @@ use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
 use crate::campaign::judge::{self, UsedLevels};
 use crate::oracle::drained::{self, Part, Spare};
 use crate::oracle::spared::part;
-use crate::oracle::{Invariant, deadlock, kept, multicast, quiet, reach};
+use crate::oracle::{Breach, Invariant, deadlock, kept, multicast, quiet, reach};
 use crate::view::FabricView;
 use crate::world::Wait;
 
@@ -99,7 +99,8 @@ impl Run {
             |(_, event)| matches!(event, Event::SweepEnded(report) if report.unfinished.is_empty()),
         );
         if ended {
-            self.judge_drains("at a sweep's end", false);
+            let broken = self.judge_free_drains();
+            self.broken("at a sweep's end", broken);
         }
         self.mixed |= UsedLevels::of(&self.world).prepared() != self.prepared;
         let mut at_once = self.sets.take();
@@ -131,7 +132,10 @@ impl Run {
         let base = Baseline::default();
         loop {
             let idle = self.world.manager().status().phase.is_none();
-            let breaches = if idle { self.judge() } else { Vec::new() };
+            let breaches = match idle {
+                true => [self.judge(), self.judge_drains()].concat(),
+                false => Vec::new(),
+            };
             if idle && breaches.is_empty() {
                 return Ok(());
             }
@@ -144,28 +148,39 @@ impl Run {
         }
     }
 
-    /// Checks that drained parts carry nothing and, if quiet, that parts that can be spared are drained.
-    pub(super) fn judge_drains(&mut self, when: &str, quiet: bool) {
+    /// D1: parts whose drain the manager reports as in force carry nothing.
+    fn judge_free_drains(&self) -> Vec<Breach> {
+        let snapshot = self.world.snapshot();
+        let view = judge::view(&self.world);
+        let root = judge::root(&self.world, &view);
+        let drains = self.world.manager().arrangement().drains.into_iter();
+        let free = drains.filter(|drain| {
+            let found = drain_use(&snapshot, *drain);
+            found.present && found.is_free()
+        });
+        free.flat_map(|drain| drained::check(&view, root, part(drain)))
+            .collect()
+    }
+
+    /// D1 in a quiet fabric: all drains are in force if it can spare their parts.
+    fn judge_drains(&self) -> Vec<Breach> {
+        let mut breaches = self.judge_free_drains();
         let snapshot = self.world.snapshot();
         let view = judge::view(&self.world);
         let root = judge::root(&self.world, &view);
         let drains = self.world.manager().arrangement().drains;
-        let mut breaches = Vec::new();
-        let mut left = Vec::new();
-        for drain in &drains {
-            let found = drain_use(&snapshot, *drain);
-            if found.present && found.is_free() {
-                breaches.extend(drained::check(&view, root, part(*drain)));
-            } else if found.present {
-                left.push((*drain, found));
-            }
+        let parts: Vec<Part> = drains.iter().copied().map(part).collect();
+        if drained::can_spare(&view, root, &parts) != Spare::Yes {
+            return breaches;
         }
-        self.broken(when, breaches);
-        let parts: Vec<Part> = drains.into_iter().map(part).collect();
-        let spare = drained::can_spare(&view, root, &parts);
-        for (drain, found) in left.into_iter().filter(|_| quiet && spare == Spare::Yes) {
+        let uses = drains
+            .into_iter()
+            .map(|drain| (drain, drain_use(&snapshot, drain)));
+        let used = uses.filter(|(_, found)| found.present && !found.is_free());
+        breaches.extend(used.map(|(drain, found)| {
             let what = format!("{drain:?} can be spared and is used: {found:?}");
-            self.broke(when, Invariant::Drained, what);
-        }
+            Breach::new(Invariant::Drained, what)
+        }));
+        breaches
     }
 }
