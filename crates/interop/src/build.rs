@@ -4,20 +4,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Builds a program like the file `beside`, and returns its path. With the features of the
-/// whole workspace nothing is compiled a second time.
+/// whole workspace, and the profile of tests, nothing is compiled a second time.
 ///
 /// # Panics
 /// When it cannot be built.
 pub fn built(program: &str, beside: &Path) -> PathBuf {
     let mut places = beside.ancestors().skip(1);
     let directory = places.find(|place| !place.ends_with("deps")).unwrap();
-    let release = directory.ends_with("release");
+    let profile = match directory.ends_with("release") {
+        true => "release",
+        false => "test",
+    };
     let mut build = Command::new(env!("CARGO"));
     build
         .args(["build", "--quiet", "--workspace", "--bin", program])
+        .args(["--profile", profile])
         .arg("--target-dir")
         .arg(directory.parent().unwrap())
-        .args(release.then_some("--release"))
         .arg("--manifest-path")
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
     // What Cargo tells this test about its own package would make dependencies look changed.

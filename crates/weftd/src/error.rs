@@ -10,6 +10,8 @@ use thiserror::Error;
 pub(crate) enum DaemonError {
     #[error("the manager's thread ended: {0}")]
     Manager(String),
+    #[error("the first sweep is incomplete:\n  {}", .0.join("\n  "))]
+    Incomplete(Vec<String>),
     #[error("{name} has ended: {why}")]
     Part { name: &'static str, why: String },
     #[error("{0}")]
@@ -48,7 +50,7 @@ impl DaemonError {
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Manager(_) | Self::Part { .. } => 1,
+            Self::Manager(_) | Self::Incomplete(_) | Self::Part { .. } => 1,
             Self::Usage(_) | Self::Tls(_) | Self::File { .. } => 2,
             Self::ConfigFile { .. } | Self::Config(_) => 3,
             Self::Fabric(_) => 4,

@@ -30,13 +30,9 @@ pub(crate) fn print(hub: &EventHub) -> Result<(), DaemonError> {
     text += &example(&hub.snapshot());
     // The reader may have gone.
     let _ = stdout().lock().write_all(text.as_bytes());
-    match report.unfinished.as_slice() {
-        [] => Ok(()),
-        unfinished => Err(DaemonError::Manager(format!(
-            "the first sweep left {} things undone: {}",
-            unfinished.len(),
-            unfinished.join("; ")
-        ))),
+    match report.unfinished.is_empty() {
+        true => Ok(()),
+        false => Err(DaemonError::Incomplete(report.unfinished.clone())),
     }
 }
 
