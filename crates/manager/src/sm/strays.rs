@@ -92,17 +92,17 @@ impl Manager {
         }
     }
 
-    /// Doubts all that was written since the last sweep began, where datagrams have arrived twice; says
-    /// whether that is anything.
-    pub(super) fn doubt_writes(&mut self) -> bool {
+    /// Doubts all that was written since the last sweep began, where datagrams have arrived twice; returns
+    /// the number of nodes concerned.
+    pub(super) fn doubt_writes(&mut self) -> usize {
         let number = self.sweep.number;
         if !std::mem::take(&mut self.sweep.twice) {
-            return false;
+            return 0;
         }
         let health = self.devices.iter_mut().map(|device| &mut device.health);
         let written = health.filter(|health| health.written == number);
         let doubted = written.map(|health| health.doubtful = true);
-        doubted.count() > 0
+        doubted.count()
     }
 
     /// Whether a stray answer of a Set may mean that the node holds something else than is believed.

@@ -159,12 +159,9 @@ impl Manager {
         if replan {
             self.sweep.next.again(now);
         }
+        self.read_again_doubted(now);
         self.sweep.settled = activated && !replan && self.sweep.report.unfinished.is_empty();
         self.election.end_sweep();
-        if self.doubt_writes() {
-            self.sweep
-                .request(now, SweepReason::Unfinished, &self.settings.sweeps);
-        }
         self.planning.give_up(&self.devices);
         self.sweep.phase = None;
         self.sweep.steps.forget_leftovers();
@@ -189,6 +186,19 @@ impl Manager {
         self.out.event(Event::SweepEnded(report));
         self.answer_sweep_commands();
         self.start_due_sweep(now);
+    }
+
+    /// Requests a sweep that reads again what a datagram that arrived twice may have overwritten.
+    fn read_again_doubted(&mut self, now: Tick) {
+        let doubted = self.doubt_writes();
+        if doubted == 0 {
+            return;
+        }
+        self.sweep.unfinished(format!(
+            "datagrams arrive twice in this fabric: what was written to {doubted} nodes has to be read again"
+        ));
+        self.sweep
+            .request(now, SweepReason::Unfinished, &self.settings.sweeps);
     }
 
     /// Next stage after a finished one; returns whether the node continues at once.
