@@ -92,9 +92,8 @@ fn all_given(row: &Row, file: &Document<'_>, instance: usize) -> Vec<Value> {
 
 /// The one value that counts, and its place.
 fn in_force(row: &Row, file: &Document<'_>, effective: &Document<'_>, instance: usize) -> Value {
-    let (section, tag) = row.path.rsplit_once('/').unwrap_or(("", &row.path));
-    let section: Vec<&str> = section.split('/').collect();
-    let tag = row.alias_of.unwrap_or(tag);
+    let section: Vec<&str> = row.section().split('/').collect();
+    let tag = row.alias_of.unwrap_or(row.tag());
     let at = |path: &[&str], tag: &str| {
         let fm = layers(effective, instance).pop()?;
         let id = effective.find_last(fm, &[path, &[tag]].concat())?;
@@ -114,13 +113,7 @@ fn origin(section: &[&str], tag: &str, file: &Document<'_>, instance: usize) -> 
     let places = [Some(section), inherits.then_some(&["Shared"][..])];
     let spellings: Vec<String> = reference()
         .iter()
-        .filter(|row| {
-            row.path
-                .split('/')
-                .rev()
-                .skip(1)
-                .eq(section.iter().rev().copied())
-        })
+        .filter(|row| row.section().split('/').eq(section.iter().copied()))
         .filter(|row| row.tag() == tag || row.alias_of == Some(tag))
         .map(|row| row.tag().to_owned())
         .collect();

@@ -55,6 +55,12 @@ impl Row {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
+    /// The sections around it, for example `Sm/Multicast`; empty if there are none.
+    pub(crate) fn section(&self) -> &str {
+        let around = self.path.rsplit_once('/');
+        around.map_or("", |(section, _)| section)
+    }
+
     pub(crate) fn new(path: String, meaning: &str) -> Self {
         Self {
             path,
