@@ -5,7 +5,7 @@ use std::time::Duration;
 use weft_emulator::io::{Control, Faults};
 use weft_fabric::Tick;
 use weft_manager::io::Event;
-use weft_manager::sm::drains::drain_use;
+use weft_manager::sm::drains::{Drain, DrainUse, drain_use};
 
 use super::Run;
 use super::scenario::Trouble;
@@ -99,8 +99,7 @@ impl Run {
             |(_, event)| matches!(event, Event::SweepEnded(report) if report.unfinished.is_empty()),
         );
         if ended {
-            let broken = self.judge_free_drains();
-            self.broken("at a sweep's end", broken);
+            self.judge_free_drains("at a sweep's end");
         }
         self.mixed |= UsedLevels::of(&self.world).prepared() != self.prepared;
         let mut at_once = self.sets.take();
@@ -133,7 +132,7 @@ impl Run {
         loop {
             let idle = self.world.manager().status().phase.is_none();
             let breaches = match idle {
-                true => [self.judge(), self.judge_drains()].concat(),
+                true => [self.judge(), self.judge_used_drains()].concat(),
                 false => Vec::new(),
             };
             if idle && breaches.is_empty() {
@@ -149,38 +148,38 @@ impl Run {
     }
 
     /// D1: parts whose drain the manager reports as in force carry nothing.
-    fn judge_free_drains(&self) -> Vec<Breach> {
-        let snapshot = self.world.snapshot();
+    pub(super) fn judge_free_drains(&mut self, when: &str) {
+        let view = judge::view(&self.world);
+        let root = judge::root(&self.world, &view);
+        let free = self.drains_in_use(false).into_iter();
+        let broken = free.flat_map(|(drain, _)| drained::check(&view, root, part(drain)));
+        self.broken(when, broken.collect());
+    }
+
+    /// D1 in a quiet fabric: drains are in force if it can spare all their parts.
+    fn judge_used_drains(&self) -> Vec<Breach> {
         let view = judge::view(&self.world);
         let root = judge::root(&self.world, &view);
         let drains = self.world.manager().arrangement().drains.into_iter();
-        let free = drains.filter(|drain| {
-            let found = drain_use(&snapshot, *drain);
-            found.present && found.is_free()
-        });
-        free.flat_map(|drain| drained::check(&view, root, part(drain)))
-            .collect()
-    }
-
-    /// D1 in a quiet fabric: all drains are in force if it can spare their parts.
-    fn judge_drains(&self) -> Vec<Breach> {
-        let mut breaches = self.judge_free_drains();
-        let snapshot = self.world.snapshot();
-        let view = judge::view(&self.world);
-        let root = judge::root(&self.world, &view);
-        let drains = self.world.manager().arrangement().drains;
-        let parts: Vec<Part> = drains.iter().copied().map(part).collect();
+        let parts: Vec<Part> = drains.map(part).collect();
         if drained::can_spare(&view, root, &parts) != Spare::Yes {
-            return breaches;
+            return Vec::new();
         }
-        let uses = drains
-            .into_iter()
-            .map(|drain| (drain, drain_use(&snapshot, drain)));
-        let used = uses.filter(|(_, found)| found.present && !found.is_free());
-        breaches.extend(used.map(|(drain, found)| {
+        let used = self.drains_in_use(true).into_iter();
+        used.map(|(drain, found)| {
             let what = format!("{drain:?} can be spared and is used: {found:?}");
             Breach::new(Invariant::Drained, what)
-        }));
-        breaches
+        })
+        .collect()
+    }
+
+    /// Drains of parts that are there and, by what the manager has published, still carry something or not.
+    fn drains_in_use(&self, used: bool) -> Vec<(Drain, DrainUse)> {
+        let snapshot = self.world.snapshot();
+        let drains = self.world.manager().arrangement().drains.into_iter();
+        let found = drains.map(|drain| (drain, drain_use(&snapshot, drain)));
+        found
+            .filter(|(_, found)| found.present && found.is_free() != used)
+            .collect()
     }
 }

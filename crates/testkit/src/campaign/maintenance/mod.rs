@@ -144,6 +144,7 @@ impl Run {
             self.tell(format!("round {number}: {:?}", round.step));
             self.round(&round)?;
             self.converge(&format!("round {number}"))?;
+            self.judge_free_drains(&format!("after round {number}"));
             if !self.breaches.is_empty() {
                 break;
             }
