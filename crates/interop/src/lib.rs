@@ -9,10 +9,12 @@
 pub mod build;
 pub mod fabric;
 pub mod routes;
+pub mod running;
 pub mod vendor_sm;
 pub mod weftd;
 
 pub use build::built;
 pub use fabric::{Fabric, Ran};
+pub use running::Running;
 pub use vendor_sm::{SmSettings, Sweep, VendorSm};
 pub use weftd::Weftd;

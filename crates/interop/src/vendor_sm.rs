@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::fabric::Fabric;
+use crate::running::Running;
 use weft_peers::VENDOR_SM;
 
 /// Path of the vendor's stock configuration. Managers of one instance share files in
@@ -100,7 +101,7 @@ pub fn turn() -> Turn {
 /// A running manager; it is killed when this is dropped.
 #[derive(Debug)]
 pub struct VendorSm {
-    child: Child,
+    process: Running,
     log: PathBuf,
 }
 
@@ -115,12 +116,9 @@ impl VendorSm {
         let mut command = fabric.command(host, VENDOR_SM);
         command.args(["-e", "sm_0", "-X"]).arg(&config);
         println!("{host}: sm -e sm_0 with {settings:?}");
-        let child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        Self { child, log }
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let process = Running::start(&mut command);
+        Self { process, log }
     }
 
     /// The log so far.
@@ -181,16 +179,7 @@ impl VendorSm {
     /// # Panics
     /// When it cannot be killed.
     pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for VendorSm {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _killed = self.child.kill();
-        let _status = self.child.wait();
+        self.process.kill();
     }
 }
 

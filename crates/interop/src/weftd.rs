@@ -3,12 +3,13 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::build::built;
 use crate::fabric::{Fabric, library};
+use crate::running::Running;
 use crate::vendor_sm::{SmSettings, write_config};
 
 /// Interval at which the log is read.
@@ -24,7 +25,7 @@ const SWEPT: [&str; 2] = ["fabric up: ", ") ended in "];
 /// A running manager. It is killed when this is dropped, and the test fails if it has complained.
 #[derive(Debug)]
 pub struct Weftd {
-    child: Child,
+    process: Running,
     log: PathBuf,
 }
 
@@ -44,12 +45,11 @@ impl Weftd {
             .arg("--state-dir")
             .arg(directory.join(format!("state-{host}")));
         println!("{host}: weftd with {settings:?}");
-        let child = command
+        command
             .stdout(Stdio::null())
-            .stderr(File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        Self { child, log }
+            .stderr(File::create(&log).unwrap());
+        let process = Running::start(&mut command);
+        Self { process, log }
     }
 
     /// The log so far.
@@ -86,7 +86,7 @@ impl Weftd {
             if holds(&log) {
                 return;
             }
-            let ended = self.child.try_wait().unwrap();
+            let ended = self.process.try_wait().unwrap();
             assert!(ended.is_none(), "weftd ended: {ended:?}\n{log}");
             assert!(Instant::now() < until, "weftd was {what}; its log:\n{log}");
             std::thread::sleep(PAUSE);
@@ -103,16 +103,13 @@ impl Weftd {
     /// # Panics
     /// When it cannot be killed.
     pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.process.kill();
     }
 }
 
 impl Drop for Weftd {
     fn drop(&mut self) {
-        // It may have ended already.
-        let _killed = self.child.kill();
-        let _status = self.child.wait();
+        self.process.end();
         let complaints = self.complaints().join("\n");
         assert!(
             complaints.is_empty() || std::thread::panicking(),
@@ -144,8 +141,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (_, path) = file.keep().unwrap();
         std::fs::write(&path, log).unwrap();
-        let child = std::process::Command::new("true").spawn().unwrap();
-        Weftd { child, log: path }
+        let process = Running::start(&mut std::process::Command::new("true"));
+        Weftd { process, log: path }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The emulator as a process of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
+
+use weft_interop::Running;
 
 use crate::harness::{signal, text, wait_for};
 use crate::process::{output, program};
@@ -16,7 +18,7 @@ fn weft_emulator() -> &'static Path {
 
 /// An emulator as a process, killed when dropped.
 pub(crate) struct Emulator {
-    process: Child,
+    process: Running,
     address: String,
 }
 
@@ -25,7 +27,7 @@ impl Emulator {
         let listen = format!("unix:{}", socket.display());
         let mut command = program(weft_emulator());
         command.args([fabric, "--listen", &listen]);
-        let mut process = command.stdout(Stdio::null()).spawn().unwrap();
+        let mut process = Running::start(command.stdout(Stdio::null()));
         wait_for(|| {
             assert_eq!(process.try_wait().unwrap(), None, "the emulator has ended");
             std::os::unix::net::UnixStream::connect(socket).ok()
@@ -51,15 +53,6 @@ impl Emulator {
     }
 
     pub(crate) fn kill(mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process.kill();
     }
 }

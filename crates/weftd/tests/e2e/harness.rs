@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::process::{output, program};
+use weft_interop::Running;
 
 /// Time limit for any operation.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,7 +51,7 @@ pub(crate) fn weft() -> &'static Path {
 
 /// A daemon, killed when dropped.
 pub(crate) struct Daemon {
-    child: Child,
+    process: Running,
     pub(crate) api: String,
     pub(crate) metrics: String,
     pub(crate) dir: TempDir,
@@ -124,7 +125,7 @@ impl Start {
         let addresses = self.dir.path().join("addresses");
         let _ = std::fs::remove_file(&addresses);
         let mut daemon = Daemon {
-            child: self.command.spawn().unwrap(),
+            process: Running::start(&mut self.command),
             api: String::new(),
             metrics: String::new(),
             dir: self.dir,
@@ -151,7 +152,7 @@ impl Daemon {
     fn wait_for<T>(&mut self, look: impl Fn(&Self) -> Option<T>) -> T {
         wait_for(|| {
             let found = look(self);
-            let ended = found.is_none().then(|| self.child.try_wait().unwrap());
+            let ended = found.is_none().then(|| self.process.try_wait().unwrap());
             assert_eq!(ended.flatten(), None, "the daemon has ended");
             found
         })
@@ -197,24 +198,23 @@ impl Daemon {
 
     /// Its number.
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.process.id()
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        signal(self.child.id(), name);
+        signal(self.process.id(), name);
     }
 
     /// Ends it as a crash does; the directory.
     pub(crate) fn crash(mut self) -> TempDir {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.process.kill();
         std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap())
     }
 
     /// Sends SIGTERM and waits; the exit code and the directory.
     pub(crate) fn stop(mut self) -> (Option<i32>, TempDir) {
         self.signal("TERM");
-        let status = wait_for(|| self.child.try_wait().unwrap());
+        let status = wait_for(|| self.process.try_wait().unwrap());
         let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
         (status.code(), dir)
     }
@@ -246,8 +246,6 @@ impl Drop for Daemon {
             let log = std::fs::read_to_string(self.dir.path().join("stderr"));
             eprintln!("the daemon's log:\n{}", log.unwrap_or_default());
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -2,12 +2,12 @@
 //! preload library.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use weft_interop::built;
 use weft_interop::fabric::library;
 
+use crate::emulator::Emulator;
 use crate::harness::{Daemon, Start, stock_config, wait_for};
 use crate::process::program;
 
@@ -17,32 +17,6 @@ const NOTICED_WITHIN: Duration = Duration::from_secs(1);
 /// Observation time of a daemon without a fabric, and its limit of CPU time.
 const WITHOUT: Duration = Duration::from_secs(3);
 const PROCESSOR_MAX: Duration = Duration::from_millis(500);
-
-/// An emulated fabric in a process of its own; killed when dropped.
-struct Emulator(Child);
-
-impl Emulator {
-    fn start(address: &str) -> Self {
-        let emulator = built("weft-emulator", Path::new(env!("CARGO_BIN_EXE_weftd")));
-        let mut command = Command::new(emulator);
-        command.args([FABRIC, "--listen", address]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().unwrap())
-    }
-
-    fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _killed = self.0.kill();
-        let _status = self.0.wait();
-    }
-}
 
 fn daemon_at_hfi(address: &str) -> Daemon {
     let dir = tempfile::tempdir().unwrap();
@@ -87,11 +61,10 @@ fn seen(daemon: &Daemon) -> [String; 2] {
 
 #[test]
 fn an_hfi_that_goes_is_missed_at_once_and_taken_again_when_it_is_back() {
-    let socket = tempfile::tempdir().unwrap();
-    let address = format!("unix:{}", socket.path().join("fabric.sock").display());
-    let emulator = Emulator::start(&address);
-    wait_for(|| socket.path().join("fabric.sock").exists().then_some(()));
-    let daemon = daemon_at_hfi(&address);
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("fabric.sock");
+    let emulator = Emulator::start(FABRIC, &socket);
+    let daemon = daemon_at_hfi(&format!("unix:{}", socket.display()));
     daemon.weft_ok(&["sweep", "--wait"]);
     let before = seen(&daemon);
     let active = "64 active";
@@ -109,7 +82,7 @@ fn an_hfi_that_goes_is_missed_at_once_and_taken_again_when_it_is_back() {
     assert!(busy < PROCESSOR_MAX, "{busy:?} of {WITHOUT:?}");
     assert_eq!(seen(&daemon), before, "nothing is forgotten");
 
-    let _emulator = Emulator::start(&address);
+    let _emulator = Emulator::start(FABRIC, &socket);
     wait_for(|| daemon.log().contains("the fabric is back").then_some(()));
     // The new fabric has been switched on only now: it gets the LIDs that the old one had.
     daemon.weft_ok(&["sweep", "--wait"]);

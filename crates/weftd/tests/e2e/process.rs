@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
+use weft_interop::Running;
+
 use crate::harness::{PATIENCE, text};
 
 /// Interval at which a child's exit status is checked.
@@ -103,16 +105,16 @@ fn wait(child: &mut Child) -> Option<std::process::ExitStatus> {
 
 /// A running program whose lines are read as they come; it is killed when this is dropped.
 pub(crate) struct Reading {
-    child: Child,
+    process: Running,
     lines: Receiver<String>,
 }
 
 impl Reading {
     /// Starts a program.
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = lines(child.stdout.take().unwrap());
-        Self { child, lines }
+        let mut process = Running::start(command.stdout(Stdio::piped()));
+        let lines = lines(process.stdout.take().unwrap());
+        Self { process, lines }
     }
 
     /// The next line; none when the program has closed its output.
@@ -132,15 +134,7 @@ impl Reading {
     /// # Panics
     /// When it does not end in time.
     pub(crate) fn end(&mut self) -> Option<i32> {
-        wait(&mut self.child).expect("it did not end").code()
-    }
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        wait(&mut self.process).expect("it did not end").code()
     }
 }
 
