@@ -30,6 +30,13 @@ impl Lanes {
         self.of_lid.get(lid.0 as usize).copied().unwrap_or(0)
     }
 
+    /// The LIDs of which traffic is in another lane here than there.
+    pub fn moved<'a>(&'a self, from: &'a Self) -> impl Iterator<Item = Lid> + 'a {
+        let lids = 0..self.of_lid.len().max(from.of_lid.len()) as u32;
+        lids.map(Lid)
+            .filter(move |lid| self.of(*lid) != from.of(*lid))
+    }
+
     /// Number of lanes, at least 1.
     pub fn count(&self) -> u8 {
         let highest = self.of_lid.iter().max().copied().unwrap_or(0);

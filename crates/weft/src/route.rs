@@ -136,6 +136,13 @@ pub(crate) fn summary(planned: &v1::PlanRoutesResponse) -> String {
     if plan.dropping > 0 {
         lines.push(format!("{} of them drop packets meanwhile", plan.dropping));
     }
+    if plan.changed_levels > 0 {
+        lines.push(format!(
+            "{} LIDs change their service level: connections opened before keep the old one, \
+             which is not proved",
+            plan.changed_levels
+        ));
+    }
     if plan.suspends_adaptive {
         lines.push("adaptive routing is suspended meanwhile".to_owned());
     }
@@ -222,6 +229,7 @@ fn plan_json(plan: &v1::RoutePlan) -> Value {
         "blocks": plan.blocks,
         "routes": plan.routes,
         "dropping": plan.dropping,
+        "changed_levels": plan.changed_levels,
         "suspends_adaptive": plan.suspends_adaptive,
         "certificate": {
             "routes": certificate.routes,

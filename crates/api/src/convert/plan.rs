@@ -53,6 +53,7 @@ impl From<RoutePlan> for v1::RoutePlan {
             blocks: plan.blocks,
             routes: plan.routes,
             dropping: plan.dropping,
+            changed_levels: plan.changed_levels,
             suspends_adaptive: plan.suspends_adaptive,
             certificate: Some(v1::RouteCertificate {
                 routes: plan.certified_routes,

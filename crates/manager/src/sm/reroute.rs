@@ -118,6 +118,9 @@ pub struct RoutePlan {
     /// Entries that drop for a while, because old and new routes together would close a loop or a
     /// credit cycle.
     pub dropping: u64,
+    /// LIDs that change their service level. Programs that keep a path record from before send on the old
+    /// one, which no certificate covers.
+    pub changed_levels: u32,
     /// Adaptive routing is suspended while tables change.
     pub suspends_adaptive: bool,
     /// Number of certified pairs of a switch and a LID with complete routes.
@@ -165,6 +168,7 @@ impl Basis {
             blocks: weft_routing::changed_blocks(old, new).len() as u32,
             routes: changed.iter().sum(),
             dropping: way.plan.drained,
+            changed_levels: new.lanes().moved(old.lanes()).count() as u32,
             suspends_adaptive: way.plan.pause_adaptive,
             certified_routes: way.certificate.routes(),
             disconnected: way.certificate.disconnected(),

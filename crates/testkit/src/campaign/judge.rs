@@ -54,6 +54,11 @@ impl UsedLevels {
         }
     }
 
+    /// Number of LIDs that another level is used for than before.
+    pub(super) fn changed_from(&self, before: &Self) -> usize {
+        self.lanes.moved(&before.lanes).count()
+    }
+
     /// Those of packets to a LID.
     pub(super) fn to(&self, lid: Lid) -> Vec<Sl> {
         self.in_lane(self.lanes.of(lid)).collect()

@@ -2,7 +2,7 @@
 
 use super::{Breach, Invariant};
 use weft_fabric::Guid;
-use weft_manager::sm::reroute::Arrangement;
+use weft_manager::sm::reroute::{Arrangement, RoutePlan};
 
 /// Linear tables by GUID.
 pub type Tables = Vec<(Guid, Vec<u8>)>;
@@ -18,10 +18,21 @@ pub struct InForce {
     pub tables: Tables,
 }
 
-/// P1 after the sweep of a plan.
-pub fn check_engine(planned: &str, engine: &str) -> Option<Breach> {
-    let what = || format!("{planned} planned, {engine} in force");
-    (planned != engine).then(|| Breach::new(Invariant::AsPlanned, what()))
+/// P1 after the sweep of a plan: its engine routes, and as many LIDs have `changed` their service level as
+/// it announces.
+pub fn check(plan: &RoutePlan, engine: &str, changed: usize) -> Vec<Breach> {
+    let mut wrong = Vec::new();
+    if plan.engine != engine {
+        wrong.push(format!("{} planned, {engine} in force", plan.engine));
+    }
+    let announced = plan.changed_levels;
+    if announced as usize != changed {
+        wrong.push(format!(
+            "{announced} LIDs are announced to change their level, {changed} do"
+        ));
+    }
+    let breach = |what| Breach::new(Invariant::AsPlanned, what);
+    wrong.into_iter().map(breach).collect()
 }
 
 /// P1 after a rollback: the arrangement is back; with `untouched`, where nothing but plans has changed the

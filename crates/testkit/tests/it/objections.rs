@@ -155,9 +155,12 @@ fn a_plan_or_a_rollback_that_leads_elsewhere_is_reported() {
         let manager = world.manager();
         (manager.status().engine, manager.arrangement())
     };
-    let planned = |name: &str| planned::check_engine(name, &engine).map(|one| one.invariant);
-    assert_eq!(planned(&engine), None);
-    assert_eq!(planned("another"), Some(Invariant::AsPlanned));
+    let kind = arrangement.settings.routing.engine;
+    let plan = world.basis(Change::Engine(kind)).unwrap().plan().unwrap();
+    let planned = |name: &str, changed| broken(&planned::check(&plan, name, changed));
+    assert_eq!(planned(&engine, 0), []);
+    assert_eq!(planned("another", 0), [Invariant::AsPlanned]);
+    assert_eq!(planned(&engine, 1), [Invariant::AsPlanned]);
     let before = planned::InForce {
         arrangement,
         engine: engine.clone(),

@@ -12,7 +12,7 @@ use super::follow::Baseline;
 use super::scenario::{Round, Step, Trouble, spreads};
 use super::{Run, Undo};
 use crate::campaign::bring_up::{CONVERGED_WITHIN, RunError};
-use crate::campaign::judge;
+use crate::campaign::judge::{self, UsedLevels};
 use crate::campaign::members::told;
 use crate::oracle::spared::{self, part};
 use crate::oracle::{Invariant, drained, multicast, planned};
@@ -141,7 +141,11 @@ impl Run {
         plan: Option<&RoutePlan>,
     ) -> Result<(), RunError> {
         let keeps_all = plan.is_some_and(|plan| plan.dropping == 0);
-        let base = self.baseline(keeps_all, None);
+        let used = UsedLevels::of(&self.world);
+        let mut base = self.baseline(keeps_all, None);
+        // The plan says that hosts' path records of before are not covered.
+        base.levels
+            .take_if(|_| plan.is_some_and(|plan| plan.changed_levels > 0));
         let sweep = match self.adopt(condition, wanted) {
             Ok(sweep) => sweep,
             Err(error) => {
@@ -153,8 +157,9 @@ impl Run {
         let broken = self.judge();
         self.broken("after its sweep", broken);
         let engine = self.world.manager().status().engine;
-        let other = plan.and_then(|plan| planned::check_engine(&plan.engine, &engine));
-        self.broken("after its sweep", other.into_iter().collect());
+        let changed = UsedLevels::of(&self.world).changed_from(&used);
+        let other = plan.map(|plan| planned::check(plan, &engine, changed));
+        self.broken("after its sweep", other.unwrap_or_default());
         Ok(())
     }
 
