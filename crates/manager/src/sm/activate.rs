@@ -2,7 +2,8 @@
 //! state.
 //!
 //! The agent refuses to arm and to activate a port whose link bounced since the manager read it: then
-//! `IsSMConfigurationStarted` is clear, and the next sweep brings the port up again.
+//! `IsSMConfigurationStarted` is clear, and the next sweep brings the port up again. As the node may have
+//! been power-cycled, its tables are read again too.
 
 use std::time::Duration;
 
@@ -62,6 +63,7 @@ impl Manager {
         }
         let device = &mut self.devices[node];
         device.observed.bounced_ports.insert(port);
+        device.health.doubtful = true;
         let guid = device.identity.guid;
         self.sweep.unfinished(format!(
             "the link at port {port} of node {guid} bounced during the sweep"

@@ -194,6 +194,7 @@ impl Manager {
     /// middle of a sweep and received the table again.
     fn after_ports(&mut self, node: u32) -> Stage {
         let device = &mut self.devices[node];
+        device.doubt_after_loss_of_links();
         let switch = device.observed.switch();
         let doubtful = std::mem::take(&mut device.health.doubtful);
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {

@@ -175,8 +175,8 @@ fn check_identity(
     Ok(())
 }
 
-/// Discards state that a node has lost: all of a switch that was power-cycled, and the tables of
-/// an HFI whose link came up again.
+/// Discards state that a node has lost: all of a node that was power-cycled, and the tables of an HFI
+/// whose link came up again. Where a link was not armed before it went down, only the LID tells.
 fn note_resets(
     observed: &mut Observed,
     switch: Option<&SwitchInfo>,
@@ -188,12 +188,10 @@ fn note_resets(
     };
     let before = observed.switch();
     let reset = match (switch, before) {
-        (Some(now), Some(before)) => {
-            now.linear_fdb_top != before.linear_fdb_top || port.lid != held.lid
-        }
+        (Some(now), Some(before)) => now.linear_fdb_top != before.linear_fdb_top,
         _ => port.port_state == PortState::INIT && held.port_state != PortState::INIT,
     };
-    if reset {
+    if reset || port.lid != held.lid {
         observed.forget_tables();
     }
 }

@@ -1,6 +1,7 @@
 //! One node of the fabric.
 
 use weft_fabric::{Guid, Node, PortNum};
+use weft_wire::enums::PortState;
 
 use super::health::Health;
 use super::lft::Lft;
@@ -76,6 +77,21 @@ impl Device {
             self.observed.read_ports = weft_fabric::PortMask::EMPTY;
             self.health.doubtful = self.is_switch();
         }
+    }
+
+    /// Doubts the tables of a switch none of whose links has stayed above state Init: it may have been
+    /// power-cycled after the last look at it, and its SwitchInfo written since.
+    pub(crate) fn doubt_after_loss_of_links(&mut self) {
+        let is_in_use = |port| {
+            let info = self.observed.port(port);
+            info.is_some_and(|info| info.port_state > PortState::INIT)
+        };
+        let mut ports = (1..=self.observed.num_ports()).map(PortNum);
+        if ports.any(is_in_use) || matches!(self.observed.lft, Lft::Unknown) {
+            return;
+        }
+        self.observed.forget_other_tables();
+        self.health.doubtful = true;
     }
 
     /// Its linear table has been read.
