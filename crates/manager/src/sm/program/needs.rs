@@ -37,11 +37,7 @@ impl<'a> Needs<'a> {
 
     /// Whether a port may be armed and activated: it has settings and its link is not refused.
     pub(crate) fn may_carry_data(&self, node: u32, port: PortNum) -> bool {
-        let at = PortRef {
-            node: NodeId(node),
-            port,
-        };
-        !self.plan.routes.unused.is_refused(at) && self.wanted_port(node, port).is_some()
+        !self.is_refused(node, port) && self.wanted_port(node, port).is_some()
     }
 
     /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
@@ -58,13 +54,9 @@ impl<'a> Needs<'a> {
         if place != Place::Management {
             neighbour?;
         }
-        let at = PortRef {
-            node: NodeId(node),
-            port,
-        };
         let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
         let policy = self.policy(device.is_switch(), neighbour.map(|(peer, _)| peer));
-        if self.plan.routes.unused.is_refused(at) {
+        if self.is_refused(node, port) {
             return Some(PortInfo {
                 link_init_reason: LinkInitReason::OUTSIDE_POLICY,
                 ..*held
@@ -123,7 +115,8 @@ impl<'a> Needs<'a> {
         (!same_settings(&wanted, held)).then(|| to_set(&wanted))
     }
 
-    /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already.
+    /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already, or stays in Init because
+    /// its link is refused: an HFI that is power-cycled meanwhile could not be told from one that has it.
     pub(crate) fn table_to_write(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
@@ -132,16 +125,26 @@ impl<'a> Needs<'a> {
             return TableId::UNKNOWN;
         }
         let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;
-        let serves = kind.is_fixed_in_use()
-            && device.observed.port(port).is_some_and(in_use)
-            && agree_where_used(
+        let is_in_use = device.observed.port(port).is_some_and(in_use);
+        let serves = || {
+            agree_where_used(
                 self.devices.tables.content(held),
                 self.devices.tables.content(wanted),
-            );
-        match serves {
+            )
+        };
+        let needless = match is_in_use {
+            true => kind.is_fixed_in_use() && serves(),
+            false => self.is_refused(node, port),
+        };
+        match needless {
             true => TableId::UNKNOWN,
             false => wanted,
         }
+    }
+
+    fn is_refused(&self, node: u32, port: PortNum) -> bool {
+        let node = NodeId(node);
+        self.plan.routes.unused.is_refused(PortRef { node, port })
     }
 
     pub(crate) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
