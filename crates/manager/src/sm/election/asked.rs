@@ -46,6 +46,9 @@ impl Election {
         let Some(is_news) = is_news else {
             return;
         };
+        if is_news && said.sm_state_current == SmState::MASTER {
+            self.acts.push(Act::Doubt);
+        }
         let better = Rank::of(said.priority, guid) > self.rank(view);
         let hand_over = better && self.may_hand_over(now) && self.handovers.under_way.is_none();
         if is_news || hand_over {

@@ -40,6 +40,8 @@ pub(super) struct Sweep {
     /// The last sweep has left nothing open.
     pub settled: bool,
     pub losses: Losses,
+    /// Nodes in doubt at the end of discovery were read again.
+    looked_again: bool,
     /// A datagram has arrived twice since it began.
     pub twice: bool,
 }
@@ -99,7 +101,7 @@ impl Sweep {
         self.number += 1;
         (self.started, self.phase_started) = (now, now);
         (self.steps.step, self.more_unfinished) = (0, 0);
-        self.losses = Losses::default();
+        (self.losses, self.looked_again) = (Losses::default(), false);
         let routing = std::mem::take(&mut self.report.routing);
         self.report = SweepReport {
             number: self.number,

@@ -84,6 +84,7 @@ impl Manager {
         }
         match self.elect(now) {
             Verdict::Won if self.rearm_switches() => return,
+            Verdict::Lead | Verdict::Won if self.look_again() => return,
             Verdict::Lead | Verdict::Won => self.enter_phase(now, SweepPhase::Plan),
             Verdict::Rest => {
                 self.plan_nothing();
@@ -97,6 +98,24 @@ impl Manager {
                 .unfinished("the manager's own port has no link".into());
         }
         self.begin_plan();
+    }
+
+    /// Reads nodes again that came into doubt after they were read: another master may have written to
+    /// them. Does so once per sweep; returns whether there are any.
+    fn look_again(&mut self) -> bool {
+        if std::mem::replace(&mut self.sweep.looked_again, true) {
+            return false;
+        }
+        let number = self.sweep.number;
+        let mut any = false;
+        for node in self.devices.numbers() {
+            let health = &self.devices[node].health;
+            if health.doubtful && health.works_in(number) {
+                self.identify(node);
+                any = true;
+            }
+        }
+        any
     }
 
     /// Ends a sweep in which the manager's own port does not answer. It reveals nothing about any other
