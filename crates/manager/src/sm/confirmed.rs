@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{
-    LinearTables, MulticastTables, NodeId, NodeTables, PortGroupTables, PortNum, PortTables,
+    Guid, LinearTables, MulticastTables, NodeId, NodeTables, PortGroupTables, PortNum, PortTables,
     Topology, TopologyBuilder,
 };
 
@@ -34,6 +34,21 @@ impl Devices {
         };
         self.iter()
             .any(|state| state.is_switch() && held(&state.observed))
+    }
+
+    /// A switch whose table is in use and may be any, as it could not be read.
+    pub(super) fn unread(&self, of: &Topology) -> Option<Guid> {
+        let is_unread = |device: &&Device| {
+            let observed = &device.observed;
+            let in_use = observed
+                .switch()
+                .is_some_and(|switch| switch.linear_fdb_top > 0);
+            let is_unknown = matches!(observed.lft, Lft::Unknown) && observed.sent_row.is_none();
+            in_use && (is_unknown || device.health.foreign)
+        };
+        let switches = of.switches().iter().map(|node| &self[*node]);
+        let mut unread = switches.filter(is_unread);
+        unread.next().map(|device| device.identity.guid)
     }
 
     /// Whether adaptive routing is suspended on all switches. If one does not suspend it, tables stay

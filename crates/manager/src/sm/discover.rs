@@ -201,6 +201,7 @@ impl Manager {
             if doubtful {
                 device.observed.forget_linear_table();
             }
+            device.health.foreign = false;
             device.observed.mft.reset();
             return Stage::Idle;
         };
@@ -268,7 +269,7 @@ impl Manager {
         match during {
             stage if stage.is_discovery() => {
                 if stage == Stage::ReadTable {
-                    self.devices[node].stop_reading();
+                    self.devices[node].health.doubtful = true;
                 }
                 self.lost_in_discovery(now, node);
             }

@@ -297,6 +297,19 @@ impl World {
     /// Follows the devices' own tables from every end port to every LID of every other one, over
     /// active links. Returns the number of paths.
     pub(crate) fn walk_all(&self) -> usize {
+        assert_eq!(self.no_way(), None);
+        self.ways().len()
+    }
+
+    /// A host and a LID that it cannot reach.
+    pub(crate) fn no_way(&self) -> Option<(PortRef, u32)> {
+        let ways = self.ways().into_iter();
+        let mut broken = ways.filter(|(from, lid, to)| !self.walk(*from, *lid, *to));
+        broken.next().map(|(from, lid, _)| (from, lid))
+    }
+
+    /// All pairs of an end port and a LID, with the owner of the LID.
+    fn ways(&self) -> Vec<(PortRef, u32, PortRef)> {
         let ends: Vec<PortRef> = self.topology.end_ports().map(|(end, ..)| end).collect();
         let mut owner = std::collections::BTreeMap::new();
         for end in &ends {
@@ -304,17 +317,11 @@ impl World {
                 assert_eq!(owner.insert(lid, *end), None, "LID {lid} twice");
             }
         }
-        let mut walked = 0;
-        for from in &ends {
-            for (lid, to) in &owner {
-                assert!(
-                    self.walk(*from, *lid, *to),
-                    "no way from {from:?} to LID {lid} at {to:?}"
-                );
-                walked += 1;
-            }
-        }
-        walked
+        let to = |from: &PortRef| {
+            let from = *from;
+            owner.iter().map(move |(lid, to)| (from, *lid, *to))
+        };
+        ends.iter().flat_map(to).collect()
     }
 
     /// Whether the devices' tables lead from one host's port 1 to another's LIDs, over active links.

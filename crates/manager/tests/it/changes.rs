@@ -208,8 +208,10 @@ fn a_lossy_fabric_comes_up_within_bounds() {
         let mut world = World::with(fabric("fattree:32,radix=8"), settings(), options, None);
         // At such a loss some node is silent in almost every sweep; its ports stay active.
         let until = Tick((seconds * 1e9) as u64);
-        let done = |report: &SweepReport| report.hfis == 32 && report.active_ports == 128;
-        let up = world.run(until, |world| world.reports().last().is_some_and(done));
+        let is_up = |report: &SweepReport| report.hfis == 32 && report.active_ports == 128;
+        let up = world.run(until, |world| {
+            world.reports().last().is_some_and(is_up) && world.no_way().is_none()
+        });
         assert!(up, "{:?}", world.reports().last());
         world.assert_all_active();
         world.walk_all();

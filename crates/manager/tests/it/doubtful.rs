@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::common::{World, settings};
+use crate::common::{World, far_link, settings};
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum, PortRef, Tick};
 use weft_manager::Input;
@@ -71,6 +71,30 @@ fn one_that_does_not_answer_counts_as_holding_what_it_confirmed() {
     silence(&mut world, switch);
     assert_still_known(&mut world, switch);
     assert_eq!(being_read(&world).map(|read| read == switch), Some(false));
+}
+
+#[test]
+fn no_table_is_changed_before_that_of_a_silent_one_is_known() {
+    let mut world = paused();
+    let switch = *world.topology.switches().last().unwrap();
+    let silent = world.topology.node(switch).unwrap().guid();
+    let (node, port) = far_link(&world);
+    assert_ne!(node, silent);
+    silence(&mut world, silent);
+    world.control(Control::LinkDown { node, port });
+    let written = |world: &World| world.emulator.stats().total(AttributeId::LINEAR_FDB).1;
+    let before = written(&world);
+    let waits = format!("no table is changed before that of switch {silent} has been read");
+    assert!(world.sweep().unfinished.contains(&waits));
+    assert_eq!(written(&world), before);
+    let node = silent;
+    world.control(Control::Silence {
+        node,
+        silent: false,
+    });
+    assert!(!world.sweep().unfinished.contains(&waits));
+    assert!(written(&world) > before);
+    world.walk_all();
 }
 
 #[test]

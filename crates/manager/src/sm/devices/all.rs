@@ -161,8 +161,9 @@ impl Devices {
 
     /// Another manager may have written to any node: all are read again.
     pub(crate) fn doubt_all(&mut self) {
-        self.iter_mut()
-            .for_each(|device| device.health.doubtful = true);
+        self.iter_mut().for_each(|device| {
+            (device.health.doubtful, device.health.foreign) = (true, true);
+        });
     }
 
     /// A node has answered, with its round-trip time in nanoseconds if known.

@@ -98,13 +98,6 @@ impl Device {
     pub(crate) fn take_reading(&mut self) {
         self.observed.lft = std::mem::take(&mut self.work.reading.lft);
         self.observed.sent_row = None;
-    }
-
-    /// Its linear table could not be read to the end.
-    pub(crate) fn stop_reading(&mut self) {
-        if matches!(self.observed.lft, Lft::Unknown) {
-            self.observed.lft = std::mem::take(&mut self.work.reading.lft);
-        }
-        self.health.doubtful = true;
+        self.health.foreign = false;
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Health {
     /// Its state is uncertain: it is read again when it next answers. Until
     /// then, its confirmed state is the best estimate.
     pub doubtful: bool,
+    /// Another manager may have written to it since it was last read: its linear table may be any.
+    pub foreign: bool,
     /// Its agent does not know Aggregate.
     pub single: bool,
     pub round_trip: RoundTrip,

@@ -8,6 +8,7 @@ use weft_fabric::{
     Guid, Lid, LinearTables, Lmc, MulticastTables, NodeId, PortGroupTables, PortNum, PortRef,
     SwitchIndex, Topology,
 };
+use weft_routing::changed_blocks;
 
 use super::Plan;
 use super::groups::{self, Members};
@@ -52,6 +53,8 @@ pub(in super::super) struct Held {
     pub(super) possible: Option<LinearTables>,
     /// For each switch, whether all of its linear table is confirmed.
     pub(super) whole: Vec<bool>,
+    /// A switch that may hold any table: it could not be read.
+    pub(super) unread: Option<Guid>,
     /// Something is known of the table of some switch.
     pub(super) any: bool,
     /// Adaptive routing is suspended on some switch: an earlier change of tables has not ended.
@@ -82,6 +85,11 @@ impl Held {
         };
         let mut links = self.lost_links.iter();
         links.any(|(a, b)| is_used(a) || is_used(b))
+    }
+
+    /// Whether new tables have entries that switches do not hold, or may not, as far as is known.
+    pub(super) fn changes(&self, new: &LinearTables) -> bool {
+        self.possible.is_some() || !changed_blocks(&self.linear, new).is_empty()
     }
 
     /// Whether some switch holds another linear table than the new one, or may.

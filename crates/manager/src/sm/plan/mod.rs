@@ -400,6 +400,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
         possible: devices.possible_tables(of),
         whole: whole.collect(),
+        unread: devices.unread(of),
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),
         unknown_groups: devices.routes_by_unknown_groups(),

@@ -17,6 +17,13 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
     let unknown = held.any && held.unknown_groups;
     (plan.pause, plan.settle) = (unknown, unknown);
     let new = Arc::clone(routed.linear());
+    // Whatever is written elsewhere may close a loop with the entries of this one.
+    if let Some(switch) = held.unread.filter(|_| held.changes(&new)) {
+        told.unfinished.push(format!(
+            "no table is changed before that of switch {switch} has been read"
+        ));
+        return;
+    }
     if held.any && held.differs(&new) {
         let old = Old {
             tables: Tables {
