@@ -45,14 +45,20 @@ fn is_part(view: &FabricView, part: Part, node: usize) -> bool {
     part == Part::Switch(view.nodes[node].guid)
 }
 
-/// D1: no switch that is connected with `root` sends anything over a part, except to a drained
-/// switch itself.
-pub fn check(view: &FabricView, root: usize, part: Part) -> Vec<Breach> {
+/// D1: no switch that is connected with `root`, and that the manager knows to be there, sends anything over a
+/// part, except to a drained switch itself.
+pub fn check(
+    view: &FabricView,
+    root: usize,
+    part: Part,
+    is_known: impl Fn(Guid) -> bool,
+) -> Vec<Breach> {
     let connected = view.connected(root);
     let others =
         || (0..view.nodes.len()).filter(|node| connected[*node] && !is_part(view, part, *node));
     let mut breaches = Vec::new();
-    for node in others().filter(|node| view.nodes[*node].switch) {
+    let is_judged = |node: &usize| view.nodes[*node].switch && is_known(view.nodes[*node].guid);
+    for node in others().filter(is_judged) {
         let own = &view.nodes[node];
         let mut say = |what: String| breaches.push(Breach::new(Invariant::Drained, what));
         for target in others() {

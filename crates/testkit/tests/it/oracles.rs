@@ -334,9 +334,11 @@ fn what_leads_over_a_drained_part_is_seen() {
     // Everything goes in one direction.
     let link = Part::Link(Guid(1), 1);
     assert_eq!(
-        broken(&drained::check(&view, 0, link)),
+        broken(&drained::check(&view, 0, link, |_| true)),
         [Invariant::Drained]
     );
+    let only_others = |guid| guid != Guid(1) && guid != Guid(2);
+    assert_eq!(drained::check(&view, 0, link, only_others), []);
     assert_eq!(drained::can_spare(&view, 0, &[link]), Spare::Yes);
     let two = [link, Part::Link(Guid(3), 1)];
     assert_eq!(drained::can_spare(&view, 0, &two), Spare::No);
@@ -351,11 +353,11 @@ fn what_leads_over_a_drained_part_is_seen() {
         }
     }
     let last = Part::Link(Guid(4), 1);
-    assert_eq!(drained::check(&view, 0, last), []);
+    assert_eq!(drained::check(&view, 0, last, |_| true), []);
     let mut chooses = view.clone();
     chooses.nodes[0].adaptive = vec![Vec::new(), Vec::new(), vec![2]];
     assert_eq!(
-        broken(&drained::check(&chooses, 0, last)),
+        broken(&drained::check(&chooses, 0, last, |_| true)),
         [Invariant::Drained]
     );
     let mut pulled = view.clone();

@@ -147,12 +147,15 @@ impl Run {
         }
     }
 
-    /// D1: parts whose drain the manager reports as in force carry nothing.
+    /// D1: parts whose drain the manager reports as in force carry nothing. Switches that have come back since
+    /// it looked may still send by the tables that they had.
     pub(super) fn judge_free_drains(&mut self, when: &str) {
         let view = judge::view(&self.world);
         let root = judge::root(&self.world, &view);
         let free = self.drains_in_use(false).into_iter();
-        let broken = free.flat_map(|(drain, _)| drained::check(&view, root, part(drain)));
+        let snapshot = self.world.snapshot();
+        let is_known = |guid| snapshot.topology.find(guid).is_some();
+        let broken = free.flat_map(|(drain, _)| drained::check(&view, root, part(drain), is_known));
         self.broken(when, broken.collect());
     }
 

@@ -263,9 +263,11 @@ impl Run {
         };
         self.tell(format!("  pulls {drain:?}"));
         let before = judge::view(&self.world);
-        // Outside of trees, engines take other paths when nodes are numbered differently, and the
-        // search that numbers them may have used the pulled part.
-        let strict = round.trouble.is_none() && self.scenario.fabric.starts_with("pgft");
+        // Outside of trees, and over several lanes, engines take other paths when nodes are numbered
+        // differently, and the search that numbers them may have used the pulled part.
+        let engine = self.world.manager().arrangement().settings.routing.engine;
+        let keeps_paths = self.scenario.fabric.starts_with("pgft") && !spreads(engine);
+        let strict = round.trouble.is_none() && keeps_paths;
         let base = self.baseline(strict, Some(part(drain)));
         let (down, up) = controls(drain);
         self.world.control(down)?;
