@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -221,6 +222,8 @@ pub enum SweepReason {
     Election,
     /// The link of the manager's own port has come or gone.
     OwnPort,
+    /// A link that was not used because it went down too often may be used again.
+    Unquarantine,
 }
 
 /// Phases of a sweep.
@@ -309,6 +312,21 @@ pub struct UnusedLink {
     pub reason: UnusedReason,
 }
 
+/// A port whose link is not to be used for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BarredPort {
+    /// The port.
+    pub port: LinkEnd,
+    /// Held back, or in quarantine.
+    pub reason: UnusedReason,
+    /// Losses of its link within `WindowSize`.
+    pub losses: u32,
+    /// Time since it is so.
+    pub since: Duration,
+    /// Time until it ends, if the link is not lost again.
+    pub left: Duration,
+}
+
 /// Why a link carries no data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
 pub enum UnusedReason {
@@ -335,6 +353,18 @@ pub enum UnusedReason {
         lost: u32,
         /// Lanes that it may lose.
         most: u32,
+    },
+    /// It goes down again and again: used when it has stayed up for a while.
+    #[error("it went down {losses} times lately and has to stay up for a while first")]
+    HeldBack {
+        /// Losses within WindowSize when it was held back.
+        losses: u32,
+    },
+    /// It went down so often that its port is in quarantine.
+    #[error("it went down {losses} times within WindowSize: its port is in quarantine")]
+    Quarantined {
+        /// Losses within WindowSize when the quarantine began.
+        losses: u32,
     },
     /// A port stays in Init or Armed although the manager has set it to Active.
     #[error("a port stays in state {state}")]
@@ -395,6 +425,16 @@ pub enum Event {
         /// The other.
         b: LinkEnd,
     },
+    /// The link of a port went down so often that it is not used for a while, see
+    /// [`UnusedReason::Quarantined`].
+    PortQuarantined {
+        /// The port.
+        port: LinkEnd,
+        /// Losses of its link in the last `WindowSize`.
+        losses: u32,
+    },
+    /// The quarantine of a port is over.
+    PortReleased(LinkEnd),
     /// A node stopped answering.
     NodeSilent {
         /// Its GUID.

@@ -120,6 +120,9 @@ pub(crate) enum Command {
     /// Disable or enable ports.
     #[command(subcommand)]
     Port(PortCommand),
+    /// Show ports whose links went down too often, and let them be used again.
+    #[command(subcommand)]
+    Quarantine(QuarantineCommand),
     /// Plan, apply and undo changes of routes.
     #[command(subcommand)]
     Route(RouteCommand),
@@ -262,6 +265,22 @@ pub(crate) struct Sweep {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum QuarantineCommand {
+    /// List them, with the reason and the time left.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a link be used again at once, and forget its losses.
+    Release {
+        /// Either end of the link: a point such as 'node:edge1:port:3'.
+        #[arg(value_name = "POINT")]
+        point: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

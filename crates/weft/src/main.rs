@@ -11,6 +11,7 @@ mod fabric;
 mod output;
 mod port;
 mod progress;
+mod quarantine;
 mod report;
 mod route;
 mod style;
@@ -50,6 +51,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Fabric(command) => fabric::run(&args.daemon, command).await,
         Command::Sweep(command) => sweep::run(&args.daemon, command).await,
         Command::Port(command) => port::run(&args.daemon, command).await,
+        Command::Quarantine(command) => quarantine::run(&args.daemon, command).await,
         Command::Route(command) => route::run(args, command).await,
         Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,
         Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,

@@ -6,7 +6,7 @@ use weft_api::v1;
 use weft_fabric::{PortRef, Snapshot};
 use weft_report::{NodeMatch, Point, Selection};
 
-use crate::args::{Daemon, PortArgs, PortCommand};
+use crate::args::{Daemon, PortCommand};
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
@@ -18,19 +18,8 @@ pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCo
         PortCommand::Disable(args) => (v1::PortAction::Disable, "disable", args),
         PortCommand::Enable(args) => (v1::PortAction::Enable, "enable", args),
     };
-    let point = parse(&args.point)?;
     let session = connect(daemon).await?;
-    let snapshot = session.snapshot().await?;
-    let ports = match absent(&snapshot, &point) {
-        Some(port) => vec![port],
-        None => {
-            let selection = select(&snapshot, &point, &args.point)?;
-            let ports = wanted(&snapshot, &selection, args)?.into_iter();
-            ports
-                .filter_map(|at| named(&snapshot, at))
-                .collect::<Vec<_>>()
-        }
-    };
+    let ports = resolve(&session, &args.point, args.all).await?;
     let change = Change {
         session: &session,
         action,
@@ -41,7 +30,23 @@ pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCo
 }
 
 /// A port, and what its node is called.
-type Named = (v1::PortId, String);
+pub(crate) type Named = (v1::PortId, String);
+
+/// The ports that a point names; with `all` there may be several.
+pub(crate) async fn resolve(
+    session: &Session,
+    text: &str,
+    all: bool,
+) -> Result<Vec<Named>, CliError> {
+    let point = parse(text)?;
+    let snapshot = session.snapshot().await?;
+    if let Some(port) = absent(&snapshot, &point) {
+        return Ok(vec![port]);
+    }
+    let selection = select(&snapshot, &point, text)?;
+    let ports = wanted(&snapshot, &selection, text, all)?.into_iter();
+    Ok(ports.filter_map(|at| named(&snapshot, at)).collect())
+}
 
 /// The port of a node that is not in the fabric, where the point names it by GUID and number: a port
 /// that was switched off may have taken its node with it.
@@ -62,24 +67,23 @@ fn named(snapshot: &Snapshot, at: PortRef) -> Option<Named> {
     Some((weft_api::port_id(&snapshot.topology, at)?, name))
 }
 
-/// The ports that the point names; a single one unless `--all` is given.
+/// The ports that the point names; a single one unless `all` is given.
 fn wanted(
     snapshot: &Snapshot,
     selection: &Selection,
-    args: &PortArgs,
+    point: &str,
+    all: bool,
 ) -> Result<Vec<PortRef>, CliError> {
     let mut ports = selection.end_ports(snapshot);
     ports.retain(|at| at.port.0 != 0);
     match ports.len() {
         0 => Err(CliError::Usage(format!(
-            "'{}' names no port that has a link; add ':port:NUMBER'",
-            args.point
+            "'{point}' names no port that has a link; add ':port:NUMBER'"
         ))),
         1 => Ok(ports),
-        _ if args.all => Ok(ports),
+        _ if all => Ok(ports),
         count => Err(CliError::Usage(format!(
-            "'{}' names {count} ports; add ':port:NUMBER' for one, or --all for all of them",
-            args.point
+            "'{point}' names {count} ports; add ':port:NUMBER' for one, or --all for all of them"
         ))),
     }
 }

@@ -188,27 +188,36 @@ fn details(sweep: &v1::Sweep) -> String {
 
 /// Both ends of a link that carries no data.
 pub(crate) fn unused_ends(link: &v1::UnusedLink) -> String {
-    let end = |end: &Option<v1::NamedPort>| {
-        let end = end.clone().unwrap_or_default();
-        let port = end.port.unwrap_or_default();
-        let (name, guid) = (end.node_name, port.node_guid);
-        format!("{name} ({guid:#018x}) port {}", port.port)
-    };
-    format!("{} - {}", end(&link.a), end(&link.b))
+    let (a, b) = (link.a.as_ref(), link.b.as_ref());
+    format!("{} - {}", port_name(a), port_name(b))
+}
+
+/// A port, with name and GUID of its node.
+pub(crate) fn port_name(named: Option<&v1::NamedPort>) -> String {
+    let named = named.cloned().unwrap_or_default();
+    let port = named.port.unwrap_or_default();
+    let (name, guid) = (named.node_name, port.node_guid);
+    format!("{name} ({guid:#018x}) port {}", port.port)
 }
 
 /// A link that carries no data as JSON.
 pub(crate) fn unused_json(link: &v1::UnusedLink) -> Value {
-    let end = |end: &Option<v1::NamedPort>| {
-        let end = end.clone().unwrap_or_default();
-        let port = end.port.unwrap_or_default();
-        json!({
-            "guid": format!("{:#018x}", port.node_guid),
-            "name": end.node_name,
-            "port": port.port,
-        })
-    };
-    json!({ "a": end(&link.a), "b": end(&link.b), "reason": link.reason })
+    json!({
+        "a": port_json(link.a.as_ref()),
+        "b": port_json(link.b.as_ref()),
+        "reason": link.reason,
+    })
+}
+
+/// A port with the name of its node, as JSON.
+pub(crate) fn port_json(named: Option<&v1::NamedPort>) -> Value {
+    let named = named.cloned().unwrap_or_default();
+    let port = named.port.unwrap_or_default();
+    json!({
+        "guid": format!("{:#018x}", port.node_guid),
+        "name": named.node_name,
+        "port": port.port,
+    })
 }
 
 /// A sweep as JSON.

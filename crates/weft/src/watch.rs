@@ -10,7 +10,7 @@ use crate::args::{Daemon, Watch};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
-use crate::sweep::{as_json, reason_name, summary, unused_ends, unused_json};
+use crate::sweep::{as_json, port_json, port_name, reason_name, summary, unused_ends, unused_json};
 use crate::time::utc;
 
 pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliError> {
@@ -76,6 +76,14 @@ fn line(event: &v1::WatchResponse) -> String {
         }
         Content::LinkUsedAgain(link) => {
             format!("link carries data again: {}", unused_ends(link))
+        }
+        Content::PortQuarantined(quarantined) => format!(
+            "in quarantine: {}: its link went down {} times",
+            port_name(quarantined.port.as_ref()),
+            quarantined.losses
+        ),
+        Content::PortReleased(released) => {
+            format!("quarantine is over: {}", port_name(released.port.as_ref()))
         }
         Content::NodeSilent(node) => {
             format!(
@@ -206,6 +214,14 @@ fn content_json(content: &Content) -> (&'static str, Value) {
         Content::LinkVanished(link) => ("link_vanished", link_json(link)),
         Content::LinkUnused(link) => ("link_unused", unused_json(link)),
         Content::LinkUsedAgain(link) => ("link_used_again", unused_json(link)),
+        Content::PortQuarantined(quarantined) => (
+            "port_quarantined",
+            json!({ "port": port_json(quarantined.port.as_ref()), "losses": quarantined.losses }),
+        ),
+        Content::PortReleased(released) => (
+            "port_released",
+            json!({ "port": port_json(released.port.as_ref()) }),
+        ),
         Content::NodeSilent(node) => (
             "node_silent",
             json!({ "guid": guid(node.guid), "name": node.name, "attribute": node.attribute }),

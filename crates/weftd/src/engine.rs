@@ -326,6 +326,17 @@ impl Engine {
             Request::Drains(told) => {
                 let _ = told.send(self.manager.arrangement().drains);
             }
+            Request::Quarantine(told) => {
+                let _ = told.send(self.manager.quarantine(self.now()));
+            }
+            Request::Release { port, done } => {
+                if !done.is_closed() {
+                    let sweep = self.last_sweep + 1;
+                    let released = self.manager.release(self.now(), port);
+                    self.drain();
+                    let _ = done.send(released.then_some(sweep));
+                }
+            }
         }
     }
 

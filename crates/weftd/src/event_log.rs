@@ -257,6 +257,21 @@ fn sweep_link_or_role(event: &Event) {
             b_port = b.port.0,
             "the link from {a} to {b} carries data again"
         ),
+        Event::PortQuarantined { port, losses } => warn!(
+            event = "port_quarantined",
+            node = port.name,
+            node_guid = %port.node,
+            port = port.port.0,
+            losses,
+            "{port} is in quarantine: its link went down again and again"
+        ),
+        Event::PortReleased(port) => info!(
+            event = "port_released",
+            node = port.name,
+            node_guid = %port.node,
+            port = port.port.0,
+            "the quarantine of {port} is over"
+        ),
         Event::Role { role, master, why } => {
             let (role_name, master) = (role.to_string(), master.map(|guid| guid.to_string()));
             let line = role_line(*role, master.as_deref());
@@ -502,6 +517,7 @@ pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
         SweepReason::Reconfigured => "reconfigured",
         SweepReason::Election => "election",
         SweepReason::OwnPort => "own_port",
+        SweepReason::Unquarantine => "unquarantine",
     }
 }
 

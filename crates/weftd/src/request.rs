@@ -1,10 +1,11 @@
 //! Requests to the manager's thread.
 
 use tokio::sync::{mpsc, oneshot};
-use weft_manager::CommandError;
+use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drains;
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
+use weft_manager::{BarredPort, CommandError};
 
 use crate::attachment::Detached;
 use crate::control::{PortOrder, Refusal};
@@ -40,6 +41,14 @@ pub(crate) enum Request {
     },
     /// Returns the drains in force.
     Drains(oneshot::Sender<Drains>),
+    /// Returns the ports whose links went down too often.
+    Quarantine(oneshot::Sender<Vec<BarredPort>>),
+    /// Lets the link of such a port be used again; the answer is the number of the sweep that will have seen
+    /// it, none where it is used anyway.
+    Release {
+        port: (Guid, PortNum),
+        done: oneshot::Sender<Option<u64>>,
+    },
 }
 
 /// An arrangement that has been put in force.

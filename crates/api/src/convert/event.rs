@@ -31,6 +31,14 @@ impl From<Event> for Content {
                 b: Some(b.into()),
                 reason: String::new(),
             }),
+            Event::PortQuarantined { port, losses } => {
+                let port = Some(port.into());
+                Self::PortQuarantined(v1::PortQuarantined { port, losses })
+            }
+            Event::PortReleased(port) => {
+                let port = Some(port.into());
+                Self::PortReleased(v1::PortReleased { port })
+            }
             Event::NodeSilent { node, attribute } => Self::NodeSilent(v1::NodeSilent {
                 guid: node.0,
                 attribute,

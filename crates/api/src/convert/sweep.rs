@@ -1,6 +1,8 @@
 //! Sweeps.
 
-use weft_manager::{LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
+use weft_manager::{
+    BarredPort, LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink, UnusedReason,
+};
 
 use crate::v1;
 
@@ -15,6 +17,7 @@ impl From<SweepReason> for v1::SweepReason {
             SweepReason::Reconfigured => Self::Reconfigured,
             SweepReason::Election => Self::Election,
             SweepReason::OwnPort => Self::OwnPort,
+            SweepReason::Unquarantine => Self::Unquarantine,
         }
     }
 }
@@ -46,6 +49,20 @@ impl From<LinkEnd> for v1::NamedPort {
         Self {
             port: Some(super::port((end.node, end.port))),
             node_name: end.name,
+        }
+    }
+}
+
+impl From<BarredPort> for v1::QuarantinedPort {
+    fn from(barred: BarredPort) -> Self {
+        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            quarantined: matches!(barred.reason, UnusedReason::Quarantined { .. }),
+            reason: barred.reason.to_string(),
+            port: Some(barred.port.into()),
+            losses: barred.losses,
+            since_ns: nanos(barred.since),
+            left_ns: nanos(barred.left),
         }
     }
 }

@@ -69,10 +69,9 @@ section! {
 }
 
 section! {
-    /// `LongTermPortQuarantine`: ports that go down again and again.
+    /// `LongTermPortQuarantine`: ports whose links go down again and again.
     pub struct LongTermPortQuarantine {
         /// Whether such ports are taken out of use.
-        #[no_effect("ports that go down again and again stay in use", acts_as = false)]
         enable: bool = true, "Enable" => One(flag());
         /// When a port is such a port.
         flapping: Flapping = Flapping::default(), "Flapping" => Sub;
@@ -83,14 +82,11 @@ section! {
 section! {
     /// `Flapping`.
     pub struct Flapping {
-        /// Time in minutes over which a port's changes are counted.
-        #[no_effect("ports that go down again and again stay in use", told_by = "Enable")]
+        /// Time in minutes for which the loss of a port's link counts; with 0 none does.
         window_size: Duration = Duration::from_secs(900), "WindowSize" => One(minutes());
-        /// Number of changes at which a port is taken out of use.
-        #[no_effect("ports that go down again and again stay in use", told_by = "Enable")]
+        /// Losses in the window at which a port is taken out of use; 0 counts as 1, more than 1024 as 1024.
         high_threshold: u32 = 25, "HighThreshold" => One(u32s());
-        /// Number of changes at which it returns to use.
-        #[no_effect("ports that go down again and again stay in use", told_by = "Enable")]
+        /// Most losses in the window with which it returns to use.
         low_threshold: u32 = 0, "LowThreshold" => One(u32s());
     }
 }

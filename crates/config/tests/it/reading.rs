@@ -443,7 +443,6 @@ fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
     }
     for loud in [
         "<SmaSpoofingCheck>0</SmaSpoofingCheck>",
-        "<LongTermPortQuarantine><Enable>1</Enable></LongTermPortQuarantine>",
         "<SM_LogMask>0x1</SM_LogMask>",
         "<PreDefinedTopology><Enabled>1</Enabled></PreDefinedTopology>",
     ] {

@@ -140,7 +140,6 @@ const IGNORED: &[&str] = &[
     "Config/Common/Shared/CoreDumpLimit",
     "Config/Common/Shared/LogLevel",
     "Config/Common/Shared/SslSecurityEnable",
-    "Config/Common/Sm/LongTermPortQuarantine/Enable",
     "Config/Common/Sm/NodeAppearanceMsgThreshold",
     "Config/Common/Pm/ImageUpdateInterval",
     "Config/Common/Pm/ShortTermHistory/Enable",

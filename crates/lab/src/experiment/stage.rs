@@ -111,7 +111,7 @@ fn settings(manager: &Manager) -> Settings {
     settings.routing.adaptive = manager.adaptive;
     settings.lids.lmc = Lmc(manager.lmc);
     settings.levels = manager.levels();
-    for policy in [&mut settings.hfi_links, &mut settings.switch_links] {
+    for policy in [&mut settings.links.hfi, &mut settings.links.switch] {
         let dropped = manager.max_dropped_lanes;
         policy.max_dropped_lanes = dropped.unwrap_or(policy.max_dropped_lanes);
     }

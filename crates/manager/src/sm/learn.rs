@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_fabric::tables::LFT_BLOCK;
-use weft_fabric::{Guid, Node, Port, PortNum};
+use weft_fabric::{Guid, Node, Port, PortNum, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PortState};
 use weft_wire::sm::{
@@ -21,7 +21,7 @@ const PORTS_MAX: u8 = 254;
 
 impl Manager {
     /// Processes an attribute that was read.
-    pub(super) fn learn(&mut self, node: u32, reply: &Reply<'_>) {
+    pub(super) fn learn(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
         let device = &mut self.devices[node];
         match (reply.attribute, device.work.stage) {
             (AttributeId::NODE_INFO, _) => {
@@ -38,18 +38,19 @@ impl Manager {
                 device.work.reading.identity.port = port.map(reported_port);
             }
             (AttributeId::PORT_INFO, _) => self.learn_ports(node, reply),
-            (AttributeId::PORT_STATE_INFO, _) => self.learn_states(node, reply),
+            (AttributeId::PORT_STATE_INFO, _) => self.learn_states(now, node, reply),
             (AttributeId::LINEAR_FDB, _) => learn_table(&mut device.work.reading.lft, reply),
             (AttributeId::MULTICAST_FDB, _) => self.devices[node].confirm_multicast(reply),
             _ => self.devices.learn_port_table(node, reply),
         }
     }
 
-    fn learn_states(&mut self, node: u32, reply: &Reply<'_>) {
+    fn learn_states(&mut self, now: Tick, node: u32, reply: &Reply<'_>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let blocks = decode_blocks::<PortStateInfo>(reply.data, usize::from(modifier.count));
         for (offset, block) in blocks.flatten().enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
+            self.note_loss(now, node, port, &block);
             let device = &mut self.devices[node];
             // A port whose link bounced has lost the mark of this sweep's first look.
             let marked = !modifier.start_of_sm_configuration && block.is_sm_configuration_started;

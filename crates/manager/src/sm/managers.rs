@@ -87,6 +87,7 @@ impl Manager {
         // What devices hold is read again before anything is written: others may have changed it.
         if role != SmState::MASTER {
             self.stop_update();
+            self.devices.flapping.clear();
             self.refuse_port_changes();
             self.devices.doubt_all();
         }

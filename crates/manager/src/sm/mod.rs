@@ -12,6 +12,8 @@
 //! | `outbox` | outputs of the manager |
 //! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
 //! | `unused_links` | links that are up and carry no data |
+//! | `flapping`, `barred_links` | links that go down again and again, and which of them are not used |
+//! | `looks` | looks at ports of switches, between sweeps |
 //! | `lost_links` | lost links that may come back |
 //! | `own_port` | the manager's own port, looked at between sweeps |
 //! | `near` | sweeps limited to reported changes |
@@ -31,6 +33,7 @@
 //! | `strays` | answers without a request |
 
 mod activate;
+mod barred_links;
 mod commands;
 mod confirm;
 mod confirmed;
@@ -38,10 +41,12 @@ mod devices;
 mod discover;
 pub mod drains;
 mod election;
+mod flapping;
 mod learn;
 mod leftovers;
 mod lids;
 mod links;
+mod looks;
 mod lost_links;
 mod managers;
 mod mft;
@@ -82,6 +87,7 @@ use crate::io::{Event, Input, Output, SweepReason};
 use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
+use looks::Looks;
 use outbox::Outbox;
 use own_port::OwnPort;
 use plan::Planning;
@@ -105,6 +111,8 @@ enum Tag {
     Port,
     /// A look at the manager's own port.
     OwnPort,
+    /// A look at the states of a switch's ports.
+    Look,
     /// The election, about another manager.
     Sm(Question),
 }
@@ -142,6 +150,7 @@ struct Requests {
     /// There is more to do at once, after other inputs.
     more_at: Option<Tick>,
     own_port: OwnPort,
+    looks: Looks,
 }
 
 impl Manager {
@@ -154,6 +163,7 @@ impl Manager {
             schedule: Schedule::default(),
             more_at: None,
             own_port: OwnPort::default(),
+            looks: Looks::default(),
         };
         let mut manager = Self {
             settings,
@@ -203,6 +213,7 @@ impl Manager {
         }
         self.tell_election(now, election::Input::Tick);
         self.next_port_change(now);
+        self.release_links(now);
         self.start_due_sweep(now);
         self.read_own_port(now);
         self.pump(now);
@@ -222,6 +233,7 @@ impl Manager {
             self.requests.schedule.deadline(),
             self.sweep_due(),
             self.own_port_due(),
+            self.devices.flapping.deadline(),
             self.sweep.steps.leftovers_until(),
             self.requests.more_at,
             self.planning.look_at(self.election.now()),

@@ -60,14 +60,22 @@ impl Manager {
         if self.sweep.next.reports.whole {
             return;
         }
+        match self.switch_with(lid) {
+            Some(node) => {
+                let guid = self.devices[node].identity.guid;
+                self.sweep.next.reports.add(guid);
+            }
+            None => self.sweep.next.reports.ask_for_all(),
+        }
+    }
+
+    /// The switch with a LID.
+    pub(super) fn switch_with(&self, lid: Lid) -> Option<u32> {
         let has_it = |(base, lmc): &(Lid, Lmc)| {
             base.0 != 0 && (base.0..base.0.saturating_add(lmc.lids())).contains(&lid.0)
         };
-        let node = self.planning.plan.lids.iter().position(has_it);
-        match node.and_then(|node| self.devices.get(node as u32)) {
-            Some(device) if device.is_switch() => self.sweep.next.reports.add(device.identity.guid),
-            _ => self.sweep.next.reports.ask_for_all(),
-        }
+        let node = self.planning.plan.lids.iter().position(has_it)? as u32;
+        self.devices.get(node)?.is_switch().then_some(node)
     }
 
     /// The switches at which the sweep that begins is to look, none where it is to look at all.

@@ -55,6 +55,7 @@ impl Manager {
             Tag::Stage { cursor } => self.stage_answered(now, &found, cursor, view),
             Tag::Port => self.port_answered(now, view),
             Tag::OwnPort => self.own_port_answered(now, view),
+            Tag::Look => self.look_answered(now, found.node, view),
             Tag::Sm(question) => self.sm_answered(now, question, view),
         }
     }
@@ -104,7 +105,7 @@ impl Manager {
                 }
                 Verdict::Refused(code) => self.refused(now, node, cursor, set, part, code),
                 Verdict::Done if set => self.confirm(node, part),
-                Verdict::Done => self.learn(node, part),
+                Verdict::Done => self.learn(now, node, part),
             }
         }
     }
@@ -204,6 +205,7 @@ impl Manager {
                         Tag::Stage { .. } => self.not_answered(now, node, &request),
                         Tag::Port => self.port_not_answered(now, attempts),
                         Tag::OwnPort => self.own_port_not_answered(),
+                        Tag::Look => self.look_not_answered(now, node),
                         Tag::Sm(question) => {
                             self.tell_election(now, Input::NotAnswered(question));
                         }

@@ -184,6 +184,7 @@ impl Basis {
             settings: Arc::new(self.wanted.settings.clone()),
             drains: self.wanted.drains.clone(),
             fabric: self.present.fabric.clone(),
+            barred: self.present.unused.barred(),
             inactive: Inactive {
                 twice: self.present.unused.inactive(),
                 must_prove: false,

@@ -51,6 +51,7 @@ impl Manager {
         // When it came first it was answered by a sweep of everything.
         if changed && !repeated && !self.settings.sweeps.ignore_traps {
             match trap {
+                Some(Trap::PortChangeState(_)) if self.look_at_ports(now, lid) => return,
                 Some(Trap::PortChangeState(_)) => self.links_reported(lid),
                 _ => self.sweep.next.reports.ask_for_all(),
             }

@@ -1,5 +1,5 @@
-//! Links that carry no data although both ends see them: refused by the link policy, or not active
-//! after two sweeps.
+//! Links that carry no data although both ends see them: refused by the link policy, not active after two
+//! sweeps, or down too often.
 //!
 //! Routes, their certificate, multicast trees and quality figures are made without these links. The
 //! published topology keeps them, since directed-route datagrams still cross them. opa-fm does the
@@ -9,9 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef, Topology};
-use weft_wire::enums::{LinkSpeed, LinkWidth, PortState};
+use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, PortState};
 use weft_wire::sm::PortInfo;
 
+use super::barred_links::{Barred, left_out, parts};
 use super::devices::Devices;
 use super::plan::{Inactive, Plan};
 use super::settings::{Least, LinkPolicy, Settings};
@@ -65,16 +66,28 @@ pub(super) struct UnusedLinks {
 type NamedEnd = (Guid, PortNum);
 
 impl UnusedLinks {
-    /// All links that `settings` refuse, and those that have to be taken for inactive.
-    pub(super) fn find(topology: &Topology, settings: &Settings, inactive: &Inactive) -> Self {
+    /// All links that `settings` refuse, those that have to be taken for inactive, and those of `barred` that
+    /// the rest can do without.
+    pub(super) fn find(
+        topology: &Topology,
+        settings: &Settings,
+        inactive: &Inactive,
+        barred: &Barred,
+    ) -> Self {
         let rest_is_whole = || {
             let all = Self::find_where(topology, settings, |_| true);
-            is_connected(&all.removed_from(topology))
+            parts(&all.removed_from(topology)) == 1
         };
         let all = inactive.must_prove && rest_is_whole();
-        Self::find_where(topology, settings, |end| {
+        let found = Self::find_where(topology, settings, |end| {
             all || inactive.twice.contains(&end)
-        })
+        });
+        if barred.is_empty() {
+            return found;
+        }
+        let mut reasons = left_out(&found.removed_from(topology), barred);
+        reasons.extend(found.reasons);
+        Self::of(topology, reasons)
     }
 
     /// All links that `settings` refuse, or that have an end for which `inactive` holds.
@@ -98,6 +111,11 @@ impl UnusedLinks {
                 reasons.extend([(a, reason), (b, reason)]);
             }
         }
+        Self::of(topology, reasons)
+    }
+
+    /// Links by both their ends.
+    fn of(topology: &Topology, reasons: BTreeMap<PortRef, UnusedReason>) -> Self {
         Self {
             named: named(topology, &reasons),
             listed: listed(topology, &reasons),
@@ -146,15 +164,29 @@ impl UnusedLinks {
         new.map(Event::LinkUnused).chain(again).collect()
     }
 
+    /// Ends of those that went down too often.
+    pub(super) fn barred(&self) -> Barred {
+        let ends = self.reasons.iter().filter(|(_, reason)| is_barred(reason));
+        ends.map(|(end, reason)| (*end, *reason)).collect()
+    }
+
+    /// Why the manager leaves a port in state Init, none where it does not.
+    pub(super) fn init_reason(&self, end: PortRef) -> Option<LinkInitReason> {
+        match self.reason(end)? {
+            UnusedReason::Inactive { .. } => None,
+            reason if is_barred(&reason) => Some(LinkInitReason::FLAPPING),
+            _ => Some(LinkInitReason::OUTSIDE_POLICY),
+        }
+    }
+
     /// Why the link at a port carries no data, none where it may.
     pub(super) fn reason(&self, end: PortRef) -> Option<UnusedReason> {
         self.reasons.get(&end).copied()
     }
 
-    /// Whether the link policy refuses the link at a port.
+    /// Whether the manager leaves a port in state Init.
     pub(super) fn is_refused(&self, end: PortRef) -> bool {
-        let reason = self.reason(end);
-        reason.is_some_and(|reason| !matches!(reason, UnusedReason::Inactive { .. }))
+        self.init_reason(end).is_some()
     }
 
     /// `topology` without these links.
@@ -165,6 +197,14 @@ impl UnusedLinks {
         }
         rest
     }
+}
+
+/// Whether a link is unused because it went down too often.
+fn is_barred(reason: &UnusedReason) -> bool {
+    matches!(
+        reason,
+        UnusedReason::HeldBack { .. } | UnusedReason::Quarantined { .. }
+    )
 }
 
 /// Each link by each of its ends.
@@ -303,23 +343,6 @@ impl Devices {
         let info = self[end.node].observed.port(end.port);
         info.is_some_and(|info| info.port_state == PortState::ACTIVE)
     }
-}
-
-/// Whether links join all nodes.
-fn is_connected(topology: &Topology) -> bool {
-    let mut found = vec![false; topology.len()];
-    let mut open: Vec<NodeId> = topology.nodes().map(|(id, _)| id).take(1).collect();
-    let mut left = topology.len();
-    while let Some(id) = open.pop() {
-        if std::mem::replace(&mut found[id.0 as usize], true) {
-            continue;
-        }
-        left -= 1;
-        let node = topology.node(id).into_iter();
-        let ports = node.flat_map(|node| node.external_ports());
-        open.extend(ports.filter_map(|(_, port)| Some(port.peer?.node)));
-    }
-    left == 0
 }
 
 #[cfg(test)]

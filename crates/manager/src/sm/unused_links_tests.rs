@@ -31,7 +31,12 @@ fn tree(narrow: Range<usize>) -> Topology {
 }
 
 fn unused(topology: &Topology) -> UnusedLinks {
-    UnusedLinks::find(topology, &Settings::default(), &Inactive::default())
+    UnusedLinks::find(
+        topology,
+        &Settings::default(),
+        &Inactive::default(),
+        &Barred::new(),
+    )
 }
 
 #[test]

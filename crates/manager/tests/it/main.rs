@@ -15,6 +15,7 @@ mod changes;
 mod congestion;
 mod doubtful;
 mod effects;
+mod flapping;
 mod gsi;
 mod hostile;
 mod loops;

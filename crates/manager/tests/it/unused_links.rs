@@ -144,7 +144,7 @@ fn where_every_way_is_narrow_nothing_is_routed_into_it() {
 #[test]
 fn a_refused_host_with_the_highest_lids_is_not_routed_to_any_more() {
     let mut lenient = with_lmc(6);
-    lenient.hfi_links.width = Least::Any;
+    lenient.links.hfi.width = Least::Any;
     let topology = with_narrow(TWO_CORES, "node4 hfi1_0", "edge2");
     let mut world = world(topology, lenient);
     world.sweep();
@@ -198,7 +198,7 @@ fn a_policy_that_allows_more_brings_the_link_back() {
     let mut world = world(with_narrow(ONE_CORE, "edge2", "core1"), settings());
     world.sweep();
     let mut lenient = settings();
-    lenient.switch_links.width = Least::Any;
+    lenient.links.switch.width = Least::Any;
     let now = world.now;
     world.manager.reconfigure(now, lenient);
     world.run_for(10.0);

@@ -1,14 +1,17 @@
 //! PortService.
 
+use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::port_service_server::PortService;
+use weft_fabric::{Guid, PortNum};
 use weft_manager::PortAction;
 
-use super::Services;
 use super::limits::begin_by;
 use super::refusal::status;
+use super::{Services, stopping};
 use crate::control::PortOrder;
+use crate::request::{Request as Ask, ask};
 
 #[tonic::async_trait]
 impl PortService for Services {
@@ -24,6 +27,41 @@ impl PortService for Services {
         let generation = self.hub.snapshot().generation;
         Ok(Response::new(v1::SetPortStateResponse { generation }))
     }
+
+    async fn list_quarantine(
+        &self,
+        _: Request<v1::ListQuarantineRequest>,
+    ) -> Result<Response<v1::ListQuarantineResponse>, Status> {
+        let (told, answer) = oneshot::channel();
+        ask(&self.engine, Ask::Quarantine(told)).map_err(|refusal| status(&refusal))?;
+        let ports = answer.await.map_err(|_| stopping())?;
+        let ports = ports.into_iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListQuarantineResponse { ports }))
+    }
+
+    async fn release_port(
+        &self,
+        request: Request<v1::ReleasePortRequest>,
+    ) -> Result<Response<v1::ReleasePortResponse>, Status> {
+        let port = named(request.into_inner().port)?;
+        self.must_be_master()?;
+        let (done, answer) = oneshot::channel();
+        ask(&self.engine, Ask::Release { port, done }).map_err(|refusal| status(&refusal))?;
+        let (node, number) = port;
+        let name = self.hub.name_of(node);
+        match answer.await.map_err(|_| stopping())? {
+            Some(sweep) => Ok(Response::new(v1::ReleasePortResponse { sweep })),
+            None => Err(Status::failed_precondition(format!(
+                "port {number} of {name} ({node}) is not in quarantine: ListQuarantine tells which are"
+            ))),
+        }
+    }
+}
+
+fn named(port: Option<v1::PortId>) -> Result<(Guid, PortNum), Status> {
+    let id = port.ok_or_else(|| Status::invalid_argument("port: is missing"))?;
+    weft_api::point_of(&id)
+        .ok_or_else(|| Status::invalid_argument(format!("port.port: {} is beyond 255", id.port)))
 }
 
 fn order(request: v1::SetPortStateRequest) -> Result<PortOrder, Status> {
@@ -36,11 +74,7 @@ fn order(request: v1::SetPortStateRequest) -> Result<PortOrder, Status> {
             ));
         }
     };
-    let id = request
-        .port
-        .ok_or_else(|| Status::invalid_argument("port: is missing"))?;
-    let (node, port) = weft_api::point_of(&id)
-        .ok_or_else(|| Status::invalid_argument(format!("port.port: {} is beyond 255", id.port)))?;
+    let (node, port) = named(request.port)?;
     Ok(PortOrder {
         node,
         port,

@@ -18,6 +18,7 @@ mod outputs;
 mod plans;
 mod ports;
 mod process;
+mod quarantine;
 mod refusals;
 mod registrations;
 mod reports;

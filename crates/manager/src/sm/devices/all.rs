@@ -7,6 +7,7 @@ use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick};
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
+use crate::sm::flapping::Flapping;
 use crate::sm::strangers::StrangerRows;
 use crate::sm::tables::TableStore;
 
@@ -21,6 +22,8 @@ pub(crate) struct Devices {
     pub tables: TableStore,
     /// Multicast rows that switches may hold that are not among these nodes.
     pub stranger_rows: StrangerRows,
+    /// Ports whose links go down again and again.
+    pub flapping: Flapping,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer the last request; they may have left the fabric since.

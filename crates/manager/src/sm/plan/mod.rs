@@ -301,6 +301,7 @@ impl Manager {
                 settings: Arc::new(self.settings.clone()),
                 drains: planning.drains.clone(),
                 fabric: planning.fabric.clone(),
+                barred: self.devices.barred(),
                 inactive: Inactive {
                     twice: self.devices.inactive_twice(),
                     // No routes were made yet and switches forward already: a link may have been

@@ -6,6 +6,7 @@ use weft_fabric::{Node, PortNum, Topology};
 use weft_routing::{RouteError, Routed};
 use weft_wire::sm::PortInfo;
 
+use super::super::barred_links::Barred;
 use super::super::drains::{Drains, LEFT_ASIDE, route_around};
 use super::super::settings::Settings;
 use super::super::unused_links::UnusedLinks;
@@ -23,6 +24,8 @@ pub(in super::super) struct RouteInput {
     pub(in super::super) drains: Drains,
     pub(in super::super) fabric: Fabric,
     pub(in super::super) inactive: Inactive,
+    /// Links that went down too often.
+    pub(in super::super) barred: Barred,
 }
 
 /// Routes with their inputs.
@@ -60,7 +63,7 @@ impl RouteInput {
     pub(in super::super) fn make(&self, before: &Routes) -> Made {
         let topology = &self.fabric.topology;
         let settings = engine_settings(&self.settings, &self.fabric);
-        let unused = UnusedLinks::find(topology, &self.settings, &self.inactive);
+        let unused = UnusedLinks::find(topology, &self.settings, &self.inactive, &self.barred);
         let routable = match unused.is_empty() {
             true => Arc::clone(topology),
             false => Arc::new(unused.removed_from(topology)),

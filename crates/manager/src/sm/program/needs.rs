@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_fabric::tables::SwitchPortGroups;
 use weft_fabric::{Lid, Lmc, NodeId, PortNum, PortRef};
-use weft_wire::enums::{LinkInitReason, PortState};
+use weft_wire::enums::PortState;
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use crate::settings::MANAGEMENT_LANE;
@@ -54,11 +54,15 @@ impl<'a> Needs<'a> {
         if place != Place::Management {
             neighbour?;
         }
+        let at = PortRef {
+            node: NodeId(node),
+            port,
+        };
         let faces_hfi = neighbour.is_some_and(|(peer, _)| !peer.is_switch());
         let policy = self.policy(device.is_switch(), neighbour.map(|(peer, _)| peer));
-        if self.is_refused(node, port) {
+        if let Some(link_init_reason) = self.plan.routes.unused.init_reason(at) {
             return Some(PortInfo {
-                link_init_reason: LinkInitReason::OUTSIDE_POLICY,
+                link_init_reason,
                 ..*held
             });
         }

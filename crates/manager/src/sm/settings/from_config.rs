@@ -17,9 +17,9 @@ use weft_routing::{
 use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
-    ElectionSettings, FatTree, Hypercube, HypercubePorts, Least, Level, LidSettings, LinkPolicy,
-    Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings, RoutingSettings, Selector,
-    Settings, SweepSettings, TrafficSettings,
+    ElectionSettings, FatTree, FlapSettings, Hypercube, HypercubePorts, Least, Level, LidSettings,
+    LinkPolicy, LinkSettings, Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings,
+    RoutingSettings, Selector, Settings, SweepSettings, TrafficSettings,
 };
 use crate::settings::Resolved;
 
@@ -87,12 +87,28 @@ impl Settings {
                 ..SweepSettings::default()
             },
             requests: requests(instance),
-            hfi_links: link_policy(&sm.hfi_link_policy),
-            switch_links: link_policy(&sm.isl_link_policy),
-            port_error_action: sm.default_port_error_action,
+            links: links(instance),
             partitions: partitions(fabrics, groups),
             levels: levels(fabrics),
         })
+    }
+}
+
+fn links(instance: &Instance) -> LinkSettings {
+    let sm = &instance.sm;
+    let quarantine = &sm.long_term_port_quarantine;
+    let flapping = &quarantine.flapping;
+    // Without a window opa-fm watches no port (`sm_popo_monitor_port`).
+    let watches = quarantine.enable && !flapping.window_size.is_zero();
+    LinkSettings {
+        hfi: link_policy(&sm.hfi_link_policy),
+        switch: link_policy(&sm.isl_link_policy),
+        error_action: sm.default_port_error_action,
+        flapping: watches.then_some(FlapSettings {
+            window: flapping.window_size,
+            high: flapping.high_threshold,
+            low: flapping.low_threshold,
+        }),
     }
 }
 

@@ -36,13 +36,8 @@ pub struct Settings {
     pub sweeps: SweepSettings,
     /// Settings of requests to agents.
     pub requests: RequestSettings,
-    /// Policy of links between a switch and an HFI (`<HFILinkPolicy>`).
-    pub hfi_links: LinkPolicy,
-    /// Policy of links between switches (`<ISLLinkPolicy>`).
-    pub switch_links: LinkPolicy,
-    /// Errors that take a link down (`<DefaultPortErrorAction>`, bits of
-    /// `STL_PORT_INFO.PortErrorAction`).
-    pub port_error_action: u32,
+    /// Which links may carry data.
+    pub links: LinkSettings,
     /// The partitions of the virtual fabrics, in order of their indexes in P_Key tables. The
     /// management partition is among them.
     pub partitions: Vec<Partition>,
@@ -231,6 +226,52 @@ pub struct RequestSettings {
     pub neighbor_normal_retries: u32,
 }
 
+/// Links that may carry data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkSettings {
+    /// Policy of links between a switch and an HFI (`<HFILinkPolicy>`).
+    pub hfi: LinkPolicy,
+    /// Policy of links between switches (`<ISLLinkPolicy>`).
+    pub switch: LinkPolicy,
+    /// Errors that take a link down (`<DefaultPortErrorAction>`, bits of
+    /// `STL_PORT_INFO.PortErrorAction`).
+    pub error_action: u32,
+    /// Those that go down again and again (`<LongTermPortQuarantine>`); none where they stay in use.
+    pub flapping: Option<FlapSettings>,
+}
+
+impl Default for LinkSettings {
+    fn default() -> Self {
+        Self {
+            hfi: LinkPolicy::default(),
+            switch: LinkPolicy::default(),
+            error_action: 0x0017_2000,
+            flapping: Some(FlapSettings::default()),
+        }
+    }
+}
+
+/// When a link goes down too often (`<Flapping>`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlapSettings {
+    /// Time for which a loss counts (`<WindowSize>`).
+    pub window: Duration,
+    /// Losses in this time at which a port comes into quarantine (`<HighThreshold>`).
+    pub high: u32,
+    /// Most losses in this time with which it leaves it (`<LowThreshold>`).
+    pub low: u32,
+}
+
+impl Default for FlapSettings {
+    fn default() -> Self {
+        Self {
+            window: Duration::from_secs(900),
+            high: 25,
+            low: 0,
+        }
+    }
+}
+
 /// Policy of links that may carry data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkPolicy {
@@ -378,9 +419,7 @@ impl Default for Settings {
             },
             sweeps: SweepSettings::default(),
             requests: RequestSettings::default(),
-            hfi_links: LinkPolicy::default(),
-            switch_links: LinkPolicy::default(),
-            port_error_action: 0x0017_2000,
+            links: LinkSettings::default(),
             partitions: stock_partitions(),
             levels: vec![Level::default()],
         }
@@ -391,8 +430,8 @@ impl Settings {
     /// The policy for links between two switches, or for links with an HFI at one end.
     pub fn link_policy(&self, between_switches: bool) -> &LinkPolicy {
         match between_switches {
-            true => &self.switch_links,
-            false => &self.hfi_links,
+            true => &self.links.switch,
+            false => &self.links.hfi,
         }
     }
 

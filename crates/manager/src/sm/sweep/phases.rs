@@ -204,6 +204,7 @@ impl Manager {
         self.out.event(Event::Phase(SweepPhase::Idle));
         self.out.event(Event::SweepEnded(report));
         self.answer_sweep_commands();
+        self.look_after_sweep(now);
         self.start_due_sweep(now);
     }
 

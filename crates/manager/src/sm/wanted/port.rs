@@ -97,7 +97,7 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
         _ => qos.high_limit(),
     };
     info.flow_control_mask = qos.flow_control_mask();
-    info.port_error_action = PortErrorAction::from_bits(settings.port_error_action);
+    info.port_error_action = PortErrorAction::from_bits(settings.links.error_action);
     info.link_init_reason = LinkInitReason::LINKUP;
     info.vl15_credit_rate = match context.faces_guest {
         true => settings.traffic.vl15_credit_rate,

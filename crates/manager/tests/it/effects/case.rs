@@ -63,6 +63,8 @@ pub(super) enum Scene {
     HostLosesLanes,
     /// A link between switches fails twice within a second, and comes back.
     Flap,
+    /// A link between switches goes down five times, and has ten minutes.
+    Flaps,
     /// A host does not answer any more; sweeps follow.
     Silent,
     /// Datagrams are lost.

@@ -143,6 +143,16 @@ fn after(scene: Scene, world: &mut World) {
             }
             world.run_for(20.0);
         }
+        Scene::Flaps => {
+            let (node, port) = far_link(world);
+            for _ in 0..5 {
+                world.control(Control::LinkDown { node, port });
+                world.run_for(1.0);
+                world.control(Control::LinkUp { node, port });
+                world.run_for(1.0);
+            }
+            world.run_for(600.0);
+        }
         Scene::Grows => {
             for node in later_half(world) {
                 world.control(Control::NodeUp { node });

@@ -23,6 +23,7 @@ pub(super) fn cases() -> Vec<Case> {
         identity(),
         election(),
         links(),
+        flapping(),
         registers(),
         requests(),
         administration(),
@@ -32,6 +33,30 @@ pub(super) fn cases() -> Vec<Case> {
         routing(),
     ]
     .concat()
+}
+
+fn flapping() -> Vec<Case> {
+    const TAGS: &str = "<LongTermPortQuarantine><Enable>1</Enable><Flapping><WindowSize>5</WindowSize>
+        <HighThreshold>3</HighThreshold><LowThreshold>0</LowThreshold></Flapping></LongTermPortQuarantine>";
+    let case = |element, from, to| case(element, Datagrams, TAGS, from, to).during(Scene::Flaps);
+    vec![
+        case("Sm/LongTermPortQuarantine/Enable", "<Enable>1", "<Enable>0"),
+        case(
+            "Sm/LongTermPortQuarantine/Flapping/WindowSize",
+            ">5<",
+            ">4<",
+        ),
+        case(
+            "Sm/LongTermPortQuarantine/Flapping/HighThreshold",
+            ">3<",
+            ">9<",
+        ),
+        case(
+            "Sm/LongTermPortQuarantine/Flapping/LowThreshold",
+            "d>0<",
+            "d>2<",
+        ),
+    ]
 }
 
 fn identity() -> Vec<Case> {

@@ -1,0 +1,209 @@
+//! Links that went down too often: which of them a fabric can do without.
+//!
+//! A link stays in use while a part of the fabric would be cut off without it. A host whose port is in
+//! quarantine is cut off, as with opa-fm, except the manager's own.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
+
+use super::Manager;
+use super::devices::Devices;
+use super::flapping::News;
+use crate::io::{BarredPort, Event, Input, LinkEnd, SweepReason, UnusedReason};
+
+/// Links that are judged one by one; of more, all that remain stay in use.
+const JUDGED_MAX: usize = 64;
+
+/// Ends of links that are not to be used, with reasons.
+pub(super) type Barred = BTreeMap<PortRef, UnusedReason>;
+
+impl Devices {
+    /// The ends of links that went down too often.
+    pub(super) fn barred(&self) -> Barred {
+        let ends = self.flapping.barred().filter_map(|((guid, port), reason)| {
+            let node = NodeId(self.find(guid)?);
+            Some((PortRef { node, port }, reason))
+        });
+        ends.collect()
+    }
+}
+
+impl Manager {
+    /// Ends the time for which links are not used; a sweep uses those that are up. Reports verdicts.
+    pub(super) fn release_links(&mut self, now: Tick) {
+        if self.settings.links.flapping.is_none() {
+            self.devices.flapping.clear();
+        }
+        let released = self.devices.flapping.release(now);
+        self.tell_verdicts();
+        if released {
+            self.sweep
+                .request(now, SweepReason::Unquarantine, &self.settings.sweeps);
+        }
+    }
+
+    fn tell_verdicts(&mut self) {
+        for news in self.devices.flapping.take_news() {
+            let event = match news {
+                News::Quarantined(end, losses) => Event::PortQuarantined {
+                    port: self.devices.link_end(end),
+                    losses,
+                },
+                News::Released(end) => Event::PortReleased(self.devices.link_end(end)),
+            };
+            self.out.event(event);
+        }
+    }
+
+    /// The ports whose links are not used because they went down too often.
+    pub fn quarantine(&self, now: Tick) -> Vec<BarredPort> {
+        let ports = self.devices.flapping.list();
+        let port = |(end, reason, losses, since, until): (_, _, _, _, Tick)| BarredPort {
+            port: self.devices.link_end(end),
+            reason,
+            losses,
+            since: now.since(since),
+            left: until.since(now),
+        };
+        ports.map(port).collect()
+    }
+
+    /// Lets the link of a port be used again, and forgets its losses. Returns whether it was not used.
+    pub fn release(&mut self, now: Tick, (node, port): (Guid, PortNum)) -> bool {
+        let ends = [Some((node, port)), self.devices.far_end((node, port))];
+        let forgive = |end| self.devices.flapping.forgive(end);
+        let released = ends.into_iter().flatten().map(forgive);
+        if released.filter(|released| *released).count() == 0 {
+            return false;
+        }
+        self.sweep
+            .request(now, SweepReason::Forced, &self.settings.sweeps);
+        self.handle(now, Input::Tick);
+        true
+    }
+}
+
+impl Devices {
+    /// A port, with the name of its node where that is known.
+    fn link_end(&self, (node, port): (Guid, PortNum)) -> LinkEnd {
+        let known = self.find(node).map(|number| &self[number].observed);
+        let known = known.and_then(|observed| observed.node.as_ref());
+        LinkEnd {
+            node,
+            name: known
+                .map(|node| node.name().to_string())
+                .unwrap_or_default(),
+            port,
+        }
+    }
+
+    /// The other end of a port's link, or of the last one that it had.
+    fn far_end(&self, (node, port): (Guid, PortNum)) -> Option<(Guid, PortNum)> {
+        self[self.find(node)?].observed.last_neighbour(port)
+    }
+}
+
+/// A link that is not to be used.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    ends: (PortRef, PortRef),
+    reason: UnusedReason,
+}
+
+/// The links that `topology`, in which unused links are not there, can do without: both ends of each.
+pub(super) fn left_out(topology: &Topology, barred: &Barred) -> Barred {
+    if barred.is_empty() {
+        return Barred::new();
+    }
+    let (hosts, links) = candidates(topology, barred);
+    let mut rest = without(topology, &hosts);
+    let parts = parts(&rest);
+    let mut out = hosts;
+    let all = without(&rest, &links);
+    if self::parts(&all) == parts {
+        out.extend(links);
+    } else {
+        for link in links.into_iter().take(JUDGED_MAX) {
+            let less = without(&rest, &[link]);
+            if self::parts(&less) == parts {
+                rest = less;
+                out.push(link);
+            }
+        }
+    }
+    let ends = out
+        .iter()
+        .flat_map(|link| [(link.ends.0, link.reason), (link.ends.1, link.reason)]);
+    ends.collect()
+}
+
+/// Links of hosts in quarantine, and the others, those that went down most often first.
+fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
+    let links = topology.links().filter_map(|(a, b)| {
+        let reasons = [barred.get(&a), barred.get(&b)];
+        let reason = reasons
+            .into_iter()
+            .flatten()
+            .max_by_key(|reason| rank(reason));
+        let is_own = a.node == NodeId(0) || b.node == NodeId(0);
+        let reason = *reason.filter(|_| !is_own)?;
+        Some(Link {
+            ends: (a, b),
+            reason,
+        })
+    });
+    let cuts_off = |link: &Link| {
+        let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
+        let (a, b) = link.ends;
+        !(is_switch(a) && is_switch(b)) && matches!(link.reason, UnusedReason::Quarantined { .. })
+    };
+    let (hosts, mut others): (Vec<Link>, Vec<Link>) = links.partition(cuts_off);
+    others.sort_by_key(|link| (Reverse(rank(&link.reason)), link.ends));
+    (hosts, others)
+}
+
+/// Quarantine before links that are held back, and more losses before fewer.
+fn rank(reason: &UnusedReason) -> (bool, u32) {
+    match reason {
+        UnusedReason::Quarantined { losses } => (true, *losses),
+        UnusedReason::HeldBack { losses } => (false, *losses),
+        _ => (false, 0),
+    }
+}
+
+fn without(topology: &Topology, links: &[Link]) -> Topology {
+    let mut rest = topology.clone();
+    for link in links {
+        rest.disconnect(link.ends.0);
+        rest.disconnect(link.ends.1);
+    }
+    rest
+}
+
+/// Number of parts of a fabric that no link joins.
+pub(super) fn parts(topology: &Topology) -> usize {
+    let mut found = vec![false; topology.len()];
+    let mut count = 0;
+    for (start, _) in topology.nodes() {
+        if found[start.0 as usize] {
+            continue;
+        }
+        count += 1;
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            if std::mem::replace(&mut found[id.0 as usize], true) {
+                continue;
+            }
+            let node = topology.node(id).into_iter();
+            let ports = node.flat_map(|node| node.external_ports());
+            open.extend(ports.filter_map(|(_, port)| Some(port.peer?.node)));
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+#[path = "barred_links_tests.rs"]
+mod tests;

@@ -1,0 +1,73 @@
+//! Which links that went down too often stay in use all the same.
+#![allow(clippy::unwrap_used)]
+
+use weft_fabric::FabricSpec;
+
+use super::*;
+
+const HELD: UnusedReason = UnusedReason::HeldBack { losses: 2 };
+const QUARANTINED: UnusedReason = UnusedReason::Quarantined { losses: 25 };
+
+fn tree() -> Topology {
+    let spec = "fattree:32,radix=8".parse::<FabricSpec>().unwrap();
+    spec.generate().unwrap()
+}
+
+fn is_switch(topology: &Topology, end: PortRef) -> bool {
+    topology.switch_index(end.node).is_some()
+}
+
+/// The links between switches, or those of hosts, with an end at `node` if one is given.
+fn links(topology: &Topology, between: bool, node: Option<NodeId>) -> Vec<(PortRef, PortRef)> {
+    let kind = |end| is_switch(topology, end);
+    let links = topology.links();
+    let links = links.filter(|(a, b)| (kind(*a) && kind(*b)) == between);
+    let at = links.filter(|(a, b)| node.is_none_or(|node| a.node == node || b.node == node));
+    at.collect()
+}
+
+#[test]
+fn a_link_is_left_out_where_others_lead_to_both_its_ends() {
+    let topology = tree();
+    let (a, b) = links(&topology, true, None)[3];
+    let out = left_out(&topology, &Barred::from([(b, HELD)]));
+    assert_eq!(out, Barred::from([(a, HELD), (b, HELD)]));
+    assert_eq!(left_out(&topology, &Barred::new()), Barred::new());
+}
+
+#[test]
+fn of_all_links_of_a_switch_the_steadiest_stays_in_use() {
+    let topology = tree();
+    let leaf = links(&topology, false, None)[1];
+    let leaf = if is_switch(&topology, leaf.0) {
+        leaf.0.node
+    } else {
+        leaf.1.node
+    };
+    let uplinks = links(&topology, true, Some(leaf));
+    let losses = |index: usize| UnusedReason::HeldBack {
+        losses: 9 - index as u32,
+    };
+    let barred = uplinks.iter().enumerate();
+    let barred: Barred = barred.map(|(index, (a, _))| (*a, losses(index))).collect();
+    let out = left_out(&topology, &barred);
+    let (kept, left) = uplinks.split_last().unwrap();
+    assert!(
+        left.iter()
+            .all(|(a, b)| out.contains_key(a) && out.contains_key(b))
+    );
+    assert!(!out.contains_key(&kept.0));
+    assert_eq!(parts(&topology), 1);
+}
+
+#[test]
+fn hosts_are_cut_off_by_quarantine_alone_and_the_manager_never() {
+    let topology = tree();
+    let own = links(&topology, false, Some(NodeId(0)))[0];
+    let other = links(&topology, false, None);
+    let other = *other.iter().find(|link| **link != own).unwrap();
+    let barred = |reason| Barred::from([(own.1, reason), (other.1, reason)]);
+    assert_eq!(left_out(&topology, &barred(HELD)), Barred::new());
+    let out = left_out(&topology, &barred(QUARANTINED));
+    assert_eq!(out.keys().collect::<Vec<_>>(), [&other.0, &other.1]);
+}

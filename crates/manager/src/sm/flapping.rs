@@ -1,0 +1,377 @@
+//! Ports whose links go down again and again (`<LongTermPortQuarantine>`).
+//!
+//! Each loss of a port's link counts for `<WindowSize>`. A link with [`HELD_FROM`] losses is held back: routes
+//! use it when it has had none for [`HOLD_FIRST`], which doubles with each further one. At `<HighThreshold>`
+//! losses the port is in quarantine, for `<WindowSize>` at least and until no more than `<LowThreshold>` losses
+//! are in the window, as with opa-fm (`sm_flapping.c`), which does not hold links back before.
+//!
+//! What keeps the fabric together stays in use, see [`super::unused_links`].
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_wire::enums::PortState;
+
+use super::settings::FlapSettings;
+use crate::io::UnusedReason;
+
+/// Losses within the window at which a link is held back.
+const HELD_FROM: u32 = 2;
+/// From the last loss to the use of a link that is held back for the first time.
+const HOLD_FIRST: Duration = Duration::from_secs(2);
+/// Most losses that are remembered of a port; higher thresholds count as this one.
+const LOSSES_MAX: usize = 1_024;
+/// Most ports whose losses are counted.
+const PORTS_MAX: usize = 65_536;
+
+/// A port of a node.
+type End = (Guid, PortNum);
+
+/// Losses of links, by the ports that saw them.
+#[derive(Debug, Default)]
+pub(super) struct Flapping {
+    watched: BTreeMap<End, Watched>,
+    /// Ports whose links are not to be used.
+    bars: BTreeMap<End, Bar>,
+    /// When the first bar ends.
+    due: Option<Tick>,
+    news: Vec<News>,
+}
+
+/// A verdict on a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum News {
+    /// It is in quarantine, for so many losses within the window.
+    Quarantined(End, u32),
+    /// Its quarantine is over.
+    Released(End),
+}
+
+/// A port whose link was lost within the window.
+#[derive(Debug)]
+struct Watched {
+    /// Losses within the window, in order of time.
+    losses: VecDeque<Tick>,
+    last: LinkState,
+}
+
+/// State of a port, as far as it tells that its link was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LinkState {
+    pub state: PortState,
+    /// `IsSMConfigurationStarted`, which is cleared when the link goes down.
+    pub is_marked: bool,
+}
+
+impl LinkState {
+    /// Whether the link has gone down since it was in this state.
+    fn is_lost(self, now: Self) -> bool {
+        let is_up = self.state >= PortState::INIT;
+        let bounced = now.state == PortState::INIT && self.is_marked && !now.is_marked;
+        is_up && (now.state < self.state || bounced)
+    }
+}
+
+/// Why a port's link is not to be used for a while.
+#[derive(Debug, Clone, Copy)]
+struct Bar {
+    reason: UnusedReason,
+    since: Tick,
+    until: Tick,
+}
+
+impl Bar {
+    /// The verdict on a port at its last loss, which is in `losses`.
+    fn after(
+        before: Option<Self>,
+        losses: &VecDeque<Tick>,
+        settings: &FlapSettings,
+    ) -> Option<Self> {
+        let now = *losses.back()?;
+        let count = losses.len() as u32;
+        let was_quarantined = before.filter(|bar| bar.is_quarantine());
+        let high = settings.high.clamp(1, LOSSES_MAX as u32);
+        if was_quarantined.is_some() || count >= high {
+            let reason = UnusedReason::Quarantined { losses: count };
+            let new = Self {
+                reason,
+                since: now,
+                until: now,
+            };
+            let bar = was_quarantined.unwrap_or(new);
+            let until = bar.quarantined_until(losses, settings);
+            return Some(Self { until, ..bar });
+        }
+        let doublings = count.checked_sub(HELD_FROM)?.min(16);
+        let until = now
+            + HOLD_FIRST
+                .saturating_mul(1 << doublings)
+                .min(settings.window);
+        let reason = UnusedReason::HeldBack { losses: count };
+        let new = Self {
+            reason,
+            since: now,
+            until,
+        };
+        Some(before.map_or(new, |bar| Self { until, ..bar }))
+    }
+
+    fn is_quarantine(&self) -> bool {
+        matches!(self.reason, UnusedReason::Quarantined { .. })
+    }
+
+    /// The end of a quarantine: a window has passed, and at most `low` losses are in the last one.
+    fn quarantined_until(&self, losses: &VecDeque<Tick>, settings: &FlapSettings) -> Tick {
+        let above = losses.len().checked_sub(settings.low as usize + 1);
+        let last_above = above.and_then(|index| losses.get(index)).copied();
+        last_above.map_or(self.since, |at| at.max(self.since)) + settings.window
+    }
+}
+
+impl Flapping {
+    /// A port is in a state, and was in `before` when it was last read in a sweep. Returns whether that is
+    /// news.
+    pub(super) fn seen(
+        &mut self,
+        now: Tick,
+        end: End,
+        (before, state): (LinkState, LinkState),
+        settings: &FlapSettings,
+    ) -> bool {
+        let watched = self.watched.get_mut(&end);
+        let last = watched.map(|watched| std::mem::replace(&mut watched.last, state));
+        let last = last.unwrap_or(before);
+        if last.is_lost(state) {
+            self.lost(now, end, state, settings);
+        }
+        last != state
+    }
+
+    fn lost(&mut self, now: Tick, end: End, last: LinkState, settings: &FlapSettings) {
+        if !self.watched.contains_key(&end) {
+            let bars = &self.bars;
+            self.watched.retain(|end, watched| {
+                forget_old(&mut watched.losses, now, settings.window);
+                !watched.losses.is_empty() || bars.contains_key(end)
+            });
+            if self.watched.len() >= PORTS_MAX {
+                return;
+            }
+        }
+        let losses = VecDeque::new();
+        let watched = self.watched.entry(end);
+        let losses = &mut watched.or_insert(Watched { losses, last }).losses;
+        forget_old(losses, now, settings.window);
+        if losses.len() == LOSSES_MAX {
+            losses.pop_front();
+        }
+        losses.push_back(now);
+        let count = losses.len() as u32;
+        let before = self.bars.get(&end).copied();
+        if let Some(bar) = Bar::after(before, losses, settings) {
+            if bar.is_quarantine() && !before.is_some_and(|bar| bar.is_quarantine()) {
+                self.news.push(News::Quarantined(end, count));
+            }
+            self.bars.insert(end, bar);
+            self.schedule();
+        }
+    }
+
+    fn schedule(&mut self) {
+        self.due = self.bars.values().map(|bar| bar.until).min();
+    }
+
+    /// When the first bar ends.
+    pub(super) fn deadline(&self) -> Option<Tick> {
+        self.due
+    }
+
+    /// Ends the bars that are over; returns whether a link is up that was not to be used.
+    pub(super) fn release(&mut self, now: Tick) -> bool {
+        if self.due.is_none_or(|due| due > now) {
+            return false;
+        }
+        let over = self.bars.iter().filter(|(_, bar)| bar.until <= now);
+        let over: Vec<End> = over.map(|(end, _)| *end).collect();
+        let up = over.into_iter().filter(|end| self.release_one(*end));
+        up.count() > 0
+    }
+
+    /// Ends a bar; returns whether the link is up.
+    fn release_one(&mut self, end: End) -> bool {
+        let bar = self.bars.remove(&end);
+        if bar.is_some_and(|bar| bar.is_quarantine()) {
+            self.news.push(News::Released(end));
+        }
+        self.schedule();
+        let watched = self.watched.get(&end);
+        watched.is_some_and(|watched| watched.last.state >= PortState::INIT)
+    }
+
+    /// Ends a bar by request, and forgets what led to it; returns whether there was one.
+    pub(super) fn forgive(&mut self, end: End) -> bool {
+        let barred = self.bars.contains_key(&end);
+        self.release_one(end);
+        self.watched.remove(&end);
+        barred
+    }
+
+    /// Verdicts since the last call.
+    pub(super) fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Why a port's link is not to be used, none where it may.
+    pub(super) fn reason(&self, end: End) -> Option<UnusedReason> {
+        Some(self.bars.get(&end)?.reason)
+    }
+
+    /// The ports whose links are not to be used.
+    pub(super) fn barred(&self) -> impl Iterator<Item = (End, UnusedReason)> {
+        self.bars.iter().map(|(end, bar)| (*end, bar.reason))
+    }
+
+    /// The ports whose links are not to be used: reason, losses within the window, beginning and end.
+    pub(super) fn list(&self) -> impl Iterator<Item = (End, UnusedReason, u32, Tick, Tick)> {
+        self.bars.iter().map(|(end, bar)| {
+            let watched = self.watched.get(end);
+            let losses = watched.map_or(0, |watched| watched.losses.len() as u32);
+            (*end, bar.reason, losses, bar.since, bar.until)
+        })
+    }
+
+    /// Whether a node has ports that are watched.
+    pub(super) fn watches(&self, node: Guid) -> bool {
+        let ports = (node, PortNum(0))..=(node, PortNum(u8::MAX));
+        self.watched.range(ports).next().is_some()
+    }
+
+    /// Forgets all losses.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn forget_old(losses: &mut VecDeque<Tick>, now: Tick, window: Duration) {
+    while losses.front().is_some_and(|at| *at + window < now) {
+        losses.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const END: End = (Guid(1), PortNum(7));
+    const SETTINGS: FlapSettings = FlapSettings {
+        window: Duration::from_secs(900),
+        high: 4,
+        low: 1,
+    };
+
+    fn at(seconds: u64) -> Tick {
+        Tick(seconds * 1_000_000_000)
+    }
+
+    const UP: LinkState = LinkState {
+        state: PortState::ACTIVE,
+        is_marked: true,
+    };
+    const DOWN: LinkState = LinkState {
+        state: PortState::DOWN,
+        is_marked: false,
+    };
+    const BACK: LinkState = LinkState {
+        state: PortState::INIT,
+        is_marked: false,
+    };
+
+    /// The link goes down and comes back.
+    fn lose(flapping: &mut Flapping, seconds: u64) {
+        for state in [DOWN, BACK] {
+            flapping.seen(at(seconds), END, (UP, state), &SETTINGS);
+        }
+    }
+
+    fn lost_at(seconds: &[u64]) -> Flapping {
+        let mut flapping = Flapping::default();
+        seconds.iter().for_each(|at| lose(&mut flapping, *at));
+        flapping
+    }
+
+    #[test]
+    fn each_loss_counts_once_however_often_it_is_seen() {
+        let marked = LinkState {
+            is_marked: true,
+            ..BACK
+        };
+        let states = [
+            UP, DOWN, DOWN, BACK, BACK, marked, BACK, BACK, DOWN, UP, BACK,
+        ];
+        let mut flapping = Flapping::default();
+        for state in states {
+            flapping.seen(at(10), END, (UP, state), &SETTINGS);
+        }
+        assert_eq!(flapping.watched[&END].losses.len(), 4);
+    }
+
+    #[test]
+    fn one_loss_in_the_window_bars_nothing() {
+        for seconds in [&[10][..], &[10, 911]] {
+            let flapping = lost_at(seconds);
+            assert_eq!(flapping.reason(END), None);
+            assert_eq!(flapping.deadline(), None);
+        }
+    }
+
+    #[test]
+    fn further_losses_hold_a_link_back_for_twice_as_long_each() {
+        let mut flapping = lost_at(&[10, 20]);
+        assert_eq!(flapping.deadline(), Some(at(22)));
+        lose(&mut flapping, 21);
+        assert_eq!(flapping.deadline(), Some(at(25)));
+        let held = UnusedReason::HeldBack { losses: 2 };
+        assert_eq!(flapping.reason(END), Some(held));
+        assert!(flapping.watches(Guid(1)) && !flapping.watches(Guid(2)));
+        assert!(!flapping.release(at(24)) && flapping.release(at(25)));
+        assert_eq!((flapping.reason(END), flapping.deadline()), (None, None));
+    }
+
+    #[test]
+    fn a_quarantine_lasts_until_few_losses_are_in_the_window() {
+        let mut flapping = lost_at(&[10, 20, 30, 40]);
+        let quarantined = UnusedReason::Quarantined { losses: 4 };
+        assert_eq!(flapping.reason(END), Some(quarantined));
+        assert_eq!(flapping.deadline(), Some(at(940)), "a window at least");
+        lose(&mut flapping, 100);
+        lose(&mut flapping, 200);
+        assert_eq!(flapping.reason(END), Some(quarantined), "told once");
+        assert_eq!(flapping.deadline(), Some(at(1000)), "one may stay");
+        assert!(flapping.release(at(1000)));
+        lose(&mut flapping, 1001);
+        let held = UnusedReason::HeldBack { losses: 2 };
+        assert_eq!(flapping.reason(END), Some(held));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_the_window_and_by_numbers() {
+        let mut flapping = lost_at(&[10]);
+        let other = (Guid(2), PortNum(1));
+        flapping.seen(at(911), other, (UP, DOWN), &SETTINGS);
+        assert_eq!(flapping.watched.len(), 1, "what is over is forgotten");
+        let settings = FlapSettings {
+            high: u32::MAX,
+            ..SETTINGS
+        };
+        for _ in 0..2 * LOSSES_MAX {
+            flapping.lost(at(911), END, DOWN, &settings);
+        }
+        assert_eq!(flapping.watched[&END].losses.len(), LOSSES_MAX);
+        let quarantined = flapping.reason(END);
+        assert!(matches!(
+            quarantined,
+            Some(UnusedReason::Quarantined { .. })
+        ));
+    }
+}

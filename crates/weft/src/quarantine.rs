@@ -1,0 +1,88 @@
+//! `weft quarantine`.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use weft_api::v1;
+
+use crate::args::{Daemon, QuarantineCommand};
+use crate::connect::{Effort, Session, connect};
+use crate::error::CliError;
+use crate::output;
+use crate::port::resolve;
+use crate::sweep::{port_json, port_name};
+
+pub(crate) async fn run(
+    daemon: &Daemon,
+    command: &QuarantineCommand,
+) -> Result<ExitCode, CliError> {
+    let session = connect(daemon).await?;
+    match command {
+        QuarantineCommand::List { json } => list(&session, *json).await,
+        QuarantineCommand::Release { point } => release(&session, point).await,
+    }
+}
+
+async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
+    let mut service = session.services(Effort::Look).ports();
+    let listed = service.list_quarantine(v1::ListQuarantineRequest {});
+    let ports = session.answer(Effort::Look, listed).await?.ports;
+    if json {
+        output::json(&ports.iter().map(as_json).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = match ports.is_empty() {
+        true => "no port is in quarantine or held back\n".to_owned(),
+        false => ports.iter().map(line).collect(),
+    };
+    output::text(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn release(session: &Session, point: &str) -> Result<ExitCode, CliError> {
+    for (port, name) in resolve(session, point, false).await? {
+        let number = port.port;
+        let request = v1::ReleasePortRequest { port: Some(port) };
+        let mut service = session.services(Effort::Work).ports();
+        let released = service.release_port(request);
+        let released = session.answer(Effort::Work, released).await?;
+        output::text(format!(
+            "released port {number} of {name}; sweep {} uses its link if it is up\n",
+            released.sweep
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(port: &v1::QuarantinedPort) -> String {
+    let state = match port.quarantined {
+        true => "in quarantine",
+        false => "held back",
+    };
+    format!(
+        "{}: {state} for {}, {} more; its link went down {} times within WindowSize\n",
+        port_name(port.port.as_ref()),
+        span(port.since_ns),
+        span(port.left_ns),
+        port.losses
+    )
+}
+
+/// Nanoseconds in minutes and seconds.
+fn span(ns: u64) -> String {
+    match ns / 1_000_000_000 {
+        seconds if seconds < 60 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn as_json(port: &v1::QuarantinedPort) -> Value {
+    json!({
+        "port": port_json(port.port.as_ref()),
+        "quarantined": port.quarantined,
+        "reason": port.reason,
+        "losses": port.losses,
+        "since_s": port.since_ns as f64 / 1e9,
+        "left_s": port.left_ns as f64 / 1e9,
+    })
+}
