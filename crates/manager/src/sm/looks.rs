@@ -77,6 +77,8 @@ impl Manager {
 
     /// A sweep has ended: looks at switches that have reported a change meanwhile.
     pub(super) fn look_after_sweep(&mut self, now: Tick) {
+        let is_known = |guid: &Guid| self.devices.find(*guid).is_some();
+        self.requests.looks.under_way.retain(is_known);
         for guid in std::mem::take(&mut self.requests.looks.waiting) {
             let node = self.devices.find(guid);
             if let Some(node) = node.filter(|node| !self.look(now, *node)) {
@@ -105,7 +107,10 @@ impl Manager {
 
     /// A switch tells the states of its ports.
     pub(super) fn look_answered(&mut self, now: Tick, node: u32, view: &SmpView<'_>) {
-        let guid = self.devices[node].identity.guid;
+        // It may have left the fabric since.
+        let Some(guid) = self.devices.get(node).map(|device| device.identity.guid) else {
+            return;
+        };
         self.requests.looks.under_way.remove(&guid);
         if self.sweep.phase().is_some() {
             self.requests.looks.waiting.insert(guid);
