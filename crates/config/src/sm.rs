@@ -288,11 +288,9 @@ section! {
         /// Number of consecutive abandoned sweeps after which one is completed.
         #[no_effect("a sweep is never abandoned; devices that failed are tried again", told_by = "SweepErrorsThreshold")]
         sweep_abandon_threshold: u32 = 2, "SweepAbandonThreshold" => One(u32s());
-        /// Number of traps per minute at which a port is disabled; 0 never.
-        #[no_effect("ports are not disabled for many traps; how many of one source are logged is limited")]
+        /// Traps about errors of a port's link (129 to 131) per minute at which the port is disabled; 0 never.
         trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
-        /// Minimum number of traps before the rate counts.
-        #[no_effect("ports are not disabled for many traps", told_by = "TrapThreshold")]
+        /// Least number of such traps at which the port is disabled.
         trap_threshold_min_count: u32 = 10, "TrapThresholdMinCount" => One(u32s().strictly(2, 100));
         /// Number of joins and leaves in `McDosInterval` that triggers the action; 0 never.
         #[no_effect("joins and leaves are not counted; each port has a limit of groups")]

@@ -77,6 +77,13 @@ pub enum Control {
         /// Whether it refuses.
         refuse: bool,
     },
+    /// Lets a node report errors of a port's link, by trap 129.
+    LinkErrors {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
     /// Powers a node off: its links drop, its registers are lost.
     NodeDown {
         /// The node.

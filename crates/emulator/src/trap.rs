@@ -1,12 +1,14 @@
 //! Traps: notices that an agent sends unasked and repeats until the subnet manager has seen them.
 
 use weft_dataplane::{Network, PortIndex};
-use weft_fabric::{Lid, PKey, Sl, Tick};
+use weft_fabric::{Lid, PKey, PortNum, Sl, Tick};
 use weft_wire::Layout;
 use weft_wire::bits::load;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
-use weft_wire::sm::trap::{Trap, TrapChangeCapability, TrapLinkWidth, TrapPortChangeState};
+use weft_wire::sm::trap::{
+    Trap, TrapChangeCapability, TrapLink, TrapLinkWidth, TrapPortChangeState,
+};
 use weft_wire::sm::{AttributeId, Notice, PortInfo};
 use weft_wire::smp::{LID_ROUTED_HEADER_LEN, Smp};
 
@@ -28,17 +30,20 @@ pub(crate) enum News {
     Capability,
     /// A link of a switch continues with fewer lanes: trap 2048.
     Width,
+    /// A port's link has too many errors: trap 129.
+    Errors,
 }
 
 impl News {
     /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Ports, Self::Capability, Self::Width];
+    pub(crate) const ALL: [Self; 4] = [Self::Ports, Self::Capability, Self::Width, Self::Errors];
 
     fn trap_number(self) -> u16 {
         match self {
             Self::Ports => 128,
             Self::Capability => 144,
             Self::Width => 2048,
+            Self::Errors => 129,
         }
     }
 }
@@ -55,6 +60,8 @@ pub(crate) struct TrapState {
     number: u32,
     /// Not sent again before.
     pub(crate) next: Tick,
+    /// The port that it is about, where it is about one.
+    pub(crate) port: PortNum,
 }
 
 /// Next action for a trap.
@@ -155,6 +162,10 @@ pub(crate) fn packet(
             ..TrapChangeCapability::default()
         }),
         News::Width => Trap::LinkWidth(TrapLinkWidth { reporting_lid: lid }),
+        News::Errors => Trap::LinkIntegrity(TrapLink {
+            lid,
+            port: state.port,
+        }),
     };
     let producer = match network.device_at(network.node_of(end)).is_switch() {
         true => Notice::PRODUCER_SWITCH,

@@ -435,6 +435,13 @@ pub enum Event {
     },
     /// The quarantine of a port is over.
     PortReleased(LinkEnd),
+    /// A port reports errors of its link so often that it, or the switch's port before it, is disabled.
+    TrapStorm {
+        /// The port that is disabled.
+        port: LinkEnd,
+        /// Traps lately.
+        traps: u32,
+    },
     /// A node stopped answering.
     NodeSilent {
         /// Its GUID.

@@ -82,6 +82,11 @@ fn line(event: &v1::WatchResponse) -> String {
             port_name(quarantined.port.as_ref()),
             quarantined.losses
         ),
+        Content::TrapStorm(storm) => format!(
+            "disabled for {} traps about errors of its link: {}",
+            storm.traps,
+            port_name(storm.port.as_ref())
+        ),
         Content::PortReleased(released) => {
             format!("quarantine is over: {}", port_name(released.port.as_ref()))
         }
@@ -217,6 +222,10 @@ fn content_json(content: &Content) -> (&'static str, Value) {
         Content::PortQuarantined(quarantined) => (
             "port_quarantined",
             json!({ "port": port_json(quarantined.port.as_ref()), "losses": quarantined.losses }),
+        ),
+        Content::TrapStorm(storm) => (
+            "trap_storm",
+            json!({ "port": port_json(storm.port.as_ref()), "traps": storm.traps }),
         ),
         Content::PortReleased(released) => (
             "port_released",

@@ -265,6 +265,14 @@ fn sweep_link_or_role(event: &Event) {
             losses,
             "{port} is in quarantine: its link went down again and again"
         ),
+        Event::TrapStorm { port, traps } => warn!(
+            event = "trap_storm",
+            node = port.name,
+            node_guid = %port.node,
+            port = port.port.0,
+            traps,
+            "{port} is disabled: its link reports errors again and again; 'weft port enable' lets it be used again"
+        ),
         Event::PortReleased(port) => info!(
             event = "port_released",
             node = port.name,

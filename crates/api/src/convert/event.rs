@@ -39,6 +39,10 @@ impl From<Event> for Content {
                 let port = Some(port.into());
                 Self::PortReleased(v1::PortReleased { port })
             }
+            Event::TrapStorm { port, traps } => {
+                let port = Some(port.into());
+                Self::TrapStorm(v1::TrapStorm { port, traps })
+            }
             Event::NodeSilent { node, attribute } => Self::NodeSilent(v1::NodeSilent {
                 guid: node.0,
                 attribute,

@@ -424,17 +424,18 @@ fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
             .map(|one| (one.line, one.path, one.message))
             .collect::<Vec<_>>()
     };
-    let found = told("<TrapThreshold>10</TrapThreshold>");
+    let found = told("<McDosThreshold>10</McDosThreshold>");
     let [(line, path, message)] = &found[..] else {
         panic!("{found:?}");
     };
     assert!(*line > 0);
-    assert_eq!(path, "Config/Common/Sm/TrapThreshold");
-    assert!(message.starts_with("no effect here: ports are not disabled"));
+    assert_eq!(path, "Config/Common/Sm/McDosThreshold");
+    assert!(message.starts_with("no effect here: joins and leaves are not counted"));
     // Values by which Weft acts, those that another finding tells of, and those with an effect.
     for quiet in [
-        "<TrapThreshold>0</TrapThreshold>",
-        "<TrapThresholdMinCount>20</TrapThresholdMinCount>",
+        "<McDosThreshold>0</McDosThreshold>",
+        "<McDosInterval>20</McDosInterval>",
+        "<TrapThreshold>20</TrapThreshold>",
         "<SmaSpoofingCheck>1</SmaSpoofingCheck>",
         "<LongTermPortQuarantine><Enable>0</Enable></LongTermPortQuarantine>",
         "<HoqLife>4ms</HoqLife>",

@@ -40,6 +40,8 @@ enum Change {
         #[arg(value_name = "LANES", value_parser = clap::value_parser!(u8).range(1..=4))]
         lanes: u8,
     },
+    /// Let a node report errors of a port's link (trap 129)
+    LinkErrors(Port),
     /// Make a port refuse to leave Init when its link next comes up
     RefuseArm(Port),
     /// Let a port be armed again
@@ -178,6 +180,10 @@ impl Change {
                 node: at.node.guid,
                 port: PortNum(at.port),
                 lanes,
+            },
+            Self::LinkErrors(at) => Control::LinkErrors {
+                node: at.node.guid,
+                port: PortNum(at.port),
             },
             Self::RefuseArm(at) => at.refuse_arm(true),
             Self::AllowArm(at) => at.refuse_arm(false),

@@ -30,6 +30,12 @@ impl Emulator {
                 let at = self.cable(node, port)?;
                 self.network.set_refuses_arm(at, refuse);
             }
+            Control::LinkErrors { node, port } => {
+                let at = self.cable(node, port)?;
+                let id = self.network.node_of(at);
+                self.agent(id).announcement(News::Errors).trap.port = port;
+                self.announce(id, News::Errors);
+            }
             Control::NodeDown { node } => {
                 let id = self.node(node)?;
                 self.network.power_off(id);

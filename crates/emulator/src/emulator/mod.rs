@@ -69,6 +69,7 @@ struct Agent {
     ports: Announcement,
     capability: Announcement,
     width: Announcement,
+    errors: Announcement,
 }
 
 impl Agent {
@@ -77,6 +78,7 @@ impl Agent {
             News::Ports => &mut self.ports,
             News::Capability => &mut self.capability,
             News::Width => &mut self.width,
+            News::Errors => &mut self.errors,
         }
     }
 }

@@ -87,7 +87,7 @@ impl Manager {
 
 impl Devices {
     /// A port, with the name of its node where that is known.
-    fn link_end(&self, (node, port): (Guid, PortNum)) -> LinkEnd {
+    pub(super) fn link_end(&self, (node, port): (Guid, PortNum)) -> LinkEnd {
         let known = self.find(node).map(|number| &self[number].observed);
         let known = known.and_then(|observed| observed.node.as_ref());
         LinkEnd {

@@ -13,6 +13,7 @@
 //! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
 //! | `unused_links` | links that are up and carry no data |
 //! | `flapping`, `barred_links` | links that go down again and again, and which of them are not used |
+//! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
 //! | `lost_links` | lost links that may come back |
 //! | `own_port` | the manager's own port, looked at between sweeps |
@@ -73,6 +74,7 @@ mod strangers;
 mod strays;
 mod sweep;
 mod tables;
+mod trap_storms;
 mod traps;
 mod unused_links;
 pub(crate) mod wanted;
@@ -98,6 +100,7 @@ pub use status::{AttributeCount, Status, Totals};
 use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
+use trap_storms::Storms;
 
 /// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +154,7 @@ struct Requests {
     more_at: Option<Tick>,
     own_port: OwnPort,
     looks: Looks,
+    storms: Storms,
 }
 
 impl Manager {
@@ -164,6 +168,7 @@ impl Manager {
             more_at: None,
             own_port: OwnPort::default(),
             looks: Looks::default(),
+            storms: Storms::default(),
         };
         let mut manager = Self {
             settings,

@@ -71,11 +71,17 @@ impl Manager {
 
     /// The switch with a LID.
     pub(super) fn switch_with(&self, lid: Lid) -> Option<u32> {
+        let node = self.node_with(lid)?;
+        self.devices[node].is_switch().then_some(node)
+    }
+
+    /// The node with a LID.
+    pub(super) fn node_with(&self, lid: Lid) -> Option<u32> {
         let has_it = |(base, lmc): &(Lid, Lmc)| {
             base.0 != 0 && (base.0..base.0.saturating_add(lmc.lids())).contains(&lid.0)
         };
         let node = self.planning.plan.lids.iter().position(has_it)? as u32;
-        self.devices.get(node)?.is_switch().then_some(node)
+        self.devices.get(node).is_some().then_some(node)
     }
 
     /// The switches at which the sweep that begins is to look, none where it is to look at all.

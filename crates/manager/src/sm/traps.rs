@@ -48,6 +48,12 @@ impl Manager {
                     | Trap::LinkWidth(_)
             )
         );
+        if !repeated
+            && !self.settings.sweeps.ignore_traps
+            && let Some(trap) = &trap
+        {
+            self.link_errors_reported(now, trap);
+        }
         // When it came first it was answered by a sweep of everything.
         if changed && !repeated && !self.settings.sweeps.ignore_traps {
             match trap {

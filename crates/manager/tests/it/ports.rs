@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{World, far_link, settings};
+use weft_emulator::io::Control;
 use weft_fabric::enums::{PhysState, PortState, SmState};
 use weft_fabric::{Guid, PortNum, PortRef, Tick};
-use weft_manager::{Command, CommandError, Input, Output, PortAction, Reply};
+use weft_manager::sm::settings::StormSettings;
+use weft_manager::{Command, CommandError, Event, Input, LinkEnd, Output, PortAction, Reply};
 use weft_wire::Layout;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
@@ -238,4 +240,68 @@ fn what_was_asked_of_a_lost_fabric_is_not_sent_when_it_is_back() {
     world.run_for(120.0);
     assert_eq!(writes(&world), before);
     world.assert_all_active();
+}
+
+/// Traps about errors of a link, one a second; ports that were disabled for them.
+fn link_errors(world: &mut World, (node, port): (Guid, PortNum), times: usize) -> Vec<LinkEnd> {
+    for _ in 0..times {
+        world.control(Control::LinkErrors { node, port });
+        world.run_for(1.0);
+    }
+    let storms = world.events.iter().filter_map(|event| match event {
+        Event::TrapStorm { port, .. } => Some(port.clone()),
+        _ => None,
+    });
+    storms.collect()
+}
+
+#[test]
+fn a_port_that_reports_errors_too_often_is_disabled_until_it_is_enabled() {
+    let mut settings = settings();
+    let storms = StormSettings {
+        per_minute: 20,
+        least: 10,
+    };
+    settings.links.storms = Some(storms);
+    let mut world = World::new("fattree:16,radix=8", settings);
+    world.sweep();
+    world.run_for(3.0);
+    let (node, port) = far_link(&world);
+    assert_eq!(link_errors(&mut world, (node, port), 9), []);
+    let disabled = link_errors(&mut world, (node, port), 1);
+    let [end] = &disabled[..] else {
+        panic!("{disabled:?}");
+    };
+    assert_eq!((end.node, end.port), (node, port));
+    world.run_for(2.0);
+    assert_eq!(world.state(node, port), PortState::DOWN);
+    let done = changed(&mut world, (node, port), PortAction::Enable);
+    assert_eq!(done, Ok(Reply::PortChanged));
+    assert_eq!(world.state(node, port), PortState::ACTIVE);
+    // The port of the switch before an HFI, which the manager can reach.
+    world.events.clear();
+    let [host, switch] = cable(&world);
+    let disabled = link_errors(&mut world, host, 10);
+    let ends: Vec<_> = disabled.iter().map(|end| (end.node, end.port)).collect();
+    assert_eq!(ends, [switch]);
+    world.run_for(2.0);
+    assert_eq!(world.state(host.0, host.1), PortState::DOWN);
+}
+
+#[test]
+fn without_a_threshold_and_at_the_managers_own_link_no_port_is_disabled() {
+    let mut world = up("fattree:16,radix=8");
+    let far = far_link(&world);
+    assert_eq!(link_errors(&mut world, far, 40), []);
+    let mut settings = settings();
+    settings.links.storms = Some(StormSettings {
+        per_minute: 20,
+        least: 2,
+    });
+    let now = world.now;
+    world.manager.reconfigure(now, settings);
+    let (_, own) = world.topology.hfis().next().unwrap();
+    let own = (own.guid(), PortNum(1));
+    assert_eq!(link_errors(&mut world, own, 10), []);
+    assert_eq!(world.state(own.0, own.1), PortState::ACTIVE);
 }

@@ -58,8 +58,8 @@ fn a_hangup_puts_a_good_file_in_force_and_leaves_a_bad_one() {
 fn values_without_effect_are_counted_at_start_and_after_a_reload() {
     let start = Start::new("one-switch:2");
     let file = start.dir.path().join("opafm.xml");
-    let traps = "<Lmc>0</Lmc><TrapThreshold>10</TrapThreshold>";
-    configure(&file, &[("<Lmc>0</Lmc>", traps)]);
+    let sweeps = "<Lmc>0</Lmc><SweepErrorsThreshold>10</SweepErrorsThreshold>";
+    configure(&file, &[("<Lmc>0</Lmc>", sweeps)]);
     let daemon = start.up();
     let file = file.to_str().unwrap();
     let counted = |values: &str| {
@@ -69,14 +69,14 @@ fn values_without_effect_are_counted_at_start_and_after_a_reload() {
     assert!(counted("1 value has"), "{}", daemon.log());
     let listed = daemon.weft_ok(&["config", "check", file]);
     assert!(
-        listed.contains("Sm/TrapThreshold: no effect here: ports are not disabled"),
+        listed.contains("Sm/SweepErrorsThreshold: no effect here: a sweep is never abandoned"),
         "{listed}"
     );
 
     edit(
         &daemon,
-        traps,
-        &format!("{traps}<McDosThreshold>5</McDosThreshold>"),
+        sweeps,
+        &format!("{sweeps}<McDosThreshold>5</McDosThreshold>"),
     );
     daemon.weft_ok(&["config", "reload"]);
     wait_for(|| counted("2 values have").then_some(()));
@@ -104,11 +104,11 @@ fn an_element_is_explained_with_and_without_a_file() {
     let place = format!("  value     300  {file}:{}", line.unwrap() + 1);
     let there = explain(&["sm/sweepinterval", file]);
     assert!(there.contains(&place), "{there}");
-    let json = explain(&["TrapThreshold", file, "--json"]);
+    let json = explain(&["McDosThreshold", file, "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json[0]["path"], "Sm/TrapThreshold");
+    assert_eq!(json[0]["path"], "Sm/McDosThreshold");
     let why = json[0]["no_effect"].as_str().unwrap();
-    assert!(why.contains("not disabled"), "{why}");
+    assert!(why.contains("not counted"), "{why}");
     assert_eq!(json[0]["values"][0]["value"], "0");
     assert!(json[0]["values"][0]["line"].is_null());
 

@@ -67,3 +67,30 @@ fn a_flapping_port_is_named_listed_and_released() {
     let over = "the quarantine of port 3 of switch1";
     wait_for(|| daemon.log().contains(over).then_some(()));
 }
+
+#[test]
+fn a_port_that_reports_errors_is_disabled_and_can_be_enabled() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("fabric");
+    let emulator = Emulator::start("one-switch:4", &socket);
+    let start = Start::connected(&socket);
+    let file = start.dir.path().join("opafm.xml");
+    let lmc = "<Lmc>0</Lmc>";
+    let policy =
+        "<TrapThreshold>20</TrapThreshold><TrapThresholdMinCount>2</TrapThresholdMinCount>";
+    configure(&file, &[(lmc, &format!("{lmc}{policy}"))]);
+    let daemon = start.up();
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    for _ in 0..2 {
+        emulator.change(&["link-errors", "0x0011750102000001", "3"]);
+        watcher.until("trap");
+    }
+    let storm = watcher.until("trap_storm")["data"].clone();
+    assert_eq!(
+        (&storm["traps"], &storm["port"]["port"]),
+        (&2.into(), &3.into())
+    );
+    watcher.until("link_vanished");
+    daemon.weft_ok(&["port", "enable", "node:switch1:port:3"]);
+    watcher.until("link_appeared");
+}

@@ -19,7 +19,7 @@ use weft_wire::enums::{LinkWidth, Mtu};
 use super::{
     ElectionSettings, FatTree, FlapSettings, Hypercube, HypercubePorts, Least, Level, LidSettings,
     LinkPolicy, LinkSettings, Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings,
-    RoutingSettings, Selector, Settings, SweepSettings, TrafficSettings,
+    RoutingSettings, Selector, Settings, StormSettings, SweepSettings, TrafficSettings,
 };
 use crate::settings::Resolved;
 
@@ -108,6 +108,10 @@ fn links(instance: &Instance) -> LinkSettings {
             window: flapping.window_size,
             high: flapping.high_threshold,
             low: flapping.low_threshold,
+        }),
+        storms: (sm.trap_threshold != 0).then_some(StormSettings {
+            per_minute: sm.trap_threshold,
+            least: sm.trap_threshold_min_count,
         }),
     }
 }

@@ -238,6 +238,8 @@ pub struct LinkSettings {
     pub error_action: u32,
     /// Those that go down again and again (`<LongTermPortQuarantine>`); none where they stay in use.
     pub flapping: Option<FlapSettings>,
+    /// Those that have many errors; none where they stay in use.
+    pub storms: Option<StormSettings>,
 }
 
 impl Default for LinkSettings {
@@ -247,8 +249,18 @@ impl Default for LinkSettings {
             switch: LinkPolicy::default(),
             error_action: 0x0017_2000,
             flapping: Some(FlapSettings::default()),
+            storms: None,
         }
     }
+}
+
+/// When a port reports errors of its link too often (traps 129 to 131).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StormSettings {
+    /// Traps per minute at which it is disabled, at least 1 (`<TrapThreshold>`).
+    pub per_minute: u32,
+    /// Least number of traps (`<TrapThresholdMinCount>`).
+    pub least: u32,
 }
 
 /// When a link goes down too often (`<Flapping>`).

@@ -65,6 +65,8 @@ pub(super) enum Scene {
     Flap,
     /// A link between switches goes down five times, and has ten minutes.
     Flaps,
+    /// A switch reports errors of a link 30 times in 30 seconds.
+    LinkErrors,
     /// A host does not answer any more; sweeps follow.
     Silent,
     /// Datagrams are lost.

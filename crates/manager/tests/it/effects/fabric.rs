@@ -143,6 +143,13 @@ fn after(scene: Scene, world: &mut World) {
             }
             world.run_for(20.0);
         }
+        Scene::LinkErrors => {
+            let (node, port) = far_link(world);
+            for _ in 0..30 {
+                world.control(Control::LinkErrors { node, port });
+                world.run_for(1.0);
+            }
+        }
         Scene::Flaps => {
             let (node, port) = far_link(world);
             for _ in 0..5 {

@@ -24,6 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
         election(),
         links(),
         flapping(),
+        storms(),
         registers(),
         requests(),
         administration(),
@@ -56,6 +57,15 @@ fn flapping() -> Vec<Case> {
             "d>0<",
             "d>2<",
         ),
+    ]
+}
+
+fn storms() -> Vec<Case> {
+    vec![
+        Case::value("Sm/TrapThreshold", Writes, "0", "20").during(Scene::LinkErrors),
+        Case::value("Sm/TrapThresholdMinCount", Writes, "5", "60")
+            .with(Sm, "<TrapThreshold>20</TrapThreshold>")
+            .during(Scene::LinkErrors),
     ]
 }
 
