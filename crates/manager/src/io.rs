@@ -321,7 +321,7 @@ pub struct BarredPort {
     pub reason: UnusedReason,
     /// Losses of its link within `WindowSize`.
     pub losses: u32,
-    /// Time since it is so.
+    /// How long this has been so.
     pub since: Duration,
     /// Time until it ends, if the link is not lost again.
     pub left: Duration,

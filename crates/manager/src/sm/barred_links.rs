@@ -33,14 +33,34 @@ impl Devices {
 impl Manager {
     /// Ends the time for which links are not used; a sweep uses those that are up. Reports verdicts.
     pub(super) fn release_links(&mut self, now: Tick) {
-        if self.settings.links.flapping.is_none() {
-            self.devices.flapping.clear();
-        }
-        let released = self.devices.flapping.release(now);
+        let released = self.devices.flapping.release(now).into_iter();
+        let changes = released.filter(|(end, is_up)| self.release_changes(*end, *is_up));
+        let changes = changes.count() > 0;
         self.tell_verdicts();
-        if released {
+        if changes {
             self.sweep
                 .request(now, SweepReason::Unquarantine, &self.settings.sweeps);
+        }
+    }
+
+    /// Whether the end of a bar changes something: a link that is up may be used, or one that has gone is still
+    /// taken for up.
+    fn release_changes(&self, (guid, port): (Guid, PortNum), is_up: bool) -> bool {
+        let Some(number) = self.devices.find(guid) else {
+            return false;
+        };
+        let at = PortRef {
+            node: NodeId(number),
+            port,
+        };
+        let plan = &self.planning.plan;
+        let is_known = plan.topology.peer(at).is_some();
+        let is_used = is_known && !plan.routes.unused.is_refused(at);
+        let far = self.devices.far_end((guid, port));
+        let waits = far.is_some_and(|far| self.devices.flapping.reason(far).is_some());
+        match is_up {
+            true => !is_used && !waits,
+            false => is_known,
         }
     }
 
@@ -139,7 +159,8 @@ pub(super) fn left_out(topology: &Topology, barred: &Barred) -> Barred {
     ends.collect()
 }
 
-/// Links of hosts in quarantine, and the others, those that went down most often first.
+/// Links of hosts in quarantine, and those between switches, those that went down most often first. A host's link
+/// is never held back: it is its only one.
 fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
     let links = topology.links().filter_map(|(a, b)| {
         let reasons = [barred.get(&a), barred.get(&b)];
@@ -154,12 +175,12 @@ fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
             reason,
         })
     });
-    let cuts_off = |link: &Link| {
+    let of_host = |link: &Link| {
         let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
-        let (a, b) = link.ends;
-        !(is_switch(a) && is_switch(b)) && matches!(link.reason, UnusedReason::Quarantined { .. })
+        !(is_switch(link.ends.0) && is_switch(link.ends.1))
     };
-    let (hosts, mut others): (Vec<Link>, Vec<Link>) = links.partition(cuts_off);
+    let (mut hosts, mut others): (Vec<Link>, Vec<Link>) = links.partition(of_host);
+    hosts.retain(|link| matches!(link.reason, UnusedReason::Quarantined { .. }));
     others.sort_by_key(|link| (Reverse(rank(&link.reason)), link.ends));
     (hosts, others)
 }

@@ -22,6 +22,8 @@ const HELD_FROM: u32 = 2;
 const HOLD_FIRST: Duration = Duration::from_secs(2);
 /// Most losses that are remembered of a port; higher thresholds count as this one.
 const LOSSES_MAX: usize = 1_024;
+/// Time between two looks for ports that need not be watched any more.
+const PRUNE_EVERY: Duration = Duration::from_secs(1);
 /// Most ports whose losses are counted.
 const PORTS_MAX: usize = 65_536;
 
@@ -34,8 +36,10 @@ pub(super) struct Flapping {
     watched: BTreeMap<End, Watched>,
     /// Ports whose links are not to be used.
     bars: BTreeMap<End, Bar>,
-    /// When the first bar ends.
+    /// The first bar ends at this time or later.
     due: Option<Tick>,
+    /// Ports without a loss in the window were last forgotten at this time.
+    pruned: Tick,
     news: Vec<News>,
 }
 
@@ -130,19 +134,19 @@ impl Bar {
 }
 
 impl Flapping {
-    /// A port is in a state, and was in `before` when it was last read in a sweep. Returns whether that is
-    /// news.
+    /// A port is in a state, and was in `before` when it was last read in a sweep; a loss of its link counts if
+    /// there are settings. Returns whether the state is news.
     pub(super) fn seen(
         &mut self,
         now: Tick,
         end: End,
         (before, state): (LinkState, LinkState),
-        settings: &FlapSettings,
+        settings: Option<&FlapSettings>,
     ) -> bool {
         let watched = self.watched.get_mut(&end);
         let last = watched.map(|watched| std::mem::replace(&mut watched.last, state));
         let last = last.unwrap_or(before);
-        if last.is_lost(state) {
+        if let Some(settings) = settings.filter(|_| last.is_lost(state)) {
             self.lost(now, end, state, settings);
         }
         last != state
@@ -150,11 +154,7 @@ impl Flapping {
 
     fn lost(&mut self, now: Tick, end: End, last: LinkState, settings: &FlapSettings) {
         if !self.watched.contains_key(&end) {
-            let bars = &self.bars;
-            self.watched.retain(|end, watched| {
-                forget_old(&mut watched.losses, now, settings.window);
-                !watched.losses.is_empty() || bars.contains_key(end)
-            });
+            self.prune(now, settings.window);
             if self.watched.len() >= PORTS_MAX {
                 return;
             }
@@ -174,47 +174,66 @@ impl Flapping {
                 self.news.push(News::Quarantined(end, count));
             }
             self.bars.insert(end, bar);
-            self.schedule();
+            self.due = Some(self.due.map_or(bar.until, |due| due.min(bar.until)));
         }
     }
 
-    fn schedule(&mut self) {
-        self.due = self.bars.values().map(|bar| bar.until).min();
+    /// Forgets ports without a loss in the window, from time to time: there may be many.
+    fn prune(&mut self, now: Tick, window: Duration) {
+        if now.since(self.pruned) < PRUNE_EVERY {
+            return;
+        }
+        self.pruned = now;
+        let bars = &self.bars;
+        self.watched.retain(|end, watched| {
+            forget_old(&mut watched.losses, now, window);
+            !watched.losses.is_empty() || bars.contains_key(end)
+        });
     }
 
-    /// When the first bar ends.
+    /// The first bar ends at this time or later.
     pub(super) fn deadline(&self) -> Option<Tick> {
         self.due
     }
 
-    /// Ends the bars that are over; returns whether a link is up that was not to be used.
-    pub(super) fn release(&mut self, now: Tick) -> bool {
+    /// Ends the bars that are over; returns their ports, and whether their links are up.
+    pub(super) fn release(&mut self, now: Tick) -> Vec<(End, bool)> {
         if self.due.is_none_or(|due| due > now) {
-            return false;
+            return Vec::new();
         }
         let over = self.bars.iter().filter(|(_, bar)| bar.until <= now);
         let over: Vec<End> = over.map(|(end, _)| *end).collect();
-        let up = over.into_iter().filter(|end| self.release_one(*end));
-        up.count() > 0
+        let is_up = |end: &End| {
+            let watched = self.watched.get(end);
+            watched.is_some_and(|watched| watched.last.state >= PortState::INIT)
+        };
+        let released = over.iter().map(|end| (*end, is_up(end))).collect();
+        over.iter().for_each(|end| self.end(*end));
+        self.due = self.bars.values().map(|bar| bar.until).min();
+        released
     }
 
-    /// Ends a bar; returns whether the link is up.
-    fn release_one(&mut self, end: End) -> bool {
+    /// Ends a bar.
+    fn end(&mut self, end: End) {
         let bar = self.bars.remove(&end);
         if bar.is_some_and(|bar| bar.is_quarantine()) {
             self.news.push(News::Released(end));
         }
-        self.schedule();
-        let watched = self.watched.get(&end);
-        watched.is_some_and(|watched| watched.last.state >= PortState::INIT)
     }
 
     /// Ends a bar by request, and forgets what led to it; returns whether there was one.
     pub(super) fn forgive(&mut self, end: End) -> bool {
         let barred = self.bars.contains_key(&end);
-        self.release_one(end);
+        self.end(end);
         self.watched.remove(&end);
         barred
+    }
+
+    /// Ends all bars, and forgets what led to them.
+    pub(super) fn forgive_all(&mut self) {
+        let ends: Vec<End> = self.bars.keys().copied().collect();
+        ends.into_iter().for_each(|end| self.end(end));
+        (self.watched, self.due) = (BTreeMap::new(), None);
     }
 
     /// Verdicts since the last call.
@@ -247,7 +266,7 @@ impl Flapping {
         self.watched.range(ports).next().is_some()
     }
 
-    /// Forgets all losses.
+    /// Forgets all losses without a word: another manager is master.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -290,7 +309,7 @@ mod tests {
     /// The link goes down and comes back.
     fn lose(flapping: &mut Flapping, seconds: u64) {
         for state in [DOWN, BACK] {
-            flapping.seen(at(seconds), END, (UP, state), &SETTINGS);
+            flapping.seen(at(seconds), END, (UP, state), Some(&SETTINGS));
         }
     }
 
@@ -298,6 +317,10 @@ mod tests {
         let mut flapping = Flapping::default();
         seconds.iter().for_each(|at| lose(&mut flapping, *at));
         flapping
+    }
+
+    fn until(flapping: &Flapping) -> Tick {
+        flapping.bars[&END].until
     }
 
     #[test]
@@ -311,7 +334,7 @@ mod tests {
         ];
         let mut flapping = Flapping::default();
         for state in states {
-            flapping.seen(at(10), END, (UP, state), &SETTINGS);
+            flapping.seen(at(10), END, (UP, state), Some(&SETTINGS));
         }
         assert_eq!(flapping.watched[&END].losses.len(), 4);
     }
@@ -328,13 +351,21 @@ mod tests {
     #[test]
     fn further_losses_hold_a_link_back_for_twice_as_long_each() {
         let mut flapping = lost_at(&[10, 20]);
-        assert_eq!(flapping.deadline(), Some(at(22)));
+        assert_eq!(until(&flapping), at(22));
         lose(&mut flapping, 21);
+        assert_eq!(until(&flapping), at(25));
+        assert_eq!(
+            flapping.deadline(),
+            Some(at(22)),
+            "looked at once too early"
+        );
+        assert_eq!(flapping.release(at(22)), []);
         assert_eq!(flapping.deadline(), Some(at(25)));
         let held = UnusedReason::HeldBack { losses: 2 };
         assert_eq!(flapping.reason(END), Some(held));
         assert!(flapping.watches(Guid(1)) && !flapping.watches(Guid(2)));
-        assert!(!flapping.release(at(24)) && flapping.release(at(25)));
+        assert_eq!(flapping.release(at(24)), []);
+        assert_eq!(flapping.release(at(25)), [(END, true)]);
         assert_eq!((flapping.reason(END), flapping.deadline()), (None, None));
     }
 
@@ -343,12 +374,12 @@ mod tests {
         let mut flapping = lost_at(&[10, 20, 30, 40]);
         let quarantined = UnusedReason::Quarantined { losses: 4 };
         assert_eq!(flapping.reason(END), Some(quarantined));
-        assert_eq!(flapping.deadline(), Some(at(940)), "a window at least");
+        assert_eq!(until(&flapping), at(940), "a window at least");
         lose(&mut flapping, 100);
         lose(&mut flapping, 200);
         assert_eq!(flapping.reason(END), Some(quarantined), "told once");
-        assert_eq!(flapping.deadline(), Some(at(1000)), "one may stay");
-        assert!(flapping.release(at(1000)));
+        assert_eq!(until(&flapping), at(1000), "one may stay");
+        assert_eq!(flapping.release(at(1000)), [(END, true)]);
         lose(&mut flapping, 1001);
         let held = UnusedReason::HeldBack { losses: 2 };
         assert_eq!(flapping.reason(END), Some(held));
@@ -358,7 +389,7 @@ mod tests {
     fn memory_is_bounded_by_the_window_and_by_numbers() {
         let mut flapping = lost_at(&[10]);
         let other = (Guid(2), PortNum(1));
-        flapping.seen(at(911), other, (UP, DOWN), &SETTINGS);
+        flapping.seen(at(911), other, (UP, DOWN), Some(&SETTINGS));
         assert_eq!(flapping.watched.len(), 1, "what is over is forgotten");
         let settings = FlapSettings {
             high: u32::MAX,

@@ -49,11 +49,10 @@ impl Manager {
             is_marked: told.is_sm_configuration_started,
         };
         let end = (device.identity.guid, port);
-        if self.commands.disabled.contains_key(&end) {
-            return true;
-        }
+        let is_disabled = self.commands.disabled.contains_key(&end);
+        let counts = Some(settings).filter(|_| !is_disabled);
         let flapping = &mut self.devices.flapping;
-        flapping.seen(now, end, (before, state), settings)
+        flapping.seen(now, end, (before, state), counts)
     }
 
     /// Looks at the ports of a switch that reports a change, where links have been lost lately; returns
@@ -117,7 +116,7 @@ impl Manager {
             return;
         }
         let again = self.requests.looks.waiting.remove(&guid);
-        let is_good = view.status() == 0 && !self.used_links_changed(now, node, view);
+        let is_good = view.status() == 0 && self.used_links_changed(now, node, view) == Some(false);
         if !is_good || (again && !self.look(now, node)) {
             self.sweep_there(now, node);
         }
@@ -142,16 +141,18 @@ impl Manager {
             .request(now, SweepReason::Trap, &self.settings.sweeps);
     }
 
-    /// Counts links that have gone down; returns whether others have changed than those that are not used.
-    fn used_links_changed(&mut self, now: Tick, node: u32, view: &SmpView<'_>) -> bool {
-        let ports = self.devices[node].observed.num_ports();
-        let blocks = decode_blocks::<PortStateInfo>(view.payload, usize::from(ports));
+    /// Counts links that have gone down; returns whether others have changed than those that are not used, none
+    /// where the answer lacks ports.
+    fn used_links_changed(&mut self, now: Tick, node: u32, view: &SmpView<'_>) -> Option<bool> {
+        let ports = usize::from(self.devices[node].observed.num_ports());
+        let blocks = decode_blocks::<PortStateInfo>(view.payload, ports).flatten();
+        let told: Vec<PortStateInfo> = blocks.collect();
         let mut in_use = false;
-        for (port, told) in (1..).map(PortNum).zip(blocks.flatten()) {
-            let changed = self.note_loss(now, node, port, &told);
+        for (port, told) in (1..).map(PortNum).zip(&told) {
+            let changed = self.note_loss(now, node, port, told);
             in_use |= changed && !self.stays_unused(node, port);
         }
-        in_use
+        (told.len() == ports).then_some(in_use)
     }
 
     /// Whether a port's link is not in use, and is not to be used if it is up.
@@ -169,12 +170,14 @@ impl Manager {
         match (reason, plan.topology.peer(at)) {
             (None, _) => false,
             (_, Some(_)) => plan.routes.unused.is_refused(at),
-            // Down, and other links lead to its other end.
+            // Down: other links lead to the other end, or it is a host that stays cut off.
             (Some(reason), None) => {
                 let neighbour = observed.last_neighbour(port);
                 let is_there =
                     neighbour.is_some_and(|(guid, _)| plan.topology.find(guid).is_some());
-                is_there || matches!(reason, UnusedReason::Quarantined { .. })
+                let info = observed.port(port);
+                let is_host = info.is_some_and(|info| info.neighbor_node_type != 1);
+                is_there || (is_host && matches!(reason, UnusedReason::Quarantined { .. }))
             }
         }
     }

@@ -256,12 +256,19 @@ impl Manager {
 
     /// Changes the settings; a sweep brings the fabric in line with them.
     pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
-        self.requests
-            .transactions
-            .set_budget(settings.requests.budget());
         if self.settings != settings {
             // A plan that was made before does not know of these.
             self.planning.epoch += 1;
+        }
+        self.put_in_force(now, settings);
+    }
+
+    fn put_in_force(&mut self, now: Tick, settings: Settings) {
+        self.requests
+            .transactions
+            .set_budget(settings.requests.budget());
+        if self.settings.links.flapping != settings.links.flapping {
+            self.devices.flapping.forgive_all();
         }
         self.settings = settings;
         self.plan_again();

@@ -16,7 +16,6 @@ use super::Manager;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
 use super::plan::{Inactive, RouteInput, Routes};
 use super::settings::Settings;
-use crate::io::{Input, SweepReason};
 
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
 const FLOWS_MAX: u64 = 8_000_000;
@@ -333,14 +332,7 @@ impl Manager {
         self.planning.epoch += 1;
         self.planning.drains = wanted.drains;
         self.persist();
-        self.requests
-            .transactions
-            .set_budget(wanted.settings.requests.budget());
-        self.settings = wanted.settings;
-        self.plan_again();
-        self.sweep
-            .request(now, SweepReason::Reconfigured, &self.settings.sweeps);
-        self.handle(now, Input::Tick);
+        self.put_in_force(now, wanted.settings);
         Ok((before, number))
     }
 }

@@ -174,3 +174,65 @@ fn a_port_is_listed_and_can_be_released_by_either_end_of_its_link() {
         assert_eq!(world.manager.quarantine(world.now), []);
     }
 }
+
+#[test]
+fn the_end_of_a_hold_starts_no_sweep_for_a_link_that_is_used_anyway() {
+    let mut world = world();
+    let (_, host) = world.topology.hfis().last().unwrap();
+    let link = (host.guid(), PortNum(1));
+    flap(&mut world, link, 4);
+    world.run_for(1.5);
+    assert_eq!(world.state(link.0, link.1), PortState::ACTIVE);
+    assert!(!world.manager.quarantine(world.now).is_empty());
+    world.events.clear();
+    world.run_for(60.0);
+    assert_eq!(world.manager.quarantine(world.now), []);
+    assert_eq!(effort(&world).0, 0);
+}
+
+#[test]
+fn a_switch_that_comes_back_over_its_only_link_is_noticed_in_quarantine_too() {
+    let mut settings = settings();
+    settings.sweeps.interval = Duration::from_secs(3600);
+    // Edge switches with one uplink each.
+    let mut world = World::new("pgft:2;4,4;1,1;1,1", settings);
+    world.sweep();
+    world.run_for(3.0);
+    let link = far_link(&world);
+    flap(&mut world, link, 30);
+    world.run_for(5.0);
+    let listed = world.manager.quarantine(world.now);
+    assert!(
+        listed
+            .iter()
+            .any(|one| matches!(one.reason, UnusedReason::Quarantined { .. }))
+    );
+    world.walk_all();
+    let edge = world.topology.switches().iter();
+    let guid = |id| world.topology.node(id).unwrap().guid();
+    let edge = edge
+        .map(|id| guid(*id))
+        .find(|guid| *guid == link.0)
+        .unwrap();
+    world.control(Control::NodeDown { node: edge });
+    world.run_for(5.0);
+    world.control(Control::NodeUp { node: edge });
+    world.run_for(5.0);
+    world.walk_all();
+}
+
+#[test]
+fn a_port_that_is_watched_and_disabled_by_command_does_not_count_either() {
+    let mut world = world();
+    let (node, port) = far_link(&world);
+    flap(&mut world, (node, port), 1);
+    world.run_for(5.0);
+    for action in [PortAction::Disable, PortAction::Enable].repeat(3) {
+        let command = Command::Port { node, port, action };
+        let now = world.now;
+        world.manager.handle(now, Input::Command { id: 1, command });
+        world.run_for(5.0);
+    }
+    assert_eq!(world.manager.quarantine(world.now), []);
+    assert_eq!(world.state(node, port), PortState::ACTIVE);
+}

@@ -32,6 +32,7 @@ impl PortService for Services {
         &self,
         _: Request<v1::ListQuarantineRequest>,
     ) -> Result<Response<v1::ListQuarantineResponse>, Status> {
+        self.must_be_master()?;
         let (told, answer) = oneshot::channel();
         ask(&self.engine, Ask::Quarantine(told)).map_err(|refusal| status(&refusal))?;
         let ports = answer.await.map_err(|_| stopping())?;

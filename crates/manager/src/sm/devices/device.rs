@@ -98,6 +98,7 @@ impl Device {
     pub(crate) fn take_reading(&mut self) {
         self.observed.lft = std::mem::take(&mut self.work.reading.lft);
         self.observed.sent_row = None;
-        self.health.foreign = false;
+        // Another manager may have written while it was read.
+        self.health.foreign &= self.health.doubtful;
     }
 }

@@ -142,6 +142,8 @@ pub(super) struct Planning {
     /// Counts changes of what plans depend on: routes, settings, drains.
     pub epoch: u64,
     state: PlanningState,
+    /// Sweeps in a row in which tables waited for a switch whose table could not be read.
+    waited: u32,
 }
 
 /// Progress of a sweep's plan.
@@ -293,6 +295,11 @@ impl Manager {
         let planning = &mut self.planning;
         planning.asked += 1;
         planning.state = PlanningState::UnderWay;
+        let unread = self.devices.unread(&planning.plan.topology);
+        planning.waited = unread.map_or(0, |_| planning.waited.saturating_add(1));
+        // One that never tells its table is no reason to leave all others as they are.
+        let patience = self.settings.sweeps.silent_sweeps_max;
+        let unread = unread.filter(|_| planning.waited <= patience);
         let plan = &planning.plan;
         let no_routes = plan.routes.routed.is_none();
         let input = PlanInput {
@@ -312,11 +319,14 @@ impl Manager {
             before: Arc::clone(&plan.routes),
             lids: plan.lids.clone(),
             top: plan.top,
-            held: held(
-                &self.devices,
-                &plan.topology,
-                self.out.published.linear.lanes(),
-            ),
+            held: Held {
+                unread,
+                ..held(
+                    &self.devices,
+                    &plan.topology,
+                    self.out.published.linear.lanes(),
+                )
+            },
             members,
         };
         self.out.push(Output::Plan(Arc::new(input)));
@@ -401,7 +411,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
         possible: devices.possible_tables(of),
         whole: whole.collect(),
-        unread: devices.unread(of),
+        unread: None,
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),
         unknown_groups: devices.routes_by_unknown_groups(),

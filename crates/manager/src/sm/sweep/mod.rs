@@ -83,7 +83,10 @@ impl Sweep {
     /// hold-down time since the last sweep's start is over.
     pub(super) fn request(&mut self, now: Tick, reason: SweepReason, settings: &SweepSettings) {
         let at = match reason {
-            SweepReason::Trap | SweepReason::Unfinished | SweepReason::Election
+            SweepReason::Trap
+            | SweepReason::Unfinished
+            | SweepReason::Election
+            | SweepReason::Unquarantine
                 if self.number > 0 =>
             {
                 now.max(self.started + settings.trap_hold_down)
