@@ -27,7 +27,7 @@ pub fn check(
 ) -> Option<Breach> {
     let parts = drains.iter().copied().chain([drain]).map(part);
     let spare = can_spare(view, root, &parts.collect::<Vec<Part>>());
-    let fits = match (drainable(view, drain), error) {
+    let fits = match (drainable(view, root, drain), error) {
         (Err(wanted), Some(RerouteError::Drain(found))) => wanted(found),
         (Err(_), _) => false,
         (Ok(()), None) => spare != Spare::No,
@@ -40,9 +40,12 @@ pub fn check(
 
 type Judge = fn(&DrainError) -> bool;
 
-/// Whether a switch or link is one that can be drained at all, and otherwise which error is right.
-fn drainable(view: &FabricView, drain: Drain) -> Result<(), Judge> {
-    let switch = |guid: Guid| view.find(guid).filter(|node| view.nodes[*node].switch);
+/// Whether a switch or link is one that can be drained at all, and otherwise which error is right. What is
+/// cut off from `root` is not there for the manager.
+fn drainable(view: &FabricView, root: usize, drain: Drain) -> Result<(), Judge> {
+    let connected = view.connected(root);
+    let is_there = |node: &usize| view.nodes[*node].switch && connected[*node];
+    let switch = |guid: Guid| view.find(guid).filter(is_there);
     let at = |node: usize, port: PortNum| {
         let end = view.nodes[node].ports.get(usize::from(port.0));
         end.and_then(|end| end.as_ref()?.peer)

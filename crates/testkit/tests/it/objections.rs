@@ -146,6 +146,23 @@ fn a_drain_that_is_wrongly_refused_or_permitted_is_reported() {
         judge(&[], Drain::Switch(Guid(1)), None),
     ];
     assert_eq!(wrong, [Some(Invariant::Spared); 6]);
+    // What is cut off is not there for the manager.
+    let mut view = view.clone();
+    for node in &mut view.nodes {
+        let cut = |peer: usize| peer == 2 || node.guid == Guid(3);
+        let ports = node.ports.iter_mut().flatten();
+        ports.for_each(|port| port.peer = port.peer.filter(|(peer, _)| !cut(*peer)));
+    }
+    let drain = Drain::Link(Guid(3), PortNum(1));
+    let node = Named {
+        guid: Guid(3),
+        name: String::new(),
+    };
+    let port = PortNum(1);
+    let refused: RerouteError = DrainError::NoLink { node, port }.into();
+    let judge = |error| spared::check(&view, 0, &Drains::new(), drain, error);
+    assert!(judge(Some(&refused)).is_none());
+    assert!(judge(None).is_some());
 }
 
 #[test]
