@@ -100,7 +100,6 @@ pub use status::{AttributeCount, Status, Totals};
 use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
-use trap_storms::Storms;
 
 /// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +153,6 @@ struct Requests {
     more_at: Option<Tick>,
     own_port: OwnPort,
     looks: Looks,
-    storms: Storms,
 }
 
 impl Manager {
@@ -168,7 +166,6 @@ impl Manager {
             more_at: None,
             own_port: OwnPort::default(),
             looks: Looks::default(),
-            storms: Storms::default(),
         };
         let mut manager = Self {
             settings,

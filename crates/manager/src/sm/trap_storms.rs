@@ -87,7 +87,7 @@ impl Manager {
         let (Some(settings), Some(at)) = (settings, self.port_to_disable(of.lid, of.port)) else {
             return;
         };
-        let Some(traps) = self.requests.storms.count(now, at, &settings) else {
+        let Some(traps) = self.devices.storms.count(now, at, &settings) else {
             return;
         };
         let (node, port) = at;

@@ -10,6 +10,7 @@ use super::device::Device;
 use crate::sm::flapping::Flapping;
 use crate::sm::strangers::StrangerRows;
 use crate::sm::tables::TableStore;
+use crate::sm::trap_storms::Storms;
 
 /// Nodes that are remembered as silent; more get the full patience in each sweep.
 const SILENT_MAX: usize = 65_536;
@@ -24,6 +25,8 @@ pub(crate) struct Devices {
     pub stranger_rows: StrangerRows,
     /// Ports whose links go down again and again.
     pub flapping: Flapping,
+    /// Ports that report errors of their links.
+    pub storms: Storms,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer the last request; they may have left the fabric since.
