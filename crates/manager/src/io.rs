@@ -354,8 +354,8 @@ pub enum UnusedReason {
         /// Lanes that it may lose.
         most: u32,
     },
-    /// It goes down again and again: used when it has stayed up for a while.
-    #[error("it went down {losses} times lately and has to stay up for a while first")]
+    /// It goes down again and again: used again after a while without a loss.
+    #[error("it went down {losses} times lately: it is used again after a while without a loss")]
     HeldBack {
         /// Losses within WindowSize when it was held back.
         losses: u32,

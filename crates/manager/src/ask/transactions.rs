@@ -218,6 +218,15 @@ impl<T: Copy> Transactions<T> {
         to.map(|pending| pending.mad.as_slice())
     }
 
+    /// Whether a request to a node is in flight for a purpose.
+    pub(crate) fn is_asked(&self, node: u32, tag: &T) -> bool
+    where
+        T: PartialEq,
+    {
+        let mut pending = self.slots.iter().filter_map(|slot| slot.pending.as_ref());
+        pending.any(|pending| pending.node == node && pending.tag == *tag)
+    }
+
     /// Whether one more may be sent.
     pub(crate) fn has_room(&self) -> bool {
         self.outstanding < self.budget.total.min(usize::from(u16::MAX))

@@ -22,10 +22,13 @@ pub(super) type Barred = BTreeMap<PortRef, UnusedReason>;
 impl Devices {
     /// The ends of links that went down too often.
     pub(super) fn barred(&self) -> Barred {
-        let ends = self.flapping.barred().filter_map(|((guid, port), reason)| {
-            let node = NodeId(self.find(guid)?);
-            Some((PortRef { node, port }, reason))
-        });
+        let ends = self
+            .flapping
+            .list()
+            .filter_map(|((guid, port), reason, ..)| {
+                let node = NodeId(self.find(guid)?);
+                Some((PortRef { node, port }, reason))
+            });
         ends.collect()
     }
 }
@@ -49,13 +52,9 @@ impl Manager {
         let Some(number) = self.devices.find(guid) else {
             return false;
         };
-        let at = PortRef {
-            node: NodeId(number),
-            port,
-        };
         let plan = &self.planning.plan;
-        let is_known = plan.topology.peer(at).is_some();
-        let is_used = is_known && !plan.routes.unused.is_refused(at);
+        let is_known = plan.peer(number, port).is_some();
+        let is_used = is_known && !plan.is_refused(number, port);
         let far = self.devices.far_end((guid, port));
         let waits = far.is_some_and(|far| self.devices.flapping.reason(far).is_some());
         match is_up {

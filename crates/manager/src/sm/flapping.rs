@@ -246,11 +246,6 @@ impl Flapping {
         Some(self.bars.get(&end)?.reason)
     }
 
-    /// The ports whose links are not to be used.
-    pub(super) fn barred(&self) -> impl Iterator<Item = (End, UnusedReason)> {
-        self.bars.iter().map(|(end, bar)| (*end, bar.reason))
-    }
-
     /// The ports whose links are not to be used: reason, losses within the window, beginning and end.
     pub(super) fn list(&self) -> impl Iterator<Item = (End, UnusedReason, u32, Tick, Tick)> {
         self.bars.iter().map(|(end, bar)| {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_fabric::{Guid, Lid, NodeId, PortNum, PortRef, Tick};
+use weft_fabric::{Guid, Lid, PortNum, Tick};
 use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo, Repeated, decode_blocks};
 use weft_wire::smp::SmpView;
 
@@ -15,14 +15,9 @@ use super::{Manager, Tag};
 use crate::ask::batch::STATES_PER_REQUEST;
 use crate::io::{SweepReason, UnusedReason};
 
-/// Looks that are under way or wait.
+/// Switches that have reported a change during a sweep, or while they were looked at.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
-    /// Switches that are being looked at.
-    under_way: BTreeSet<Guid>,
-    /// Switches that have reported a change since they were looked at, or during a sweep.
-    waiting: BTreeSet<Guid>,
-}
+pub(super) struct Looks(BTreeSet<Guid>);
 
 impl Manager {
     /// A port's state as its switch tells it: counts a link that has gone down by itself. Returns whether the
@@ -66,9 +61,9 @@ impl Manager {
         if !self.devices.flapping.watches(guid) || ports > STATES_PER_REQUEST {
             return false;
         }
-        let looks = &mut self.requests.looks;
-        if self.sweep.phase().is_some() || looks.under_way.contains(&guid) {
-            looks.waiting.insert(guid);
+        let is_asked = self.requests.transactions.is_asked(node, &Tag::Look);
+        if self.sweep.phase().is_some() || is_asked {
+            self.requests.looks.0.insert(guid);
             return true;
         }
         self.look(now, node)
@@ -76,9 +71,7 @@ impl Manager {
 
     /// A sweep has ended: looks at switches that have reported a change meanwhile.
     pub(super) fn look_after_sweep(&mut self, now: Tick) {
-        let is_known = |guid: &Guid| self.devices.find(*guid).is_some();
-        self.requests.looks.under_way.retain(is_known);
-        for guid in std::mem::take(&mut self.requests.looks.waiting) {
+        for guid in std::mem::take(&mut self.requests.looks.0) {
             let node = self.devices.find(guid);
             if let Some(node) = node.filter(|node| !self.look(now, *node)) {
                 self.sweep_there(now, node);
@@ -87,8 +80,7 @@ impl Manager {
     }
 
     fn look(&mut self, now: Tick, node: u32) -> bool {
-        let device = &self.devices[node];
-        let (guid, ports) = (device.identity.guid, device.observed.num_ports());
+        let ports = self.devices[node].observed.num_ports();
         if !self.requests.transactions.has_room() {
             return false;
         }
@@ -99,7 +91,6 @@ impl Manager {
         if !batch.get(AttributeId::PORT_STATE_INFO, modifier, len) {
             return false;
         }
-        self.requests.looks.under_way.insert(guid);
         self.send_batch(now, node, Tag::Look);
         true
     }
@@ -110,12 +101,11 @@ impl Manager {
         let Some(guid) = self.devices.get(node).map(|device| device.identity.guid) else {
             return;
         };
-        self.requests.looks.under_way.remove(&guid);
         if self.sweep.phase().is_some() {
-            self.requests.looks.waiting.insert(guid);
+            self.requests.looks.0.insert(guid);
             return;
         }
-        let again = self.requests.looks.waiting.remove(&guid);
+        let again = self.requests.looks.0.remove(&guid);
         let is_good = view.status() == 0 && self.used_links_changed(now, node, view) == Some(false);
         if !is_good || (again && !self.look(now, node)) {
             self.sweep_there(now, node);
@@ -124,19 +114,11 @@ impl Manager {
 
     /// A switch does not tell the states of its ports.
     pub(super) fn look_not_answered(&mut self, now: Tick, node: u32) {
-        if let Some(device) = self.devices.get(node) {
-            let guid = device.identity.guid;
-            self.requests.looks.under_way.remove(&guid);
-        }
         self.sweep_there(now, node);
     }
 
     fn sweep_there(&mut self, now: Tick, node: u32) {
-        let lids = self.planning.plan.lids.get(node as usize);
-        match lids {
-            Some((lid, _)) => self.links_reported(*lid),
-            None => self.sweep.next.reports.ask_for_all(),
-        }
+        self.ports_changed(Some(node));
         self.sweep
             .request(now, SweepReason::Trap, &self.settings.sweeps);
     }
@@ -162,14 +144,10 @@ impl Manager {
             .devices
             .flapping
             .reason((self.devices[node].identity.guid, port));
-        let at = PortRef {
-            node: NodeId(node),
-            port,
-        };
         let plan = &self.planning.plan;
-        match (reason, plan.topology.peer(at)) {
+        match (reason, plan.peer(node, port)) {
             (None, _) => false,
-            (_, Some(_)) => plan.routes.unused.is_refused(at),
+            (_, Some(_)) => plan.is_refused(node, port),
             // Down: other links lead to the other end, or it is a host that stays cut off.
             (Some(reason), None) => {
                 let neighbour = observed.last_neighbour(port);

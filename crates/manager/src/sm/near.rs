@@ -38,6 +38,9 @@ impl Reports {
     }
 
     fn add(&mut self, switch: Guid) {
+        if self.whole {
+            return;
+        }
         self.switches.insert(switch);
         if self.switches.len() > REPORTS_MAX {
             self.ask_for_all();
@@ -60,12 +63,15 @@ impl Manager {
         if self.sweep.next.reports.whole {
             return;
         }
-        match self.switch_with(lid) {
-            Some(node) => {
-                let guid = self.devices[node].identity.guid;
-                self.sweep.next.reports.add(guid);
-            }
-            None => self.sweep.next.reports.ask_for_all(),
+        self.ports_changed(self.switch_with(lid));
+    }
+
+    /// The ports of a switch have changed; of which one is not known, if none is given.
+    pub(super) fn ports_changed(&mut self, switch: Option<u32>) {
+        let reports = &mut self.sweep.next.reports;
+        match switch.and_then(|node| self.devices.get(node)) {
+            Some(device) => reports.add(device.identity.guid),
+            None => reports.ask_for_all(),
         }
     }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft_fabric::{Guid, Lid, NodeId, PortNum, PortRef, Tick};
+use weft_fabric::{Guid, Lid, PortNum, Tick};
 use weft_wire::sm::Trap;
 
 use super::Manager;
@@ -95,11 +95,8 @@ impl Manager {
         if self.may_change(node, port, action).is_err() {
             return;
         }
-        let port_named = self.devices.link_end(at);
-        self.out.event(Event::TrapStorm {
-            port: port_named,
-            traps,
-        });
+        let end = self.devices.link_end(at);
+        self.out.event(Event::TrapStorm { port: end, traps });
         let command = Command::Port { node, port, action };
         self.command(now, NO_COMMAND, command);
     }
@@ -111,11 +108,7 @@ impl Manager {
         if device.is_switch() {
             return Some((device.identity.guid, port));
         }
-        let at = PortRef {
-            node: NodeId(number),
-            port: device.end_port(),
-        };
-        let peer = self.planning.plan.topology.peer(at)?;
+        let peer = self.planning.plan.peer(number, device.end_port())?;
         Some((self.devices[peer.node].identity.guid, peer.port))
     }
 }

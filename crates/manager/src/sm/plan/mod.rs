@@ -26,7 +26,8 @@ use std::time::Duration;
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{
-    Lanes, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, Sl, Tick, Topology, TopologyBuilder,
+    Guid, Lanes, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, Sl, Tick, Topology,
+    TopologyBuilder,
 };
 
 use super::Manager;
@@ -89,6 +90,12 @@ impl Plan {
             node: NodeId(node),
             port,
         })
+    }
+
+    /// Whether the manager leaves a port in state Init.
+    pub(super) fn is_refused(&self, node: u32, port: PortNum) -> bool {
+        let node = NodeId(node);
+        self.routes.unused.is_refused(PortRef { node, port })
     }
 
     /// LID of the manager's own port.
@@ -319,14 +326,12 @@ impl Manager {
             before: Arc::clone(&plan.routes),
             lids: plan.lids.clone(),
             top: plan.top,
-            held: Held {
+            held: held(
+                &self.devices,
+                &plan.topology,
+                self.out.published.linear.lanes(),
                 unread,
-                ..held(
-                    &self.devices,
-                    &plan.topology,
-                    self.out.published.linear.lanes(),
-                )
-            },
+            ),
             members,
         };
         self.out.push(Output::Plan(Arc::new(input)));
@@ -403,7 +408,7 @@ fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
 }
 
 /// Tables held by the switches of a topology.
-fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
+fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>, unread: Option<Guid>) -> Held {
     let lost_links = devices.lost_links(of);
     let switches = of.switches().iter();
     let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole { .. }));
@@ -411,7 +416,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
         possible: devices.possible_tables(of),
         whole: whole.collect(),
-        unread: None,
+        unread,
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),
         unknown_groups: devices.routes_by_unknown_groups(),

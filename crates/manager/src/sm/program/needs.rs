@@ -37,7 +37,7 @@ impl<'a> Needs<'a> {
 
     /// Whether a port may be armed and activated: it has settings and its link is not refused.
     pub(crate) fn may_carry_data(&self, node: u32, port: PortNum) -> bool {
-        !self.is_refused(node, port) && self.wanted_port(node, port).is_some()
+        !self.plan.is_refused(node, port) && self.wanted_port(node, port).is_some()
     }
 
     /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
@@ -138,17 +138,12 @@ impl<'a> Needs<'a> {
         };
         let needless = match is_in_use {
             true => kind.is_fixed_in_use() && serves(),
-            false => self.is_refused(node, port),
+            false => self.plan.is_refused(node, port),
         };
         match needless {
             true => TableId::UNKNOWN,
             false => wanted,
         }
-    }
-
-    fn is_refused(&self, node: u32, port: PortNum) -> bool {
-        let node = NodeId(node);
-        self.plan.routes.unused.is_refused(PortRef { node, port })
     }
 
     pub(crate) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
