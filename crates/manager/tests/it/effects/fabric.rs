@@ -119,6 +119,17 @@ fn before(scene: Scene, world: &mut World) {
     world.control(Control::LinkUp { node, port });
 }
 
+/// A link between switches goes down and comes back, each for so many seconds.
+fn flap(world: &mut World, times: usize, seconds: f64) {
+    let (node, port) = far_link(world);
+    for _ in 0..times {
+        world.control(Control::LinkDown { node, port });
+        world.run_for(seconds);
+        world.control(Control::LinkUp { node, port });
+        world.run_for(seconds);
+    }
+}
+
 fn after(scene: Scene, world: &mut World) {
     match scene {
         Scene::Long => world.run_for(1200.0),
@@ -134,13 +145,7 @@ fn after(scene: Scene, world: &mut World) {
             }
         }
         Scene::Flap => {
-            let (node, port) = far_link(world);
-            for _ in 0..2 {
-                world.control(Control::LinkDown { node, port });
-                world.run_for(0.3);
-                world.control(Control::LinkUp { node, port });
-                world.run_for(0.3);
-            }
+            flap(world, 2, 0.3);
             world.run_for(20.0);
         }
         Scene::LinkErrors => {
@@ -151,13 +156,7 @@ fn after(scene: Scene, world: &mut World) {
             }
         }
         Scene::Flaps => {
-            let (node, port) = far_link(world);
-            for _ in 0..5 {
-                world.control(Control::LinkDown { node, port });
-                world.run_for(1.0);
-                world.control(Control::LinkUp { node, port });
-                world.run_for(1.0);
-            }
+            flap(world, 5, 1.0);
             world.run_for(600.0);
         }
         Scene::Grows => {
