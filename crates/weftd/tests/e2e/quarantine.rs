@@ -1,22 +1,29 @@
 //! A link that goes down again and again: `weft quarantine`.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::emulator::Emulator;
-use crate::harness::{Start, configure, wait_for};
+use crate::harness::{Daemon, Start, configure, wait_for};
 use crate::watch::Watcher;
 
 const POLICY: [(&str, &str); 1] = [("<HighThreshold>25<", "<HighThreshold>3<")];
 const HOST: &str = "0x0011750101000003";
 
+/// A daemon at an emulator of its own, with changes to the stock file.
+fn up(dir: &Path, changes: &[(&str, &str)]) -> (Emulator, Daemon) {
+    let socket = dir.join("fabric");
+    let emulator = Emulator::start("one-switch:4", &socket);
+    let start = Start::connected(&socket);
+    configure(&start.dir.path().join("opafm.xml"), changes);
+    (emulator, start.up())
+}
+
 #[test]
 fn a_flapping_port_is_named_listed_and_released() {
     let dir = tempfile::tempdir().unwrap();
-    let socket = dir.path().join("fabric");
-    let emulator = Emulator::start("one-switch:4", &socket);
-    let start = Start::connected(&socket);
-    configure(&start.dir.path().join("opafm.xml"), &POLICY);
-    let daemon = start.up();
+    let (emulator, daemon) = up(dir.path(), &POLICY);
     assert_eq!(
         daemon.weft_ok(&["quarantine", "list"]),
         "no port is in quarantine or held back\n"
@@ -71,15 +78,10 @@ fn a_flapping_port_is_named_listed_and_released() {
 #[test]
 fn a_port_that_reports_errors_is_disabled_and_can_be_enabled() {
     let dir = tempfile::tempdir().unwrap();
-    let socket = dir.path().join("fabric");
-    let emulator = Emulator::start("one-switch:4", &socket);
-    let start = Start::connected(&socket);
-    let file = start.dir.path().join("opafm.xml");
     let lmc = "<Lmc>0</Lmc>";
     let policy =
         "<TrapThreshold>20</TrapThreshold><TrapThresholdMinCount>2</TrapThresholdMinCount>";
-    configure(&file, &[(lmc, &format!("{lmc}{policy}"))]);
-    let daemon = start.up();
+    let (emulator, daemon) = up(dir.path(), &[(lmc, &format!("{lmc}{policy}"))]);
     let (mut watcher, _) = Watcher::start(&daemon, &[]);
     for _ in 0..2 {
         emulator.change(&["link-errors", "0x0011750102000001", "3"]);
