@@ -312,7 +312,7 @@ pub struct UnusedLink {
     pub reason: UnusedReason,
 }
 
-/// A port whose link is not to be used for a while.
+/// A port whose link is not to be used for the time being.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BarredPort {
     /// The port.
@@ -323,8 +323,10 @@ pub struct BarredPort {
     pub losses: u32,
     /// How long this has been so.
     pub since: Duration,
-    /// Time until it ends, if the link is not lost again.
-    pub left: Duration,
+    /// Time until it ends, if the link is not lost again; none where only an operator ends it.
+    pub left: Option<Duration>,
+    /// The operator's words, where it was put into quarantine by hand.
+    pub comment: String,
 }
 
 /// Why a link carries no data.
@@ -366,12 +368,22 @@ pub enum UnusedReason {
         /// Losses within WindowSize when the quarantine began.
         losses: u32,
     },
+    /// Its port is in quarantine by an operator's order.
+    #[error("its port was put into quarantine by hand")]
+    QuarantinedByHand,
     /// A port stays in Init or Armed although the manager has set it to Active.
     #[error("a port stays in state {state}")]
     Inactive {
         /// State of the end that is further from Active.
         state: PortState,
     },
+}
+
+impl UnusedReason {
+    /// Whether a port is in quarantine, not only held back.
+    pub fn is_quarantine(&self) -> bool {
+        matches!(self, Self::Quarantined { .. } | Self::QuarantinedByHand)
+    }
 }
 
 /// Something that people want to know.
@@ -425,13 +437,15 @@ pub enum Event {
         /// The other.
         b: LinkEnd,
     },
-    /// The link of a port went down so often that it is not used for a while, see
-    /// [`UnusedReason::Quarantined`].
+    /// A port is in quarantine: its link went down too often, see [`UnusedReason::Quarantined`], or an
+    /// operator put it there.
     PortQuarantined {
         /// The port.
         port: LinkEnd,
         /// Losses of its link in the last `WindowSize`.
         losses: u32,
+        /// The operator's words, none where it went down too often.
+        by_hand: Option<String>,
     },
     /// The quarantine of a port is over.
     PortReleased(LinkEnd),

@@ -120,7 +120,7 @@ pub(crate) enum Command {
     /// Disable or enable ports.
     #[command(subcommand)]
     Port(PortCommand),
-    /// Show ports whose links went down too often, and let them be used again.
+    /// Show ports whose links went down too often, leave out others, and let them be used again.
     #[command(subcommand)]
     Quarantine(QuarantineCommand),
     /// Plan, apply and undo changes of routes.
@@ -275,12 +275,27 @@ pub(crate) enum QuarantineCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Leave a link out of routes until it is released.
+    Add(QuarantineAdd),
     /// Let a link be used again at once, and forget its losses.
     Release {
         /// Either end of the link: a point such as 'node:edge1:port:3'.
         #[arg(value_name = "POINT")]
         point: String,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct QuarantineAdd {
+    /// Either end of the link: a point such as 'node:edge1:port:3'.
+    #[arg(value_name = "POINT")]
+    pub(crate) point: String,
+    /// Why, for those who list it: at most 200 bytes.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) reason: String,
+    /// Also where a host is cut off.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Subcommand)]

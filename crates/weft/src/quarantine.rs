@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weft_api::v1;
 
-use crate::args::{Daemon, QuarantineCommand};
+use crate::args::{Daemon, QuarantineAdd, QuarantineCommand};
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
@@ -19,6 +19,7 @@ pub(crate) async fn run(
     let session = connect(daemon).await?;
     match command {
         QuarantineCommand::List { json } => list(&session, *json).await,
+        QuarantineCommand::Add(add) => self::add(&session, add).await,
         QuarantineCommand::Release { point } => release(&session, point).await,
     }
 }
@@ -36,6 +37,25 @@ async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
         false => ports.iter().map(line).collect(),
     };
     output::text(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn add(session: &Session, add: &QuarantineAdd) -> Result<ExitCode, CliError> {
+    for (port, name) in resolve(session, &add.point, false).await? {
+        let number = port.port;
+        let request = v1::QuarantinePortRequest {
+            port: Some(port),
+            comment: add.reason.clone(),
+            force: add.force,
+        };
+        let mut service = session.services(Effort::Work).ports();
+        let put = service.quarantine_port(request);
+        let put = session.answer(Effort::Work, put).await?;
+        output::text(format!(
+            "put port {number} of {name} into quarantine; routes leave out its link from sweep {} on\n",
+            put.sweep
+        ))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -59,13 +79,26 @@ fn line(port: &v1::QuarantinedPort) -> String {
         true => "in quarantine",
         false => "held back",
     };
-    format!(
-        "{}: {state} for {}, {} more; its link went down {} times within WindowSize\n",
-        port_name(port.port.as_ref()),
-        span(port.since_ns),
-        span(port.left_ns),
-        port.losses
-    )
+    let (name, since) = (port_name(port.port.as_ref()), span(port.since_ns));
+    match port.by_hand {
+        true => format!(
+            "{name}: {state} for {since}, until it is released: {}\n",
+            by_hand(&port.comment)
+        ),
+        false => format!(
+            "{name}: {state} for {since}, {} more; its link went down {} times within WindowSize\n",
+            span(port.left_ns),
+            port.losses
+        ),
+    }
+}
+
+/// Why a port is in quarantine that was put there.
+pub(crate) fn by_hand(comment: &str) -> String {
+    match comment {
+        "" => "by hand".to_owned(),
+        comment => format!("by hand, {comment}"),
+    }
 }
 
 /// Nanoseconds in minutes and seconds.
@@ -83,6 +116,8 @@ fn as_json(port: &v1::QuarantinedPort) -> Value {
         "reason": port.reason,
         "losses": port.losses,
         "since_s": port.since_ns as f64 / 1e9,
-        "left_s": port.left_ns as f64 / 1e9,
+        "left_s": (!port.by_hand).then_some(port.left_ns as f64 / 1e9),
+        "by_hand": port.by_hand,
+        "comment": port.comment,
     })
 }

@@ -10,6 +10,7 @@ use crate::args::{Daemon, Watch};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
+use crate::quarantine::by_hand;
 use crate::sweep::{as_json, port_json, port_name, reason_name, summary, unused_ends, unused_json};
 use crate::time::utc;
 
@@ -78,9 +79,12 @@ fn line(event: &v1::WatchResponse) -> String {
             format!("link carries data again: {}", unused_ends(link))
         }
         Content::PortQuarantined(quarantined) => format!(
-            "in quarantine: {}: its link went down {} times",
+            "in quarantine: {}: {}",
             port_name(quarantined.port.as_ref()),
-            quarantined.losses
+            match quarantined.by_hand {
+                true => by_hand(&quarantined.comment),
+                false => format!("its link went down {} times", quarantined.losses),
+            }
         ),
         Content::TrapStorm(storm) => format!(
             "disabled for {} traps about errors of its link: {}",
@@ -221,7 +225,12 @@ fn content_json(content: &Content) -> (&'static str, Value) {
         Content::LinkUsedAgain(link) => ("link_used_again", unused_json(link)),
         Content::PortQuarantined(quarantined) => (
             "port_quarantined",
-            json!({ "port": port_json(quarantined.port.as_ref()), "losses": quarantined.losses }),
+            json!({
+                "port": port_json(quarantined.port.as_ref()),
+                "losses": quarantined.losses,
+                "by_hand": quarantined.by_hand,
+                "comment": quarantined.comment,
+            }),
         ),
         Content::TrapStorm(storm) => (
             "trap_storm",

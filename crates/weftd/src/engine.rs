@@ -329,6 +329,14 @@ impl Engine {
             Request::Quarantine(told) => {
                 let _ = told.send(self.manager.quarantine(self.now()));
             }
+            Request::PutInQuarantine { port, order, done } => {
+                if !done.is_closed() {
+                    let sweep = self.last_sweep + 1;
+                    let put = self.manager.put_in_quarantine(self.now(), port, order);
+                    self.drain();
+                    let _ = done.send(put.map(|()| sweep));
+                }
+            }
             Request::Release { port, done } => {
                 if !done.is_closed() {
                     let sweep = self.last_sweep + 1;

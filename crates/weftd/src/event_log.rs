@@ -257,13 +257,23 @@ fn sweep_link_or_role(event: &Event) {
             b_port = b.port.0,
             "the link from {a} to {b} carries data again"
         ),
-        Event::PortQuarantined { port, losses } => warn!(
+        Event::PortQuarantined {
+            port,
+            losses,
+            by_hand,
+        } => warn!(
             event = "port_quarantined",
             node = port.name,
             node_guid = %port.node,
             port = port.port.0,
             losses,
-            "{port} is in quarantine: its link went down again and again"
+            comment = by_hand,
+            "{port} is in quarantine: {}",
+            match by_hand.as_deref() {
+                None => "its link went down again and again".to_owned(),
+                Some("") => "a client asked for it".to_owned(),
+                Some(comment) => format!("a client asked for it: {comment}"),
+            }
         ),
         Event::TrapStorm { port, traps } => warn!(
             event = "trap_storm",

@@ -4,6 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drains;
+use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{BarredPort, CommandError};
 
@@ -41,8 +42,14 @@ pub(crate) enum Request {
     },
     /// Returns the drains in force.
     Drains(oneshot::Sender<Drains>),
-    /// Returns the ports whose links went down too often.
+    /// Returns the ports whose links went down too often, or were put into quarantine.
     Quarantine(oneshot::Sender<Vec<BarredPort>>),
+    /// Puts a port into quarantine; the answer is the number of the sweep that will have seen it.
+    PutInQuarantine {
+        port: (Guid, PortNum),
+        order: QuarantineOrder,
+        done: oneshot::Sender<Result<u64, QuarantineError>>,
+    },
     /// Lets the link of such a port be used again; the answer is the number of the sweep that will have seen
     /// it, none where it is used anyway.
     Release {

@@ -31,10 +31,16 @@ impl From<Event> for Content {
                 b: Some(b.into()),
                 reason: String::new(),
             }),
-            Event::PortQuarantined { port, losses } => {
-                let port = Some(port.into());
-                Self::PortQuarantined(v1::PortQuarantined { port, losses })
-            }
+            Event::PortQuarantined {
+                port,
+                losses,
+                by_hand,
+            } => Self::PortQuarantined(v1::PortQuarantined {
+                port: Some(port.into()),
+                losses,
+                by_hand: by_hand.is_some(),
+                comment: by_hand.unwrap_or_default(),
+            }),
             Event::PortReleased(port) => {
                 let port = Some(port.into());
                 Self::PortReleased(v1::PortReleased { port })

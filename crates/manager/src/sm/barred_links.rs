@@ -1,17 +1,17 @@
-//! Links that went down too often: which of them a fabric can do without.
+//! Links that went down too often, or were put into quarantine by hand: which of them a fabric can do without.
 //!
 //! A link stays in use while a part of the fabric would be cut off without it. A host whose port is in
 //! quarantine is cut off, as with opa-fm, except the manager's own.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
 
 use super::Manager;
 use super::devices::Devices;
 use super::flapping::News;
-use crate::io::{BarredPort, Event, Input, LinkEnd, SweepReason, UnusedReason};
+use crate::io::{Event, LinkEnd, SweepReason, UnusedReason};
 
 /// Links that are judged one by one; of more, all that remain stay in use.
 const JUDGED_MAX: usize = 64;
@@ -20,16 +20,31 @@ const JUDGED_MAX: usize = 64;
 pub(super) type Barred = BTreeMap<PortRef, UnusedReason>;
 
 impl Devices {
-    /// The ends of links that went down too often.
+    /// The ends of links that are not to be used.
     pub(super) fn barred(&self) -> Barred {
-        let ends = self
-            .flapping
-            .list()
-            .filter_map(|((guid, port), reason, ..)| {
-                let node = NodeId(self.find(guid)?);
-                Some((PortRef { node, port }, reason))
-            });
+        let ends = self.barred_ends().into_iter().filter_map(|end| {
+            let at = self.port_ref(end)?;
+            Some((at, self.bar(end)?))
+        });
         ends.collect()
+    }
+
+    /// The ends of links that are not to be used, by GUID and port.
+    pub(super) fn barred_ends(&self) -> BTreeSet<(Guid, PortNum)> {
+        self.flapping.barred().chain(self.by_hand.ends()).collect()
+    }
+
+    /// Why a port's link is not to be used, none where it may.
+    pub(super) fn bar(&self, end: (Guid, PortNum)) -> Option<UnusedReason> {
+        let by_hand = self.by_hand.contains(end);
+        let by_hand = by_hand.then_some(UnusedReason::QuarantinedByHand);
+        by_hand.or_else(|| self.flapping.reason(end))
+    }
+
+    /// A port by the number of its node.
+    pub(super) fn port_ref(&self, (guid, port): (Guid, PortNum)) -> Option<PortRef> {
+        let node = NodeId(self.find(guid)?);
+        Some(PortRef { node, port })
     }
 }
 
@@ -56,7 +71,9 @@ impl Manager {
         let is_known = plan.peer(number, port).is_some();
         let is_used = is_known && !plan.is_refused(number, port);
         let far = self.devices.far_end((guid, port));
-        let waits = far.is_some_and(|far| self.devices.flapping.reason(far).is_some());
+        let ends = [Some((guid, port)), far];
+        let waits = ends.into_iter().flatten();
+        let waits = waits.filter_map(|end| self.devices.bar(end)).count() > 0;
         match is_up {
             true => !is_used && !waits,
             false => is_known,
@@ -69,38 +86,13 @@ impl Manager {
                 News::Quarantined(end, losses) => Event::PortQuarantined {
                     port: self.devices.link_end(end),
                     losses,
+                    by_hand: None,
                 },
+                News::Released(end) if self.devices.by_hand.contains(end) => continue,
                 News::Released(end) => Event::PortReleased(self.devices.link_end(end)),
             };
             self.out.event(event);
         }
-    }
-
-    /// The ports whose links are not used because they went down too often.
-    pub fn quarantine(&self, now: Tick) -> Vec<BarredPort> {
-        let ports = self.devices.flapping.list();
-        let port = |(end, reason, losses, since, until): (_, _, _, _, Tick)| BarredPort {
-            port: self.devices.link_end(end),
-            reason,
-            losses,
-            since: now.since(since),
-            left: until.since(now),
-        };
-        ports.map(port).collect()
-    }
-
-    /// Lets the link of a port be used again, and forgets its losses. Returns whether it was not used.
-    pub fn release(&mut self, now: Tick, (node, port): (Guid, PortNum)) -> bool {
-        let ends = [Some((node, port)), self.devices.far_end((node, port))];
-        let forgive = |end| self.devices.flapping.forgive(end);
-        let released = ends.into_iter().flatten().map(forgive);
-        if released.filter(|released| *released).count() == 0 {
-            return false;
-        }
-        self.sweep
-            .request(now, SweepReason::Forced, &self.settings.sweeps);
-        self.handle(now, Input::Tick);
-        true
     }
 }
 
@@ -119,7 +111,7 @@ impl Devices {
     }
 
     /// The other end of a port's link, or of the last one that it had.
-    fn far_end(&self, (node, port): (Guid, PortNum)) -> Option<(Guid, PortNum)> {
+    pub(super) fn far_end(&self, (node, port): (Guid, PortNum)) -> Option<(Guid, PortNum)> {
         self[self.find(node)?].observed.last_neighbour(port)
     }
 }
@@ -158,8 +150,8 @@ pub(super) fn left_out(topology: &Topology, barred: &Barred) -> Barred {
     ends.collect()
 }
 
-/// Links of hosts in quarantine, and those between switches, those that went down most often first. A host's link
-/// is never held back: it is its only one.
+/// Links of hosts in quarantine, and those between switches: by hand before others, those that went down most often
+/// first. A host's link is never held back: it is its only one.
 fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
     let links = topology.links().filter_map(|(a, b)| {
         let reasons = [barred.get(&a), barred.get(&b)];
@@ -179,17 +171,19 @@ fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
         !(is_switch(link.ends.0) && is_switch(link.ends.1))
     };
     let (mut hosts, mut others): (Vec<Link>, Vec<Link>) = links.partition(of_host);
-    hosts.retain(|link| matches!(link.reason, UnusedReason::Quarantined { .. }));
+    hosts.retain(|link| link.reason.is_quarantine());
     others.sort_by_key(|link| (Reverse(rank(&link.reason)), link.ends));
     (hosts, others)
 }
 
-/// Quarantine before links that are held back, and more losses before fewer.
-fn rank(reason: &UnusedReason) -> (bool, u32) {
+/// Quarantine by hand before that of links that went down too often, that before links that are held back, and more
+/// losses before fewer.
+fn rank(reason: &UnusedReason) -> (u8, u32) {
     match reason {
-        UnusedReason::Quarantined { losses } => (true, *losses),
-        UnusedReason::HeldBack { losses } => (false, *losses),
-        _ => (false, 0),
+        UnusedReason::QuarantinedByHand => (2, 0),
+        UnusedReason::Quarantined { losses } => (1, *losses),
+        UnusedReason::HeldBack { losses } => (0, *losses),
+        _ => (0, 0),
     }
 }
 

@@ -79,10 +79,10 @@ impl LinkState {
 
 /// Why a port's link is not to be used for a while.
 #[derive(Debug, Clone, Copy)]
-struct Bar {
+pub(super) struct Bar {
     reason: UnusedReason,
-    since: Tick,
-    until: Tick,
+    pub(super) since: Tick,
+    pub(super) until: Tick,
 }
 
 impl Bar {
@@ -121,8 +121,8 @@ impl Bar {
         Some(before.map_or(new, |bar| Self { until, ..bar }))
     }
 
-    fn is_quarantine(&self) -> bool {
-        matches!(self.reason, UnusedReason::Quarantined { .. })
+    pub(super) fn is_quarantine(&self) -> bool {
+        self.reason.is_quarantine()
     }
 
     /// The end of a quarantine: a window has passed, and at most `low` losses are in the last one.
@@ -246,13 +246,21 @@ impl Flapping {
         Some(self.bars.get(&end)?.reason)
     }
 
-    /// The ports whose links are not to be used: reason, losses within the window, beginning and end.
-    pub(super) fn list(&self) -> impl Iterator<Item = (End, UnusedReason, u32, Tick, Tick)> {
-        self.bars.iter().map(|(end, bar)| {
-            let watched = self.watched.get(end);
-            let losses = watched.map_or(0, |watched| watched.losses.len() as u32);
-            (*end, bar.reason, losses, bar.since, bar.until)
-        })
+    /// The ports whose links are not to be used.
+    pub(super) fn barred(&self) -> impl Iterator<Item = End> {
+        self.bars.keys().copied()
+    }
+
+    /// For which time a port's link is not to be used.
+    pub(super) fn bar(&self, end: End) -> Option<&Bar> {
+        self.bars.get(&end)
+    }
+
+    /// When a port's link was lost, as far as that is remembered.
+    pub(super) fn losses(&self, end: End) -> impl ExactSizeIterator<Item = Tick> {
+        let watched = self.watched.get(&end);
+        let losses = watched.map(|watched| watched.losses.iter().copied());
+        losses.unwrap_or_default()
     }
 
     /// Whether a node has ports that are watched.

@@ -13,7 +13,7 @@ use weft_wire::smp::SmpView;
 use super::flapping::LinkState;
 use super::{Manager, Tag};
 use crate::ask::batch::STATES_PER_REQUEST;
-use crate::io::{SweepReason, UnusedReason};
+use crate::io::SweepReason;
 
 /// Switches that have reported a change during a sweep, or while they were looked at.
 #[derive(Debug, Default)]
@@ -140,10 +140,7 @@ impl Manager {
     /// Whether a port's link is not in use, and is not to be used if it is up.
     fn stays_unused(&self, node: u32, port: PortNum) -> bool {
         let observed = &self.devices[node].observed;
-        let reason = self
-            .devices
-            .flapping
-            .reason((self.devices[node].identity.guid, port));
+        let reason = self.devices.bar((self.devices[node].identity.guid, port));
         let plan = &self.planning.plan;
         match (reason, plan.peer(node, port)) {
             (None, _) => false,
@@ -155,7 +152,7 @@ impl Manager {
                     neighbour.is_some_and(|(guid, _)| plan.topology.find(guid).is_some());
                 let info = observed.port(port);
                 let is_host = info.is_some_and(|info| info.neighbor_node_type != 1);
-                is_there || (is_host && matches!(reason, UnusedReason::Quarantined { .. }))
+                is_there || (is_host && reason.is_quarantine())
             }
         }
     }

@@ -12,7 +12,9 @@
 //! | `outbox` | outputs of the manager |
 //! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
 //! | `unused_links` | links that are up and carry no data |
-//! | `flapping`, `barred_links` | links that go down again and again, and which of them are not used |
+//! | `flapping` | links that go down again and again |
+//! | `quarantine` | quarantine by an operator's order, its list and its end |
+//! | `barred_links` | which of all these links are not used |
 //! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
 //! | `lost_links` | lost links that may come back |
@@ -62,6 +64,7 @@ mod program;
 mod programming;
 mod publish;
 mod pump;
+pub mod quarantine;
 mod reads;
 mod register;
 mod requests;

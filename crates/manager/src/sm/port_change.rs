@@ -73,6 +73,27 @@ pub(super) struct Ports<'a> {
 }
 
 impl Ports<'_> {
+    /// The number of the node that has an external port, or is an HFI with that port.
+    ///
+    /// # Errors
+    /// [`CommandError::NoNode`], [`CommandError::NoPort`].
+    pub(super) fn external_port(&self, (guid, port): End) -> Result<u32, CommandError> {
+        let index = self.devices.find(guid);
+        let (index, node) = index
+            .and_then(|index| Some((index, self.devices[index].observed.node.as_ref()?)))
+            .ok_or(CommandError::NoNode { node: guid })?;
+        let (first, last) = (PortNum(1), PortNum(node.info.num_ports));
+        match (first..=last).contains(&port) {
+            true => Ok(index),
+            false => Err(CommandError::NoPort {
+                node: guid,
+                port,
+                first,
+                last,
+            }),
+        }
+    }
+
     /// The end of a cable to change: the one that the manager does not reach over that cable, so
     /// that its answer returns and it can be reached again.
     fn nearer_end(&self, index: u32, named: End) -> End {
@@ -124,20 +145,7 @@ impl Commands {
         action: PortAction,
     ) -> Result<(End, Option<End>), CommandError> {
         let (guid, port) = named;
-        let index = fabric.devices.find(guid);
-        let (index, node) = index
-            .and_then(|index| Some((index, fabric.devices[index].observed.node.as_ref()?)))
-            .ok_or(CommandError::NoNode { node: guid })?;
-        let last = PortNum(node.info.num_ports);
-        if !(PortNum(1)..=last).contains(&port) {
-            let first = PortNum(1);
-            return Err(CommandError::NoPort {
-                node: guid,
-                port,
-                first,
-                last,
-            });
-        }
+        let index = fabric.external_port(named)?;
         let peer = fabric.plan.peer(index, port);
         let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
         match action {

@@ -1,5 +1,5 @@
 //! Links that carry no data although both ends see them: refused by the link policy, not active after two
-//! sweeps, or down too often.
+//! sweeps, down too often, or in quarantine by hand.
 //!
 //! Routes, their certificate, multicast trees and quality figures are made without these links. The
 //! published topology keeps them, since directed-route datagrams still cross them. opa-fm does the
@@ -164,16 +164,22 @@ impl UnusedLinks {
         new.map(Event::LinkUnused).chain(again).collect()
     }
 
-    /// Ends of those that went down too often.
+    /// Ends of those that went down too often, or were put into quarantine by hand.
     pub(super) fn barred(&self) -> Barred {
         let ends = self.reasons.iter().filter(|(_, reason)| is_barred(reason));
         ends.map(|(end, reason)| (*end, *reason)).collect()
+    }
+
+    /// Ends of all of them, in order.
+    pub(super) fn ends(&self) -> impl Iterator<Item = PortRef> {
+        self.reasons.keys().copied()
     }
 
     /// Why the manager leaves a port in state Init, none where it does not.
     pub(super) fn init_reason(&self, end: PortRef) -> Option<LinkInitReason> {
         match self.reason(end)? {
             UnusedReason::Inactive { .. } => None,
+            UnusedReason::QuarantinedByHand => Some(LinkInitReason::QUARANTINED),
             reason if is_barred(&reason) => Some(LinkInitReason::FLAPPING),
             _ => Some(LinkInitReason::OUTSIDE_POLICY),
         }
@@ -199,12 +205,9 @@ impl UnusedLinks {
     }
 }
 
-/// Whether a link is unused because it went down too often.
+/// Whether a link is unused because it went down too often, or by hand.
 fn is_barred(reason: &UnusedReason) -> bool {
-    matches!(
-        reason,
-        UnusedReason::HeldBack { .. } | UnusedReason::Quarantined { .. }
-    )
+    reason.is_quarantine() || matches!(reason, UnusedReason::HeldBack { .. })
 }
 
 /// Each link by each of its ends.

@@ -12,10 +12,10 @@ use weft_manager::{Command, Event, Input, PortAction, UnusedReason};
 use weft_wire::enums::{LinkInitReason, PortState};
 
 /// A port of a node.
-type End = (Guid, PortNum);
+pub(crate) type End = (Guid, PortNum);
 
 /// A running fabric that is not swept without a cause for an hour.
-fn world() -> World {
+pub(crate) fn world() -> World {
     let mut settings = settings();
     settings.sweeps.interval = Duration::from_secs(3600);
     let mut world = World::new("fattree:32,radix=8", settings);
@@ -26,7 +26,7 @@ fn world() -> World {
 }
 
 /// A link goes down every second, for half of it.
-fn flap(world: &mut World, (node, port): End, times: usize) {
+pub(crate) fn flap(world: &mut World, (node, port): End, times: usize) {
     for _ in 0..times {
         world.control(Control::LinkDown { node, port });
         world.run_for(0.5);
@@ -42,12 +42,12 @@ fn effort(world: &World) -> (usize, usize) {
     (world.events.iter().filter(begun).count(), published.len())
 }
 
-fn unused(world: &World) -> Vec<UnusedReason> {
+pub(crate) fn unused(world: &World) -> Vec<UnusedReason> {
     let report = world.reports().pop().unwrap();
     report.unused.into_iter().map(|link| link.reason).collect()
 }
 
-fn init_reason(world: &World, (node, port): End) -> LinkInitReason {
+pub(crate) fn init_reason(world: &World, (node, port): End) -> LinkInitReason {
     let network = world.emulator.network();
     let device = network.device(network.find(node).unwrap()).unwrap();
     let info = network.port(device.port(port).unwrap()).info();

@@ -6,9 +6,10 @@ use weft_api::v1;
 use weft_api::v1::port_service_server::PortService;
 use weft_fabric::{Guid, PortNum};
 use weft_manager::PortAction;
+use weft_manager::sm::quarantine::QuarantineOrder;
 
 use super::limits::begin_by;
-use super::refusal::status;
+use super::refusal::{not_quarantined, status};
 use super::{Services, stopping};
 use crate::control::PortOrder;
 use crate::request::{Request as Ask, ask};
@@ -38,6 +39,27 @@ impl PortService for Services {
         let ports = answer.await.map_err(|_| stopping())?;
         let ports = ports.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::ListQuarantineResponse { ports }))
+    }
+
+    async fn quarantine_port(
+        &self,
+        request: Request<v1::QuarantinePortRequest>,
+    ) -> Result<Response<v1::QuarantinePortResponse>, Status> {
+        let request = request.into_inner();
+        let port = named(request.port)?;
+        self.must_be_master()?;
+        let attached = self.hub.attachment().required();
+        attached.map_err(|detached| status(&detached.into()))?;
+        let order = QuarantineOrder {
+            comment: request.comment,
+            force: request.force,
+        };
+        let (done, answer) = oneshot::channel();
+        let asked = Ask::PutInQuarantine { port, order, done };
+        ask(&self.engine, asked).map_err(|refusal| status(&refusal))?;
+        let put = answer.await.map_err(|_| stopping())?;
+        let sweep = put.map_err(|error| not_quarantined(&error))?;
+        Ok(Response::new(v1::QuarantinePortResponse { sweep }))
     }
 
     async fn release_port(

@@ -3,6 +3,7 @@
 use tonic::Status;
 use weft_manager::CommandError;
 use weft_manager::sm::drains::DrainError;
+use weft_manager::sm::quarantine::QuarantineError;
 use weft_manager::sm::reroute::RerouteError;
 
 use crate::control::Refusal;
@@ -25,6 +26,19 @@ pub(super) fn status(refusal: &Refusal) -> Status {
             RerouteError::Drain(DrainError::NoSwitch(_)) => Status::not_found(text),
             _ => Status::failed_precondition(text),
         },
+    }
+}
+
+/// The status of a port that was not put into quarantine.
+pub(super) fn not_quarantined(error: &QuarantineError) -> Status {
+    let text = error.to_string();
+    match error {
+        QuarantineError::Command(error) => of_port(error),
+        QuarantineError::Comment => Status::invalid_argument(text),
+        QuarantineError::Many => Status::resource_exhausted(text),
+        QuarantineError::NoLink { .. }
+        | QuarantineError::Host { .. }
+        | QuarantineError::LastWay { .. } => Status::failed_precondition(text),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A link that goes down again and again: `weft quarantine`.
+//! Links that go down again and again, or are left out by hand: `weft quarantine`.
 
 use std::path::Path;
 
@@ -13,8 +13,12 @@ const HOST: &str = "0x0011750101000003";
 
 /// A daemon at an emulator of its own, with changes to the stock file.
 fn up(dir: &Path, changes: &[(&str, &str)]) -> (Emulator, Daemon) {
+    up_on("one-switch:4", dir, changes)
+}
+
+fn up_on(fabric: &str, dir: &Path, changes: &[(&str, &str)]) -> (Emulator, Daemon) {
     let socket = dir.join("fabric");
-    let emulator = Emulator::start("one-switch:4", &socket);
+    let emulator = Emulator::start(fabric, &socket);
     let start = Start::connected(&socket);
     configure(&start.dir.path().join("opafm.xml"), changes);
     (emulator, start.up())
@@ -95,4 +99,82 @@ fn a_port_that_reports_errors_is_disabled_and_can_be_enabled() {
     watcher.until("link_vanished");
     daemon.weft_ok(&["port", "enable", "node:switch1:port:3"]);
     watcher.until("link_appeared");
+}
+
+/// Two edge switches with two hosts each under two cores.
+const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// LIDs that the table of a switch, as the daemon has read it, leads to a port.
+fn routes_over(daemon: &Daemon, switch: &str, port: &str) -> usize {
+    let tables = daemon.weft_ok(&["report", "linear", "-F", &format!("node:{switch}")]);
+    let is_entry = |line: &&str| line.trim_start().starts_with("0x");
+    let ports = tables.lines().filter(is_entry).map(|line| {
+        let entry = line.split_whitespace().filter(|word| *word != ":");
+        entry.skip(1).map(str::to_owned).next().unwrap()
+    });
+    let ports: Vec<String> = ports.collect();
+    assert!(ports.len() >= 4, "{tables}");
+    ports.iter().filter(|to| *to == port).count()
+}
+
+#[test]
+fn a_link_is_left_out_by_hand_until_it_is_released() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_emulator, daemon) = up_on(TREE, dir.path(), &[]);
+    assert!(routes_over(&daemon, "edge2", "3") > 0);
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    let port = "node:edge2:port:3";
+    let said = daemon.weft_ok(&["quarantine", "add", port, "--reason", "bad cable"]);
+    assert!(
+        said.starts_with("put port 3 of edge2 into quarantine; "),
+        "{said}"
+    );
+    let told = watcher.until("port_quarantined")["data"].clone();
+    assert_eq!(
+        (&told["by_hand"], &told["comment"]),
+        (&true.into(), &"bad cable".into())
+    );
+    daemon.weft_ok(&["sweep", "--wait"]);
+    assert_eq!(routes_over(&daemon, "edge2", "3"), 0);
+    let listed = json(&daemon.weft_ok(&["quarantine", "list", "--json"]));
+    assert_eq!(listed[0]["port"]["name"], "edge2");
+    assert_eq!(listed[0]["quarantined"], true);
+    assert_eq!(listed[0]["comment"], "bad cable");
+    assert_eq!(listed[0]["left_s"], Value::Null);
+    let text = daemon.weft_ok(&["quarantine", "list"]);
+    assert!(
+        text.ends_with("until it is released: by hand, bad cable\n"),
+        "{text}"
+    );
+    let log = daemon.log();
+    assert!(
+        log.contains("is in quarantine: a client asked for it: bad cable"),
+        "{log}"
+    );
+
+    for (args, expected) in [
+        (&["node:edge2:port:4"][..], "would be used all the same"),
+        (&["node:edge2:port:1"], "--force"),
+        (&["sm", "--force"], "would cut the manager off"),
+        (&[port, "--reason", "a\u{7}"], "control characters"),
+    ] {
+        let said = daemon.weft_fails(1, &[&["quarantine", "add"], args].concat());
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+    daemon.weft_ok(&["quarantine", "add", "node:edge2:port:1", "--force"]);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    assert_eq!(routes_over(&daemon, "edge2", "1"), 0, "the host is cut off");
+
+    for port in [1, 3] {
+        let port = format!("node:edge2:port:{port}");
+        daemon.weft_ok(&["quarantine", "release", &port]);
+    }
+    watcher.until("port_released");
+    daemon.weft_ok(&["sweep", "--wait"]);
+    assert!(routes_over(&daemon, "edge2", "3") > 0);
+    assert!(routes_over(&daemon, "edge2", "1") > 0);
 }

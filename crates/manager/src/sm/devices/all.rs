@@ -8,6 +8,7 @@ use weft_wire::sm::PortInfo;
 
 use super::device::Device;
 use crate::sm::flapping::Flapping;
+use crate::sm::quarantine::ByHand;
 use crate::sm::strangers::StrangerRows;
 use crate::sm::tables::TableStore;
 use crate::sm::trap_storms::Storms;
@@ -25,6 +26,8 @@ pub(crate) struct Devices {
     pub stranger_rows: StrangerRows,
     /// Ports whose links go down again and again.
     pub flapping: Flapping,
+    /// Ports in quarantine by an operator's order.
+    pub by_hand: ByHand,
     /// Ports that report errors of their links.
     pub storms: Storms,
     all: Vec<Device>,

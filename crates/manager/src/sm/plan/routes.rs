@@ -24,7 +24,7 @@ pub(in super::super) struct RouteInput {
     pub(in super::super) drains: Drains,
     pub(in super::super) fabric: Fabric,
     pub(in super::super) inactive: Inactive,
-    /// Links that went down too often.
+    /// Ends of links that went down too often, or are in quarantine by hand.
     pub(in super::super) barred: Barred,
 }
 

@@ -1,0 +1,247 @@
+//! Quarantine of ports: by an operator's order, its list, and its end.
+//!
+//! The link of such a port is left out of routes like that of one that went down too often, see
+//! [`super::barred_links`], until the port is released. What the manager would use all the same is refused at once:
+//! its own link, and links without which switches would be cut off.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+use weft_fabric::text::is_hidden;
+use weft_fabric::{PortNum, PortRef, Tick};
+
+use super::Manager;
+use super::barred_links::Barred;
+use super::plan::Inactive;
+use super::port_change::End;
+use super::unused_links::UnusedLinks;
+use crate::io::{BarredPort, CommandError, Event, Input, LinkEnd, SweepReason, UnusedReason};
+
+/// Most ports that are in quarantine by hand; more are refused.
+const PORTS_MAX: usize = 16_384;
+/// Most bytes of an operator's words.
+pub const COMMENT_MAX: usize = 200;
+/// Type of a neighbour in PortInfo that is a switch.
+const SWITCH: u8 = 1;
+
+/// Why a port is not put into quarantine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum QuarantineError {
+    /// No such port, another manager runs the fabric, or it is the manager's own link.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// There is no link to leave out.
+    #[error(
+        "{port} has no link, and had none since the manager started: routes do not use it anyway"
+    )]
+    NoLink {
+        /// The port.
+        port: LinkEnd,
+    },
+    /// A host would be cut off.
+    #[error(
+        "{port} is on the only link of a host, which would be cut off; `weft quarantine add --force` does that"
+    )]
+    Host {
+        /// The port.
+        port: LinkEnd,
+    },
+    /// Switches would be cut off, or another link would have to be used that is not to be.
+    #[error(
+        "without the link at {port} a part of the fabric would be cut off, or only be reached over links that are \
+         in quarantine or held back: it would be used all the same"
+    )]
+    LastWay {
+        /// The port.
+        port: LinkEnd,
+    },
+    /// The operator's words are too long, or have characters that act on a terminal.
+    #[error("the reason is longer than {COMMENT_MAX} bytes, or has control characters")]
+    Comment,
+    /// Too many ports.
+    #[error(
+        "{PORTS_MAX} ports are in quarantine by hand already, which is the most; release some first"
+    )]
+    Many,
+}
+
+/// An operator's order to put a port into quarantine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuarantineOrder {
+    /// Why, in the operator's words, at most [`COMMENT_MAX`] bytes; may be empty.
+    pub comment: String,
+    /// Also where a host is cut off.
+    pub force: bool,
+}
+
+/// Ports that an operator has put into quarantine.
+#[derive(Debug, Default)]
+pub(super) struct ByHand(BTreeMap<End, Placed>);
+
+/// One of them.
+#[derive(Debug)]
+struct Placed {
+    since: Tick,
+    comment: String,
+}
+
+impl ByHand {
+    pub(super) fn ends(&self) -> impl Iterator<Item = End> {
+        self.0.keys().copied()
+    }
+
+    pub(super) fn contains(&self, end: End) -> bool {
+        self.0.contains_key(&end)
+    }
+
+    /// Puts a port into quarantine; one that is in it gets another comment.
+    fn put(&mut self, now: Tick, end: End, comment: String) {
+        let since = self.0.get(&end).map_or(now, |placed| placed.since);
+        self.0.insert(end, Placed { since, comment });
+    }
+}
+
+impl Manager {
+    /// The ports whose links are not to be used: they went down too often, or are in quarantine by hand.
+    pub fn quarantine(&self, now: Tick) -> Vec<BarredPort> {
+        let ends = self.devices.barred_ends().into_iter();
+        ends.filter_map(|end| self.barred_port(now, end)).collect()
+    }
+
+    fn barred_port(&self, now: Tick, end: End) -> Option<BarredPort> {
+        let flapping = &self.devices.flapping;
+        let (since, left, comment) = match self.devices.by_hand.0.get(&end) {
+            Some(placed) => (placed.since, None, placed.comment.clone()),
+            None => {
+                let bar = flapping.bar(end)?;
+                (bar.since, Some(bar.until.since(now)), String::new())
+            }
+        };
+        Some(BarredPort {
+            port: self.devices.link_end(end),
+            reason: self.devices.bar(end)?,
+            losses: flapping.losses(end).len() as u32,
+            since: now.since(since),
+            left,
+            comment,
+        })
+    }
+
+    /// Puts a port into quarantine until [`Self::release`]; a sweep leaves its link out of routes.
+    ///
+    /// # Errors
+    /// [`QuarantineError`]; nothing has changed then.
+    pub fn put_in_quarantine(
+        &mut self,
+        now: Tick,
+        end: End,
+        order: QuarantineOrder,
+    ) -> Result<(), QuarantineError> {
+        self.may_quarantine(end, &order)?;
+        self.devices.by_hand.put(now, end, order.comment.clone());
+        self.out.event(Event::PortQuarantined {
+            port: self.devices.link_end(end),
+            losses: self.devices.flapping.losses(end).len() as u32,
+            by_hand: Some(order.comment),
+        });
+        self.sweep
+            .request(now, SweepReason::Forced, &self.settings.sweeps);
+        self.handle(now, Input::Tick);
+        Ok(())
+    }
+
+    /// Lets the link of a port be used again, and forgets its losses. Returns whether it was not to be used.
+    pub fn release(&mut self, now: Tick, end: End) -> bool {
+        let ends = [Some(end), self.devices.far_end(end)];
+        let released = ends.into_iter().flatten().map(|end| self.end_bar(end));
+        if released.filter(|released| *released).count() == 0 {
+            return false;
+        }
+        self.sweep
+            .request(now, SweepReason::Forced, &self.settings.sweeps);
+        self.handle(now, Input::Tick);
+        true
+    }
+
+    /// Ends all that bars the link at a port; returns whether anything did.
+    fn end_bar(&mut self, end: End) -> bool {
+        let quarantined = self.devices.flapping.bar(end);
+        let is_told = quarantined.is_some_and(|bar| bar.is_quarantine());
+        let by_hand = self.devices.by_hand.0.remove(&end).is_some();
+        if by_hand && !is_told {
+            self.out
+                .event(Event::PortReleased(self.devices.link_end(end)));
+        }
+        self.devices.flapping.forgive(end) || by_hand
+    }
+
+    fn may_quarantine(&self, end: End, order: &QuarantineOrder) -> Result<(), QuarantineError> {
+        self.must_be_master()?;
+        let index = self.ports().external_port(end)?;
+        if order.comment.len() > COMMENT_MAX || order.comment.contains(is_hidden) {
+            return Err(QuarantineError::Comment);
+        }
+        let (node, port) = end;
+        let peer = self.planning.plan.peer(index, port);
+        let peer = peer.map(|peer| (self.devices[peer.node].identity.guid, peer.port));
+        let named = || self.devices.link_end(end);
+        let far = peer.or_else(|| self.devices.far_end(end));
+        let far = far.ok_or_else(|| QuarantineError::NoLink { port: named() })?;
+        if [node, far.0]
+            .map(|node| self.devices.find(node))
+            .contains(&Some(0))
+        {
+            return Err(CommandError::OwnLink { node, port }.into());
+        }
+        if !order.force && self.is_hosts_link(index, port, far) {
+            return Err(QuarantineError::Host { port: named() });
+        }
+        if !self.can_do_without(end) {
+            return Err(QuarantineError::LastWay { port: named() });
+        }
+        let is_new = !self.devices.by_hand.contains(end);
+        match is_new && self.devices.by_hand.0.len() >= PORTS_MAX {
+            true => Err(QuarantineError::Many),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a link, or the last one that there was, has an end that is no switch's.
+    fn is_hosts_link(&self, index: u32, port: PortNum, far: End) -> bool {
+        let device = &self.devices[index];
+        let far_is_switch = match self.devices.find(far.0) {
+            Some(far) => self.devices[far].is_switch(),
+            None => {
+                let info = device.observed.port(port);
+                info.is_some_and(|info| info.neighbor_node_type == SWITCH)
+            }
+        };
+        !(device.is_switch() && far_is_switch)
+    }
+
+    /// Whether routes would leave out the link at a port, and all those that they leave out already. A link that
+    /// is down is not missed.
+    fn can_do_without(&self, end: End) -> bool {
+        let plan = &self.planning.plan;
+        let Some(at) = self.devices.port_ref(end) else {
+            return true;
+        };
+        if plan.topology.peer(at).is_none() {
+            return true;
+        }
+        let inactive = Inactive {
+            twice: self.devices.inactive_twice(),
+            must_prove: false,
+        };
+        let left_out = |barred: &Barred| -> Vec<PortRef> {
+            let unused = UnusedLinks::find(&plan.topology, &self.settings, &inactive, barred);
+            unused.ends().collect()
+        };
+        let mut barred = self.devices.barred();
+        let mut needed = left_out(&barred);
+        barred.insert(at, UnusedReason::QuarantinedByHand);
+        needed.push(at);
+        let unused = left_out(&barred);
+        needed.iter().all(|end| unused.binary_search(end).is_ok())
+    }
+}

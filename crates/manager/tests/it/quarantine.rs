@@ -1,0 +1,230 @@
+//! Ports that an operator puts into quarantine.
+
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use crate::common::{World, far_link, settings};
+use crate::flapping::{End, flap, init_reason, unused, world};
+use weft_emulator::io::Control;
+use weft_fabric::{Guid, Lid, PortNum, PortRef};
+use weft_manager::sm::quarantine::{COMMENT_MAX, QuarantineError, QuarantineOrder};
+use weft_manager::{CommandError, Event, UnusedReason};
+use weft_wire::enums::{LinkInitReason, PortState};
+
+/// Two edge switches with two hosts each, and a link to each of two cores.
+const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
+const BY_HAND: UnusedReason = UnusedReason::QuarantinedByHand;
+
+/// LIDs that a switch's own table leads to a port.
+fn routes_over(world: &World, (node, port): End) -> usize {
+    let network = world.emulator.network();
+    let switch = network.switch(network.find(node).unwrap()).unwrap();
+    let lids = (1..0xC000).map(Lid);
+    lids.filter(|lid| switch.egress(*lid) == Some(port)).count()
+}
+
+/// The other end of a cable.
+fn peer(world: &World, (node, port): End) -> End {
+    let topology = &world.topology;
+    let node = topology.find(node).unwrap();
+    let peer = topology.peer(PortRef { node, port }).unwrap();
+    (topology.node(peer.node).unwrap().guid(), peer.port)
+}
+
+fn guid(world: &World, name: &str) -> Guid {
+    let mut nodes = world.topology.nodes().map(|(_, node)| node);
+    nodes.find(|node| node.name() == name).unwrap().guid()
+}
+
+fn put(world: &mut World, end: End, comment: &str) -> Result<(), QuarantineError> {
+    let order = QuarantineOrder {
+        comment: comment.to_owned(),
+        force: false,
+    };
+    let done = world.manager.put_in_quarantine(world.now, end, order);
+    world.run_for(5.0);
+    done
+}
+
+fn listed(world: &World) -> Vec<End> {
+    let ports = world.manager.quarantine(world.now).into_iter();
+    ports.map(|one| (one.port.node, one.port.port)).collect()
+}
+
+#[test]
+fn a_port_in_quarantine_is_in_no_route_until_it_is_released_by_either_end() {
+    for far in [false, true] {
+        let mut world = world();
+        let link = far_link(&world);
+        let ends = [link, peer(&world, link)];
+        assert!(ends.iter().all(|end| routes_over(&world, *end) > 0));
+        put(&mut world, link, "errors since Monday").unwrap();
+        assert_eq!(ends.map(|end| routes_over(&world, end)), [0, 0]);
+        world.walk_all();
+        world.assert_all_active();
+        assert_eq!(unused(&world), [BY_HAND]);
+        for end in ends {
+            assert_eq!(init_reason(&world, end), LinkInitReason::QUARANTINED);
+        }
+        let told = world.events.iter().filter_map(|event| match event {
+            Event::PortQuarantined { by_hand, .. } => by_hand.clone(),
+            _ => None,
+        });
+        assert_eq!(told.collect::<Vec<_>>(), ["errors since Monday"]);
+
+        // Neither time nor other thresholds end it.
+        world.run_for(3600.0);
+        let mut settings = settings();
+        settings.links.flapping = None;
+        world.manager.reconfigure(world.now, settings);
+        world.forced_sweep();
+        let list = world.manager.quarantine(world.now);
+        assert_eq!(listed(&world), [link]);
+        assert_eq!((list[0].reason, list[0].left), (BY_HAND, None));
+        assert_eq!(list[0].comment, "errors since Monday");
+        assert!(list[0].since > Duration::from_secs(3600));
+        assert_eq!(ends.map(|end| routes_over(&world, end)), [0, 0]);
+
+        world.events.clear();
+        let by = ends[usize::from(far)];
+        assert!(world.manager.release(world.now, by));
+        world.run_for(5.0);
+        let released = |event: &&Event| matches!(event, Event::PortReleased(_));
+        assert_eq!(world.events.iter().filter(released).count(), 1);
+        assert_eq!(listed(&world), []);
+        assert!(ends.iter().all(|end| routes_over(&world, *end) > 0));
+        world.assert_all_active();
+        assert!(!world.manager.release(world.now, by), "nothing to release");
+    }
+}
+
+#[test]
+fn a_link_that_comes_up_in_quarantine_stays_in_init() {
+    let mut world = world();
+    let (node, port) = far_link(&world);
+    world.control(Control::LinkDown { node, port });
+    world.run_for(2.0);
+    put(&mut world, (node, port), "").unwrap();
+    world.control(Control::LinkUp { node, port });
+    world.run_for(5.0);
+    assert_eq!(world.state(node, port), PortState::INIT);
+    assert_eq!(unused(&world), [BY_HAND]);
+    world.walk_all();
+    assert!(world.manager.release(world.now, (node, port)));
+    world.run_for(5.0);
+    world.assert_all_active();
+}
+
+#[test]
+fn losses_in_quarantine_do_not_end_it_and_their_own_end_does_not_either() {
+    let mut world = world();
+    let link = far_link(&world);
+    put(&mut world, link, "").unwrap();
+    flap(&mut world, link, 30);
+    world.events.clear();
+    world.run_for(20.0 * 60.0);
+    assert_eq!(listed(&world), [link], "the window is over");
+    assert_eq!(world.manager.quarantine(world.now)[0].left, None);
+    let near = |event: &&Event| match event {
+        Event::PortReleased(port) => (port.node, port.port) == link,
+        _ => false,
+    };
+    assert_eq!(world.events.iter().filter(near).count(), 0);
+    assert_eq!(world.state(link.0, link.1), PortState::INIT);
+}
+
+#[test]
+fn the_only_way_to_switches_is_refused_and_used_if_it_becomes_that_later() {
+    let mut world = World::new("pgft:2;4,4;1,1;1,1", settings());
+    world.sweep();
+    let link = far_link(&world);
+    let refused = put(&mut world, link, "");
+    assert!(matches!(refused, Err(QuarantineError::LastWay { .. })));
+    assert_eq!(listed(&world), []);
+
+    let mut world = World::new(TREE, settings());
+    world.sweep();
+    let edge = guid(&world, "edge2");
+    let up = [3, 4].map(|port| (edge, PortNum(port)));
+    put(&mut world, up[0], "").unwrap();
+    let refused = put(&mut world, up[1], "");
+    assert!(matches!(refused, Err(QuarantineError::LastWay { .. })));
+    assert_eq!(listed(&world), [up[0]]);
+    assert_eq!(routes_over(&world, up[0]), 0);
+    world.walk_all();
+    let (node, port) = up[1];
+    world.control(Control::LinkDown { node, port });
+    world.run_for(5.0);
+    world.walk_all();
+    assert!(routes_over(&world, up[0]) > 0, "nothing else is left");
+    world.control(Control::LinkUp { node, port });
+    world.run_for(5.0);
+    assert_eq!(routes_over(&world, up[0]), 0);
+    world.walk_all();
+}
+
+#[test]
+fn a_hosts_link_has_to_be_forced_and_the_managers_own_cannot_be() {
+    let mut world = world();
+    let hosts: Vec<Guid> = world.topology.hfis().map(|(_, host)| host.guid()).collect();
+    let (own, last) = (hosts[0], *hosts.last().unwrap());
+    let end = (last, PortNum(1));
+    let port = peer(&world, end);
+    for end in [end, port] {
+        let refused = put(&mut world, end, "");
+        assert!(matches!(refused, Err(QuarantineError::Host { .. })));
+    }
+    let own = (own, PortNum(1));
+    for end in [own, peer(&world, own)] {
+        let force = QuarantineOrder {
+            force: true,
+            ..QuarantineOrder::default()
+        };
+        let refused = world.manager.put_in_quarantine(world.now, end, force);
+        let own = |error| {
+            matches!(
+                error,
+                QuarantineError::Command(CommandError::OwnLink { .. })
+            )
+        };
+        assert!(refused.is_err_and(own));
+    }
+    assert_eq!(listed(&world), []);
+    assert!(routes_over(&world, port) > 0);
+    let force = QuarantineOrder {
+        force: true,
+        ..QuarantineOrder::default()
+    };
+    let done = world.manager.put_in_quarantine(world.now, port, force);
+    assert_eq!(done, Ok(()));
+    world.run_for(5.0);
+    assert_eq!(listed(&world), [port]);
+    assert_eq!(routes_over(&world, port), 0, "cut off");
+    assert!(world.manager.release(world.now, end));
+    world.run_for(5.0);
+    world.walk_all();
+}
+
+#[test]
+fn what_is_no_link_and_no_reason_is_refused() {
+    let mut world = World::new(TREE, settings());
+    world.sweep();
+    let (node, port) = (guid(&world, "core1"), PortNum(1));
+    for (end, comment, expected) in [
+        ((Guid(1), port), "", "no node 0x"),
+        ((node, PortNum(200)), "", "has no port 200"),
+        ((node, PortNum(0)), "", "has no port 0"),
+        ((node, port), "a\u{1b}[2J", "has control characters"),
+        ((node, PortNum(4)), "", "has no link"),
+        (
+            (node, port),
+            &"x".repeat(COMMENT_MAX + 1),
+            "longer than 200",
+        ),
+    ] {
+        let said = put(&mut world, end, comment).unwrap_err().to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+    assert_eq!(listed(&world), []);
+}
