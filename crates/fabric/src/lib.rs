@@ -6,6 +6,7 @@
 
 pub mod cabling;
 pub mod constants;
+pub mod datelines;
 pub mod export;
 pub mod generate;
 pub mod import;
@@ -20,6 +21,7 @@ pub mod time;
 pub mod topology;
 pub mod upward;
 
+pub use datelines::{Datelines, Half, RingPort};
 pub use generate::{FabricSpec, GenerateError, SpecError};
 pub use lanes::Lanes;
 pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};

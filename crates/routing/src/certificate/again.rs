@@ -255,7 +255,7 @@ mod tests {
 
     use std::ops::Range;
 
-    use weft_fabric::{LinearTables, PortGroupTables, SwitchIndex, Topology};
+    use weft_fabric::{Lanes, LinearTables, PortGroupTables, SwitchIndex, Topology};
 
     use super::super::changes::{Kinds, changed_lids};
     use super::super::classes::{TILE, coarse};
@@ -289,7 +289,7 @@ mod tests {
             groups: Arc<PortGroupTables>,
         ) -> Option<Self> {
             let mut state = Self {
-                view: View::new(&topology),
+                view: View::new(&topology, Lanes::SINGLE),
                 tiles: Vec::new(),
                 topology,
                 linear,
@@ -455,7 +455,7 @@ mod tests {
                         0 => grouped(&whole, &mut dice),
                         _ => Arc::clone(&state.groups),
                     };
-                    let view = View::new(&topology);
+                    let view = View::new(&topology, Lanes::SINGLE);
                     let tables = Tables {
                         linear: &linear,
                         groups: &groups,

@@ -3,8 +3,8 @@
 //! - Every switch, so every HFI on it too, reaches every LID to which cables lead.
 //! - No route runs in a circle.
 //! - The links that data traffic holds while it waits for the next one form no cycle, in each of
-//!   the lanes that the destinations are spread over: no engine here changes lanes on the way.
-//!   Virtual lanes beyond that (several levels of traffic) each hold a part of such a lane.
+//!   the lanes that the destinations are spread over. Where lanes have halves, the two halves of a link
+//!   count as two links, and packets change halves as SCtoSC tables make them. Virtual lanes beyond that (several levels of traffic) each hold a part of such a lane.
 //!   Management traffic to switches has its own lane, whose packets are dropped instead of waiting, and
 //!   is in no graph.
 //! - All of this for every port of every adaptive group, and, by [`certify_transition`], for every
@@ -124,7 +124,7 @@ fn judge(topology: &Topology, tables: Tables<'_>) -> Result<Judged, Refusal> {
     if !shared.is_empty() {
         return Err(Refusal::new(shared));
     }
-    let view = View::new(topology);
+    let view = View::new(topology, tables.linear.lanes());
     let layers = [tables];
     let followed = follow::follow(&view, &layers, &classes::coarse(&view));
     let clean = followed.looping.is_empty() && followed.dropped.is_empty();
@@ -159,7 +159,7 @@ fn summary(view: &View, graphs: &[Dependencies]) -> Certificate {
         routes,
         disconnected: all - routes,
         parts: view.part_lists(),
-        channels: view.links.len() as u64,
+        channels: view.cable_directions() as u64,
         dependencies: graphs.iter().map(Dependencies::count).sum(),
         lanes: graphs.len() as u8,
     }

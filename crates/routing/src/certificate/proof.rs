@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use weft_fabric::{LinearTables, Node, PortGroupTables, SwitchIndex, Topology};
+use weft_fabric::{Lanes, LinearTables, Node, PortGroupTables, SwitchIndex, Topology};
 
 use super::again::{Again, Known, States};
 use super::changes::{Changes, Kinds, changed_lids};
@@ -78,7 +78,7 @@ impl Proof {
         groups: &Arc<PortGroupTables>,
     ) -> Option<Self> {
         let parts = self.parts.as_ref()?;
-        if linear.lanes().count() > 1 {
+        if !is_single(linear.lanes()) {
             return None;
         }
         let view = self.view(topology)?;
@@ -107,14 +107,14 @@ impl Proof {
         })
     }
 
-    /// The view of the changed topology; `None` if ends or LIDs have changed.
+    /// The view of the changed topology, of lanes without halves; `None` if ends or LIDs have changed.
     fn view(&self, topology: &Topology) -> Option<View> {
         let old = &self.judged.view;
         let changed = topology.changed_since(&self.nodes);
         let after = changed.and_then(|changed| old.after(topology, &changed));
         let view = match after {
             Some(view) => view,
-            None if View::shared_lids(topology).is_empty() => View::new(topology),
+            None if View::shared_lids(topology).is_empty() => View::new(topology, Lanes::SINGLE),
             None => return None,
         };
         view.has_same_ends(old).then_some(view)
@@ -227,12 +227,17 @@ fn arrives(view: &View, tables: Tables<'_>, from: u32, (target, lid): (u32, u32)
 
 type Whole = (Judged, Parts);
 
+/// Whether all traffic is in one lane without halves.
+fn is_single(lanes: &Lanes) -> bool {
+    lanes.count() < 2 && lanes.datelines().is_none()
+}
+
 /// Follows everything, class by class, tile by tile; none where that does not suffice.
 fn whole(topology: &Topology, tables: Tables<'_>) -> Option<Whole> {
-    if tables.linear.lanes().count() > 1 || !View::shared_lids(topology).is_empty() {
+    if !is_single(tables.linear.lanes()) || !View::shared_lids(topology).is_empty() {
         return None;
     }
-    let view = View::new(topology);
+    let view = View::new(topology, tables.linear.lanes());
     let classes = coarse(&view);
     let (data, management) = split(&classes);
     let empty = Dependencies::new(&view);

@@ -1,13 +1,12 @@
 //! 64 classes of destinations at a time, each one bit of a word: loops, dead ends and dependencies
 //! by a handful of word operations per link.
 
-use weft_fabric::SwitchIndex;
-use weft_fabric::UNREACHABLE;
+use weft_fabric::{Half, SwitchIndex, UNREACHABLE};
 
 use super::Tables;
 use super::classes::{Class, Span, Spans};
 use super::dependency::Dependencies;
-use super::view::View;
+use super::view::{Link, View};
 
 /// Findings of a tile of classes, besides the dependencies.
 #[derive(Debug, Default)]
@@ -31,6 +30,8 @@ pub(super) struct Tile<'a> {
     ends: Vec<u64>,
     /// Classes that a switch has data for.
     carries: Vec<u64>,
+    /// Classes whose data comes over a link, where lanes have halves.
+    over: Vec<u64>,
     queued: Vec<bool>,
     queue: Vec<u32>,
     wave: Vec<u32>,
@@ -52,6 +53,7 @@ impl<'a> Tile<'a> {
             dropped: vec![0; view.len()],
             ends: vec![0; view.len()],
             carries: vec![0; view.len()],
+            over: vec![0; if view.has_halves { view.links.len() } else { 0 }],
             queued: vec![false; view.len()],
             queue: Vec::with_capacity(view.len()),
             wave: Vec::with_capacity(view.len()),
@@ -84,9 +86,17 @@ impl<'a> Tile<'a> {
         let looping = self.ends.iter().fold(0, |bits, ends| bits | !ends) & all;
         let data = mask(classes, |class| class.is_data) & !looping;
         self.carries.fill(0);
-        if data != 0 {
-            self.carry(data);
-            self.depend(graph);
+        self.over.fill(0);
+        match (data, self.view.has_halves) {
+            (0, _) => {}
+            (_, false) => {
+                self.carry(data);
+                self.depend(graph);
+            }
+            (_, true) => {
+                self.carry_in_halves(data);
+                self.depend_in_halves(graph);
+            }
         }
         self.report(classes, looping, shown);
     }
@@ -105,8 +115,11 @@ impl<'a> Tile<'a> {
     /// Separates traffic over links from dead ends, and empties `by_port`.
     fn store(&mut self, switch: usize, by_port: &mut [u64; 256]) {
         for link in self.view.links_of(switch) {
-            let port = usize::from(self.view.links[link].port);
-            self.uses[link] = std::mem::take(&mut by_port[port]);
+            let Link { port, half, .. } = self.view.links[link];
+            self.uses[link] = match half {
+                Half::First => std::mem::take(&mut by_port[usize::from(port)]),
+                Half::Second => self.uses[link - 1],
+            };
         }
         self.dropped[switch] = by_port.iter().fold(0, |bits, word| bits | word);
         by_port.fill(0);
@@ -209,11 +222,52 @@ impl<'a> Tile<'a> {
         }
     }
 
+    /// Finds the classes whose data comes over each half of each link: from the switches with HFIs
+    /// onwards.
+    fn carry_in_halves(&mut self, data: u64) {
+        let view = self.view;
+        let mut open: Vec<u32> = Vec::new();
+        for (index, link) in view.links.iter().enumerate() {
+            let fresh = data & self.uses[index];
+            if view.sends[link.from as usize] && view.is_entered(index) && fresh != 0 {
+                self.over[index] = fresh;
+                open.push(index as u32);
+            }
+        }
+        while let Some(index) = open.pop() {
+            let index = index as usize;
+            let onward = view.links_of(view.links[index].to as usize);
+            for next in onward.filter(|next| view.leads_to_half(index, *next)) {
+                let fresh = self.over[index] & self.uses[next] & !self.over[next];
+                if fresh != 0 {
+                    self.over[next] |= fresh;
+                    open.push(next as u32);
+                }
+            }
+        }
+    }
+
+    /// Adds the pairs of successive halves of links that some class has data for.
+    fn depend_in_halves(&self, graph: &mut Dependencies) {
+        let view = self.view;
+        for (index, link) in view.links.iter().enumerate() {
+            let row = graph.row_mut(index);
+            for (place, next) in view.links_of(link.to as usize).enumerate() {
+                let waits = self.over[index] & self.uses[next] != 0;
+                let waits = waits && view.leads_to_half(index, next);
+                row[place / 64] |= u64::from(waits) << (place % 64);
+            }
+        }
+    }
+
     /// The classes just followed whose data takes any of these pairs of links.
     pub(super) fn users(&self, pairs: &Dependencies) -> u64 {
         let mut users = 0;
         for (index, link) in self.view.links.iter().enumerate() {
-            let via = self.uses[index] & self.carries[link.from as usize];
+            let via = match self.view.has_halves {
+                true => self.over[index],
+                false => self.uses[index] & self.carries[link.from as usize],
+            };
             for next in pairs.successors(self.view, index) {
                 users |= via & self.uses[next];
             }

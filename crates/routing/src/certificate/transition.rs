@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_fabric::{Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
+use weft_fabric::{Lanes, Lid, LinearTables, PortGroupTables, SwitchIndex, Topology, UNREACHABLE};
 
 use super::changes::{Lids, adapting_lids, moving_lids};
 use super::classes::{Class, TILE, coarse, fine};
@@ -31,7 +31,8 @@ pub struct Transition {
 
 /// Certifies new tables and every mixture with the old ones during the transition.
 ///
-/// A destination that changes its lane is drained. Senders that keep using its old service level
+/// Where datelines move, all data traffic between switches is drained: SCtoSC tables change before the
+/// last phase. A destination that changes its lane is drained. Senders that keep using its old service level
 /// afterwards, because they have not renewed their path record, are not covered.
 ///
 /// Adaptive routing is assumed to be paused while tables change ([`WritePlan::pause_adaptive`]), so
@@ -87,7 +88,8 @@ pub fn certify_transition_over(
     old: Old<'_>,
     new: Tables<'_>,
 ) -> Result<Transition, Refusal> {
-    Ok(between(&among(&judge(topology, new)?, links), old, new))
+    let judged = among(&judge(topology, new)?, links, new.linear.lanes());
+    Ok(between(&judged, old, new))
 }
 
 /// Certifies a transition to tables that are already proved.
@@ -97,12 +99,14 @@ pub(crate) fn transition(proof: &Proof, old: Old<'_>) -> Transition {
 
 /// Certifies a transition to tables that are already proved, while more links are up.
 pub(crate) fn transition_over(proof: &Proof, links: &Topology, old: Old<'_>) -> Transition {
-    between(&among(&proof.judged, links), old, proof.tables())
+    let new = proof.tables();
+    let judged = among(&proof.judged, links, new.linear.lanes());
+    between(&judged, old, new)
 }
 
 /// The judged tables in a fabric with more links, which they do not use.
-fn among(judged: &Judged, links: &Topology) -> Judged {
-    let view = View::new(links);
+fn among(judged: &Judged, links: &Topology, lanes: &Lanes) -> Judged {
+    let view = View::new(links, lanes);
     let views = (&judged.view, &view);
     let moved = |graph: &Dependencies| graph.moved(views, &Moves::new(graph, views));
     let graphs = judged.graphs.iter().map(moved).collect();
@@ -114,11 +118,20 @@ fn among(judged: &Judged, links: &Topology) -> Judged {
 }
 
 fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
+    let (before, after) = (old.tables.linear.lanes(), new.linear.lanes());
+    let moves_datelines = !before.change_halves_alike(after);
     let Drained {
         lids,
         may_close_cycles,
-    } = to_drain(judged, old, new);
-    let (middle, entries) = without(old, new.linear, &lids);
+    } = match moves_datelines {
+        true => all_data(&judged.view),
+        false => to_drain(judged, old, new),
+    };
+    let goes = |switch: SwitchIndex, before: u8, after: u8| {
+        let between_switches = || judged.view.link_at(switch.0 as usize, before).is_some();
+        before != after || (moves_datelines && between_switches())
+    };
+    let (middle, entries) = without(old, new.linear, &lids, goes);
     let is_certain = old.possible.is_none();
     let old = old.tables;
     let mut phases = Vec::new();
@@ -127,13 +140,14 @@ fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
     }
     phases.push(changed_blocks(&middle, new.linear));
     phases.retain(|writes| !writes.is_empty());
-    let pause_adaptive = old.groups != new.groups;
+    let pause_adaptive = old.groups != new.groups || moves_datelines;
     let plan = WritePlan {
         phases,
         drained: entries,
         settle_drained: entries > 0 && may_close_cycles,
         pause_adaptive,
-        settle_adaptive: pause_adaptive && (!is_certain || leftovers_may_close(judged, old, new)),
+        settle_adaptive: pause_adaptive
+            && (!is_certain || moves_datelines || leftovers_may_close(judged, old, new)),
     };
     Transition {
         certificate: judged.certificate.clone(),
@@ -148,6 +162,15 @@ struct Drained {
     /// Old routes to them close a cycle of dependencies with new ones, or they change their lane;
     /// otherwise they only loop while old and new entries mix.
     may_close_cycles: bool,
+}
+
+/// All LIDs of HFIs.
+fn all_data(view: &View) -> Drained {
+    let ends = view.ends.iter().filter(|end| end.is_hfi());
+    Drained {
+        lids: ends.flat_map(|end| end.lid..end.lid + end.lids).collect(),
+        may_close_cycles: true,
+    }
 }
 
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and
@@ -294,8 +317,14 @@ fn users(view: &View, layers: &[Tables<'_>], classes: &[Class], bad: &Dependenci
     users
 }
 
-/// The old tables with the entries of some LIDs dropped that change, or may, and how many those are.
-fn without(old: Old<'_>, new: &LinearTables, lids: &BTreeSet<u32>) -> (LinearTables, u64) {
+/// The old tables with the entries of some LIDs dropped that go, from a port to another one, and how
+/// many those are.
+fn without(
+    old: Old<'_>,
+    new: &LinearTables,
+    lids: &BTreeSet<u32>,
+    is_going: impl Fn(SwitchIndex, u8, u8) -> bool,
+) -> (LinearTables, u64) {
     let mut entries = 0;
     let confirmed = old.tables.linear;
     let rows = (0..confirmed.len().max(new.len()) as u32)
@@ -308,7 +337,7 @@ fn without(old: Old<'_>, new: &LinearTables, lids: &BTreeSet<u32>) -> (LinearTab
                 let mut before = old
                     .layers()
                     .filter_map(|layer| layer.row(switch).get(**lid as usize));
-                before.any(|before| *before != UNREACHABLE && *before != after)
+                before.any(|before| *before != UNREACHABLE && is_going(switch, *before, after))
             };
             let going: Vec<u32> = lids.iter().filter(goes).copied().collect();
             entries += going.len() as u64;

@@ -2,12 +2,13 @@
 //! connections of cables, and the owners of LIDs.
 
 use rayon::prelude::*;
+use weft_fabric::datelines::ring_port;
 use weft_fabric::enums::PortState;
-use weft_fabric::{NodeId, PortMask, PortNum, PortRef, Topology};
+use weft_fabric::{Datelines, Half, Lanes, NodeId, PortMask, PortNum, PortRef, RingPort, Topology};
 
 use super::finding::Finding;
 
-/// A directed link between two switches.
+/// A directed link between two switches; where lanes have halves, one half of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     /// The sending port.
@@ -20,6 +21,8 @@ pub(super) struct Link {
     pub(super) to: u32,
     /// Index of the same cable's opposite direction.
     pub(super) back: u32,
+    /// Half of the lane; always the first where lanes have no halves.
+    pub(super) half: Half,
 }
 
 /// The owner of some LIDs.
@@ -63,14 +66,19 @@ pub(super) struct View {
     pub(super) part: Vec<u32>,
     /// Number of parts.
     pub(super) parts: u32,
+    /// Lanes have halves: each link is there twice, its first half directly before its second one.
+    pub(super) has_halves: bool,
+    /// Positions in rings of the sending and the receiving port of each link; empty where lanes have no
+    /// halves.
+    rings: Vec<[RingPort; 2]>,
 }
 
 impl View {
     /// No link at this port.
     pub(super) const NO_LINK: u32 = u32::MAX;
 
-    /// Reads.
-    pub(super) fn new(topology: &Topology) -> Self {
+    /// Reads; `lanes` have the halves of links.
+    pub(super) fn new(topology: &Topology, lanes: &Lanes) -> Self {
         let nodes = topology.switches().to_vec();
         let mut view = Self {
             first: Vec::with_capacity(nodes.len() + 1),
@@ -81,26 +89,38 @@ impl View {
             sends: vec![false; nodes.len()],
             part: Vec::new(),
             parts: 0,
+            has_halves: lanes.datelines().is_some(),
+            rings: Vec::new(),
             nodes,
         };
         let nodes = view.nodes.par_iter().enumerate();
         let read: Vec<Vec<Link>> = nodes
-            .map(|(switch, node)| links(topology, switch as u32, *node))
+            .map(|(switch, node)| {
+                let whole = links(topology, switch as u32, *node);
+                if view.has_halves {
+                    in_halves(&whole)
+                } else {
+                    whole
+                }
+            })
             .collect();
         for (switch, links) in read.into_iter().enumerate() {
             view.add_links(switch, &links);
         }
         view.join();
+        if let Some(datelines) = lanes.datelines() {
+            view.read_rings(topology, datelines);
+        }
         view.read_ends(topology);
         view.read_unlinked(topology);
         view.find_parts();
         view
     }
 
-    /// The view after some nodes have changed and no others. `None` if more than links between
-    /// switches may have changed: then everything is read.
+    /// The view after some nodes have changed and no others, of lanes without halves. `None` if more
+    /// than links between switches may have changed: then everything is read.
     pub(super) fn after(&self, topology: &Topology, changed: &[NodeId]) -> Option<Self> {
-        if topology.switches() != self.nodes {
+        if topology.switches() != self.nodes || self.has_halves {
             return None;
         }
         let mut dirty = vec![false; self.len()];
@@ -125,6 +145,7 @@ impl View {
             sends: self.sends.clone(),
             part: Vec::new(),
             parts: 0,
+            rings: Vec::new(),
             ..*self
         };
         for (switch, dirty) in dirty.into_iter().enumerate() {
@@ -149,17 +170,49 @@ impl View {
     fn join(&mut self) {
         self.first.push(self.links.len() as u32);
         for index in 0..self.links.len() {
-            let Link { to, far_port, .. } = self.links[index];
-            self.links[index].back = self.link_at[to as usize * 256 + usize::from(far_port)];
+            let Link {
+                to, far_port, half, ..
+            } = self.links[index];
+            let back = self.link_at[to as usize * 256 + usize::from(far_port)];
+            self.links[index].back = back.saturating_add(half as u32);
         }
     }
 
     fn add_links(&mut self, switch: usize, links: &[Link]) {
         self.first.push(self.links.len() as u32);
-        for (link, index) in links.iter().zip(self.links.len() as u32..) {
+        let numbers = self.links.len() as u32..;
+        for (link, index) in links
+            .iter()
+            .zip(numbers)
+            .filter(|(link, _)| link.half == Half::First)
+        {
             self.link_at[switch * 256 + usize::from(link.port)] = index;
         }
         self.links.extend_from_slice(links);
+    }
+
+    fn read_rings(&mut self, topology: &Topology, datelines: &Datelines) {
+        let ports = |switch: u32| {
+            let node = topology.node(self.nodes[switch as usize]);
+            node.map_or(&[][..], |node| datelines.of(node.guid()))
+        };
+        let rings = self.links.iter().map(|link| {
+            [(link.from, link.port), (link.to, link.far_port)]
+                .map(|(switch, port)| ring_port(ports(switch), PortNum(port)))
+        });
+        self.rings = rings.collect();
+    }
+
+    /// Whether packets that come over a link take `next`, where their route leads over its cable.
+    pub(super) fn leads_to_half(&self, link: usize, next: usize) -> bool {
+        let ([_, ingress], [egress, _]) = (self.rings[link], self.rings[next]);
+        ingress.onward(egress, self.links[link].half) == self.links[next].half
+    }
+
+    /// Whether packets of HFIs on the sending switch begin in this half of a link.
+    pub(super) fn is_entered(&self, link: usize) -> bool {
+        let [egress, _] = self.rings[link];
+        RingPort::default().onward(egress, Half::First) == self.links[link].half
     }
 
     fn read_ends(&mut self, topology: &Topology) {
@@ -221,12 +274,17 @@ impl View {
         self.nodes.len()
     }
 
+    /// Number of directed links, whole ones.
+    pub(super) fn cable_directions(&self) -> usize {
+        self.links.len() >> u32::from(self.has_halves)
+    }
+
     /// Numbers of the links that leave a switch.
     pub(super) fn links_of(&self, switch: usize) -> std::ops::Range<usize> {
         self.first[switch] as usize..self.first[switch + 1] as usize
     }
 
-    /// The link at a port.
+    /// The link at a port, its first half where lanes have halves.
     pub(super) fn link_at(&self, switch: usize, port: u8) -> Option<usize> {
         let link = self.link_at[switch * 256 + usize::from(port)];
         (link != Self::NO_LINK).then_some(link as usize)
@@ -234,7 +292,7 @@ impl View {
 
     /// The link that leads from the same port to the same one.
     pub(super) fn link_like(&self, link: &Link) -> Option<usize> {
-        let own = self.link_at(link.from as usize, link.port)?;
+        let own = self.link_at(link.from as usize, link.port)? + link.half as usize;
         let Link { to, far_port, .. } = self.links[own];
         ((to, far_port) == (link.to, link.far_port)).then_some(own)
     }
@@ -349,9 +407,16 @@ fn links(topology: &Topology, switch: u32, node: NodeId) -> Vec<Link> {
             from: switch,
             to: to.0,
             back: View::NO_LINK,
+            half: Half::First,
         })
     };
     ports.filter_map(|(port, _)| link(port)).collect()
+}
+
+/// Both halves of each of some links.
+fn in_halves(links: &[Link]) -> Vec<Link> {
+    let halves = |link: &Link| Half::ALL.map(|half| Link { half, ..*link });
+    links.iter().flat_map(halves).collect()
 }
 
 /// The far end of a cable that is up at both ends.

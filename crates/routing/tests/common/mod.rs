@@ -177,7 +177,7 @@ fn judge_each(
                 ));
             }
             if sends && owner.port.0 != 0 {
-                for pair in route.windows(2) {
+                for pair in in_halves(topology, lanes, &route).windows(2) {
                     waits.entry(pair[0]).or_default().insert(pair[1]);
                 }
             }
@@ -215,6 +215,52 @@ pub fn mixed_waits(
             }
         }
     }
+}
+
+/// The port that stands for `port` in the second half of a lane.
+const SECOND: u8 = 128;
+
+/// The link that a packet takes out of a switch, with [`SECOND`] added to its port in the second half of the
+/// lane; `before` is the link over which it came, none from an HFI.
+pub fn in_half(
+    topology: &Topology,
+    lanes: &Lanes,
+    before: Option<(NodeId, PortNum)>,
+    (at, port): (NodeId, PortNum),
+) -> (NodeId, PortNum) {
+    let Some(datelines) = lanes.datelines() else {
+        return (at, port);
+    };
+    let ring = |at: NodeId, port: u8| {
+        let ports = datelines.of(topology.node(at).unwrap().guid());
+        ports.get(usize::from(port)).copied().unwrap_or_default()
+    };
+    let goes_on = |(from, sent): (NodeId, PortNum)| {
+        let cable = PortRef {
+            node: from,
+            port: PortNum(sent.0 % SECOND),
+        };
+        let ingress = topology.peer(cable).unwrap();
+        let (came, goes) = (ring(at, ingress.port.0), ring(at, port.0));
+        sent.0 >= SECOND && came.ring == goes.ring && goes.ring > 0
+    };
+    match ring(at, port.0).crosses || before.is_some_and(goes_on) {
+        true => (at, PortNum(port.0 + SECOND)),
+        false => (at, port),
+    }
+}
+
+/// The links of a route from an HFI, each in its half of the lane.
+pub fn in_halves(
+    topology: &Topology,
+    lanes: &Lanes,
+    route: &[(NodeId, PortNum)],
+) -> Vec<(NodeId, PortNum)> {
+    let links = route.iter().scan(None, |before, hop| {
+        *before = Some(in_half(topology, lanes, *before, *hop));
+        *before
+    });
+    links.collect()
 }
 
 /// Directed links, by sending switch and port, and those that each waits for.

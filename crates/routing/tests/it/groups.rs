@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{
-    Waits, degrade, dor, fabric, has_cycle, home, hops, index, irregular, lids, settings,
+    Waits, degrade, dor, fabric, has_cycle, home, hops, in_half, index, irregular, lids, settings,
 };
 use proptest::prelude::*;
 use weft_fabric::{Lid, NodeId, PortMask, PortNum, PortRef, SwitchIndex, Topology};
@@ -48,26 +48,33 @@ fn judge(topology: &Topology, routed: &Routed, minimal: bool) -> Result<usize, S
             continue;
         };
         let waits = &mut waits[usize::from(routed.lanes().of(*lid))];
-        let mut seen: BTreeSet<NodeId> = senders.clone();
-        seen.remove(&home);
-        let mut queue: Vec<NodeId> = seen.iter().copied().collect();
-        while let Some(at) = queue.pop() {
+        // Switches with the link over which packets come, none from HFIs.
+        let senders = senders.iter().filter(|at| **at != home);
+        let mut seen: BTreeSet<_> = senders.map(|at| (*at, None)).collect();
+        let mut queue: Vec<_> = seen.iter().copied().collect();
+        while let Some((at, before)) = queue.pop() {
             let own = ports(topology, routed, at, *lid);
             let entry = routed.linear().egress(index(topology, at), *lid);
             if !own.is_empty() && entry.is_none_or(|entry| !own.contains(entry)) {
                 return Err(format!("{at:?} to {lid}: {entry:?} is not in its group"));
             }
-            choices += own.len() as usize - usize::from(!own.is_empty());
+            if before.is_none() {
+                choices += own.len() as usize - usize::from(!own.is_empty());
+            }
             for port in own.iter() {
                 let to = next(topology, at, port).ok_or("leads nowhere")?;
                 if minimal && hops[&(to, home)] >= hops[&(at, home)] {
                     return Err(format!("{at:?} to {lid}: port {port} leads away"));
                 }
+                let lanes = routed.lanes();
+                let link = in_half(topology, lanes, before, (at, port));
                 let after = ports(topology, routed, to, *lid);
-                let after = after.iter().filter(|_| to != home).map(|port| (to, port));
-                waits.entry((at, port)).or_default().extend(after);
-                if to != home && seen.insert(to) {
-                    queue.push(to);
+                let after = after.iter().filter(|_| to != home);
+                let after = after.map(|port| in_half(topology, lanes, Some(link), (to, port)));
+                waits.entry(link).or_default().extend(after);
+                let came = (to, lanes.datelines().map(|_| link));
+                if to != home && seen.insert(came) {
+                    queue.push(came);
                 }
             }
         }

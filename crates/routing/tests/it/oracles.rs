@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::{degrade, dor, fabric, home, irregular, lids, settings, walk};
+use crate::common::{degrade, dor, fabric, home, in_halves, irregular, lids, settings, walk};
 use petgraph::algo::{dijkstra, is_cyclic_directed};
 use petgraph::graph::{DiGraph, NodeIndex};
 use proptest::prelude::*;
@@ -190,7 +190,8 @@ impl<'a> Oracle<'a> {
                     return Err(format!("{}: {length} links, {best:?} do", what()));
                 }
                 if self.senders.contains(&from) && owner.port.0 != 0 {
-                    found.add(&route, usize::from(routed.lanes().of(*lid)));
+                    let links = in_halves(self.topology, routed.lanes(), &route);
+                    found.add(&links, usize::from(routed.lanes().of(*lid)));
                     found.longer.extend((length > least).then_some(*lid));
                 }
             }
