@@ -39,10 +39,13 @@ pub enum PortTable {
     Buffers,
     /// Matrix of virtual lanes that may preempt others (`STL_VLARB_TABLE`, 256 bytes).
     Preemption,
+    /// Of an ingress port of a switch: service channel behind the switch by the one before it, for each
+    /// egress port from 1 on (`STL_SCSCMAP`, 32 bytes each).
+    ScToSc,
 }
 
 /// Number of kinds.
-pub const PORT_TABLES: usize = 10;
+pub const PORT_TABLES: usize = 11;
 
 /// The tables of one port, by [`PortTable`].
 pub type PortTableIds = [TableId; PORT_TABLES];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use weft_fabric::{NodeId, PortNum, PortRef};
+use weft_fabric::{Guid, NodeId, PortNum, PortRef};
 use weft_wire::sm::SwitchInfo;
 
 /// The engines that a configuration can name (`<RoutingAlgorithm>`).
@@ -147,12 +147,53 @@ pub struct PortCost {
 }
 
 /// The section `<MeshTorusTopology>`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DorSettings {
     /// The dimensions in the order in which routes take them.
     pub dimensions: Vec<Dimension>,
+    /// Ports on whose links datelines are now: there they stay, see [`weft_fabric::datelines`].
+    pub crossings: BTreeSet<(Guid, PortNum)>,
     /// HFI ports; switches with any of them are placed after all others.
     pub route_last: BTreeSet<PortRef>,
+    /// Detours around broken dimensions have lanes of their own (`<UseEscapeVLs>`).
+    pub detour_lane: bool,
+    /// Cables of no dimension that are told one by one; the rest is counted (`<WarnThreshold>`).
+    pub ignored_told: u32,
+}
+
+impl Default for DorSettings {
+    fn default() -> Self {
+        Self {
+            dimensions: Vec::new(),
+            crossings: BTreeSet::new(),
+            route_last: BTreeSet::new(),
+            detour_lane: true,
+            ignored_told: 5,
+        }
+    }
+}
+
+impl DorSettings {
+    /// Virtual lanes that it can use of `available` ones: with detours all, else two where rings close
+    /// credit cycles, and one where there are none.
+    pub fn lanes(&self, available: u8) -> u8 {
+        let has_ring = self.dimensions.iter().any(Dimension::is_ring);
+        match (self.detour_lane, has_ring) {
+            (true, _) => available,
+            (false, true) => available.min(2),
+            (false, false) => available.min(1),
+        }
+    }
+}
+
+/// Shortest ring that closes a credit cycle: in shorter ones no route takes two links.
+const RING_MIN: u8 = 3;
+
+impl Dimension {
+    /// Whether routes along it can close a credit cycle.
+    pub fn is_ring(&self) -> bool {
+        self.toroidal && self.length >= RING_MIN
+    }
 }
 
 /// A dimension of a mesh or torus.

@@ -15,6 +15,7 @@ pub mod campaign;
 pub mod cluster;
 pub mod digest;
 pub mod door;
+pub mod grid;
 pub mod oracle;
 mod reader;
 pub mod view;

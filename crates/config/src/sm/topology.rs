@@ -56,10 +56,8 @@ section! {
         /// Hosts that are routed after all others.
         route_last: Option<String> = None, "RouteLast" => Opt(reference(Kind::DeviceGroup));
         /// Number of wrong cables that are reported before the rest is only counted.
-        #[no_effect("wrong cables are not listed; routes follow the cables that are there")]
         warn_threshold: u32 = 5, "WarnThreshold" => One(u32s());
         /// Whether extra virtual lanes keep detours free of deadlock.
-        #[no_effect("lanes that each need keep routes free of deadlock: one bit for each toroidal dimension")]
         use_escape_vls: bool = true, "UseEscapeVLs" => One(flag());
         /// Whether failed parts are isolated, so that the rest keeps its routes.
         #[no_effect("routes are computed again around failed parts")]

@@ -98,6 +98,18 @@ impl Grid {
         1 + self.hosts + sets * self.links
     }
 
+    /// The ports of each cable between neighbours along a dimension: that to the next switch, and the one at
+    /// the next switch. Both are the same port in a dimension of two.
+    pub fn port_pairs(&self, dimension: usize) -> Vec<(u8, u8)> {
+        let size = self.dimensions.get(dimension).copied().unwrap_or(1);
+        let from = self.first_port(dimension);
+        let to = from + if sets(size) == 2 { self.links } else { 0 };
+        let links = 0..if sets(size) == 0 { 0 } else { self.links };
+        links
+            .map(|link| ((from + link) as u8, (to + link) as u8))
+            .collect()
+    }
+
     fn name(&self, index: u64) -> String {
         let mut rest = index;
         let coordinates = self.dimensions.iter().map(|&size| {
@@ -140,25 +152,12 @@ impl Grid {
             };
             let wraps = self.wraps && size > 2;
             if !last || wraps {
-                let from = self.first_port(dimension);
-                let to = from + if sets(size) == 2 { self.links } else { 0 };
-                self.cables(cabling, (first + index, from), (first + next, to))?;
+                for (from, to) in self.port_pairs(dimension) {
+                    let (here, there) = (NodeId(first + index), NodeId(first + next));
+                    cabling.connect((here, from), (there, to), LinkWidth::X4)?;
+                }
             }
             stride *= size;
-        }
-        Ok(())
-    }
-
-    fn cables(
-        &self,
-        cabling: &mut Cabling,
-        (from, from_port): (u32, u32),
-        (to, to_port): (u32, u32),
-    ) -> Result<(), GenerateError> {
-        for link in 0..self.links {
-            // `check` holds the ports below 49.
-            let [a, b] = [from_port, to_port].map(|port| (port + link) as u8);
-            cabling.connect((NodeId(from), a), (NodeId(to), b), LinkWidth::X4)?;
         }
         Ok(())
     }

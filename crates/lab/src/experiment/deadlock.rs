@@ -47,7 +47,7 @@ mod tests {
             "traffic uniform span=300us\nbackground uniform load=0.1",
         ] {
             let text = format!(
-                "fabric torus:4x4,hosts=4\nengine dor\nhoq-life 31\nswitch-lifetime 31\nlanes 1\n{traffic}"
+                "fabric torus:4x4,hosts=4\nengine layered\nhoq-life 31\nswitch-lifetime 31\nlanes 1\n{traffic}"
             );
             let scenario: Scenario = text.parse().unwrap();
             let told = [1, 2].map(|threads| run(&scenario.cases[0], threads).to_string());

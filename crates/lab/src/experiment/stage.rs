@@ -12,9 +12,11 @@ use weft_fabric::powered_on::{give_buffers, let_interleave};
 use weft_fabric::{Guid, Lmc, NodeId, PortNum, Topology};
 use weft_manager::sm::Settings;
 
+use super::fabric::Fabric;
 use super::faults;
 use super::perform::ExperimentError;
 use super::scenario::{Case, Manager};
+use weft_testkit::grid;
 use weft_testkit::world::{NoTap, Wait, World};
 
 /// Virtual time in which the manager must have brought a fabric up.
@@ -65,7 +67,10 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     let spare = drawn_links(&topology, case.gone, seed, &cuts);
     cuts.extend(spare);
     let faults = faults::resolve(&topology, &case.faults, seed, &cuts)?;
-    let settings = settings(&case.manager);
+    let mut settings = settings(&case.manager);
+    if let (Fabric::Described(spec), []) = (&case.fabric, &settings.routing.mesh.dimensions[..]) {
+        settings.routing.mesh.dimensions = grid::dimensions(spec);
+    }
     let (topology, wanted) = (Arc::new(topology), settings.clone());
     let mut world = World::new(topology, options(case), wanted, NoTap)?;
     for (node, port) in cuts {

@@ -127,9 +127,11 @@ impl Devices {
         let Some((kind, first, count, all)) = Kind::of(reply.attribute, reply.modifier) else {
             return;
         };
+        let ports = self[node].observed.num_ports();
+        let (len, stride) = (kind.len(ports), kind.stride(ports));
         if all {
-            let asked = reply.asked.get(..kind.len()).unwrap_or_default();
-            if reply.data.get(..kind.len()) == Some(asked) {
+            let asked = reply.asked.get(..len).unwrap_or_default();
+            if reply.data.get(..len) == Some(asked) {
                 let id = self.tables.intern(asked);
                 for port in self[node].observed.linked_ports() {
                     self[node].observed.set_table(port, kind, id);
@@ -138,9 +140,9 @@ impl Devices {
             return;
         }
         for offset in 0..count {
-            let at = usize::from(offset) * kind.stride();
-            let asked = reply.asked.get(at..at + kind.len()).unwrap_or_default();
-            if !asked.is_empty() && reply.data.get(at..at + kind.len()) == Some(asked) {
+            let at = usize::from(offset) * stride;
+            let asked = reply.asked.get(at..at + len).unwrap_or_default();
+            if !asked.is_empty() && reply.data.get(at..at + len) == Some(asked) {
                 let id = self.tables.intern(asked);
                 let port = PortNum(first.0.saturating_add(offset));
                 let port = table_port(&self[node], port, kind);
@@ -157,7 +159,8 @@ impl Devices {
         let Some((kind, port, _, _)) = Kind::of(reply.attribute, reply.modifier) else {
             return;
         };
-        if let Some(held) = reply.data.get(..kind.len()) {
+        let len = kind.len(self[node].observed.num_ports());
+        if let Some(held) = reply.data.get(..len) {
             let port = table_port(&self[node], port, kind);
             let id = self.tables.intern(held);
             self[node].observed.set_table(port, kind, id);

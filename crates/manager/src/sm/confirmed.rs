@@ -9,7 +9,7 @@ use weft_fabric::{
 };
 
 use super::devices::{Device, Devices, Lft, Observed, TABLE_KINDS};
-use super::tables::TableId;
+use super::tables::{Kind, MAP, TableId};
 
 impl Devices {
     /// Nodes, with the links on which both ends agree.
@@ -99,6 +99,28 @@ impl Devices {
             None => switch.lft.row(),
         };
         (!is_certain).then(|| LinearTables::new(observed.map(row).collect()))
+    }
+
+    /// Switches whose maps of service channels change channels, as far as known; with `doubt` also those
+    /// that have not been seen to leave them as they are.
+    pub(super) fn mapped_switches(&self, doubt: bool) -> BTreeSet<NodeId> {
+        let is_mapped = |device: &Device| {
+            let ports = (1..=device.observed.num_ports()).map(PortNum);
+            let mut maps = ports.map(|port| device.observed.table(port, Kind::ScToSc));
+            maps.any(|map| match map {
+                TableId::UNKNOWN => doubt,
+                map => !self.is_identity(map),
+            })
+        };
+        let switches = self.numbers().filter(|node| self[*node].is_switch());
+        let mapped = switches.filter(|node| is_mapped(&self[*node]));
+        mapped.map(NodeId).collect()
+    }
+
+    /// Whether a row of maps of service channels leaves all as they are.
+    fn is_identity(&self, maps: TableId) -> bool {
+        let mut maps = self.tables.content(maps).chunks(MAP);
+        maps.all(|map| map.iter().zip(0_u8..).all(|(to, from)| *to == from))
     }
 
     /// The adaptive groups as the switches have confirmed them.

@@ -193,8 +193,10 @@ impl Manager {
                 lids,
                 drains,
                 disabled,
+                crossings,
             }) => {
                 self.planning.lids = lids;
+                self.planning.crossings = crossings;
                 self.planning.drains = drains;
                 self.commands.disabled = disabled;
                 self.out.persisted = stored.to_vec();

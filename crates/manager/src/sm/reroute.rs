@@ -184,6 +184,7 @@ impl Basis {
             drains: self.wanted.drains.clone(),
             fabric: self.present.fabric.clone(),
             barred: self.present.unused.barred(),
+            crossings: self.present.settings.dor.crossings.clone(),
             inactive: Inactive {
                 twice: self.present.unused.inactive(),
                 must_prove: false,

@@ -1,10 +1,11 @@
-//! State that survives a restart, LIDs, drains and disabled ports: versioned, bound to one
+//! State that survives a restart, LIDs, drains, disabled ports and datelines: versioned, bound to one
 //! subnet, with a checksum.
 //!
 //! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32,
-//! number of ports u32 (from version 2 on); for each LID node GUID u64, base LID u32, port u8, LMC u8;
-//! for each drain GUID u64 and port u8, port 0 for a switch as a whole; for each port GUID u64 and
-//! port u8, then those of the end where it was disabled; at the end the CRC32C of everything before it, u32.
+//! number of ports u32 (from version 2 on), number of datelines' ports u32 (from version 3 on); for each
+//! LID node GUID u64, base LID u32, port u8, LMC u8; for each drain GUID u64 and port u8, port 0 for a
+//! switch as a whole; for each port GUID u64 and port u8, then those of the end where it was disabled; for
+//! each port of a dateline GUID u64 and port u8; at the end the CRC32C of everything before it, u32.
 
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, Lmc, PortNum};
@@ -12,17 +13,20 @@ use weft_fabric::{Guid, Lid, Lmc, PortNum};
 use super::commands::Disabled;
 use super::drains::{Drain, Drains};
 use super::lids::LidMap;
+use super::plan::Crossings;
 use super::port_change::End;
 
 const MAGIC: &[u8; 8] = b"WEFTKEPT";
-const VERSION: u32 = 2;
-const HEADER: usize = 32;
-/// Version 1 had no ports and no number of them.
+const VERSION: u32 = 3;
 const FIRST_VERSION: u32 = 1;
-const FIRST_HEADER: usize = 28;
+/// Bytes before the numbers of entries.
+const PREFIX: usize = 20;
 const LID: usize = 14;
 const DRAIN: usize = 9;
 const PORT: usize = 18;
+const CROSSING: usize = 9;
+/// Bytes of an entry of each section. The first version has the first two, each later one another one.
+const SECTIONS: [usize; 4] = [LID, DRAIN, PORT, CROSSING];
 const CHECKSUM: usize = 4;
 
 /// Stored state.
@@ -31,6 +35,7 @@ pub(crate) struct Kept {
     pub lids: LidMap,
     pub drains: Drains,
     pub disabled: Disabled,
+    pub crossings: Crossings,
 }
 
 /// Why the stored state cannot be used.
@@ -56,21 +61,20 @@ pub(crate) enum StoreError {
     Twice { node: Guid, port: PortNum },
 }
 
-/// LIDs, drains and ports that are switched off as bytes.
+/// LIDs, drains, ports that are switched off and ports of datelines as bytes.
 pub(crate) fn encode(
-    (lids, drains, disabled): (&LidMap, &Drains, &Disabled),
+    (lids, drains, disabled, crossings): (&LidMap, &Drains, &Disabled, &Crossings),
     subnet_prefix: u64,
 ) -> Vec<u8> {
     let lids = lids.entries();
-    let sections = lids.len() * LID + drains.len() * DRAIN + disabled.len() * PORT;
-    let len = HEADER + sections + CHECKSUM;
-    let mut bytes = Vec::with_capacity(len);
+    let counts = [lids.len(), drains.len(), disabled.len(), crossings.len()];
+    let mut bytes = Vec::new();
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_be_bytes());
     bytes.extend_from_slice(&subnet_prefix.to_be_bytes());
-    bytes.extend_from_slice(&(lids.len() as u32).to_be_bytes());
-    bytes.extend_from_slice(&(drains.len() as u32).to_be_bytes());
-    bytes.extend_from_slice(&(disabled.len() as u32).to_be_bytes());
+    counts
+        .iter()
+        .for_each(|count| bytes.extend_from_slice(&(*count as u32).to_be_bytes()));
     for ((node, port), lid, lmc) in lids {
         bytes.extend_from_slice(&node.0.to_be_bytes());
         bytes.extend_from_slice(&lid.0.to_be_bytes());
@@ -84,7 +88,8 @@ pub(crate) fn encode(
         bytes.extend_from_slice(&guid.0.to_be_bytes());
         bytes.push(port);
     }
-    for (guid, port) in disabled.iter().flat_map(|(named, at)| [named, at]) {
+    let ends = disabled.iter().flat_map(|(named, at)| [named, at]);
+    for (guid, port) in ends.chain(crossings) {
         bytes.extend_from_slice(&guid.0.to_be_bytes());
         bytes.push(port.0);
     }
@@ -95,7 +100,7 @@ pub(crate) fn encode(
 
 /// The format version of a state that a newer program wrote, and the newest that this one reads.
 pub fn written_by_newer(bytes: &[u8]) -> Option<(u32, u32)> {
-    let found = number(bytes.get(..HEADER)?, 8, 4) as u32;
+    let found = number(bytes.get(..PREFIX)?, 8, 4) as u32;
     let newer = bytes.starts_with(MAGIC) && found > VERSION;
     newer.then_some((found, VERSION))
 }
@@ -112,7 +117,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
     if bytes.get(..MAGIC.len()) != Some(MAGIC) {
         return Err(StoreError::Foreign);
     }
-    let [lids, drains, ports] = sections(bytes)?;
+    let [lids, drains, ports, crossings] = sections(bytes)?;
     let found = number(bytes, 12, 8);
     if found != subnet_prefix {
         let expected = subnet_prefix;
@@ -122,26 +127,36 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
         lids: read_lids(lids)?,
         drains: drains.chunks_exact(DRAIN).map(read_drain).collect(),
         disabled: ports.chunks_exact(PORT).map(read_port).collect(),
+        crossings: crossings
+            .chunks_exact(CROSSING)
+            .map(|bytes| read_end(bytes, 0))
+            .collect(),
     })
 }
 
-/// The bytes of the LIDs, the drains and the ports, after version, length and checksum have been
-/// found right.
-fn sections(bytes: &[u8]) -> Result<[&[u8]; 3], StoreError> {
-    let version = number(bytes, 8, 4) as u32;
-    let header = match version {
-        VERSION => HEADER,
-        FIRST_VERSION => FIRST_HEADER,
-        found if bytes.len() >= FIRST_HEADER => return Err(StoreError::Version { found }),
-        _ => HEADER,
+/// The bytes of each section, after version, length and checksum have been found right.
+fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS.len()], StoreError> {
+    let found = if bytes.len() < PREFIX {
+        VERSION
+    } else {
+        number(bytes, 8, 4) as u32
     };
-    let section = |at, width| (number(bytes, at, 4) as usize).saturating_mul(width);
-    let (lids, drains) = (section(20, LID), section(24, DRAIN));
-    let ports = match version {
-        VERSION => section(28, PORT),
-        _ => 0,
-    };
-    let content = lids.saturating_add(drains).saturating_add(ports);
+    if !(FIRST_VERSION..=VERSION).contains(&found) {
+        return Err(StoreError::Version { found });
+    }
+    let count = found as usize + 1;
+    let header = PREFIX + count * 4;
+    let numbers = bytes.get(PREFIX..header).unwrap_or_default();
+    let numbers = numbers
+        .chunks_exact(4)
+        .map(|bytes| number(bytes, 0, 4) as usize);
+    let mut lengths = [0; SECTIONS.len()];
+    for ((length, width), number) in lengths.iter_mut().zip(SECTIONS).zip(numbers) {
+        *length = number.saturating_mul(width);
+    }
+    let content = lengths
+        .iter()
+        .fold(0_usize, |sum, length| sum.saturating_add(*length));
     let expected = content.saturating_add(header + CHECKSUM);
     if bytes.len() != expected {
         let actual = bytes.len();
@@ -150,14 +165,15 @@ fn sections(bytes: &[u8]) -> Result<[&[u8]; 3], StoreError> {
     let (content, _) = bytes.split_at(expected - CHECKSUM);
     let stored = number(bytes, expected - CHECKSUM, 4) as u32;
     let computed = crc32c::crc32c(content);
-    match stored == computed {
-        true => {
-            let (lids, rest) = content[header..].split_at(lids);
-            let (drains, ports) = rest.split_at(drains);
-            Ok([lids, drains, ports])
-        }
-        false => Err(StoreError::Checksum { stored, computed }),
+    if stored != computed {
+        return Err(StoreError::Checksum { stored, computed });
     }
+    let mut rest = &content[header..];
+    Ok(lengths.map(|length| {
+        let (section, after) = rest.split_at(length);
+        rest = after;
+        section
+    }))
 }
 
 type Entry = ((Guid, PortNum), Lid, Lmc);

@@ -15,11 +15,13 @@ fn kept() -> Kept {
             ((Guid(9), PortNum(1)), (Guid(3), PortNum(17))),
             ((Guid(3), PortNum(17)), (Guid(3), PortNum(17))),
         ]),
+        crossings: Crossings::from([(Guid(4), PortNum(2)), (Guid(5), PortNum(3))]),
     }
 }
 
 fn bytes_of(kept: &Kept) -> Vec<u8> {
-    encode((&kept.lids, &kept.drains, &kept.disabled), SUBNET)
+    let sections = (&kept.lids, &kept.drains, &kept.disabled, &kept.crossings);
+    encode(sections, SUBNET)
 }
 
 fn stored() -> Vec<u8> {
@@ -34,26 +36,36 @@ fn what_is_kept_comes_back_as_it_was() {
     assert_eq!(decode(&bytes, SUBNET).unwrap(), nothing);
 }
 
-/// The format of version 1 for the LIDs and drains of [`kept`].
-fn of_version_1() -> Vec<u8> {
+/// The format of an older version for what it has of [`kept`].
+fn of_version(version: u8) -> Vec<u8> {
     let now = stored();
-    let sections = now.len() - CHECKSUM - kept().disabled.len() * PORT;
-    let mut then = [&now[..8], &[0, 0, 0, 1], &now[12..28], &now[32..sections]].concat();
+    let kept = kept();
+    let lost = [kept.disabled.len() * PORT, kept.crossings.len() * CROSSING];
+    let sections = usize::from(version) + 1;
+    let lost: usize = lost[sections - 2..].iter().sum();
+    let header = PREFIX + sections * 4;
+    let content = &now[PREFIX + SECTIONS.len() * 4..now.len() - CHECKSUM - lost];
+    let mut then = [&now[..8], &[0, 0, 0, version], &now[12..header], content].concat();
     let checksum = crc32c::crc32c(&then);
     then.extend_from_slice(&checksum.to_be_bytes());
     then
 }
 
 #[test]
-fn the_version_before_is_read() {
-    let kept = Kept {
-        disabled: Disabled::new(),
+fn the_versions_before_are_read() {
+    let second = Kept {
+        crossings: Crossings::new(),
         ..kept()
     };
-    assert_eq!(decode(&of_version_1(), SUBNET).unwrap(), kept);
+    assert_eq!(decode(&of_version(2), SUBNET).unwrap(), second);
+    let first = Kept {
+        disabled: Disabled::new(),
+        ..second
+    };
+    assert_eq!(decode(&of_version(1), SUBNET).unwrap(), first);
     let mut next = stored();
-    next[11] = 3;
-    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 3 }));
+    next[11] = 4;
+    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 4 }));
 }
 
 #[test]

@@ -149,8 +149,9 @@ fn is_table_as_believed(device: &Device, tables: &TableStore, part: &Segment<'_>
         let port = PortNum(first.0.saturating_add(offset));
         let port = table_port(device, port, kind);
         let believed = device.observed.table(port, kind);
-        let at = usize::from(offset) * kind.stride();
-        part.data.get(at..at + kind.len()) == Some(tables.content(believed))
+        let ports = device.observed.num_ports();
+        let at = usize::from(offset) * kind.stride(ports);
+        part.data.get(at..at + kind.len(ports)) == Some(tables.content(believed))
     })
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use weft_fabric::PortNum;
 use weft_wire::sm::{
-    AttributeId, PKeyModifier, PortModifier, ScVlModifier, VlArbModifier, VlArbSection,
+    AttributeId, PKeyModifier, PortModifier, ScScModifier, ScVlModifier, VlArbModifier,
+    VlArbSection,
 };
 
 use super::devices::TABLE_KINDS;
@@ -25,9 +26,18 @@ pub(crate) enum Kind {
     ArbitrationHigh,
     Buffers,
     Preemption,
+    /// Of an ingress port of a switch: the maps to all egress ports.
+    ScToSc,
 }
 
+/// Bytes of a map of service channels.
+pub(crate) const MAP: usize = 32;
+
 impl Kind {
+    /// The kinds that are settings of a port. SCtoSC is written by itself, between two states of the
+    /// linear tables.
+    pub(crate) const SETTINGS: usize = TABLE_KINDS - 1;
+
     pub(crate) const ALL: [Self; TABLE_KINDS] = [
         Self::PKeys,
         Self::SlToSc,
@@ -39,6 +49,7 @@ impl Kind {
         Self::ArbitrationHigh,
         Self::Buffers,
         Self::Preemption,
+        Self::ScToSc,
     ];
 
     /// Its place in a port's list.
@@ -58,29 +69,31 @@ impl Kind {
                 AttributeId::VL_ARBITRATION
             }
             Self::Buffers => AttributeId::BUFFER_CONTROL_TABLE,
+            Self::ScToSc => AttributeId::SC_TO_SC,
         }
     }
 
-    /// Bytes of one table.
-    pub(crate) fn len(self) -> usize {
+    /// Bytes of one table of a node that has `ports` external ports.
+    pub(crate) fn len(self, ports: u8) -> usize {
         match self {
             Self::PKeys => 64,
             Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => 256,
             Self::Buffers => 132,
-            _ => 32,
+            Self::ScToSc => usize::from(ports) * MAP,
+            _ => MAP,
         }
     }
 
     /// Bytes from one table to the next in a datagram with several.
-    pub(crate) fn stride(self) -> usize {
-        self.len().next_multiple_of(8)
+    pub(crate) fn stride(self, ports: u8) -> usize {
+        self.len(ports).next_multiple_of(8)
     }
 
     /// Most ports whose tables of this kind one request carries.
     pub(crate) fn ports_max(self) -> u8 {
         match self {
             // The tables of a port are addressed one port at a time.
-            Self::PKeys | Self::SlToSc | Self::ScToSl => 1,
+            Self::PKeys | Self::SlToSc | Self::ScToSl | Self::ScToSc => 1,
             // First-generation agents refuse several ports where one has a single VL.
             Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => 1,
             Self::Buffers => 7,
@@ -90,7 +103,10 @@ impl Kind {
 
     /// Whether one Set can be for all external ports of a switch.
     pub(crate) fn has_all_ports(self) -> bool {
-        !matches!(self, Self::PKeys | Self::SlToSc | Self::ScToSl)
+        !matches!(
+            self,
+            Self::PKeys | Self::SlToSc | Self::ScToSl | Self::ScToSc
+        )
     }
 
     /// Whether ports refuse it from Armed on, as hfi1's `__subn_set_opa_sc_to_vlt` does.
@@ -103,7 +119,8 @@ impl Kind {
         matches!(self, Self::SlToSc | Self::ScToSl)
     }
 
-    /// The attribute modifier for `count` ports from `port` on, or for all from there on.
+    /// The attribute modifier for `count` ports from `port` on, or for all from there on; of SCtoSC for
+    /// the ingress port `port` and `count` egress ports.
     pub(crate) fn modifier(self, port: PortNum, count: u8, all_ports: bool) -> u32 {
         match self {
             Self::PKeys => PKeyModifier {
@@ -132,6 +149,14 @@ impl Kind {
                 ..PortModifier::range(port, count)
             }
             .bits(),
+            Self::ScToSc => ScScModifier {
+                count,
+                all_ingress: false,
+                all_egress: false,
+                ingress: port,
+                egress: PortNum(1),
+            }
+            .bits(),
         }
     }
 
@@ -156,6 +181,7 @@ impl Kind {
         Some(match kind {
             Self::PKeys => (kind, PKeyModifier::from_bits(modifier).port, 1, false),
             Self::SlToSc | Self::ScToSl => (kind, PortNum(0), 1, false),
+            Self::ScToSc => (kind, ScScModifier::from_bits(modifier).ingress, 1, false),
             _ => (kind, at.port, at.count, at.all_ports),
         })
     }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{LinearTables, PortNum, UNREACHABLE};
 
-use super::lanes::{Waits, Ways, Widening, first_links};
+use super::lanes::{Channels, Waits, Ways, Widening, first_links};
 use super::rows::deliver;
 use super::{Choices, Engine, Plan};
 use crate::adaptive::PortSets;
@@ -64,8 +64,9 @@ fn sets(
     rows: &[Arc<[u8]>],
 ) -> Option<Vec<PortSets>> {
     let first = first_links(network);
-    let mut lanes = [Waits::new(first[network.len()] as usize)];
-    let mut widening = Widening::new((network, &first), rows, &mut lanes);
+    let channels = Channels::whole(network);
+    let mut lanes = [Waits::new(channels.len())];
+    let mut widening = Widening::new((network, &first, &channels), rows, &mut lanes);
     let lids = |target: usize| {
         let ends = network.hfis(target).iter();
         ends.flat_map(EndPort::lids)

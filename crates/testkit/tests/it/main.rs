@@ -15,3 +15,4 @@ mod objections;
 mod opareport;
 mod oracles;
 mod partitions;
+mod torus;

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
-use weft_fabric::{NodeId, Port, PortNum, PortRef, SwitchIndex, Topology};
+use weft_fabric::{NodeId, Port, PortNum, PortRef, PortTable, SwitchIndex, Topology};
+use weft_wire::Layout;
 use weft_wire::pm::PortMask;
 use weft_wire::sa::{
     DeviceTreeMemberRecord, FabricInfoRecord, QuarantinedNodeRecord, ScScRecord, SwitchCost,
@@ -98,10 +99,10 @@ pub(crate) fn device_tree(view: &View, query: &Query<'_>) -> Answered {
     records.finish()
 }
 
-/// Service channels stay unchanged from port to port of a switch: the power-on state of switches.
+/// Maps of service channels between the ports of a switch. Where none was written or read, channels stay
+/// as they are: the power-on state of switches.
 pub(crate) fn sc_sc_records(view: &View, query: &Query<'_>) -> Answered {
     let mut records = records_by_lid::<ScScRecord>(view, query);
-    let map = ScScMap::identity();
     for (id, node) in nodes_of(view, query).filter(|(_, node)| node.is_switch()) {
         let Some(lid) = lid_of_switch(view, id) else {
             continue;
@@ -109,12 +110,22 @@ pub(crate) fn sc_sc_records(view: &View, query: &Query<'_>) -> Answered {
         let up = |port: &Port| port.info.port_state > PortState::DOWN;
         let linked = node.external_ports().filter(|(_, port)| up(port));
         for (input_port, _) in linked.clone() {
+            let tables = &view.snapshot.port_tables;
+            let at = PortRef {
+                node: id,
+                port: input_port,
+            };
+            let maps = tables.table(at, PortTable::ScToSc).unwrap_or_default();
             for (output_port, _) in linked.clone() {
+                let map = maps
+                    .chunks(ScScMap::LEN)
+                    .nth(usize::from(output_port.0) - 1);
+                let map = map.and_then(|map| ScScMap::decode(map).ok());
                 records.push(&ScScRecord {
                     lid,
                     input_port,
                     output_port,
-                    map,
+                    map: map.unwrap_or_else(ScScMap::identity),
                     ..ScScRecord::default()
                 });
             }

@@ -19,7 +19,7 @@ pub(crate) struct PortTables {
 }
 
 /// Number of kinds of tables that a port has; see [`crate::sm::tables::Kind`].
-pub(crate) const TABLE_KINDS: usize = 10;
+pub(crate) const TABLE_KINDS: usize = 11;
 
 /// PortInfo as a device reports it; LIDs that are not all unicast count as none.
 pub(crate) fn reported_port(info: PortInfo) -> PortInfo {
@@ -176,12 +176,14 @@ impl Observed {
         self.forget_groups();
     }
 
-    /// Discards the state of a port without a link.
+    /// Discards the state of a port without a link. Maps of service channels are the switch's and stay.
     pub(crate) fn forget_port(&mut self, port: PortNum) {
         self.read_ports.remove(port);
         self.inactive_ports.forget(port);
+        let channels = self.table(port, Kind::ScToSc);
         if let Some(tables) = self.tables_mut(port) {
             *tables = PortTables::default();
         }
+        self.set_table(port, Kind::ScToSc, channels);
     }
 }

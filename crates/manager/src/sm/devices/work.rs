@@ -31,6 +31,8 @@ pub(crate) enum Stage {
     WriteNode,
     /// Settings of single ports of a switch.
     WritePorts,
+    /// Maps of service channels between the ports of a switch.
+    WriteChannels,
     /// Forwarding table.
     WriteTable,
     /// Adaptive-routing groups.

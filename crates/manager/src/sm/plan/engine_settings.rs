@@ -9,19 +9,29 @@ use weft_routing::{
 };
 
 use super::super::settings::{HypercubePorts, OrderedGroup, Settings};
-use super::input::Fabric;
+use super::input::{Crossings, Fabric};
 use crate::settings::Members;
 use crate::settings::lane_levels::LaneLevels;
 use crate::settings::members::Candidate;
 
-/// The settings of routing engines for a fabric.
-pub(super) fn engine_settings(settings: &Settings, fabric: &Fabric) -> EngineSettings {
-    Maker { settings, fabric }.settings()
+/// The settings of routing engines for a fabric, in which datelines are at `crossings`.
+pub(super) fn engine_settings(
+    settings: &Settings,
+    fabric: &Fabric,
+    crossings: &Crossings,
+) -> EngineSettings {
+    Maker {
+        settings,
+        fabric,
+        crossings,
+    }
+    .settings()
 }
 
 struct Maker<'a> {
     settings: &'a Settings,
     fabric: &'a Fabric,
+    crossings: &'a Crossings,
 }
 
 impl<'a> Maker<'a> {
@@ -31,9 +41,16 @@ impl<'a> Maker<'a> {
             OrderedGroup::Others => OrderGroup::Others,
             OrderedGroup::Of(members) => OrderGroup::Ports(self.ports(members)),
         });
+        let dor = DorSettings {
+            dimensions: routing.mesh.dimensions.clone(),
+            crossings: self.crossings.clone(),
+            route_last: self.ports(&routing.mesh.route_last),
+            detour_lane: routing.mesh.detour_lane,
+            ignored_told: routing.mesh.ignored_told,
+        };
         EngineSettings {
             engine: routing.engine,
-            lanes: self.lanes(),
+            lanes: self.lanes(&dor),
             spine_first: routing.spine_first,
             fat_tree: self.fat_tree(),
             routing_order: order.collect(),
@@ -41,10 +58,7 @@ impl<'a> Maker<'a> {
                 route_last: self.ports(&routing.hypercube.route_last),
                 ports: self.port_costs(&routing.hypercube.ports),
             },
-            dor: DorSettings {
-                dimensions: routing.mesh.dimensions.clone(),
-                route_last: self.ports(&routing.mesh.route_last),
-            },
+            dor,
             adaptive: routing.adaptive,
         }
     }
@@ -62,14 +76,15 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// Number of lanes for destinations, if the requested engine needs them. Others get one, even if
+    /// Number of lanes for routes, if the requested engine needs them. Others get one, even if
     /// the fabric does not suit them: an active port accepts no other virtual lanes, so that lanes
     /// must not come and go with the links.
-    fn lanes(&self) -> u8 {
+    fn lanes(&self, dor: &DorSettings) -> u8 {
+        let levels = LaneLevels::of(&self.settings.levels);
+        let most = || levels.lanes(data_lanes(&self.fabric.topology));
         match self.settings.routing.engine {
-            EngineKind::Dor | EngineKind::Layered => {
-                LaneLevels::of(&self.settings.levels).lanes(data_lanes(&self.fabric.topology))
-            }
+            EngineKind::Dor => dor.lanes(most()),
+            EngineKind::Layered => most(),
             _ => 1,
         }
     }

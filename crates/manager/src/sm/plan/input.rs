@@ -33,6 +33,9 @@ impl Fabric {
     }
 }
 
+/// Ports on whose links datelines are, see [`weft_fabric::datelines`].
+pub(in super::super) type Crossings = BTreeSet<(Guid, PortNum)>;
+
 /// Links that both ends see and that are not active.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Inactive {
@@ -53,6 +56,8 @@ pub(in super::super) struct Held {
     pub(super) possible: Option<LinearTables>,
     /// For each switch, whether all of its linear table is confirmed.
     pub(super) whole: Vec<bool>,
+    /// Switches whose maps of service channels change channels, or may.
+    pub(super) mapped: BTreeSet<NodeId>,
     /// A switch that may hold any table: it could not be read.
     pub(super) unread: Option<Guid>,
     /// Something is known of the table of some switch.
@@ -159,7 +164,7 @@ impl PlanInput {
             routes: Arc::new(made.routes),
             ..Plan::default()
         };
-        steps::plan(&mut plan, &self.held, &mut told);
+        steps::plan(&mut plan, &self.held, &self.routes.crossings, &mut told);
         let settings = &*self.routes.settings;
         plan.multicast = self
             .members
@@ -170,7 +175,7 @@ impl PlanInput {
             to_strangers: &self.held.to_strangers,
         };
         plan.multicast.take_step(&step);
-        let contents = port_tables::plan(&mut plan, settings, &mut told);
+        let contents = port_tables::plan(&mut plan, settings, &self.held.mapped, &mut told);
         Planned {
             id: self.id,
             plan,

@@ -21,13 +21,13 @@ mod port_tables;
 mod routes;
 mod steps;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{
-    Guid, Lanes, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, Sl, Tick, Topology,
-    TopologyBuilder,
+    Lanes, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, Sl, Tick, Topology, TopologyBuilder,
 };
 
 use super::Manager;
@@ -45,7 +45,7 @@ use crate::io::Output;
 use crate::settings::lane_levels::LaneLevels;
 
 pub(super) use groups::{Members, MulticastPlan, Step};
-pub(super) use input::{Fabric, Held, Inactive, Told};
+pub(super) use input::{Crossings, Fabric, Held, Inactive, Told};
 pub use input::{PlanInput, Planned};
 pub use planner::Planner;
 pub(super) use routes::{RouteInput, Routes};
@@ -77,6 +77,8 @@ pub(super) struct Plan {
     /// Tables come into use when they are written, not before: some switch forwards already, and what
     /// another one holds beyond its LinearFDBTop may be of any time.
     pub late_tops: bool,
+    /// Maps of service channels may have to change: that happens between two steps, before the last one.
+    pub maps_channels: bool,
     /// The tables of each port of each node, in the node's order of ports.
     pub tables: Vec<Vec<[TableId; TABLE_KINDS]>>,
     pub qos: Option<Qos>,
@@ -142,6 +144,9 @@ pub(super) struct Planning {
     pub lids: LidMap,
     /// Drained parts.
     pub drains: Drains,
+    /// Ports on whose links datelines are, or were, as long as some switch may still change channels there;
+    /// they outlast a restart.
+    pub crossings: Crossings,
     /// Number of plans requested so far.
     asked: u64,
     /// Fabric of the next plan, or of the one being made.
@@ -290,7 +295,13 @@ impl Manager {
     /// Has what outlasts a restart written, if that has changed.
     pub(super) fn persist(&mut self) {
         let disabled = &self.commands.disabled;
-        let kept = (&self.planning.lids, &self.planning.drains, disabled);
+        let Planning {
+            lids,
+            drains,
+            crossings,
+            ..
+        } = &self.planning;
+        let kept = (lids, drains, disabled, crossings);
         let bytes = store::encode(kept, self.settings.subnet_prefix);
         self.out.persist(bytes);
     }
@@ -300,6 +311,7 @@ impl Manager {
         self.registrations.members_planned();
         let members = self.members();
         let planning = &mut self.planning;
+        let mapped = self.devices.mapped_switches(!planning.crossings.is_empty());
         planning.asked += 1;
         planning.state = PlanningState::UnderWay;
         let unread = self.devices.unread(&planning.plan.topology);
@@ -316,6 +328,7 @@ impl Manager {
                 drains: planning.drains.clone(),
                 fabric: planning.fabric.clone(),
                 barred: self.devices.barred(),
+                crossings: planning.crossings.clone(),
                 inactive: Inactive {
                     twice: self.devices.inactive_twice(),
                     // No routes were made yet and switches forward already: a link may have been
@@ -326,12 +339,15 @@ impl Manager {
             before: Arc::clone(&plan.routes),
             lids: plan.lids.clone(),
             top: plan.top,
-            held: held(
-                &self.devices,
-                &plan.topology,
-                self.out.published.linear.lanes(),
+            held: Held {
+                mapped,
                 unread,
-            ),
+                ..held(
+                    &self.devices,
+                    &plan.topology,
+                    self.out.published.linear.lanes(),
+                )
+            },
             members,
         };
         self.out.push(Output::Plan(Arc::new(input)));
@@ -350,6 +366,12 @@ impl Manager {
             told,
             ..
         } = planned;
+        match plan.routes.crossings() {
+            Some(crossings) => self.planning.crossings = crossings,
+            // Every switch has been seen to leave channels as they are.
+            None if !plan.maps_channels => self.planning.crossings.clear(),
+            None => {}
+        }
         self.planning.plan = plan;
         let plan = &mut self.planning.plan;
         let unused = &plan.routes.unused;
@@ -360,6 +382,8 @@ impl Manager {
         plan.name_tables(&contents, &mut self.devices.tables);
         let published = &self.out.published.port_tables;
         self.devices.drop_unused_tables(&plan.tables, published);
+        // Before any map of service channels is written.
+        self.persist();
     }
 }
 
@@ -408,7 +432,7 @@ fn planned_fabric(devices: &Devices, lids: &[(Lid, Lmc)]) -> Fabric {
 }
 
 /// Tables held by the switches of a topology.
-fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>, unread: Option<Guid>) -> Held {
+fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
     let lost_links = devices.lost_links(of);
     let switches = of.switches().iter();
     let whole = switches.map(|node| matches!(devices[*node].observed.lft, Lft::Whole { .. }));
@@ -416,7 +440,8 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>, unread: Optio
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
         possible: devices.possible_tables(of),
         whole: whole.collect(),
-        unread,
+        mapped: BTreeSet::new(),
+        unread: None,
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),
         unknown_groups: devices.routes_by_unknown_groups(),

@@ -1,9 +1,10 @@
 //! The tables that every port should hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Node, PortNum, PortRef, Topology};
+use weft_fabric::datelines::ring_port;
+use weft_fabric::{Guid, Lanes, Node, NodeId, PortNum, PortRef, RingPort, Topology};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
 use weft_wire::sm::PortInfo;
@@ -19,7 +20,12 @@ use super::input::Told;
 use crate::settings::members::Candidate;
 
 /// Works out the tables of every port; gives their contents in order of their names.
-pub(super) fn plan(plan: &mut Plan, settings: &Settings, told: &mut Told) -> Vec<Arc<[u8]>> {
+pub(super) fn plan(
+    plan: &mut Plan,
+    settings: &Settings,
+    mapped: &BTreeSet<NodeId>,
+    told: &mut Told,
+) -> Vec<Arc<[u8]>> {
     let qos = Qos::new(settings, plan.routes.settings.lanes);
     let topology = Arc::clone(&plan.topology);
     let mut maker = TableMaker::new(settings, &topology, &qos);
@@ -29,6 +35,16 @@ pub(super) fn plan(plan: &mut Plan, settings: &Settings, told: &mut Told) -> Vec
             maker.port(node, at, &end.info)
         });
         plan.tables.push(of_node.collect());
+    }
+    let lanes = plan.routes.routed.as_ref();
+    let lanes = lanes.map_or(Lanes::SINGLE, |routed| routed.lanes());
+    for (id, node) in topology.nodes().filter(|(_, node)| node.is_switch()) {
+        if lanes.datelines().is_some() || mapped.contains(&id) {
+            plan.maps_channels = true;
+            let maps = maker.channel_maps(node, lanes);
+            let ports = plan.tables[id.0 as usize].iter_mut().zip(maps);
+            ports.for_each(|(ids, map)| ids[Kind::ScToSc.index()] = map);
+        }
     }
     if maker.lost > 0 {
         told.unfinished.push(format!(
@@ -95,6 +111,26 @@ impl<'a> TableMaker<'a> {
             unchecked: BTreeMap::new(),
             tables,
         }
+    }
+
+    /// The maps of service channels of a switch, by ingress port; none of port 0.
+    fn channel_maps(&mut self, node: &Node, lanes: &Lanes) -> Vec<TableId> {
+        let rings = lanes.datelines();
+        let rings = rings.map_or(&[][..], |datelines| datelines.of(node.guid()));
+        let ports = (1..=node.info.num_ports).map(|port| ring_port(rings, PortNum(port)));
+        let ports: Vec<RingPort> = ports.collect();
+        let mut known: BTreeMap<u8, TableId> = BTreeMap::new();
+        let mut maps = vec![TableId::UNKNOWN];
+        for ingress in &ports {
+            let row = known.entry(ingress.ring).or_insert_with(|| {
+                let maps = ports
+                    .iter()
+                    .flat_map(|egress| self.qos.sc_to_sc(lanes, *ingress, *egress).to_bytes());
+                self.tables.intern(&maps.collect::<Vec<u8>>())
+            });
+            maps.push(*row);
+        }
+        maps
     }
 
     fn port(&mut self, node: &Node, at: PortRef, info: &PortInfo) -> [TableId; TABLE_KINDS] {

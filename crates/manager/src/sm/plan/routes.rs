@@ -11,7 +11,7 @@ use super::super::drains::{Drains, LEFT_ASIDE, route_around};
 use super::super::settings::Settings;
 use super::super::unused_links::UnusedLinks;
 use super::engine_settings::engine_settings;
-use super::input::{Fabric, Inactive, Told};
+use super::input::{Crossings, Fabric, Inactive, Told};
 
 /// Note on routes in several lanes, see [`Routed::covers_answers`].
 const ANSWERS_NOT_COVERED: &str =
@@ -26,6 +26,8 @@ pub(in super::super) struct RouteInput {
     pub(in super::super) inactive: Inactive,
     /// Ends of links that went down too often, or are in quarantine by hand.
     pub(in super::super) barred: Barred,
+    /// Where datelines were last.
+    pub(in super::super) crossings: Crossings,
 }
 
 /// Routes with their inputs.
@@ -62,7 +64,7 @@ impl RouteInput {
     /// Makes routes, unless those from before were made for the same.
     pub(in super::super) fn make(&self, before: &Routes) -> Made {
         let topology = &self.fabric.topology;
-        let settings = engine_settings(&self.settings, &self.fabric);
+        let settings = engine_settings(&self.settings, &self.fabric, &self.crossings);
         let unused = UnusedLinks::find(topology, &self.settings, &self.inactive, &self.barred);
         let routable = match unused.is_empty() {
             true => Arc::clone(topology),
@@ -84,6 +86,10 @@ impl RouteInput {
             routes.routed.clone_from(&before.routed);
         } else {
             error = routes.route(before).err();
+            // They stay where they are.
+            if let Some(crossings) = routes.crossings() {
+                routes.settings.dor.crossings = crossings;
+            }
         }
         Made {
             routes,
@@ -103,6 +109,12 @@ impl Routes {
         self.around = around.spares_drained;
         self.routed = Some(around.routed);
         Ok(())
+    }
+
+    /// Where datelines are; none where lanes have no halves.
+    pub(super) fn crossings(&self) -> Option<Crossings> {
+        let lanes = self.routed.as_ref()?.lanes();
+        Some(lanes.datelines()?.crossings().collect())
     }
 
     /// Whether drained parts still carry data.

@@ -1,14 +1,16 @@
 //! The tables to write, in the order in which that is safe.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_fabric::{Datelines, Guid, Lanes, RingPort};
 use weft_routing::{Old, Tables, Transition, certify_transition_over};
 
 use super::Plan;
-use super::input::{Held, Told};
+use super::input::{Crossings, Held, Told};
 
 /// Plans the transition from the switches' tables to the routes of `plan`.
-pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
+pub(super) fn plan(plan: &mut Plan, held: &Held, crossings: &Crossings, told: &mut Told) {
     plan.late_tops = held.any;
     let Some(routed) = &plan.routes.routed else {
         return;
@@ -17,6 +19,9 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
     let unknown = held.any && held.unknown_groups;
     (plan.pause, plan.settle) = (unknown, unknown);
     let new = Arc::clone(routed.linear());
+    let lanes = held_lanes(held, crossings, new.lanes());
+    let same_halves = lanes.change_halves_alike(new.lanes());
+    let linear = held.linear.clone().with_lanes(lanes);
     // Whatever is written elsewhere may close a loop with the entries of this one.
     if let Some(switch) = held.unread.filter(|_| held.changes(&new)) {
         told.unfinished.push(format!(
@@ -24,10 +29,10 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
         ));
         return;
     }
-    if held.any && held.differs(&new) {
+    if held.any && (held.differs(&new) || !same_halves) {
         let old = Old {
             tables: Tables {
-                linear: &held.linear,
+                linear: &linear,
                 groups: &held.groups,
             },
             possible: held.possible.as_ref(),
@@ -61,4 +66,33 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
         }
     }
     plan.steps.push(new);
+}
+
+/// The lanes of what switches hold. A manager that has just started knows only where datelines were: if
+/// they stay there, packets change halves now as they will.
+fn held_lanes(held: &Held, crossings: &Crossings, new: &Lanes) -> Arc<Lanes> {
+    let known = held.linear.lanes();
+    if known.datelines().is_some() || held.mapped.is_empty() {
+        return Arc::clone(known);
+    }
+    let stays = |datelines: &Arc<Datelines>| datelines.crossings().eq(crossings.iter().copied());
+    Arc::new(match new.datelines().is_some_and(stays) {
+        true => known.with_halves_of(new),
+        false => Lanes::clone(known).with_datelines(Arc::new(unlike_any(crossings)), 1),
+    })
+}
+
+/// Datelines of which only the ports are known: they agree with none that are planned.
+fn unlike_any(crossings: &Crossings) -> Datelines {
+    let mut switches: BTreeMap<Guid, Vec<RingPort>> = BTreeMap::new();
+    for (switch, port) in crossings {
+        let ports = switches.entry(*switch).or_default();
+        let place = usize::from(port.0);
+        ports.resize(ports.len().max(place + 1), RingPort::default());
+        ports[place].crosses = true;
+    }
+    let shared = switches
+        .into_iter()
+        .map(|(guid, ports)| (guid, Arc::from(ports)));
+    Datelines::new(shared)
 }

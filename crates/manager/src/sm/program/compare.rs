@@ -30,11 +30,14 @@ impl Writer<'_> {
         // The quick answers first: this looks at every table of every port.
         let is_unknown = observed.table(port, kind) == TableId::UNKNOWN;
         let is_wanted = || self.needs.wanted_table(self.node, port, kind) != TableId::UNKNOWN;
-        if !(is_unknown && is_live(observed, port) && is_wanted()) {
+        // Maps of service channels are the switch's, whether the port has a link or not.
+        let may_differ = is_live(observed, port) || kind == Kind::ScToSc;
+        if !(is_unknown && may_differ && is_wanted()) {
             return Item::Next;
         }
-        let modifier = kind.modifier(port, 1, false);
-        self.push(kind.attribute(), modifier, kind.len(), |_| {})
+        let modifier = self.table_modifier(kind, port, 1);
+        let len = kind.len(self.device().observed.num_ports());
+        self.push(kind.attribute(), modifier, len, |_| {})
     }
 }
 

@@ -5,7 +5,6 @@ use weft_wire::enums::PortState;
 use weft_wire::sm::PortModifier;
 
 use super::writer::{Item, Writer};
-use crate::sm::devices::TABLE_KINDS;
 use crate::sm::tables::{Kind, TableId};
 use crate::sm::wanted::switch;
 
@@ -22,8 +21,8 @@ impl Writer<'_> {
         let port = self.device().end_port();
         match cursor as usize {
             0 => self.write_port(port),
-            item @ 1..=TABLE_KINDS => self.write_port_table(port, Kind::ALL[item - 1]),
-            item if item == TABLE_KINDS + 1 => self.arm_behind(port),
+            item @ 1..=Kind::SETTINGS => self.write_port_table(port, Kind::ALL[item - 1]),
+            item if item == Kind::SETTINGS + 1 => self.arm_behind(port),
             _ => Item::End,
         }
     }
@@ -37,15 +36,15 @@ impl Writer<'_> {
     }
 
     fn switch_item(&mut self, cursor: u32) -> Item {
-        let all_tables = 2 + TABLE_KINDS;
+        let all_tables = 2 + Kind::SETTINGS;
         match cursor as usize {
             0 => self.write_switch(),
             1 => self.write_port(PortNum(0)),
             item if item < all_tables => self.write_port_table(PortNum(0), Kind::ALL[item - 2]),
-            item if item < all_tables + TABLE_KINDS => {
+            item if item < all_tables + Kind::SETTINGS => {
                 self.write_shared_table(Kind::ALL[item - all_tables])
             }
-            item if item == all_tables + TABLE_KINDS => self.write_shared_port(),
+            item if item == all_tables + Kind::SETTINGS => self.write_shared_port(),
             _ => Item::End,
         }
     }
@@ -71,13 +70,33 @@ impl Writer<'_> {
     fn write_port_table(&mut self, port: PortNum, kind: Kind) -> Item {
         match self.needs.table_to_write(self.node, port, kind) {
             TableId::UNKNOWN => Item::Next,
-            id => self.push_table(kind, kind.modifier(port, 1, false), id),
+            id => self.push_table(kind, self.table_modifier(kind, port, 1), id),
         }
+    }
+
+    /// The attribute modifier for a table of `count` ports from `port` on.
+    pub(super) fn table_modifier(&self, kind: Kind, port: PortNum, count: u8) -> u32 {
+        match kind {
+            Kind::ScToSc => kind.modifier(port, self.device().observed.num_ports(), false),
+            _ => kind.modifier(port, count, false),
+        }
+    }
+
+    /// Maps of service channels, of one ingress port after the other.
+    pub(super) fn write_channels(&mut self) -> bool {
+        let ports = match self.device().is_switch() {
+            true => u32::from(self.device().observed.num_ports()),
+            false => 0,
+        };
+        self.fill(|writer, cursor| match cursor < ports {
+            true => writer.write_port_table(PortNum(cursor as u8 + 1), Kind::ScToSc),
+            false => Item::End,
+        })
     }
 
     fn push_table(&mut self, kind: Kind, modifier: u32, id: TableId) -> Item {
         let content = self.needs.devices.tables.content(id);
-        self.push(kind.attribute(), modifier, kind.len(), |to| {
+        self.push(kind.attribute(), modifier, content.len(), |to| {
             to.copy_from_slice(content)
         })
     }
@@ -135,7 +154,7 @@ impl Writer<'_> {
     /// Writes the differences of single ports of a switch: tables of neighbouring ports together, then PortInfo.
     pub(super) fn write_ports(&mut self) -> bool {
         let ports = u32::from(self.device().observed.num_ports());
-        let tables = TABLE_KINDS as u32 * ports;
+        let tables = Kind::SETTINGS as u32 * ports;
         loop {
             let cursor = self.cursor;
             let port = PortNum((cursor % ports.max(1)) as u8 + 1);
@@ -166,11 +185,12 @@ impl Writer<'_> {
             .take_while(|id| *id != TableId::UNKNOWN)
             .collect();
         let count = ids.len() as u8;
-        let modifier = kind.modifier(port, count, false);
-        let len = kind.stride() * (ids.len() - 1) + kind.len();
+        let modifier = self.table_modifier(kind, port, count);
+        let (len, stride) = (kind.len(last), kind.stride(last));
+        let len = stride * (ids.len() - 1) + len;
         let tables = &self.needs.devices.tables;
         let pushed = self.push(kind.attribute(), modifier, len, |to| {
-            for (block, id) in to.chunks_mut(kind.stride()).zip(&ids) {
+            for (block, id) in to.chunks_mut(stride).zip(&ids) {
                 let content = tables.content(*id);
                 block[..content.len()].copy_from_slice(content);
             }

@@ -228,6 +228,8 @@ fn mesh(instance: &Instance, groups: &Arc<DeviceGroups>) -> Mesh {
     Mesh {
         dimensions: dimensions.collect(),
         route_last: mesh.route_last.as_ref().map(members).unwrap_or_default(),
+        detour_lane: mesh.use_escape_vls,
+        ignored_told: mesh.warn_threshold,
     }
 }
 

@@ -138,12 +138,27 @@ pub struct HypercubePorts {
 }
 
 /// The section `<MeshTorusTopology>`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Mesh {
     /// The dimensions, in the order in which routes take them.
     pub dimensions: Vec<Dimension>,
     /// HFIs whose switches are placed after all others.
     pub route_last: Members,
+    /// Detours around broken dimensions have lanes of their own (`<UseEscapeVLs>`).
+    pub detour_lane: bool,
+    /// Cables of no dimension that are told one by one (`<WarnThreshold>`).
+    pub ignored_told: u32,
+}
+
+impl Default for Mesh {
+    fn default() -> Self {
+        Self {
+            dimensions: Vec::new(),
+            route_last: Members::default(),
+            detour_lane: true,
+            ignored_told: 5,
+        }
+    }
 }
 
 /// Queues and timers of the data path.

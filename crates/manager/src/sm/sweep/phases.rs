@@ -2,7 +2,7 @@
 
 use weft_fabric::Tick;
 
-use super::steps::{Gate, Passage};
+use super::steps::{Passage, Steps};
 use crate::io::{Event, SweepPhase, SweepReason};
 use crate::sm::Manager;
 use crate::sm::devices::Stage;
@@ -130,10 +130,7 @@ impl Manager {
 
     fn end_plan(&mut self, now: Tick) {
         self.enter_phase(now, SweepPhase::Program);
-        self.sweep.steps.gate = match self.planning.plan.pause {
-            true => Gate::Settings,
-            false => Gate::Tables,
-        };
+        self.sweep.steps.gate = Steps::first_gate(&self.planning.plan);
         if !self.planning.plan.steps.is_empty() {
             self.begin_program();
         }
@@ -145,6 +142,7 @@ impl Manager {
         let (sweep, plan) = (&mut self.sweep, &mut self.planning.plan);
         let stage = match sweep.steps.pass(now, plan, &self.devices) {
             Passage::Later => return false,
+            Passage::Channels => Some(Stage::WriteChannels),
             Passage::Table => Some(Stage::WriteTable),
             Passage::Resume => {
                 plan.stays_paused = !sweep.steps.may_resume(plan, &self.devices);

@@ -8,12 +8,15 @@ use weft_fabric::{NodeId, Tick};
 use crate::sm::devices::{Devices, Lft};
 use crate::sm::leftovers;
 use crate::sm::plan::Plan;
+use crate::sm::tables::{Kind, TableId};
 
 /// Work that all switches must have done before any of them continues.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::sm) enum Gate {
     /// Adaptive routing is suspended everywhere before the first table changes.
     Settings,
+    /// All maps of service channels are as they should be before the last table is written.
+    Channels,
     /// One table after the other; with a single one no switch waits for another.
     #[default]
     Tables,
@@ -36,6 +39,8 @@ pub(in crate::sm) struct Steps {
 /// Result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passage {
+    /// The switches go on with maps of service channels.
+    Channels,
     /// The switches go on with the next table.
     Table,
     /// They resume adaptive routing.
@@ -63,11 +68,13 @@ impl Steps {
     pub(super) fn pass(&mut self, now: Tick, plan: &Plan, devices: &Devices) -> Passage {
         let (settles, passage) = match self.gate {
             // Where entries are drained first, what groups have sent off leaves with theirs.
-            Gate::Settings if devices.are_suspended() => {
-                (plan.settle && !plan.settle_drained, Passage::Table)
+            Gate::Settings if !plan.pause || devices.are_suspended() => {
+                let settles = plan.settle && !plan.settle_drained;
+                (settles, Self::before_table(0, plan))
             }
+            Gate::Channels if have_maps(plan, devices) => (false, Passage::Table),
             Gate::Tables if self.may_take_next(plan, devices) => {
-                (plan.settle_drained, Passage::Table)
+                (plan.settle_drained, Self::before_table(self.step + 1, plan))
             }
             Gate::Tables if plan.pause => (plan.settle, Passage::Resume),
             Gate::Tables | Gate::Resume if self.step + 1 == plan.steps.len() => {
@@ -78,13 +85,32 @@ impl Steps {
         if settles && !self.have_leftovers_gone(now, devices) {
             return Passage::Later;
         }
-        match (passage, self.gate) {
-            (Passage::Table, Gate::Settings) => self.gate = Gate::Tables,
-            (Passage::Table, _) => self.step += 1,
-            (Passage::Resume, _) => self.gate = Gate::Resume,
+        if matches!(passage, Passage::Table | Passage::Channels) && self.gate == Gate::Tables {
+            self.step += 1;
+        }
+        match passage {
+            Passage::Table => self.gate = Gate::Tables,
+            Passage::Channels => self.gate = Gate::Channels,
+            Passage::Resume => self.gate = Gate::Resume,
             _ => {}
         }
         passage
+    }
+
+    /// The work before a table: none but before the last one, which is proved with the plan's maps only.
+    fn before_table(step: usize, plan: &Plan) -> Passage {
+        match plan.maps_channels && step + 1 == plan.steps.len() {
+            true => Passage::Channels,
+            false => Passage::Table,
+        }
+    }
+
+    /// The gate at which switches wait first.
+    pub(super) fn first_gate(plan: &Plan) -> Gate {
+        match plan.pause || plan.maps_channels {
+            true => Gate::Settings,
+            false => Gate::Tables,
+        }
     }
 
     /// Whether there is a further step, and all switches have confirmed the tables of this one. If
@@ -123,4 +149,17 @@ impl Steps {
         let stay = leftovers::stay(longest.unwrap_or_default());
         *self.leftovers_until.get_or_insert(now + stay) <= now
     }
+}
+
+/// Whether all switches have confirmed their maps of service channels.
+fn have_maps(plan: &Plan, devices: &Devices) -> bool {
+    let switches = plan.topology.switches().iter();
+    let mut ports = switches.flat_map(|node| {
+        let observed = &devices[*node].observed;
+        let ports = plan.tables[node.0 as usize].iter();
+        let held = observed.port_tables.iter().map(|tables| &tables.ids);
+        ports.zip(held)
+    });
+    let at = Kind::ScToSc.index();
+    ports.all(|(wanted, held)| wanted[at] == TableId::UNKNOWN || wanted[at] == held[at])
 }

@@ -1,12 +1,13 @@
 //! From service levels to service channels, virtual lanes and arbitration.
 //!
 //! The n-th service level in use gets service channel n and virtual lane n. Levels and channels
-//! that are not in use lead to channel 15 and lane 15, where data packets are dropped.
+//! that are not in use lead to channel 15 and lane 15, where data packets are dropped. Where lanes have
+//! halves, the second half of a lane has the channels of another lane that no LID is in.
 
-use weft_fabric::{Sc, Sl, Vl};
+use weft_fabric::{Half, Lanes, RingPort, Sc, Sl, Vl};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
-use weft_wire::sm::{ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
+use weft_wire::sm::{ScScMap, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
 
 use super::arbitration::{Share, WEIGHT_MAX, turns};
 use crate::settings::MANAGEMENT_LANE;
@@ -23,7 +24,10 @@ const WEIGHT_UNIT: u32 = 64;
 /// The levels in use, each with its own channel and lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Qos {
+    /// Those of the first lane, then those that stand for them in the others.
     levels: Vec<Level>,
+    /// Number in each lane.
+    per_lane: usize,
 }
 
 impl Qos {
@@ -51,6 +55,7 @@ impl Qos {
         let all = (0..lanes).flat_map(|lane| levels.iter().map(move |level| (level, lane)));
         Self {
             levels: all.map(|(level, lane)| in_lane(level, lane)).collect(),
+            per_lane: levels.len(),
         }
     }
 
@@ -93,6 +98,27 @@ impl Qos {
             let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
             place.map_or(Sl(MANAGEMENT), |place| self.levels[place].sl)
         })
+    }
+
+    /// Map of service channels from one port of a switch to another one, by their positions in rings.
+    pub(crate) fn sc_to_sc(&self, lanes: &Lanes, ingress: RingPort, egress: RingPort) -> ScScMap {
+        let halves = lanes
+            .offset()
+            .map(|offset| usize::from(offset) * self.per_lane);
+        let place = |sc: Sc| (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
+        let onward = |sc: Sc| {
+            let (place, offset) = (place(sc)?, halves?);
+            let (first, half) = match place.checked_sub(offset) {
+                None => (place, Half::First),
+                Some(first) => (first, Half::Second),
+            };
+            let onward = match ingress.onward(egress, half) {
+                Half::First => first,
+                Half::Second => first + offset,
+            };
+            (first < offset && onward < self.levels.len()).then(|| Self::channel(onward))
+        };
+        ScScMap::from_fn(|sc| onward(sc).unwrap_or(sc))
     }
 
     pub(crate) fn sc_to_vl(&self) -> ScVlMap {

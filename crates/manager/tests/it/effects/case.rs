@@ -28,6 +28,8 @@ pub(super) enum Seen {
     Writes,
     /// In the datagrams of the subnet manager and their times.
     Datagrams,
+    /// In what the subnet manager tells of routes after its sweeps.
+    Routing,
     /// In answers of subnet administration.
     Answers,
     /// In the roles of two managers.
@@ -180,6 +182,7 @@ impl Case {
         let seen = |settings: &ManagerSettings| match self.seen {
             Seen::Writes => fabric::writes(self, settings),
             Seen::Datagrams => fabric::datagrams(self, settings),
+            Seen::Routing => fabric::routing(self, settings),
             Seen::Answers => services::answers(self, settings),
             Seen::Roles => election::roles(self, &first, settings),
             Seen::Congestion => services::congestion(self, settings),

@@ -7,7 +7,7 @@ use weft_emulator::Options;
 use weft_emulator::io::{Control, Faults};
 use weft_fabric::powered_on::{let_interleave, limit_managers};
 use weft_fabric::{Guid, NodeId, PortNum, Topology};
-use weft_manager::{ManagerSettings, Sa, SaInput, SaOutput};
+use weft_manager::{Event, ManagerSettings, Sa, SaInput, SaOutput};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
 
@@ -189,6 +189,16 @@ fn plain(packet: &Packet) -> Vec<u8> {
     let mut mad = packet.mad.clone();
     mad[TRANSACTION].fill(0);
     mad
+}
+
+/// The engine and its notes, sweep by sweep.
+pub(super) fn routing(case: &Case, settings: &ManagerSettings) -> String {
+    let events = world(case, settings).events.into_iter();
+    let told = events.filter_map(|event| match event {
+        Event::SweepEnded(report) => Some(report.routing),
+        _ => None,
+    });
+    told.collect()
 }
 
 /// The distinct Sets of the manager.

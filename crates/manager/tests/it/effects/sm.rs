@@ -3,7 +3,7 @@
 use super::case::Section::{Applications, Default, DeviceGroups, Shared, Sm, VirtualFabrics};
 use super::case::{Case, Scene, Seen};
 use super::objects::{OTHER, SEVEN, THIRD};
-use Seen::{Answers, Cables, Congestion, Datagrams, Refusal, Roles, Writes};
+use Seen::{Answers, Cables, Congestion, Datagrams, Refusal, Roles, Routing, Writes};
 
 /// Three tiers of switches, eight hosts.
 const THREE_TIERS: &str = "pgft:3;2,2,2;1,2,2;1,1,1";
@@ -510,6 +510,15 @@ fn routing() -> Vec<Case> {
         mesh("Sm/MeshTorusTopology/Dimension/Length", "<Length>4", "<Length>3"),
         mesh("Sm/MeshTorusTopology/Dimension/PortPair", ">3,4<", ">3,5<"),
         mesh("Sm/MeshTorusTopology/RouteLast", ">some<", ">others<"),
+        groups(case(
+            "Sm/MeshTorusTopology/WarnThreshold",
+            Routing,
+            &MESH.replace(">3,4<", ">3,5<"),
+            "</RouteLast>",
+            "</RouteLast><WarnThreshold>1</WarnThreshold>",
+        ))
+        .on("torus:4,hosts=2,links=2"),
+        mesh("Sm/MeshTorusTopology/UseEscapeVLs", "</RouteLast>", "</RouteLast><UseEscapeVLs>0</UseEscapeVLs>"),
         cube("Sm/HypercubeTopology/RouteLast", ">some<", ">others<").on("mesh:2x2x2,hosts=2,links=2"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/Switches", ">one<", ">some<"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/pPort", "<pPort>4", "<pPort>5"),

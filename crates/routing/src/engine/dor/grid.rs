@@ -47,6 +47,7 @@ impl<'a> Grid<'a> {
         }
         grid.normalise();
         grid.check(network)?;
+        grid.turn(network);
         grid.read_steps(network);
         Ok(grid)
     }
@@ -188,10 +189,9 @@ impl<'a> Grid<'a> {
     }
 
     fn ignore(&mut self, network: &Network, from: usize, index: usize) {
-        const SHOWN: usize = 5;
         let link = &network.egress(from)[index];
         self.ignored_count += 1;
-        if self.ignored.len() < SHOWN {
+        if self.ignored.len() < self.settings.ignored_told as usize {
             let [a, b] = [from, link.to as usize].map(|at| network.switches[at].guid);
             self.ignored.push(format!(
                 "{a} port {} to {b} port {}",

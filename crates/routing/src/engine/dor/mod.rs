@@ -1,18 +1,21 @@
 //! `dor`: dimension by dimension through a mesh or torus.
 //!
 //! A route corrects its first differing coordinate first. In a ring it takes the shorter direction, or the
-//! longer one if that is broken. Rings close credit cycles; they do not in a lane whose
-//! destinations lie in one half of each ring, because then some place of every ring is crossed in
-//! no direction. So destinations are assigned to lanes half by half, at most 2^rings of them, and
-//! fewer if rings are short. Destinations that dimension order cannot reach from everywhere
-//! take detours in the last lane.
+//! longer one if that is broken. Rings close credit cycles; they do not where packets change to another
+//! half of their lane at a dateline, see [`weft_fabric::datelines`]. So all destinations are in one lane,
+//! however many rings there are. Destinations that dimension order cannot reach from everywhere take
+//! detours in the last lane.
 
+mod datelines;
 mod grid;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_fabric::{Datelines, Lanes};
 
 use self::grid::{Grid, Way};
-use super::lanes::{Detours, Placing, Ways};
+use super::lanes::{Channels, Detours, Placing, Ways};
 use super::{Choices, Engine, Plan};
 use crate::network::Network;
 use crate::routed::{EngineUsed, Note};
@@ -40,60 +43,79 @@ impl Engine for Dor<'_> {
             return Err("no dimension is configured".to_owned());
         }
         let grid = Grid::find(network, self.settings)?;
-        let (first, later) = self.targets(network, &grid);
+        let (first, later) = self.targets(network);
         let ways: Vec<(usize, Option<Ways>)> = first
             .into_iter()
             .chain(later)
             .map(|target| (target, grid.ways(network, target)))
             .collect();
-        let is_broken = ways.iter().any(|(_, ways)| ways.is_none());
-        let lanes = usize::from(self.lanes.max(1));
-        let own = if is_broken { lanes - 1 } else { lanes };
-        self.place(network, &grid, &ways, own)
+        self.place(network, &grid, ways)
     }
 }
 
+/// Lanes of a grid.
+struct Layout {
+    /// Those that LIDs can be in.
+    lanes: usize,
+    /// Where packets change halves; none where lanes have no halves.
+    datelines: Option<Datelines>,
+}
+
 impl Dor<'_> {
-    /// Switches half by half of the rings; those with HFIs that are routed last come later.
-    fn targets(&self, network: &Network, grid: &Grid<'_>) -> (Vec<usize>, Vec<usize>) {
+    /// Switches; those with HFIs that are routed last come later.
+    fn targets(&self, network: &Network) -> (Vec<usize>, Vec<usize>) {
         let is_late = |switch: &usize| {
             let mut hfis = network.hfis(*switch).iter();
             hfis.any(|end| self.settings.route_last.contains(&end.at))
         };
-        let mut all: Vec<usize> = (0..network.len()).collect();
-        all.sort_by_key(|switch| (grid.half(*switch), *switch));
-        all.into_iter().partition(|switch| !is_late(switch))
+        (0..network.len()).partition(|switch| !is_late(switch))
+    }
+
+    /// Two virtual lanes make a lane with halves, if there are rings.
+    fn layout(&self, network: &Network, grid: &Grid<'_>) -> Layout {
+        let lanes = usize::from(self.lanes.max(1));
+        let datelines = (grid.ring_count() > 0 && lanes > 1).then(|| grid.datelines(network));
+        let lanes = match (self.settings.detour_lane, &datelines) {
+            (false, _) => 1,
+            (true, Some(_)) => lanes / 2,
+            (true, None) => lanes,
+        };
+        Layout { lanes, datelines }
     }
 
     fn place(
         &self,
         network: &Network,
         grid: &Grid<'_>,
-        ways: &[(usize, Option<Ways>)],
-        own: usize,
+        ways: Vec<(usize, Option<Ways>)>,
     ) -> Result<Plan, String> {
-        let lanes = usize::from(self.lanes.max(1));
-        let mut placing = Placing::new(network, lanes);
+        let Layout { lanes, datelines } = self.layout(network, grid);
+        let channels = match &datelines {
+            Some(datelines) => Channels::halves(network, datelines),
+            None => Channels::whole(network),
+        };
+        let mut placing = Placing::over(network, channels, lanes);
         let mut detours = Detours::new(network, lanes - 1);
-        for (target, ways) in ways {
-            let Some(ways) = ways else {
-                detours.all(&mut placing, *target);
-                continue;
-            };
-            if !detours.try_switch(&mut placing, ways, *target, own) {
-                return Err(format!(
-                    "{lanes} lane(s) are too few for {} rings: each needs twice as many, and \
-                     broken dimensions one more",
-                    grid.rings()
-                ));
-            }
+        let (straight, around): (Vec<_>, Vec<_>) =
+            ways.iter().partition(|(_, ways)| ways.is_some());
+        let own = if around.is_empty() {
+            lanes
+        } else {
+            (lanes - 1).max(1)
+        };
+        let straight = straight
+            .iter()
+            .filter_map(|(target, ways)| Some((*target, ways.as_ref()?)));
+        let fits = straight
+            .into_iter()
+            .all(|(target, ways)| detours.try_switch(&mut placing, ways, target, own))
+            && around
+                .iter()
+                .all(|(target, _)| detours.all(&mut placing, *target));
+        if !fits {
+            return Err(self.too_few(grid, !around.is_empty()));
         }
         placing.cover_answers();
-        let mut notes = detours.notes();
-        notes.extend((grid.ignored_count > 0).then(|| Note::LinksIgnored {
-            links: grid.ignored_count,
-            first: grid.ignored.join(", "),
-        }));
         let choices = match self.adaptive {
             true => {
                 let targets = ways.iter().map(|(target, _)| *target);
@@ -104,29 +126,40 @@ impl Dor<'_> {
             }
             false => Choices::None,
         };
+        let mut notes = detours.notes();
+        notes.extend((grid.ignored_count > 0).then(|| Note::LinksIgnored {
+            links: grid.ignored_count,
+            first: grid.ignored.join(", "),
+        }));
+        let mut linear = placing.finish();
+        if let Some(datelines) = datelines {
+            let own = Lanes::clone(linear.lanes());
+            let own = own.with_datelines(Arc::new(datelines), lanes as u8);
+            linear = linear.with_lanes(Arc::new(own));
+        }
         Ok(Plan {
             notes,
             choices,
-            ..Plan::new(placing.finish())
+            ..Plan::new(linear)
         })
+    }
+
+    /// Why destinations do not fit the lanes.
+    fn too_few(&self, grid: &Grid<'_>, are_broken: bool) -> String {
+        let lanes = self.lanes.max(1);
+        let around = if are_broken {
+            ", and as many more for the detours around broken dimensions"
+        } else {
+            ""
+        };
+        match grid.ring_count() {
+            0 => format!("{lanes} lane(s) are too few: broken dimensions need one more"),
+            _ => format!("{lanes} lane(s) are too few: rings need 2{around}"),
+        }
     }
 }
 
 impl Grid<'_> {
-    /// One bit a ring: in which half of it a switch lies.
-    fn half(&self, switch: usize) -> u32 {
-        let data = self.settings.dimensions.iter().zip(&self.place[switch].1);
-        let rings = data.filter(|(data, _)| data.toroidal);
-        rings.fold(0, |bits, (data, at)| {
-            bits << 1 | u32::from(2 * *at >= i32::from(data.length))
-        })
-    }
-
-    fn rings(&self) -> usize {
-        let dimensions = self.settings.dimensions.iter();
-        dimensions.filter(|data| data.toroidal).count()
-    }
-
     /// The paths to a switch; `None` if dimension order does not lead there from everywhere.
     fn ways(&self, network: &Network, target: usize) -> Option<Ways> {
         let mut distance = vec![FAR; network.len()];

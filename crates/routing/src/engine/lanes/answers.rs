@@ -15,7 +15,7 @@ const STEPS: [usize; 12] = [1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31];
 /// Pairs from which on one order is tried: all take too long.
 const LARGE: usize = 1 << 22;
 
-/// Links, each of which waits for another one.
+/// Channels, each of which waits for another one.
 type Pairs = Vec<(u32, u32)>;
 
 impl Placing<'_> {
@@ -68,8 +68,7 @@ impl Placing<'_> {
 
     /// Deals switches out to lanes, `step` apart from each other; the lane of each, if there is one.
     fn deal(&self, waits: &[Pairs], step: usize) -> Option<(Vec<Waits>, Vec<u8>)> {
-        let links = self.balance.first()[self.network.len()] as usize;
-        let mut lanes = vec![Waits::new(links); self.lanes.len()];
+        let mut lanes = vec![Waits::new(self.channels.len()); self.lanes.len()];
         let mut places = vec![0; waits.len()];
         for home in (0..waits.len()).map(|index| index * step % waits.len()) {
             let lane = lanes.iter_mut().position(|lane| {
@@ -88,13 +87,13 @@ impl Placing<'_> {
     /// Dependencies of all routes to the HFIs on a switch.
     fn asked(&self, home: usize) -> Pairs {
         let mut pairs = Vec::new();
-        let mut seen = vec![usize::MAX; self.network.len()];
+        let mut seen = vec![usize::MAX; self.channels.len()];
         let lids = self.network.hfis(home).iter().flat_map(|end| end.entries());
         for lid in lids {
             for from in 0..self.network.len() {
                 if !self.network.hfis(from).is_empty() {
-                    self.walk(from, lid, &mut pairs, |at| {
-                        std::mem::replace(&mut seen[at], lid) == lid
+                    self.walk(from, lid, &mut pairs, |channel| {
+                        std::mem::replace(&mut seen[channel as usize], lid) == lid
                     });
                 }
             }
@@ -112,14 +111,8 @@ impl Placing<'_> {
         without_repeats(pairs)
     }
 
-    /// Follows a LID from a switch up to one that is `known`.
-    fn walk(
-        &self,
-        from: usize,
-        lid: usize,
-        pairs: &mut Pairs,
-        mut known: impl FnMut(usize) -> bool,
-    ) {
+    /// Follows a LID from a switch up to a channel that is `known`.
+    fn walk(&self, from: usize, lid: usize, pairs: &mut Pairs, mut known: impl FnMut(u32) -> bool) {
         let (mut at, mut before) = (from, NO_LINK);
         for _ in 0..self.network.len() {
             let egress = self.network.egress(at);
@@ -128,13 +121,17 @@ impl Placing<'_> {
                 return;
             };
             let link = self.balance.first()[at] + index as u32;
+            let channel = match before {
+                NO_LINK => self.channels.entered(link),
+                _ => self.channels.onward(before, link),
+            };
             if before != NO_LINK {
-                pairs.push((before, link));
+                pairs.push((before, channel));
             }
-            if known(at) {
+            if known(channel) {
                 return;
             }
-            (at, before) = (egress[index].to as usize, link);
+            (at, before) = (egress[index].to as usize, channel);
         }
     }
 }

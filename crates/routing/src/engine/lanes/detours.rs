@@ -125,20 +125,24 @@ impl<'a> Detours<'a> {
         true
     }
 
-    /// Routes to a switch and all HFIs on it in the last lane.
-    pub(crate) fn all(&mut self, placing: &mut Placing<'_>, target: usize) {
+    /// Routes to a switch and all HFIs on it in the last lane; false if that closes a cycle, which it
+    /// cannot where all in that lane go up and then down.
+    pub(crate) fn all(&mut self, placing: &mut Placing<'_>, target: usize) -> bool {
         let ways = self.up_down(target);
         placing.management(&ways, target);
         for (end, lids) in ends(self.network, target) {
             placing.deliver(target, end);
             placing.next_end();
             for lid in lids {
-                placing.place(&ways, target, lid, self.last..self.last + 1);
+                if !placing.place(&ways, target, lid, self.last..self.last + 1) {
+                    return false;
+                }
                 self.up_down.insert(lid);
                 self.longer += 1;
                 self.lids += 1;
             }
         }
+        true
     }
 
     /// By switch, the sets of ports for the choice of LIDs of HFIs: out of the

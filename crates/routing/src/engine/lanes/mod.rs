@@ -2,6 +2,7 @@
 
 mod answers;
 mod balance;
+mod channels;
 mod detours;
 mod order;
 mod trunks;
@@ -16,6 +17,7 @@ use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Lanes, LinearTables, UNREACHABLE};
 
 use self::balance::Balance;
+pub(crate) use self::channels::{Channels, Taken};
 pub(crate) use self::detours::Detours;
 pub(crate) use self::order::Waits;
 use self::trunks::Trunks;
@@ -30,6 +32,7 @@ pub(crate) struct Placing<'a> {
     network: &'a Network,
     balance: Balance<'a>,
     trunks: Trunks,
+    channels: Channels,
     lanes: Vec<Waits>,
     rows: Vec<Vec<u8>>,
     lane_of: Vec<u8>,
@@ -50,7 +53,7 @@ pub(crate) fn first_links(network: &Network) -> Vec<u32> {
 struct Tree {
     /// Senders whose traffic reaches each switch.
     flow: Vec<u32>,
-    /// The links that each switch got traffic from, as lists.
+    /// The channels that each switch got traffic from, as lists.
     last_in: Vec<u32>,
     earlier: Vec<u32>,
     /// Each switch and its link.
@@ -60,22 +63,27 @@ struct Tree {
 impl<'a> Placing<'a> {
     /// Nothing placed yet, in up to `lanes` lanes.
     pub(crate) fn new(network: &'a Network, lanes: usize) -> Self {
+        Self::over(network, Channels::whole(network), lanes)
+    }
+
+    /// Nothing placed yet, in up to `lanes` lanes that have `channels`.
+    pub(crate) fn over(network: &'a Network, channels: Channels, lanes: usize) -> Self {
         let balance = Balance::new(network);
-        let links = balance.first()[network.len()] as usize;
         let len = (network.max_lid as usize + 1).next_multiple_of(LFT_BLOCK);
         Self {
             network,
             trunks: Trunks::new(network, balance.alike()),
             balance,
-            lanes: vec![Waits::new(links); lanes],
+            lanes: vec![Waits::new(channels.len()); lanes],
             rows: vec![vec![UNREACHABLE; len]; network.len()],
             lane_of: vec![0; len],
             tree: Tree {
                 flow: vec![0; network.len()],
                 last_in: vec![NO_LINK; network.len()],
-                earlier: vec![NO_LINK; links],
+                earlier: vec![NO_LINK; channels.len()],
                 chosen: Vec::with_capacity(network.len()),
             },
+            channels,
         }
     }
 
@@ -193,14 +201,14 @@ impl<'a> Placing<'a> {
         trunk.min_by_key(shared).map_or(best, number)
     }
 
-    /// Lets all links over which traffic comes to a switch wait for one of its own, unless that
-    /// closes a cycle.
+    /// Lets all channels over which traffic comes to a switch wait for one of its own links, unless
+    /// that closes a cycle.
     fn waits(&mut self, from: usize, link: u32, lane: usize) -> bool {
         let waits = &mut self.lanes[lane];
         let mark = waits.mark();
         let mut before = self.tree.last_in[from];
         while before != NO_LINK {
-            if !waits.add(before, link) {
+            if !waits.add(before, self.channels.onward(before, link)) {
                 waits.undo(mark);
                 return false;
             }
@@ -218,8 +226,25 @@ impl<'a> Placing<'a> {
         self.trunks.go(from, to);
         if flow > 0 {
             self.tree.flow[to] += flow;
-            self.tree.earlier[link as usize] = std::mem::replace(&mut self.tree.last_in[to], link);
+            for channel in self.taken(from, link).iter() {
+                let last = std::mem::replace(&mut self.tree.last_in[to], channel);
+                self.tree.earlier[channel as usize] = last;
+            }
         }
+    }
+
+    /// The channels in which the traffic at a switch takes a link.
+    fn taken(&self, from: usize, link: u32) -> Taken {
+        let mut taken = Taken::default();
+        if self.network.senders(from) > 0 || !self.channels.has_halves() {
+            taken.add(self.channels.entered(link));
+        }
+        let mut before = self.tree.last_in[from];
+        while before != NO_LINK && self.channels.has_halves() {
+            taken.add(self.channels.onward(before, link));
+            before = self.tree.earlier[before as usize];
+        }
+        taken
     }
 
     fn keep(&mut self, lid: u32, lane: u8) {
@@ -262,7 +287,7 @@ impl<'a> Placing<'a> {
     /// Additional paths for switches that route adaptively; nothing can be placed
     /// after that.
     pub(crate) fn widening<'w>(&'w self, lanes: &'w mut [Waits]) -> Widening<'w, Vec<u8>> {
-        let links = (self.network, self.balance.first());
+        let links = (self.network, self.balance.first(), &self.channels);
         let mut widening = Widening::new(links, &self.rows, lanes);
         widening.add_parallel_links();
         widening

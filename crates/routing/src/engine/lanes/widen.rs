@@ -4,11 +4,10 @@
 //! Parallel links come first, for all LIDs: if two switches have several links, a route may
 //! take any of them unless the links then wait for each other in a circle. After that each LID in
 //! order gets all remaining candidates.
-//! its turn gets what is left.
 
 use weft_fabric::{PortMask, PortNum};
 
-use super::{Waits, Ways};
+use super::{Channels, Taken, Waits, Ways};
 use crate::adaptive::PortSets;
 use crate::network::{Egress, Network};
 
@@ -19,11 +18,12 @@ pub(crate) struct Widening<'a, R> {
     network: &'a Network,
     /// Number of each switch's first link.
     first: &'a [u32],
+    channels: &'a Channels,
     rows: &'a [R],
     lanes: &'a mut [Waits],
     /// Link of each switch and port: 256 entries a switch.
     link_at: Vec<u16>,
-    /// By switch, the links over which packets to the LID may come.
+    /// By switch, the channels over which packets to the LID may come.
     incoming: Vec<Vec<u32>>,
     /// Other candidates of the switch at hand.
     others: Vec<u16>,
@@ -34,7 +34,7 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
     /// For routes in `rows`, with the dependencies of each lane; `first` is
     /// the result of [`first_links`](super::first_links).
     pub(crate) fn new(
-        (network, first): (&'a Network, &'a [u32]),
+        (network, first, channels): (&'a Network, &'a [u32], &'a Channels),
         rows: &'a [R],
         lanes: &'a mut [Waits],
     ) -> Self {
@@ -47,6 +47,7 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
         Self {
             network,
             first,
+            channels,
             rows,
             lanes,
             link_at,
@@ -66,22 +67,26 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
                 return true;
             };
             let to = self.network.egress(at)[usize::from(own)].to as usize;
-            self.goes_on(to, self.first[at] + u32::from(own), (lid, lane))
+            let channel = self.channels.entered(self.first[at] + u32::from(own));
+            self.goes_on(to, channel, (lid, lane))
         })
     }
 
-    /// Lets all links that join the same two switches wait as one of them does.
+    /// Lets all links that join the same two switches wait as one of them does, in the same half.
     pub(crate) fn add_parallel_links(&mut self) {
         let alike = self.parallel_links();
         if alike.iter().all(|links| links.len() == 1) {
             return;
         }
+        let channels = self.channels;
         for waits in &mut *self.lanes {
-            for (link, next) in waits.pairs().to_vec() {
+            for (from, to) in waits.pairs().to_vec() {
+                let ((link, half), (next, next_half)) = (channels.link(from), channels.link(to));
                 for link in &alike[link as usize] {
                     for next in &alike[next as usize] {
                         // One that closes a cycle is tried again for each LID by itself.
-                        let _ = waits.add(*link, *next);
+                        let (from, to) = (channels.of(*link, half), channels.of(*next, next_half));
+                        let _ = waits.add(from, to);
                     }
                 }
             }
@@ -147,38 +152,54 @@ impl<'a, R: AsRef<[u8]>> Widening<'a, R> {
     /// Packets may now come over a link.
     fn arrive(&mut self, from: usize, link: u16) {
         let to = self.network.egress(from)[usize::from(link)].to as usize;
-        self.incoming[to].push(self.first[from] + u32::from(link));
+        let taken = self.taken(from, self.first[from] + u32::from(link));
+        self.incoming[to].extend(taken.iter());
     }
 
-    /// Lets the links before one wait for it, and it for those that come after it, unless that
+    /// The channels in which packets at a switch take a link.
+    fn taken(&self, from: usize, link: u32) -> Taken {
+        let mut taken = Taken::default();
+        if self.network.senders(from) > 0 {
+            taken.add(self.channels.entered(link));
+        }
+        let before = self.incoming[from].iter();
+        before.for_each(|before| taken.add(self.channels.onward(*before, link)));
+        taken
+    }
+
+    /// Lets the channels before a link wait for it, and it for those that come after it, unless that
     /// closes a cycle.
     fn fits(&mut self, from: usize, link: u16, (lid, lane): (u32, usize)) -> bool {
         let to = self.network.egress(from)[usize::from(link)].to as usize;
         let link = self.first[from] + u32::from(link);
         let mark = self.lanes[lane].mark();
-        let before = &self.incoming[from];
+        let (before, channels) = (&self.incoming[from], self.channels);
         let waits = &mut self.lanes[lane];
-        let fits = before.iter().all(|before| waits.add(*before, link))
-            && self.goes_on(to, link, (lid, lane));
+        let mut before = before.iter();
+        let fits = before.all(|before| waits.add(*before, channels.onward(*before, link)));
+        let mut taken = self.taken(from, link).iter();
+        let fits = fits && taken.all(|channel| self.goes_on(to, channel, (lid, lane)));
         if !fits {
             self.lanes[lane].undo(mark);
         }
         fits
     }
 
-    /// Adds the dependency of a link to a switch on the one in the switch's linear entry, and so on
-    /// for new switches on the route.
-    fn goes_on(&mut self, mut at: usize, mut link: u32, (lid, lane): (u32, usize)) -> bool {
+    /// Adds the dependency of a channel to a switch on that of the switch's linear entry, and so on
+    /// for new switches on the route; for all where packets may come in another half than before.
+    fn goes_on(&mut self, mut at: usize, mut channel: u32, (lid, lane): (u32, usize)) -> bool {
         while let Some(next) = self.own(at, lid) {
-            let number = self.first[at] + u32::from(next);
-            if !self.lanes[lane].add(link, number) {
+            let onward = self
+                .channels
+                .onward(channel, self.first[at] + u32::from(next));
+            if !self.lanes[lane].add(channel, onward) {
                 return false;
             }
-            if self.is_busy(at) {
+            if self.is_busy(at) && !self.channels.has_halves() {
                 return true;
             }
             at = self.network.egress(at)[usize::from(next)].to as usize;
-            link = number;
+            channel = onward;
         }
         true
     }

@@ -17,6 +17,7 @@ use super::judge::{self, UsedLevels};
 use super::members::told;
 use super::watch::SetWatch;
 use crate::digest::Digest;
+use crate::grid;
 use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::planned::{InForce, Tables};
@@ -127,6 +128,9 @@ fn settings(scenario: &Scenario) -> Settings {
     settings.lids.lmc = Lmc(scenario.lmc);
     settings.routing.engine = scenario.engine;
     settings.routing.adaptive = scenario.adaptive.then(Default::default);
+    if let Ok(fabric) = scenario.fabric.parse() {
+        settings.routing.mesh.dimensions = grid::dimensions(&fabric);
+    }
     settings.sweeps.interval = super::SWEEP_INTERVAL;
     if let Some(members) = &scenario.members {
         members.configure(&mut settings);
