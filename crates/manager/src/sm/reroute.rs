@@ -9,16 +9,20 @@ use std::sync::Arc;
 use thiserror::Error;
 use weft_fabric::{LinearTables, SwitchIndex, Tick, UNREACHABLE};
 use weft_routing::quality::{Effort, Quality, assess};
-use weft_routing::{EngineKind, Old, RouteError, Tables, certify_transition_over};
+use weft_routing::{EngineKind, RouteError};
 use weft_wire::enums::SmState;
 
 use super::Manager;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
-use super::plan::{Inactive, RouteInput, Routes};
+use super::plan::{Held, Inactive, RouteInput, Routes, transition};
 use super::settings::Settings;
 
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
 const FLOWS_MAX: u64 = 8_000_000;
+
+/// Note on tables that the last sweep could not write.
+const NOT_WRITTEN: &str = "switches do not hold all of the present routes yet: what sweeps have still to \
+                           write counts as changed";
 
 /// Inputs of routes besides the fabric.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +101,8 @@ pub struct Basis {
     drained: Option<String>,
     /// The routes that are in force.
     present: Arc<Routes>,
+    /// What switches hold: not all of these routes where a sweep could not write them.
+    held: Arc<Held>,
 }
 
 /// Effect of a change.
@@ -108,7 +114,8 @@ pub struct RoutePlan {
     pub engine: String,
     /// Fallbacks and limits met during planning.
     pub notes: Vec<String>,
-    /// Switches whose tables change.
+    /// Switches whose tables change: from what they hold, which is not all of the present routes while a sweep
+    /// has left something to write.
     pub switches: u32,
     /// Blocks of 64 entries that change.
     pub blocks: u32,
@@ -152,19 +159,18 @@ impl Basis {
         let (old, new) = (&**before.linear(), &**routed.linear());
         let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
         let notes = notes.chain(other_lanes(old, new));
-        let tables = |linear, groups| Tables { linear, groups };
-        let (held, wanted) = (tables(old, before.groups()), tables(new, routed.groups()));
-        let links = &present.fabric.topology;
-        let way = certify_transition_over(links, &planned.routable, Old::of(held), wanted);
+        let notes = notes.chain(self.is_unwritten(old).then(|| NOT_WRITTEN.to_owned()));
+        let way = transition(&self.held, &planned, routed);
         let way = way.map_err(|refusal| RerouteError::Way(refusal.to_string()))?;
-        let changed = changed_switches(old, new);
+        let held = &self.held.linear;
+        let changed = changed_switches(held, new);
         let effort = self.effort();
         Ok(RoutePlan {
             engine_before: before.engine().to_string(),
             engine: routed.engine().to_string(),
             notes: notes.collect(),
             switches: changed.len() as u32,
-            blocks: weft_routing::changed_blocks(old, new).len() as u32,
+            blocks: weft_routing::changed_blocks(held, new).len() as u32,
             routes: changed.iter().sum(),
             dropping: way.plan.drained,
             changed_levels: new.lanes().moved(old.lanes()).count() as u32,
@@ -175,6 +181,12 @@ impl Basis {
             before: assess(&present.routable, old, &effort),
             after: assess(&planned.routable, new, &effort),
         })
+    }
+
+    /// Whether switches lack some of the tables of the routes in force, or may lack them.
+    fn is_unwritten(&self, in_force: &LinearTables) -> bool {
+        let held = &*self.held;
+        held.possible.is_some() || !changed_switches(&held.linear, in_force).is_empty()
     }
 
     /// Makes the routes as a sweep would.
@@ -266,14 +278,13 @@ impl Manager {
             _ => None,
         };
         let wanted = self.changed(change)?;
-        if present.routed.is_none() {
-            return Err(RerouteError::NoRoutes);
-        }
+        let held = self.held_next().ok_or(RerouteError::NoRoutes)?;
         Ok(Basis {
             epoch: self.planning.epoch,
             wanted,
             drained,
             present,
+            held: Arc::new(held),
         })
     }
 

@@ -29,6 +29,7 @@ mod pm_queries;
 mod pm_settings;
 mod ports;
 mod preemption;
+mod previews;
 mod quarantine;
 mod register;
 mod sa;

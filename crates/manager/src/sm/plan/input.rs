@@ -8,7 +8,7 @@ use weft_fabric::{
     Guid, Lid, LinearTables, Lmc, MulticastTables, NodeId, PortGroupTables, PortNum, PortRef,
     SwitchIndex, Topology,
 };
-use weft_routing::changed_blocks;
+use weft_routing::{Routed, changed_blocks};
 
 use super::Plan;
 use super::groups::{self, Members};
@@ -50,14 +50,16 @@ pub(in super::super) struct Inactive {
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Held {
     /// Confirmed linear tables; unknown entries drop.
-    pub(super) linear: LinearTables,
+    pub(in super::super) linear: LinearTables,
     /// Linear tables with what was sent last in place of what is confirmed; none where all that was sent
     /// is confirmed.
-    pub(super) possible: Option<LinearTables>,
+    pub(in super::super) possible: Option<LinearTables>,
     /// For each switch, whether all of its linear table is confirmed.
     pub(super) whole: Vec<bool>,
     /// Switches whose maps of service channels change channels, or may.
     pub(super) mapped: BTreeSet<NodeId>,
+    /// Where datelines were last.
+    pub(super) crossings: Crossings,
     /// A switch that may hold any table: it could not be read.
     pub(super) unread: Option<Guid>,
     /// Something is known of the table of some switch.
@@ -80,6 +82,18 @@ pub(in super::super) struct Held {
 }
 
 impl Held {
+    /// By switches that have confirmed these routes of a fabric.
+    pub(super) fn of(routed: &Routed, fabric: &Fabric) -> Self {
+        Self {
+            linear: (**routed.linear()).clone(),
+            whole: vec![true; routed.linear().len()],
+            any: true,
+            links: Arc::clone(&fabric.topology),
+            groups: (**routed.groups()).clone(),
+            ..Self::default()
+        }
+    }
+
     /// Whether linear tables that switches hold lead over lost links.
     pub(super) fn uses_lost_links(&self) -> bool {
         let is_used = |end: &PortRef| {
@@ -164,7 +178,7 @@ impl PlanInput {
             routes: Arc::new(made.routes),
             ..Plan::default()
         };
-        steps::plan(&mut plan, &self.held, &self.routes.crossings, &mut told);
+        steps::plan(&mut plan, &self.held, &mut told);
         let settings = &*self.routes.settings;
         plan.multicast = self
             .members

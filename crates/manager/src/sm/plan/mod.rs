@@ -49,6 +49,7 @@ pub(super) use input::{Crossings, Fabric, Held, Inactive, Told};
 pub use input::{PlanInput, Planned};
 pub use planner::Planner;
 pub(super) use routes::{RouteInput, Routes};
+pub(super) use steps::transition;
 
 /// A manager that waits for a plan is called this often, so that it notices when it was stopped.
 const LOOK: Duration = Duration::from_secs(1);
@@ -311,7 +312,6 @@ impl Manager {
         self.registrations.members_planned();
         let members = self.members();
         let planning = &mut self.planning;
-        let mapped = self.devices.mapped_switches(!planning.crossings.is_empty());
         planning.asked += 1;
         planning.state = PlanningState::UnderWay;
         let unread = self.devices.unread(&planning.plan.topology);
@@ -340,17 +340,34 @@ impl Manager {
             lids: plan.lids.clone(),
             top: plan.top,
             held: Held {
-                mapped,
                 unread,
-                ..held(
-                    &self.devices,
-                    &plan.topology,
-                    self.out.published.linear.lanes(),
-                )
+                ..self.held()
             },
             members,
         };
         self.out.push(Output::Plan(Arc::new(input)));
+    }
+
+    /// Tables that the next sweep finds in switches, if nothing comes between; none where there are no routes.
+    pub(super) fn held_next(&self) -> Option<Held> {
+        let plan = &self.planning.plan;
+        let routed = plan.routes.routed.as_ref()?;
+        // A sweep that is under way writes these. Nodes may have other numbers by now than in them.
+        if self.sweep.phase().is_some() {
+            return Some(Held::of(routed, &plan.routes.fabric));
+        }
+        Some(self.held())
+    }
+
+    /// Tables that switches hold.
+    fn held(&self) -> Held {
+        let (planning, lanes) = (&self.planning, self.out.published.linear.lanes());
+        let crossings = &planning.crossings;
+        Held {
+            mapped: self.devices.mapped_switches(!crossings.is_empty()),
+            crossings: crossings.clone(),
+            ..held(&self.devices, &planning.plan.topology, lanes)
+        }
     }
 
     /// Takes a plan, unless the manager does not wait for it any more.
@@ -441,6 +458,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         possible: devices.possible_tables(of),
         whole: whole.collect(),
         mapped: BTreeSet::new(),
+        crossings: Crossings::new(),
         unread: None,
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_fabric::{Datelines, Guid, Lanes, RingPort};
-use weft_routing::{Old, Tables, Transition, certify_transition_over};
+use weft_routing::{Old, Refusal, Routed, Tables, Transition, certify_transition_over};
 
 use super::Plan;
 use super::input::{Crossings, Held, Told};
+use super::routes::Routes;
 
 /// Plans the transition from the switches' tables to the routes of `plan`.
-pub(super) fn plan(plan: &mut Plan, held: &Held, crossings: &Crossings, told: &mut Told) {
+pub(super) fn plan(plan: &mut Plan, held: &Held, told: &mut Told) {
     plan.late_tops = held.any;
     let Some(routed) = &plan.routes.routed else {
         return;
@@ -19,9 +20,7 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, crossings: &Crossings, told: &m
     let unknown = held.any && held.unknown_groups;
     (plan.pause, plan.settle) = (unknown, unknown);
     let new = Arc::clone(routed.linear());
-    let lanes = held_lanes(held, crossings, new.lanes());
-    let same_halves = lanes.change_halves_alike(new.lanes());
-    let linear = held.linear.clone().with_lanes(lanes);
+    let same_halves = held_lanes(held, new.lanes()).change_halves_alike(new.lanes());
     // Whatever is written elsewhere may close a loop with the entries of this one.
     if let Some(switch) = held.unread.filter(|_| held.changes(&new)) {
         told.unfinished.push(format!(
@@ -30,25 +29,7 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, crossings: &Crossings, told: &m
         return;
     }
     if held.any && (held.differs(&new) || !same_halves) {
-        let old = Old {
-            tables: Tables {
-                linear: &linear,
-                groups: &held.groups,
-            },
-            possible: held.possible.as_ref(),
-        };
-        let wanted = Tables {
-            linear: &new,
-            groups: routed.groups(),
-        };
-        let all = plan.routes.unused.is_empty() && !held.uses_lost_links();
-        // Old entries lead over links that the new routes are made without, too.
-        let way = match plan.routes.around {
-            true => certify_transition_over(&held.links, &plan.routes.routable, old, wanted),
-            false if all => Ok(routed.transition(old)),
-            false => Ok(routed.transition_over(&held.links, old)),
-        };
-        match way {
+        match transition(held, &plan.routes, routed) {
             Ok(Transition {
                 plan: way, middle, ..
             }) => {
@@ -68,10 +49,38 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, crossings: &Crossings, told: &m
     plan.steps.push(new);
 }
 
+/// The transition from the tables that switches hold to `routed`, the tables of these routes.
+pub(in super::super) fn transition(
+    held: &Held,
+    routes: &Routes,
+    routed: &Routed,
+) -> Result<Transition, Refusal> {
+    let lanes = held_lanes(held, routed.lanes());
+    let linear = held.linear.clone().with_lanes(lanes);
+    let old = Old {
+        tables: Tables {
+            linear: &linear,
+            groups: &held.groups,
+        },
+        possible: held.possible.as_ref(),
+    };
+    let wanted = Tables {
+        linear: routed.linear(),
+        groups: routed.groups(),
+    };
+    let all = routes.unused.is_empty() && !held.uses_lost_links();
+    // Old entries lead over links that the new routes are made without, too.
+    match routes.around {
+        true => certify_transition_over(&held.links, &routes.routable, old, wanted),
+        false if all => Ok(routed.transition(old)),
+        false => Ok(routed.transition_over(&held.links, old)),
+    }
+}
+
 /// The lanes of what switches hold. A manager that has just started knows only where datelines were: if
 /// they stay there, packets change halves now as they will.
-fn held_lanes(held: &Held, crossings: &Crossings, new: &Lanes) -> Arc<Lanes> {
-    let known = held.linear.lanes();
+fn held_lanes(held: &Held, new: &Lanes) -> Arc<Lanes> {
+    let (known, crossings) = (held.linear.lanes(), &held.crossings);
     if known.datelines().is_some() || held.mapped.is_empty() {
         return Arc::clone(known);
     }
