@@ -275,6 +275,15 @@ pub(crate) enum QuarantineCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Say how often a link went down and when, and what routes do with it.
+    Why {
+        /// Either end of the link: a point such as 'node:edge1:port:3'.
+        #[arg(value_name = "POINT")]
+        point: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Leave a link out of routes until it is released.
     Add(QuarantineAdd),
     /// Let a link be used again at once, and forget its losses.

@@ -1,5 +1,7 @@
 //! `weft quarantine`.
 
+mod why;
+
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -19,6 +21,7 @@ pub(crate) async fn run(
     let session = connect(daemon).await?;
     match command {
         QuarantineCommand::List { json } => list(&session, *json).await,
+        QuarantineCommand::Why { point, json } => why::run(&session, point, *json).await,
         QuarantineCommand::Add(add) => self::add(&session, add).await,
         QuarantineCommand::Release { point } => release(&session, point).await,
     }

@@ -329,6 +329,11 @@ impl Engine {
             Request::Quarantine(told) => {
                 let _ = told.send(self.manager.quarantine(self.now()));
             }
+            Request::Explain { port, told } => {
+                if !told.is_closed() {
+                    let _ = told.send(self.manager.explain(self.now(), port));
+                }
+            }
             Request::PutInQuarantine { port, order, done } => {
                 if !done.is_closed() {
                     let sweep = self.last_sweep + 1;

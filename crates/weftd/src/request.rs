@@ -4,6 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drains;
+use weft_manager::sm::evidence::Evidence;
 use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{BarredPort, CommandError};
@@ -44,6 +45,11 @@ pub(crate) enum Request {
     Drains(oneshot::Sender<Drains>),
     /// Returns the ports whose links went down too often, or were put into quarantine.
     Quarantine(oneshot::Sender<Vec<BarredPort>>),
+    /// Returns the losses of a port's link, and what follows from them.
+    Explain {
+        port: (Guid, PortNum),
+        told: oneshot::Sender<Result<Evidence, CommandError>>,
+    },
     /// Puts a port into quarantine; the answer is the number of the sweep that will have seen it.
     PutInQuarantine {
         port: (Guid, PortNum),

@@ -5,6 +5,7 @@ mod event;
 mod fabric;
 mod perf;
 mod plan;
+mod quarantine;
 mod route;
 mod sweep;
 

@@ -1,6 +1,6 @@
 //! Sweeps.
 
-use weft_manager::{BarredPort, LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
+use weft_manager::{LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
 
 use crate::v1;
 
@@ -47,22 +47,6 @@ impl From<LinkEnd> for v1::NamedPort {
         Self {
             port: Some(super::port((end.node, end.port))),
             node_name: end.name,
-        }
-    }
-}
-
-impl From<BarredPort> for v1::QuarantinedPort {
-    fn from(barred: BarredPort) -> Self {
-        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Self {
-            quarantined: barred.reason.is_quarantine(),
-            reason: barred.reason.to_string(),
-            port: Some(barred.port.into()),
-            losses: barred.losses,
-            since_ns: nanos(barred.since),
-            by_hand: barred.left.is_none(),
-            left_ns: barred.left.map_or(0, nanos),
-            comment: barred.comment,
         }
     }
 }

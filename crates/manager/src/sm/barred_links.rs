@@ -178,7 +178,7 @@ fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
 
 /// Quarantine by hand before that of links that went down too often, that before links that are held back, and more
 /// losses before fewer.
-fn rank(reason: &UnusedReason) -> (u8, u32) {
+pub(super) fn rank(reason: &UnusedReason) -> (u8, u32) {
     match reason {
         UnusedReason::QuarantinedByHand => (2, 0),
         UnusedReason::Quarantined { losses } => (1, *losses),

@@ -203,11 +203,8 @@ impl Flapping {
         }
         let over = self.bars.iter().filter(|(_, bar)| bar.until <= now);
         let over: Vec<End> = over.map(|(end, _)| *end).collect();
-        let is_up = |end: &End| {
-            let watched = self.watched.get(end);
-            watched.is_some_and(|watched| watched.last.state >= PortState::INIT)
-        };
-        let released = over.iter().map(|end| (*end, is_up(end))).collect();
+        let is_up = |end: End| self.was_up(end) == Some(true);
+        let released = over.iter().map(|end| (*end, is_up(*end))).collect();
         over.iter().for_each(|end| self.end(*end));
         self.due = self.bars.values().map(|bar| bar.until).min();
         released
@@ -261,6 +258,12 @@ impl Flapping {
         let watched = self.watched.get(&end);
         let losses = watched.map(|watched| watched.losses.iter().copied());
         losses.unwrap_or_default()
+    }
+
+    /// Whether a port's link was up when its state was last told, none where its losses are not watched.
+    pub(super) fn was_up(&self, end: End) -> Option<bool> {
+        let watched = self.watched.get(&end)?;
+        Some(watched.last.state >= PortState::INIT)
     }
 
     /// Whether a node has ports that are watched.

@@ -14,6 +14,7 @@
 //! | `unused_links` | links that are up and carry no data |
 //! | `flapping` | links that go down again and again |
 //! | `quarantine` | quarantine by an operator's order, its list and its end |
+//! | `evidence` | what is known of the losses of a link |
 //! | `barred_links` | which of all these links are not used |
 //! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
@@ -44,6 +45,7 @@ mod devices;
 mod discover;
 pub mod drains;
 mod election;
+pub mod evidence;
 mod flapping;
 mod learn;
 mod leftovers;

@@ -108,7 +108,8 @@ impl Manager {
         ends.filter_map(|end| self.barred_port(now, end)).collect()
     }
 
-    fn barred_port(&self, now: Tick, end: End) -> Option<BarredPort> {
+    /// A port's entry in that list.
+    pub(super) fn barred_port(&self, now: Tick, end: End) -> Option<BarredPort> {
         let flapping = &self.devices.flapping;
         let (since, left, comment) = match self.devices.by_hand.0.get(&end) {
             Some(placed) => (placed.since, None, placed.comment.clone()),
@@ -229,19 +230,28 @@ impl Manager {
         if plan.topology.peer(at).is_none() {
             return true;
         }
+        let mut barred = self.devices.barred();
+        let mut needed: Vec<PortRef> = self.unused_with(&barred).ends().collect();
+        barred.insert(at, UnusedReason::QuarantinedByHand);
+        needed.push(at);
+        let unused = self.unused_with(&barred);
+        needed.iter().all(|end| unused.reason(*end).is_some())
+    }
+
+    /// Whether the next sweep leaves a link out of routes.
+    pub(super) fn will_leave_out(&self, end: End) -> bool {
+        let unused = self.unused_with(&self.devices.barred());
+        let at = self.devices.port_ref(end);
+        at.is_some_and(|at| unused.reason(at).is_some())
+    }
+
+    /// The links of the present fabric that would be left out.
+    fn unused_with(&self, barred: &Barred) -> UnusedLinks {
         let inactive = Inactive {
             twice: self.devices.inactive_twice(),
             must_prove: false,
         };
-        let left_out = |barred: &Barred| -> Vec<PortRef> {
-            let unused = UnusedLinks::find(&plan.topology, &self.settings, &inactive, barred);
-            unused.ends().collect()
-        };
-        let mut barred = self.devices.barred();
-        let mut needed = left_out(&barred);
-        barred.insert(at, UnusedReason::QuarantinedByHand);
-        needed.push(at);
-        let unused = left_out(&barred);
-        needed.iter().all(|end| unused.binary_search(end).is_ok())
+        let topology = &self.planning.plan.topology;
+        UnusedLinks::find(topology, &self.settings, &inactive, barred)
     }
 }

@@ -190,6 +190,11 @@ impl UnusedLinks {
         self.reasons.get(&end).copied()
     }
 
+    /// Why the link at a port carries no data, by the node's GUID.
+    pub(super) fn reason_of(&self, end: NamedEnd) -> Option<UnusedReason> {
+        self.named.get(&end).map(|(_, reason)| *reason)
+    }
+
     /// Whether the manager leaves a port in state Init.
     pub(super) fn is_refused(&self, end: PortRef) -> bool {
         self.init_reason(end).is_some()
@@ -206,7 +211,7 @@ impl UnusedLinks {
 }
 
 /// Whether a link is unused because it went down too often, or by hand.
-fn is_barred(reason: &UnusedReason) -> bool {
+pub(super) fn is_barred(reason: &UnusedReason) -> bool {
     reason.is_quarantine() || matches!(reason, UnusedReason::HeldBack { .. })
 }
 

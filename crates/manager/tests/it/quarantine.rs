@@ -7,8 +7,10 @@ use std::time::Duration;
 use crate::common::{World, far_link, settings};
 use crate::flapping::{End, flap, init_reason, unused, world};
 use weft_emulator::io::Control;
-use weft_fabric::{Guid, Lid, PortNum, PortRef};
+use weft_fabric::{Guid, Lid, PortNum, PortRef, Tick};
+use weft_manager::sm::evidence::{EndEvidence, Evidence, LinkUse, way_round};
 use weft_manager::sm::quarantine::{COMMENT_MAX, QuarantineError, QuarantineOrder};
+use weft_manager::sm::settings::FlapSettings;
 use weft_manager::{CommandError, Event, UnusedReason};
 use weft_wire::enums::{LinkInitReason, PortState};
 
@@ -227,4 +229,101 @@ fn what_is_no_link_and_no_reason_is_refused() {
         assert!(said.contains(expected), "{said}");
     }
     assert_eq!(listed(&world), []);
+}
+
+/// When a port's link was lost, by the test's clock.
+fn lost_at(world: &World, evidence: &EndEvidence) -> Vec<Tick> {
+    let at = |age: &Duration| Tick(world.now.0 - age.as_nanos() as u64);
+    evidence.losses.iter().map(at).collect()
+}
+
+#[test]
+fn the_evidence_has_every_loss_with_its_time_and_what_routes_do() {
+    let mut world = world();
+    let link = far_link(&world);
+    let other = peer(&world, link);
+    let evidence = world.manager.explain(world.now, link).unwrap();
+    let ends = |evidence: &Evidence| -> Vec<End> {
+        let ends = evidence.ends.iter();
+        ends.map(|end| (end.port.node, end.port.port)).collect()
+    };
+    assert_eq!(ends(&evidence), [link, other]);
+    assert!(
+        evidence
+            .ends
+            .iter()
+            .all(|end| end.losses.is_empty() && end.bar.is_none())
+    );
+    assert_eq!(evidence.link, LinkUse::Used);
+    let FlapSettings { window, high, low } = evidence.thresholds.unwrap();
+    assert_eq!((window, high, low), (Duration::from_secs(900), 25, 0));
+    let direct = way_round(&world.manager.snapshot(), link);
+    assert_eq!(direct.len(), 1, "over the link itself: {direct:?}");
+
+    let mut downs = Vec::new();
+    for _ in 0..30 {
+        downs.push(world.now);
+        flap(&mut world, link, 1);
+        world.run_for(4.0);
+    }
+    let evidence = world.manager.explain(world.now, link).unwrap();
+    for end in &evidence.ends {
+        let seen = lost_at(&world, end);
+        assert_eq!(seen.len(), downs.len());
+        for (seen, down) in seen.iter().zip(&downs) {
+            assert!(
+                seen.since(*down) < Duration::from_millis(500),
+                "{seen:?} {down:?}"
+            );
+        }
+        let left = end.bar.as_ref().unwrap().left.unwrap();
+        let last = *seen.last().unwrap();
+        assert_eq!(
+            world.now + left,
+            last + window,
+            "a window after the last loss"
+        );
+    }
+    let losses = UnusedReason::Quarantined { losses: 25 };
+    assert_eq!(evidence.link, LinkUse::LeftOut(losses));
+    let round = way_round(&world.manager.snapshot(), link);
+    let leaves = |end: End| round.iter().any(|hop| (hop.node, hop.port) == end);
+    assert!(round.len() > 1 && !leaves(link), "{round:?}");
+    assert_eq!(round[0].node, link.0);
+
+    // Losses older than the window do not count any more.
+    world.run_for(901.0);
+    let evidence = world.manager.explain(world.now, link).unwrap();
+    assert!(
+        evidence
+            .ends
+            .iter()
+            .all(|end| end.losses.is_empty() && end.bar.is_none())
+    );
+    assert_eq!(evidence.link, LinkUse::Used);
+}
+
+#[test]
+fn the_evidence_tells_links_that_are_down_needed_or_soon_left_out() {
+    let mut world = World::new(TREE, settings());
+    world.sweep();
+    let edge = guid(&world, "edge2");
+    let up = [3, 4].map(|port| (edge, PortNum(port)));
+    let use_of = |world: &World, end| world.manager.explain(world.now, end).unwrap().link;
+    let order = QuarantineOrder::default();
+    let done = world.manager.put_in_quarantine(world.now, up[0], order);
+    assert_eq!(done, Ok(()));
+    assert_eq!(use_of(&world, up[0]), LinkUse::UsedUntilSweep);
+    world.run_for(5.0);
+    assert_eq!(
+        use_of(&world, peer(&world, up[0])),
+        LinkUse::LeftOut(BY_HAND)
+    );
+    let (node, port) = up[1];
+    world.control(Control::LinkDown { node, port });
+    world.run_for(5.0);
+    assert_eq!(use_of(&world, up[1]), LinkUse::Down);
+    assert_eq!(use_of(&world, up[0]), LinkUse::UsedAllTheSame);
+    let refused = world.manager.explain(world.now, (node, PortNum(99)));
+    assert!(matches!(refused, Err(CommandError::NoPort { .. })));
 }

@@ -1,17 +1,22 @@
 //! PortService.
 
+use std::time::Duration;
+
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::port_service_server::PortService;
 use weft_fabric::{Guid, PortNum};
 use weft_manager::PortAction;
+use weft_manager::sm::drains::{Drain, drain_use};
+use weft_manager::sm::evidence::{EndEvidence, LinkUse, way_round};
 use weft_manager::sm::quarantine::QuarantineOrder;
 
 use super::limits::begin_by;
 use super::refusal::{not_quarantined, status};
 use super::{Services, stopping};
 use crate::control::PortOrder;
+use crate::event_hub::unix_time_ns;
 use crate::request::{Request as Ask, ask};
 
 #[tonic::async_trait]
@@ -62,6 +67,34 @@ impl PortService for Services {
         Ok(Response::new(v1::QuarantinePortResponse { sweep }))
     }
 
+    async fn explain_quarantine(
+        &self,
+        request: Request<v1::ExplainQuarantineRequest>,
+    ) -> Result<Response<v1::ExplainQuarantineResponse>, Status> {
+        let port = named(request.into_inner().port)?;
+        self.must_be_master()?;
+        let (told, answer) = oneshot::channel();
+        ask(&self.engine, Ask::Explain { port, told }).map_err(|refusal| status(&refusal))?;
+        let evidence = answer.await.map_err(|_| stopping())?;
+        let evidence = evidence.map_err(|error| status(&error.into()))?;
+        let snapshot = self.hub.snapshot();
+        let (node, number) = port;
+        let over = drain_use(&snapshot, Drain::Link(node, number));
+        let way = way_round(&snapshot, port);
+        Ok(Response::new(v1::ExplainQuarantineResponse {
+            thresholds: evidence.thresholds.map(Into::into),
+            link_use: v1::LinkUse::from(evidence.link).into(),
+            unused_reason: match evidence.link {
+                LinkUse::LeftOut(reason) => reason.to_string(),
+                _ => String::new(),
+            },
+            ends: evidence.ends.into_iter().map(losses).collect(),
+            routes: over.routes,
+            multicast: over.multicast,
+            way: way.into_iter().map(Into::into).collect(),
+        }))
+    }
+
     async fn release_port(
         &self,
         request: Request<v1::ReleasePortRequest>,
@@ -85,6 +118,17 @@ fn named(port: Option<v1::PortId>) -> Result<(Guid, PortNum), Status> {
     let id = port.ok_or_else(|| Status::invalid_argument("port: is missing"))?;
     weft_api::point_of(&id)
         .ok_or_else(|| Status::invalid_argument(format!("port.port: {} is beyond 255", id.port)))
+}
+
+/// The losses of a port's link, by the present clock.
+fn losses(end: EndEvidence) -> v1::PortLosses {
+    let now = unix_time_ns();
+    let at = |age: &Duration| now.saturating_sub(age.as_nanos() as u64);
+    v1::PortLosses {
+        port: Some(end.port.into()),
+        lost_unix_time_ns: end.losses.iter().map(at).collect(),
+        entry: end.bar.map(Into::into),
+    }
 }
 
 fn order(request: v1::SetPortStateRequest) -> Result<PortOrder, Status> {

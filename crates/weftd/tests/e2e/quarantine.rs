@@ -53,6 +53,33 @@ fn a_flapping_port_is_named_listed_and_released() {
     assert!(text.starts_with("switch1 ("), "{text}");
     assert!(text.contains("port 3: in quarantine for"), "{text}");
 
+    let why = |args: &[&str]| daemon.weft_ok(&[&["quarantine", "why"], args].concat());
+    let told = json(&why(&["node:switch1:port:3", "--json"]));
+    let times = told["ends"][0]["lost"].as_array().unwrap();
+    assert_eq!(times.len(), 3, "{told}");
+    assert!(
+        times
+            .windows(2)
+            .all(|pair| pair[0].as_str() < pair[1].as_str())
+    );
+    assert_eq!(told["thresholds"]["high"], 3);
+    assert_eq!(told["link_use"], "down");
+    let text = why(&["node:switch1:port:3"]);
+    assert!(text.contains("comes back by itself in 14 min"), "{text}");
+    assert!(
+        text.contains("its link went down 3 times within WindowSize\n  20"),
+        "{text}"
+    );
+    assert!(
+        text.contains("in quarantine from 3 losses within 15 min 0 s"),
+        "{text}"
+    );
+    let text = why(&["node:switch1:port:1"]);
+    assert!(
+        text.contains("not in quarantine; its link did not go down"),
+        "{text}"
+    );
+
     emulator.change(&["link-up", HOST, "1"]);
     daemon.weft_ok(&["sweep", "--wait"]);
     let log = daemon.log();
