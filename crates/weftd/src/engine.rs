@@ -21,12 +21,12 @@ use crate::attachment::Detached;
 use crate::control::PortOrder;
 use crate::error::DaemonError;
 use crate::event::DaemonEvent;
-use crate::event_hub::EventHub;
+use crate::event_hub::{EventHub, unix_time_ns};
 use crate::fabric::Source;
 use crate::mad_dispatch::{Line, MadDispatch};
 use crate::metrics::Metrics;
 use crate::planner::Plans;
-use crate::request::{Adopted, Request};
+use crate::request::{Adopted, Kept, Request};
 use crate::store::Latest;
 
 /// Interval at which the thread publishes its counters.
@@ -65,6 +65,8 @@ pub(crate) struct Engine {
     hub: Arc<EventHub>,
     metrics: Arc<Metrics>,
     start: Instant,
+    /// The start, nanoseconds since 1970.
+    start_unix_ns: u64,
     persist: watch::Sender<Latest>,
     next_id: u64,
     waiting: HashMap<u64, oneshot::Sender<Result<u64, CommandError>>>,
@@ -118,6 +120,7 @@ impl Engine {
             hub,
             metrics,
             start: Instant::now(),
+            start_unix_ns: unix_time_ns(),
             persist,
             next_id: 0,
             waiting: HashMap::new(),
@@ -247,8 +250,9 @@ impl Engine {
         }
     }
 
+    /// The manager's time: since 1970 at the start, as what it stores has times, and steady from there on.
     fn now(&self) -> Tick {
-        Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Tick(self.start_unix_ns) + self.start.elapsed()
     }
 
     /// Time until the manager's next deadline.
@@ -339,7 +343,8 @@ impl Engine {
                     let sweep = self.last_sweep + 1;
                     let put = self.manager.put_in_quarantine(self.now(), port, order);
                     self.drain();
-                    let _ = done.send(put.map(|()| sweep));
+                    let state = self.persist.borrow().number;
+                    let _ = done.send(put.map(|()| Kept { sweep, state }));
                 }
             }
             Request::Release { port, done } => {
@@ -347,7 +352,8 @@ impl Engine {
                     let sweep = self.last_sweep + 1;
                     let released = self.manager.release(self.now(), port);
                     self.drain();
-                    let _ = done.send(released.then_some(sweep));
+                    let state = self.persist.borrow().number;
+                    let _ = done.send(released.then_some(Kept { sweep, state }));
                 }
             }
         }

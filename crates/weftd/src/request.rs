@@ -50,17 +50,16 @@ pub(crate) enum Request {
         port: (Guid, PortNum),
         told: oneshot::Sender<Result<Evidence, CommandError>>,
     },
-    /// Puts a port into quarantine; the answer is the number of the sweep that will have seen it.
+    /// Puts a port into quarantine.
     PutInQuarantine {
         port: (Guid, PortNum),
         order: QuarantineOrder,
-        done: oneshot::Sender<Result<u64, QuarantineError>>,
+        done: oneshot::Sender<Result<Kept, QuarantineError>>,
     },
-    /// Lets the link of such a port be used again; the answer is the number of the sweep that will have seen
-    /// it, none where it is used anyway.
+    /// Lets the link of such a port be used again; the answer is none where it is used anyway.
     Release {
         port: (Guid, PortNum),
-        done: oneshot::Sender<Option<u64>>,
+        done: oneshot::Sender<Option<Kept>>,
     },
 }
 
@@ -69,6 +68,14 @@ pub(crate) struct Adopted {
     /// The one that was in force.
     pub(crate) before: Arrangement,
     /// Number of the sweep that will have brought the fabric in line.
+    pub(crate) sweep: u64,
+    /// Number of the state that has it when it is on disk.
+    pub(crate) state: u64,
+}
+
+/// A change that outlasts a restart.
+pub(crate) struct Kept {
+    /// Number of the sweep that will have seen it.
     pub(crate) sweep: u64,
     /// Number of the state that has it when it is on disk.
     pub(crate) state: u64,

@@ -73,7 +73,8 @@ impl Store {
         replace(&copy, bytes).map_err(|error| refuse(format!("{}: {error}", copy.display())))?;
         Err(refuse(format!(
             "{file} was written by a newer weftd (format {found}, this one reads up to {known}); start \
-             that one, or remove the file: LIDs are then learnt from the fabric, and drains are forgotten. \
+             that one, or remove the file: LIDs are then learnt from the fabric, and drains, disabled ports and \
+             quarantine are forgotten. \
              {} is a copy",
             copy.display()
         )))

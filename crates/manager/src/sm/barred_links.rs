@@ -51,6 +51,9 @@ impl Devices {
 impl Manager {
     /// Ends the time for which links are not used; a sweep uses those that are up. Reports verdicts.
     pub(super) fn release_links(&mut self, now: Tick) {
+        if let Some(settings) = &self.settings.links.flapping {
+            self.devices.flapping.settle(now, settings.window);
+        }
         let released = self.devices.flapping.release(now).into_iter();
         let changes = released.filter(|(end, is_up)| self.release_changes(*end, *is_up));
         let changes = changes.count() > 0;
@@ -81,7 +84,11 @@ impl Manager {
     }
 
     fn tell_verdicts(&mut self) {
-        for news in self.devices.flapping.take_news() {
+        let all = self.devices.flapping.take_news();
+        if !all.is_empty() {
+            self.persist();
+        }
+        for news in all {
             let event = match news {
                 News::Quarantined(end, losses) => Event::PortQuarantined {
                     port: self.devices.link_end(end),

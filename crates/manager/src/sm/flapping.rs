@@ -24,6 +24,8 @@ const HOLD_FIRST: Duration = Duration::from_secs(2);
 const LOSSES_MAX: usize = 1_024;
 /// Time between two looks for ports that need not be watched any more.
 const PRUNE_EVERY: Duration = Duration::from_secs(1);
+/// Most losses of a port in quarantine that outlast a restart, the last ones.
+pub(super) const KEPT_LOSSES_MAX: usize = 64;
 /// Most ports whose losses are counted.
 const PORTS_MAX: usize = 65_536;
 
@@ -41,6 +43,19 @@ pub(super) struct Flapping {
     /// Ports without a loss in the window were last forgotten at this time.
     pruned: Tick,
     news: Vec<News>,
+    /// Bars of an earlier run are not compared with the time yet.
+    is_restored: bool,
+}
+
+/// A quarantine that outlasts a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sentence {
+    /// Losses within the window when it began.
+    pub count: u32,
+    pub since: Tick,
+    pub until: Tick,
+    /// The last losses, at most [`KEPT_LOSSES_MAX`], in order of time.
+    pub losses: Vec<Tick>,
 }
 
 /// A verdict on a port.
@@ -57,7 +72,8 @@ pub(super) enum News {
 struct Watched {
     /// Losses within the window, in order of time.
     losses: VecDeque<Tick>,
-    last: LinkState,
+    /// None where the manager has not seen it since it started.
+    last: Option<LinkState>,
 }
 
 /// State of a port, as far as it tells that its link was lost.
@@ -129,7 +145,9 @@ impl Bar {
     fn quarantined_until(&self, losses: &VecDeque<Tick>, settings: &FlapSettings) -> Tick {
         let above = losses.len().checked_sub(settings.low as usize + 1);
         let last_above = above.and_then(|index| losses.get(index)).copied();
-        last_above.map_or(self.since, |at| at.max(self.since)) + settings.window
+        let until = last_above.map_or(self.since, |at| at.max(self.since)) + settings.window;
+        // Not all losses outlast a restart.
+        until.max(self.until)
     }
 }
 
@@ -144,7 +162,7 @@ impl Flapping {
         settings: Option<&FlapSettings>,
     ) -> bool {
         let watched = self.watched.get_mut(&end);
-        let last = watched.map(|watched| std::mem::replace(&mut watched.last, state));
+        let last = watched.and_then(|watched| watched.last.replace(state));
         let last = last.unwrap_or(before);
         if let Some(settings) = settings.filter(|_| last.is_lost(state)) {
             self.lost(now, end, state, settings);
@@ -161,6 +179,7 @@ impl Flapping {
         }
         let losses = VecDeque::new();
         let watched = self.watched.entry(end);
+        let last = Some(last);
         let losses = &mut watched.or_insert(Watched { losses, last }).losses;
         forget_old(losses, now, settings.window);
         if losses.len() == LOSSES_MAX {
@@ -262,8 +281,63 @@ impl Flapping {
 
     /// Whether a port's link was up when its state was last told, none where its losses are not watched.
     pub(super) fn was_up(&self, end: End) -> Option<bool> {
-        let watched = self.watched.get(&end)?;
-        Some(watched.last.state >= PortState::INIT)
+        let last = self.watched.get(&end)?.last?;
+        Some(last.state >= PortState::INIT)
+    }
+
+    /// The quarantines, to outlast a restart.
+    pub(super) fn sentences(&self) -> BTreeMap<End, Sentence> {
+        let bars = self.bars.iter().filter_map(|(end, bar)| {
+            let UnusedReason::Quarantined { losses: count } = bar.reason else {
+                return None;
+            };
+            let losses = self.losses(*end);
+            let left_out = losses.len().saturating_sub(KEPT_LOSSES_MAX);
+            let sentence = Sentence {
+                count,
+                since: bar.since,
+                until: bar.until,
+                losses: losses.skip(left_out).collect(),
+            };
+            Some((*end, sentence))
+        });
+        bars.collect()
+    }
+
+    /// Takes over the quarantines of an earlier run.
+    pub(super) fn restore(&mut self, sentences: BTreeMap<End, Sentence>) {
+        for (end, sentence) in sentences {
+            let reason = UnusedReason::Quarantined {
+                losses: sentence.count,
+            };
+            let Sentence { since, until, .. } = sentence;
+            let bar = Bar {
+                reason,
+                since,
+                until,
+            };
+            self.bars.insert(end, bar);
+            let losses = sentence.losses.into();
+            self.watched.insert(end, Watched { losses, last: None });
+        }
+        self.due = self.bars.values().map(|bar| bar.until).min();
+        self.is_restored = true;
+    }
+
+    /// Compares the quarantines of an earlier run with the time, once: where the clock was set back meanwhile, none
+    /// lasts longer than a window from now on.
+    pub(super) fn settle(&mut self, now: Tick, window: Duration) {
+        if !std::mem::take(&mut self.is_restored) {
+            return;
+        }
+        for bar in self.bars.values_mut() {
+            bar.since = bar.since.min(now);
+            bar.until = bar.until.min(now + window);
+        }
+        for watched in self.watched.values_mut() {
+            watched.losses.retain(|at| *at <= now);
+        }
+        self.due = self.bars.values().map(|bar| bar.until).min();
     }
 
     /// Whether a node has ports that are watched.
@@ -389,6 +463,36 @@ mod tests {
         lose(&mut flapping, 1001);
         let held = UnusedReason::HeldBack { losses: 2 };
         assert_eq!(flapping.reason(END), Some(held));
+    }
+
+    #[test]
+    fn a_quarantine_outlasts_a_restart_and_a_clock_that_is_set_back() {
+        let before = lost_at(&[10, 20, 30, 40, 50]);
+        let kept = before.sentences();
+        assert_eq!(kept[&END].losses, [10, 20, 30, 40, 50].map(at));
+        let restarted = |now| {
+            let mut flapping = Flapping::default();
+            flapping.restore(kept.clone());
+            flapping.settle(at(now), SETTINGS.window);
+            flapping
+        };
+        let mut flapping = restarted(100);
+        let quarantined = UnusedReason::Quarantined { losses: 4 };
+        assert_eq!(flapping.reason(END), Some(quarantined));
+        assert_eq!(
+            (until(&flapping), flapping.deadline()),
+            (at(940), Some(at(940)))
+        );
+        assert_eq!(flapping.was_up(END), None);
+        lose(&mut flapping, 200);
+        assert_eq!(flapping.losses(END).len(), 6);
+        assert_eq!(until(&flapping), at(950), "one may stay");
+
+        let mut flapping = restarted(25);
+        assert_eq!(until(&flapping), at(925), "a window from now on");
+        assert_eq!(flapping.losses(END).collect::<Vec<_>>(), [10, 20].map(at));
+        assert_eq!(flapping.release(at(925)), [(END, false)]);
+        assert_eq!(flapping.sentences(), BTreeMap::new());
     }
 
     #[test]

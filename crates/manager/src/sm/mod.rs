@@ -162,7 +162,8 @@ struct Requests {
 
 impl Manager {
     /// A manager that begins its first sweep with the first input. `stored` is the last
-    /// [`Output::Persist`]; unusable data is reported and ignored.
+    /// [`Output::Persist`], of a manager whose time counts from the same moment as this one's; unusable data is
+    /// reported and ignored.
     pub fn new(settings: Settings, stored: Option<&[u8]>) -> Self {
         let requests = Requests {
             transactions: Transactions::new(settings.requests.budget()),
@@ -196,11 +197,14 @@ impl Manager {
                 drains,
                 disabled,
                 crossings,
+                quarantine,
+                by_hand,
             }) => {
                 self.planning.lids = lids;
                 self.planning.crossings = crossings;
                 self.planning.drains = drains;
                 self.commands.disabled = disabled;
+                self.restore_quarantine(quarantine, by_hand);
                 self.out.persisted = stored.to_vec();
             }
             Err(why) => self.out.event(Event::StateRefused {

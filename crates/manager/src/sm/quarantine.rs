@@ -2,7 +2,7 @@
 //!
 //! The link of such a port is left out of routes like that of one that went down too often, see
 //! [`super::barred_links`], until the port is released. What the manager would use all the same is refused at once:
-//! its own link, and links without which switches would be cut off.
+//! its own link, and links without which switches would be cut off. All of it outlasts a restart.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use weft_fabric::{PortNum, PortRef, Tick};
 
 use super::Manager;
 use super::barred_links::Barred;
+use super::flapping::Sentence;
 use super::plan::Inactive;
 use super::port_change::End;
 use super::unused_links::UnusedLinks;
@@ -75,14 +76,14 @@ pub struct QuarantineOrder {
 }
 
 /// Ports that an operator has put into quarantine.
-#[derive(Debug, Default)]
-pub(super) struct ByHand(BTreeMap<End, Placed>);
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ByHand(pub(super) BTreeMap<End, Placed>);
 
 /// One of them.
-#[derive(Debug)]
-struct Placed {
-    since: Tick,
-    comment: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub since: Tick,
+    pub comment: String,
 }
 
 impl ByHand {
@@ -145,6 +146,7 @@ impl Manager {
             losses: self.devices.flapping.losses(end).len() as u32,
             by_hand: Some(order.comment),
         });
+        self.persist();
         self.sweep
             .request(now, SweepReason::Forced, &self.settings.sweeps);
         self.handle(now, Input::Tick);
@@ -158,6 +160,7 @@ impl Manager {
         if released.filter(|released| *released).count() == 0 {
             return false;
         }
+        self.persist();
         self.sweep
             .request(now, SweepReason::Forced, &self.settings.sweeps);
         self.handle(now, Input::Tick);
@@ -204,6 +207,18 @@ impl Manager {
         match is_new && self.devices.by_hand.0.len() >= PORTS_MAX {
             true => Err(QuarantineError::Many),
             false => Ok(()),
+        }
+    }
+
+    /// Quarantines of an earlier run go on, with the time that they have left.
+    pub(super) fn restore_quarantine(
+        &mut self,
+        sentences: BTreeMap<End, Sentence>,
+        by_hand: ByHand,
+    ) {
+        self.devices.by_hand = by_hand;
+        if self.settings.links.flapping.is_some() {
+            self.devices.flapping.restore(sentences);
         }
     }
 

@@ -1,32 +1,43 @@
-//! State that survives a restart, LIDs, drains, disabled ports and datelines: versioned, bound to one
-//! subnet, with a checksum.
+//! State that survives a restart, LIDs, drains, disabled ports, datelines and ports in quarantine: versioned, bound to
+//! one subnet, with a checksum.
 //!
 //! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32,
-//! number of ports u32 (from version 2 on), number of datelines' ports u32 (from version 3 on); for each
-//! LID node GUID u64, base LID u32, port u8, LMC u8; for each drain GUID u64 and port u8, port 0 for a
-//! switch as a whole; for each port GUID u64 and port u8, then those of the end where it was disabled; for
-//! each port of a dateline GUID u64 and port u8; at the end the CRC32C of everything before it, u32.
+//! number of ports u32 (from version 2 on), number of datelines' ports u32 (from version 3 on), bytes of quarantines and
+//! bytes of those by hand u32 (from version 4 on);
+//! for each LID node GUID u64, base LID u32, port u8, LMC u8;
+//! for each drain GUID u64 and port u8, port 0 for a switch as a whole; for each port GUID u64 and
+//! port u8, then those of the end where it was disabled; for each port of a dateline GUID u64 and port u8; for each
+//! quarantine GUID u64, port u8, losses at its beginning
+//! u32, beginning u64, end u64, number of losses u8 and their times u64; for each by hand GUID u64, port u8, beginning
+//! u64, length u8 and text of the comment; at the end the CRC32C of everything before it, u32. Times are nanoseconds of
+//! the manager's time.
+
+use std::collections::BTreeMap;
 
 use thiserror::Error;
-use weft_fabric::{Guid, Lid, Lmc, PortNum};
+use weft_fabric::{Guid, Lid, Lmc, PortNum, Tick};
 
 use super::commands::Disabled;
 use super::drains::{Drain, Drains};
+use super::flapping::Sentence;
 use super::lids::LidMap;
 use super::plan::Crossings;
 use super::port_change::End;
+use super::quarantine::{ByHand, Placed};
 
 const MAGIC: &[u8; 8] = b"WEFTKEPT";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const FIRST_VERSION: u32 = 1;
-/// Bytes before the numbers of entries.
-const PREFIX: usize = 20;
+/// Where the sizes of the sections begin.
+const SIZES: usize = 20;
+/// Header of the first version, which had two sections.
+const FIRST_HEADER: usize = SIZES + 2 * 4;
 const LID: usize = 14;
 const DRAIN: usize = 9;
 const PORT: usize = 18;
 const CROSSING: usize = 9;
-/// Bytes of an entry of each section. The first version has the first two, each later one another one.
-const SECTIONS: [usize; 4] = [LID, DRAIN, PORT, CROSSING];
+/// Bytes for each unit of a section's size.
+const UNITS: [usize; 6] = [LID, DRAIN, PORT, CROSSING, 1, 1];
 const CHECKSUM: usize = 4;
 
 /// Stored state.
@@ -36,6 +47,19 @@ pub(crate) struct Kept {
     pub drains: Drains,
     pub disabled: Disabled,
     pub crossings: Crossings,
+    pub quarantine: BTreeMap<End, Sentence>,
+    pub by_hand: ByHand,
+}
+
+/// State to store.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keep<'a> {
+    pub lids: &'a LidMap,
+    pub drains: &'a Drains,
+    pub disabled: &'a Disabled,
+    pub crossings: &'a Crossings,
+    pub quarantine: &'a BTreeMap<End, Sentence>,
+    pub by_hand: &'a ByHand,
 }
 
 /// Why the stored state cannot be used.
@@ -59,48 +83,93 @@ pub(crate) enum StoreError {
     Lid { node: Guid, lid: Lid, lmc: Lmc },
     #[error("it names port {port} of node {node} twice")]
     Twice { node: Guid, port: PortNum },
+    #[error("its list of ports in quarantine is not whole")]
+    Quarantine,
 }
 
-/// LIDs, drains, ports that are switched off and ports of datelines as bytes.
-pub(crate) fn encode(
-    (lids, drains, disabled, crossings): (&LidMap, &Drains, &Disabled, &Crossings),
-    subnet_prefix: u64,
-) -> Vec<u8> {
-    let lids = lids.entries();
-    let counts = [lids.len(), drains.len(), disabled.len(), crossings.len()];
-    let mut bytes = Vec::new();
+/// State as bytes.
+pub(super) fn encode(keep: Keep<'_>, subnet_prefix: u64) -> Vec<u8> {
+    let lids = keep.lids.entries();
+    let (quarantine, by_hand) = (
+        quarantine_bytes(keep.quarantine),
+        by_hand_bytes(keep.by_hand),
+    );
+    let sizes = [
+        lids.len(),
+        keep.drains.len(),
+        keep.disabled.len(),
+        keep.crossings.len(),
+        quarantine.len(),
+        by_hand.len(),
+    ];
+    let sections = sizes.iter().zip(UNITS).map(|(size, unit)| size * unit);
+    let len = SIZES + 4 * sizes.len() + sections.sum::<usize>() + CHECKSUM;
+    let mut bytes = Vec::with_capacity(len);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_be_bytes());
     bytes.extend_from_slice(&subnet_prefix.to_be_bytes());
-    counts
-        .iter()
-        .for_each(|count| bytes.extend_from_slice(&(*count as u32).to_be_bytes()));
-    for ((node, port), lid, lmc) in lids {
-        bytes.extend_from_slice(&node.0.to_be_bytes());
+    for size in sizes {
+        bytes.extend_from_slice(&(size as u32).to_be_bytes());
+    }
+    for (end, lid, lmc) in lids {
+        bytes.extend_from_slice(&end.0.0.to_be_bytes());
         bytes.extend_from_slice(&lid.0.to_be_bytes());
-        bytes.extend_from_slice(&[port.0, lmc.0]);
+        bytes.extend_from_slice(&[end.1.0, lmc.0]);
     }
-    for drain in drains {
-        let (guid, port) = match *drain {
-            Drain::Switch(guid) => (guid, 0),
-            Drain::Link(guid, port) => (guid, port.0),
-        };
-        bytes.extend_from_slice(&guid.0.to_be_bytes());
-        bytes.push(port);
+    for drain in keep.drains {
+        put_end(
+            &mut bytes,
+            match *drain {
+                Drain::Switch(guid) => (guid, PortNum(0)),
+                Drain::Link(guid, port) => (guid, port),
+            },
+        );
     }
-    let ends = disabled.iter().flat_map(|(named, at)| [named, at]);
-    for (guid, port) in ends.chain(crossings) {
-        bytes.extend_from_slice(&guid.0.to_be_bytes());
-        bytes.push(port.0);
+    let disabled = keep.disabled.iter().flat_map(|(named, at)| [named, at]);
+    for end in disabled.chain(keep.crossings) {
+        put_end(&mut bytes, *end);
     }
+    bytes.extend_from_slice(&quarantine);
+    bytes.extend_from_slice(&by_hand);
     let checksum = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     bytes
 }
 
+fn put_end(bytes: &mut Vec<u8>, (guid, port): End) {
+    bytes.extend_from_slice(&guid.0.to_be_bytes());
+    bytes.push(port.0);
+}
+
+fn quarantine_bytes(quarantine: &BTreeMap<End, Sentence>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (end, sentence) in quarantine {
+        put_end(&mut bytes, *end);
+        bytes.extend_from_slice(&sentence.count.to_be_bytes());
+        bytes.extend_from_slice(&sentence.since.0.to_be_bytes());
+        bytes.extend_from_slice(&sentence.until.0.to_be_bytes());
+        bytes.push(sentence.losses.len() as u8);
+        for at in &sentence.losses {
+            bytes.extend_from_slice(&at.0.to_be_bytes());
+        }
+    }
+    bytes
+}
+
+fn by_hand_bytes(by_hand: &ByHand) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (end, placed) in &by_hand.0 {
+        put_end(&mut bytes, *end);
+        bytes.extend_from_slice(&placed.since.0.to_be_bytes());
+        bytes.push(placed.comment.len() as u8);
+        bytes.extend_from_slice(placed.comment.as_bytes());
+    }
+    bytes
+}
+
 /// The format version of a state that a newer program wrote, and the newest that this one reads.
 pub fn written_by_newer(bytes: &[u8]) -> Option<(u32, u32)> {
-    let found = number(bytes.get(..PREFIX)?, 8, 4) as u32;
+    let found = number(bytes.get(..FIRST_HEADER)?, 8, 4) as u32;
     let newer = bytes.starts_with(MAGIC) && found > VERSION;
     newer.then_some((found, VERSION))
 }
@@ -117,7 +186,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
     if bytes.get(..MAGIC.len()) != Some(MAGIC) {
         return Err(StoreError::Foreign);
     }
-    let [lids, drains, ports, crossings] = sections(bytes)?;
+    let [lids, drains, ports, crossings, quarantine, by_hand] = sections(bytes)?;
     let found = number(bytes, 12, 8);
     if found != subnet_prefix {
         let expected = subnet_prefix;
@@ -131,32 +200,29 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
             .chunks_exact(CROSSING)
             .map(|bytes| read_end(bytes, 0))
             .collect(),
+        quarantine: read_quarantine(quarantine).ok_or(StoreError::Quarantine)?,
+        by_hand: read_by_hand(by_hand).ok_or(StoreError::Quarantine)?,
     })
 }
 
-/// The bytes of each section, after version, length and checksum have been found right.
-fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS.len()], StoreError> {
-    let found = if bytes.len() < PREFIX {
-        VERSION
-    } else {
-        number(bytes, 8, 4) as u32
+/// The bytes of each section, after version, length and checksum have been found right; empty for those that the
+/// version does not have.
+fn sections(bytes: &[u8]) -> Result<[&[u8]; UNITS.len()], StoreError> {
+    let count = match number(bytes, 8, 4) as u32 {
+        1 => 2,
+        2 => 3,
+        3 => 4,
+        VERSION => UNITS.len(),
+        found if bytes.len() >= FIRST_HEADER => return Err(StoreError::Version { found }),
+        _ => UNITS.len(),
     };
-    if !(FIRST_VERSION..=VERSION).contains(&found) {
-        return Err(StoreError::Version { found });
+    let mut lens = [0; UNITS.len()];
+    for (index, len) in lens.iter_mut().enumerate().take(count) {
+        let size = number(bytes, SIZES + 4 * index, 4) as usize;
+        *len = size.saturating_mul(UNITS[index]);
     }
-    let count = found as usize + 1;
-    let header = PREFIX + count * 4;
-    let numbers = bytes.get(PREFIX..header).unwrap_or_default();
-    let numbers = numbers
-        .chunks_exact(4)
-        .map(|bytes| number(bytes, 0, 4) as usize);
-    let mut lengths = [0; SECTIONS.len()];
-    for ((length, width), number) in lengths.iter_mut().zip(SECTIONS).zip(numbers) {
-        *length = number.saturating_mul(width);
-    }
-    let content = lengths
-        .iter()
-        .fold(0_usize, |sum, length| sum.saturating_add(*length));
+    let header = SIZES + 4 * count;
+    let content = lens.iter().copied().fold(0, usize::saturating_add);
     let expected = content.saturating_add(header + CHECKSUM);
     if bytes.len() != expected {
         let actual = bytes.len();
@@ -169,8 +235,8 @@ fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS.len()], StoreError> {
         return Err(StoreError::Checksum { stored, computed });
     }
     let mut rest = &content[header..];
-    Ok(lengths.map(|length| {
-        let (section, after) = rest.split_at(length);
+    Ok(lens.map(|len| {
+        let (section, after) = rest.split_at(len);
         rest = after;
         section
     }))
@@ -218,6 +284,56 @@ fn read_drain(bytes: &[u8]) -> Drain {
 /// A port's two names: as it is called, and where it was switched off.
 fn read_port(bytes: &[u8]) -> (End, End) {
     (read_end(bytes, 0), read_end(bytes, DRAIN))
+}
+
+/// Takes a number of `N` bytes from the front.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<u64> {
+    let (first, rest) = bytes.split_at_checked(N)?;
+    *bytes = rest;
+    Some(number(first, 0, N))
+}
+
+fn take_end(bytes: &mut &[u8]) -> Option<End> {
+    Some((Guid(take::<8>(bytes)?), PortNum(take::<1>(bytes)? as u8)))
+}
+
+fn take_time(bytes: &mut &[u8]) -> Option<Tick> {
+    take::<8>(bytes).map(Tick)
+}
+
+fn read_quarantine(mut bytes: &[u8]) -> Option<BTreeMap<End, Sentence>> {
+    let mut found = BTreeMap::new();
+    while !bytes.is_empty() {
+        let end = take_end(&mut bytes)?;
+        let count = take::<4>(&mut bytes)? as u32;
+        let (since, until) = (take_time(&mut bytes)?, take_time(&mut bytes)?);
+        let losses = 0..take::<1>(&mut bytes)?;
+        let losses = losses
+            .map(|_| take_time(&mut bytes))
+            .collect::<Option<_>>()?;
+        let sentence = Sentence {
+            count,
+            since,
+            until,
+            losses,
+        };
+        found.insert(end, sentence);
+    }
+    Some(found)
+}
+
+fn read_by_hand(mut bytes: &[u8]) -> Option<ByHand> {
+    let mut found = BTreeMap::new();
+    while !bytes.is_empty() {
+        let end = take_end(&mut bytes)?;
+        let since = take_time(&mut bytes)?;
+        let len = take::<1>(&mut bytes)? as usize;
+        let (comment, rest) = bytes.split_at_checked(len)?;
+        let comment = String::from_utf8(comment.to_vec()).ok()?;
+        bytes = rest;
+        found.insert(end, Placed { since, comment });
+    }
+    Some(ByHand(found))
 }
 
 fn read_end(bytes: &[u8], at: usize) -> End {

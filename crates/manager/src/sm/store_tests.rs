@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used)]
+use super::super::flapping::KEPT_LOSSES_MAX;
+use super::super::quarantine::COMMENT_MAX;
 use super::*;
 
 const SUBNET: u64 = 0xFE80;
@@ -16,12 +18,40 @@ fn kept() -> Kept {
             ((Guid(3), PortNum(17)), (Guid(3), PortNum(17))),
         ]),
         crossings: Crossings::from([(Guid(4), PortNum(2)), (Guid(5), PortNum(3))]),
+        quarantine: BTreeMap::from([(
+            (Guid(3), PortNum(4)),
+            Sentence {
+                count: 25,
+                since: Tick(1 << 60),
+                until: Tick((1 << 60) + 900),
+                losses: (0..KEPT_LOSSES_MAX as u64).map(Tick).collect(),
+            },
+        )]),
+        by_hand: ByHand(BTreeMap::from([
+            by_hand(8, ""),
+            by_hand(9, &"ü".repeat(COMMENT_MAX / 2)),
+        ])),
     }
 }
 
+fn by_hand(node: u64, comment: &str) -> (End, Placed) {
+    let placed = Placed {
+        since: Tick(7),
+        comment: comment.to_owned(),
+    };
+    ((Guid(node), PortNum(1)), placed)
+}
+
 fn bytes_of(kept: &Kept) -> Vec<u8> {
-    let sections = (&kept.lids, &kept.drains, &kept.disabled, &kept.crossings);
-    encode(sections, SUBNET)
+    let keep = Keep {
+        lids: &kept.lids,
+        drains: &kept.drains,
+        disabled: &kept.disabled,
+        crossings: &kept.crossings,
+        quarantine: &kept.quarantine,
+        by_hand: &kept.by_hand,
+    };
+    encode(keep, SUBNET)
 }
 
 fn stored() -> Vec<u8> {
@@ -36,16 +66,25 @@ fn what_is_kept_comes_back_as_it_was() {
     assert_eq!(decode(&bytes, SUBNET).unwrap(), nothing);
 }
 
-/// The format of an older version for what it has of [`kept`].
-fn of_version(version: u8) -> Vec<u8> {
+/// The format of an earlier version, with a header and a number of sections of its own, for what it has of [`kept`].
+fn of_version(version: u8, sections: usize) -> Vec<u8> {
     let now = stored();
     let kept = kept();
-    let lost = [kept.disabled.len() * PORT, kept.crossings.len() * CROSSING];
-    let sections = usize::from(version) + 1;
-    let lost: usize = lost[sections - 2..].iter().sum();
-    let header = PREFIX + sections * 4;
-    let content = &now[PREFIX + SECTIONS.len() * 4..now.len() - CHECKSUM - lost];
-    let mut then = [&now[..8], &[0, 0, 0, version], &now[12..header], content].concat();
+    let lens = [
+        kept.lids.entries().len() * LID,
+        kept.drains.len() * DRAIN,
+        kept.disabled.len() * PORT,
+        kept.crossings.len() * CROSSING,
+    ];
+    let content: usize = lens.iter().take(sections).sum();
+    let (sizes, begin) = (&now[12..20 + 4 * sections], 20 + 4 * UNITS.len());
+    let mut then = [
+        &now[..8],
+        &[0, 0, 0, version],
+        sizes,
+        &now[begin..begin + content],
+    ]
+    .concat();
     let checksum = crc32c::crc32c(&then);
     then.extend_from_slice(&checksum.to_be_bytes());
     then
@@ -53,19 +92,42 @@ fn of_version(version: u8) -> Vec<u8> {
 
 #[test]
 fn the_versions_before_are_read() {
-    let second = Kept {
-        crossings: Crossings::new(),
+    let third = Kept {
+        quarantine: BTreeMap::new(),
+        by_hand: ByHand::default(),
         ..kept()
     };
-    assert_eq!(decode(&of_version(2), SUBNET).unwrap(), second);
+    assert_eq!(decode(&of_version(3, 4), SUBNET).unwrap(), third);
+    let second = Kept {
+        crossings: Crossings::new(),
+        ..third
+    };
+    assert_eq!(decode(&of_version(2, 3), SUBNET).unwrap(), second);
     let first = Kept {
         disabled: Disabled::new(),
         ..second
     };
-    assert_eq!(decode(&of_version(1), SUBNET).unwrap(), first);
+    assert_eq!(decode(&of_version(1, 2), SUBNET).unwrap(), first);
     let mut next = stored();
-    next[11] = 4;
-    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 4 }));
+    next[11] = 5;
+    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 5 }));
+    assert_eq!(written_by_newer(&next), Some((5, 4)));
+}
+
+#[test]
+fn a_list_of_quarantine_that_ends_within_an_entry_is_refused() {
+    let good = stored();
+    let by_hand = number(&good, 40, 4) as u32;
+    let quarantine = number(&good, 36, 4) as u32;
+    // The border between both lists is moved.
+    for moved in [1, 9, 30] {
+        let mut bad = good[..good.len() - CHECKSUM].to_vec();
+        bad[36..40].copy_from_slice(&(quarantine - moved).to_be_bytes());
+        bad[40..44].copy_from_slice(&(by_hand + moved).to_be_bytes());
+        let checksum = crc32c::crc32c(&bad);
+        bad.extend_from_slice(&checksum.to_be_bytes());
+        assert_eq!(decode(&bad, SUBNET), Err(StoreError::Quarantine), "{moved}");
+    }
 }
 
 #[test]

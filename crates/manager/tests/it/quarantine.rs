@@ -11,7 +11,7 @@ use weft_fabric::{Guid, Lid, PortNum, PortRef, Tick};
 use weft_manager::sm::evidence::{EndEvidence, Evidence, LinkUse, way_round};
 use weft_manager::sm::quarantine::{COMMENT_MAX, QuarantineError, QuarantineOrder};
 use weft_manager::sm::settings::FlapSettings;
-use weft_manager::{CommandError, Event, UnusedReason};
+use weft_manager::{CommandError, Event, Settings, UnusedReason};
 use weft_wire::enums::{LinkInitReason, PortState};
 
 /// Two edge switches with two hosts each, and a link to each of two cores.
@@ -326,4 +326,99 @@ fn the_evidence_tells_links_that_are_down_needed_or_soon_left_out() {
     assert_eq!(use_of(&world, up[0]), LinkUse::UsedAllTheSame);
     let refused = world.manager.explain(world.now, (node, PortNum(99)));
     assert!(matches!(refused, Err(CommandError::NoPort { .. })));
+}
+
+/// Settings with which a third loss puts a port into quarantine.
+fn third_loss() -> Settings {
+    let mut settings = settings();
+    settings.links.flapping = Some(FlapSettings {
+        high: 3,
+        ..FlapSettings::default()
+    });
+    settings
+}
+
+/// A fabric with one link in quarantine by hand and another one that went down too often, after a minute without a
+/// manager; the manager has started again and not swept yet.
+fn restarted(settings: Settings) -> (World, [End; 2]) {
+    let mut world = World::new("pgft:2;4,4;1,4;1,1;radix=8", third_loss());
+    world.sweep();
+    let edge = guid(&world, "edge2");
+    let links = [5, 6].map(|port| (edge, PortNum(port)));
+    put(&mut world, links[0], "bad cable").unwrap();
+    for _ in 0..3 {
+        flap(&mut world, links[1], 1);
+        world.run_for(4.0);
+    }
+    assert_eq!(links.map(|link| routes_over(&world, link)), [0, 0]);
+    let stored = world.persisted.clone();
+    world.now = world.now + Duration::from_secs(60);
+    world.restart(settings, stored.as_deref());
+    (world, links)
+}
+
+#[test]
+fn quarantine_outlasts_a_restart_with_its_reason_and_the_time_that_is_left() {
+    let (mut world, links) = restarted(third_loss());
+    let ends = [links[0], links[1], peer(&world, links[1])];
+    // The switch has lost its tables: all that is in them is written by the first sweep.
+    for control in [
+        Control::NodeDown { node: links[0].0 },
+        Control::NodeUp { node: links[0].0 },
+    ] {
+        world.control(control);
+    }
+    assert_eq!(links.map(|link| routes_over(&world, link)), [0, 0]);
+    world.sweep();
+    assert!(routes_over(&world, (links[0].0, PortNum(7))) > 0);
+    for link in links {
+        assert_eq!(routes_over(&world, link), 0, "{link:?}");
+        assert_eq!(routes_over(&world, peer(&world, link)), 0, "{link:?}");
+    }
+    assert_eq!(unused(&world).len(), 2);
+    world.run_for(5.0);
+    world.walk_all();
+
+    let list = world.manager.quarantine(world.now);
+    let mut names: Vec<End> = ends.to_vec();
+    names.sort_unstable();
+    assert_eq!(listed(&world), names);
+    let by_hand = list.iter().find(|one| one.reason == BY_HAND).unwrap();
+    assert_eq!(
+        (by_hand.comment.as_str(), by_hand.left),
+        ("bad cable", None)
+    );
+    assert!(by_hand.since > Duration::from_secs(60));
+    let evidence = world.manager.explain(world.now, links[1]).unwrap();
+    let lost = lost_at(&world, &evidence.ends[0]);
+    assert_eq!(lost.len(), 3);
+    let end = lost[2] + Duration::from_secs(900);
+    let left = evidence.ends[0].bar.as_ref().unwrap().left.unwrap();
+    assert_eq!(world.now + left, end);
+
+    let before_it_ends = end.since(world.now) - Duration::from_secs(1);
+    world.run_for(before_it_ends.as_secs_f64());
+    assert_eq!(routes_over(&world, links[1]), 0);
+    world.run_for(5.0);
+    assert!(routes_over(&world, links[1]) > 0, "its time is over");
+    assert_eq!(listed(&world), [links[0]]);
+    assert!(world.manager.release(world.now, links[0]));
+    world.run_for(5.0);
+    assert!(routes_over(&world, links[0]) > 0);
+    let stored = world.persisted.clone();
+    world.restart(third_loss(), stored.as_deref());
+    world.sweep();
+    assert_eq!(listed(&world), [], "a release outlasts a restart too");
+}
+
+#[test]
+fn what_went_down_too_often_is_forgotten_where_losses_do_not_count_any_more() {
+    let mut settings = third_loss();
+    settings.links.flapping = None;
+    let (mut world, links) = restarted(settings);
+    world.sweep();
+    world.run_for(5.0);
+    assert_eq!(listed(&world), [links[0]]);
+    assert_eq!(routes_over(&world, links[0]), 0);
+    assert!(routes_over(&world, links[1]) > 0);
 }

@@ -33,6 +33,7 @@ use weft_manager::CommandError;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
 
 pub(crate) use actor::{Actor, Parts};
+use disk::Disk;
 pub(crate) use drift::Drift;
 pub(crate) use hangup::reload_and_tell;
 use plans::PLANS_MAX;
@@ -138,6 +139,7 @@ enum Order {
 #[derive(Clone)]
 pub(crate) struct Control {
     orders: mpsc::Sender<Order>,
+    disk: Disk,
     /// The configuration file's name, empty where there is none.
     file: Arc<str>,
 }
@@ -155,6 +157,7 @@ impl Control {
         let file = file.map_or_else(String::new, |file| file.display().to_string());
         let control = Self {
             orders,
+            disk: Disk::new(parts.saved.clone()),
             file: file.into(),
         };
         (control, Actor::new(parts, receiver))
@@ -203,6 +206,16 @@ impl Control {
     pub(crate) async fn port(&self, port: PortOrder, begin_by: Instant) -> Result<(), Refusal> {
         self.order(begin_by, |requester| Order::Port(port, requester))
             .await
+    }
+
+    /// Waits until the manager's state of this number is on disk; `what` was done.
+    pub(crate) async fn kept(
+        &self,
+        state: u64,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), Refusal> {
+        let mut disk = self.disk.clone();
+        disk.has(state, Disk::deadline(), what).await
     }
 
     async fn order<T>(

@@ -17,7 +17,7 @@ use super::refusal::{not_quarantined, status};
 use super::{Services, stopping};
 use crate::control::PortOrder;
 use crate::event_hub::unix_time_ns;
-use crate::request::{Request as Ask, ask};
+use crate::request::{Kept, Request as Ask, ask};
 
 #[tonic::async_trait]
 impl PortService for Services {
@@ -63,7 +63,9 @@ impl PortService for Services {
         let asked = Ask::PutInQuarantine { port, order, done };
         ask(&self.engine, asked).map_err(|refusal| status(&refusal))?;
         let put = answer.await.map_err(|_| stopping())?;
-        let sweep = put.map_err(|error| not_quarantined(&error))?;
+        let kept = put.map_err(|error| not_quarantined(&error))?;
+        self.on_disk(&kept, port, "is in quarantine").await?;
+        let sweep = kept.sweep;
         Ok(Response::new(v1::QuarantinePortResponse { sweep }))
     }
 
@@ -103,14 +105,30 @@ impl PortService for Services {
         self.must_be_master()?;
         let (done, answer) = oneshot::channel();
         ask(&self.engine, Ask::Release { port, done }).map_err(|refusal| status(&refusal))?;
-        let (node, number) = port;
-        let name = self.hub.name_of(node);
-        match answer.await.map_err(|_| stopping())? {
-            Some(sweep) => Ok(Response::new(v1::ReleasePortResponse { sweep })),
-            None => Err(Status::failed_precondition(format!(
+        let Some(kept) = answer.await.map_err(|_| stopping())? else {
+            let (node, number) = port;
+            let name = self.hub.name_of(node);
+            return Err(Status::failed_precondition(format!(
                 "port {number} of {name} ({node}) is not in quarantine: ListQuarantine tells which are"
-            ))),
-        }
+            )));
+        };
+        self.on_disk(&kept, port, "is released").await?;
+        let sweep = kept.sweep;
+        Ok(Response::new(v1::ReleasePortResponse { sweep }))
+    }
+}
+
+impl Services {
+    /// Waits until a change of a port's quarantine is on disk; `what` has become of the port.
+    async fn on_disk(
+        &self,
+        kept: &Kept,
+        (node, port): (Guid, PortNum),
+        what: &str,
+    ) -> Result<(), Status> {
+        let done = || format!("port {port} of {node} {what}");
+        let kept = self.control.kept(kept.state, done).await;
+        kept.map_err(|refusal| status(&refusal))
     }
 }
 

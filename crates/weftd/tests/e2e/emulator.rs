@@ -38,6 +38,11 @@ impl Emulator {
         }
     }
 
+    /// Where it listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        PathBuf::from(self.address.trim_start_matches("unix:"))
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         signal(self.process.id(), name);
     }

@@ -205,3 +205,85 @@ fn a_link_is_left_out_by_hand_until_it_is_released() {
     assert!(routes_over(&daemon, "edge2", "3") > 0);
     assert!(routes_over(&daemon, "edge2", "1") > 0);
 }
+
+#[test]
+fn quarantine_outlasts_a_crash_of_the_daemon() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = "pgft:2;4,4;1,4;1,1;radix=8";
+    let (emulator, daemon) = up_on(tree, dir.path(), &POLICY);
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    let edge = "0x0011750102000002";
+    for _ in 0..2 {
+        emulator.change(&["link-down", edge, "6"]);
+        watcher.until("link_vanished");
+        emulator.change(&["link-up", edge, "6"]);
+        watcher.until("link_appeared");
+    }
+    emulator.change(&["link-down", edge, "6"]);
+    watcher.until("port_quarantined");
+    emulator.change(&["link-up", edge, "6"]);
+    // Its answer means that all before it is on disk as well.
+    let bad = [
+        "quarantine",
+        "add",
+        "node:edge2:port:5",
+        "--reason",
+        "bad cable",
+    ];
+    daemon.weft_ok(&bad);
+    // The quarantine of the other end of port 6 may follow.
+    let list = |daemon: &Daemon| -> Vec<Value> {
+        let ports = json(&daemon.weft_ok(&["quarantine", "list", "--json"]));
+        let ports = ports.as_array().unwrap().iter();
+        ports
+            .filter(|one| one["quarantined"] == true)
+            .cloned()
+            .collect()
+    };
+    let before = list(&daemon);
+    assert!(before.len() >= 2, "{before:?}");
+
+    let dir = daemon.crash();
+    emulator.change(&["node-down", edge]);
+    emulator.change(&["node-up", edge]);
+    let daemon = Start::connected_in(dir, &emulator.socket()).up();
+    for port in ["5", "6"] {
+        assert_eq!(routes_over(&daemon, "edge2", port), 0, "port {port}");
+    }
+    let log = daemon.log();
+    assert!(
+        log.contains("carries no data: its port was put into quarantine by hand"),
+        "{log}"
+    );
+    assert!(
+        log.contains("carries no data: it went down 3 times"),
+        "{log}"
+    );
+    let after = list(&daemon);
+    for before in &before {
+        let after = after.iter().find(|after| after["port"] == before["port"]);
+        let after = after.unwrap();
+        for same in ["by_hand", "comment", "losses"] {
+            assert_eq!(before[same], after[same], "{before} {after}");
+        }
+        let time = |of: &Value, what: &str| of[what].as_f64().unwrap_or(0.0);
+        assert!(
+            time(after, "since_s") > time(before, "since_s"),
+            "{before} {after}"
+        );
+        assert!(
+            time(after, "left_s") <= time(before, "left_s"),
+            "{before} {after}"
+        );
+    }
+    for port in ["5", "6"] {
+        daemon.weft_ok(&["quarantine", "release", &format!("node:edge2:port:{port}")]);
+    }
+    daemon.weft_ok(&["sweep", "--wait"]);
+    assert!(routes_over(&daemon, "edge2", "5") > 0);
+    assert!(routes_over(&daemon, "edge2", "6") > 0);
+
+    let dir = daemon.crash();
+    let daemon = Start::connected_in(dir, &emulator.socket()).up();
+    assert!(list(&daemon).is_empty());
+}

@@ -295,15 +295,15 @@ impl Manager {
 
     /// Has what outlasts a restart written, if that has changed.
     pub(super) fn persist(&mut self) {
-        let disabled = &self.commands.disabled;
-        let Planning {
-            lids,
-            drains,
-            crossings,
-            ..
-        } = &self.planning;
-        let kept = (lids, drains, disabled, crossings);
-        let bytes = store::encode(kept, self.settings.subnet_prefix);
+        let keep = store::Keep {
+            lids: &self.planning.lids,
+            drains: &self.planning.drains,
+            disabled: &self.commands.disabled,
+            crossings: &self.planning.crossings,
+            quarantine: &self.devices.flapping.sentences(),
+            by_hand: &self.devices.by_hand,
+        };
+        let bytes = store::encode(keep, self.settings.subnet_prefix);
         self.out.persist(bytes);
     }
 
