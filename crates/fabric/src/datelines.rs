@@ -82,12 +82,6 @@ impl Datelines {
             crossing.map(|(number, _)| (*guid, number))
         })
     }
-
-    /// Whether the switches of both change halves alike; a switch of only one of them does not count.
-    pub fn agree(&self, other: &Self) -> bool {
-        let mut common = self.switches.iter();
-        common.all(|(guid, own)| other.switches.get(guid).is_none_or(|ports| ports == own))
-    }
 }
 
 /// Position of a port among those of its switch.

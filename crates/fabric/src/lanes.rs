@@ -16,22 +16,16 @@ use crate::datelines::Datelines;
 pub struct Lanes {
     /// By LID; LIDs beyond the end are in lane 0.
     of_lid: Vec<u8>,
-    halves: Option<Halves>,
-}
-
-/// Lanes have two halves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Halves {
-    datelines: Arc<Datelines>,
-    /// The second half of lane n has the virtual lanes of lane n + `offset`, which no LID is in.
-    offset: u8,
+    /// Lanes have two halves: the second half of a lane has what else would be the next lane, which no LID
+    /// is in.
+    datelines: Option<Arc<Datelines>>,
 }
 
 impl Lanes {
     /// All traffic in one lane.
     pub const SINGLE: &'static Self = &Self {
         of_lid: Vec::new(),
-        halves: None,
+        datelines: None,
     };
 
     /// Lanes by LID, each below 255; LIDs beyond the end are in lane 0.
@@ -41,50 +35,23 @@ impl Lanes {
         }
         Self {
             of_lid,
-            halves: None,
+            datelines: None,
         }
     }
 
-    /// Gives each lane two halves. The second one of lane n has what else would be lane
-    /// n + `offset`; an offset below the number of lanes counts as that.
-    pub fn with_datelines(self, datelines: Arc<Datelines>, offset: u8) -> Self {
-        let offset = offset.max(self.count());
+    /// Gives each lane two halves. LIDs get lane 2n for lane n: where few lanes are left, the first ones stay
+    /// where they are.
+    pub fn with_datelines(self, datelines: Arc<Datelines>) -> Self {
+        let of_lid = self.of_lid.into_iter().map(|lane| lane.saturating_mul(2));
         Self {
-            halves: (!datelines.is_empty()).then_some(Halves { datelines, offset }),
-            ..self
+            of_lid: of_lid.collect(),
+            datelines: (!datelines.is_empty()).then_some(datelines),
         }
     }
 
     /// Where packets change to the second half of their lane; none where lanes have no halves.
     pub fn datelines(&self) -> Option<&Arc<Datelines>> {
-        self.halves.as_ref().map(|halves| &halves.datelines)
-    }
-
-    /// Whether packets change halves alike in both, at the switches that are in both.
-    pub fn change_halves_alike(&self, other: &Self) -> bool {
-        match (&self.halves, &other.halves) {
-            (None, None) => true,
-            (Some(own), Some(others)) => {
-                own.offset == others.offset && own.datelines.agree(&others.datelines)
-            }
-            _ => false,
-        }
-    }
-
-    /// The lanes of LIDs here with the halves of `other`.
-    pub fn with_halves_of(&self, other: &Self) -> Self {
-        match &other.halves {
-            Some(Halves { datelines, offset }) => {
-                let own = Self::new(self.of_lid.clone());
-                own.with_datelines(Arc::clone(datelines), *offset)
-            }
-            None => Self::new(self.of_lid.clone()),
-        }
-    }
-
-    /// Distance from a lane to its second half; none where lanes have no halves.
-    pub fn offset(&self) -> Option<u8> {
-        self.halves.as_ref().map(|halves| halves.offset)
+        self.datelines.as_ref()
     }
 
     /// The lane of traffic to a LID.
@@ -99,7 +66,7 @@ impl Lanes {
             .filter(move |lid| self.of(*lid) != from.of(*lid))
     }
 
-    /// Number of lanes that LIDs are in, at least 1; second halves do not count.
+    /// One more than the highest lane that a LID is in.
     pub fn count(&self) -> u8 {
         let highest = self.of_lid.iter().max().copied().unwrap_or(0);
         highest.saturating_add(1)

@@ -41,6 +41,9 @@ pub struct SmSettings {
     pub full: bool,
     /// Whether, with `full`, packets of `Compute` may interrupt those of `Networking`.
     pub ranked: bool,
+    /// Toroidal dimensions of `dor`: the number of switches along each, the port that leads on, and the one
+    /// that leads back.
+    pub torus: &'static [(u8, u8, u8)],
     /// Additional virtual fabrics of all ports; the stock ones share the rest.
     pub shares: &'static [Share],
     /// `<Priority>` of the instance: the higher becomes master.
@@ -58,6 +61,7 @@ impl Default for SmSettings {
             pm: false,
             full: false,
             ranked: false,
+            torus: &[],
             shares: &[],
             priority: 0,
             ping_s: 5,
@@ -256,11 +260,33 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
     let edited = sections
         .iter()
         .fold(edited, |text, start| switch_on(&text, start));
+    let edited = add_torus(&edited, settings.torus);
     let edited = add_shares(&edited, settings.shares);
     let ranks: &[(&str, u8)] = if settings.ranked { &RANKS } else { &[] };
     ranks
         .iter()
         .fold(edited, |text, (start, rank)| give_rank(&text, start, *rank))
+}
+
+/// The configuration with the dimensions of a torus in place of the example.
+fn add_torus(text: &str, torus: &[(u8, u8, u8)]) -> String {
+    const EXAMPLE: &str = "<!-- <MeshTorusTopology> -->";
+    if torus.is_empty() {
+        return text.to_owned();
+    }
+    assert!(
+        text.contains(EXAMPLE),
+        "the stock configuration has no {EXAMPLE}"
+    );
+    let dimension = |(length, up, down): &(u8, u8, u8)| {
+        format!(
+            "<Dimension><PortPair>{up},{down}</PortPair><Toroidal>1</Toroidal>\
+             <Length>{length}</Length></Dimension>"
+        )
+    };
+    let dimensions: String = torus.iter().map(dimension).collect();
+    let section = format!("<MeshTorusTopology>{dimensions}</MeshTorusTopology>{EXAMPLE}");
+    text.replacen(EXAMPLE, &section, 1)
 }
 
 /// The configuration with a virtual fabric for each share, and an application for each of these.

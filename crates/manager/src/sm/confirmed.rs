@@ -9,6 +9,7 @@ use weft_fabric::{
 };
 
 use super::devices::{Device, Devices, Lft, Observed, TABLE_KINDS};
+use super::plan::{Crossings, Row};
 use super::tables::{Kind, MAP, TableId};
 
 impl Devices {
@@ -101,26 +102,32 @@ impl Devices {
         (!is_certain).then(|| LinearTables::new(observed.map(row).collect()))
     }
 
-    /// Switches whose maps of service channels change channels, as far as known; with `doubt` also those
-    /// that have not been seen to leave them as they are.
-    pub(super) fn mapped_switches(&self, doubt: bool) -> BTreeSet<NodeId> {
-        let is_mapped = |device: &Device| {
-            let ports = (1..=device.observed.num_ports()).map(PortNum);
-            let mut maps = ports.map(|port| device.observed.table(port, Kind::ScToSc));
-            maps.any(|map| match map {
-                TableId::UNKNOWN => doubt,
-                map => !self.is_identity(map),
-            })
+    /// By switch, the maps of service channels of its ingress ports from 1 on, as far as known.
+    pub(super) fn channel_maps(&self, of: &Topology) -> Vec<Vec<Row>> {
+        let rows = |node: &NodeId| {
+            let observed = &self[*node].observed;
+            let ports = (1..=observed.num_ports()).map(PortNum);
+            let ids = ports.map(|port| observed.table(port, Kind::ScToSc));
+            ids.map(|id| self.tables.shared(id)).collect()
         };
-        let switches = self.numbers().filter(|node| self[*node].is_switch());
-        let mapped = switches.filter(|node| is_mapped(&self[*node]));
-        mapped.map(NodeId).collect()
+        of.switches().iter().map(rows).collect()
     }
 
-    /// Whether a row of maps of service channels leaves all as they are.
-    fn is_identity(&self, maps: TableId) -> bool {
-        let mut maps = self.tables.content(maps).chunks(MAP);
-        maps.all(|map| map.iter().zip(0_u8..).all(|(to, from)| *to == from))
+    /// Ports on whose links datelines are by the maps of service channels: there a packet in the first
+    /// channel goes on in another one, whatever port it came in by.
+    pub(super) fn crossings(&self) -> Crossings {
+        let switches = self.iter().filter(|device| device.is_switch());
+        let crossings = switches.flat_map(|device| {
+            let ports = (1..=device.observed.num_ports()).map(PortNum);
+            let rows = ports.map(|port| device.observed.table(port, Kind::ScToSc));
+            let first = rows
+                .map(|row| self.tables.content(row))
+                .find(|row| !row.is_empty());
+            let maps = first.unwrap_or_default().chunks(MAP).zip(1_u8..);
+            let crossing = maps.filter(|(map, _)| map.first().is_some_and(|sc| *sc != 0));
+            crossing.map(|(_, port)| (device.identity.guid, PortNum(port)))
+        });
+        crossings.collect()
     }
 
     /// The adaptive groups as the switches have confirmed them.

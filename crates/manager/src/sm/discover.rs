@@ -3,6 +3,7 @@
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortMask, PortNum, Tick};
+use weft_routing::{Dimension, EngineKind};
 use weft_wire::enums::{NodeType, PhysState, PortState};
 use weft_wire::sm::PortInfo;
 
@@ -10,6 +11,7 @@ use super::Manager;
 use super::devices::{IdentityAnswers, Lft, Stage};
 use super::learn::complete_identity;
 use super::reads::Reader;
+use super::tables::{Kind, is_identity};
 
 /// Longest directed route: the last byte of the path stays free for the node's own ports.
 pub(super) const HOPS_MAX: usize = 62;
@@ -141,8 +143,10 @@ impl Manager {
             Stage::Ports => self.after_ports(node),
             Stage::ReadTable => {
                 self.devices[node].take_reading();
-                self.before_multicast(node)
+                Stage::ReadChannels
             }
+            Stage::ReadChannels if self.must_read_channels(node) => Stage::ReadAllChannels,
+            Stage::ReadChannels | Stage::ReadAllChannels => self.before_multicast(node),
             _ => Stage::Idle,
         };
         self.devices[node].work.enter(next);
@@ -216,7 +220,17 @@ impl Manager {
         Stage::ReadTable
     }
 
-    /// Stage after the linear table: the multicast table, if it is in use and unknown.
+    /// Whether the maps of service channels from all ports of a switch count: routes need some, or they change
+    /// channels, as an earlier manager's routes needed it.
+    fn must_read_channels(&self, node: u32) -> bool {
+        let routing = &self.settings.routing;
+        let has_rings = routing.engine == EngineKind::Dor
+            && routing.mesh.dimensions.iter().any(Dimension::is_ring);
+        let first = self.devices[node].observed.table(PortNum(1), Kind::ScToSc);
+        has_rings || !is_identity(self.devices.tables.content(first))
+    }
+
+    /// Stage after these tables: the multicast table, if it is in use and unknown.
     fn before_multicast(&self, node: u32) -> Stage {
         match self.needs().must_read_multicast(node) {
             true => Stage::ReadMulticast,

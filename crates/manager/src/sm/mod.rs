@@ -196,12 +196,10 @@ impl Manager {
                 lids,
                 drains,
                 disabled,
-                crossings,
                 quarantine,
                 by_hand,
             }) => {
                 self.planning.lids = lids;
-                self.planning.crossings = crossings;
                 self.planning.drains = drains;
                 self.commands.disabled = disabled;
                 self.restore_quarantine(quarantine, by_hand);

@@ -173,6 +173,8 @@ impl Manager {
             | Stage::States
             | Stage::Ports
             | Stage::ReadTable
+            | Stage::ReadChannels
+            | Stage::ReadAllChannels
             | Stage::ReadMulticast => self.next_discovery(node),
             Stage::AskSm => self.ask_sm(node),
             _ => self.next_write(node),

@@ -10,6 +10,7 @@ use weft_wire::sm::{
 
 use super::devices::{Device, Stage};
 use super::mft::BLOCK_LEN;
+use super::tables::{Kind, TableId, mapped_ports};
 use crate::ask::batch::{Batch, PORTS_PER_REQUEST, STATES_PER_REQUEST};
 
 /// A request of discovery under construction for one node.
@@ -36,6 +37,8 @@ impl Reader<'_> {
             Stage::States => self.ask_states(),
             Stage::Ports => self.ask_ports(),
             Stage::ReadTable => self.ask_table(),
+            Stage::ReadChannels => self.ask_channels(1),
+            Stage::ReadAllChannels => self.ask_channels(self.device.observed.num_ports()),
             Stage::ReadMulticast => self.ask_multicast(),
             _ => false,
         }
@@ -137,6 +140,24 @@ impl Reader<'_> {
         let attribute = AttributeId::LINEAR_FDB;
         self.batch
             .get(attribute, modifier.bits(), count * LFT_BLOCK)
+    }
+
+    /// Maps of service channels from ingress ports up to `last` that are not known.
+    fn ask_channels(&mut self, last: u8) -> bool {
+        let observed = &self.device.observed;
+        let ports = observed.num_ports();
+        while self.cursor < u32::from(last) {
+            let port = PortNum(self.cursor as u8 + 1);
+            let kind = Kind::ScToSc;
+            if observed.table(port, kind) == TableId::UNKNOWN {
+                let modifier = kind.modifier(port, mapped_ports(ports), false);
+                if !self.batch.get(kind.attribute(), modifier, kind.len(ports)) {
+                    break;
+                }
+            }
+            self.cursor += 1;
+        }
+        !self.batch.is_empty()
     }
 
     fn ask_multicast(&mut self) -> bool {

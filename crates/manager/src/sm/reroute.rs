@@ -14,7 +14,7 @@ use weft_wire::enums::SmState;
 
 use super::Manager;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
-use super::plan::{Held, Inactive, RouteInput, Routes, transition};
+use super::plan::{Held, Inactive, RouteInput, Routes, moves_halves, transition};
 use super::settings::Settings;
 
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
@@ -160,7 +160,8 @@ impl Basis {
         let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
         let notes = notes.chain(other_lanes(old, new));
         let notes = notes.chain(self.is_unwritten(old).then(|| NOT_WRITTEN.to_owned()));
-        let way = transition(&self.held, &planned, routed);
+        let moves_halves = moves_halves(&planned, &self.wanted.settings, &self.held);
+        let way = transition(&self.held, &planned, routed, moves_halves);
         let way = way.map_err(|refusal| RerouteError::Way(refusal.to_string()))?;
         let held = &self.held.linear;
         let changed = changed_switches(held, new);

@@ -1,15 +1,13 @@
-//! State that survives a restart, LIDs, drains, disabled ports, datelines and ports in quarantine: versioned, bound to
-//! one subnet, with a checksum.
+//! State that survives a restart, LIDs, drains, disabled ports and ports in quarantine: versioned, bound
+//! to one subnet, with a checksum.
 //!
 //! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32,
-//! number of ports u32 (from version 2 on), number of datelines' ports u32 (from version 3 on), bytes of quarantines and
-//! bytes of those by hand u32 (from version 4 on);
-//! for each LID node GUID u64, base LID u32, port u8, LMC u8;
-//! for each drain GUID u64 and port u8, port 0 for a switch as a whole; for each port GUID u64 and
-//! port u8, then those of the end where it was disabled; for each port of a dateline GUID u64 and port u8; for each
-//! quarantine GUID u64, port u8, losses at its beginning
-//! u32, beginning u64, end u64, number of losses u8 and their times u64; for each by hand GUID u64, port u8, beginning
-//! u64, length u8 and text of the comment; at the end the CRC32C of everything before it, u32. Times are nanoseconds of
+//! number of ports u32 (from version 2 on), bytes of quarantines and bytes of those by hand u32 (from
+//! version 3 on); for each LID node GUID u64, base LID u32, port u8, LMC u8; for each drain GUID u64 and
+//! port u8, port 0 for a switch as a whole; for each port GUID u64 and port u8, then those of the end where
+//! it was disabled; for each quarantine GUID u64, port u8, losses at its beginning u32, beginning u64, end
+//! u64, number of losses u8 and their times u64; for each by hand GUID u64, port u8, beginning u64, length
+//! u8 and text of the comment; at the end the CRC32C of everything before it, u32. Times are nanoseconds of
 //! the manager's time.
 
 use std::collections::BTreeMap;
@@ -21,12 +19,11 @@ use super::commands::Disabled;
 use super::drains::{Drain, Drains};
 use super::flapping::Sentence;
 use super::lids::LidMap;
-use super::plan::Crossings;
 use super::port_change::End;
 use super::quarantine::{ByHand, Placed};
 
 const MAGIC: &[u8; 8] = b"WEFTKEPT";
-const VERSION: u32 = 4;
+const VERSION: u32 = 3;
 const FIRST_VERSION: u32 = 1;
 /// Where the sizes of the sections begin.
 const SIZES: usize = 20;
@@ -35,9 +32,8 @@ const FIRST_HEADER: usize = SIZES + 2 * 4;
 const LID: usize = 14;
 const DRAIN: usize = 9;
 const PORT: usize = 18;
-const CROSSING: usize = 9;
 /// Bytes for each unit of a section's size.
-const UNITS: [usize; 6] = [LID, DRAIN, PORT, CROSSING, 1, 1];
+const UNITS: [usize; 5] = [LID, DRAIN, PORT, 1, 1];
 const CHECKSUM: usize = 4;
 
 /// Stored state.
@@ -46,7 +42,6 @@ pub(crate) struct Kept {
     pub lids: LidMap,
     pub drains: Drains,
     pub disabled: Disabled,
-    pub crossings: Crossings,
     pub quarantine: BTreeMap<End, Sentence>,
     pub by_hand: ByHand,
 }
@@ -57,7 +52,6 @@ pub(super) struct Keep<'a> {
     pub lids: &'a LidMap,
     pub drains: &'a Drains,
     pub disabled: &'a Disabled,
-    pub crossings: &'a Crossings,
     pub quarantine: &'a BTreeMap<End, Sentence>,
     pub by_hand: &'a ByHand,
 }
@@ -98,7 +92,6 @@ pub(super) fn encode(keep: Keep<'_>, subnet_prefix: u64) -> Vec<u8> {
         lids.len(),
         keep.drains.len(),
         keep.disabled.len(),
-        keep.crossings.len(),
         quarantine.len(),
         by_hand.len(),
     ];
@@ -126,9 +119,7 @@ pub(super) fn encode(keep: Keep<'_>, subnet_prefix: u64) -> Vec<u8> {
         );
     }
     let disabled = keep.disabled.iter().flat_map(|(named, at)| [named, at]);
-    for end in disabled.chain(keep.crossings) {
-        put_end(&mut bytes, *end);
-    }
+    disabled.for_each(|end| put_end(&mut bytes, *end));
     bytes.extend_from_slice(&quarantine);
     bytes.extend_from_slice(&by_hand);
     let checksum = crc32c::crc32c(&bytes);
@@ -186,7 +177,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
     if bytes.get(..MAGIC.len()) != Some(MAGIC) {
         return Err(StoreError::Foreign);
     }
-    let [lids, drains, ports, crossings, quarantine, by_hand] = sections(bytes)?;
+    let [lids, drains, ports, quarantine, by_hand] = sections(bytes)?;
     let found = number(bytes, 12, 8);
     if found != subnet_prefix {
         let expected = subnet_prefix;
@@ -196,10 +187,6 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
         lids: read_lids(lids)?,
         drains: drains.chunks_exact(DRAIN).map(read_drain).collect(),
         disabled: ports.chunks_exact(PORT).map(read_port).collect(),
-        crossings: crossings
-            .chunks_exact(CROSSING)
-            .map(|bytes| read_end(bytes, 0))
-            .collect(),
         quarantine: read_quarantine(quarantine).ok_or(StoreError::Quarantine)?,
         by_hand: read_by_hand(by_hand).ok_or(StoreError::Quarantine)?,
     })
@@ -211,7 +198,6 @@ fn sections(bytes: &[u8]) -> Result<[&[u8]; UNITS.len()], StoreError> {
     let count = match number(bytes, 8, 4) as u32 {
         1 => 2,
         2 => 3,
-        3 => 4,
         VERSION => UNITS.len(),
         found if bytes.len() >= FIRST_HEADER => return Err(StoreError::Version { found }),
         _ => UNITS.len(),

@@ -17,7 +17,6 @@ fn kept() -> Kept {
             ((Guid(9), PortNum(1)), (Guid(3), PortNum(17))),
             ((Guid(3), PortNum(17)), (Guid(3), PortNum(17))),
         ]),
-        crossings: Crossings::from([(Guid(4), PortNum(2)), (Guid(5), PortNum(3))]),
         quarantine: BTreeMap::from([(
             (Guid(3), PortNum(4)),
             Sentence {
@@ -47,7 +46,6 @@ fn bytes_of(kept: &Kept) -> Vec<u8> {
         lids: &kept.lids,
         drains: &kept.drains,
         disabled: &kept.disabled,
-        crossings: &kept.crossings,
         quarantine: &kept.quarantine,
         by_hand: &kept.by_hand,
     };
@@ -74,7 +72,6 @@ fn of_version(version: u8, sections: usize) -> Vec<u8> {
         kept.lids.entries().len() * LID,
         kept.drains.len() * DRAIN,
         kept.disabled.len() * PORT,
-        kept.crossings.len() * CROSSING,
     ];
     let content: usize = lens.iter().take(sections).sum();
     let (sizes, begin) = (&now[12..20 + 4 * sections], 20 + 4 * UNITS.len());
@@ -92,15 +89,10 @@ fn of_version(version: u8, sections: usize) -> Vec<u8> {
 
 #[test]
 fn the_versions_before_are_read() {
-    let third = Kept {
+    let second = Kept {
         quarantine: BTreeMap::new(),
         by_hand: ByHand::default(),
         ..kept()
-    };
-    assert_eq!(decode(&of_version(3, 4), SUBNET).unwrap(), third);
-    let second = Kept {
-        crossings: Crossings::new(),
-        ..third
     };
     assert_eq!(decode(&of_version(2, 3), SUBNET).unwrap(), second);
     let first = Kept {
@@ -109,21 +101,21 @@ fn the_versions_before_are_read() {
     };
     assert_eq!(decode(&of_version(1, 2), SUBNET).unwrap(), first);
     let mut next = stored();
-    next[11] = 5;
-    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 5 }));
-    assert_eq!(written_by_newer(&next), Some((5, 4)));
+    next[11] = 4;
+    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 4 }));
+    assert_eq!(written_by_newer(&next), Some((4, 3)));
 }
 
 #[test]
 fn a_list_of_quarantine_that_ends_within_an_entry_is_refused() {
     let good = stored();
-    let by_hand = number(&good, 40, 4) as u32;
-    let quarantine = number(&good, 36, 4) as u32;
+    let by_hand = number(&good, 36, 4) as u32;
+    let quarantine = number(&good, 32, 4) as u32;
     // The border between both lists is moved.
     for moved in [1, 9, 30] {
         let mut bad = good[..good.len() - CHECKSUM].to_vec();
-        bad[36..40].copy_from_slice(&(quarantine - moved).to_be_bytes());
-        bad[40..44].copy_from_slice(&(by_hand + moved).to_be_bytes());
+        bad[32..36].copy_from_slice(&(quarantine - moved).to_be_bytes());
+        bad[36..40].copy_from_slice(&(by_hand + moved).to_be_bytes());
         let checksum = crc32c::crc32c(&bad);
         bad.extend_from_slice(&checksum.to_be_bytes());
         assert_eq!(decode(&bad, SUBNET), Err(StoreError::Quarantine), "{moved}");

@@ -33,6 +33,21 @@ pub(crate) enum Kind {
 /// Bytes of a map of service channels.
 pub(crate) const MAP: usize = 32;
 
+/// Most maps of service channels that a datagram carries.
+const MAPS_MAX: u8 = 58;
+
+/// Egress ports of a switch with `ports` external ports to which maps of service channels are written:
+/// channels of packets that leave through others stay as they are.
+pub(crate) fn mapped_ports(ports: u8) -> u8 {
+    ports.min(MAPS_MAX)
+}
+
+/// Whether a row of maps of service channels leaves all of them as they are.
+pub(crate) fn is_identity(row: &[u8]) -> bool {
+    let mut maps = row.chunks(MAP);
+    maps.all(|map| map.iter().zip(0_u8..).all(|(to, from)| *to == from))
+}
+
 impl Kind {
     /// The kinds that are settings of a port. SCtoSC is written by itself, between two states of the
     /// linear tables.
@@ -79,7 +94,7 @@ impl Kind {
             Self::PKeys => 64,
             Self::ArbitrationLow | Self::ArbitrationHigh | Self::Preemption => 256,
             Self::Buffers => 132,
-            Self::ScToSc => usize::from(ports) * MAP,
+            Self::ScToSc => usize::from(mapped_ports(ports)) * MAP,
             _ => MAP,
         }
     }
@@ -240,6 +255,12 @@ impl TableStore {
     /// All contents, shared, in order of their names.
     pub(crate) fn contents(&self) -> &[Arc<[u8]>] {
         &self.contents
+    }
+
+    /// The content that `id` names, shared; none for [`TableId::UNKNOWN`].
+    pub(crate) fn shared(&self, id: TableId) -> Option<Arc<[u8]>> {
+        let index = (id.0 as usize).checked_sub(1)?;
+        self.contents.get(index).map(Arc::clone)
     }
 
     /// The content that `id` names; empty for [`TableId::UNKNOWN`].

@@ -31,8 +31,8 @@ pub struct Transition {
 
 /// Certifies new tables and every mixture with the old ones during the transition.
 ///
-/// Where datelines move, all data traffic between switches is drained: SCtoSC tables change before the
-/// last phase. A destination that changes its lane is drained. Senders that keep using its old service level
+/// Where switches change lanes' halves otherwise than before ([`Old::moves_halves`]), all data traffic
+/// between switches is drained: SCtoSC tables change before the last phase. A destination that changes its lane is drained. Senders that keep using its old service level
 /// afterwards, because they have not renewed their path record, are not covered.
 ///
 /// Adaptive routing is assumed to be paused while tables change ([`WritePlan::pause_adaptive`]), so
@@ -60,6 +60,8 @@ pub struct Old<'a> {
     pub tables: Tables<'a>,
     /// Those that were sent, where some were not confirmed: each entry may be that of the one or the other.
     pub possible: Option<&'a LinearTables>,
+    /// Some switch that has them changes lanes' halves otherwise than it will with the new ones.
+    pub moves_halves: bool,
 }
 
 impl<'a> Old<'a> {
@@ -68,6 +70,7 @@ impl<'a> Old<'a> {
         Self {
             tables,
             possible: None,
+            moves_halves: false,
         }
     }
 
@@ -118,18 +121,17 @@ fn among(judged: &Judged, links: &Topology, lanes: &Lanes) -> Judged {
 }
 
 fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
-    let (before, after) = (old.tables.linear.lanes(), new.linear.lanes());
-    let moves_datelines = !before.change_halves_alike(after);
+    let moves_halves = old.moves_halves;
     let Drained {
         lids,
         may_close_cycles,
-    } = match moves_datelines {
-        true => all_data(&judged.view),
+    } = match moves_halves {
+        true => all_data(&judged.view, old),
         false => to_drain(judged, old, new),
     };
     let goes = |switch: SwitchIndex, before: u8, after: u8| {
         let between_switches = || judged.view.link_at(switch.0 as usize, before).is_some();
-        before != after || (moves_datelines && between_switches())
+        before != after || (moves_halves && between_switches())
     };
     let (middle, entries) = without(old, new.linear, &lids, goes);
     let is_certain = old.possible.is_none();
@@ -140,14 +142,16 @@ fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
     }
     phases.push(changed_blocks(&middle, new.linear));
     phases.retain(|writes| !writes.is_empty());
-    let pause_adaptive = old.groups != new.groups || moves_datelines;
+    let has_groups = !old.groups.switches.is_empty() || !new.groups.switches.is_empty();
+    let moves_grouped = moves_halves && has_groups;
+    let pause_adaptive = old.groups != new.groups || moves_grouped;
     let plan = WritePlan {
         phases,
         drained: entries,
         settle_drained: entries > 0 && may_close_cycles,
         pause_adaptive,
         settle_adaptive: pause_adaptive
-            && (!is_certain || moves_datelines || leftovers_may_close(judged, old, new)),
+            && (!is_certain || moves_grouped || leftovers_may_close(judged, old, new)),
     };
     Transition {
         certificate: judged.certificate.clone(),
@@ -164,11 +168,20 @@ struct Drained {
     may_close_cycles: bool,
 }
 
-/// All LIDs of HFIs.
-fn all_data(view: &View) -> Drained {
-    let ends = view.ends.iter().filter(|end| end.is_hfi());
+/// All LIDs but those of switches, whose traffic waits for nothing.
+fn all_data(view: &View, old: Old<'_>) -> Drained {
+    let rows = old.layers().flat_map(|layer| {
+        let switches = 0..layer.len() as u32;
+        switches.map(|switch| layer.row(SwitchIndex(switch)).len() as u32)
+    });
+    let mut lids: BTreeSet<u32> = (1..rows.max().unwrap_or(0)).collect();
+    for end in view.ends.iter().filter(|end| !end.is_hfi()) {
+        (end.lid..end.lid + end.lids).for_each(|lid| {
+            lids.remove(&lid);
+        });
+    }
     Drained {
-        lids: ends.flat_map(|end| end.lid..end.lid + end.lids).collect(),
+        lids,
         may_close_cycles: true,
     }
 }

@@ -203,16 +203,19 @@ impl View {
         self.rings = rings.collect();
     }
 
-    /// Whether packets that come over a link take `next`, where their route leads over its cable.
+    /// Whether packets that come over a link take `next`, where their route leads over its cable: over a
+    /// dateline in the second half, and behind it as long as they stay in the ring.
     pub(super) fn leads_to_half(&self, link: usize, next: usize) -> bool {
         let ([_, ingress], [egress, _]) = (self.rings[link], self.rings[next]);
-        ingress.onward(egress, self.links[link].half) == self.links[next].half
+        let stays = egress.ring != 0 && ingress.ring == egress.ring;
+        let second = egress.crosses || (stays && self.links[link].half == Half::Second);
+        second == (self.links[next].half == Half::Second)
     }
 
     /// Whether packets of HFIs on the sending switch begin in this half of a link.
     pub(super) fn is_entered(&self, link: usize) -> bool {
         let [egress, _] = self.rings[link];
-        RingPort::default().onward(egress, Half::First) == self.links[link].half
+        egress.crosses == (self.links[link].half == Half::Second)
     }
 
     fn read_ends(&mut self, topology: &Topology) {

@@ -91,9 +91,12 @@ fn every_engine_is_judged_sound_on_every_damage() {
             text,
             ..
         } = checked;
+        // It knows no SCtoSC tables, and so no halves of lanes: for them opareport judges a running fabric.
+        let loops = loops.filter(|_| routed.lanes().datelines().is_none());
+        let wanted = routed.lanes().datelines().map_or(Some(false), |_| None);
         assert_eq!(
             (paths, missing, loops),
-            (pairs, 0, Some(false)),
+            (pairs, 0, wanted),
             "{what}\n{text}"
         );
         judged += 1;

@@ -21,6 +21,10 @@ pub(crate) enum Stage {
     Ports,
     /// Forwarding table of a switch that was set up before this manager.
     ReadTable,
+    /// Maps of service channels from port 1 of a switch that was set up before this manager.
+    ReadChannels,
+    /// Those from its other ports, where these change channels, or are to.
+    ReadAllChannels,
     /// Multicast table of a switch that was set up before this manager.
     ReadMulticast,
     /// The subnet manager that runs on an HFI.

@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{
-    Guid, Lid, LinearTables, Lmc, MulticastTables, NodeId, PortGroupTables, PortNum, PortRef,
-    SwitchIndex, Topology,
+    Guid, Lanes, Lid, LinearTables, Lmc, MulticastTables, NodeId, PortGroupTables, PortNum,
+    PortRef, SwitchIndex, Topology,
 };
 use weft_routing::{Routed, changed_blocks};
 
+use super::super::settings::Settings;
+use super::super::wanted::qos::Qos;
 use super::Plan;
+use super::channel_maps::{ChannelMaps, Row};
 use super::groups::{self, Members};
 use super::port_tables;
 use super::routes::{RouteInput, Routes};
@@ -56,10 +59,8 @@ pub(in super::super) struct Held {
     pub(in super::super) possible: Option<LinearTables>,
     /// For each switch, whether all of its linear table is confirmed.
     pub(super) whole: Vec<bool>,
-    /// Switches whose maps of service channels change channels, or may.
-    pub(super) mapped: BTreeSet<NodeId>,
-    /// Where datelines were last.
-    pub(super) crossings: Crossings,
+    /// By switch, the maps of service channels of its ingress ports from 1 on.
+    pub(super) channels: Vec<Vec<Row>>,
     /// A switch that may hold any table: it could not be read.
     pub(super) unread: Option<Guid>,
     /// Something is known of the table of some switch.
@@ -83,8 +84,11 @@ pub(in super::super) struct Held {
 
 impl Held {
     /// By switches that have confirmed these routes of a fabric.
-    pub(super) fn of(routed: &Routed, fabric: &Fabric) -> Self {
+    pub(super) fn of(routes: &Routes, routed: &Routed, settings: &Settings) -> Self {
+        let fabric = &routes.fabric;
+        let (_, maps) = maps(routes, settings, &Self::default());
         Self {
+            channels: maps.held(&fabric.topology),
             linear: (**routed.linear()).clone(),
             whole: vec![true; routed.linear().len()],
             any: true,
@@ -178,8 +182,10 @@ impl PlanInput {
             routes: Arc::new(made.routes),
             ..Plan::default()
         };
-        steps::plan(&mut plan, &self.held, &mut told);
         let settings = &*self.routes.settings;
+        let (qos, maps) = maps(&plan.routes, settings, &self.held);
+        let moves_halves = maps.differ_from(&self.held, &plan.topology);
+        steps::plan(&mut plan, &self.held, moves_halves, &mut told);
         plan.multicast = self
             .members
             .plan(&plan.routes, settings, made.same_links, &mut told);
@@ -189,7 +195,7 @@ impl PlanInput {
             to_strangers: &self.held.to_strangers,
         };
         plan.multicast.take_step(&step);
-        let contents = port_tables::plan(&mut plan, settings, &self.held.mapped, &mut told);
+        let contents = port_tables::plan(&mut plan, settings, (qos, &maps), &mut told);
         Planned {
             id: self.id,
             plan,
@@ -198,4 +204,19 @@ impl PlanInput {
             told,
         }
     }
+}
+
+/// Levels and channels for routes, and the maps of channels.
+fn maps(routes: &Routes, settings: &Settings, held: &Held) -> (Qos, ChannelMaps) {
+    let qos = Qos::new(settings, routes.settings.lanes);
+    let lanes = routes.routed.as_ref();
+    let lanes = lanes.map_or(Lanes::SINGLE, |routed| routed.lanes());
+    let maps = ChannelMaps::new(lanes, &routes.fabric.topology, &qos, held);
+    (qos, maps)
+}
+
+/// Whether switches that forward data change lanes' halves otherwise than these routes need it.
+pub(in super::super) fn moves_halves(routes: &Routes, settings: &Settings, held: &Held) -> bool {
+    let (_, maps) = maps(routes, settings, held);
+    maps.differ_from(held, &routes.fabric.topology)
 }

@@ -11,8 +11,10 @@
 //! | `steps` | the transition from the switches' tables to the new ones |
 //! | `groups` | multicast tables |
 //! | `port_tables` | the tables of every port |
+//! | `channel_maps` | maps of service channels of every switch |
 //! | `planner` | plans under a virtual clock |
 
+mod channel_maps;
 mod engine_settings;
 mod groups;
 mod input;
@@ -21,7 +23,6 @@ mod port_tables;
 mod routes;
 mod steps;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,8 +45,9 @@ use super::wanted::qos::Qos;
 use crate::io::Output;
 use crate::settings::lane_levels::LaneLevels;
 
+pub(super) use channel_maps::Row;
 pub(super) use groups::{Members, MulticastPlan, Step};
-pub(super) use input::{Crossings, Fabric, Held, Inactive, Told};
+pub(super) use input::{Crossings, Fabric, Held, Inactive, Told, moves_halves};
 pub use input::{PlanInput, Planned};
 pub use planner::Planner;
 pub(super) use routes::{RouteInput, Routes};
@@ -145,9 +147,6 @@ pub(super) struct Planning {
     pub lids: LidMap,
     /// Drained parts.
     pub drains: Drains,
-    /// Ports on whose links datelines are, or were, as long as some switch may still change channels there;
-    /// they outlast a restart.
-    pub crossings: Crossings,
     /// Number of plans requested so far.
     asked: u64,
     /// Fabric of the next plan, or of the one being made.
@@ -299,7 +298,6 @@ impl Manager {
             lids: &self.planning.lids,
             drains: &self.planning.drains,
             disabled: &self.commands.disabled,
-            crossings: &self.planning.crossings,
             quarantine: &self.devices.flapping.sentences(),
             by_hand: &self.devices.by_hand,
         };
@@ -328,7 +326,10 @@ impl Manager {
                 drains: planning.drains.clone(),
                 fabric: planning.fabric.clone(),
                 barred: self.devices.barred(),
-                crossings: planning.crossings.clone(),
+                crossings: plan
+                    .routes
+                    .crossings()
+                    .unwrap_or_else(|| self.devices.crossings()),
                 inactive: Inactive {
                     twice: self.devices.inactive_twice(),
                     // No routes were made yet and switches forward already: a link may have been
@@ -354,20 +355,15 @@ impl Manager {
         let routed = plan.routes.routed.as_ref()?;
         // A sweep that is under way writes these. Nodes may have other numbers by now than in them.
         if self.sweep.phase().is_some() {
-            return Some(Held::of(routed, &plan.routes.fabric));
+            return Some(Held::of(&plan.routes, routed, &self.settings));
         }
         Some(self.held())
     }
 
     /// Tables that switches hold.
     fn held(&self) -> Held {
-        let (planning, lanes) = (&self.planning, self.out.published.linear.lanes());
-        let crossings = &planning.crossings;
-        Held {
-            mapped: self.devices.mapped_switches(!crossings.is_empty()),
-            crossings: crossings.clone(),
-            ..held(&self.devices, &planning.plan.topology, lanes)
-        }
+        let lanes = self.out.published.linear.lanes();
+        held(&self.devices, &self.planning.plan.topology, lanes)
     }
 
     /// Takes a plan, unless the manager does not wait for it any more.
@@ -383,12 +379,6 @@ impl Manager {
             told,
             ..
         } = planned;
-        match plan.routes.crossings() {
-            Some(crossings) => self.planning.crossings = crossings,
-            // Every switch has been seen to leave channels as they are.
-            None if !plan.maps_channels => self.planning.crossings.clear(),
-            None => {}
-        }
         self.planning.plan = plan;
         let plan = &mut self.planning.plan;
         let unused = &plan.routes.unused;
@@ -399,8 +389,6 @@ impl Manager {
         plan.name_tables(&contents, &mut self.devices.tables);
         let published = &self.out.published.port_tables;
         self.devices.drop_unused_tables(&plan.tables, published);
-        // Before any map of service channels is written.
-        self.persist();
     }
 }
 
@@ -457,8 +445,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         linear: devices.linear_tables(of).with_lanes(Arc::clone(lanes)),
         possible: devices.possible_tables(of),
         whole: whole.collect(),
-        mapped: BTreeSet::new(),
-        crossings: Crossings::new(),
+        channels: devices.channel_maps(of),
         unread: None,
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),

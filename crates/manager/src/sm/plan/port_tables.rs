@@ -1,10 +1,9 @@
 //! The tables that every port should hold.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_fabric::datelines::ring_port;
-use weft_fabric::{Guid, Lanes, Node, NodeId, PortNum, PortRef, RingPort, Topology};
+use weft_fabric::{Guid, Node, PortNum, PortRef, Topology};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
 use weft_wire::sm::PortInfo;
@@ -16,6 +15,7 @@ use super::super::wanted::preemption::{can_interleave, marks_lanes};
 use super::super::wanted::qos::Qos;
 use super::super::wanted::{buffers, pkeys};
 use super::Plan;
+use super::channel_maps::ChannelMaps;
 use super::input::Told;
 use crate::settings::members::Candidate;
 
@@ -23,10 +23,9 @@ use crate::settings::members::Candidate;
 pub(super) fn plan(
     plan: &mut Plan,
     settings: &Settings,
-    mapped: &BTreeSet<NodeId>,
+    (qos, maps): (Qos, &ChannelMaps),
     told: &mut Told,
 ) -> Vec<Arc<[u8]>> {
-    let qos = Qos::new(settings, plan.routes.settings.lanes);
     let topology = Arc::clone(&plan.topology);
     let mut maker = TableMaker::new(settings, &topology, &qos);
     for (id, node) in topology.nodes() {
@@ -36,14 +35,13 @@ pub(super) fn plan(
         });
         plan.tables.push(of_node.collect());
     }
-    let lanes = plan.routes.routed.as_ref();
-    let lanes = lanes.map_or(Lanes::SINGLE, |routed| routed.lanes());
+    plan.maps_channels = !maps.is_empty();
     for (id, node) in topology.nodes().filter(|(_, node)| node.is_switch()) {
-        if lanes.datelines().is_some() || mapped.contains(&id) {
-            plan.maps_channels = true;
-            let maps = maker.channel_maps(node, lanes);
-            let ports = plan.tables[id.0 as usize].iter_mut().zip(maps);
-            ports.for_each(|(ids, map)| ids[Kind::ScToSc.index()] = map);
+        let ports = node.ports().zip(&mut plan.tables[id.0 as usize]);
+        for ((port, _), ids) in ports {
+            if let Some(row) = maps.row(id, port) {
+                ids[Kind::ScToSc.index()] = maker.tables.intern(row);
+            }
         }
     }
     if maker.lost > 0 {
@@ -111,26 +109,6 @@ impl<'a> TableMaker<'a> {
             unchecked: BTreeMap::new(),
             tables,
         }
-    }
-
-    /// The maps of service channels of a switch, by ingress port; none of port 0.
-    fn channel_maps(&mut self, node: &Node, lanes: &Lanes) -> Vec<TableId> {
-        let rings = lanes.datelines();
-        let rings = rings.map_or(&[][..], |datelines| datelines.of(node.guid()));
-        let ports = (1..=node.info.num_ports).map(|port| ring_port(rings, PortNum(port)));
-        let ports: Vec<RingPort> = ports.collect();
-        let mut known: BTreeMap<u8, TableId> = BTreeMap::new();
-        let mut maps = vec![TableId::UNKNOWN];
-        for ingress in &ports {
-            let row = known.entry(ingress.ring).or_insert_with(|| {
-                let maps = ports
-                    .iter()
-                    .flat_map(|egress| self.qos.sc_to_sc(lanes, *ingress, *egress).to_bytes());
-                self.tables.intern(&maps.collect::<Vec<u8>>())
-            });
-            maps.push(*row);
-        }
-        maps
     }
 
     fn port(&mut self, node: &Node, at: PortRef, info: &PortInfo) -> [TableId; TABLE_KINDS] {

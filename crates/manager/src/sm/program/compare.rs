@@ -4,7 +4,7 @@ use weft_fabric::PortNum;
 use weft_wire::enums::PortState;
 
 use super::writer::{Item, Writer};
-use crate::sm::devices::{Observed, TABLE_KINDS};
+use crate::sm::devices::Observed;
 use crate::sm::tables::{Kind, TableId};
 
 impl Writer<'_> {
@@ -16,7 +16,7 @@ impl Writer<'_> {
             false => (device.end_port().0, 1),
         };
         self.fill(|writer, cursor| {
-            if cursor >= TABLE_KINDS as u32 * count {
+            if cursor >= Kind::SETTINGS as u32 * count {
                 return Item::End;
             }
             let kind = Kind::ALL[(cursor / count) as usize];
@@ -30,9 +30,7 @@ impl Writer<'_> {
         // The quick answers first: this looks at every table of every port.
         let is_unknown = observed.table(port, kind) == TableId::UNKNOWN;
         let is_wanted = || self.needs.wanted_table(self.node, port, kind) != TableId::UNKNOWN;
-        // Maps of service channels are the switch's, whether the port has a link or not.
-        let may_differ = is_live(observed, port) || kind == Kind::ScToSc;
-        if !(is_unknown && may_differ && is_wanted()) {
+        if !(is_unknown && is_live(observed, port) && is_wanted()) {
             return Item::Next;
         }
         let modifier = self.table_modifier(kind, port, 1);

@@ -138,7 +138,8 @@ impl<'a> Needs<'a> {
         };
         let needless = match is_in_use {
             true => kind.is_fixed_in_use() && serves(),
-            false => self.plan.is_refused(node, port),
+            // Maps of service channels are the switch's.
+            false => kind != Kind::ScToSc && self.plan.is_refused(node, port),
         };
         match needless {
             true => TableId::UNKNOWN,

@@ -5,7 +5,7 @@ use weft_wire::enums::PortState;
 use weft_wire::sm::PortModifier;
 
 use super::writer::{Item, Writer};
-use crate::sm::tables::{Kind, TableId};
+use crate::sm::tables::{Kind, TableId, mapped_ports};
 use crate::sm::wanted::switch;
 
 impl Writer<'_> {
@@ -77,7 +77,10 @@ impl Writer<'_> {
     /// The attribute modifier for a table of `count` ports from `port` on.
     pub(super) fn table_modifier(&self, kind: Kind, port: PortNum, count: u8) -> u32 {
         match kind {
-            Kind::ScToSc => kind.modifier(port, self.device().observed.num_ports(), false),
+            Kind::ScToSc => {
+                let ports = mapped_ports(self.device().observed.num_ports());
+                kind.modifier(port, ports, false)
+            }
             _ => kind.modifier(port, count, false),
         }
     }

@@ -11,6 +11,9 @@ use crate::sm::election::Verdict;
 /// What a sweep leaves to do where [`Steps::may_resume`](super::Steps::may_resume) says no.
 const STAYS_PAUSED: &str = "adaptive routing stays suspended until all switches have their tables";
 
+/// What a sweep leaves to do where some switch does not take over its SCtoSC tables.
+const NO_MAPS: &str = "no forwarding table is changed before all switches have their SCtoSC tables";
+
 impl Manager {
     /// When the next sweep begins, none during a sweep.
     pub(in crate::sm) fn sweep_due(&self) -> Option<Tick> {
@@ -154,6 +157,10 @@ impl Manager {
             Passage::Multicast => plan
                 .go_on_multicast(&self.devices, sweep)
                 .then_some(Stage::WriteMulticast),
+            Passage::WithoutMaps => {
+                sweep.unfinished(NO_MAPS.into());
+                None
+            }
             Passage::End => None,
         };
         sweep.steps.forget_leftovers();

@@ -49,6 +49,8 @@ pub(super) enum Passage {
     Multicast,
     /// They wait, see [`Steps::leftovers_until`].
     Later,
+    /// Some switch has not taken its maps of service channels over: no further table is written.
+    WithoutMaps,
     /// Nothing more is behind it.
     End,
 }
@@ -73,6 +75,7 @@ impl Steps {
                 (settles, Self::before_table(0, plan))
             }
             Gate::Channels if have_maps(plan, devices) => (false, Passage::Table),
+            Gate::Channels => (false, Passage::WithoutMaps),
             Gate::Tables if self.may_take_next(plan, devices) => {
                 (plan.settle_drained, Self::before_table(self.step + 1, plan))
             }
@@ -151,9 +154,11 @@ impl Steps {
     }
 }
 
-/// Whether all switches have confirmed their maps of service channels.
+/// Whether all switches have confirmed their maps of service channels, but those that have failed in this
+/// sweep.
 fn have_maps(plan: &Plan, devices: &Devices) -> bool {
     let switches = plan.topology.switches().iter();
+    let switches = switches.filter(|node| !devices[**node].health.failed);
     let mut ports = switches.flat_map(|node| {
         let observed = &devices[*node].observed;
         let ports = plan.tables[node.0 as usize].iter();

@@ -2,7 +2,7 @@
 //!
 //! The n-th service level in use gets service channel n and virtual lane n. Levels and channels
 //! that are not in use lead to channel 15 and lane 15, where data packets are dropped. Where lanes have
-//! halves, the second half of a lane has the channels of another lane that no LID is in.
+//! halves, the second half of a lane has the channels of the next lane, which no LID is in.
 
 use weft_fabric::{Half, Lanes, RingPort, Sc, Sl, Vl};
 use weft_wire::Layout;
@@ -102,23 +102,22 @@ impl Qos {
 
     /// Map of service channels from one port of a switch to another one, by their positions in rings.
     pub(crate) fn sc_to_sc(&self, lanes: &Lanes, ingress: RingPort, egress: RingPort) -> ScScMap {
-        let halves = lanes
-            .offset()
-            .map(|offset| usize::from(offset) * self.per_lane);
-        let place = |sc: Sc| (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
         let onward = |sc: Sc| {
-            let (place, offset) = (place(sc)?, halves?);
-            let (first, half) = match place.checked_sub(offset) {
-                None => (place, Half::First),
-                Some(first) => (first, Half::Second),
+            let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc)?;
+            let (first, half) = match place / self.per_lane % 2 {
+                0 => (place, Half::First),
+                _ => (place - self.per_lane, Half::Second),
             };
             let onward = match ingress.onward(egress, half) {
                 Half::First => first,
-                Half::Second => first + offset,
+                Half::Second => first + self.per_lane,
             };
-            (first < offset && onward < self.levels.len()).then(|| Self::channel(onward))
+            (onward < self.levels.len()).then(|| Self::channel(onward))
         };
-        ScScMap::from_fn(|sc| onward(sc).unwrap_or(sc))
+        match lanes.datelines() {
+            Some(_) => ScScMap::from_fn(|sc| onward(sc).unwrap_or(sc)),
+            None => ScScMap::identity(),
+        }
     }
 
     pub(crate) fn sc_to_vl(&self) -> ScVlMap {

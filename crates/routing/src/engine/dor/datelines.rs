@@ -65,13 +65,31 @@ impl Grid<'_> {
             }
         }
         let most = votes.into_iter().max_by_key(|(_, votes)| *votes);
-        let lowest = || {
-            let first = members
-                .iter()
-                .min_by_key(|switch| network.switches[**switch].guid);
-            first.map_or(0, |first| self.place[*first].1[ring] - 1)
+        let elsewhere = || match self.settings.crossings.is_empty() {
+            true => self.before_lowest(network, members, ring),
+            false => self.least_crossed(members, ring),
         };
-        most.map_or_else(lowest, |(last, _)| last)
+        most.map_or_else(elsewhere, |(last, _)| last)
+    }
+
+    /// The coordinate before the switch with the lowest GUID.
+    fn before_lowest(&self, network: &Network, members: &[usize], ring: usize) -> i32 {
+        let first = members
+            .iter()
+            .min_by_key(|switch| network.switches[**switch].guid);
+        first.map_or(0, |first| self.place[*first].1[ring] - 1)
+    }
+
+    /// The coordinate for the dateline of a part that has none, beside the fewest of its switches: those
+    /// change nothing.
+    fn least_crossed(&self, members: &[usize], ring: usize) -> i32 {
+        let length = i32::from(self.settings.dimensions[ring].length);
+        let beside = |last: &i32| {
+            let next = (last + 1) % length;
+            let places = members.iter().map(|switch| self.place[*switch].1[ring]);
+            places.filter(|at| at == last || *at == next).count()
+        };
+        (0..length).min_by_key(beside).unwrap_or(0)
     }
 
     /// The positions of all ports in rings, whether a cable is there or not.

@@ -17,7 +17,7 @@ use weft_fabric::{Datelines, Lanes};
 use self::grid::{Grid, Way};
 use super::lanes::{Channels, Detours, Placing, Ways};
 use super::{Choices, Engine, Plan};
-use crate::network::Network;
+use crate::network::{Egress, Network};
 use crate::routed::{EngineUsed, Note};
 use crate::settings::DorSettings;
 
@@ -44,13 +44,18 @@ impl Engine for Dor<'_> {
         }
         let grid = Grid::find(network, self.settings)?;
         let (first, later) = self.targets(network);
-        let ways: Vec<(usize, Option<Ways>)> = first
-            .into_iter()
-            .chain(later)
-            .map(|target| (target, grid.ways(network, target)))
-            .collect();
-        self.place(network, &grid, ways)
+        let targets = first.into_iter().chain(later);
+        let reached: Vec<Reached> = targets.map(|target| grid.ways(network, target)).collect();
+        self.place(network, &grid, &reached)
     }
+}
+
+/// The paths to a switch.
+struct Reached {
+    target: usize,
+    ways: Ways,
+    /// Dimension order leads there from everywhere: there are no detours.
+    is_whole: bool,
 }
 
 /// Lanes of a grid.
@@ -87,41 +92,28 @@ impl Dor<'_> {
         &self,
         network: &Network,
         grid: &Grid<'_>,
-        ways: Vec<(usize, Option<Ways>)>,
+        reached: &[Reached],
     ) -> Result<Plan, String> {
         let Layout { lanes, datelines } = self.layout(network, grid);
+        if datelines.is_some() {
+            check_ports(network)?;
+        }
         let channels = match &datelines {
             Some(datelines) => Channels::halves(network, datelines),
             None => Channels::whole(network),
         };
         let mut placing = Placing::over(network, channels, lanes);
         let mut detours = Detours::new(network, lanes - 1);
-        let (straight, around): (Vec<_>, Vec<_>) =
-            ways.iter().partition(|(_, ways)| ways.is_some());
-        let own = if around.is_empty() {
-            lanes
-        } else {
-            (lanes - 1).max(1)
-        };
-        let straight = straight
-            .iter()
-            .filter_map(|(target, ways)| Some((*target, ways.as_ref()?)));
-        let fits = straight
-            .into_iter()
-            .all(|(target, ways)| detours.try_switch(&mut placing, ways, target, own))
-            && around
-                .iter()
-                .all(|(target, _)| detours.all(&mut placing, *target));
-        if !fits {
-            return Err(self.too_few(grid, !around.is_empty()));
+        if !place_all(&mut placing, &mut detours, reached, lanes) {
+            return Err(self.too_few(grid));
         }
         placing.cover_answers();
         let choices = match self.adaptive {
             true => {
-                let targets = ways.iter().map(|(target, _)| *target);
-                let ways: BTreeMap<usize, &Option<Ways>> =
-                    ways.iter().map(|(target, ways)| (*target, ways)).collect();
-                let ways = |target| ways.get(&target).copied().cloned().flatten();
+                let targets = reached.iter().map(|one| one.target);
+                let ways: BTreeMap<usize, &Ways> =
+                    reached.iter().map(|one| (one.target, &one.ways)).collect();
+                let ways = |target| ways.get(&target).map(|ways| Ways::clone(ways));
                 Choices::Sets(detours.sets(&mut placing, targets, ways))
             }
             false => Choices::None,
@@ -134,7 +126,7 @@ impl Dor<'_> {
         let mut linear = placing.finish();
         if let Some(datelines) = datelines {
             let own = Lanes::clone(linear.lanes());
-            let own = own.with_datelines(Arc::new(datelines), lanes as u8);
+            let own = own.with_datelines(Arc::new(datelines));
             linear = linear.with_lanes(Arc::new(own));
         }
         Ok(Plan {
@@ -145,43 +137,85 @@ impl Dor<'_> {
     }
 
     /// Why destinations do not fit the lanes.
-    fn too_few(&self, grid: &Grid<'_>, are_broken: bool) -> String {
+    fn too_few(&self, grid: &Grid<'_>) -> String {
         let lanes = self.lanes.max(1);
-        let around = if are_broken {
-            ", and as many more for the detours around broken dimensions"
-        } else {
-            ""
-        };
-        match grid.ring_count() {
-            0 => format!("{lanes} lane(s) are too few: broken dimensions need one more"),
-            _ => format!("{lanes} lane(s) are too few: rings need 2{around}"),
-        }
+        let needed = if grid.ring_count() > 0 { 2 } else { 1 };
+        format!(
+            "{lanes} lane(s) are too few: {needed} are needed, {} with detours around broken \
+             dimensions",
+            2 * needed
+        )
     }
 }
 
+/// Most egress ports of a switch whose SCtoSC maps a datagram carries: those beyond keep their channels.
+const MAPPED_PORTS_MAX: u8 = 58;
+
+/// Checks that all links between switches leave through ports that SCtoSC maps reach.
+fn check_ports(network: &Network) -> Result<(), String> {
+    for switch in 0..network.len() {
+        let mut links = network.egress(switch).iter();
+        if let Some(link) = links.find(|link| link.port > MAPPED_PORTS_MAX) {
+            return Err(format!(
+                "port {} of switch {} leads to a switch: with rings, ports up to {MAPPED_PORTS_MAX} can",
+                link.port, network.switches[switch].guid
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Places what dimension order reaches, and then what it does not from everywhere, which leaves the last
+/// lane to it; false where that closes a cycle.
+fn place_all(
+    placing: &mut Placing<'_>,
+    detours: &mut Detours<'_>,
+    reached: &[Reached],
+    lanes: usize,
+) -> bool {
+    let (whole, around): (Vec<&Reached>, Vec<&Reached>) =
+        reached.iter().partition(|one| one.is_whole);
+    let own = match around.is_empty() {
+        true => lanes,
+        false => (lanes - 1).max(1),
+    };
+    let mut whole = whole.iter();
+    let mut around = around.iter();
+    whole.all(|one| detours.try_switch(placing, &one.ways, one.target, own))
+        && around.all(|one| detours.around(placing, &one.ways, one.target))
+}
+
 impl Grid<'_> {
-    /// The paths to a switch; `None` if dimension order does not lead there from everywhere.
-    fn ways(&self, network: &Network, target: usize) -> Option<Ways> {
+    /// The paths to a switch, in dimension order where that leads there.
+    fn ways(&self, network: &Network, target: usize) -> Reached {
         let mut distance = vec![FAR; network.len()];
         distance[target] = 0;
         let mut steps: Vec<Vec<(usize, Way)>> = vec![Vec::new(); network.len()];
+        let mut is_whole = true;
         for from in (0..network.len()).filter(|at| self.place[*at].0 == self.place[target].0) {
-            if from != target {
-                (distance[from], steps[from]) = self.steps_to(network, from, target)?;
+            match self.steps_to(network, from, target) {
+                _ if from == target => {}
+                Some((count, first)) => (distance[from], steps[from]) = (count, first),
+                None => is_whole = false,
             }
         }
-        let is_way = |from: usize, port: u8| {
+        let is_way = |from: usize, link: &Egress| {
             let mut ways = steps[from].iter();
             let links = network.egress(from);
             ways.any(|(dimension, way)| {
-                let step = self.step(from, *dimension, *way).iter();
-                step.into_iter()
-                    .any(|link| links[usize::from(*link)].port == port)
+                let mut step = self.step(from, *dimension, *way).iter();
+                step.any(|other| links[usize::from(*other)].port == link.port)
             })
         };
-        Some(Ways::new(network, &distance, |from, link| {
-            is_way(from, link.port)
-        }))
+        let ways = match is_whole {
+            true => Ways::new(network, &distance, is_way),
+            false => Ways::with_detours(network, &distance, is_way),
+        };
+        Reached {
+            target,
+            ways,
+            is_whole,
+        }
     }
 
     /// Number of steps to a switch, and the candidates for the first one.

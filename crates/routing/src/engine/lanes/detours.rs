@@ -125,21 +125,26 @@ impl<'a> Detours<'a> {
         true
     }
 
-    /// Routes to a switch and all HFIs on it in the last lane; false if that closes a cycle, which it
-    /// cannot where all in that lane go up and then down.
-    pub(crate) fn all(&mut self, placing: &mut Placing<'_>, target: usize) -> bool {
-        let ways = self.up_down(target);
-        placing.management(&ways, target);
+    /// Routes to a switch and all HFIs on it over `ways` with detours, in any lane but the last one, or else
+    /// up and then down in the last one; false if that closes a cycle, which it cannot where all in that lane
+    /// go up and then down.
+    pub(crate) fn around(&mut self, placing: &mut Placing<'_>, ways: &Ways, target: usize) -> bool {
+        placing.management(ways, target);
+        let mut up_down = None;
         for (end, lids) in ends(self.network, target) {
             placing.deliver(target, end);
             placing.next_end();
             for lid in lids {
-                if !placing.place(&ways, target, lid, self.last..self.last + 1) {
+                self.longer += 1;
+                self.lids += 1;
+                if placing.place(ways, target, lid, 0..self.last.max(1)) {
+                    continue;
+                }
+                let up_down = up_down.get_or_insert_with(|| self.up_down(target));
+                if !placing.place(up_down, target, lid, self.last..self.last + 1) {
                     return false;
                 }
                 self.up_down.insert(lid);
-                self.longer += 1;
-                self.lids += 1;
             }
         }
         true

@@ -63,6 +63,20 @@ impl Ways {
         self.senders.1 > other.senders.1
     }
 
+    /// The paths of [`Self::new`], and from switches without a distance those of least cost to one that
+    /// has one.
+    pub(crate) fn with_detours(
+        network: &Network,
+        distance: &[u32],
+        is_way: impl Fn(usize, &Egress) -> bool,
+    ) -> Self {
+        let all = spread(network, distance.to_vec(), |from, _| distance[from] == FAR);
+        Self::new(network, &all, |from, link| match distance[from] {
+            FAR => all[link.to as usize].checked_add(link.cost.max(1).into()) == Some(all[from]),
+            _ => is_way(from, link),
+        })
+    }
+
     /// All paths of least cost.
     pub(crate) fn shortest(network: &Network, target: usize) -> Self {
         let distance = spread(network, only(network, target), |_, _| true);
