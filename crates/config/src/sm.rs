@@ -111,7 +111,7 @@ pub enum CableInfoPolicy {
 
 keywords! { CableInfoPolicy { "ByLink" => ByLink, "ByPort" => ByPort, "None" => None } }
 
-/// Action against a port that sends too many joins.
+/// Action against a port that ends too many multicast groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum McDosAction {
     /// It is disabled.
@@ -292,14 +292,12 @@ section! {
         trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
         /// Least number of such traps at which the port is disabled.
         trap_threshold_min_count: u32 = 10, "TrapThresholdMinCount" => One(u32s().strictly(2, 100));
-        /// Number of joins and leaves in `McDosInterval` that triggers the action; 0 never.
-        #[no_effect("joins and leaves are not counted; each port has a limit of groups")]
+        /// Number of multicast groups that a port ends in `McDosInterval`, as their last member, at which the
+        /// action is taken; 0 never.
         mc_dos_threshold: u32 = 0, "McDosThreshold" => One(u32s());
         /// The time in which they are counted.
-        #[no_effect("joins and leaves are not counted", told_by = "McDosThreshold")]
         mc_dos_interval: Duration = Duration::from_secs(60), "McDosInterval" => One(seconds());
-        /// Action.
-        #[no_effect("joins and leaves are not counted", told_by = "McDosThreshold")]
+        /// What is done to the switch's port before it: 0 disables it, 1 lets its link train again.
         mc_dos_action: McDosAction = McDosAction::default(), "McDosAction" => One(MC_DOS_ACTION);
         /// Time that a device without answers is kept.
         non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds().strictly(0, u32::MAX as u64 - 1));

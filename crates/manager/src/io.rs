@@ -30,6 +30,8 @@ pub enum Input {
     /// Members of all multicast groups, in order of their LIDs; replaces the previous
     /// input.
     Multicast(Vec<MulticastLid>),
+    /// A port ends multicast groups too often: it is changed, unless the manager reaches the fabric over it.
+    MulticastStorm(MulticastStorm),
     /// The plan requested by [`Output::Plan`]; a stale one is dropped.
     Planned(Box<Planned>),
     /// The fabric cannot be reached any more: all commands end, as failed.
@@ -59,6 +61,19 @@ pub enum PortAction {
     Disable,
     /// Let it come up again.
     Enable,
+    /// Take its link down once: it trains again. Of a port that is down, nothing changes.
+    Bounce,
+}
+
+/// A port that ends multicast groups too often (`<McDosThreshold>`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MulticastStorm {
+    /// GUID of the port, which is an HFI's.
+    pub port: Guid,
+    /// Groups that it has ended lately.
+    pub groups: u32,
+    /// What is to be done to the switch's port before it.
+    pub action: PortAction,
 }
 
 /// Outputs of the manager.
@@ -455,6 +470,15 @@ pub enum Event {
         port: LinkEnd,
         /// Traps lately.
         traps: u32,
+    },
+    /// An HFI ends multicast groups so often that the switch's port before it is disabled or bounced.
+    MulticastStorm {
+        /// The switch's port.
+        port: LinkEnd,
+        /// Groups that it has ended lately.
+        groups: u32,
+        /// It is bounced, not disabled.
+        bounced: bool,
     },
     /// A node stopped answering.
     NodeSilent {

@@ -17,8 +17,8 @@ pub mod settings;
 pub mod sm;
 
 pub use io::{
-    BarredPort, Command, CommandError, Event, Input, LinkEnd, Output, PortAction, Reply,
-    SweepPhase, SweepReason, SweepReport, UnusedLink, UnusedReason,
+    BarredPort, Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction,
+    Reply, SweepPhase, SweepReason, SweepReport, UnusedLink, UnusedReason,
 };
 pub use multicast::MulticastLid;
 pub use sa::{Sa, SaInput, SaOutput, SaSettings};

@@ -313,6 +313,8 @@ pub(crate) enum PortCommand {
     Disable(PortArgs),
     /// Enable a disabled port.
     Enable(PortArgs),
+    /// Take a port's link down once, so that it trains again.
+    Bounce(PortArgs),
 }
 
 #[derive(Debug, clap::Args)]

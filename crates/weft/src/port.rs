@@ -17,6 +17,7 @@ pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCo
     let (action, verb, args) = match command {
         PortCommand::Disable(args) => (v1::PortAction::Disable, "disable", args),
         PortCommand::Enable(args) => (v1::PortAction::Enable, "enable", args),
+        PortCommand::Bounce(args) => (v1::PortAction::Bounce, "bounce", args),
     };
     let session = connect(daemon).await?;
     let ports = resolve(&session, &args.point, args.all).await?;

@@ -91,6 +91,12 @@ fn line(event: &v1::WatchResponse) -> String {
             storm.traps,
             port_name(storm.port.as_ref())
         ),
+        Content::MulticastStorm(storm) => format!(
+            "{} for {} multicast groups that its host ended: {}",
+            if storm.bounced { "bounced" } else { "disabled" },
+            storm.groups,
+            port_name(storm.port.as_ref())
+        ),
         Content::PortReleased(released) => {
             format!("quarantine is over: {}", port_name(released.port.as_ref()))
         }
@@ -187,6 +193,7 @@ fn sender(lid: u32, name: &str) -> String {
 fn action(changed: &v1::PortChanged) -> &'static str {
     match changed.action() {
         v1::PortAction::Disable => "disable",
+        v1::PortAction::Bounce => "bounce",
         _ => "enable",
     }
 }
@@ -235,6 +242,14 @@ fn content_json(content: &Content) -> (&'static str, Value) {
         Content::TrapStorm(storm) => (
             "trap_storm",
             json!({ "port": port_json(storm.port.as_ref()), "traps": storm.traps }),
+        ),
+        Content::MulticastStorm(storm) => (
+            "multicast_storm",
+            json!({
+                "port": port_json(storm.port.as_ref()),
+                "groups": storm.groups,
+                "bounced": storm.bounced,
+            }),
         ),
         Content::PortReleased(released) => (
             "port_released",

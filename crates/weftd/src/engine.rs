@@ -12,7 +12,8 @@ use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Snapshot, Tick};
 use weft_manager::{
-    Command, CommandError, Event, Input, Manager, MulticastLid, Output, Reply, SweepPhase,
+    Command, CommandError, Event, Input, Manager, MulticastLid, MulticastStorm, Output, Reply,
+    SweepPhase,
 };
 use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
@@ -84,6 +85,8 @@ pub(crate) struct ToQueries {
     pub(crate) notices: mpsc::Sender<Vec<u8>>,
     /// Members of each multicast group; `None` before they are known.
     pub(crate) multicast: watch::Receiver<Option<Memberships>>,
+    /// Ports that end multicast groups too often.
+    pub(crate) storms: mpsc::Receiver<MulticastStorm>,
     /// Registrations were lost; sent before the snapshot of the sweep that found it.
     pub(crate) lost: watch::Sender<Lost>,
 }
@@ -211,6 +214,7 @@ impl Engine {
                 Some(planned) = self.plans.next() => self.handle(Input::Planned(planned)),
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
+                Some(storm) = self.queries.storms.recv() => self.handle(Input::MulticastStorm(storm)),
                 () = time::sleep(pause), if room => {
                     self.receive_late(&mut receiver).await;
                     self.handle(Input::Tick);

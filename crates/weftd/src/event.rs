@@ -71,6 +71,7 @@ impl DaemonEvent {
                 action: match action {
                     PortAction::Disable => v1::PortAction::Disable,
                     PortAction::Enable => v1::PortAction::Enable,
+                    PortAction::Bounce => v1::PortAction::Bounce,
                 }
                 .into(),
             }),

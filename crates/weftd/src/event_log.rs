@@ -283,6 +283,23 @@ fn sweep_link_or_role(event: &Event) {
             traps,
             "{port} is disabled: its link reports errors again and again; 'weft port enable' lets it be used again"
         ),
+        Event::MulticastStorm {
+            port,
+            groups,
+            bounced,
+        } => warn!(
+            event = "multicast_storm",
+            node = port.name,
+            node_guid = %port.node,
+            port = port.port.0,
+            groups,
+            bounced,
+            "{port} is {}: the host behind it has ended {groups} multicast groups within McDosInterval",
+            match bounced {
+                true => "bounced",
+                false => "disabled, until 'weft port enable'",
+            }
+        ),
         Event::PortReleased(port) => info!(
             event = "port_released",
             node = port.name,
@@ -314,6 +331,7 @@ fn port_changed(changed: &v1::PortChanged) {
     let id = changed.port.unwrap_or_default();
     let done = match changed.action() {
         v1::PortAction::Disable => "disabled",
+        v1::PortAction::Bounce => "bounced",
         _ => "enabled",
     };
     let name = called(id.node_guid, &changed.node_name);

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time;
 use weft_fabric::{Snapshot, Tick};
+use weft_manager::MulticastStorm;
 use weft_manager::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
 use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
@@ -26,6 +27,8 @@ use crate::registrations::{Write, Writes, restored};
 
 /// Queue length for notices to this thread; further ones are dropped, because subscribers must sweep anyway.
 const NOTICES_MAX: usize = 1024;
+/// Queue length for storms of multicast: a port that goes on is told again.
+const STORMS_MAX: usize = 64;
 /// Interval at which the wall clock is passed in.
 const CLOCK: Duration = Duration::from_secs(60);
 /// Datagrams that wait to be sent; while there are more, none is taken in.
@@ -55,6 +58,8 @@ pub(crate) struct Feeds {
     pub(crate) settings: watch::Receiver<QuerySettings>,
     /// Members of each multicast group.
     pub(crate) multicast: watch::Sender<Option<Memberships>>,
+    /// Ports that end multicast groups too often; dropped if the manager does not keep up.
+    pub(crate) storms: mpsc::Sender<MulticastStorm>,
     /// Registrations that are void.
     pub(crate) lost: watch::Receiver<Lost>,
     /// Port counters; dropped if the receiver does not keep up.
@@ -70,6 +75,7 @@ pub(crate) fn feeds(
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
     let (multicast, multicast_receiver) = watch::channel(None);
+    let (storms, storm_receiver) = mpsc::channel(STORMS_MAX);
     let (lost_sender, lost) = watch::channel(Lost::default());
     let (line_sender, lines) = mpsc::channel(1);
     let feeds = Feeds {
@@ -79,6 +85,7 @@ pub(crate) fn feeds(
         lines,
         settings,
         multicast,
+        storms,
         lost,
         images,
     };
@@ -86,6 +93,7 @@ pub(crate) fn feeds(
         snapshot: snapshot_sender,
         notices: notice_sender,
         multicast: multicast_receiver,
+        storms: storm_receiver,
         lost: lost_sender,
     };
     (feeds, to_queries, line_sender)
@@ -396,6 +404,7 @@ impl Queries {
                         .multicast
                         .send_replace(Some(Memberships { loss, groups }));
                 }
+                SaOutput::Storm(storm) => drop(self.feeds.storms.try_send(storm)),
                 SaOutput::Stale => {
                     if let Some(keeping) = &mut self.keeping {
                         (keeping.stale, keeping.save) = (true, None);

@@ -49,6 +49,15 @@ impl From<Event> for Content {
                 let port = Some(port.into());
                 Self::TrapStorm(v1::TrapStorm { port, traps })
             }
+            Event::MulticastStorm {
+                port,
+                groups,
+                bounced,
+            } => Self::MulticastStorm(v1::MulticastStorm {
+                port: Some(port.into()),
+                groups,
+                bounced,
+            }),
             Event::NodeSilent { node, attribute } => Self::NodeSilent(v1::NodeSilent {
                 guid: node.0,
                 attribute,

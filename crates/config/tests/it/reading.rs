@@ -424,17 +424,18 @@ fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
             .map(|one| (one.line, one.path, one.message))
             .collect::<Vec<_>>()
     };
-    let found = told("<McDosThreshold>10</McDosThreshold>");
+    let found = told("<LoopTestOn>1</LoopTestOn>");
     let [(line, path, message)] = &found[..] else {
         panic!("{found:?}");
     };
     assert!(*line > 0);
-    assert_eq!(path, "Config/Common/Sm/McDosThreshold");
-    assert!(message.starts_with("no effect here: joins and leaves are not counted"));
+    assert_eq!(path, "Config/Common/Sm/LoopTestOn");
+    assert!(message.starts_with("no effect here: there is no loop test"));
     // Values by which Weft acts, those that another finding tells of, and those with an effect.
     for quiet in [
-        "<McDosThreshold>0</McDosThreshold>",
-        "<McDosInterval>20</McDosInterval>",
+        "<LoopTestOn>0</LoopTestOn>",
+        "<LoopTestPackets>20</LoopTestPackets>",
+        "<McDosThreshold>10</McDosThreshold>",
         "<TrapThreshold>20</TrapThreshold>",
         "<SmaSpoofingCheck>1</SmaSpoofingCheck>",
         "<LongTermPortQuarantine><Enable>0</Enable></LongTermPortQuarantine>",

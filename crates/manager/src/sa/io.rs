@@ -7,6 +7,7 @@ use weft_wire::packet::Packet;
 
 use crate::cables::CableMemories;
 use crate::congestion::CongestionHeld;
+use crate::io::MulticastStorm;
 use crate::multicast::MulticastLid;
 
 /// Inputs of subnet administration.
@@ -40,6 +41,8 @@ pub enum SaOutput {
     Send(Packet),
     /// Members of all multicast groups, in order of their LIDs: for the subnet manager.
     Multicast(Vec<MulticastLid>),
+    /// A port ends groups too often: for the subnet manager, as [`crate::Input::MulticastStorm`].
+    Storm(MulticastStorm),
     /// The stored registrations are no longer valid. This must be recorded on stable storage before anything is
     /// sent that is output after it.
     Stale,

@@ -38,6 +38,7 @@ use weft_wire::sm::Notice;
 
 pub use io::{SaInput, SaOutput};
 pub use kept::KeptError;
+pub use multicast::StormSettings;
 pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, Quotas, SaSettings};
 

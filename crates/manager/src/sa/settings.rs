@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_config::sm::MlidShare;
+use weft_config::sm::{McDosAction, MlidShare};
 use weft_config::{DeviceGroups, Mgid, ServiceId};
 use weft_wire::id::Gid;
 
 pub use weft_config::PathSelection;
 
+use super::multicast::StormSettings;
 use super::services::OwnService;
 use crate::gsi::Limits;
+use crate::io::PortAction;
 use crate::settings::lane_levels::LaneLevels;
 use crate::settings::virtual_fabric::stock_fabrics;
 use crate::settings::{Resolved, VirtualFabric};
@@ -103,6 +105,8 @@ pub struct MulticastSettings {
     pub lenient: bool,
     /// Groups in all; one more is refused.
     pub groups_max: usize,
+    /// Ports that end groups too often; none where nothing happens to them.
+    pub storms: Option<StormSettings>,
     /// Members of all groups together; one more is refused. Each takes 18 bytes of storage over a
     /// restart.
     pub members_max: usize,
@@ -125,6 +129,7 @@ impl Default for MulticastSettings {
             mlids_max: 1_024,
             shares: Vec::new(),
             lenient: false,
+            storms: None,
             groups_max: 16_384,
             members_max: 1 << 20,
         }
@@ -175,6 +180,14 @@ impl SaSettings {
                     .cloned()
                     .collect(),
                 lenient: sm.multicast.disable_strict_check,
+                storms: (sm.mc_dos_threshold != 0).then_some(StormSettings {
+                    most: sm.mc_dos_threshold,
+                    window: sm.mc_dos_interval,
+                    action: match sm.mc_dos_action {
+                        McDosAction::Disable => PortAction::Disable,
+                        McDosAction::Bounce => PortAction::Bounce,
+                    },
+                }),
                 ..MulticastSettings::default()
             },
             fabrics: from.virtual_fabrics().collect(),

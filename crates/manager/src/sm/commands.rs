@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use weft_fabric::Tick;
+use weft_fabric::{Guid, PortNum, Tick};
 
 use super::port_change::{End, PortChange, Step};
 use super::{Manager, Tag};
-use crate::io::{Command, CommandError, Reply, SweepReason};
+use crate::io::{Command, CommandError, LinkEnd, PortAction, Reply, SweepReason};
 
 /// Ports that are switched off, by either end of their cables, and at which end that was done.
 pub(crate) type Disabled = BTreeMap<End, End>;
 
 /// Commands that may wait.
 const WAITING_MAX: usize = 64;
+/// The number of commands that the manager gives itself.
+const NO_COMMAND: u64 = u64::MAX;
 
 /// Commands that are not answered yet.
 #[derive(Debug, Default)]
@@ -57,6 +59,21 @@ impl Manager {
                 }
             }
         }
+    }
+
+    /// Begins to change a port that nobody asked to be changed; none where it may not be.
+    pub(super) fn change_unasked(
+        &mut self,
+        now: Tick,
+        at: (Guid, PortNum),
+        action: PortAction,
+    ) -> Option<LinkEnd> {
+        let (node, port) = at;
+        self.may_change(node, port, action).ok()?;
+        let end = self.devices.link_end(at);
+        let command = Command::Port { node, port, action };
+        self.command(now, NO_COMMAND, command);
+        Some(end)
     }
 
     /// Ends all commands, because nothing can be sent any more: running ones are not repeated.

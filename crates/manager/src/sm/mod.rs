@@ -16,6 +16,7 @@
 //! | `quarantine` | quarantine by an operator's order, its list and its end |
 //! | `evidence` | what is known of the losses of a link |
 //! | `barred_links` | which of all these links are not used |
+//! | `multicast_storms` | ports that end multicast groups too often |
 //! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
 //! | `lost_links` | lost links that may come back |
@@ -56,6 +57,7 @@ mod lost_links;
 mod managers;
 mod mft;
 mod multicast;
+mod multicast_storms;
 mod near;
 mod notices;
 mod outbox;
@@ -219,6 +221,7 @@ impl Manager {
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.registrations.told(groups),
+            Input::MulticastStorm(storm) => self.multicast_storm(now, storm),
             Input::Planned(planned) => self.planned(*planned),
             Input::Detached => self.end_commands(),
         }

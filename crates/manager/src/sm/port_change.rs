@@ -48,19 +48,24 @@ impl PortAction {
         match self {
             Self::Disable => held == PhysState::DISABLED,
             Self::Enable => !matches!(held, PhysState::DISABLED | PhysState::OFFLINE),
+            Self::Bounce => held != PhysState::LINK_UP,
         }
     }
 
     /// Whether a device that answers a write with this state obeys. One whose link is going down may
     /// be in transition to or from `Disabled` (hfi1 driver, `set_link_state`: through `HLS_GOING_OFFLINE`).
     fn follows(self, held: PhysState) -> bool {
-        held == PhysState::OFFLINE || self.holds(held)
+        match self {
+            // It may have trained again by then.
+            Self::Bounce => held != PhysState::DISABLED,
+            _ => held == PhysState::OFFLINE || self.holds(held),
+        }
     }
 
     fn wanted(self) -> PhysState {
         match self {
             Self::Disable => PhysState::DISABLED,
-            Self::Enable => PhysState::POLLING,
+            Self::Enable | Self::Bounce => PhysState::POLLING,
         }
     }
 }
@@ -149,7 +154,9 @@ impl Commands {
         let peer = fabric.plan.peer(index, port);
         let own = index == 0 || peer.is_some_and(|peer| peer.node.0 == 0);
         match action {
-            PortAction::Disable if own => return Err(CommandError::OwnLink { node: guid, port }),
+            PortAction::Disable | PortAction::Bounce if own => {
+                return Err(CommandError::OwnLink { node: guid, port });
+            }
             PortAction::Disable if self.disabled.len() >= 2 * DISABLED_MAX => {
                 let most = DISABLED_MAX;
                 return Err(CommandError::ManyDisabled { most });
@@ -232,6 +239,7 @@ impl Manager {
                     disabled.extend(names.map(|name| (name, change.at)));
                 }
                 PortAction::Enable => disabled.retain(|_, at| *at != change.at),
+                PortAction::Bounce => {}
             }
             self.persist();
             self.sweep

@@ -13,12 +13,10 @@ use weft_wire::sm::Trap;
 
 use super::Manager;
 use super::settings::StormSettings;
-use crate::io::{Command, Event, PortAction};
+use crate::io::{Event, PortAction};
 
 /// Ports that are counted at most; others send storms unnoticed.
 const PORTS_MAX: usize = 4_096;
-/// The number of the command to disable a port, which nobody waits for.
-const NO_COMMAND: u64 = u64::MAX;
 
 /// Traps of ports.
 #[derive(Debug, Default)]
@@ -90,15 +88,9 @@ impl Manager {
         let Some(traps) = self.devices.storms.count(now, at, &settings) else {
             return;
         };
-        let (node, port) = at;
-        let action = PortAction::Disable;
-        if self.may_change(node, port, action).is_err() {
-            return;
+        if let Some(port) = self.change_unasked(now, at, PortAction::Disable) {
+            self.out.event(Event::TrapStorm { port, traps });
         }
-        let end = self.devices.link_end(at);
-        self.out.event(Event::TrapStorm { port: end, traps });
-        let command = Command::Port { node, port, action };
-        self.command(now, NO_COMMAND, command);
     }
 
     /// The port that a storm of `port` of the node with a LID disables.

@@ -6,7 +6,9 @@ use weft_emulator::io::Control;
 use weft_fabric::enums::{PhysState, PortState, SmState};
 use weft_fabric::{Guid, PortNum, PortRef, Tick};
 use weft_manager::sm::settings::StormSettings;
-use weft_manager::{Command, CommandError, Event, Input, LinkEnd, Output, PortAction, Reply};
+use weft_manager::{
+    Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction, Reply,
+};
 use weft_wire::Layout;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
@@ -143,6 +145,9 @@ fn a_device_that_answers_without_doing_it_is_no_success() {
         (PortAction::Enable, PhysState::DISABLED, false),
         (PortAction::Enable, PhysState::POLLING, true),
         (PortAction::Enable, PhysState::OFFLINE, true),
+        (PortAction::Bounce, PhysState::DISABLED, false),
+        (PortAction::Bounce, PhysState::POLLING, true),
+        (PortAction::Bounce, PhysState::LINK_UP, true),
     ] {
         let mut world = up("fattree:16,radix=8");
         let at = far_link(&world);
@@ -150,7 +155,7 @@ fn a_device_that_answers_without_doing_it_is_no_success() {
         let read = sent(&mut world);
         assert_eq!(method_of(&read), method::GET);
         let before = match action {
-            PortAction::Disable => PhysState::LINK_UP,
+            PortAction::Disable | PortAction::Bounce => PhysState::LINK_UP,
             PortAction::Enable => PhysState::DISABLED,
         };
         answer(&mut world, read, before);
@@ -304,4 +309,65 @@ fn without_a_threshold_and_at_the_managers_own_link_no_port_is_disabled() {
     let own = (own.guid(), PortNum(1));
     assert_eq!(link_errors(&mut world, own, 10), []);
     assert_eq!(world.state(own.0, own.1), PortState::ACTIVE);
+}
+
+#[test]
+fn a_bounced_link_trains_again_and_one_that_is_down_stays_as_it_is() {
+    let mut world = up("fattree:16,radix=8");
+    let [host, switch] = cable(&world);
+    for at in [switch, host] {
+        let trained = world.emulator.network().state_changes();
+        let done = changed(&mut world, at, PortAction::Bounce);
+        assert_eq!(done, Ok(Reply::PortChanged));
+        assert!(world.emulator.network().state_changes() > trained);
+        assert_eq!(world.state(host.0, host.1), PortState::ACTIVE);
+    }
+    changed(&mut world, switch, PortAction::Disable).unwrap();
+    let before = writes(&world);
+    let done = changed(&mut world, switch, PortAction::Bounce);
+    assert_eq!(done, Ok(Reply::PortChanged));
+    assert_eq!(writes(&world), before, "it stays disabled");
+    let own = world.own;
+    let own = changed(&mut world, own, PortAction::Bounce);
+    assert!(matches!(own, Err(CommandError::OwnLink { .. })), "{own:?}");
+}
+
+/// What a port that ends too many multicast groups leads to.
+fn storm(world: &mut World, node: Guid, action: PortAction) -> Option<(LinkEnd, u32, bool)> {
+    let id = world.topology.find(node).unwrap();
+    let storm = MulticastStorm {
+        port: world.topology.node(id).unwrap().info.port_guid,
+        groups: 7,
+        action,
+    };
+    let now = world.now;
+    world.manager.handle(now, Input::MulticastStorm(storm));
+    world.run_for(2.0);
+    world.events.iter().find_map(|event| match event {
+        Event::MulticastStorm {
+            port,
+            groups,
+            bounced,
+        } => Some((port.clone(), *groups, *bounced)),
+        _ => None,
+    })
+}
+
+#[test]
+fn the_switchs_port_before_a_host_that_ends_too_many_groups_is_disabled_or_bounced() {
+    for (action, after) in [
+        (PortAction::Disable, PortState::DOWN),
+        (PortAction::Bounce, PortState::ACTIVE),
+    ] {
+        let mut world = up("fattree:16,radix=8");
+        let [host, switch] = cable(&world);
+        let (port, groups, bounced) = storm(&mut world, host.0, action).unwrap();
+        assert_eq!(((port.node, port.port), groups), (switch, 7));
+        assert_eq!(bounced, action == PortAction::Bounce);
+        assert_eq!(world.state(host.0, host.1), after);
+    }
+    let mut world = up("fattree:16,radix=8");
+    let own = world.own.0;
+    assert_eq!(storm(&mut world, own, PortAction::Disable), None);
+    assert_eq!(world.state(own, PortNum(1)), PortState::ACTIVE);
 }

@@ -170,6 +170,7 @@ fn verb(action: PortAction) -> &'static str {
     match action {
         PortAction::Disable => "disable",
         PortAction::Enable => "enable",
+        PortAction::Bounce => "bounce",
     }
 }
 

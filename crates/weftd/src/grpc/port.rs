@@ -153,9 +153,10 @@ fn order(request: v1::SetPortStateRequest) -> Result<PortOrder, Status> {
     let action = match request.action() {
         v1::PortAction::Disable => PortAction::Disable,
         v1::PortAction::Enable => PortAction::Enable,
+        v1::PortAction::Bounce => PortAction::Bounce,
         v1::PortAction::Unspecified => {
             return Err(Status::invalid_argument(
-                "action: expected DISABLE or ENABLE",
+                "action: expected DISABLE, ENABLE or BOUNCE",
             ));
         }
     };

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::harness::{Daemon, wait_for};
+use crate::watch::Watcher;
 
 #[test]
 fn a_port_goes_down_and_comes_up_again() {
@@ -28,6 +29,19 @@ fn a_port_goes_down_and_comes_up_again() {
     wait_for(|| links().contains("40 Links").then_some(()));
     let up = daemon.weft_ok(&["report", "nodes", "-F", "node:node3 hfi1_0"]);
     assert!(up.contains("1 Matching FIs Found"), "{up}");
+}
+
+#[test]
+fn a_port_is_bounced_and_its_link_comes_back() {
+    let daemon = Daemon::up("fattree:16");
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    let said = daemon.weft_ok(&["port", "bounce", "node:edge1:port:3"]);
+    assert_eq!(said, "bounced port 3 of edge1\n");
+    let changed = watcher.until("port_changed")["data"].clone();
+    assert_eq!(changed["action"], "bounce");
+    daemon.weft_ok(&["sweep", "--wait"]);
+    let links = daemon.weft_ok(&["report", "links", "-d", "0"]);
+    assert!(links.contains("40 Links"), "{links}");
 }
 
 #[test]

@@ -18,7 +18,8 @@ use weft_wire::rmpp::{Envelope, RmppHeader};
 use weft_wire::sa::{McMemberRecord, SaHeader, attribute};
 use weft_wire::sm::AttributeId;
 
-use crate::harness::{Daemon, Start, stock_config, wait_for};
+use crate::harness::{Daemon, Start, configure, stock_config, wait_for};
+use crate::watch::Watcher;
 
 /// IPoIB's broadcast group, which the stock configuration has.
 const BROADCAST: Gid = Gid {
@@ -27,6 +28,13 @@ const BROADCAST: Gid = Gid {
 };
 /// MGID, port and join state.
 const JOIN: u64 = 0x3 | 1 << 17;
+/// MGID, port, Q_Key, P_Key, service level, join state.
+const CREATE: u64 = 0x7 | 1 << 7 | 1 << 12 | 1 << 17;
+/// A group of a host's own.
+const OWN: Gid = Gid {
+    prefix: 0xFF12_A01B_FE80_0000,
+    interface: Guid(0x99),
+};
 /// Timeout of a request before it is retried.
 const ANSWER: Duration = Duration::from_secs(2);
 
@@ -101,11 +109,17 @@ impl Site {
         })
     }
 
-    /// Sends a membership request from a host to subnet administration; returns the answer's status.
+    /// Sends a membership request for the broadcast group.
     fn ask(&self, host: usize, method: u8) -> u16 {
+        self.ask_of(BROADCAST, host, (method, JOIN))
+    }
+
+    /// Sends a membership request from a host to subnet administration; returns the answer's status.
+    fn ask_of(&self, mgid: Gid, host: usize, (method, mask): (u8, u64)) -> u16 {
         let (slid, dlid) = self.lids(host);
         let record = McMemberRecord {
-            mgid: BROADCAST,
+            mgid,
+            p_key: PKey(0x8001),
             port_gid: Gid {
                 prefix: 0xFE80_0000_0000_0000,
                 interface: self.hosts[host],
@@ -113,17 +127,20 @@ impl Site {
             join_full_member: true,
             ..McMemberRecord::default()
         };
-        let packet = request(method, &record, slid, dlid);
+        let packet = request((method, mask), &record, slid, dlid);
         let guid = self.hosts[host];
-        let attach = Attach::Node {
-            guid,
-            port: PortNum(1),
-        };
-        self.runtime.block_on(async {
+        // The fabric may not have seen yet that the last connection is closed.
+        let connection = wait_for(|| {
+            let attach = Attach::Node {
+                guid,
+                port: PortNum(1),
+            };
             let classes = vec![class::SUBN_ADM];
-            let connection = weft_transport::connect(self.fabric.address(), attach, classes);
-            exchange(connection.await.unwrap(), packet).await
-        })
+            let address = self.fabric.address();
+            let connection = weft_transport::connect(address, attach, classes);
+            self.runtime.block_on(connection).ok()
+        });
+        self.runtime.block_on(exchange(connection, packet))
     }
 
     fn join(&self, hosts: &[usize]) {
@@ -133,10 +150,15 @@ impl Site {
     }
 }
 
-fn request(method: u8, record: &McMemberRecord, slid: Lid, dlid: Lid) -> Packet {
+fn request(
+    (method, component_mask): (u8, u64),
+    record: &McMemberRecord,
+    slid: Lid,
+    dlid: Lid,
+) -> Packet {
     let mut class = [0; SaHeader::LEN];
     let header = SaHeader {
-        component_mask: JOIN,
+        component_mask,
         ..SaHeader::default()
     };
     header.encode(&mut class);
@@ -261,4 +283,30 @@ fn a_standby_that_takes_over_has_hosts_register_again() {
     }
     // The first daemon's file is out of date.
     assert!(stored(earlier.path()).exists());
+}
+
+#[test]
+fn the_port_of_a_host_that_ends_groups_again_and_again_is_bounced() {
+    let site = Site::new("fattree:16,radix=8");
+    let dir = tempfile::tempdir().unwrap();
+    let lmc = "<Lmc>0</Lmc>";
+    let policy = "<McDosThreshold>3</McDosThreshold><McDosAction>1</McDosAction>";
+    let file = dir.path().join("opafm.xml");
+    configure(&file, &[(lmc, &format!("{lmc}{policy}"))]);
+    let daemon = site.daemon(dir, 0);
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    for _ in 0..3 {
+        for change in [(method::SET, CREATE), (method::DELETE, JOIN)] {
+            assert_eq!(site.ask_of(OWN, 5, change), 0);
+        }
+    }
+    let storm = watcher.until("multicast_storm")["data"].clone();
+    assert_eq!(storm["groups"], 3);
+    assert_eq!(storm["bounced"], true);
+    // Its link trains again, and it can register.
+    watcher.until("sweep_ended");
+    site.join(&[5]);
+    let log = daemon.log();
+    let said = "is bounced: the host behind it has ended 3 multicast groups";
+    assert!(log.contains(said), "{log}");
 }

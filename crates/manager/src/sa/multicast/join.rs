@@ -11,8 +11,10 @@ use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 use super::group::{Group, Joined, Member};
 use super::{Sa, form};
 use crate::gsi::Form;
+use crate::io::MulticastStorm;
 use crate::rates::{ASCENDING, mbps, slower};
 use crate::sa::dispatch::is_full;
+use crate::sa::io::SaOutput;
 use crate::sa::path::is_multicast;
 use crate::sa::query::{Found, Query, Refusal};
 use crate::sa::selector::Selector;
@@ -166,7 +168,9 @@ fn leave(sa: &mut Sa, now: Tick, query: &Query<'_>) -> Result<Found, Refusal> {
         group.members.remove(&record.port_gid);
     }
     let told = answer(query, group, &group.record(Some((&record.port_gid, was))));
-    sa.groups.drop_unkept(&record.mgid);
+    if sa.groups.drop_unkept(&record.mgid) {
+        sa.count_ended_group(now, record.port_gid.interface);
+    }
     sa.groups.touch(now);
     Ok(told)
 }
@@ -322,6 +326,21 @@ fn chosen_rate(record: &McMemberRecord, selector: Selector, most: u8) -> Option<
 }
 
 impl Sa {
+    /// A port has ended a group: the subnet manager acts where it does so too often.
+    fn count_ended_group(&mut self, now: Tick, port: Guid) {
+        let Some(settings) = self.settings.multicast.storms else {
+            return;
+        };
+        if let Some(groups) = self.groups.storms.count(now, port, &settings) {
+            let action = settings.action;
+            self.outputs.push_back(SaOutput::Storm(MulticastStorm {
+                port,
+                groups,
+                action,
+            }));
+        }
+    }
+
     /// A GID for a group that was created without one: link-local, not from any well-known scheme.
     fn name_group(&mut self) -> Gid {
         loop {

@@ -7,6 +7,7 @@
 //! | `mlids` | LIDs, shared as configured |
 //! | `join` | joining, creating and leaving |
 //! | `configured` | the groups that virtual fabrics have from the start |
+//! | `storms` | ports that end groups too often |
 //! | `member_records` | records, and the output for the subnet manager |
 
 mod configured;
@@ -15,6 +16,7 @@ mod group;
 mod join;
 mod member_records;
 mod mlids;
+mod storms;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +30,8 @@ pub(crate) use group::{Group, Joined, Member};
 pub(crate) use join::member_changes;
 pub(crate) use member_records::member_records;
 use mlids::Mlids;
+pub use storms::StormSettings;
+use storms::Storms;
 
 /// Time for which changes are collected before the subnet manager receives them: the start of a job makes
 /// thousands at once.
@@ -68,6 +72,7 @@ pub(crate) struct Groups {
     pub(crate) news: Vec<(bool, Gid)>,
     /// GIDs that were given to groups which had none.
     pub(crate) named: u64,
+    storms: Storms,
 }
 
 impl Groups {
@@ -138,8 +143,8 @@ impl Groups {
         self.due
     }
 
-    /// Removes a group without members that is not configured.
-    fn drop_unkept(&mut self, gid: &Gid) {
+    /// Removes a group without members that is not configured; whether there was one.
+    fn drop_unkept(&mut self, gid: &Gid) -> bool {
         let unkept = self
             .all
             .get(gid)
@@ -147,6 +152,7 @@ impl Groups {
         if unkept {
             self.remove(gid);
         }
+        unkept
     }
 
     fn remove(&mut self, gid: &Gid) {

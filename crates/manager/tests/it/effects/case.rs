@@ -69,6 +69,8 @@ pub(super) enum Scene {
     Flaps,
     /// A switch reports errors of a link 30 times in 30 seconds.
     LinkErrors,
+    /// A host ends the group that it has just created, once a second, five times.
+    EndsGroups,
     /// A host does not answer any more; sweeps follow.
     Silent,
     /// Datagrams are lost.

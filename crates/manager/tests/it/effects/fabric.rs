@@ -12,7 +12,7 @@ use weft_wire::header::method;
 use weft_wire::packet::Packet;
 
 use super::case::{Case, Scene};
-use super::services::joins;
+use super::services::{create_and_leave, joins};
 use crate::common::{World, fabric, far_link, latency};
 use crate::sa::client::Served;
 
@@ -40,8 +40,26 @@ pub(super) fn world(case: &Case, settings: &ManagerSettings) -> World {
     joins(&mut served);
     tell_groups(&mut served, &mut world);
     world.run_for(5.0);
+    if case.scene == Scene::EndsGroups {
+        end_groups(&mut served, &mut world);
+    }
     after(case.scene, &mut world);
     world
+}
+
+/// A host ends groups, one a second; the subnet manager is told what subnet administration makes of that.
+fn end_groups(served: &mut Served, world: &mut World) {
+    for _ in 0..5 {
+        served.now = served.now + Duration::from_secs(1);
+        create_and_leave(served, 3);
+        for output in std::mem::take(&mut served.other) {
+            if let SaOutput::Storm(storm) = output {
+                let input = weft_manager::Input::MulticastStorm(storm);
+                world.manager.handle(world.now, input);
+            }
+        }
+        world.run_for(1.0);
+    }
 }
 
 /// The fabric as it is switched on.

@@ -136,6 +136,21 @@ pub(super) fn joins(served: &mut Served) -> Vec<(u16, Vec<u8>)> {
     said
 }
 
+/// A host creates a group and leaves it as its last member.
+pub(super) fn create_and_leave(served: &mut Served, host: usize) {
+    let record = McMemberRecord {
+        mgid: Gid {
+            prefix: 0xFF12_A01B_FE80_0000,
+            interface: Guid(0x99),
+        },
+        ..membership(gid(ports(served)[host]))
+    };
+    for (method, mask) in [(method::SET, CREATE), (method::DELETE, JOIN)] {
+        let reply = served.ask(&ask_group(method, mask, &record));
+        assert_eq!(reply.status, weft_wire::header::status::OK);
+    }
+}
+
 fn paths(served: &mut Served) -> Vec<(u16, Vec<u8>)> {
     let ports = ports(served);
     let mut said = Vec::new();

@@ -66,6 +66,13 @@ fn storms() -> Vec<Case> {
         Case::value("Sm/TrapThresholdMinCount", Writes, "5", "60")
             .with(Sm, "<TrapThreshold>20</TrapThreshold>")
             .during(Scene::LinkErrors),
+        Case::value("Sm/McDosThreshold", Writes, "0", "4").during(Scene::EndsGroups),
+        Case::value("Sm/McDosInterval", Writes, "60", "2")
+            .with(Sm, "<McDosThreshold>4</McDosThreshold>")
+            .during(Scene::EndsGroups),
+        Case::value("Sm/McDosAction", Writes, "0", "1")
+            .with(Sm, "<McDosThreshold>4</McDosThreshold>")
+            .during(Scene::EndsGroups),
     ]
 }
 

@@ -218,7 +218,10 @@ impl Served {
         let sent: Vec<SaOutput> = std::iter::from_fn(|| self.sa.poll()).collect();
         let answers = |output: &SaOutput| match output {
             SaOutput::Send(packet) => is_answer(packet, self.transaction),
-            SaOutput::Multicast(_) | SaOutput::Stale | SaOutput::Persist(_) => false,
+            SaOutput::Multicast(_)
+            | SaOutput::Storm(_)
+            | SaOutput::Stale
+            | SaOutput::Persist(_) => false,
         };
         !sent.iter().any(answers)
     }
