@@ -219,8 +219,7 @@ section! {
         vl15_flow_control_disable: bool = true, "VL15FlowControlDisable" => One(flag());
         /// Rate of management's lane, which sends without credits: a code, lower is faster.
         vl15_credit_rate: u32 = 18, "VL15CreditRate" => One(u32s().within(0, 21));
-        /// The minimum share of the buffers that is common to all lanes.
-        #[no_effect("the shared part is whatever the lanes' dedicated parts leave")]
+        /// Share of a buffer that stays common to all lanes, whatever these need for themselves.
         min_shared_vl_mem: Percent = Percent(0), "MinSharedVLMem" => One(percent_number());
         /// Factor by which each lane's dedicated buffer exceeds its minimum.
         dedicated_vl_mem_multi: u32 = 1, "DedicatedVLMemMulti" => One(u32s().within(0, 255));
@@ -228,8 +227,8 @@ section! {
         wire_depth_override_bytes: i32 = -1, "WireDepthOverride" => One(signed32(-1));
         /// Size of a port's replay buffer, bytes; −1 reads it from the port, 0 ignores it.
         replay_depth_override_bytes: i32 = -1, "ReplayDepthOverride" => One(signed32(-1));
-        /// Whether lifetimes grow with the number of lanes that share a port.
-        #[no_effect("lifetimes do not depend on the number of lanes")]
+        /// Whether `HoqLife` is twice as long on lanes that wait for others: without priority beside lanes with it,
+        /// with less than 25 % of the bandwidth, or interrupted without limit.
         timer_scaling_enable: bool = false, "TimerScalingEnable" => One(flag());
         /// Timeout of a client for an answer of the SA.
         sa_resp_time: TimeExponent = TimeExponent(19), "SaRespTime" => One(timeout()), "SaRespTime_Int" => Also(timeout_code());
@@ -248,15 +247,13 @@ section! {
         no_reply_if_busy: bool = false, "NoReplyIfBusy" => One(flag());
         /// Maximum number of datagrams in flight to one device.
         sma_batch_size: u32 = 2, "SmaBatchSize" => One(u32s().clamped(1, u32::MAX as u64));
-        /// Maximum number of devices with datagrams in flight.
-        #[no_effect("up to 256 requests to all devices together are in flight")]
+        /// Maximum number of requests in flight to all devices together; 3, the vendor's default, is 256 here.
         max_parallel_reqs: u32 = 3, "MaxParallelReqs" => One(u32s().clamped(1, u32::MAX as u64));
         /// Number of forwarding table blocks in one datagram.
         lft_multiblock: u32 = 29, "LftMultiblock" => One(u32s().capped(1, 29));
         /// Whether several attributes share a datagram.
         use_aggregate_mads: bool = true, "UseAggregateMADs" => One(flag());
         /// Whether the buffer control of all ports of a switch shares a datagram.
-        #[no_effect("each datagram takes the buffer control of as many ports as fit")]
         optimized_buffer_control: bool = true, "OptimizedBufferControl" => One(flag());
         /// Number of threads that program devices.
         #[no_effect("one thread does all management, with many requests in flight")]

@@ -44,6 +44,8 @@ pub struct SmSettings {
     /// Toroidal dimensions of `dor`: the number of switches along each, the port that leads on, and the one
     /// that leads back.
     pub torus: &'static [(u8, u8, u8)],
+    /// What stands once in the stock configuration, and what is to stand there.
+    pub changes: &'static [(&'static str, &'static str)],
     /// Additional virtual fabrics of all ports; the stock ones share the rest.
     pub shares: &'static [Share],
     /// `<Priority>` of the instance: the higher becomes master.
@@ -62,6 +64,7 @@ impl Default for SmSettings {
             full: false,
             ranked: false,
             torus: &[],
+            changes: &[],
             shares: &[],
             priority: 0,
             ping_s: 5,
@@ -252,7 +255,9 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
             format!("<MasterPingInterval>{}<", settings.ping_s),
         ),
     ];
-    let edited = edits.iter().fold(stock.to_owned(), |text, (from, to)| {
+    let edits = edits.iter().map(|(from, to)| (*from, to.as_str()));
+    let edits = edits.chain(settings.changes.iter().copied());
+    let edited = edits.fold(stock.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "the stock configuration has no {from}");
         text.replacen(from, to, 1)
     });

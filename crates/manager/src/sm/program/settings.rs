@@ -104,6 +104,11 @@ impl Writer<'_> {
         })
     }
 
+    /// Whether each port's table of this kind has a datagram of its own.
+    fn goes_alone(&self, kind: Kind) -> bool {
+        kind == Kind::Buffers && !self.needs.settings.requests.shares_buffer_control
+    }
+
     /// Whether one Set may go to all external ports of a switch: none of them carries data.
     fn is_quiet(&self) -> bool {
         let node = self.device().observed.node.as_deref();
@@ -115,7 +120,7 @@ impl Writer<'_> {
 
     /// One Set for all external ports where all need the same table.
     fn write_shared_table(&mut self, kind: Kind) -> Item {
-        if !kind.has_all_ports() || !self.is_quiet() {
+        if !kind.has_all_ports() || self.goes_alone(kind) || !self.is_quiet() {
             return Item::Next;
         }
         let ports = self.device().observed.linked_ports();
@@ -182,8 +187,13 @@ impl Writer<'_> {
             return Some(1);
         }
         let last = self.device().observed.num_ports();
+        let most = if self.goes_alone(kind) {
+            1
+        } else {
+            kind.ports_max()
+        };
         let ids: Vec<TableId> = (port.0..=last)
-            .take(usize::from(kind.ports_max()))
+            .take(usize::from(most))
             .map(|port| self.needs.table_to_write(self.node, PortNum(port), kind))
             .take_while(|id| *id != TableId::UNKNOWN)
             .collect();

@@ -258,6 +258,8 @@ fn traffic(instance: &Instance) -> TrafficSettings {
             true => sm.vl15_credit_rate.min(21) as u8,
             false => 0,
         },
+        min_shared: sm.min_shared_vl_mem.0.min(100),
+        timer_scaling: sm.timer_scaling_enable,
         dedicated_packets: sm.dedicated_vl_mem_multi.min(255) as u8,
         wire_depth: bytes(sm.wire_depth_override_bytes),
         replay_depth: bytes(sm.replay_depth_override_bytes),
@@ -270,9 +272,13 @@ fn traffic(instance: &Instance) -> TrafficSettings {
     }
 }
 
+/// `<MaxParallelReqs>` of the vendor's stock file, which suits a manager that waits for each answer.
+const STOCK_PARALLEL_REQS: u32 = 3;
+/// Most requests in flight that a file may ask for.
+const OUTSTANDING_MAX: usize = 4_096;
+
 fn requests(instance: &Instance) -> RequestSettings {
     let sm = &instance.sm;
-    let defaults = RequestSettings::default();
     let first = match sm.min_resp_timeout.is_zero() {
         true => sm.resp_timeout,
         false => sm.min_resp_timeout,
@@ -286,8 +292,12 @@ fn requests(instance: &Instance) -> RequestSettings {
         outstanding_per_node: sm.sma_batch_size.clamp(1, 16) as u8,
         table_blocks: sm.lft_multiblock.clamp(1, u32::from(BLOCKS_MAX)) as u8,
         aggregates: sm.use_aggregate_mads,
+        shares_buffer_control: sm.optimized_buffer_control,
+        outstanding: match sm.max_parallel_reqs {
+            STOCK_PARALLEL_REQS => RequestSettings::default().outstanding,
+            most => (most as usize).min(OUTSTANDING_MAX),
+        },
         neighbor_normal_retries: sm.neighbor_normal_retries.min(32),
-        ..defaults
     }
 }
 

@@ -173,6 +173,10 @@ pub struct TrafficSettings {
     pub vl_stall_count: u8,
     /// Pace of VL15 credits towards HFIs that may not manage, 0 to 21 (`<VL15CreditRate>`).
     pub vl15_credit_rate: u8,
+    /// Percentage of a buffer that all lanes share at least (`<MinSharedVLMem>`).
+    pub min_shared: u8,
+    /// Lanes that wait for others have twice the head-of-line lifetime (`<TimerScalingEnable>`).
+    pub timer_scaling: bool,
     /// Dedicated buffers of each VL in packets of the largest MTU (`<DedicatedVLMemMulti>`).
     pub dedicated_packets: u8,
     /// Bytes on the wire in place of what PortInfo says (`<WireDepthOverride>`).
@@ -228,7 +232,7 @@ pub struct RequestSettings {
     pub first_timeout: Duration,
     /// Shortest wait, however short the measured round trip is.
     pub floor: Duration,
-    /// Requests outstanding to all nodes together.
+    /// Requests outstanding to all nodes together (`<MaxParallelReqs>`).
     pub outstanding: usize,
     /// Requests outstanding to one node (`<SmaBatchSize>`).
     pub outstanding_per_node: u8,
@@ -236,6 +240,8 @@ pub struct RequestSettings {
     pub table_blocks: u8,
     /// Several attributes in one datagram where agents can (`<UseAggregateMADs>`).
     pub aggregates: bool,
+    /// Buffer control of several ports in one datagram (`<OptimizedBufferControl>`).
+    pub shares_buffer_control: bool,
     /// Number of attempts to activate a port while its neighbour is not ready
     /// (`<NeighborNormalRetries>`).
     pub neighbor_normal_retries: u32,
@@ -406,6 +412,14 @@ impl Default for Level {
     }
 }
 
+impl Preemption {
+    /// Whether a packet may be interrupted without limit: 255 steps of 256 bytes
+    /// (`STL_PORT_PREEMPTION_LIMIT_NONE`).
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.limit >= 255 * 256
+    }
+}
+
 impl Default for Preemption {
     fn default() -> Self {
         Self {
@@ -438,6 +452,8 @@ impl Default for Settings {
                 hoq_life: 11,
                 vl_stall_count: 7,
                 vl15_credit_rate: 18,
+                min_shared: 0,
+                timer_scaling: false,
                 dedicated_packets: 1,
                 wire_depth: None,
                 replay_depth: None,
@@ -493,6 +509,7 @@ impl Default for RequestSettings {
             outstanding_per_node: 2,
             table_blocks: BLOCKS_MAX,
             aggregates: true,
+            shares_buffer_control: true,
             neighbor_normal_retries: 10,
         }
     }

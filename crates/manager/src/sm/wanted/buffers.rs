@@ -42,7 +42,8 @@ pub(crate) fn table(
             (lane, u32::from(traffic.dedicated_packets) * packet)
         })
         .collect();
-    let dedicated = fit(&lanes, wire, unit, available);
+    let min_shared = space * u32::from(traffic.min_shared) / 100;
+    let dedicated = fit(&lanes, wire, unit, available.saturating_sub(min_shared));
     let shared = available.saturating_sub(dedicated.iter().sum());
     let mut table = BufferControlTable {
         tx_overall_shared_limit: units(shared),
@@ -141,6 +142,23 @@ mod tests {
         assert_eq!(table.vl[0].tx_shared_limit, table.tx_overall_shared_limit);
         assert_eq!(table.vl[15].tx_dedicated_limit, 100);
         assert_eq!(table.vl[1], VlBufferLimits::default());
+    }
+
+    #[test]
+    fn the_shared_part_is_kept_before_lanes_get_theirs() {
+        let mut settings = Settings::default();
+        let mut dedicated = |percent, space| {
+            settings.traffic.min_shared = percent;
+            let qos = Qos::new(&settings, 1);
+            let bytes = table(&port(9), &port(space), &qos, &settings.traffic).unwrap();
+            let table = BufferControlTable::decode(&bytes).unwrap();
+            let own = table.vl[0].tx_dedicated_limit;
+            assert_eq!(table.tx_overall_shared_limit, space - 100 - own);
+            own
+        };
+        assert_eq!(dedicated(50, 2_000), 326, "more than that is left anyway");
+        assert_eq!(dedicated(50, 800), 162, "without the wire");
+        assert_eq!(dedicated(90, 800), 0);
     }
 
     #[test]

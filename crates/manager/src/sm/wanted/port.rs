@@ -108,6 +108,9 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
     preemption::set(info, neighbour, context.markers, preemption);
 }
 
+/// The longest lifetime that is doubled (`IB_LIFETIME_MAX`): 4.096 µs · 2^value.
+const LIFE_MAX: u8 = 0x13;
+
 /// Head-of-line lifetimes of a switch port's queues: unused lanes have
 /// no time, and only lanes of the link count stalls.
 fn queues(operational: u8, qos: &Qos, traffic: &TrafficSettings) -> [XmitQ; 32] {
@@ -119,6 +122,11 @@ fn queues(operational: u8, qos: &Qos, traffic: &TrafficSettings) -> [XmitQ; 32] 
     let life = traffic.hoq_life.min(31);
     for (lane, level) in qos.by_lane() {
         let life = level.hoq_life.map_or(life, |own| own.min(31));
+        let scaled = traffic.timer_scaling && qos.waits(lane, traffic.preemption.is_unlimited());
+        let life = match scaled && life < LIFE_MAX {
+            true => life + 1,
+            false => life,
+        };
         queues[usize::from(lane.0)].hoq_life = life;
     }
     queues[usize::from(MANAGEMENT_LANE.0)] = XmitQ {

@@ -18,6 +18,8 @@ use crate::sm::settings::{Level, Settings};
 const MANAGEMENT: u8 = MANAGEMENT_LANE.0;
 /// Most data lanes that are handed out.
 const LANES_MAX: usize = lane_levels::LANES_MAX as usize;
+/// Percentage of the bandwidth from which a lane without priority beside others of its kind does not wait longer.
+const SHARE_UNSCALED: u8 = 25;
 /// Arbitration weights count 64 bytes.
 const WEIGHT_UNIT: u32 = 64;
 
@@ -192,6 +194,20 @@ impl Qos {
             matrix[usize::from(by.0)] = lower.map(|(lane, _)| 1 << lane.0).sum();
         }
         matrix
+    }
+
+    /// Whether packets of a lane may wait longer than those of others (`sm_qos.c`, where opa-fm scales
+    /// timers): others have priority, its share is below a quarter, or it is interrupted without limit.
+    pub(crate) fn waits(&self, lane: Vl, is_unlimited: bool) -> bool {
+        let by = |high| {
+            self.by_lane()
+                .filter(move |(_, level)| level.high_priority == high)
+        };
+        let has_priority = by(true).any(|(vl, _)| vl == lane);
+        let is_outranked = by(true).count() > 0 || self.share(lane).percent < SHARE_UNSCALED;
+        let bit = 1 << lane.0;
+        let is_interrupted = self.interrupts().iter().any(|lanes| lanes & bit != 0);
+        (!has_priority && is_outranked) || (is_unlimited && is_interrupted)
     }
 
     /// Whether packets of some lane may interrupt those of another.

@@ -1,7 +1,7 @@
 //! Applications, device groups, service levels, virtual fabrics, groups of the performance manager.
 
 use super::case::Section::{
-    Applications, Default, DeviceGroups, PmPortGroups, QosGroups, VirtualFabrics,
+    Applications, Default, DeviceGroups, PmPortGroups, QosGroups, Sm, VirtualFabrics,
 };
 use super::case::{Case, Seen};
 use Seen::{Answers, Images, Refusal, Writes};
@@ -32,17 +32,23 @@ fn group(element: &'static str, text: &str, from: &'static str, to: &'static str
 
 /// Two levels: of data and of everything else.
 fn level(element: &'static str, text: &str, from: &'static str, to: &'static str) -> Case {
-    let text = format!(
+    Case::new(element, Writes, (QosGroups, &two_groups(text)), from, to)
+        .with(Applications, OTHER)
+        .with(VirtualFabrics, USES_FAST)
+}
+
+/// A group of the virtual fabric of all hosts, and `fast`, which has `text`.
+fn two_groups(text: &str) -> String {
+    format!(
         "<QOSGroup><Name>plain</Name><Enable>1</Enable><BaseSL>0</BaseSL><Bandwidth>20%</Bandwidth>
            <PreemptRank>2</PreemptRank></QOSGroup>
          <QOSGroup><Name>fast</Name><Enable>1</Enable>{text}</QOSGroup>"
-    );
-    let uses = "<VirtualFabric><Name>fast</Name><Enable>1</Enable><PKey>0x0005</PKey><Security>0</Security>
-        <QOSGroup>fast</QOSGroup><Member>All</Member><Application>other</Application></VirtualFabric>";
-    Case::new(element, Writes, (QosGroups, &text), from, to)
-        .with(Applications, OTHER)
-        .with(VirtualFabrics, uses)
+    )
 }
+
+const USES_FAST: &str =
+    "<VirtualFabric><Name>fast</Name><Enable>1</Enable><PKey>0x0005</PKey><Security>0</Security>
+    <QOSGroup>fast</QOSGroup><Member>All</Member><Application>other</Application></VirtualFabric>";
 
 /// A second virtual fabric, of the application `other`.
 fn virtual_fabric(
@@ -213,6 +219,16 @@ fn levels() -> Vec<Case> {
             "<HighPriority>0",
             "<HighPriority>1",
         ),
+        Case::new(
+            "Sm/TimerScalingEnable",
+            Writes,
+            (Sm, "<TimerScalingEnable>0</TimerScalingEnable>"),
+            "0",
+            "1",
+        )
+        .with(QosGroups, &two_groups(&fast("")))
+        .with(Applications, OTHER)
+        .with(VirtualFabrics, USES_FAST),
         level(
             "QOSGroups/QOSGroup/HoqLife",
             &fast("<HoqLife>8ms</HoqLife>"),
