@@ -102,6 +102,19 @@ impl Devices {
         (!is_certain).then(|| LinearTables::new(observed.map(row).collect()))
     }
 
+    /// Nodes whose end ports hold other LIDs than those in `of`, or none.
+    pub(super) fn moving_ends(&self, of: &Topology) -> BTreeSet<NodeId> {
+        let moves = |node: &NodeId| {
+            let device = self.get(node.0)?;
+            let port = device.end_port();
+            let planned = &of.node(*node)?.port(port)?.info;
+            let held = device.observed.port(port)?;
+            Some((held.lid, held.lmc) != (planned.lid, planned.lmc))
+        };
+        let nodes = of.nodes().map(|(node, _)| node);
+        nodes.filter(|node| moves(node) == Some(true)).collect()
+    }
+
     /// By switch, the maps of service channels of its ingress ports from 1 on, as far as known.
     pub(super) fn channel_maps(&self, of: &Topology) -> Vec<Vec<Row>> {
         let rows = |node: &NodeId| {

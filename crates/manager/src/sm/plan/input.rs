@@ -61,6 +61,8 @@ pub(in super::super) struct Held {
     pub(super) whole: Vec<bool>,
     /// By switch, the maps of service channels of its ingress ports from 1 on.
     pub(super) channels: Vec<Vec<Row>>,
+    /// Nodes whose end ports hold other LIDs than planned, or none.
+    pub(super) moving: BTreeSet<NodeId>,
     /// A switch that may hold any table: it could not be read.
     pub(super) unread: Option<Guid>,
     /// Something is known of the table of some switch.

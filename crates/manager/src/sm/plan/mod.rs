@@ -23,6 +23,7 @@ mod port_tables;
 mod routes;
 mod steps;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +68,8 @@ pub(super) struct Plan {
     pub top: Lid,
     /// While a plan is being made, those of the last one: they have their own numbers of nodes.
     pub routes: Arc<Routes>,
+    /// Nodes that get their LIDs in the next sweep: what switches hold would lead packets to these round.
+    pub late_lids: BTreeSet<NodeId>,
     /// The tables to write one after the other; all switches have one before the next is written.
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
@@ -446,6 +449,7 @@ fn held(devices: &Devices, of: &Arc<Topology>, lanes: &Arc<Lanes>) -> Held {
         possible: devices.possible_tables(of),
         whole: whole.collect(),
         channels: devices.channel_maps(of),
+        moving: devices.moving_ends(of),
         unread: None,
         any: devices.holds_tables(),
         paused: devices.is_any_suspended(),

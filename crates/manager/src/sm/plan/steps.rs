@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_fabric::{LinearTables, NodeId, SwitchIndex, UNREACHABLE};
 use weft_routing::{Old, Refusal, Routed, Tables, Transition, certify_transition_over};
 
 use super::Plan;
@@ -34,6 +35,9 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, moves_halves: bool, told: &mut 
                 plan.pause |= way.pause_adaptive || held.paused;
                 plan.settle |= way.settle_adaptive || (held.paused && !way.pause_adaptive);
                 plan.settle_drained = way.settle_drained;
+                if let Some(middle) = &middle {
+                    hold_back_lids(plan, held, middle, told);
+                }
                 plan.steps.extend(middle.map(Arc::new));
             }
             Err(refusal) => {
@@ -44,6 +48,32 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, moves_halves: bool, told: &mut 
         }
     }
     plan.steps.push(new);
+}
+
+/// Holds back LIDs that no port has yet and whose entries are drained: an earlier manager's tables may lead
+/// round what goes there.
+fn hold_back_lids(plan: &mut Plan, held: &Held, middle: &LinearTables, told: &mut Told) {
+    let is_drained = |lid: u32| {
+        let entry = |table: &LinearTables, switch| table.row(switch).get(lid as usize).copied();
+        let mut switches = (0..middle.len() as u32).map(SwitchIndex);
+        switches.any(|switch| {
+            let before = [&held.linear].into_iter().chain(&held.possible);
+            let mut before = before.filter_map(|table| entry(table, switch));
+            let drops = entry(middle, switch).is_none_or(|port| port == UNREACHABLE);
+            drops && before.any(|port| port != UNREACHABLE)
+        })
+    };
+    let is_late = |node: &&NodeId| {
+        let (lid, lmc) = plan.lids[node.0 as usize];
+        (lid.0..lid.0.saturating_add(lmc.lids())).any(is_drained)
+    };
+    plan.late_lids = held.moving.iter().filter(is_late).copied().collect();
+    if !plan.late_lids.is_empty() {
+        let count = plan.late_lids.len();
+        told.unfinished.push(format!(
+            "{count} ports get their LIDs once no table leads round what goes there"
+        ));
+    }
 }
 
 /// The transition from the tables that switches hold to `routed`, the tables of these routes;

@@ -54,6 +54,9 @@ impl<'a> Needs<'a> {
         if place != Place::Management {
             neighbour?;
         }
+        if place != Place::External && self.plan.late_lids.contains(&NodeId(node)) {
+            return None;
+        }
         let at = PortRef {
             node: NodeId(node),
             port,

@@ -33,6 +33,9 @@ pub(super) struct Baseline {
     pub(super) crash: bool,
 }
 
+/// Links that are held back, or in quarantine, are used again by then where they stay up: twice `WindowSize`.
+const BARRED_WITHIN: Duration = Duration::from_secs(2 * 900);
+
 impl Run {
     /// The current fabric; with `strict` pairs that can communicate must still do so. Links that are not used
     /// as they went down too often come back while something else changes.
@@ -130,7 +133,8 @@ impl Run {
 
     /// Within its bound there is a moment at which everything holds.
     pub(super) fn converge(&mut self, when: &str) -> Result<(), RunError> {
-        let until = self.world.now() + CONVERGED_WITHIN;
+        let start = self.world.now();
+        let mut until = start + CONVERGED_WITHIN;
         let base = Baseline::default();
         loop {
             let idle = self.world.manager().status().phase.is_none();
@@ -141,7 +145,13 @@ impl Run {
             if idle && breaches.is_empty() {
                 return Ok(());
             }
-            if self.world.now() >= until {
+            // Links that went down again and again are left out for a while, or for as long as losses count.
+            let now = self.world.now();
+            if !self.world.manager().quarantine(now).is_empty() && now.since(start) < BARRED_WITHIN
+            {
+                until = until.max(now + CONVERGED_WITHIN);
+            }
+            if now >= until {
                 let late = quiet::check_converged(false, breaches, "in the end");
                 self.broken(when, late);
                 return Ok(());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weft_emulator::io::{Control, Faults};
 use weft_fabric::Tick;
+use weft_manager::Event;
 use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::reroute::{Arrangement, Change, Condition, RerouteError, RoutePlan};
 use weft_routing::{AdaptiveSettings, EngineKind};
@@ -216,7 +217,7 @@ impl Run {
     }
 
     /// I13: the manager ends while it writes other routes. A plan that announces that it drops is none to try
-    /// this with.
+    /// this with, nor are routes around links that are held back, which the next manager does not know.
     fn crash(&mut self, engine: EngineKind, after: usize) -> Result<(), RunError> {
         let before = self.world.manager().arrangement();
         let planned = self.world.basis(Change::Engine(engine));
@@ -224,7 +225,8 @@ impl Run {
         let Ok((plan, basis)) = planned else {
             return Ok(());
         };
-        if plan.dropping > 0 || spreads(before.settings.routing.engine) {
+        let spreads = spreads(before.settings.routing.engine);
+        if plan.dropping > 0 || spreads || self.leaves_links_out() {
             return Ok(());
         }
         let base = Baseline {
@@ -249,6 +251,15 @@ impl Run {
         self.world.multicast(told(&self.groups));
         self.undo.clear();
         self.run_sweep(1, &base)
+    }
+
+    /// Whether the last sweep left links out of its routes.
+    fn leaves_links_out(&self) -> bool {
+        let last = self.events.iter().rev().find_map(|(_, event)| match event {
+            Event::SweepEnded(report) => Some(report.unused_links > 0),
+            _ => None,
+        });
+        last.unwrap_or_default()
     }
 
     /// Pulls a drained part, at once, and puts it back later.
