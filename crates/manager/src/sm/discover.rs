@@ -201,6 +201,7 @@ impl Manager {
         device.doubt_after_loss_of_links();
         let switch = device.observed.switch();
         let doubtful = std::mem::take(&mut device.health.doubtful);
+        device.health.overwritten = false;
         let Some(switch) = switch.filter(|switch| switch.linear_fdb_top > 0) else {
             if doubtful {
                 device.observed.forget_linear_table();

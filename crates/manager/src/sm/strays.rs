@@ -86,7 +86,8 @@ impl Manager {
             return;
         }
         if self.changed_something(node, view) {
-            self.devices[node].health.doubtful = true;
+            let health = &mut self.devices[node].health;
+            (health.doubtful, health.overwritten) = (true, true);
             self.sweep
                 .request(now, SweepReason::Unfinished, &self.settings.sweeps);
         }

@@ -14,6 +14,9 @@ pub(crate) struct Health {
     /// Its state is uncertain: it is read again when it next answers. Until
     /// then, its confirmed state is the best estimate.
     pub doubtful: bool,
+    /// A write has arrived a second time, after a later one: what was there before may be back. True until it is
+    /// read again.
+    pub overwritten: bool,
     /// Another manager may have written to it since it was last read: its linear table may be any.
     pub foreign: bool,
     /// Its agent does not know Aggregate.

@@ -133,7 +133,8 @@ impl Steps {
     fn is_confirmed(&self, plan: &Plan, devices: &Devices) -> bool {
         let confirmed = |node: &NodeId| {
             let device = &devices[*node];
-            let sure = !(device.health.failed && device.health.doubtful);
+            let health = &device.health;
+            let sure = !(health.failed && health.doubtful) && !health.overwritten;
             match (&device.observed.lft, plan.row(self.step, node.0)) {
                 (Lft::Whole { row: held, .. }, Some(row)) => {
                     sure && (Arc::ptr_eq(held, row) || held == row)
