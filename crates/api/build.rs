@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 9] = [
-    "types", "fabric", "route", "port", "sweep", "config", "watch", "perf", "emulator",
+const FILES: [&str; 10] = [
+    "types", "fabric", "route", "port", "sweep", "config", "watch", "perf", "emulator", "manager",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

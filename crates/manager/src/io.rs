@@ -11,6 +11,7 @@ use weft_wire::enums::{PhysState, PortState, SmState};
 use weft_wire::packet::Packet;
 
 use crate::multicast::MulticastLid;
+use crate::sm::pause::Pause;
 use crate::sm::plan::{PlanInput, Planned};
 
 /// Inputs of the manager.
@@ -201,6 +202,9 @@ pub enum CommandError {
         /// Whether it was running; otherwise nothing was sent.
         begun: bool,
     },
+    /// Sweeps are paused.
+    #[error("sweeps are paused; `weft fm resume` ends the pause with a sweep")]
+    Paused,
     /// The sweep could not finish.
     #[error("the sweep failed: {why}")]
     SweepFailed {
@@ -415,6 +419,13 @@ pub enum Event {
     Phase(SweepPhase),
     /// A sweep ended.
     SweepEnded(SweepReport),
+    /// No sweep begins any more, until the pause is over or ended.
+    SweepsPaused(Pause),
+    /// The pause of sweeps is over.
+    SweepsResumed {
+        /// Why.
+        why: String,
+    },
     /// A node is there that was not.
     NodeAppeared {
         /// Its GUID.

@@ -117,6 +117,9 @@ pub(crate) enum Command {
     Fabric(Fabric),
     /// Request a sweep.
     Sweep(Sweep),
+    /// Control the manager while it runs: log level, pause of sweeps, priority, counters, dump.
+    #[command(subcommand)]
+    Fm(FmCommand),
     /// Disable or enable ports.
     #[command(subcommand)]
     Port(PortCommand),
@@ -265,6 +268,47 @@ pub(crate) struct Sweep {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FmCommand {
+    /// Show the log level, the pause of sweeps, and the priority.
+    Show {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show or set the log level, until the daemon restarts.
+    LogLevel {
+        /// error, warn, info, debug, trace, module=level pairs with commas, or default for that of the start.
+        #[arg(value_name = "LEVEL")]
+        level: Option<String>,
+    },
+    /// Pause sweeps: changes of the fabric are not acted upon until they are resumed.
+    Pause {
+        /// Time after which they resume by themselves, at most 24h.
+        #[arg(long = "for", value_name = "DURATION", default_value = "10m", value_parser = crate::time::parse)]
+        time: Duration,
+    },
+    /// End the pause of sweeps, with a sweep.
+    Resume,
+    /// Drop back from the elevated priority to the normal one, so that a better manager takes over again.
+    RestorePriority,
+    /// Print counts of datagrams, queries and sweeps.
+    Counters {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        /// Set them to 0 after they are printed.
+        #[arg(long)]
+        reset: bool,
+    },
+    /// Write the state of the manager, without keys, as JSON.
+    Dump {
+        /// The file, `-` for standard output.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]

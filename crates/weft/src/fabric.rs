@@ -58,6 +58,12 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
             utc(fabric.seen_unix_time_ns)
         );
     }
+    if let Some(pause) = &fabric.pause {
+        text += &format!(
+            "SWEEPS PAUSED until {}: changes of the fabric are not acted upon; `weft fm resume` ends that\n",
+            utc(pause.until_unix_time_ns)
+        );
+    }
     if fabric.generation == 0 {
         text += "No sweep has ended yet\n";
         return text;
@@ -126,6 +132,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
             "lanes": routing.lanes,
         })),
         "planned": fabric.planned,
+        "paused_until_unix_time_ns": fabric.pause.map(|pause| pause.until_unix_time_ns),
         "config_file": fabric.config_file,
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),

@@ -8,6 +8,7 @@ mod drain;
 mod emulator;
 mod error;
 mod fabric;
+mod fm;
 mod output;
 mod port;
 mod progress;
@@ -50,6 +51,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Report(command) => report::run(&args.daemon, command).await,
         Command::Fabric(command) => fabric::run(&args.daemon, command).await,
         Command::Sweep(command) => sweep::run(&args.daemon, command).await,
+        Command::Fm(command) => fm::run(&args.daemon, command).await,
         Command::Port(command) => port::run(&args.daemon, command).await,
         Command::Quarantine(command) => quarantine::run(&args.daemon, command).await,
         Command::Route(command) => route::run(args, command).await,

@@ -97,6 +97,12 @@ fn line(event: &v1::WatchResponse) -> String {
             storm.groups,
             port_name(storm.port.as_ref())
         ),
+        Content::SweepsPaused(pause) => {
+            format!("sweeps paused until {}", utc(pause.until_unix_time_ns))
+        }
+        Content::SweepsResumed(resumed) => {
+            format!("the pause of sweeps is over: {}", resumed.why)
+        }
         Content::PortReleased(released) => {
             format!("quarantine is over: {}", port_name(released.port.as_ref()))
         }
@@ -251,6 +257,11 @@ fn content_json(content: &Content) -> (&'static str, Value) {
                 "bounced": storm.bounced,
             }),
         ),
+        Content::SweepsPaused(pause) => (
+            "sweeps_paused",
+            json!({ "until": utc(pause.until_unix_time_ns) }),
+        ),
+        Content::SweepsResumed(resumed) => ("sweeps_resumed", json!({ "why": resumed.why })),
         Content::PortReleased(released) => (
             "port_released",
             json!({ "port": port_json(released.port.as_ref()) }),

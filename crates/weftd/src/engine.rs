@@ -197,6 +197,7 @@ impl Engine {
         loop {
             if sending.is_none() && !self.to_send.is_empty() {
                 let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
+                self.hub.counters().sent(&batch);
                 sending = Some(Box::pin(async move { sender.send(batch).await }));
             }
             let pause = self.pause();
@@ -275,6 +276,7 @@ impl Engine {
 
     fn receive(&mut self, batch: Vec<Packet>) {
         let now = self.now();
+        self.hub.counters().received(&batch);
         for packet in batch {
             self.manager.handle(now, Input::Received(packet));
         }
@@ -351,6 +353,22 @@ impl Engine {
                     let _ = done.send(put.map(|()| Kept { sweep, state }));
                 }
             }
+            Request::Pause { time, done } => {
+                let paused = self.manager.pause_sweeps(self.now(), time);
+                self.changed_at_once();
+                // The requester may have gone; so below.
+                let _ = done.send(paused);
+            }
+            Request::Resume(done) => {
+                let was_paused = self.manager.resume_sweeps(self.now());
+                self.changed_at_once();
+                let _ = done.send(was_paused);
+            }
+            Request::RestorePriority(done) => {
+                let restored = self.manager.restore_priority(self.now());
+                self.changed_at_once();
+                let _ = done.send(restored);
+            }
             Request::Release { port, done } => {
                 if !done.is_closed() {
                     let sweep = self.last_sweep + 1;
@@ -361,6 +379,12 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Takes the outputs, and publishes the status, so that who asked finds it as it is now.
+    fn changed_at_once(&mut self) {
+        self.drain();
+        self.report();
     }
 
     fn sweep(&mut self, told: oneshot::Sender<Result<u64, Detached>>) {
@@ -470,7 +494,11 @@ impl Engine {
             // The report announces the end of the sweep.
             Event::Phase(SweepPhase::Idle) => return,
             Event::SweepStarted { number, .. } => self.last_sweep = *number,
-            Event::SweepEnded(report) => self.metrics.sweep(report),
+            Event::SweepEnded(report) => {
+                self.metrics.sweep(report);
+                self.hub.counters().sweep(report);
+            }
+            Event::SweepsPaused(_) | Event::SweepsResumed { .. } => self.report(),
             _ => {}
         }
         // Anyone who waits for an event, or for its log line, then finds the matching status.

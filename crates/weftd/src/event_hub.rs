@@ -13,6 +13,7 @@ use weft_manager::sm::Status;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 
 use crate::attachment::Attachment;
+use crate::counters::Counters;
 use crate::event::DaemonEvent;
 use crate::event_log::EventLog;
 use crate::keys::KeyMask;
@@ -156,6 +157,7 @@ pub(crate) struct EventHub {
     /// Description of the plans that the configuration file lacks.
     planned: watch::Sender<Arc<str>>,
     journal: Mutex<Journal>,
+    counters: Counters,
     events: broadcast::Sender<Arc<Stamped>>,
 }
 
@@ -172,6 +174,7 @@ impl EventHub {
             config: watch::Sender::new(Arc::new(config)),
             planned: watch::Sender::new(Arc::from("")),
             journal: Mutex::default(),
+            counters: Counters::new(),
             events: broadcast::Sender::new(BACKLOG),
         }
     }
@@ -184,6 +187,11 @@ impl EventHub {
     /// The manager's counters, at most a second old.
     pub(crate) fn status(&self) -> Arc<Status> {
         self.status.borrow().clone()
+    }
+
+    /// Counts of datagrams, queries and sweeps.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Whether the fabric can be reached.

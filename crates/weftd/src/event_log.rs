@@ -1,6 +1,7 @@
 //! Events in the log, with fields for machines and words for people.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
@@ -300,6 +301,16 @@ fn sweep_link_or_role(event: &Event) {
                 false => "disabled, until 'weft port enable'",
             }
         ),
+        Event::SweepsPaused(pause) => warn!(
+            event = "sweeps_paused",
+            until_unix_ns = pause.until.0,
+            "sweeps are paused for {}: changes of the fabric are not acted upon; 'weft fm resume' ends that",
+            span(pause.until.since(pause.since))
+        ),
+        Event::SweepsResumed { why } => info!(
+            event = "sweeps_resumed",
+            why, "the pause of sweeps is over: {why}"
+        ),
         Event::PortReleased(port) => info!(
             event = "port_released",
             node = port.name,
@@ -324,6 +335,17 @@ fn sweep_link_or_role(event: &Event) {
             "the stored LIDs and drains cannot be used; the LIDs of the fabric are learnt again, drains, disabled ports and quarantine are forgotten: {why}"
         ),
         _ => {}
+    }
+}
+
+/// A time in hours, minutes and seconds.
+pub(crate) fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 
@@ -389,7 +411,10 @@ pub(crate) fn log_refusal(node: Guid, port: PortNum, attribute: AttributeId, sta
 /// Logs an event of performance management, and sends exceeded thresholds to watchers.
 pub(crate) fn tell_pm(hub: &EventHub, event: PmEvent) {
     match event {
-        PmEvent::SweepEnded(report) => counters_read(&report),
+        PmEvent::SweepEnded(report) => {
+            hub.counters().pm_sweep(&report);
+            counters_read(&report);
+        }
         PmEvent::NodeFailed {
             node,
             name,

@@ -5,6 +5,8 @@ mod args;
 mod attachment;
 mod config;
 mod control;
+mod counters;
+mod dump;
 mod engine;
 mod error;
 mod event;
@@ -21,6 +23,7 @@ mod metrics;
 mod names;
 mod notify;
 mod once_report;
+mod pause_reminder;
 mod planner;
 mod port_metrics;
 mod query_thread;
@@ -57,10 +60,10 @@ fn main() -> ExitCode {
 }
 
 fn start(args: &Args) -> Result<(), DaemonError> {
-    logging::init(args.log, &args.log_level)?;
+    let log = logging::init(args.log, &args.log_level)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| DaemonError::Manager(error.to_string()))?;
-    runtime.block_on(run::run(args))
+    runtime.block_on(run::run(args, log))
 }

@@ -267,6 +267,11 @@ impl Out<'_, '_> {
             i64::from(status.role == SmState::MASTER && attached),
         )?;
         self.gauge(
+            "sweeps_paused",
+            "1 while sweeps are paused",
+            i64::from(status.pause.is_some()),
+        )?;
+        self.gauge(
             "routing_engines_given_up",
             "Routing engines that did not fit the fabric, before the one whose routes are in use",
             status.engines_given_up.into(),

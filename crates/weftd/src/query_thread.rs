@@ -248,6 +248,7 @@ impl Queries {
             return None;
         }
         let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
+        self.feeds.hub.counters().sent(&batch);
         Some(Box::pin(async move {
             if let Some(writes) = stale {
                 make_stale(writes).await;
@@ -299,6 +300,7 @@ impl Queries {
     /// Passes each datagram to its service; while another manager runs the fabric, clients query that
     /// one.
     fn receive(&mut self, batch: Vec<Packet>) {
+        self.feeds.hub.counters().received(&batch);
         if !self.is_master {
             return;
         }

@@ -1,10 +1,13 @@
 //! Requests to the manager's thread.
 
+use std::time::Duration;
+
 use tokio::sync::{mpsc, oneshot};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drains;
 use weft_manager::sm::evidence::Evidence;
+use weft_manager::sm::pause::Pause;
 use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{BarredPort, CommandError};
@@ -56,6 +59,15 @@ pub(crate) enum Request {
         order: QuarantineOrder,
         done: oneshot::Sender<Result<Kept, QuarantineError>>,
     },
+    /// Pauses sweeps.
+    Pause {
+        time: Duration,
+        done: oneshot::Sender<Result<Pause, CommandError>>,
+    },
+    /// Ends the pause; the answer is whether there was one.
+    Resume(oneshot::Sender<bool>),
+    /// Drops back from the elevated priority; the answer is the priority before and after.
+    RestorePriority(oneshot::Sender<Result<(u8, u8), CommandError>>),
     /// Lets the link of such a port be used again; the answer is none where it is used anyway.
     Release {
         port: (Guid, PortNum),

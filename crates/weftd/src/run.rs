@@ -17,10 +17,12 @@ use crate::error::DaemonError;
 use crate::event_hub::EventHub;
 use crate::grpc::{self, Services};
 use crate::heartbeat::{Heart, Hearts};
+use crate::logging::LogLevels;
 use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once_report;
+use crate::pause_reminder;
 use crate::planner::planner;
 use crate::port_metrics::{self, PortMetrics};
 use crate::query_thread::{self, Queries};
@@ -48,10 +50,10 @@ struct Running {
 }
 
 /// Runs until a stop signal, the end of the first sweep (`--once`), or a failure.
-pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
+pub(crate) async fn run(args: &Args, log: LogLevels) -> Result<(), DaemonError> {
     let signals = Signals::new()?;
     let opened = open(args).await?;
-    let mut running = start(opened)?;
+    let mut running = start(opened, log)?;
     let ended = running.until_the_end(args, signals).await;
     notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
     running.stop.send_replace(true);
@@ -70,7 +72,7 @@ pub(crate) async fn run(args: &Args) -> Result<(), DaemonError> {
 }
 
 /// Starts all parts.
-fn start(opened: Opened) -> Result<Running, DaemonError> {
+fn start(opened: Opened, log: LogLevels) -> Result<Running, DaemonError> {
     let Opened {
         config,
         usable,
@@ -111,6 +113,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         queries: query_settings,
         saved,
         drift,
+        log,
         configuration,
     });
     let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
@@ -134,6 +137,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
     );
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
     parts.until_stop("status", &stopping, notify::status(hub.clone()));
+    parts.until_stop("reminder", &stopping, pause_reminder::run(hub.clone()));
     parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
     let serving = metrics::serve(listeners.metrics, metrics.clone(), stopping.clone());
     parts.task("metrics", async move {

@@ -15,6 +15,7 @@ use crate::v1;
 use crate::v1::config_service_client::ConfigServiceClient;
 use crate::v1::emulator_service_client::EmulatorServiceClient;
 use crate::v1::fabric_service_client::FabricServiceClient;
+use crate::v1::manager_service_client::ManagerServiceClient;
 use crate::v1::perf_service_client::PerfServiceClient;
 use crate::v1::port_service_client::PortServiceClient;
 use crate::v1::route_service_client::RouteServiceClient;
@@ -201,6 +202,11 @@ impl Client {
     /// The service for link loads.
     pub fn perf(&self) -> PerfServiceClient<Calls> {
         PerfServiceClient::new(self.calls())
+    }
+
+    /// The service that controls the manager while it runs.
+    pub fn manager(&self) -> ManagerServiceClient<Calls> {
+        ManagerServiceClient::new(self.calls())
     }
 
     /// The service for traffic in an emulated fabric.

@@ -58,6 +58,8 @@ impl From<Event> for Content {
                 groups,
                 bounced,
             }),
+            Event::SweepsPaused(pause) => Self::SweepsPaused(pause.into()),
+            Event::SweepsResumed { why } => Self::SweepsResumed(v1::SweepsResumed { why }),
             Event::NodeSilent { node, attribute } => Self::NodeSilent(v1::NodeSilent {
                 guid: node.0,
                 attribute,

@@ -1,5 +1,6 @@
 //! Sweeps.
 
+use weft_manager::sm::pause::Pause;
 use weft_manager::{LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
 
 use crate::v1;
@@ -16,6 +17,15 @@ impl From<SweepReason> for v1::SweepReason {
             SweepReason::Election => Self::Election,
             SweepReason::OwnPort => Self::OwnPort,
             SweepReason::Unquarantine => Self::Unquarantine,
+        }
+    }
+}
+
+impl From<Pause> for v1::SweepPause {
+    fn from(pause: Pause) -> Self {
+        Self {
+            since_unix_time_ns: pause.since.0,
+            until_unix_time_ns: pause.until.0,
         }
     }
 }

@@ -40,6 +40,9 @@ impl Manager {
             return;
         }
         match command {
+            Command::Sweep if self.sweep.pause.is_some() => {
+                self.out.reply(id, Err(CommandError::Paused));
+            }
             Command::Sweep => {
                 self.commands.sweeps.push((id, self.sweep.number + 1));
                 self.sweep

@@ -86,6 +86,7 @@ impl Manager {
     fn enter_role(&mut self, role: SmState) {
         // What devices hold is read again before anything is written: others may have changed it.
         if role != SmState::MASTER {
+            self.end_pause("this manager is not master any more");
             self.stop_update();
             self.devices.flapping.clear();
             self.refuse_port_changes();

@@ -20,6 +20,7 @@
 //! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
 //! | `lost_links` | lost links that may come back |
+//! | `pause` | pause of sweeps |
 //! | `own_port` | the manager's own port, looked at between sweeps |
 //! | `near` | sweeps limited to reported changes |
 //! | `lids`, `plan` | LIDs, routes, and the intended state of every port |
@@ -32,7 +33,7 @@
 //! | `strangers` | multicast rows of nodes that are not known |
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
-//! | `election`, `managers` | the election of the master |
+//! | `election`, `managers`, `priority` | the election of the master |
 //! | `traps`, `commands`, `port_change` | external requests |
 //! | `publish`, `notices` | the published snapshot, and notices for subscribers |
 //! | `strays` | answers without a request |
@@ -62,8 +63,10 @@ mod near;
 mod notices;
 mod outbox;
 mod own_port;
+pub mod pause;
 pub mod plan;
 mod port_change;
+mod priority;
 mod program;
 mod programming;
 mod publish;
@@ -228,6 +231,7 @@ impl Manager {
         self.tell_election(now, election::Input::Tick);
         self.next_port_change(now);
         self.release_links(now);
+        self.end_stale_pause(now);
         self.start_due_sweep(now);
         self.read_own_port(now);
         self.pump(now);
@@ -252,6 +256,7 @@ impl Manager {
             self.requests.more_at,
             self.planning.look_at(self.election.now()),
             self.election.deadline(),
+            self.pause_end(),
         ]
         .into_iter()
         .flatten()

@@ -7,6 +7,7 @@ use weft_wire::enums::SmState;
 use weft_wire::sm::AttributeId;
 
 use super::Manager;
+use super::pause::Pause;
 use crate::io::{CommandError, SweepPhase};
 
 /// Requests of one attribute since the start, those inside of Aggregates included.
@@ -37,6 +38,12 @@ pub struct Status {
     pub totals: Totals,
     /// Smoothed round trip over all nodes, nanoseconds; none before the first answer.
     pub round_trip_ns: Option<u64>,
+    /// The priority that counts in the election.
+    pub priority: u8,
+    /// Whether that is the elevated one.
+    pub elevated: bool,
+    /// The pause of sweeps.
+    pub pause: Option<Pause>,
     /// The engine whose routes are planned; empty without routes.
     pub engine: String,
     /// Routing engines that were given up before the one whose routes are planned.
@@ -122,6 +129,9 @@ impl Manager {
             outstanding: self.requests.transactions.outstanding(),
             totals: self.out.totals.clone(),
             round_trip_ns: self.requests.transactions.overall().smoothed_ns(),
+            priority: self.election.priority(&self.settings.election),
+            elevated: self.election.is_elevated(&self.settings.election),
+            pause: self.sweep.pause,
             engine: routed.map_or_else(String::new, |routed| routed.engine().to_string()),
             engines_given_up: given_up.unwrap_or(0) as u32,
             lanes: routed.map_or(0, |routed| routed.lanes().count()),

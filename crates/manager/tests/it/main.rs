@@ -22,6 +22,7 @@ mod loops;
 mod multicast;
 mod near;
 mod partitions;
+mod pause;
 mod planning;
 mod pm;
 mod pm_images;

@@ -17,10 +17,12 @@ use super::planning::{Computed, Made, Planner};
 use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
 use super::requester::Requester;
+use super::running::{Running, not_paused};
 use super::{Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded, Version};
 use crate::config::{self, Loaded, Source};
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
+use crate::logging::LogLevels;
 use crate::query_thread::QuerySettings;
 use crate::request::{Adopted, Request, ask};
 use crate::stopping::Stopping;
@@ -38,6 +40,7 @@ pub(crate) struct Parts {
     /// Progress of writing the manager's state to disk.
     pub(crate) saved: watch::Receiver<Saved>,
     pub(crate) drift: Drift,
+    pub(crate) log: LogLevels,
     /// In force at the start.
     pub(crate) configuration: Configuration,
 }
@@ -64,6 +67,7 @@ pub(crate) struct Actor {
     plans: Plans,
     planning: JoinSet<Making>,
     ports: Ports,
+    running: Running,
     drift: Drift,
 }
 
@@ -71,6 +75,11 @@ impl Actor {
     pub(super) fn new(parts: Parts, orders: mpsc::Receiver<Order>) -> Self {
         let disk = Disk::new(parts.saved);
         let ports = Ports::new(parts.engine.clone(), parts.hub.clone(), disk.clone());
+        let running = Running {
+            engine: parts.engine.clone(),
+            hub: parts.hub.clone(),
+            log: parts.log,
+        };
         parts.hub.set_planned(parts.drift.message());
         Self {
             orders,
@@ -84,6 +93,7 @@ impl Actor {
             plans: Plans::default(),
             planning: JoinSet::new(),
             ports,
+            running,
             drift: parts.drift,
         }
     }
@@ -113,6 +123,7 @@ impl Actor {
             Order::Port(order, requester) => {
                 self.ports.push(order, requester, self.hub.attachment())
             }
+            Order::Running(order, by) => self.running.carry_out(order, by).await,
             Order::Apply(id, requester) => {
                 if begins(&requester, "a route plan is not applied") {
                     requester.answer(self.apply(id).await);
@@ -341,6 +352,7 @@ impl Actor {
 
     async fn adopt(&self, condition: Condition, wanted: Arrangement) -> Result<Adopted, Refusal> {
         self.hub.attachment().required()?;
+        not_paused(&self.hub)?;
         let (done, answer) = oneshot::channel();
         let wanted = Box::new(wanted);
         let request = Request::Adopt {
@@ -361,7 +373,7 @@ impl Actor {
 }
 
 /// Whether an order begins; if it does not, this is logged.
-fn begins<T>(requester: &Requester<T>, what: &str) -> bool {
+pub(super) fn begins<T>(requester: &Requester<T>, what: &str) -> bool {
     let begins = requester.begin();
     if !begins {
         info!(

@@ -80,6 +80,7 @@ impl Door {
             queries,
             saved: on_disk,
             drift,
+            log: LogLevels::of_tests(),
             configuration,
         });
         for wanted in plans {

@@ -8,6 +8,7 @@
 //! | `planning` | computes plans in parallel with the actor |
 //! | `plans` | plans that can be applied or undone |
 //! | `ports` | port changes, one after the other |
+//! | `running` | log level, pause of sweeps, priority, counts |
 //! | `drift` | plans in force that the configuration file lacks, also after a restart |
 //! | `hangup` | reload by SIGHUP |
 //!
@@ -21,7 +22,9 @@ mod planning;
 mod plans;
 mod ports;
 mod requester;
+mod running;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +33,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use weft_config::Finding;
 use weft_manager::CommandError;
+use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
 
 pub(crate) use actor::{Actor, Parts};
@@ -40,9 +44,13 @@ use plans::PLANS_MAX;
 pub(crate) use plans::Undone;
 pub(crate) use ports::PortOrder;
 use requester::Requester;
+pub(crate) use running::Restored;
+use running::RunningOrder;
 
 use crate::attachment::Detached;
+use crate::counters::Scope;
 use crate::event_hub::InForce;
+use crate::logging::{LogLevel, LogLevels};
 use crate::query_thread::QuerySettings;
 
 /// Orders that wait for the actor.
@@ -66,6 +74,8 @@ pub(crate) enum Refusal {
     Config(String),
     #[error("{0}")]
     File(String),
+    #[error("{0}")]
+    LogLevel(String),
     #[error(transparent)]
     Port(#[from] CommandError),
     #[error(transparent)]
@@ -133,6 +143,22 @@ enum Order {
     RollBack(Requester<Undone>),
     Reload(bool, Requester<Reloaded>),
     Port(PortOrder, Requester<()>),
+    Running(RunningOrder, Asker),
+}
+
+/// Who gives an order, for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asker(pub(crate) &'static str);
+
+impl Asker {
+    /// A client of the API.
+    pub(crate) const CLIENT: Self = Self("a client");
+}
+
+impl fmt::Display for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
 }
 
 /// Handle that sends orders to the actor.
@@ -142,6 +168,7 @@ pub(crate) struct Control {
     disk: Disk,
     /// The configuration file's name, empty where there is none.
     file: Arc<str>,
+    log: LogLevels,
 }
 
 /// Until when a command may begin whose client sets no deadline.
@@ -159,6 +186,7 @@ impl Control {
             orders,
             disk: Disk::new(parts.saved.clone()),
             file: file.into(),
+            log: parts.log.clone(),
         };
         (control, Actor::new(parts, receiver))
     }
@@ -205,6 +233,69 @@ impl Control {
     /// Switches a port off or on; answered when its device has confirmed it.
     pub(crate) async fn port(&self, port: PortOrder, begin_by: Instant) -> Result<(), Refusal> {
         self.order(begin_by, |requester| Order::Port(port, requester))
+            .await
+    }
+
+    /// Sets the log level, empty for the one of the start.
+    pub(crate) async fn set_log_level(
+        &self,
+        filter: String,
+        by: Asker,
+        begin_by: Instant,
+    ) -> Result<LogLevel, Refusal> {
+        let order = |requester| RunningOrder::LogLevel(filter, requester);
+        self.order_running(begin_by, by, order).await
+    }
+
+    /// The log level.
+    pub(crate) fn log_level(&self) -> LogLevel {
+        self.log.now()
+    }
+
+    /// Pauses sweeps for this time.
+    pub(crate) async fn pause(
+        &self,
+        time: Duration,
+        by: Asker,
+        begin_by: Instant,
+    ) -> Result<Pause, Refusal> {
+        let order = |requester| RunningOrder::Pause(time, requester);
+        self.order_running(begin_by, by, order).await
+    }
+
+    /// Ends the pause; returns whether there was one.
+    pub(crate) async fn resume(&self, by: Asker, begin_by: Instant) -> Result<bool, Refusal> {
+        self.order_running(begin_by, by, RunningOrder::Resume).await
+    }
+
+    /// Drops back from the elevated priority.
+    pub(crate) async fn restore_priority(
+        &self,
+        by: Asker,
+        begin_by: Instant,
+    ) -> Result<Restored, Refusal> {
+        self.order_running(begin_by, by, RunningOrder::RestorePriority)
+            .await
+    }
+
+    /// Sets counts to 0.
+    pub(crate) async fn reset_counters(
+        &self,
+        scope: Scope,
+        by: Asker,
+        begin_by: Instant,
+    ) -> Result<(), Refusal> {
+        let order = |requester| RunningOrder::ResetCounters(scope, requester);
+        self.order_running(begin_by, by, order).await
+    }
+
+    async fn order_running<T>(
+        &self,
+        begin_by: Instant,
+        by: Asker,
+        order: impl FnOnce(Requester<T>) -> RunningOrder,
+    ) -> Result<T, Refusal> {
+        self.order(begin_by, |requester| Order::Running(order(requester), by))
             .await
     }
 

@@ -59,6 +59,7 @@ impl FabricService for Services {
         fabric.planned = self.hub.planned().to_string();
         fabric.attachment = Some(attachment(self.hub.attachment()));
         fabric.seen_unix_time_ns = self.hub.seen_unix_ns();
+        fabric.pause = status.pause.map(Into::into);
         fabric.config_file = self.control.file().to_owned();
         Ok(Response::new(fabric))
     }

@@ -12,32 +12,36 @@ use crate::heartbeat::{BEAT, Hearts};
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// Services that show the last known state while the fabric is gone, and say so.
-const READING: [&str; 3] = [
+const READING: [&str; 4] = [
     "weft.v1.FabricService",
+    "weft.v1.ManagerService",
     "weft.v1.ConfigService",
     "weft.v1.WatchService",
 ];
 /// Services that need the fabric; the empty name is the daemon as a whole.
-const ACTING: [&str; 6] = [
+const ACTING: [&str; 5] = [
     "",
     "weft.v1.RouteService",
     "weft.v1.PortService",
-    "weft.v1.SweepService",
     "weft.v1.PerfService",
     "weft.v1.EmulatorService",
 ];
+/// The service that does not serve while sweeps are paused, either.
+const SWEEPS: &str = "weft.v1.SweepService";
 
 /// Everything that has a status, as it is before the first sweep has ended.
 pub(super) async fn begin(reporter: &HealthReporter, hearts: &Hearts) {
     let threads = hearts.iter().map(|heart| service(heart.name()));
-    let services = READING.iter().chain(&ACTING).map(|name| (*name).to_owned());
+    let services = READING.iter().chain(&ACTING).chain([&SWEEPS]);
+    let services = services.map(|name| (*name).to_owned());
     for name in services.chain(threads) {
         reporter.set_service_status(name, NotServing).await;
     }
 }
 
 /// Keeps every status true, for ever: services serve once the first sweep has ended, those that need
-/// the fabric as long as it can be reached, threads as long as they give signs of life.
+/// the fabric as long as it can be reached, that for sweeps unless they are paused, threads as long as they give
+/// signs of life.
 pub(super) async fn report(reporter: HealthReporter, hub: &EventHub, hearts: &Hearts) {
     let mut attachments = hub.attachments();
     let mut ticks = tokio::time::interval(BEAT);
@@ -50,7 +54,8 @@ pub(super) async fn report(reporter: HealthReporter, hub: &EventHub, hearts: &He
             () = hub.first_sweep(), if !swept => swept = true,
         }
         let attached = attachments.borrow_and_update().attached;
-        let now = statuses(swept, attached, hearts);
+        let paused = hub.status().pause.is_some();
+        let now = statuses(swept, attached, paused, hearts);
         for (name, status) in &now {
             if !told.contains(&(name.clone(), *status)) {
                 reporter.set_service_status(name.clone(), *status).await;
@@ -60,7 +65,12 @@ pub(super) async fn report(reporter: HealthReporter, hub: &EventHub, hearts: &He
     }
 }
 
-fn statuses(swept: bool, attached: bool, hearts: &Hearts) -> Vec<(String, ServingStatus)> {
+fn statuses(
+    swept: bool,
+    attached: bool,
+    paused: bool,
+    hearts: &Hearts,
+) -> Vec<(String, ServingStatus)> {
     let serves = |holds: bool| if holds { Serving } else { NotServing };
     let alive = hearts.beat_within(SILENCE_MAX);
     let reading = READING.map(|name| (name.to_owned(), serves(swept)));
@@ -69,7 +79,12 @@ fn statuses(swept: bool, attached: bool, hearts: &Hearts) -> Vec<(String, Servin
         let beats = heart.silence() < SILENCE_MAX;
         (service(heart.name()), serves(beats))
     });
-    reading.into_iter().chain(acting).chain(threads).collect()
+    let sweeps = (
+        SWEEPS.to_owned(),
+        serves(swept && attached && alive && !paused),
+    );
+    let services = reading.into_iter().chain(acting).chain([sweeps]);
+    services.chain(threads).collect()
 }
 
 /// A thread's name as that of a service.
@@ -85,11 +100,17 @@ mod tests {
     #[test]
     fn each_service_has_its_own_status() {
         let hearts = Hearts::new(vec![Heart::new("manager")]);
-        let status = |swept, attached, name: &str| {
-            let all = statuses(swept, attached, &hearts);
+        let looked_up = |swept, attached, paused, name: &str| {
+            let all = statuses(swept, attached, paused, &hearts);
             let found = all.into_iter().find(|(known, _)| known == name);
             found.map(|(_, status)| status)
         };
+        let status = |swept, attached, name: &str| looked_up(swept, attached, false, name);
+        for (paused, expected) in [(false, Serving), (true, NotServing)] {
+            let sweeps = looked_up(true, true, paused, SWEEPS);
+            assert_eq!(sweeps, Some(expected));
+            assert_eq!(looked_up(true, true, paused, ""), Some(Serving));
+        }
         for (swept, attached, acting, reading) in [
             (false, true, NotServing, NotServing),
             (true, true, Serving, Serving),

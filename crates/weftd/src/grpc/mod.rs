@@ -5,6 +5,7 @@ mod emulator;
 mod fabric;
 mod health;
 mod limits;
+mod manager;
 mod page;
 mod perf;
 mod plan;
@@ -25,6 +26,7 @@ use weft_api::v1;
 use weft_api::v1::config_service_server::ConfigServiceServer;
 use weft_api::v1::emulator_service_server::EmulatorServiceServer;
 use weft_api::v1::fabric_service_server::FabricServiceServer;
+use weft_api::v1::manager_service_server::ManagerServiceServer;
 use weft_api::v1::perf_service_server::PerfServiceServer;
 use weft_api::v1::port_service_server::PortServiceServer;
 use weft_api::v1::route_service_server::RouteServiceServer;
@@ -77,6 +79,16 @@ impl Services {
                 Err(Status::failed_precondition(error.to_string()))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses commands that need a sweep while sweeps are paused.
+    fn must_not_be_paused(&self) -> Result<(), Status> {
+        match self.hub.status().pause {
+            Some(_) => Err(Status::failed_precondition(
+                CommandError::Paused.to_string(),
+            )),
+            None => Ok(()),
         }
     }
 
@@ -149,6 +161,7 @@ fn router(
         .add_service(routes)
         .add_service(PortServiceServer::new(services.clone()))
         .add_service(SweepServiceServer::new(services.clone()))
+        .add_service(ManagerServiceServer::new(services.clone()))
         .add_service(config)
         .add_service(PerfServiceServer::new(services.clone()))
         .add_service(EmulatorServiceServer::new(services.clone()))

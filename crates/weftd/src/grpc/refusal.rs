@@ -13,7 +13,7 @@ pub(super) fn status(refusal: &Refusal) -> Status {
     let text = refusal.to_string();
     match refusal {
         Refusal::Unknown { .. } => Status::not_found(text),
-        Refusal::Config(_) => Status::invalid_argument(text),
+        Refusal::Config(_) | Refusal::LogLevel(_) => Status::invalid_argument(text),
         Refusal::File(_) | Refusal::NothingToUndo => Status::failed_precondition(text),
         Refusal::Busy | Refusal::ManyPlans => Status::resource_exhausted(text),
         Refusal::TooLate => Status::deadline_exceeded(text),
@@ -49,6 +49,7 @@ fn of_port(error: &CommandError) -> Status {
         CommandError::NoPort { .. } => Status::invalid_argument(text),
         CommandError::OwnLink { .. }
         | CommandError::Refused { .. }
+        | CommandError::Paused
         | CommandError::NotMaster { .. } => Status::failed_precondition(text),
         CommandError::NoAnswer { .. } => Status::deadline_exceeded(text),
         CommandError::Busy { .. } | CommandError::ManyDisabled { .. } => {

@@ -19,6 +19,7 @@ impl SweepService for Services {
     ) -> Result<Response<v1::StartSweepResponse>, Status> {
         self.must_be_master()?;
         self.must_be_attached()?;
+        self.must_not_be_paused()?;
         let (told, answer) = oneshot::channel();
         let asked = ask(&self.engine, request::Request::Sweep(told));
         asked.map_err(|refusal| status(&refusal))?;

@@ -6,6 +6,7 @@ mod deadlines;
 mod degraded;
 mod emulator;
 mod exposition;
+mod fm;
 mod harness;
 mod hfi;
 mod hostile_names;

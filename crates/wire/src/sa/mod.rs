@@ -4,6 +4,7 @@
 pub mod fabric;
 pub mod header;
 pub mod ib;
+mod names;
 pub mod node;
 pub mod path;
 pub mod service;
@@ -18,6 +19,7 @@ pub use ib::{
     IbInformInfo, IbInformInfoRecord, IbMcMemberRecord, IbNodeRecord, IbNotice, IbPortInfoRecord,
     IbServiceRecord,
 };
+pub use names::attribute_name;
 pub use node::{
     ExpectedNodeInfo, LinkDownEvent, LinkRecord, NodeRecord, PortInfoRecord, QuarantinedNodeRecord,
     SmInfoRecord, SwitchInfoRecord,

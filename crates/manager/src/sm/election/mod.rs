@@ -62,6 +62,8 @@ pub(super) struct Election {
     role: SmState,
     /// The sweep in which it became master.
     won_in: u64,
+    /// An operator has restored the normal priority since it became master.
+    restored: bool,
     /// Since when it is master.
     master_since: Tick,
     /// MasterSMLID of its own port before the current sweep.
@@ -79,6 +81,7 @@ impl Default for Election {
         Self {
             role: SmState::DISCOVERING,
             won_in: 0,
+            restored: false,
             master_since: Tick(0),
             own_master_lid: Lid(0),
             watch: Watch::default(),
@@ -184,10 +187,22 @@ impl Election {
 
     /// The priority that counts at present.
     pub(super) fn priority(&self, settings: &ElectionSettings) -> u8 {
-        match self.is_master() && self.others.any_seen {
+        match self.is_master() && self.others.any_seen && !self.restored {
             true => settings.priority.max(settings.elevated_priority),
             false => settings.priority,
         }
+    }
+
+    /// Whether the elevated priority counts at present.
+    pub(super) fn is_elevated(&self, settings: &ElectionSettings) -> bool {
+        self.priority(settings) > settings.priority
+    }
+
+    /// Lets the normal priority count as long as this manager is master; returns whether that changes it.
+    pub(super) fn restore_priority(&mut self, settings: &ElectionSettings) -> bool {
+        let was_elevated = self.is_elevated(settings);
+        self.restored |= was_elevated;
+        was_elevated
     }
 
     fn rank(&self, view: &View) -> Rank {
@@ -243,6 +258,7 @@ impl Election {
         if takes_over {
             self.master_since = self.calls.now;
         }
+        self.restored &= role == SmState::MASTER;
         self.role = role;
         self.watch.begin(master);
         self.handovers.under_way = None;

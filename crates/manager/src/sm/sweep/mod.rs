@@ -15,6 +15,7 @@ use weft_wire::enums::PortState;
 
 use super::devices::{Device, Devices};
 use super::near::Near;
+use super::pause::Pause;
 use super::settings::SweepSettings;
 use crate::io::{SweepPhase, SweepReason, SweepReport};
 use next::Next;
@@ -44,6 +45,8 @@ pub(super) struct Sweep {
     looked_again: bool,
     /// A datagram has arrived twice since it began.
     pub twice: bool,
+    /// No sweep begins while this lasts.
+    pub pause: Option<Pause>,
 }
 
 /// Nodes that a sweep has lost.

@@ -15,11 +15,12 @@ const STAYS_PAUSED: &str = "adaptive routing stays suspended until all switches 
 const NO_MAPS: &str = "no forwarding table is changed before all switches have their SCtoSC tables";
 
 impl Manager {
-    /// When the next sweep begins, none during a sweep.
+    /// When the next sweep begins, none during a sweep or a pause.
     pub(in crate::sm) fn sweep_due(&self) -> Option<Tick> {
         let idle = self.sweep.phase.is_none() && !self.registrations.is_updating();
         let due = self.sweep.next.due();
-        due.filter(|_| idle && self.election.may_sweep())
+        let may = idle && self.sweep.pause.is_none() && self.election.may_sweep();
+        due.filter(|_| may)
     }
 
     /// Begins the sweep that is due.

@@ -1,5 +1,7 @@
 //! The log: for people or machines on standard error, or to the journal.
 
+mod levels;
+
 use std::fmt::Debug;
 use std::io::IsTerminal;
 
@@ -7,16 +9,17 @@ use tracing::field::Field;
 use tracing_subscriber::fmt::format::{self, Writer};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, fmt};
+use tracing_subscriber::{Layer, fmt};
 use weft_fabric::text::for_terminal;
 
 use crate::args::LogFormat;
 use crate::error::DaemonError;
+pub(crate) use levels::{LogLevel, LogLevels};
 
-/// Begins to log.
-pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), DaemonError> {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| DaemonError::Usage(format!("--log-level '{filter}': {error}")))?;
+/// Begins to log; returns the handle that changes the level.
+pub(crate) fn init(format: LogFormat, filter: &str) -> Result<LogLevels, DaemonError> {
+    let (levels, filter) = LogLevels::new(filter)
+        .map_err(|why| DaemonError::Usage(format!("--log-level '{filter}': {why}")))?;
     let layer = match resolve(format) {
         LogFormat::Journald => tracing_journald::layer()
             .map_err(|error| DaemonError::Usage(format!("--log journald: {error}")))?
@@ -38,13 +41,13 @@ pub(crate) fn init(format: LogFormat, filter: &str) -> Result<(), DaemonError> {
         }
     };
     let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
-    subscriber
-        .try_init()
-        .map_err(|error| DaemonError::Usage(format!("--log: {error}")))
+    let begun = subscriber.try_init();
+    begun.map_err(|error| DaemonError::Usage(format!("--log: {error}")))?;
+    Ok(levels)
 }
 
 /// Fields that people find in the words already.
-const FOR_MACHINES: [&str; 38] = [
+const FOR_MACHINES: [&str; 40] = [
     "a",
     "a_guid",
     "a_port",
@@ -53,6 +56,7 @@ const FOR_MACHINES: [&str; 38] = [
     "b",
     "b_guid",
     "b_port",
+    "by",
     "category",
     "config_file",
     "count",
@@ -80,6 +84,7 @@ const FOR_MACHINES: [&str; 38] = [
     "sweep",
     "threshold",
     "timeouts",
+    "until_unix_ns",
     "value",
     "what",
     "why",

@@ -1,0 +1,189 @@
+//! `weft fm`: the manager while it runs.
+
+use std::fs::File;
+use std::io::{BufWriter, Write, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_stream::StreamExt;
+use weft_api::v1;
+
+use crate::args::{Daemon, FmCommand};
+use crate::connect::{Effort, Session, connect};
+use crate::error::CliError;
+use crate::output;
+use crate::time::utc;
+
+pub(crate) async fn run(daemon: &Daemon, command: &FmCommand) -> Result<ExitCode, CliError> {
+    let session = connect(daemon).await?;
+    match command {
+        FmCommand::Show { json } => show(&session, *json).await?,
+        FmCommand::LogLevel { level: None } => {
+            let manager = manager(&session).await?;
+            output::text(level_line(manager.log_level.as_ref()))?;
+        }
+        FmCommand::LogLevel { level: Some(level) } => set_level(&session, level).await?,
+        FmCommand::Pause { time } => pause(&session, *time).await?,
+        FmCommand::Resume => resume(&session).await?,
+        FmCommand::RestorePriority => restore_priority(&session).await?,
+        FmCommand::Counters { json, reset } => counters(&session, *json, *reset).await?,
+        FmCommand::Dump { file } => dump(&session, file).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn manager(session: &Session) -> Result<v1::GetManagerResponse, CliError> {
+    let mut service = session.services(Effort::Look).manager();
+    let manager = service.get_manager(v1::GetManagerRequest {});
+    session.answer(Effort::Look, manager).await
+}
+
+async fn show(session: &Session, json: bool) -> Result<(), CliError> {
+    let manager = manager(session).await?;
+    if json {
+        return output::json(&manager_json(&manager));
+    }
+    let sweeps = match &manager.pause {
+        None => "Sweeps: not paused\n".to_owned(),
+        Some(pause) => format!("Sweeps: paused until {}\n", utc(pause.until_unix_time_ns)),
+    };
+    let elevated = match manager.elevated {
+        true => ", elevated; `weft fm restore-priority` drops back to the normal one",
+        false => "",
+    };
+    output::text(format!(
+        "{}{sweeps}Priority: {}{elevated}\n",
+        level_line(manager.log_level.as_ref()),
+        manager.priority
+    ))
+}
+
+fn manager_json(manager: &v1::GetManagerResponse) -> Value {
+    let level = manager.log_level.clone().unwrap_or_default();
+    json!({
+        "log_level": level.filter,
+        "log_level_set_by": level.set_by,
+        "paused_since_unix_time_ns": manager.pause.map(|pause| pause.since_unix_time_ns),
+        "paused_until_unix_time_ns": manager.pause.map(|pause| pause.until_unix_time_ns),
+        "priority": manager.priority,
+        "elevated": manager.elevated,
+    })
+}
+
+fn level_line(level: Option<&v1::LogLevel>) -> String {
+    let level = level.cloned().unwrap_or_default();
+    format!("Log level: {}, set by {}\n", level.filter, level.set_by)
+}
+
+async fn set_level(session: &Session, level: &str) -> Result<(), CliError> {
+    let filter = match level {
+        "default" => String::new(),
+        level => level.to_owned(),
+    };
+    let mut service = session.services(Effort::Look).manager();
+    let set = service.set_log_level(v1::SetLogLevelRequest { filter });
+    let set = session.answer(Effort::Look, set).await?;
+    output::text(level_line(set.log_level.as_ref()))
+}
+
+async fn pause(session: &Session, time: Duration) -> Result<(), CliError> {
+    let duration_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let mut service = session.services(Effort::Look).manager();
+    let paused = service.pause_sweeps(v1::PauseSweepsRequest { duration_ns });
+    let paused = session.answer(Effort::Look, paused).await?;
+    let until = utc(paused.pause.unwrap_or_default().until_unix_time_ns);
+    output::text(format!("sweeps are paused until {until}\n"))
+}
+
+async fn resume(session: &Session) -> Result<(), CliError> {
+    let mut service = session.services(Effort::Look).manager();
+    let resumed = service.resume_sweeps(v1::ResumeSweepsRequest {});
+    let resumed = session.answer(Effort::Look, resumed).await?;
+    output::text(match resumed.was_paused {
+        true => "sweeps are resumed, a sweep begins\n",
+        false => "sweeps were not paused\n",
+    })
+}
+
+async fn restore_priority(session: &Session) -> Result<(), CliError> {
+    let mut service = session.services(Effort::Look).manager();
+    let restored = service.restore_priority(v1::RestorePriorityRequest {});
+    let restored = session.answer(Effort::Look, restored).await?;
+    let now = restored.now;
+    output::text(match restored.before == now {
+        true => format!("the priority is {now}, it was not elevated\n"),
+        false => format!(
+            "the priority is {now}, it was elevated to {}; a standby that goes before takes over\n",
+            restored.before
+        ),
+    })
+}
+
+async fn counters(session: &Session, json: bool, reset: bool) -> Result<(), CliError> {
+    let mut service = session.services(Effort::Look).manager();
+    let scope = v1::CounterScope::Unspecified.into();
+    let counted = service.get_counters(v1::GetCountersRequest { scope });
+    let counted = session.answer(Effort::Look, counted).await?;
+    match json {
+        true => output::json(&counters_json(&counted))?,
+        false => output::text(counters_text(&counted))?,
+    }
+    if reset {
+        let mut service = session.services(Effort::Look).manager();
+        let done = service.reset_counters(v1::ResetCountersRequest { scope });
+        session.answer(Effort::Look, done).await?;
+    }
+    Ok(())
+}
+
+fn counters_text(counted: &v1::GetCountersResponse) -> String {
+    let mut text = format!("Since {}\n", utc(counted.since_unix_time_ns));
+    let mut group = "";
+    for counter in &counted.counters {
+        if counter.group != group {
+            group = &counter.group;
+            text += &format!("{group}\n");
+        }
+        text += &format!("{:>15}  {}\n", counter.value, counter.name);
+    }
+    text
+}
+
+fn counters_json(counted: &v1::GetCountersResponse) -> Value {
+    let counters = counted.counters.iter().map(|counter| {
+        json!({
+            "group": counter.group,
+            "name": counter.name,
+            "value": counter.value,
+        })
+    });
+    json!({
+        "since_unix_time_ns": counted.since_unix_time_ns,
+        "counters": counters.collect::<Vec<_>>(),
+    })
+}
+
+async fn dump(session: &Session, file: &Path) -> Result<(), CliError> {
+    let mut service = session.services(Effort::Work).manager();
+    let chunks = service.dump_state(v1::DumpStateRequest {});
+    let mut chunks = session.answer(Effort::Work, chunks).await?;
+    let mut out: Box<dyn Write> = match file.to_str() {
+        Some("-") => Box::new(stdout().lock()),
+        _ => {
+            let created = File::create(file).map_err(|error| CliError::file(file, error))?;
+            Box::new(BufWriter::new(created))
+        }
+    };
+    loop {
+        let next = async { Ok(chunks.next().await) };
+        match session.in_time(Effort::Work, next).await? {
+            Some(Ok(chunk)) => out.write_all(&chunk.data)?,
+            Some(Err(status)) => return Err(session.explain(Effort::Work, status).await),
+            None => break,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
