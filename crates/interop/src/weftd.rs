@@ -41,6 +41,7 @@ impl Weftd {
         let mut command = fabric.command(host, &program().to_string_lossy());
         command.arg("--config").arg(&config);
         command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+        command.args(["--opafmcmd", "off"]);
         command
             .arg("--state-dir")
             .arg(directory.join(format!("state-{host}")));

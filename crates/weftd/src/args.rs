@@ -63,6 +63,10 @@ pub(crate) struct Args {
     /// CA of client certificates, PEM; without it, any client may connect.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_client_ca: Option<PathBuf>,
+    /// Directory of the sockets for the vendor's opafmcmd, or `off`: by default /var/lib/opa-fm, where opafmcmd looks for
+    /// them; off for an emulated fabric.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) opafmcmd: Option<PathBuf>,
     /// Log format; auto: the journal under systemd, human otherwise.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,

@@ -99,6 +99,11 @@ impl Source {
         self.file.as_deref()
     }
 
+    /// Number of the instance in it, from 0.
+    pub(crate) fn instance(&self) -> usize {
+        self.instance
+    }
+
     /// Reads and checks it.
     pub(crate) fn load(&self) -> Result<Loaded, DaemonError> {
         let Some(file) = &self.file else {

@@ -23,6 +23,7 @@ mod metrics;
 mod names;
 mod notify;
 mod once_report;
+mod opafmcmd;
 mod pause_reminder;
 mod planner;
 mod port_metrics;

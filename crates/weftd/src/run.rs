@@ -22,13 +22,14 @@ use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once_report;
+use crate::opafmcmd;
 use crate::pause_reminder;
 use crate::planner::planner;
 use crate::port_metrics::{self, PortMetrics};
 use crate::query_thread::{self, Queries};
 use crate::registrations;
 use crate::request::REQUESTS_MAX;
-use crate::startup::{Opened, open};
+use crate::startup::{Opened, Place, open};
 use crate::stopping::Stopping;
 use crate::store::{self, Latest, Saved};
 use crate::supervisor::Supervisor;
@@ -83,6 +84,7 @@ fn start(opened: Opened, log: LogLevels) -> Result<Running, DaemonError> {
         source,
         connection,
         connected_to,
+        opafmcmd: place,
     } = opened;
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
@@ -137,6 +139,7 @@ fn start(opened: Opened, log: LogLevels) -> Result<Running, DaemonError> {
     );
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
     parts.until_stop("status", &stopping, notify::status(hub.clone()));
+    serve_opafmcmd(&mut parts, place, &services);
     parts.until_stop("reminder", &stopping, pause_reminder::run(hub.clone()));
     parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
     let serving = metrics::serve(listeners.metrics, metrics.clone(), stopping.clone());
@@ -181,6 +184,20 @@ fn start(opened: Opened, log: LogLevels) -> Result<Running, DaemonError> {
         stop,
         parts,
     })
+}
+
+/// Serves the vendor's `opafmcmd` where it is to be served.
+fn serve_opafmcmd(parts: &mut Supervisor, place: Place, services: &Services) {
+    let Some(dir) = place.dir else { return };
+    let commands = opafmcmd::Commands {
+        hub: services.hub.clone(),
+        control: services.control.clone(),
+        engine: services.engine.clone(),
+        connected_to: services.connected_to.clone(),
+        instance: place.instance,
+    };
+    let serving = opafmcmd::serve(dir, commands);
+    parts.until_stop("opafmcmd", &services.stopping, serving);
 }
 
 /// Stores the manager's state if there is a directory for it; returns the progress of writing.

@@ -13,6 +13,9 @@ use crate::fabric::Source;
 use crate::store::Store;
 use crate::tls::Tls;
 
+/// Where `opafmcmd` looks for a manager.
+const OPAFMCMD: &str = "/var/lib/opa-fm";
+
 /// Everything that is opened.
 pub(crate) struct Opened {
     pub(crate) config: config::Source,
@@ -28,6 +31,14 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     /// Description of the connection.
     pub(crate) connected_to: String,
+    pub(crate) opafmcmd: Place,
+}
+
+/// Where the vendor's `opafmcmd` finds this daemon.
+pub(crate) struct Place {
+    /// Directory of its sockets; none where it is not served.
+    pub(crate) dir: Option<PathBuf>,
+    pub(crate) instance: usize,
 }
 
 /// Listening sockets.
@@ -75,11 +86,26 @@ pub(crate) async fn open(args: &Args) -> Result<Opened, DaemonError> {
         source,
         connection,
         connected_to,
+        opafmcmd: Place::new(args),
     })
 }
 
+impl Place {
+    fn new(args: &Args) -> Self {
+        let emulated = args.emulate.is_some() || args.connect.is_some();
+        let dir = match &args.opafmcmd {
+            Some(dir) => Some(dir.clone()).filter(|dir| dir.as_os_str() != "off"),
+            None => (!emulated).then(|| PathBuf::from(OPAFMCMD)),
+        };
+        let instance = args.instance;
+        Self { dir, instance }
+    }
+}
+
 fn open_store(args: &Args) -> Result<Option<Store>, DaemonError> {
-    let systemd = std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
+    // The first of the unit's directories is the daemon's own.
+    let systemd = std::env::var_os("STATE_DIRECTORY");
+    let systemd = systemd.and_then(|dirs| std::env::split_paths(&dirs).next());
     let dir = match (&args.state_dir, systemd, &args.emulate) {
         (Some(dir), ..) => dir.clone(),
         (None, Some(dir), _) => dir,

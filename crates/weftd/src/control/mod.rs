@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `requester` | the requester of a command, and its deadline |
 //! | `actor` | executes orders one after the other |
+//! | `adaptive` | a change of adaptive routing alone |
 //! | `planning` | computes plans in parallel with the actor |
 //! | `plans` | plans that can be applied or undone |
 //! | `ports` | port changes, one after the other |
@@ -15,6 +16,7 @@
 //! A disconnected client cancels its commands that have not started. Started commands run to their end.
 
 mod actor;
+mod adaptive;
 mod disk;
 mod drift;
 mod hangup;
@@ -37,6 +39,7 @@ use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
 
 pub(crate) use actor::{Actor, Parts};
+pub(crate) use adaptive::AdaptiveOrder;
 use disk::Disk;
 pub(crate) use drift::Drift;
 pub(crate) use hangup::reload_and_tell;
@@ -120,6 +123,8 @@ pub(crate) enum PlanRequest {
     Config(String),
     /// A change and its description.
     Change(Change, String),
+    /// The configuration in force with other adaptive routing.
+    Adaptive(AdaptiveOrder),
 }
 
 /// Result of planning.
@@ -210,6 +215,22 @@ impl Control {
     pub(crate) async fn apply(&self, id: u64, begin_by: Instant) -> Result<u64, Refusal> {
         self.order(begin_by, |requester| Order::Apply(id, requester))
             .await
+    }
+
+    /// Plans and carries out a change of adaptive routing; returns the number of the sweep that does it.
+    pub(crate) async fn adaptive_routing(
+        &self,
+        order: AdaptiveOrder,
+        begin_by: Instant,
+    ) -> Result<u64, Refusal> {
+        let planned = self.plan(PlanRequest::Adaptive(order), begin_by).await?;
+        match planned.plan {
+            Some((id, _)) => self.apply(id, begin_by).await,
+            None => {
+                let findings = planned.findings.iter().map(ToString::to_string);
+                Err(Refusal::Config(findings.collect::<Vec<_>>().join("\n")))
+            }
+        }
     }
 
     /// Undoes the last applied plan.

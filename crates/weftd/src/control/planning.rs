@@ -36,26 +36,40 @@ pub(super) struct Planner {
 impl Planner {
     /// Computes a plan; may take seconds on a fabric of ten thousands of hosts.
     pub(super) async fn make(self, request: PlanRequest) -> Result<Made, Refusal> {
-        let (change, what, configuration, findings) = match request {
-            PlanRequest::Change(change, what) => (change, what, self.configuration, Vec::new()),
-            PlanRequest::Config(text) => {
-                let source = self.source;
-                let loaded = tokio::task::spawn_blocking(move || source.check(text)).await;
-                let loaded = loaded.map_err(|error| Refusal::Failed(error.to_string()))?;
-                let Loaded { findings, usable } = loaded;
-                if findings.iter().any(|one| one.severity == Severity::Error) {
-                    return Ok(Made {
-                        plan: None,
-                        findings,
-                    });
-                }
-                let (settings, configuration) =
-                    usable.map_err(|why| Refusal::Config(why.into()))?.split();
-                let change = Change::Settings(Box::new(settings));
-                let what = "another configuration".to_owned();
-                (change, what, Arc::new(configuration), findings)
+        let (text, what) = match request {
+            PlanRequest::Change(change, what) => {
+                let configuration = Arc::clone(&self.configuration);
+                return self.compute(change, what, configuration, Vec::new()).await;
+            }
+            PlanRequest::Config(text) => (text, "another configuration".to_owned()),
+            PlanRequest::Adaptive(order) => {
+                let text = order.applied(&self.configuration.text, &self.source)?;
+                (text, order.what())
             }
         };
+        let source = self.source.clone();
+        let loaded = tokio::task::spawn_blocking(move || source.check(text)).await;
+        let loaded = loaded.map_err(|error| Refusal::Failed(error.to_string()))?;
+        let Loaded { findings, usable } = loaded;
+        if findings.iter().any(|one| one.severity == Severity::Error) {
+            return Ok(Made {
+                plan: None,
+                findings,
+            });
+        }
+        let (settings, configuration) = usable.map_err(|why| Refusal::Config(why.into()))?.split();
+        let change = Change::Settings(Box::new(settings));
+        self.compute(change, what, Arc::new(configuration), findings)
+            .await
+    }
+
+    async fn compute(
+        self,
+        change: Change,
+        what: String,
+        configuration: Arc<Configuration>,
+        findings: Vec<Finding>,
+    ) -> Result<Made, Refusal> {
         let (done, answer) = oneshot::channel();
         ask(&self.engine, Request::Basis { change, done })?;
         let basis: Box<Basis> = answer.await.map_err(|_| Refusal::Stopping)??;

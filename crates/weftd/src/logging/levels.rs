@@ -19,6 +19,18 @@ pub(crate) struct LogLevel {
     pub(crate) set_by: &'static str,
 }
 
+/// The level for a `LogLevel` of the vendor's manager, 0 to 7.
+pub(crate) fn of_vendor_level(level: u32) -> Option<&'static str> {
+    Some(match level {
+        0 => "error",
+        1 => "warn",
+        2 | 3 => "info",
+        4..=6 => "debug",
+        7 => "trace",
+        _ => return None,
+    })
+}
+
 /// Reads and changes the log level.
 #[derive(Debug, Clone)]
 pub(crate) struct LogLevels {

@@ -14,7 +14,7 @@ use weft_fabric::text::for_terminal;
 
 use crate::args::LogFormat;
 use crate::error::DaemonError;
-pub(crate) use levels::{LogLevel, LogLevels};
+pub(crate) use levels::{LogLevel, LogLevels, of_vendor_level};
 
 /// Begins to log; returns the handle that changes the level.
 pub(crate) fn init(format: LogFormat, filter: &str) -> Result<LogLevels, DaemonError> {

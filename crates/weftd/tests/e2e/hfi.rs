@@ -26,7 +26,7 @@ fn daemon_at_hfi(address: &str) -> Daemon {
     command
         .env("LD_PRELOAD", library())
         .env("WEFT_EMULATOR", address)
-        .args(["--hfi", "hfi1_0:1"])
+        .args(["--hfi", "hfi1_0:1", "--opafmcmd", "off"])
         .args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
         .arg("--config")
         .arg(config)

@@ -15,6 +15,7 @@ mod lifecycle;
 mod live;
 mod lost;
 mod notify;
+mod opafmcmd;
 mod outputs;
 mod plans;
 mod ports;

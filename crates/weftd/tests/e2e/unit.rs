@@ -43,11 +43,13 @@ fn command_line(configured: Option<&str>) -> Vec<String> {
         .collect()
 }
 
-/// Runs the command line until its first sweep has ended, on ports and state of its own.
+/// Runs the command line until its first sweep has ended, on ports and state of its own, without the
+/// machine's directory for opafmcmd.
 fn once(mut command: Command, line: &[String]) -> Output {
     assert_eq!(line[0], WEFTD);
     let state = tempfile::tempdir().unwrap();
     command.args(&line[1..]).arg("--once");
+    command.args(["--opafmcmd", "off"]);
     command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
     output(command.arg("--state-dir").arg(state.path()))
 }

@@ -1,0 +1,83 @@
+//! A change of adaptive routing alone, as another configuration.
+
+use super::Refusal;
+use crate::config::Source;
+
+/// Adaptive routing as it is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AdaptiveOrder {
+    pub(crate) enable: bool,
+    /// `ARFrequency`, 0 to 7; none leaves it as it is.
+    pub(crate) frequency: Option<u8>,
+    /// `Threshold`, 0 to 7; none leaves it as it is.
+    pub(crate) threshold: Option<u8>,
+}
+
+impl AdaptiveOrder {
+    /// The order in words.
+    pub(super) fn what(&self) -> String {
+        let value = |name: &str, value: Option<u8>| match value {
+            Some(value) => format!(", {name} {value}"),
+            None => String::new(),
+        };
+        format!(
+            "adaptive routing {}{}{}",
+            if self.enable { "on" } else { "off" },
+            value("ARFrequency", self.frequency),
+            value("Threshold", self.threshold)
+        )
+    }
+
+    /// A configuration's text with this change.
+    ///
+    /// # Errors
+    /// [`Refusal::Config`] where there is no configuration file to change.
+    pub(super) fn applied(&self, text: &str, source: &Source) -> Result<String, Refusal> {
+        let mut config = weft_config::check(text, "the configuration in force").config;
+        let instances = config.as_mut().map(|config| &mut config.instances);
+        let instance = instances.and_then(|all| all.get_mut(source.instance()));
+        let Some(instance) = instance else {
+            let why = "the built-in defaults have no configuration file to change";
+            return Err(Refusal::Config(why.to_owned()));
+        };
+        let adaptive = &mut instance.sm.adaptive_routing;
+        adaptive.enable = self.enable;
+        adaptive.frequency = self.frequency.unwrap_or(adaptive.frequency);
+        adaptive.threshold = self.threshold.unwrap_or(adaptive.threshold);
+        Ok(config.map_or_else(String::new, |config| config.effective_xml()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_else_of_the_configuration_changes() {
+        let stock = include_str!("../../../../config/opafm.xml");
+        let source = Source::of_tests(None);
+        let before = weft_config::check(stock, "stock")
+            .config
+            .unwrap()
+            .effective_xml();
+        let order = AdaptiveOrder {
+            enable: true,
+            frequency: Some(5),
+            threshold: None,
+        };
+        assert_eq!(order.what(), "adaptive routing on, ARFrequency 5");
+        let after = order.applied(&before, &source).unwrap();
+        let pairs = before.lines().zip(after.lines());
+        let changed: Vec<&str> = pairs
+            .filter(|(a, b)| a != b)
+            .map(|(_, b)| b.trim())
+            .collect();
+        assert!(changed.len() <= 2, "{changed:?}");
+        assert!(
+            changed.contains(&"<ARFrequency>5</ARFrequency>"),
+            "{changed:?}"
+        );
+        assert!(order.applied("", &source).is_err());
+    }
+}
