@@ -33,8 +33,8 @@
 //! | `strangers` | multicast rows of nodes that are not known |
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
-//! | `election`, `managers`, `priority` | the election of the master |
-//! | `traps`, `commands`, `port_change` | external requests |
+//! | `election`, `managers` | the election of the master |
+//! | `traps`, `commands`, `port_change`, `orders` | external requests |
 //! | `publish`, `notices` | the published snapshot, and notices for subscribers |
 //! | `strays` | answers without a request |
 
@@ -61,12 +61,12 @@ mod multicast;
 mod multicast_storms;
 mod near;
 mod notices;
+mod orders;
 mod outbox;
 mod own_port;
 pub mod pause;
 pub mod plan;
 mod port_change;
-mod priority;
 mod program;
 mod programming;
 mod publish;

@@ -1,4 +1,4 @@
-//! Pause of sweeps by an operator.
+//! Pause of sweeps by an operator, and its end.
 //!
 //! While it lasts no sweep begins; one that is running goes to its end. Traps, polls of other managers and
 //! changes of ports are served. It ends by itself, with a sweep, or when this manager is no longer master: another
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use weft_fabric::Tick;
 
 use super::Manager;
-use crate::io::{CommandError, Event, Input, SweepReason};
+use crate::io::{Event, SweepReason};
 
 /// Longest pause.
 pub const PAUSE_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -25,31 +25,6 @@ pub struct Pause {
 }
 
 impl Manager {
-    /// Pauses sweeps for this time, at most [`PAUSE_MAX`] from now on; a pause that lasts already gets this
-    /// end.
-    ///
-    /// # Errors
-    /// [`CommandError::NotMaster`].
-    pub fn pause_sweeps(&mut self, now: Tick, time: Duration) -> Result<Pause, CommandError> {
-        self.must_be_master()?;
-        let since = self.sweep.pause.map_or(now, |pause| pause.since);
-        let until = now + time.min(PAUSE_MAX);
-        let pause = Pause { since, until };
-        self.sweep.pause = Some(pause);
-        self.out.event(Event::SweepsPaused(pause));
-        Ok(pause)
-    }
-
-    /// Ends the pause, with a sweep; returns whether there was one.
-    pub fn resume_sweeps(&mut self, now: Tick) -> bool {
-        let was_paused = self.end_pause("a client asked for it");
-        if was_paused {
-            self.sweep_after_pause(now);
-            self.handle(now, Input::Tick);
-        }
-        was_paused
-    }
-
     /// When the pause ends by itself.
     pub(super) fn pause_end(&self) -> Option<Tick> {
         self.sweep.pause.map(|pause| pause.until)
@@ -59,7 +34,8 @@ impl Manager {
     pub(super) fn end_stale_pause(&mut self, now: Tick) {
         if self.pause_end().is_some_and(|until| until <= now) {
             self.end_pause("its time is over");
-            self.sweep_after_pause(now);
+            self.sweep
+                .request(now, SweepReason::Forced, &self.settings.sweeps);
         }
     }
 
@@ -71,10 +47,5 @@ impl Manager {
             self.out.event(Event::SweepsResumed { why });
         }
         was_paused
-    }
-
-    fn sweep_after_pause(&mut self, now: Tick) {
-        self.sweep
-            .request(now, SweepReason::Forced, &self.settings.sweeps);
     }
 }
