@@ -55,6 +55,7 @@ section! {
         /// Core files.
         core_dump: CoreDump;
         /// Logs.
+        #[no_effect("the section Sm counts for all managers")]
         logging: Logging;
         /// Certificates for clients.
         ssl: Ssl, without "SslSecurityFmCaCertificate";

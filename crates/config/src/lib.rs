@@ -59,10 +59,10 @@ pub use objects::{
     VirtualFabrics,
 };
 pub use pattern::{NodePattern, PatternError};
-pub use pm::Pm;
+pub use pm::{Limit, Pm};
 pub use reference::{reference, reference_markdown, stricter_markdown};
 pub use section::Row;
-pub use shared::{MAX_INSTANCES, Shared};
+pub use shared::{Logging, MAX_INSTANCES, Shared, SyslogFacility};
 pub use sm::{
     AdaptiveAlgorithm, AdaptiveRouting, FatTreeTopology, LidStrategy, MeshTorusTopology, Multicast,
     PathSelection, RoutingAlgorithm, Sm,

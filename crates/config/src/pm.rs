@@ -78,7 +78,6 @@ section! {
         /// Maximum number of failed devices logged per sweep.
         sweep_errors_log_threshold: u32 = 10, "SweepErrorsLogThreshold" => One(u32s());
         /// Maximum number of error causes logged per sweep.
-        #[no_effect("causes of errors are not logged")]
         sweep_error_info_log_thresholds: SweepErrorInfoLogThresholds = SweepErrorInfoLogThresholds::default(),
             "SweepErrorInfoLogThresholds" => Sub;
         /// Images on disk.
@@ -94,6 +93,7 @@ section! {
         #[no_effect("the PM runs where the SM is master")]
         election: Election;
         /// Logs.
+        #[no_effect("the section Sm counts for all managers")]
         logging: Logging;
         /// Certificates for clients.
         ssl: Ssl;

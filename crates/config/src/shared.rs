@@ -122,17 +122,13 @@ keywords! { SyslogFacility {
 section! {
     /// Logs of a component.
     pub struct Logging {
-        /// Log level: 0 nearly nothing, 1 errors and warnings, 2 also progress, up to 7 every call.
-        #[no_effect("the level is set at start, with --log-level or WEFTD_LOG")]
+        /// Log level: 0 errors, 1 warnings and events of the fabric, 2 and 3 also progress, 4 to 6 details, 7 everything.
         log_level: u32 = 1, "LogLevel" => One(u32s().strictly(0, 7));
-        /// Bit 0: fewer messages at levels 1 and 2; bit 1: with a `LogFile`, nothing goes to syslog.
-        #[no_effect("the log goes to one place, the journal or the standard error stream")]
+        /// Bit 0: at levels 1 and 2 only events of the fabric and warnings; bit 1: with a `LogFile`, nothing goes elsewhere.
         log_mode: u32 = 0, "LogMode" => One(u32s().strictly(0, 3));
-        /// The file for logs instead of syslog.
-        #[no_effect("the log goes to the journal or the standard error stream, never to a file")]
+        /// The file for logs besides the journal or standard error.
         log_file: Option<String> = None, "LogFile" => Opt(Text::of(99));
-        /// The facility of syslog.
-        #[no_effect("the journal does not use facilities")]
+        /// The facility of syslog, a field of lines in the journal.
         syslog_facility: SyslogFacility = SyslogFacility::default(), "SyslogFacility" => One(FACILITY);
         /// Development: more checks and messages.
         #[no_effect("for development of the vendor's manager")]
@@ -141,31 +137,28 @@ section! {
         #[no_effect("for development of the vendor's manager")]
         rmpp_debug: u32 = 0, "RmppDebug" => One(u32s());
         /// Log mask of the common services: severity bits in place of `LogLevel`.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         cs_log_mask: Option<u32> = None, "CS_LogMask" => Opt(bits32());
         /// Log mask of the management datagram layer.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         mai_log_mask: Option<u32> = None, "MAI_LogMask" => Opt(bits32());
         /// Log mask of the channel adapter layer.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         cal_log_mask: Option<u32> = None, "CAL_LogMask" => Opt(bits32());
         /// Log mask of the driver.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         dvr_log_mask: Option<u32> = None, "DVR_LogMask" => Opt(bits32());
         /// Log mask of the interface to other managers.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         if3_log_mask: Option<u32> = None, "IF3_LogMask" => Opt(bits32());
         /// Log mask of the subnet manager.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         sm_log_mask: Option<u32> = None, "SM_LogMask" => Opt(bits32());
         /// Log mask of subnet administration.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         sa_log_mask: Option<u32> = None, "SA_LogMask" => Opt(bits32());
         /// Log mask of the performance manager.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
         pm_log_mask: Option<u32> = None, "PM_LogMask" => Opt(bits32());
         /// Log mask of performance administration.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         pa_log_mask: Option<u32> = None, "PA_LogMask" => Opt(bits32());
         /// Log mask of the baseboard manager.
         #[no_effect("there is no baseboard manager")]
@@ -174,7 +167,7 @@ section! {
         #[no_effect("there is no fabric executive")]
         fe_log_mask: Option<u32> = None, "FE_LogMask" => Opt(bits32());
         /// Log mask of applications.
-        #[no_effect("levels of components are set with --log-level or WEFTD_LOG")]
+        #[no_effect("this part writes no lines of its own")]
         app_log_mask: Option<u32> = None, "APP_LogMask" => Opt(bits32());
     }
 }

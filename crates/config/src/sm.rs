@@ -300,11 +300,9 @@ section! {
         non_resp_timeout: Duration = Duration::from_secs(600), "NonRespTimeout" => One(seconds().strictly(0, u32::MAX as u64 - 1));
         /// Number of sweeps for which it is kept.
         non_resp_max_count: u32 = 3, "NonRespMaxCount" => One(u32s());
-        /// Maximum number of appearances and disappearances logged per sweep; 0 all.
-        #[no_effect("32 changes of a sweep are logged, and how many more there were")]
+        /// Maximum number of nodes, or groups of connected nodes, that come or go logged per sweep; 0 all.
         node_appearance_msg_threshold: u32 = 0, "NodeAppearanceMsgThreshold" => One(u32s());
-        /// Traps that follow within this time are logged as one.
-        #[no_effect("traps of one source are limited by a rate of Weft's own")]
+        /// A trap that follows another one of its source within this time is not logged; 0 logs all.
         trap_log_suppress_trigger_interval: Duration = Duration::from_secs(30),
             "TrapLogSuppressTriggerInterval" => One(seconds());
         /// Ports that take part in the quick activation of a whole subtree.
@@ -313,8 +311,7 @@ section! {
             "SwitchCascadeActivateEnable" => One(CASCADE);
         /// Number of times that activation waits for a neighbour.
         neighbor_normal_retries: u32 = 2, "NeighborNormalRetries" => One(u32s());
-        /// Maximum number of port bounces logged per sweep; 0 all.
-        #[no_effect("32 changes of a sweep are logged, and how many more there were")]
+        /// Maximum number of links that come or go logged per sweep; 0 all.
         port_bounce_log_limit: u32 = 0, "PortBounceLogLimit" => One(u32s());
         /// Whether every sweep writes everything.
         #[no_effect("only attributes that differ are written")]

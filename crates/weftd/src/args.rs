@@ -70,9 +70,10 @@ pub(crate) struct Args {
     /// Log format; auto: the journal under systemd, human otherwise.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
-    /// Log level: error, warn, info, debug or trace, or module=level pairs.
-    #[arg(long, value_name = "FILTER", env = "WEFTD_LOG", default_value = "info")]
-    pub(crate) log_level: String,
+    /// Log level: error, warn, info, debug or trace, or module=level pairs; by default that of the configuration
+    /// (LogLevel, LogMode and the masks).
+    #[arg(long, value_name = "FILTER", env = "WEFTD_LOG")]
+    pub(crate) log_level: Option<String>,
     /// Stop after the first sweep; print its outcome and an example route.
     #[arg(long)]
     pub(crate) once: bool,

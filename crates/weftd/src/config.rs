@@ -13,6 +13,7 @@ use crate::args::Args;
 use crate::error::DaemonError;
 use crate::event_hub::InForce;
 use crate::keys;
+use crate::logging::LogSettings;
 use crate::query_thread::QuerySettings;
 
 /// Path in the vendor's package.
@@ -38,6 +39,7 @@ pub(crate) struct Usable {
     pub(crate) text: String,
     /// The HFI port of this machine that the instance is for.
     pub(crate) port: PortSpec,
+    pub(crate) log: LogSettings,
 }
 
 /// Why a configuration cannot be put in force, in words.
@@ -73,6 +75,14 @@ pub(crate) struct Loaded {
     pub(crate) findings: Vec<Finding>,
     /// The settings to put in force.
     pub(crate) usable: Result<Usable, Unusable>,
+}
+
+impl Loaded {
+    /// How to log, by default where the configuration cannot be used.
+    pub(crate) fn log_settings(&self) -> LogSettings {
+        let usable = self.usable.as_ref();
+        usable.map_or_else(|_| LogSettings::default(), |usable| usable.log.clone())
+    }
 }
 
 impl Source {
@@ -149,13 +159,6 @@ impl Source {
         Self { file, instance: 0 }
     }
 
-    /// Reads it at start: warnings are logged, errors end the daemon.
-    pub(crate) fn load_first(&self) -> Result<Usable, DaemonError> {
-        let loaded = self.load()?;
-        log_warnings(&loaded.findings);
-        Ok(loaded.usable?)
-    }
-
     fn usable(&self, checked: &Checked) -> Result<Usable, Unusable> {
         let Some(config) = &checked.config else {
             return Err(Unusable::Refused(refusal(checked)));
@@ -183,6 +186,7 @@ impl Source {
             in_force,
             text,
             port,
+            log: LogSettings::of(instance),
         })
     }
 }
@@ -273,6 +277,7 @@ fn built_in() -> Usable {
         in_force,
         text: String::new(),
         port: PortSpec::Number { hfi: 1, port: 1 },
+        log: LogSettings::default(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::event::DaemonEvent;
 use crate::event_log::EventLog;
 use crate::keys::KeyMask;
+use crate::logging::LogLimits;
 use crate::names::{Gone, Names};
 use crate::trap_limiter::TrapLimiter;
 
@@ -304,6 +305,16 @@ impl EventHub {
         let _ = self.events.send(event.clone());
         drop(journal);
         self.event_log().log(&what, &event.content);
+    }
+
+    /// Puts limits of lines in the log in force.
+    pub(crate) fn set_log_limits(&self, limits: LogLimits) {
+        self.event_log().set_limits(limits);
+    }
+
+    /// A reading of the counters has ended.
+    pub(crate) fn counters_read(&self) {
+        self.event_log().counters_read();
     }
 
     /// Current or last known name of a node; empty if it was never seen.

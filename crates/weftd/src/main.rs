@@ -26,6 +26,7 @@ mod once_report;
 mod opafmcmd;
 mod pause_reminder;
 mod planner;
+mod pm_log;
 mod port_metrics;
 mod query_thread;
 mod registrations;
@@ -46,6 +47,7 @@ use weft_fabric::text::for_terminal;
 
 use args::Args;
 use error::DaemonError;
+use startup::First;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -61,10 +63,19 @@ fn main() -> ExitCode {
 }
 
 fn start(args: &Args) -> Result<(), DaemonError> {
-    let log = logging::init(args.log, &args.log_level)?;
+    let config = config::Source::new(args)?;
+    let loaded = config.load()?;
+    let log = logging::init(args, &loaded.log_settings())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| DaemonError::Manager(error.to_string()))?;
-    runtime.block_on(run::run(args, log))
+    runtime.block_on(run::run(
+        args,
+        First {
+            config,
+            loaded,
+            log,
+        },
+    ))
 }

@@ -21,8 +21,9 @@ use weft_wire::packet::Packet;
 
 use crate::engine::{BoxFuture, Lost, Memberships, ToQueries, finish};
 use crate::event_hub::EventHub;
-use crate::event_log::{log_refusal, tell_pm};
+use crate::event_log::log_refusal;
 use crate::mad_dispatch::Line;
+use crate::pm_log::tell_pm;
 use crate::registrations::{Write, Writes, restored};
 
 /// Queue length for notices to this thread; further ones are dropped, because subscribers must sweep anyway.

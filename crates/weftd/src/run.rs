@@ -17,7 +17,6 @@ use crate::error::DaemonError;
 use crate::event_hub::EventHub;
 use crate::grpc::{self, Services};
 use crate::heartbeat::{Heart, Hearts};
-use crate::logging::LogLevels;
 use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
@@ -29,7 +28,7 @@ use crate::port_metrics::{self, PortMetrics};
 use crate::query_thread::{self, Queries};
 use crate::registrations;
 use crate::request::REQUESTS_MAX;
-use crate::startup::{Opened, Place, open};
+use crate::startup::{First, Opened, Place, open};
 use crate::stopping::Stopping;
 use crate::store::{self, Latest, Saved};
 use crate::supervisor::Supervisor;
@@ -51,10 +50,10 @@ struct Running {
 }
 
 /// Runs until a stop signal, the end of the first sweep (`--once`), or a failure.
-pub(crate) async fn run(args: &Args, log: LogLevels) -> Result<(), DaemonError> {
+pub(crate) async fn run(args: &Args, first: First) -> Result<(), DaemonError> {
     let signals = Signals::new()?;
-    let opened = open(args).await?;
-    let mut running = start(opened, log)?;
+    let opened = open(args, first).await?;
+    let mut running = start(opened)?;
     let ended = running.until_the_end(args, signals).await;
     notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
     running.stop.send_replace(true);
@@ -73,10 +72,11 @@ pub(crate) async fn run(args: &Args, log: LogLevels) -> Result<(), DaemonError> 
 }
 
 /// Starts all parts.
-fn start(opened: Opened, log: LogLevels) -> Result<Running, DaemonError> {
+fn start(opened: Opened) -> Result<Running, DaemonError> {
     let Opened {
         config,
         usable,
+        log,
         store,
         stored,
         tls,
@@ -89,6 +89,7 @@ fn start(opened: Opened, log: LogLevels) -> Result<Running, DaemonError> {
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
     let hub = Arc::new(EventHub::new(usable.in_force.clone()));
+    hub.set_log_limits(usable.log.limits.clone());
     let port_metrics = Arc::new(PortMetrics::default());
     let (engine, requests) = mpsc::channel(REQUESTS_MAX);
     let (persist, latest) = watch::channel(Latest::default());

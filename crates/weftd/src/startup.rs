@@ -7,20 +7,29 @@ use tracing::{info, warn};
 use weft_transport::Connection;
 
 use crate::args::Args;
-use crate::config::{self, Usable};
+use crate::config::{self, Loaded, Usable};
 use crate::error::DaemonError;
 use crate::fabric::Source;
+use crate::logging::Log;
 use crate::store::Store;
 use crate::tls::Tls;
 
 /// Where `opafmcmd` looks for a manager.
 const OPAFMCMD: &str = "/var/lib/opa-fm";
 
+/// What is there before the daemon begins: the configuration decides how it logs.
+pub(crate) struct First {
+    pub(crate) config: config::Source,
+    pub(crate) loaded: Loaded,
+    pub(crate) log: Log,
+}
+
 /// Everything that is opened.
 pub(crate) struct Opened {
     pub(crate) config: config::Source,
     /// Settings of the configuration.
     pub(crate) usable: Usable,
+    pub(crate) log: Log,
     pub(crate) store: Option<Store>,
     /// Content of the state file.
     pub(crate) stored: Option<Vec<u8>>,
@@ -48,10 +57,15 @@ pub(crate) struct Listeners {
 }
 
 /// Opens everything that the command line names.
-pub(crate) async fn open(args: &Args) -> Result<Opened, DaemonError> {
+pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonError> {
+    let First {
+        config,
+        loaded,
+        log,
+    } = first;
     let tls = Tls::new(args)?;
-    let config = config::Source::new(args)?;
-    let usable = config.load_first()?;
+    config::log_warnings(&loaded.findings);
+    let usable = loaded.usable?;
     let file = config.file().map(|file| file.display().to_string());
     let instance = &usable.in_force.instance;
     info!(
@@ -79,6 +93,7 @@ pub(crate) async fn open(args: &Args) -> Result<Opened, DaemonError> {
     Ok(Opened {
         config,
         usable,
+        log,
         store,
         stored,
         tls,

@@ -138,9 +138,7 @@ fn whatever_the_vendor_rejects_is_rejected() {
 const IGNORED: &[&str] = &[
     "Config/Common/Shared/SubnetSize",
     "Config/Common/Shared/CoreDumpLimit",
-    "Config/Common/Shared/LogLevel",
     "Config/Common/Shared/SslSecurityEnable",
-    "Config/Common/Sm/NodeAppearanceMsgThreshold",
     "Config/Common/Pm/ImageUpdateInterval",
     "Config/Common/Pm/ShortTermHistory/Enable",
 ];

@@ -22,7 +22,7 @@ use super::{Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, R
 use crate::config::{self, Loaded, Source};
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
-use crate::logging::LogLevels;
+use crate::logging::Log;
 use crate::query_thread::QuerySettings;
 use crate::request::{Adopted, Request, ask};
 use crate::stopping::Stopping;
@@ -40,7 +40,7 @@ pub(crate) struct Parts {
     /// Progress of writing the manager's state to disk.
     pub(crate) saved: watch::Receiver<Saved>,
     pub(crate) drift: Drift,
-    pub(crate) log: LogLevels,
+    pub(crate) log: Log,
     /// In force at the start.
     pub(crate) configuration: Configuration,
 }
@@ -68,6 +68,7 @@ pub(crate) struct Actor {
     planning: JoinSet<Making>,
     ports: Ports,
     running: Running,
+    log: Log,
     drift: Drift,
 }
 
@@ -78,7 +79,7 @@ impl Actor {
         let running = Running {
             engine: parts.engine.clone(),
             hub: parts.hub.clone(),
-            log: parts.log,
+            log: parts.log.levels.clone(),
         };
         parts.hub.set_planned(parts.drift.message());
         Self {
@@ -94,6 +95,7 @@ impl Actor {
             planning: JoinSet::new(),
             ports,
             running,
+            log: parts.log,
             drift: parts.drift,
         }
     }
@@ -268,6 +270,9 @@ impl Actor {
     }
 
     async fn reload(&mut self, validate_only: bool) -> Result<Reloaded, Refusal> {
+        if !validate_only {
+            self.log.reopen();
+        }
         let source = self.source.clone();
         let loading = tokio::task::spawn_blocking(move || source.load());
         let loaded = tokio::time::timeout(READING, loading).await;
@@ -329,6 +334,8 @@ impl Actor {
         self.configuration = Arc::clone(configuration);
         self.queries.send_replace(configuration.queries.clone());
         self.hub.set_config(configuration.shown.clone());
+        self.hub.set_log_limits(configuration.log.limits.clone());
+        self.log.reconfigure(&configuration.log);
         true
     }
 

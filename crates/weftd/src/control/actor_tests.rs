@@ -80,7 +80,7 @@ impl Door {
             queries,
             saved: on_disk,
             drift,
-            log: LogLevels::of_tests(),
+            log: Log::of_tests(),
             configuration,
         });
         for wanted in plans {

@@ -53,7 +53,7 @@ use running::RunningOrder;
 use crate::attachment::Detached;
 use crate::counters::Scope;
 use crate::event_hub::InForce;
-use crate::logging::{LogLevel, LogLevels};
+use crate::logging::{LogLevel, LogLevels, LogSettings};
 use crate::query_thread::QuerySettings;
 
 /// Orders that wait for the actor.
@@ -108,6 +108,7 @@ pub(crate) struct Configuration {
     pub(crate) shown: InForce,
     /// XML with every value written out, keys included; empty for the built-in defaults.
     pub(crate) text: String,
+    pub(crate) log: LogSettings,
 }
 
 /// Everything that is in force at one time.
@@ -191,7 +192,7 @@ impl Control {
             orders,
             disk: Disk::new(parts.saved.clone()),
             file: file.into(),
-            log: parts.log.clone(),
+            log: parts.log.levels.clone(),
         };
         (control, Actor::new(parts, receiver))
     }

@@ -99,6 +99,7 @@ impl Usable {
             queries: self.queries,
             shown: self.in_force,
             text: self.text,
+            log: self.log,
         };
         (self.settings, configuration)
     }

@@ -1,36 +1,60 @@
 //! Events in the log, with fields for machines and words for people.
 
-use std::collections::BTreeSet;
+mod causes;
+mod changes;
+mod trap_lines;
+
 use std::time::Duration;
 
 use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum};
-use weft_manager::pm::{PmEvent, PmReport};
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 use weft_wire::sm::AttributeId;
 
-use crate::event::{DaemonEvent, Threshold, errors};
-use crate::event_hub::EventHub;
+use crate::event::DaemonEvent;
+use crate::event_hub::unix_time_ns;
+use crate::logging::{LogLimits, LogSettings};
+use crate::pm_log;
+use causes::Causes;
+use changes::{Changes, Way};
+use trap_lines::TrapLines;
 
-/// Nodes and links that come or go in one sweep and have a line each; the others are counted in one.
-const LINES_MAX: u32 = 32;
-
-/// Writes events to the log: a line for each, unless a sweep brings many at once.
-#[derive(Debug, Default)]
+/// Writes events to the log. Nodes and links that come or go one after the other are a batch.
+#[derive(Debug)]
 pub(crate) struct EventLog {
     /// Whether the first sweep has ended; until then its own line is enough.
     is_up: bool,
-    /// Nodes whose coming or going has been said: their links go without saying.
-    nodes: BTreeSet<u64>,
-    /// Lines of this sweep.
-    lines: u32,
-    /// Comings and goings without a line.
-    unsaid: u32,
+    limits: LogLimits,
+    changes: Changes,
+    traps: TrapLines,
+    causes: Causes,
+}
+
+impl Default for EventLog {
+    fn default() -> Self {
+        Self {
+            is_up: false,
+            limits: LogSettings::default().limits,
+            changes: Changes::default(),
+            traps: TrapLines::default(),
+            causes: Causes::default(),
+        }
+    }
 }
 
 impl EventLog {
+    /// Puts limits of lines in force.
+    pub(crate) fn set_limits(&mut self, limits: LogLimits) {
+        self.limits = limits;
+    }
+
+    /// A reading of the counters has ended.
+    pub(crate) fn counters_read(&mut self) {
+        self.causes = Causes::default();
+    }
+
     /// Logs an event. `content` is the same as clients read it, with names.
     pub(crate) fn log(&mut self, what: &DaemonEvent, content: &Content) {
         match (what, content) {
@@ -46,7 +70,11 @@ impl EventLog {
             (DaemonEvent::PlanUndone { what, sweep }, _) => {
                 info!(event = "plan_undone", sweep, what, "undone: {what}");
             }
-            (DaemonEvent::Threshold(_), Content::ThresholdExceeded(over)) => threshold(over),
+            (DaemonEvent::Threshold(_), Content::ThresholdExceeded(over)) => {
+                let has_cause = over.error_info.is_empty()
+                    || self.causes.has_cause(&over.category, &self.limits.causes);
+                pm_log::threshold(over, has_cause);
+            }
             (DaemonEvent::TrapsSuppressed { count, .. }, Content::TrapsSuppressed(traps)) => warn!(
                 event = "traps_suppressed",
                 lid = traps.lid,
@@ -64,11 +92,23 @@ impl EventLog {
     }
 
     fn fabric(&mut self, event: &Event, content: &Content) {
+        match content {
+            Content::NodeAppeared(node) => self.changes.node(Way::Appeared, node),
+            Content::NodeVanished(node) => self.changes.node(Way::Vanished, node),
+            Content::LinkAppeared(link) => self.changes.link(Way::Appeared, link),
+            Content::LinkVanished(link) => self.changes.link(Way::Vanished, link),
+            content => {
+                self.changes.flush(self.is_up, &self.limits);
+                return self.other(event, content);
+            }
+        }
+        if self.changes.is_full() {
+            self.changes.flush(self.is_up, &self.limits);
+        }
+    }
+
+    fn other(&mut self, event: &Event, content: &Content) {
         match (event, content) {
-            (_, Content::NodeAppeared(node)) => self.node("node_appeared", node),
-            (_, Content::NodeVanished(node)) => self.node("node_vanished", node),
-            (_, Content::LinkAppeared(link)) => self.link("link_appeared", link),
-            (_, Content::LinkVanished(link)) => self.link("link_vanished", link),
             (_, Content::NodeSilent(silent)) => warn!(
                 event = "node_silent",
                 node_guid = guid(silent.guid),
@@ -87,118 +127,55 @@ impl EventLog {
                 called(fault.guid, &fault.name),
                 fault.what
             ),
-            (_, Content::Trap(trap)) => info!(
-                event = "trap",
-                lid = trap.lid,
-                node_guid = guid(trap.node_guid),
-                node = trap.node_name,
-                what = trap.what,
-                "trap of {}: {}",
-                sender(trap.lid, &trap.node_name),
-                trap.what
-            ),
+            (_, Content::Trap(trap)) => self.trap(trap),
             (Event::SweepEnded(report), _) => self.sweep_ended(report),
             (event, _) => sweep_link_or_role(event),
         }
     }
 
-    fn node(&mut self, event: &'static str, node: &v1::NodeEvent) {
-        let (name, guid) = (&node.name, guid(node.guid));
-        self.nodes.insert(node.guid);
-        let has_come = event == "node_appeared";
-        let words = if has_come {
-            "node appeared"
-        } else {
-            "node vanished"
+    fn trap(&mut self, trap: &v1::Trap) {
+        let interval = self.limits.trap_interval;
+        let line = self.traps.has_line(trap.lid, unix_time_ns(), interval);
+        let more = match line {
+            Some(unsaid @ 1..) => format!("; {unsaid} before it had no line"),
+            _ => String::new(),
         };
-        match (self.has_line(), has_come) {
-            (false, _) => debug!(
-                event,
-                node = name,
-                node_guid = guid,
-                "{words}: {name} ({guid})"
-            ),
-            (_, true) => info!(
-                event,
-                node = name,
-                node_guid = guid,
-                "{words}: {name} ({guid})"
-            ),
-            (_, false) => warn!(
-                event,
-                node = name,
-                node_guid = guid,
-                "{words}: {name} ({guid})"
-            ),
-        }
-    }
-
-    fn link(&mut self, event: &'static str, link: &v1::LinkEvent) {
-        let (a, b) = (link.a.unwrap_or_default(), link.b.unwrap_or_default());
-        let goes_without = [a, b].iter().any(|end| self.nodes.contains(&end.node_guid));
-        let has_line = !goes_without && self.has_line();
-        let has_come = event == "link_appeared";
-        let (a_guid, b_guid) = (guid(a.node_guid), guid(b.node_guid));
-        let (a_name, b_name) = (&link.a_name, &link.b_name);
-        let words = format!(
-            "{}: {} port {} - {} port {}",
-            if has_come {
-                "link appeared"
-            } else {
-                "link vanished"
-            },
-            called(a.node_guid, a_name),
-            a.port,
-            called(b.node_guid, b_name),
-            b.port
-        );
         macro_rules! say {
             ($level:ident) => {
                 $level!(
-                    event,
-                    a = a_name,
-                    a_guid,
-                    a_port = a.port,
-                    b = b_name,
-                    b_guid,
-                    b_port = b.port,
-                    "{words}"
+                    event = "trap",
+                    lid = trap.lid,
+                    node_guid = guid(trap.node_guid),
+                    node = trap.node_name,
+                    what = trap.what,
+                    "trap of {}: {}{more}",
+                    sender(trap.lid, &trap.node_name),
+                    trap.what
                 )
             };
         }
-        match (has_line, has_come) {
-            (false, _) => say!(debug),
-            (_, true) => say!(info),
-            (_, false) => say!(warn),
+        match line {
+            Some(_) => say!(info),
+            None => say!(debug),
         }
-    }
-
-    /// Whether one more coming or going has a line.
-    fn has_line(&mut self) -> bool {
-        let has = self.is_up && self.lines < LINES_MAX;
-        self.lines += u32::from(has);
-        self.unsaid += u32::from(!has);
-        has
     }
 
     fn sweep_ended(&mut self, report: &SweepReport) {
-        if self.is_up && self.unsaid > 0 {
-            let count = self.unsaid;
+        let count = self.changes.end_sweep();
+        if self.is_up && count > 0 {
             info!(
                 event = "changes_unsaid",
-                count, "{count} more nodes and links appeared or vanished, logged at debug"
+                count,
+                "{count} more nodes and links appeared or vanished, logged at debug and shown by 'weft watch'"
             );
         }
-        *self = Self {
-            is_up: true,
-            ..Self::default()
-        };
+        self.is_up = true;
         sweep_ended(report);
     }
 }
 
 /// A node as people know it: by its name, or by its GUID where it has none.
-fn called(node: u64, name: &str) -> String {
+pub(crate) fn called(node: u64, name: &str) -> String {
     match (node, name) {
         (0, "") => "a device".to_owned(),
         (node, "") => guid(node),
@@ -215,7 +192,7 @@ fn sender(lid: u32, name: &str) -> String {
     }
 }
 
-fn guid(guid: u64) -> String {
+pub(crate) fn guid(guid: u64) -> String {
     Guid(guid).to_string()
 }
 
@@ -368,100 +345,12 @@ fn port_changed(changed: &v1::PortChanged) {
     );
 }
 
-fn threshold(over: &v1::ThresholdExceeded) {
-    let (port, neighbor) = (over.port.unwrap_or_default(), over.neighbor);
-    let far = neighbor.map_or_else(String::new, |far| {
-        let name = called(far.node_guid, &over.neighbor_name);
-        format!(", cabled to {name} port {}", far.port)
-    });
-    let info = match over.error_info.as_str() {
-        "" => String::new(),
-        info => format!("; {info}"),
-    };
-    warn!(
-        event = "threshold_exceeded",
-        node = over.node_name,
-        node_guid = guid(port.node_guid),
-        port = port.port,
-        neighbor = neighbor.map(|_| over.neighbor_name.as_str()),
-        neighbor_guid = neighbor.map(|far| guid(far.node_guid)),
-        neighbor_port = neighbor.map(|far| far.port),
-        category = over.category,
-        value = over.value,
-        threshold = over.threshold,
-        error_info = over.error_info,
-        "{} of {} port {} is {}, over its threshold {}{far}{info}",
-        over.category,
-        called(port.node_guid, &over.node_name),
-        port.port,
-        over.value,
-        over.threshold
-    );
-}
-
 /// Logs that a device refuses a setting of congestion control.
 pub(crate) fn log_refusal(node: Guid, port: PortNum, attribute: AttributeId, status: u16) {
     warn!(
         event = "congestion_refused",
         node_guid = %node, port = port.0, %attribute, status,
         "port {port} of {node} refuses {attribute} of its congestion control with status {status:#06x}"
-    );
-}
-
-/// Logs an event of performance management, and sends exceeded thresholds to watchers.
-pub(crate) fn tell_pm(hub: &EventHub, event: PmEvent) {
-    match event {
-        PmEvent::SweepEnded(report) => {
-            hub.counters().pm_sweep(&report);
-            counters_read(&report);
-        }
-        PmEvent::NodeFailed {
-            node,
-            name,
-            request,
-            status,
-        } => debug!(
-            event = "counters_unread",
-            node_guid = %node, node = name, request, status,
-            "counters of {name} could not be read"
-        ),
-        PmEvent::ClearedByOthers(port) => debug!(
-            event = "counters_cleared",
-            node_guid = %port.node, node = port.name, port = port.port.0,
-            "counters of {} port {} began again: another program set them to zero, or the device restarted",
-            port.name, port.port
-        ),
-        PmEvent::ThresholdExceeded {
-            port,
-            neighbor,
-            category,
-            value,
-            threshold,
-            error_info,
-        } => hub.tell(DaemonEvent::Threshold(Box::new(Threshold {
-            port,
-            neighbor,
-            category,
-            value,
-            threshold,
-            error_info: error_info.map_or_else(String::new, |info| errors(&info)),
-        }))),
-    }
-}
-
-fn counters_read(report: &PmReport) {
-    debug!(
-        event = "counters_read",
-        number = report.number,
-        elapsed_ns = report.elapsed_ns,
-        sent = report.sent,
-        retries = report.retries,
-        ports = report.ports,
-        failed_ports = report.failed_ports,
-        failed_nodes = report.failed_nodes,
-        cleared = report.cleared,
-        "counters of {} ports read",
-        report.ports
     );
 }
 
@@ -621,6 +510,10 @@ mod tests {
     fn many_at_once_are_counted_and_links_of_a_lost_node_go_without_saying() {
         let ended = || DaemonEvent::Fabric(Event::SweepEnded(SweepReport::default()));
         let mut event_log = EventLog::default();
+        event_log.set_limits(LogLimits {
+            links: Some(32),
+            ..LogSettings::default().limits
+        });
         let quiet = logged(|| tell(&mut event_log, &link(1)));
         assert!(quiet.is_empty(), "the first sweep has one line: {quiet:?}");
         let lines = logged(|| {
@@ -642,9 +535,11 @@ mod tests {
                 &DaemonEvent::Fabric(Event::NodeVanished { node, name }),
             );
             (0..40).for_each(|number| tell(&mut event_log, &link(number)));
+            tell(&mut event_log, &ended());
         });
-        assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].contains("node vanished: core1"), "{lines:?}");
+        let lost: Vec<&String> = lines.iter().filter(|line| line.contains("WARN")).collect();
+        assert_eq!(lost.len(), 1, "{lines:?}");
+        assert!(lost[0].contains("node vanished: core1"), "{lines:?}");
     }
 
     #[test]

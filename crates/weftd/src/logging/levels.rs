@@ -10,6 +10,11 @@ const FILTER_MAX: usize = 512;
 /// Levels by name.
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
+/// What sets the level at the start: options and variables, which go before the configuration.
+const COMMAND_LINE: &str = "the command line";
+/// `LogLevel`, `LogMode` and the masks of opafm.xml, or the defaults.
+const CONFIGURATION: &str = "the configuration";
+
 /// The log level in force.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct LogLevel {
@@ -17,18 +22,6 @@ pub(crate) struct LogLevel {
     pub(crate) filter: String,
     /// What set it.
     pub(crate) set_by: &'static str,
-}
-
-/// The level for a `LogLevel` of the vendor's manager, 0 to 7.
-pub(crate) fn of_vendor_level(level: u32) -> Option<&'static str> {
-    Some(match level {
-        0 => "error",
-        1 => "warn",
-        2 | 3 => "info",
-        4..=6 => "debug",
-        7 => "trace",
-        _ => return None,
-    })
 }
 
 /// Reads and changes the log level.
@@ -46,15 +39,23 @@ struct Levels {
 }
 
 impl LogLevels {
-    /// The filter for the log, and the handle to change it.
+    /// The filter for the log, and the handle to change it: the filter of the command line where there is one, else that
+    /// of the configuration.
     ///
     /// # Errors
     /// Why the filter cannot be used.
-    pub(super) fn new(filter: &str) -> Result<(Self, reload::Layer<EnvFilter, Registry>), String> {
+    pub(super) fn new(
+        command_line: Option<&str>,
+        configured: &str,
+    ) -> Result<(Self, reload::Layer<EnvFilter, Registry>), String> {
+        let (filter, set_by) = match command_line {
+            Some(filter) => (filter, COMMAND_LINE),
+            None => (configured, CONFIGURATION),
+        };
         let (layer, handle) = reload::Layer::new(parse(filter)?);
         let start = LogLevel {
             filter: filter.to_owned(),
-            set_by: "the command line",
+            set_by,
         };
         let levels = Levels {
             now: start.clone(),
@@ -68,7 +69,28 @@ impl LogLevels {
     #[cfg(test)]
     #[allow(clippy::unwrap_used)]
     pub(crate) fn of_tests() -> Self {
-        Self::new("info").unwrap().0
+        Self::new(None, "info").unwrap().0
+    }
+
+    /// Puts the filter of a configuration that was read again in force, where it is another one than before and the
+    /// command line has none.
+    pub(crate) fn reconfigure(&self, configured: &str) {
+        let level = LogLevel {
+            filter: configured.to_owned(),
+            set_by: CONFIGURATION,
+        };
+        let is_news = {
+            let mut levels = self.lock();
+            let is_news = levels.start.set_by == CONFIGURATION && levels.start != level;
+            if is_news {
+                levels.start = level.clone();
+            }
+            is_news
+        };
+        if is_news {
+            // What a configuration makes can be used.
+            let _ = self.put_in_force(level);
+        }
     }
 
     /// The level in force.
@@ -139,6 +161,21 @@ mod tests {
         }
         let now = levels.now();
         assert_eq!((&*now.filter, now.set_by), ("debug", "a client"));
-        assert_eq!(levels.reset().unwrap().set_by, "the command line");
+        assert_eq!(levels.reset().unwrap().set_by, CONFIGURATION);
+    }
+
+    #[test]
+    fn a_configuration_counts_where_it_changes_and_the_command_line_has_no_level() {
+        let levels = LogLevels::of_tests();
+        levels.set("debug", "a client").unwrap();
+        levels.reconfigure("info");
+        assert_eq!(levels.now().filter, "debug", "it is as before");
+        levels.reconfigure("warn");
+        let now = levels.now();
+        assert_eq!((&*now.filter, now.set_by), ("warn", CONFIGURATION));
+
+        let (levels, _layer) = LogLevels::new(Some("trace"), "info").unwrap();
+        levels.reconfigure("warn");
+        assert_eq!(levels.now().filter, "trace");
     }
 }

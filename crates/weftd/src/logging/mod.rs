@@ -1,28 +1,115 @@
-//! The log: for people or machines on standard error, or to the journal.
+//! The log: for people or machines on standard error, to the journal, or to a file.
 
+mod file;
 mod levels;
+mod settings;
 
 use std::fmt::Debug;
 use std::io::IsTerminal;
 
 use tracing::field::Field;
+use tracing::{Subscriber, warn};
 use tracing_subscriber::fmt::format::{self, Writer};
+use tracing_subscriber::fmt::writer::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 use weft_fabric::text::for_terminal;
 
-use crate::args::LogFormat;
+use crate::args::{Args, LogFormat};
 use crate::error::DaemonError;
-pub(crate) use levels::{LogLevel, LogLevels, of_vendor_level};
+use file::LogFile;
+pub(crate) use levels::{LogLevel, LogLevels};
+pub(crate) use settings::{
+    CauseLimits, LogLimits, LogSettings, of_vendor_level, with_mask, with_mode,
+};
 
-/// Begins to log; returns the handle that changes the level.
-pub(crate) fn init(format: LogFormat, filter: &str) -> Result<LogLevels, DaemonError> {
-    let (levels, filter) = LogLevels::new(filter)
-        .map_err(|why| DaemonError::Usage(format!("--log-level '{filter}': {why}")))?;
-    let layer = match resolve(format) {
+/// The log of the daemon.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    pub(crate) levels: LogLevels,
+    /// `LogFile`.
+    file: Option<LogFile>,
+}
+
+impl Log {
+    /// Puts the settings of another configuration in force. Another file, or another facility, takes a restart.
+    pub(crate) fn reconfigure(&self, settings: &LogSettings) {
+        self.levels.reconfigure(&settings.filter);
+        let path = self.file.as_ref().map(LogFile::path);
+        if path != settings.file.as_deref() {
+            warn!(
+                event = "log_file_stays",
+                "LogFile has changed; that takes effect with the next start of weftd"
+            );
+        }
+    }
+
+    /// Opens the log file again, after it was moved away.
+    pub(crate) fn reopen(&self) {
+        let Some(file) = &self.file else { return };
+        if let Err(error) = file.reopen() {
+            warn!(
+                event = "log_file_unopened",
+                "the log file {} cannot be opened again: {error}; lines go on to where they went before",
+                file.path().display()
+            );
+        }
+    }
+
+    /// A log that nobody reads.
+    #[cfg(test)]
+    pub(crate) fn of_tests() -> Self {
+        Self {
+            levels: LogLevels::of_tests(),
+            file: None,
+        }
+    }
+}
+
+/// Begins to log, by the command line and the settings of the configuration.
+pub(crate) fn init(args: &Args, settings: &LogSettings) -> Result<Log, DaemonError> {
+    let command_line = args.log_level.as_deref();
+    let (levels, filter) = LogLevels::new(command_line, &settings.filter).map_err(|why| {
+        let filter = command_line.unwrap_or(&settings.filter);
+        DaemonError::Usage(format!("--log-level '{filter}': {why}"))
+    })?;
+    let opened = settings.file.clone().map(LogFile::open).transpose();
+    let (file, unopened) = match opened {
+        Ok(file) => (file, None),
+        Err(error) => (None, Some(error)),
+    };
+    let elsewhere = !settings.file_only || file.is_none();
+    let main = elsewhere
+        .then(|| layer(args.log, settings.facility))
+        .transpose()?;
+    let to_file = file.clone().map(|file| human(file, false));
+    let subscriber = tracing_subscriber::registry()
+        .with(filter)
+        .with(main)
+        .with(to_file);
+    let begun = subscriber.try_init();
+    begun.map_err(|error| DaemonError::Usage(format!("--log: {error}")))?;
+    if let (Some(error), Some(path)) = (unopened, &settings.file) {
+        warn!(
+            event = "log_file_unopened",
+            "the log file {} (LogFile) cannot be opened: {error}; the log goes elsewhere only",
+            path.display()
+        );
+    }
+    Ok(Log { levels, file })
+}
+
+/// The journal or standard error.
+fn layer<S>(format: LogFormat, facility: u8) -> Result<Box<dyn Layer<S> + Send + Sync>, DaemonError>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    Ok(match resolve(format) {
         LogFormat::Journald => tracing_journald::layer()
             .map_err(|error| DaemonError::Usage(format!("--log journald: {error}")))?
+            .with_custom_fields([("SYSLOG_FACILITY", facility.to_string())])
             .boxed(),
         LogFormat::Json => fmt::layer()
             .json()
@@ -31,19 +118,25 @@ pub(crate) fn init(format: LogFormat, filter: &str) -> Result<LogLevels, DaemonE
             .boxed(),
         LogFormat::Human | LogFormat::Auto => {
             let colors = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(colors);
-            // A failure of standard error cannot be reported there, and must not end the daemon.
-            layer
-                .log_internal_errors(false)
-                .with_target(false)
-                .fmt_fields(format::debug_fn(for_people))
-                .boxed()
+            human(std::io::stderr, colors)
         }
-    };
-    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
-    let begun = subscriber.try_init();
-    begun.map_err(|error| DaemonError::Usage(format!("--log: {error}")))?;
-    Ok(levels)
+    })
+}
+
+/// Lines for people.
+fn human<S, W>(writer: W, colors: bool) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    // A failure to write cannot be reported there, and must not end the daemon.
+    fmt::layer()
+        .with_writer(writer)
+        .with_ansi(colors)
+        .log_internal_errors(false)
+        .with_target(false)
+        .fmt_fields(format::debug_fn(for_people))
+        .boxed()
 }
 
 /// Fields that people find in the words already.

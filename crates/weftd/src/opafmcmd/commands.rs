@@ -16,7 +16,7 @@ use crate::control::{Asker, Control, Refusal, usual_deadline};
 use crate::counters::Scope;
 use crate::dump::{Sources, dump};
 use crate::event_hub::{EventHub, unix_time_ns};
-use crate::logging::of_vendor_level;
+use crate::logging::{of_vendor_level, with_mask, with_mode};
 use crate::request::{Request, ask};
 
 /// Who gives the orders.
@@ -73,6 +73,8 @@ impl Commands {
             (_, Asked::ForceSweep) => self.sweep().await,
             (_, Asked::RestorePriority) => self.restore_priority().await,
             (_, Asked::LogLevel) => self.log_level(message.number()?).await,
+            (_, Asked::LogMode) => self.log_mode(message.number()?).await,
+            (_, Asked::LogMask) => self.log_mask(message.text(4)?, message.number()?).await,
             (_, Asked::PerfDebug) => {
                 info!(
                     event = "durations_shown",
@@ -80,7 +82,7 @@ impl Commands {
                 );
                 Ok(Vec::new())
             }
-            (_, Asked::StateDump) => self.dump(Path::new(message.text()?)).await,
+            (_, Asked::StateDump) => self.dump(Path::new(message.text(0)?)).await,
             (_, Asked::ShowAdaptiveRouting) => {
                 adaptive::shown(&self.hub.config().effective, self.instance)
             }
@@ -136,9 +138,31 @@ impl Commands {
 
     async fn log_level(&self, level: u32) -> Result<Vec<u8>, Return> {
         let filter = of_vendor_level(level).ok_or(Return::Invalid)?;
-        let set = self
-            .control
-            .set_log_level(filter.to_owned(), BY, usual_deadline());
+        self.log_filter(filter).await
+    }
+
+    /// Bit 0 alone: where the log goes is settled at the start.
+    async fn log_mode(&self, mode: u32) -> Result<Vec<u8>, Return> {
+        match mode {
+            0 | 1 => {
+                let filter = with_mode(&self.control.log_level().filter, mode == 1);
+                self.log_filter(filter).await
+            }
+            2 | 3 => Err(lacking("smLogMode with bit 1")),
+            _ => Err(Return::Invalid),
+        }
+    }
+
+    async fn log_mask(&self, part: &str, mask: u32) -> Result<Vec<u8>, Return> {
+        let filter = with_mask(&self.control.log_level().filter, part, mask);
+        match filter {
+            Some(filter) => self.log_filter(filter).await,
+            None => Err(lacking("smLogMask of a part other than SM, SA and PM")),
+        }
+    }
+
+    async fn log_filter(&self, filter: String) -> Result<Vec<u8>, Return> {
+        let set = self.control.set_log_level(filter, BY, usual_deadline());
         done(set.await)
     }
 

@@ -39,6 +39,8 @@ pub(super) enum Return {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     LogLevel,
+    LogMode,
+    LogMask,
     ForceSweep,
     /// Durations of sweeps in the log.
     PerfDebug,
@@ -75,8 +77,8 @@ impl Asked {
             46 => Self::Lacking("smForceRebalance"),
             47 => Self::ShowPmCounters,
             48 => Self::ResetPmCounters,
-            49 => Self::Lacking("smLogMode"),
-            50 => Self::Lacking("smLogMask"),
+            49 => Self::LogMode,
+            50 => Self::LogMask,
             51 => Self::Lacking("smBroadcastConfig"),
             52 => Self::ShowAdaptiveRouting,
             53 => Self::SetAdaptiveRouting,
@@ -137,12 +139,13 @@ impl<'a> Message<'a> {
         }))
     }
 
-    /// The data up to the first 0 as text.
+    /// The data from an offset up to the next 0 as text.
     ///
     /// # Errors
     /// [`Return::Invalid`] where it is no UTF-8, or empty.
-    pub(super) fn text(&self) -> Result<&str, Return> {
-        let text = self.data().split(|byte| *byte == 0).next();
+    pub(super) fn text(&self, at: usize) -> Result<&str, Return> {
+        let data = self.data().get(at..).unwrap_or_default();
+        let text = data.split(|byte| *byte == 0).next();
         let text = text.and_then(|bytes| std::str::from_utf8(bytes).ok());
         text.filter(|text| !text.is_empty()).ok_or(Return::Invalid)
     }
@@ -180,7 +183,7 @@ mod tests {
         let mut bytes = message(43, 5, b"/tmp\0");
         let mut message = Message::of(&mut bytes).unwrap();
         assert_eq!(message.asked(), Ok(Asked::StateDump));
-        assert_eq!(message.text(), Ok("/tmp"));
+        assert_eq!(message.text(0), Ok("/tmp"));
         message.answer(Return::NotMaster, b"more than there is room for");
         assert_eq!(message.data(), b"more ");
         assert_eq!(bytes[..4], 9_i32.to_ne_bytes());
@@ -201,7 +204,8 @@ mod tests {
         for text in [&b"\0/tmp\0"[..], b"\xff\0", b""] {
             let mut bytes = message(43, text.len() as u64, text);
             let message = Message::of(&mut bytes).unwrap();
-            assert_eq!(message.text(), Err(Return::Invalid));
+            assert_eq!(message.text(0), Err(Return::Invalid));
+            assert_eq!(message.text(usize::MAX), Err(Return::Invalid));
         }
     }
 

@@ -14,7 +14,7 @@ fn json(text: &str) -> Value {
 fn the_log_level_changes_at_run_time() {
     let daemon = Daemon::up("one-switch:4");
     let level = || daemon.weft_ok(&["fm", "log-level"]);
-    assert_eq!(level(), "Log level: info, set by the command line\n");
+    assert_eq!(level(), "Log level: info, set by the configuration\n");
     assert!(!daemon.log().contains("sweep: "), "{}", daemon.log());
     let set = daemon.weft_ok(&["fm", "log-level", "weftd=debug"]);
     assert_eq!(set, "Log level: weftd=debug, set by a client\n");
@@ -24,7 +24,7 @@ fn the_log_level_changes_at_run_time() {
     assert!(said.contains("expected error, warn"), "{said}");
     assert_eq!(level(), "Log level: weftd=debug, set by a client\n");
     daemon.weft_ok(&["fm", "log-level", "default"]);
-    assert_eq!(level(), "Log level: info, set by the command line\n");
+    assert_eq!(level(), "Log level: info, set by the configuration\n");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod hostile_names;
 mod keys;
 mod lifecycle;
 mod live;
+mod logs;
 mod lost;
 mod notify;
 mod opafmcmd;

@@ -133,6 +133,14 @@ fn opafmcmd_controls_the_manager() {
     let level = daemon.weft_ok(&["fm", "log-level"]);
     assert!(level.contains("set by opafmcmd"), "{level}");
     place.refused(&["smLogLevel", "9"], "Invalid");
+    place.done(&["smLogLevel", "2"]);
+    place.done(&["smLogMode", "1"]);
+    place.done(&["smLogMask", "PM", "0x7ff"]);
+    let level = daemon.weft_ok(&["fm", "log-level"]);
+    let quiet = "warn,weftd::event_log=info,weftd::pm_log=debug, set by opafmcmd";
+    assert!(level.contains(quiet), "{level}");
+    place.refused(&["smLogMask", "MAI", "0x1"], "Data type not supported");
+    place.refused(&["smLogMode", "2"], "Data type not supported");
     place.done(&["smRestorePriority"]);
     place.done(&["smPerfDebug"]);
     let said = place.done(&["smAdaptiveRouting"]);

@@ -34,7 +34,7 @@ const ONE_VALUE: &str = "only one value is allowed";
 const FULL_SPEED: &str = "emulated links come up with the best speed of their ends";
 
 /// Tags of which a test of the daemon sees the effect: the tag, the test's file, its name.
-const OF_THE_DAEMON: [(&str, &str, &str); 7] = [
+const OF_THE_DAEMON: [(&str, &str, &str); 27] = [
     ("Shared/Start", "refusals", INSTANCE),
     ("Shared/Name", "refusals", INSTANCE),
     ("Sm/Start", "refusals", INSTANCE),
@@ -46,7 +46,49 @@ const OF_THE_DAEMON: [(&str, &str, &str); 7] = [
     ("Shared/Hfi", "refusals", PORT),
     ("Shared/Port", "refusals", PORT),
     ("Shared/PortGUID", "refusals", PORT),
+    ("Shared/LogLevel", "logs", LEVELS),
+    ("Shared/LogMode", "logs", LEVELS),
+    ("Shared/LogFile", "logs", LOG_FILE),
+    ("Shared/SyslogFacility", "logs", FACILITY),
+    ("Shared/SM_LogMask", "logs", MASKS),
+    ("Shared/SA_LogMask", "logs", MASKS),
+    ("Shared/PM_LogMask", "logs", MASKS),
+    ("Sm/LogLevel", "logs", LEVELS),
+    ("Sm/LogMode", "logs", LEVELS),
+    ("Sm/LogFile", "logs", LOG_FILE),
+    ("Sm/SyslogFacility", "logs", FACILITY),
+    ("Sm/SM_LogMask", "logs", MASKS),
+    ("Sm/SA_LogMask", "logs", MASKS),
+    ("Sm/PM_LogMask", "logs", MASKS),
+    ("Sm/NodeAppearanceMsgThreshold", "logs", NODE_LINES),
+    ("Sm/PortBounceLogLimit", "logs", LINK_LINES),
+    ("Sm/TrapLogSuppressTriggerInterval", "logs", TRAP_LINES),
+    (
+        "Pm/SweepErrorInfoLogThresholds/Integrity",
+        CAUSE_TESTS,
+        CAUSES,
+    ),
+    (
+        "Pm/SweepErrorInfoLogThresholds/Security",
+        CAUSE_TESTS,
+        CAUSES,
+    ),
+    (
+        "Pm/SweepErrorInfoLogThresholds/Routing",
+        CAUSE_TESTS,
+        CAUSES,
+    ),
 ];
+const LEVELS: &str = "levels_and_modes_of_the_file_count_unless_the_command_line_has_one";
+const LOG_FILE: &str = "the_log_goes_to_a_file_and_elsewhere_unless_the_mode_says_no";
+const FACILITY: &str = "lines_in_the_journal_have_the_facility";
+const MASKS: &str = "masks_set_the_levels_of_parts";
+const NODE_LINES: &str = "lines_about_nodes_that_come_or_go_are_limited";
+const LINK_LINES: &str = "lines_about_links_that_come_or_go_are_limited";
+const TRAP_LINES: &str = "a_trap_soon_after_another_has_no_line";
+/// Not at a whole daemon: an emulated fabric does not have so many causes at once.
+const CAUSE_TESTS: &str = "../../src/event_log/causes";
+const CAUSES: &str = "causes_are_limited_by_category";
 const INSTANCE: &str = "an_instance_with_start_0_does_not_run";
 const PORT: &str = "the_port_that_the_configuration_names_is_the_one_that_is_opened";
 
