@@ -1,5 +1,7 @@
 //! Counts of datagrams, queries and sweeps since a client last set them to 0. Metrics go on counting.
 
+mod list;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +11,10 @@ use weft_manager::sm::Status;
 use weft_manager::{SweepReason, SweepReport};
 use weft_wire::header::{class, method};
 use weft_wire::packet::Packet;
-use weft_wire::sa::attribute_name;
 
 use crate::event_hub::unix_time_ns;
 use crate::event_log::reason_name;
+use list::List;
 
 /// Different queries that have a count of their own; others are counted together.
 const QUERIES_MAX: usize = 256;
@@ -230,7 +232,7 @@ impl Counters {
 
     /// All counts since the start, in a fixed order.
     fn totals(&self, status: &Status) -> Vec<Count> {
-        let mut list = List(Vec::new());
+        let mut list = List::default();
         let tallies = lock(&self.tallies);
         for (place, class) in self.classes.iter().enumerate() {
             let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -244,74 +246,7 @@ impl Counters {
         }
         list.sweeps(&tallies);
         list.pm(&tallies.pm);
-        list.0
-    }
-}
-
-/// The list under construction.
-struct List(Vec<Count>);
-
-impl List {
-    fn add(&mut self, group: usize, name: impl Into<String>, value: u64) {
-        self.0.push(Count {
-            group: GROUPS[group],
-            name: name.into(),
-            value,
-        });
-    }
-
-    fn manager(&mut self, status: &Status) {
-        let totals = &status.totals;
-        for (name, value) in [
-            ("retries", totals.retries),
-            ("timeouts", totals.timeouts),
-            ("answers without a request", totals.stray),
-            ("unreadable datagrams", totals.unreadable),
-            ("traps", totals.traps),
-            ("traps left out", totals.traps_left),
-            ("device faults", totals.faults),
-        ] {
-            self.add(SM, name, value);
-        }
-        for count in &totals.by_attribute {
-            self.add(SM, format!("Get {}", count.attribute), count.gets);
-            self.add(SM, format!("Set {}", count.attribute), count.sets);
-        }
-    }
-
-    fn queries(&mut self, tallies: &Tallies) {
-        self.add(SA, "answers with an error status", tallies.refused);
-        for ((method, attribute), count) in &tallies.queries {
-            self.add(SA, query_name(*method, *attribute), *count);
-        }
-        self.add(SA, "other queries", tallies.other_queries);
-    }
-
-    fn sweeps(&mut self, tallies: &Tallies) {
-        self.add(SWEEPS, "sweeps", tallies.sweeps.values().sum());
-        for (reason, count) in &tallies.sweeps {
-            self.add(SWEEPS, format!("sweeps: {reason}"), *count);
-        }
-        self.add(SWEEPS, "unfinished sweeps", tallies.unfinished);
-        self.add(
-            SWEEPS,
-            "milliseconds of sweeps",
-            tallies.sweep_ns / 1_000_000,
-        );
-    }
-
-    fn pm(&mut self, pm: &PmTotals) {
-        for (name, value) in [
-            ("sweeps", pm.sweeps),
-            ("requests sent", pm.sent),
-            ("retries", pm.retries),
-            ("ports read", pm.ports),
-            ("ports without an answer", pm.failed_ports),
-            ("nodes without an answer", pm.failed_nodes),
-            ("ports whose counters were set to 0", pm.cleared),
-        ] {
-            self.add(PM_SWEEPS, name, value);
-        }
+        list.counts()
     }
 }
 
@@ -347,22 +282,6 @@ fn query_of(packet: &Packet) -> Option<(u8, u16)> {
     asks.then_some((method, attribute))
 }
 
-fn query_name(method: u8, attribute: u16) -> String {
-    let method = match method {
-        method::GET => "Get",
-        method::SET => "Set",
-        method::GET_TABLE => "GetTable",
-        method::GET_TRACE_TABLE => "GetTraceTable",
-        method::GET_MULTI => "GetMulti",
-        _ => "Delete",
-    };
-    let name = attribute_name(attribute);
-    name.map_or_else(
-        || format!("{method} {attribute:#06x}"),
-        |name| format!("{method} {name}"),
-    )
-}
-
 fn is_refusal(packet: &Packet) -> bool {
     let responds = packet
         .mad
@@ -395,7 +314,7 @@ mod tests {
         let path = packet(class::SUBN_ADM, method::GET_TABLE, 0x35);
         counters.received(&[path.clone(), path]);
         counters.received(&[Packet::directed(vec![1])]);
-        let name = query_name(method::GET_TABLE, 0x35);
+        let name = list::query_name(method::GET_TABLE, 0x35);
         assert_eq!(value(&counters, Scope::All, &name), Some(2), "{name}");
         assert_eq!(value(&counters, Scope::Performance, &name), None);
         counters.reset(&Status::default(), Scope::Performance);
