@@ -53,8 +53,12 @@ async fn show(session: &Session, json: bool) -> Result<(), CliError> {
         true => ", elevated; `weft fm restore-priority` drops back to the normal one",
         false => "",
     };
+    let file = match manager.log_file.as_str() {
+        "" => String::new(),
+        file => format!("Log file: {file}\n"),
+    };
     output::text(format!(
-        "{}{sweeps}Priority: {}{elevated}\n",
+        "{}{file}{sweeps}Priority: {}{elevated}\n",
         level_line(manager.log_level.as_ref()),
         manager.priority
     ))
@@ -65,6 +69,7 @@ fn manager_json(manager: &v1::GetManagerResponse) -> Value {
     json!({
         "log_level": level.filter,
         "log_level_set_by": level.set_by,
+        "log_file": manager.log_file,
         "paused_since_unix_time_ns": manager.pause.map(|pause| pause.since_unix_time_ns),
         "paused_until_unix_time_ns": manager.pause.map(|pause| pause.until_unix_time_ns),
         "priority": manager.priority,

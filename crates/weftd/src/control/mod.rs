@@ -53,7 +53,7 @@ use running::RunningOrder;
 use crate::attachment::Detached;
 use crate::counters::Scope;
 use crate::event_hub::InForce;
-use crate::logging::{LogLevel, LogLevels, LogSettings};
+use crate::logging::{Log, LogLevel, LogSettings};
 use crate::query_thread::QuerySettings;
 
 /// Orders that wait for the actor.
@@ -174,7 +174,7 @@ pub(crate) struct Control {
     disk: Disk,
     /// The configuration file's name, empty where there is none.
     file: Arc<str>,
-    log: LogLevels,
+    log: Log,
 }
 
 /// Until when a command may begin whose client sets no deadline.
@@ -192,7 +192,7 @@ impl Control {
             orders,
             disk: Disk::new(parts.saved.clone()),
             file: file.into(),
-            log: parts.log.levels.clone(),
+            log: parts.log.clone(),
         };
         (control, Actor::new(parts, receiver))
     }
@@ -271,7 +271,13 @@ impl Control {
 
     /// The log level.
     pub(crate) fn log_level(&self) -> LogLevel {
-        self.log.now()
+        self.log.levels.now()
+    }
+
+    /// The log file, empty where there is none.
+    pub(crate) fn log_file(&self) -> String {
+        let path = self.log.path();
+        path.map_or_else(String::new, |path| path.display().to_string())
     }
 
     /// Pauses sweeps for this time.

@@ -33,6 +33,7 @@ impl ManagerService for Services {
             pause: status.pause.map(Into::into),
             priority: status.priority.into(),
             elevated: status.elevated,
+            log_file: self.control.log_file(),
         }))
     }
 

@@ -6,6 +6,7 @@ mod settings;
 
 use std::fmt::Debug;
 use std::io::IsTerminal;
+use std::path::Path;
 
 use tracing::field::Field;
 use tracing::{Subscriber, warn};
@@ -37,13 +38,17 @@ impl Log {
     /// Puts the settings of another configuration in force. Another file, or another facility, takes a restart.
     pub(crate) fn reconfigure(&self, settings: &LogSettings) {
         self.levels.reconfigure(&settings.filter);
-        let path = self.file.as_ref().map(LogFile::path);
-        if path != settings.file.as_deref() {
+        if self.path() != settings.file.as_deref() {
             warn!(
                 event = "log_file_stays",
                 "LogFile has changed; that takes effect with the next start of weftd"
             );
         }
+    }
+
+    /// The log file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(LogFile::path)
     }
 
     /// Opens the log file again, after it was moved away.

@@ -106,6 +106,11 @@ fn the_log_goes_to_a_file_and_elsewhere_unless_the_mode_says_no() {
         wait_for(|| read(&file).contains(UP).then_some(()));
         assert_eq!(read(&stderr).contains(UP), elsewhere, "{}", read(&stderr));
 
+        let shown = daemon.weft_ok(&["fm", "show"]);
+        assert!(
+            shown.contains(&format!("Log file: {}\n", file.display())),
+            "{shown}"
+        );
         let moved = file.with_extension("1");
         std::fs::rename(&file, &moved).unwrap();
         daemon.signal("HUP");
