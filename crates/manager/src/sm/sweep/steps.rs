@@ -134,10 +134,10 @@ impl Steps {
         let confirmed = |node: &NodeId| {
             let device = &devices[*node];
             let health = &device.health;
-            let sure = !(health.failed && health.doubtful) && !health.overwritten;
+            let unsure = health.overwritten || (health.failed && health.doubtful);
             match (&device.observed.lft, plan.row(self.step, node.0)) {
                 (Lft::Whole { row: held, .. }, Some(row)) => {
-                    sure && (Arc::ptr_eq(held, row) || held == row)
+                    !unsure && (Arc::ptr_eq(held, row) || held == row)
                 }
                 _ => false,
             }
