@@ -10,6 +10,7 @@ pub mod datelines;
 pub mod export;
 pub mod generate;
 pub mod import;
+pub mod intended;
 pub mod lanes;
 pub mod multicast;
 pub mod port_tables;

@@ -5,9 +5,11 @@ pub mod ibnetdiscover;
 mod name;
 pub mod opensm;
 pub mod snapshot_xml;
+pub mod topology_xml;
 
 pub use dot::{DotOptions, write_dot};
 pub use ibnetdiscover::write_ibnetdiscover;
 pub use name::{escape_name, unescape_name};
 pub use opensm::{write_fdbs, write_mcfdbs, write_subnet_list};
 pub use snapshot_xml::{SnapshotOptions, write_snapshot};
+pub use topology_xml::write_topology;

@@ -1,12 +1,13 @@
 //! Import of fabrics from files of other programs.
 //!
-//! Both formats are recognised by their first character. Texts are taken as hostile: nothing here
+//! The formats of a fabric are recognised by their first character. Texts are taken as hostile: nothing here
 //! panics, and memory is bounded by the length of the text and by the limits of
 //! [`crate::generate`].
 
 mod budget;
 pub mod ibnetdiscover;
 pub mod snapshot_xml;
+pub mod topology_xml;
 mod xml;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::topology::TopologyError;
 
 pub use ibnetdiscover::import_ibnetdiscover;
 pub use snapshot_xml::import_snapshot;
+pub use topology_xml::import_topology;
 
 /// A malformed text, with the position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

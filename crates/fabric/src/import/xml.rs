@@ -6,8 +6,10 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::attributes::Attributes;
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use weft_wire::sm::NodeDescription;
 
 use super::ImportError;
+use crate::export::unescape_name;
 
 /// Elements within elements that a document may have.
 const DEPTH_MAX: usize = 16;
@@ -79,6 +81,18 @@ impl<'a> Element<'a> {
     pub(super) fn numbered<T: TryFrom<u64>>(&self, attribute: &str) -> Result<T, ImportError> {
         let what = format!("attribute {attribute} of <{}>", self.name);
         self.checked(&what, &self.attribute(attribute).unwrap_or_default())
+    }
+
+    /// The description that `<NodeDesc>` holds, empty where there is none.
+    pub(super) fn description(&self) -> NodeDescription {
+        let text = self.child("NodeDesc").map_or("", |child| &child.text);
+        let mut description = NodeDescription::default();
+        let name = unescape_name(text)
+            .into_iter()
+            .take_while(|byte| *byte != 0);
+        let field = description.node_string.iter_mut();
+        field.zip(name).for_each(|(to, from)| *to = from);
+        description
     }
 
     fn checked<T: TryFrom<u64>>(&self, what: &str, text: &str) -> Result<T, ImportError> {

@@ -11,4 +11,5 @@ mod examples;
 mod generators;
 mod hostile;
 mod imports;
+mod intended;
 mod opareport;

@@ -3,10 +3,9 @@
 use weft_wire::Layout;
 use weft_wire::enums::{NodeType, PortType};
 use weft_wire::id::{Guid, PortNum};
-use weft_wire::sm::{NodeDescription, NodeInfo, SwitchInfo};
+use weft_wire::sm::{NodeInfo, SwitchInfo};
 
 use super::port::{port_info, read_bytes};
-use crate::export::unescape_name;
 use crate::import::ImportError;
 use crate::import::xml::Element;
 use crate::powered_on;
@@ -19,7 +18,7 @@ pub(super) fn read_node(element: &Element<'_>) -> Result<Node, ImportError> {
         NodeType::SWITCH => Some(read_switch(element)?),
         _ => None,
     };
-    let node = Node::new(info, read_name(element), switch, powered_on_ports(&info));
+    let node = Node::new(info, element.description(), switch, powered_on_ports(&info));
     let mut node = node.map_err(|error| ImportError::topology(element.line, &error))?;
     let mut seen = PortMask::EMPTY;
     for child in element.all("PortInfo") {
@@ -83,17 +82,6 @@ fn read_info(element: &Element<'_>) -> Result<NodeInfo, ImportError> {
         vendor_id: vendor & 0x00FF_FFFF,
         ..base
     })
-}
-
-fn read_name(element: &Element<'_>) -> NodeDescription {
-    let text = element.child("NodeDesc").map_or("", |child| &child.text);
-    let mut description = NodeDescription::default();
-    let name = unescape_name(text)
-        .into_iter()
-        .take_while(|byte| *byte != 0);
-    let field = description.node_string.iter_mut();
-    field.zip(name).for_each(|(to, from)| *to = from);
-    description
 }
 
 fn powered_on_ports(info: &NodeInfo) -> Vec<Port> {

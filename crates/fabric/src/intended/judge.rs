@@ -1,0 +1,320 @@
+//! Which links are not as the file has them, as a manager finds them from its own port on.
+//!
+//! As opa-fm does it (`_validate_predef_fields` in `sm_discovery.c`): of each link the end nearer to the manager is
+//! trusted, and the node at the other end is compared with what the file has there. What lies behind a link that is
+//! not to be used is reached over other links, or not at all. Unlike there, a node with a wrong link is still reached
+//! over right ones, and a value that the file does not give is not compared.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use weft_wire::id::PortNum;
+
+use super::{Intended, IntendedEnd};
+use crate::topology::{Node, NodeId, PortRef, Topology};
+
+/// What differs at the far end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Fault {
+    /// The file has no cable at the near port, or one to another port number.
+    UndefinedLink = 1,
+    /// Another NodeGUID.
+    NodeGuid = 2,
+    /// Another NodeDesc.
+    NodeDesc = 4,
+    /// Another PortGUID of an HFI, or an HFI in place of a switch.
+    PortGuid = 8,
+}
+
+/// All faults, in the order in which they are named.
+const ALL: [(Fault, &str); 4] = [
+    (Fault::UndefinedLink, "no such link"),
+    (Fault::NodeDesc, "another NodeDesc"),
+    (Fault::NodeGuid, "another NodeGUID"),
+    (Fault::PortGuid, "another PortGUID"),
+];
+
+/// A set of [`Fault`]s; displays as a list in words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Faults(u8);
+
+impl Faults {
+    /// Adds one.
+    pub fn insert(&mut self, fault: Fault) {
+        self.0 |= fault as u8;
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether one is in it.
+    pub fn contains(self, fault: Fault) -> bool {
+        self.0 & fault as u8 != 0
+    }
+
+    /// Those of them that `rules` give a level.
+    fn at(self, rules: &Rules, level: Look) -> Self {
+        let at = ALL
+            .iter()
+            .filter(|(fault, _)| self.contains(*fault) && rules.look(*fault) == level);
+        at.fold(Self::default(), |mut all, (fault, _)| {
+            all.insert(*fault);
+            all
+        })
+    }
+
+    /// A bit for each: 1 undefined link, 2 NodeGUID, 4 NodeDesc, 8 PortGUID.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set of some bits; others are left out.
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits & 0xF)
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ALL.iter().filter(|(fault, _)| self.contains(*fault));
+        let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// What is done about a fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Look {
+    /// It is not looked for.
+    #[default]
+    Off,
+    /// It is reported.
+    Warn,
+    /// The link is not to be used.
+    Enforce,
+}
+
+/// What is done about each fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Another NodeDesc.
+    pub node_desc: Look,
+    /// Another NodeGUID. Where it is off, nodes that the file does not have by GUID are looked up by description.
+    pub node_guid: Look,
+    /// Another PortGUID.
+    pub port_guid: Look,
+    /// A link that the file lacks.
+    pub undefined_link: Look,
+}
+
+impl Rules {
+    /// The same for each fault.
+    pub fn all(look: Look) -> Self {
+        Self {
+            node_desc: look,
+            node_guid: look,
+            port_guid: look,
+            undefined_link: look,
+        }
+    }
+
+    fn look(&self, fault: Fault) -> Look {
+        match fault {
+            Fault::UndefinedLink => self.undefined_link,
+            Fault::NodeGuid => self.node_guid,
+            Fault::NodeDesc => self.node_desc,
+            Fault::PortGuid => self.port_guid,
+        }
+    }
+}
+
+/// A link that is not as the file has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finding {
+    /// The end nearer to the manager.
+    pub trusted: PortRef,
+    /// The other end.
+    pub found: PortRef,
+    /// What differs at the other end, as far as it is looked for.
+    pub faults: Faults,
+    /// Those of them for which the link is not to be used. Empty for the manager's own link: it stays in use.
+    pub enforced: Faults,
+    /// What the file has at the other end; none for an undefined link.
+    pub expected: Option<IntendedEnd>,
+}
+
+/// What is not as a file has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// The links, those nearer to the manager first.
+    pub findings: Vec<Finding>,
+    /// Links of nodes that no link leads to which may be used; not judged.
+    pub behind: Vec<(PortRef, PortRef)>,
+    /// What differs from all managers of the file in the manager's own node: NodeGUID, PortGUID.
+    pub own: Faults,
+}
+
+/// Judges the links of a topology, as found from the node of the manager on.
+pub fn judge(intended: &Intended, topology: &Topology, own: NodeId, rules: &Rules) -> Judgement {
+    let mut judgement = Judgement::default();
+    let Some(node) = topology.node(own) else {
+        return judgement;
+    };
+    if *rules == Rules::default() {
+        return judgement;
+    }
+    judgement.own = own_faults(intended, node, rules);
+    let reached = walk(intended, topology, own, rules, &mut judgement.findings);
+    let is_behind =
+        |(a, b): &(PortRef, PortRef)| !reached[a.node.0 as usize] && !reached[b.node.0 as usize];
+    if reached.contains(&false) {
+        judgement.behind = topology.links().filter(is_behind).collect();
+    }
+    judgement
+}
+
+/// Judges links from node to node; returns which nodes were reached.
+fn walk(
+    intended: &Intended,
+    topology: &Topology,
+    own: NodeId,
+    rules: &Rules,
+    findings: &mut Vec<Finding>,
+) -> Vec<bool> {
+    let mut reached = vec![false; topology.len()];
+    let mut is_done = vec![false; topology.len()];
+    let mut queue = VecDeque::from([own]);
+    reached[own.0 as usize] = true;
+    while let Some(id) = queue.pop_front() {
+        let Some(node) = topology.node(id) else {
+            continue;
+        };
+        let near = Near::new(intended, node, rules);
+        for (port, end) in node.external_ports() {
+            let trusted = PortRef { node: id, port };
+            let Some(found) = end.peer else { continue };
+            // From its other end it was judged already.
+            if is_done[found.node.0 as usize] || (found.node == id && found < trusted) {
+                continue;
+            }
+            let Some(other) = topology.node(found.node) else {
+                continue;
+            };
+            let (mut faults, expected) = near.faults(port, other, found.port);
+            if intended.is_external_only && is_internal(node, other) {
+                faults = Faults::default();
+            }
+            let enforced = match id == own || found.node == own {
+                true => Faults::default(),
+                false => faults.at(rules, Look::Enforce),
+            };
+            let faults = Faults(faults.at(rules, Look::Enforce).0 | faults.at(rules, Look::Warn).0);
+            if !faults.is_empty() {
+                findings.push(Finding {
+                    trusted,
+                    found,
+                    faults,
+                    enforced,
+                    expected,
+                });
+            }
+            let seen = &mut reached[found.node.0 as usize];
+            if enforced.is_empty() && !std::mem::replace(seen, true) {
+                queue.push_back(found.node);
+            }
+        }
+        is_done[id.0 as usize] = true;
+    }
+    reached
+}
+
+/// Whether a cable between two nodes is inside of a chassis.
+pub(super) fn is_internal(a: &Node, b: &Node) -> bool {
+    a.is_switch() && b.is_switch() && a.info.system_image_guid == b.info.system_image_guid
+}
+
+/// A trusted node, and what the file has in its place.
+struct Near<'a> {
+    intended: &'a Intended,
+    by_guid: Option<u32>,
+    /// Nodes of the same description, where they count.
+    by_name: Vec<u32>,
+}
+
+impl<'a> Near<'a> {
+    fn new(intended: &'a Intended, node: &Node, rules: &Rules) -> Self {
+        let by_name = match rules.node_guid {
+            Look::Off => intended
+                .named(&node.description, node.info.node_type)
+                .collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            intended,
+            by_guid: intended.find(node.guid()),
+            by_name,
+        }
+    }
+
+    /// What differs at the other end of the link at a port, and what the file has there.
+    fn faults(&self, port: PortNum, other: &Node, at: PortNum) -> (Faults, Option<IntendedEnd>) {
+        let nodes = self.by_guid.iter().chain(&self.by_name);
+        let mut cables = nodes.filter_map(|node| self.intended.cable(*node, port));
+        let far = cables.next().map(|(_, far)| *far);
+        let mut faults = Faults::default();
+        match far.filter(|far| far.port == at) {
+            Some(far) => (far_faults(self.intended, &far, other, at), Some(far)),
+            None => {
+                faults.insert(Fault::UndefinedLink);
+                (faults, None)
+            }
+        }
+    }
+}
+
+/// What differs between a node at the end of a link and what the file has there.
+pub(super) fn far_faults(
+    intended: &Intended,
+    far: &IntendedEnd,
+    found: &Node,
+    at: PortNum,
+) -> Faults {
+    let expected = &intended.nodes[far.node as usize];
+    let mut faults = Faults::default();
+    if expected.guid.is_some_and(|guid| guid != found.guid()) {
+        faults.insert(Fault::NodeGuid);
+    }
+    let description = intended.described(far.node);
+    if description.is_some_and(|expected| expected != found.description.bytes()) {
+        faults.insert(Fault::NodeDesc);
+    }
+    // The ports of a switch have no GUIDs, but its port 0.
+    let port_guid = far.port_guid.filter(|_| !expected.is_switch());
+    let is_other_port = port_guid.is_some_and(|guid| found.port_guid(at) != Some(guid));
+    if is_other_port || (expected.is_switch() && !found.is_switch()) {
+        faults.insert(Fault::PortGuid);
+    }
+    faults
+}
+
+/// What the file's managers do not have in common with the manager's own node.
+fn own_faults(intended: &Intended, own: &Node, rules: &Rules) -> Faults {
+    let mut faults = Faults::default();
+    let sms = || intended.sms.iter();
+    let is_looked = |look: Look| look != Look::Off;
+    if is_looked(rules.node_guid) && !sms().any(|sm| sm.node_guid == Some(own.guid())) {
+        faults.insert(Fault::NodeGuid);
+    }
+    let has_port = |sm: &super::IntendedSm| {
+        let mut ports = own.end_ports().filter_map(|(port, _)| own.port_guid(port));
+        sm.port_guid
+            .is_some_and(|guid| ports.any(|own| own == guid))
+    };
+    if is_looked(rules.port_guid) && !sms().any(has_port) {
+        faults.insert(Fault::PortGuid);
+    }
+    faults
+}

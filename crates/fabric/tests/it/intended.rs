@@ -1,0 +1,483 @@
+//! A fabric against its topology file: every kind of wrong cable is found and called what it is, and none where
+//! there is none.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use weft_fabric::export::write_topology;
+use weft_fabric::import::import_topology;
+use weft_fabric::intended::{
+    Difference, Fault, Faults, Finding, Intended, Judgement, Look, Rules, compare, judge,
+};
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, Topology, TopologyBuilder};
+
+use crate::common::{bring_up, generate};
+
+/// Two switches with four hosts each, and two switches above them.
+const FABRIC: &str = "pgft:2;4,2;1,2;1,1";
+
+fn file(snapshot: &Snapshot) -> String {
+    let mut text = Vec::new();
+    write_topology(snapshot, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// A fabric and its file.
+fn world() -> (Topology, Intended) {
+    let snapshot = bring_up(generate(FABRIC), 0);
+    let intended = import_topology(file(&snapshot).as_bytes()).unwrap();
+    ((*snapshot.topology).clone(), intended)
+}
+
+type Cables = Vec<(PortRef, PortRef)>;
+
+/// The fabric with other cables.
+fn recabled(topology: &Topology, change: impl FnOnce(&mut Cables)) -> Topology {
+    let mut links: Cables = topology.links().collect();
+    change(&mut links);
+    let mut builder = TopologyBuilder::new();
+    for (id, _) in topology.nodes() {
+        let mut node = (**topology.node_shared(id).unwrap()).clone();
+        let ports: Vec<PortNum> = node.ports().map(|(port, _)| port).collect();
+        for port in ports {
+            node.port_mut(port).unwrap().peer = None;
+        }
+        builder.add(node).unwrap();
+    }
+    for (a, b) in links {
+        builder.connect(a, b).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// Another node in place of one.
+fn altered(topology: &Topology, id: NodeId, change: impl Fn(&mut weft_fabric::Node)) -> Topology {
+    let mut builder = TopologyBuilder::new();
+    for (node, _) in topology.nodes() {
+        let mut copy = (**topology.node_shared(node).unwrap()).clone();
+        if node == id {
+            change(&mut copy);
+        }
+        builder.add(copy).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// Without one node, and its cables.
+fn without(topology: &Topology, id: NodeId) -> Topology {
+    let number = |other: NodeId| NodeId(other.0 - u32::from(other.0 > id.0));
+    let mut builder = TopologyBuilder::new();
+    for (node, _) in topology.nodes().filter(|(node, _)| *node != id) {
+        let mut copy = (**topology.node_shared(node).unwrap()).clone();
+        let ports: Vec<PortNum> = copy.ports().map(|(port, _)| port).collect();
+        for port in ports {
+            let end = copy.port_mut(port).unwrap();
+            let peer = end.peer.filter(|peer| peer.node != id);
+            end.peer = peer.map(|peer| PortRef {
+                node: number(peer.node),
+                ..peer
+            });
+        }
+        builder.add(copy).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+fn host(topology: &Topology, place: usize) -> NodeId {
+    topology.hfis().nth(place).unwrap().0
+}
+
+/// Where a host's cable is in a list.
+fn cable(links: &Cables, node: NodeId) -> usize {
+    links
+        .iter()
+        .position(|(a, b)| a.node == node || b.node == node)
+        .unwrap()
+}
+
+/// Where a cable between switches is, and the next one from another switch.
+fn isls(topology: &Topology, links: &Cables) -> Vec<usize> {
+    let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
+    let isl = |at: &usize| is_switch(links[*at].0) && is_switch(links[*at].1);
+    (0..links.len()).filter(isl).collect()
+}
+
+fn spare(topology: &Topology, node: NodeId) -> PortRef {
+    let ports = topology.node(node).unwrap().external_ports();
+    let (port, _) = ports.last().unwrap();
+    PortRef { node, port }
+}
+
+fn texts(found: &[Difference]) -> Vec<String> {
+    let text = found.iter().map(ToString::to_string);
+    text.map(|text| text.split(':').next().unwrap().to_owned())
+        .collect()
+}
+
+fn strict(intended: &Intended, topology: &Topology) -> Judgement {
+    judge(
+        intended,
+        topology,
+        host(topology, 0),
+        &Rules::all(Look::Enforce),
+    )
+}
+
+#[test]
+fn a_fabric_that_is_as_its_file_says_has_no_difference() {
+    let (topology, intended) = world();
+    assert_eq!(compare(&intended, &topology), []);
+    assert_eq!(strict(&intended, &topology), Judgement::default());
+    let sms = intended.sms();
+    assert_eq!(
+        sms[0].node_guid,
+        Some(topology.node(host(&topology, 0)).unwrap().guid())
+    );
+}
+
+#[test]
+fn twelve_kinds_of_wrong_cables_are_found_and_named() {
+    let (topology, intended) = world();
+    let topology = wider(&topology);
+    let h = |place| host(&topology, place);
+    let swap = |links: &mut Cables, a: usize, b: usize| {
+        let (first, second) = (links[a].1, links[b].1);
+        (links[a].1, links[b].1) = (second, first);
+    };
+    let cases: Vec<(&str, Topology, &[&str])> = vec![
+        (
+            "two hosts of one switch are swapped",
+            recabled(&topology, |links| {
+                let (a, b) = (cable(links, h(1)), cable(links, h(2)));
+                swap(links, a, b);
+            }),
+            &["swapped links"],
+        ),
+        (
+            "two hosts of two switches are swapped",
+            recabled(&topology, |links| {
+                let (a, b) = (cable(links, h(1)), cable(links, h(6)));
+                swap(links, a, b);
+            }),
+            &["swapped links"],
+        ),
+        (
+            "a host is in a free port",
+            recabled(&topology, |links| {
+                let at = cable(links, h(3));
+                let to = spare(&topology, links[at].1.node);
+                links[at].1 = to;
+            }),
+            &["moved link"],
+        ),
+        (
+            "a link between switches is missing",
+            recabled(&topology, |links| {
+                let at = isls(&topology, links)[0];
+                links.remove(at);
+            }),
+            &["missing link"],
+        ),
+        (
+            "a link between switches is extra",
+            recabled(&topology, |links| {
+                let (a, b) = links[isls(&topology, links)[0]];
+                links.push((spare(&topology, a.node), spare(&topology, b.node)));
+            }),
+            &["unexpected link"],
+        ),
+        (
+            "a cable from a switch to itself",
+            recabled(&topology, |links| {
+                let at = links[cable(links, h(1))].1.node;
+                let last = spare(&topology, at);
+                let other = PortRef {
+                    port: PortNum(last.port.0 - 1),
+                    ..last
+                };
+                links.push((other, last));
+            }),
+            &["unexpected link"],
+        ),
+        (
+            "two links between switches are swapped",
+            recabled(&topology, |links| {
+                let isls = isls(&topology, links);
+                let (first, last) = (isls[0], *isls.last().unwrap());
+                swap(links, first, last);
+            }),
+            &["swapped links"],
+        ),
+        (
+            "three hosts in a circle",
+            recabled(&topology, |links| {
+                let [a, b, c] = [1, 2, 5].map(|place| cable(links, h(place)));
+                swap(links, a, b);
+                swap(links, b, c);
+            }),
+            &["moved link", "moved link", "moved link"],
+        ),
+        (
+            "a host is missing, and a link",
+            {
+                let less = recabled(&topology, |links| {
+                    let at = isls(&topology, links)[1];
+                    links.remove(at);
+                });
+                without(&less, h(4))
+            },
+            &["missing node", "missing link"],
+        ),
+        (
+            "an HFI is replaced",
+            altered(&topology, h(2), |node| {
+                node.info.node_guid = Guid(0x0011_7501_01ff_0001);
+                node.info.port_guid = node.info.node_guid;
+            }),
+            &["replaced node"],
+        ),
+        (
+            "an HFI is replaced by one of another name",
+            altered(&topology, h(2), |node| {
+                node.info.node_guid = Guid(0x0011_7501_01ff_0001);
+                node.info.port_guid = node.info.node_guid;
+                node.description.node_string.0[..5].copy_from_slice(b"other");
+            }),
+            &["replaced node"],
+        ),
+        (
+            "a host has another name, and two are swapped",
+            {
+                let swapped = recabled(&topology, |links| {
+                    let (a, b) = (cable(links, h(1)), cable(links, h(2)));
+                    swap(links, a, b);
+                });
+                altered(&swapped, h(5), |node| {
+                    node.description.node_string.0[..5].copy_from_slice(b"other");
+                })
+            },
+            &["wrong description", "swapped links"],
+        ),
+    ];
+    assert_eq!(compare(&intended, &topology), []);
+    for (what, fabric, expected) in cases {
+        let found = compare(&intended, &fabric);
+        assert_eq!(texts(&found), expected, "{what}: {found:#?}");
+    }
+}
+
+/// The fabric with two more ports at each switch, without cables.
+fn wider(topology: &Topology) -> Topology {
+    let mut builder = TopologyBuilder::new();
+    for (id, node) in topology.nodes() {
+        let shared = topology.node_shared(id).unwrap();
+        let Some(switch) = node.switch else {
+            builder.add(Arc::clone(shared)).unwrap();
+            continue;
+        };
+        let mut ports: Vec<weft_fabric::Port> =
+            node.ports().map(|(_, port)| port.clone()).collect();
+        for _ in 0..2 {
+            let number = PortNum(ports.len() as u8);
+            let kind = weft_fabric::enums::PortType::STANDARD;
+            let info = weft_fabric::powered_on::switch_port(number, kind);
+            ports.push(weft_fabric::Port { info, peer: None });
+        }
+        let mut info = node.info;
+        info.num_ports += 2;
+        let node = weft_fabric::Node::new(info, node.description, Some(switch), ports);
+        builder.add(node.unwrap()).unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// What is found wrong, by the names of both ends.
+fn named(topology: &Topology, findings: &[Finding]) -> Vec<(String, u8, String, u8, String)> {
+    let name = |end: PortRef| topology.node(end.node).unwrap().name();
+    let named = findings.iter().map(|one| {
+        let (near, far) = (one.trusted, one.found);
+        let faults = one.faults.to_string();
+        (name(near), near.port.0, name(far), far.port.0, faults)
+    });
+    named.collect()
+}
+
+#[test]
+fn the_node_at_the_far_end_is_judged_and_nothing_behind_it() {
+    let (topology, intended) = world();
+    let swapped = recabled(&topology, |links| {
+        let (a, b) = (
+            cable(links, host(&topology, 1)),
+            cable(links, host(&topology, 2)),
+        );
+        let (first, second) = (links[a].1, links[b].1);
+        (links[a].1, links[b].1) = (second, first);
+    });
+    let judged = strict(&intended, &swapped);
+    let found = named(&swapped, &judged.findings);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (.., faults) in &found {
+        assert_eq!(
+            faults,
+            "another NodeDesc, another NodeGUID, another PortGUID"
+        );
+    }
+    assert!(judged.findings.iter().all(|one| one.enforced == one.faults));
+    assert!(judged.behind.is_empty(), "hosts have one cable each");
+}
+
+#[test]
+fn a_replaced_switch_is_left_out_with_what_only_it_leads_to() {
+    let (topology, intended) = world();
+    // The edge switch of the second four hosts.
+    let last = host(&topology, 7);
+    let edge = topology
+        .links()
+        .find(|(a, b)| a.node == last || b.node == last);
+    let (a, b) = edge.unwrap();
+    let edge = if a.node == last { b.node } else { a.node };
+    let fabric = altered(&topology, edge, |node| {
+        node.info.node_guid = Guid(0x0011_7501_02ff_0001);
+    });
+    let judged = strict(&intended, &fabric);
+    let uplinks = judged.findings.len();
+    assert_eq!(uplinks, 2, "{judged:?}");
+    assert_eq!(judged.behind.len(), 4, "its four hosts: {judged:?}");
+    let mut guid = Faults::default();
+    guid.insert(Fault::NodeGuid);
+    assert!(judged.findings.iter().all(|one| one.enforced == guid));
+    let warned = judge(
+        &intended,
+        &fabric,
+        host(&fabric, 0),
+        &Rules::all(Look::Warn),
+    );
+    assert!(warned.behind.is_empty());
+    // Its own links are not in the file either.
+    assert!(warned.findings.len() > uplinks);
+    assert!(warned.findings.iter().all(|one| one.enforced.is_empty()));
+}
+
+#[test]
+fn the_manager_s_own_link_stays_in_use() {
+    let (topology, intended) = world();
+    let own = host(&topology, 0);
+    let fabric = altered(&topology, own, |node| {
+        node.info.node_guid = Guid(0x0011_7501_01ff_0001);
+        node.info.port_guid = node.info.node_guid;
+    });
+    let judged = strict(&intended, &fabric);
+    assert_eq!(judged.findings.len(), 1, "{judged:?}");
+    assert!(judged.findings[0].enforced.is_empty());
+    assert!(judged.own.contains(Fault::NodeGuid) && judged.own.contains(Fault::PortGuid));
+    assert!(judged.behind.is_empty());
+}
+
+#[test]
+fn without_guids_nodes_are_known_by_their_descriptions() {
+    let snapshot = bring_up(generate(FABRIC), 0);
+    let text = file(&snapshot);
+    let lines = text.lines().filter(|line| !line.contains("GUID>"));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let intended = import_topology(text.as_bytes()).unwrap();
+    let topology = &*snapshot.topology;
+    assert_eq!(compare(&intended, topology), []);
+    let own = host(topology, 0);
+    let rules = Rules {
+        node_guid: Look::Off,
+        port_guid: Look::Off,
+        ..Rules::all(Look::Enforce)
+    };
+    assert_eq!(
+        judge(&intended, topology, own, &rules),
+        Judgement::default()
+    );
+    // With GUIDs looked at, no link is known.
+    let judged = judge(&intended, topology, own, &Rules::all(Look::Warn));
+    assert_eq!(judged.findings.len(), topology.links().count());
+}
+
+#[test]
+fn each_file_that_makes_no_topology_is_refused_with_its_place() {
+    let snapshot = bring_up(generate(FABRIC), 0);
+    let text = file(&snapshot);
+    let first_link = text.find("  <Link>").unwrap();
+    let end_link = text.find("  </Link>\n").unwrap() + "  </Link>\n".len();
+    let link = &text[first_link..end_link];
+    let port = &link[link.find("    <Port>").unwrap()..link.find("    </Port>\n").unwrap() + 12];
+    let guid = &text[text.find("<NodeGUID>").unwrap()..text.find("</NodeGUID>").unwrap()];
+    for (what, text, why) in [
+        ("nothing", String::new(), "no element"),
+        ("another document", "<Snapshot/>".into(), "<Snapshot>"),
+        (
+            "no link",
+            format!("{}</LinkSummary></Topology>", &text[..first_link]),
+            "no cable",
+        ),
+        ("it ends early", text[..end_link].to_owned(), "ends early"),
+        (
+            "a link twice",
+            text.replacen(link, &format!("{link}{link}"), 1),
+            "a second cable at port",
+        ),
+        ("one end", text.replacen(port, "", 1), "1 <Port>"),
+        (
+            "an unknown node",
+            text.replacen(guid, "<NodeGUID>0x7", 1),
+            "not in <Nodes>",
+        ),
+        (
+            "a long number",
+            text.replace("<PortNum>1<", "<PortNum>999<"),
+            "999",
+        ),
+        (
+            "a host on its own",
+            text.replacen(link, "", 1),
+            "no cables join",
+        ),
+        (
+            "two lists",
+            text.replace("</Topology>", "<LinkSummary/></Topology>"),
+            "second list",
+        ),
+    ] {
+        let error = import_topology(text.as_bytes()).map(|_| what).unwrap_err();
+        assert!(error.to_string().contains(why), "{what}: {error}");
+    }
+}
+
+#[test]
+fn the_vendor_s_own_file_is_read() {
+    let Some(text) = crate::common::public_data("fattree4.topology.xml") else {
+        return;
+    };
+    let intended = import_topology(text.as_bytes()).unwrap();
+    assert_eq!((intended.nodes().len(), intended.links().len()), (8, 8));
+    assert_eq!(intended.sms().len(), 1);
+}
+
+/// Prints the times of a fabric of 27,648 hosts; run by hand, with optimisation.
+#[test]
+#[ignore = "a measurement"]
+fn time_of_a_large_fabric() {
+    let snapshot = Snapshot {
+        topology: Arc::new(generate("fattree:27648")),
+        ..Snapshot::default()
+    };
+    let text = file(&snapshot);
+    let begin = Instant::now();
+    let intended = import_topology(text.as_bytes()).unwrap();
+    println!("{} MB read in {:?}", text.len() >> 20, begin.elapsed());
+    let topology = &*snapshot.topology;
+    for _ in 0..3 {
+        let begin = Instant::now();
+        assert_eq!(compare(&intended, topology), []);
+        let compared = begin.elapsed();
+        let begin = Instant::now();
+        let judged = strict(&intended, topology);
+        assert_eq!(judged.findings.len(), 0);
+        println!("compared in {compared:?}, judged in {:?}", begin.elapsed());
+    }
+}
