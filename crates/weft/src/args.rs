@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 const AFTER: &str = "\
-Exit codes: 0 done; 1 refused, not found, or findings in a configuration; 2 wrong usage; \
+Exit codes: 0 done; 1 refused, not found, errors in a configuration, or differences of a fabric; 2 wrong usage; \
 3 no daemon answers; 4 a file cannot be read or written; 5 timeout, of the daemon or of a device.";
 
 const DRAIN: &str = "\
@@ -115,6 +115,9 @@ pub(crate) enum Command {
     /// Show or export the fabric.
     #[command(subcommand)]
     Fabric(Fabric),
+    /// Compare the fabric with what it should be.
+    #[command(subcommand)]
+    Check(Check),
     /// Request a sweep.
     Sweep(Sweep),
     /// Control the manager while it runs: log level, pause of sweeps, priority, counters, dump.
@@ -240,12 +243,29 @@ pub(crate) enum Fabric {
     Export(Export),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum Check {
+    /// List what differs from a topology file: nodes and links that are missing, unexpected, moved, swapped or
+    /// replaced. Exit code 1 if anything does.
+    Topology {
+        /// The file, of `weft fabric export --topology` or `opareport -o topology -x`; `-` is standard input.
+        #[arg(long, value_name = "FILE")]
+        against: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
 pub(crate) struct Export {
     /// XML that `opareport -X` reads.
     #[arg(long, group = "format")]
     pub(crate) snapshot: bool,
+    /// The topology file that `weft check topology`, PreDefinedTopology and `opareport -T` compare with.
+    #[arg(long, group = "format")]
+    pub(crate) topology: bool,
     /// Text in the format of ibnetdiscover.
     #[arg(long, group = "format")]
     pub(crate) ibnetdiscover: bool,

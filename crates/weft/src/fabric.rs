@@ -146,9 +146,10 @@ fn state_name(count: &v1::PortCount) -> String {
 }
 
 async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
-    let format = match (args.snapshot, args.ibnetdiscover) {
-        (true, _) => v1::ExportFormat::OpareportSnapshot,
-        (_, true) => v1::ExportFormat::Ibnetdiscover,
+    let format = match (args.snapshot, args.ibnetdiscover, args.topology) {
+        (true, ..) => v1::ExportFormat::OpareportSnapshot,
+        (_, true, _) => v1::ExportFormat::Ibnetdiscover,
+        (.., true) => v1::ExportFormat::Topology,
         _ => v1::ExportFormat::Dot,
     };
     let session = connect(daemon).await?;

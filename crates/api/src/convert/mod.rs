@@ -8,6 +8,7 @@ mod plan;
 mod quarantine;
 mod route;
 mod sweep;
+mod topology;
 
 pub use config::rule_name;
 pub use plan::{drain_message, drain_of};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 use weft_api::v1;
 use weft_api::v1::fabric_service_server::FabricService;
 use weft_fabric::export::{self, DotOptions, SnapshotOptions};
@@ -16,7 +16,7 @@ use weft_report::{Focus, Options};
 
 use super::page::Page;
 use super::sweep::under_way;
-use super::{Key, Services, attachment, end_key, select};
+use super::{Key, Services, attachment, end_key, select, topology};
 
 /// Items of a page where nothing is said, and at most.
 const PAGE: (usize, usize) = (1000, 10_000);
@@ -181,6 +181,16 @@ impl FabricService for Services {
         tokio::task::spawn_blocking(move || export(&snapshot, format, sender));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
+
+    type CompareTopologyStream = Parts<v1::CompareTopologyResponse>;
+
+    async fn compare_topology(
+        &self,
+        request: Request<Streaming<v1::CompareTopologyRequest>>,
+    ) -> Out<Self::CompareTopologyStream> {
+        let differences = topology::differences(self.hub.snapshot(), request.into_inner()).await?;
+        Ok(Response::new(Box::pin(differences)))
+    }
 }
 
 /// The nodes that a focus names, all for none, in order of GUID.
@@ -223,6 +233,7 @@ fn export(snapshot: &Arc<Snapshot>, format: v1::ExportFormat, chunks: Chunks) {
         v1::ExportFormat::OpareportSnapshot => {
             export::write_snapshot(snapshot, SnapshotOptions::default(), &mut sink)
         }
+        v1::ExportFormat::Topology => export::write_topology(snapshot, &mut sink),
         v1::ExportFormat::Ibnetdiscover => {
             export::write_ibnetdiscover(&snapshot.topology, &mut sink)
         }

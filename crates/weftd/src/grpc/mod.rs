@@ -13,6 +13,7 @@ mod port;
 mod refusal;
 mod route;
 mod sweep;
+mod topology;
 mod watch;
 
 use std::sync::Arc;

@@ -27,5 +27,6 @@ mod registrations;
 mod reports;
 mod services;
 mod tls;
+mod topology;
 mod unit;
 mod watch;
