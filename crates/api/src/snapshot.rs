@@ -224,9 +224,8 @@ impl Assembler {
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),
-            multicast: Arc::default(),
-            port_tables: Arc::default(),
             sms: self.sms,
+            ..Snapshot::default()
         })
     }
 

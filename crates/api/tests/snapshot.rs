@@ -45,6 +45,7 @@ fn snapshot(spec: &str) -> Arc<Snapshot> {
         multicast: Arc::default(),
         port_tables: Arc::default(),
         sms: vec![sm],
+        ..Snapshot::default()
     })
 }
 

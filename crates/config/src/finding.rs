@@ -55,6 +55,8 @@ rules! {
     Conflict, false;
     /// The virtual fabrics break a rule of the management partition, of QOS or of bandwidth.
     VirtualFabric, false;
+    /// The file that `TopologyFilename` names cannot be read, or is no topology.
+    TopologyFile, false;
     /// An element that is unknown in this place: ignored.
     UnknownElement, true;
     /// A repeated element of which only the last one counts.

@@ -46,6 +46,11 @@ fn check_lids(instance: &mut Instance, cx: &mut Cx<'_>) {
             "LidStrategy topology needs PreDefinedTopology with Enable and TopologyFilename";
         cx.error(place, Rule::Conflict, message);
     }
+    if sm.pre_defined_topology.enable && !sm.pre_defined_topology.is_usable() {
+        let place = cx.place(&["Sm", "PreDefinedTopology", "Enable"]);
+        let message = "PreDefinedTopology has no effect without TopologyFilename";
+        cx.warn(place, Rule::NoEffect, message);
+    }
     if topology && sm.lid.0 != 0 {
         let place = cx.place(&["Sm", "LID"]);
         cx.warn(

@@ -27,7 +27,7 @@ pub use generate::{FabricSpec, GenerateError, SpecError};
 pub use lanes::Lanes;
 pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};
 pub use port_tables::{NodeTables, PortTable, PortTables, TableId};
-pub use snapshot::{SmRecord, Snapshot};
+pub use snapshot::{QuarantinedNode, SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};
 pub use time::Tick;
 pub use topology::{

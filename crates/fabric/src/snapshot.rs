@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use weft_wire::enums::SmState;
-use weft_wire::id::{Guid, Lid};
+use weft_wire::id::{Guid, Lid, PortNum};
+use weft_wire::sm::NodeDescription;
 
+use crate::intended::Faults;
 use crate::multicast::MulticastTables;
 use crate::port_tables::PortTables;
 use crate::tables::{LinearTables, PortGroupTables};
@@ -29,6 +31,23 @@ pub struct SmRecord {
     pub act_count: u32,
 }
 
+/// A node that is not as the topology file has it, and that no data reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuarantinedNode {
+    /// The port before it, of a node that is trusted.
+    pub trusted: (Guid, PortNum),
+    /// The node.
+    pub node: Guid,
+    /// What differs.
+    pub faults: Faults,
+    /// NodeGUID of the file, where that differs.
+    pub expected_guid: Option<Guid>,
+    /// NodeDesc of the file, where that differs.
+    pub expected_description: Option<NodeDescription>,
+    /// PortGUID of the file, where that differs.
+    pub expected_port_guid: Option<Guid>,
+}
+
 /// The fabric at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -48,4 +67,6 @@ pub struct Snapshot {
     pub port_tables: Arc<PortTables>,
     /// The subnet managers.
     pub sms: Vec<SmRecord>,
+    /// Nodes in quarantine, in the order in which they were found.
+    pub quarantined: Vec<QuarantinedNode>,
 }

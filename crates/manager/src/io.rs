@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use weft_fabric::intended::Faults;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot};
 use weft_wire::enums::{PhysState, PortState, SmState};
 use weft_wire::packet::Packet;
@@ -342,9 +343,10 @@ pub struct BarredPort {
     pub losses: u32,
     /// How long this has been so.
     pub since: Duration,
-    /// Time until it ends, if the link is not lost again; none where only an operator ends it.
+    /// Time until it ends, if the link is not lost again; none where an operator ends it, or another cable.
     pub left: Option<Duration>,
-    /// The operator's words, where it was put into quarantine by hand.
+    /// The operator's words where it was put into quarantine by hand; what differs where it is not as the topology
+    /// file has it.
     pub comment: String,
 }
 
@@ -390,6 +392,15 @@ pub enum UnusedReason {
     /// Its port is in quarantine by an operator's order.
     #[error("its port was put into quarantine by hand")]
     QuarantinedByHand,
+    /// It is not as the file of PreDefinedTopology has it.
+    #[error("it is not as the topology file has it: {faults}")]
+    Unintended {
+        /// What differs at its far end.
+        faults: Faults,
+    },
+    /// Only links lead to it that are not as the file of PreDefinedTopology has them.
+    #[error("only links lead to it that are not as the topology file has them")]
+    Behind,
     /// A port stays in Init or Armed although the manager has set it to Active.
     #[error("a port stays in state {state}")]
     Inactive {
@@ -401,7 +412,60 @@ pub enum UnusedReason {
 impl UnusedReason {
     /// Whether a port is in quarantine, not only held back.
     pub fn is_quarantine(&self) -> bool {
-        matches!(self, Self::Quarantined { .. } | Self::QuarantinedByHand)
+        matches!(
+            self,
+            Self::Quarantined { .. } | Self::QuarantinedByHand | Self::Unintended { .. }
+        )
+    }
+}
+
+/// A link or node that is not as the topology file has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopologyFault {
+    /// The end nearer to the manager; none for the manager's own node.
+    pub trusted: Option<LinkEnd>,
+    /// The other end, which is judged.
+    pub found: LinkEnd,
+    /// What differs.
+    pub faults: Faults,
+    /// That of it for which the link is in quarantine.
+    pub enforced: Faults,
+    /// What the file has at the other end; none for a link that it lacks.
+    pub expected: Option<ExpectedNode>,
+}
+
+/// A node of the topology file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedNode {
+    /// NodeDesc, or its GUID where the file has none.
+    pub name: String,
+    /// NodeGUID, none where the file has none.
+    pub guid: Option<Guid>,
+    /// Line in the file, from 1.
+    pub line: u64,
+}
+
+impl fmt::Display for TopologyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (found, faults) = (&self.found, self.faults);
+        let Some(trusted) = &self.trusted else {
+            return write!(
+                f,
+                "the manager's own node {} ({}) is not among the managers of the topology file: {faults}",
+                found.name, found.node
+            );
+        };
+        write!(
+            f,
+            "{found} is connected to {trusted}; the topology file has "
+        )?;
+        match &self.expected {
+            None => f.write_str("no such link"),
+            Some(ExpectedNode { name, guid, line }) => {
+                let guid = guid.map_or_else(String::new, |guid| format!(" ({guid})"));
+                write!(f, "{name}{guid} there, line {line}: {faults}")
+            }
+        }
     }
 }
 
@@ -475,6 +539,18 @@ pub enum Event {
     },
     /// The quarantine of a port is over.
     PortReleased(LinkEnd),
+    /// A link, or the manager's own node, is not as the topology file has it.
+    TopologyFault(TopologyFault),
+    /// More of them than LogMessageThreshold.
+    TopologyFaultsUntold {
+        /// How many more.
+        count: u32,
+    },
+    /// A link is gone that was not as the topology file has it, or fabric and file agree again.
+    TopologyFaultOver {
+        /// The end nearer to the manager.
+        port: LinkEnd,
+    },
     /// A port reports errors of its link so often that it, or the switch's port before it, is disabled.
     TrapStorm {
         /// The port that is disabled.

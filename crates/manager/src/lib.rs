@@ -18,7 +18,7 @@ pub mod sm;
 
 pub use io::{
     BarredPort, Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction,
-    Reply, SweepPhase, SweepReason, SweepReport, UnusedLink, UnusedReason,
+    Reply, SweepPhase, SweepReason, SweepReport, TopologyFault, UnusedLink, UnusedReason,
 };
 pub use multicast::MulticastLid;
 pub use sa::{Sa, SaInput, SaOutput, SaSettings};

@@ -1,6 +1,7 @@
 //! `weft config`.
 
 mod explain;
+mod topology;
 
 use std::io::{Write, stderr};
 use std::path::Path;
@@ -91,7 +92,9 @@ fn check_file(file: &Path, json: bool, color: Color) -> Result<ExitCode, CliErro
 
 fn checked(file: &Path) -> Result<Checked, CliError> {
     let text = output::read(file)?;
-    Ok(check(text, &file.to_string_lossy()))
+    let mut checked = check(&text, &file.to_string_lossy());
+    topology::check(&mut checked, file, &text);
+    Ok(checked)
 }
 
 /// `FILE:LINE: error: PATH: MESSAGE (allowed: …)`, escaped.

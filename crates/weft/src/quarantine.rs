@@ -83,6 +83,12 @@ fn line(port: &v1::QuarantinedPort) -> String {
         false => "held back",
     };
     let (name, since) = (port_name(port.port.as_ref()), span(port.since_ns));
+    if port.by_topology {
+        return format!(
+            "{name}: {state} for {since}, until fabric and file agree: {}\n",
+            port.comment
+        );
+    }
     match port.by_hand {
         true => format!(
             "{name}: {state} for {since}, until it is released: {}\n",
@@ -112,6 +118,11 @@ fn span(ns: u64) -> String {
     }
 }
 
+/// Whether time alone ends it.
+fn comes_back(port: &v1::QuarantinedPort) -> bool {
+    !port.by_hand && !port.by_topology
+}
+
 fn as_json(port: &v1::QuarantinedPort) -> Value {
     json!({
         "port": port_json(port.port.as_ref()),
@@ -119,8 +130,9 @@ fn as_json(port: &v1::QuarantinedPort) -> Value {
         "reason": port.reason,
         "losses": port.losses,
         "since_s": port.since_ns as f64 / 1e9,
-        "left_s": (!port.by_hand).then_some(port.left_ns as f64 / 1e9),
+        "left_s": comes_back(port).then_some(port.left_ns as f64 / 1e9),
         "by_hand": port.by_hand,
+        "by_topology": port.by_topology,
         "comment": port.comment,
     })
 }

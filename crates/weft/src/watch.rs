@@ -86,6 +86,20 @@ fn line(event: &v1::WatchResponse) -> String {
                 false => format!("its link went down {} times", quarantined.losses),
             }
         ),
+        Content::TopologyFault(fault) => match fault.quarantined {
+            true => format!("in quarantine: {}", fault.what),
+            false => fault.what.clone(),
+        },
+        Content::TopologyFaultsUntold(untold) => {
+            format!(
+                "{} more links are not as the topology file has them",
+                untold.count
+            )
+        }
+        Content::TopologyFaultOver(over) => format!(
+            "no longer against the topology file: {}",
+            port_name(over.port.as_ref())
+        ),
         Content::TrapStorm(storm) => format!(
             "disabled for {} traps about errors of its link: {}",
             storm.traps,
@@ -244,6 +258,22 @@ fn content_json(content: &Content) -> (&'static str, Value) {
                 "by_hand": quarantined.by_hand,
                 "comment": quarantined.comment,
             }),
+        ),
+        Content::TopologyFault(fault) => (
+            "topology_fault",
+            json!({
+                "trusted": fault.trusted.as_ref().map(|port| port_json(Some(port))),
+                "found": port_json(fault.found.as_ref()),
+                "quarantined": fault.quarantined,
+                "what": fault.what,
+            }),
+        ),
+        Content::TopologyFaultsUntold(untold) => {
+            ("topology_faults_untold", json!({ "count": untold.count }))
+        }
+        Content::TopologyFaultOver(over) => (
+            "topology_fault_over",
+            json!({ "port": port_json(over.port.as_ref()) }),
         ),
         Content::TrapStorm(storm) => (
             "trap_storm",

@@ -1,12 +1,16 @@
 //! The configuration file: read, checked, made into settings.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
 use weft_config::{Checked, Finding, Rule, Severity, check};
 use weft_fabric::Guid;
+use weft_fabric::import::TOPOLOGY_FILE_MAX;
 use weft_manager::ManagerSettings;
 use weft_manager::sm::Settings;
+use weft_manager::sm::settings::SettingsError;
 use weft_transport::umad::PortSpec;
 
 use crate::args::Args;
@@ -171,8 +175,7 @@ impl Source {
             ))
         })?;
         check_started(instance, self.instance)?;
-        let all = ManagerSettings::from_config(instance)
-            .map_err(|error| Unusable::Refused(error.to_string()))?;
+        let all = settings(instance).map_err(|error| Unusable::Refused(error.to_string()))?;
         let (settings, queries) = split(all);
         let text = config.effective_xml();
         let in_force = InForce {
@@ -188,6 +191,26 @@ impl Source {
             port,
             log: LogSettings::of(instance),
         })
+    }
+}
+
+/// Settings of an instance, with the topology file that it names.
+fn settings(instance: &weft_config::Instance) -> Result<ManagerSettings, SettingsError> {
+    let mut all = ManagerSettings::from_config(instance)?;
+    all.read_topology(instance, |file| {
+        read_at_most(Path::new(file), TOPOLOGY_FILE_MAX)
+    })?;
+    Ok(all)
+}
+
+/// The bytes of a file that is no longer than `most` bytes; otherwise why not, in words.
+fn read_at_most(file: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let opened = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    opened.map_err(|error| error.to_string())?;
+    match bytes.len() as u64 > most {
+        true => Err(format!("it is longer than {} MiB", most >> 20)),
+        false => Ok(bytes),
     }
 }
 

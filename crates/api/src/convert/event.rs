@@ -1,6 +1,6 @@
 //! Events, without names: the publisher fills them in.
 
-use weft_manager::Event;
+use weft_manager::{Event, TopologyFault};
 
 use super::port;
 use crate::v1::{self, watch_response::Content};
@@ -45,6 +45,14 @@ impl From<Event> for Content {
                 let port = Some(port.into());
                 Self::PortReleased(v1::PortReleased { port })
             }
+            Event::TopologyFault(fault) => Self::TopologyFault(fault.into()),
+            Event::TopologyFaultsUntold { count } => {
+                Self::TopologyFaultsUntold(v1::TopologyFaultsUntold { count })
+            }
+            Event::TopologyFaultOver { port } => {
+                let port = Some(port.into());
+                Self::TopologyFaultOver(v1::TopologyFaultOver { port })
+            }
             Event::TrapStorm { port, traps } => {
                 let port = Some(port.into());
                 Self::TrapStorm(v1::TrapStorm { port, traps })
@@ -84,6 +92,17 @@ impl From<Event> for Content {
                 why,
             }),
             Event::StateRefused { why } => Self::StateRefused(v1::StateRefused { why }),
+        }
+    }
+}
+
+impl From<TopologyFault> for v1::TopologyFault {
+    fn from(fault: TopologyFault) -> Self {
+        Self {
+            what: fault.to_string(),
+            quarantined: !fault.enforced.is_empty(),
+            trusted: fault.trusted.map(Into::into),
+            found: Some(fault.found.into()),
         }
     }
 }

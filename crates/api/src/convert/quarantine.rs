@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use weft_manager::BarredPort;
 use weft_manager::sm::evidence::LinkUse;
 use weft_manager::sm::settings::FlapSettings;
+use weft_manager::{BarredPort, UnusedReason};
 
 use crate::v1;
 
@@ -20,7 +20,8 @@ impl From<BarredPort> for v1::QuarantinedPort {
             port: Some(barred.port.into()),
             losses: barred.losses,
             since_ns: nanos(barred.since),
-            by_hand: barred.left.is_none(),
+            by_hand: barred.reason == UnusedReason::QuarantinedByHand,
+            by_topology: matches!(barred.reason, UnusedReason::Unintended { .. }),
             left_ns: barred.left.map_or(0, nanos),
             comment: barred.comment,
         }

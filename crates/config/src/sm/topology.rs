@@ -233,16 +233,13 @@ section! {
     /// `PreDefinedTopology`: the cabling as it should be, from a file.
     pub struct PreDefinedTopology {
         /// Whether the fabric is compared with the file.
-        #[no_effect("the fabric is not compared with a file")]
         enable: bool = false, "Enable" => One(flag()), "Enabled" => Also(flag());
-        /// The file.
-        #[no_effect("the fabric is not compared with a file", told_by = "Enable")]
+        /// The file, as `opareport -o topology -x` or `weft fabric export --topology` writes it. One that cannot be
+        /// read or is no topology is refused.
         topology_filename: Option<String> = None, "TopologyFilename" => Opt(Text::of(255));
-        /// Maximum number of differences to log; 0 logs all.
-        #[no_effect("the fabric is not compared with a file", told_by = "Enable")]
+        /// Maximum number of new differences that a sweep logs, and how many more there are; 0 logs all.
         log_message_threshold: u32 = 0, "LogMessageThreshold" => One(u32s());
-        /// Action for a port that differs.
-        #[no_effect("the fabric is not compared with a file", told_by = "Enable")]
+        /// Action for a link whose far end differs.
         field_enforcement: FieldEnforcement = FieldEnforcement::default(), "FieldEnforcement" => Sub;
     }
 }
@@ -262,7 +259,7 @@ pub enum Enforcement {
     Disabled,
     /// A message.
     Warn,
-    /// The port is quarantined.
+    /// The link is in quarantine.
     Enabled,
 }
 
@@ -277,7 +274,7 @@ section! {
         node_guid: Enforcement = Enforcement::default(), "NodeGUID" => One(keyword());
         /// Another port GUID.
         port_guid: Enforcement = Enforcement::default(), "PortGUID" => One(keyword());
-        /// A link that the file lacks; if disabled, so are the others.
+        /// A link that the file lacks; where it is given as Disabled, so are the others.
         undefined_link: Enforcement = Enforcement::default(), "UndefinedLink" => One(keyword());
     }
     finish check_enforcement;

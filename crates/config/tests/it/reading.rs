@@ -446,7 +446,7 @@ fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
     for loud in [
         "<SmaSpoofingCheck>0</SmaSpoofingCheck>",
         "<MAI_LogMask>0x1</MAI_LogMask>",
-        "<PreDefinedTopology><Enabled>1</Enabled></PreDefinedTopology>",
+        "<SmAppliances><Enable>1</Enable></SmAppliances>",
     ] {
         assert_eq!(told(loud).len(), 1, "{loud}");
     }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use weft_wire::id::PortNum;
 
 use super::{Intended, IntendedEnd};
@@ -36,7 +37,7 @@ const ALL: [(Fault, &str); 4] = [
 ];
 
 /// A set of [`Fault`]s; displays as a list in words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Faults(u8);
 
 impl Faults {

@@ -17,7 +17,7 @@ use crate::cables::CablesSettings;
 use crate::congestion::CongestionSettings;
 use crate::pm::PmSettings;
 use crate::sa::SaSettings;
-use crate::sm::settings::{Settings, SettingsError};
+use crate::sm::settings::{Settings, SettingsError, TopologySettings};
 
 /// The lane of subnet management.
 pub(crate) const MANAGEMENT_LANE: Vl = Vl(15);
@@ -65,6 +65,19 @@ impl ManagerSettings {
             congestion: CongestionSettings::from_config(instance),
             sm,
         })
+    }
+
+    /// Reads the topology file of an instance, where it has one in force; `read` returns the bytes of a file.
+    ///
+    /// # Errors
+    /// [`SettingsError::Topology`] where it cannot be read, or is no topology.
+    pub fn read_topology(
+        &mut self,
+        instance: &Instance,
+        read: impl FnOnce(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<(), SettingsError> {
+        self.sm.topology = TopologySettings::from_config(instance, read)?;
+        Ok(())
     }
 }
 

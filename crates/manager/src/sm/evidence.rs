@@ -75,7 +75,11 @@ impl Manager {
         EndEvidence {
             port: self.devices.link_end(end),
             losses: counts.collect(),
-            bar: self.barred_port(now, end),
+            bar: self.barred_port(now, end).or_else(|| {
+                let planning = &self.planning;
+                let unintended = &planning.plan.routes.unintended;
+                planning.unintended_since.at(now, unintended, end)
+            }),
         }
     }
 

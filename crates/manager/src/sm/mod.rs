@@ -86,6 +86,7 @@ mod sweep;
 mod tables;
 mod trap_storms;
 mod traps;
+mod unintended;
 mod unused_links;
 pub(crate) mod wanted;
 
@@ -225,7 +226,7 @@ impl Manager {
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.registrations.told(groups),
             Input::MulticastStorm(storm) => self.multicast_storm(now, storm),
-            Input::Planned(planned) => self.planned(*planned),
+            Input::Planned(planned) => self.planned(now, *planned),
             Input::Detached => self.end_commands(),
         }
         self.tell_election(now, election::Input::Tick);

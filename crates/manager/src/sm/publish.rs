@@ -46,6 +46,8 @@ impl Manager {
             &self.settings.election,
             self.out.totals.act_count(),
         );
+        let unintended = &self.planning.plan.routes.unintended;
+        let quarantined = unintended.nodes().to_vec();
         let before = &self.out.published;
         let same = before.generation > 0
             && same_topology(&before.topology, &topology)
@@ -53,6 +55,7 @@ impl Manager {
             && *before.groups == groups
             && Arc::ptr_eq(&before.port_tables, &port_tables)
             && *before.multicast == multicast
+            && before.quarantined == quarantined
             && same_sms(&before.sms, &sms);
         if same {
             return;
@@ -66,6 +69,7 @@ impl Manager {
             port_tables,
             multicast: Arc::new(multicast),
             sms,
+            quarantined,
         });
         let before = std::mem::replace(&mut self.out.published, Arc::clone(&snapshot));
         // A reader that sees the event of a change then finds it in the snapshot.

@@ -15,6 +15,7 @@ use super::barred_links::Barred;
 use super::flapping::Sentence;
 use super::plan::Inactive;
 use super::port_change::End;
+use super::unintended::Unintended;
 use super::unused_links::UnusedLinks;
 use crate::io::{BarredPort, CommandError, Event, Input, LinkEnd, SweepReason, UnusedReason};
 
@@ -103,10 +104,15 @@ impl ByHand {
 }
 
 impl Manager {
-    /// The ports whose links are not to be used: they went down too often, or are in quarantine by hand.
+    /// The ports whose links are not to be used: they went down too often, are in quarantine by hand, or are not
+    /// as the topology file has them.
     pub fn quarantine(&self, now: Tick) -> Vec<BarredPort> {
         let ends = self.devices.barred_ends().into_iter();
-        ends.filter_map(|end| self.barred_port(now, end)).collect()
+        let barred = ends.filter_map(|end| self.barred_port(now, end));
+        let planning = &self.planning;
+        let unintended = &planning.plan.routes.unintended;
+        let unintended = planning.unintended_since.list(now, unintended);
+        barred.chain(unintended).collect()
     }
 
     /// A port's entry in that list.
@@ -267,6 +273,7 @@ impl Manager {
             must_prove: false,
         };
         let topology = &self.planning.plan.topology;
-        UnusedLinks::find(topology, &self.settings, &inactive, barred)
+        let unintended = Unintended::find(topology, self.settings.topology.as_ref());
+        UnusedLinks::find(topology, &self.settings, &inactive, barred, &unintended)
     }
 }

@@ -1,5 +1,5 @@
 //! Links that carry no data although both ends see them: refused by the link policy, not active after two
-//! sweeps, down too often, or in quarantine by hand.
+//! sweeps, down too often, in quarantine by hand, or not as the topology file has them.
 //!
 //! Routes, their certificate, multicast trees and quality figures are made without these links. The
 //! published topology keeps them, since directed-route datagrams still cross them. opa-fm does the
@@ -17,6 +17,7 @@ use super::devices::Devices;
 use super::plan::{Inactive, Plan};
 use super::settings::{Least, LinkPolicy, Settings};
 use super::sweep::Sweep;
+use super::unintended::Unintended;
 use crate::io::{Event, LinkEnd, UnusedLink, UnusedReason};
 
 /// Unused links that a report lists and that get an event each; the rest is counted.
@@ -66,52 +67,30 @@ pub(super) struct UnusedLinks {
 type NamedEnd = (Guid, PortNum);
 
 impl UnusedLinks {
-    /// All links that `settings` refuse, those that have to be taken for inactive, and those of `barred` that
-    /// the rest can do without.
+    /// All links that `settings` refuse, those that have to be taken for inactive, those that are not as the
+    /// topology file has them, and those of `barred` that the rest can do without.
     pub(super) fn find(
         topology: &Topology,
         settings: &Settings,
         inactive: &Inactive,
         barred: &Barred,
+        unintended: &Unintended,
     ) -> Self {
         let rest_is_whole = || {
-            let all = Self::find_where(topology, settings, |_| true);
-            parts(&all.removed_from(topology)) == 1
+            let all = find_where(topology, settings, |_| true);
+            parts(&removed(topology, &all)) == 1
         };
         let all = inactive.must_prove && rest_is_whole();
-        let found = Self::find_where(topology, settings, |end| {
+        let mut found = find_where(topology, settings, |end| {
             all || inactive.twice.contains(&end)
         });
-        if barred.is_empty() {
-            return found;
+        found.extend(unintended.reasons());
+        if !barred.is_empty() {
+            let mut reasons = left_out(&removed(topology, &found), barred);
+            reasons.extend(found);
+            found = reasons;
         }
-        let mut reasons = left_out(&found.removed_from(topology), barred);
-        reasons.extend(found.reasons);
-        Self::of(topology, reasons)
-    }
-
-    /// All links that `settings` refuse, or that have an end for which `inactive` holds.
-    fn find_where(
-        topology: &Topology,
-        settings: &Settings,
-        inactive: impl Fn(PortRef) -> bool,
-    ) -> Self {
-        let mut reasons = BTreeMap::new();
-        for (a, b) in topology.links() {
-            let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
-            let policy = settings.link_policy(is_switch(a) && is_switch(b));
-            let Some((near, far)) = topology.port(a).zip(topology.port(b)) else {
-                continue;
-            };
-            let (near, far) = (&near.info, &far.info);
-            let reason = refusal(policy, near, far)
-                .or_else(|| refusal(policy, far, near))
-                .or_else(|| still_inactive(near, far).filter(|_| inactive(a) || inactive(b)));
-            if let Some(reason) = reason {
-                reasons.extend([(a, reason), (b, reason)]);
-            }
-        }
-        Self::of(topology, reasons)
+        Self::of(topology, found)
     }
 
     /// Links by both their ends.
@@ -179,7 +158,9 @@ impl UnusedLinks {
     pub(super) fn init_reason(&self, end: PortRef) -> Option<LinkInitReason> {
         match self.reason(end)? {
             UnusedReason::Inactive { .. } => None,
-            UnusedReason::QuarantinedByHand => Some(LinkInitReason::QUARANTINED),
+            UnusedReason::QuarantinedByHand
+            | UnusedReason::Unintended { .. }
+            | UnusedReason::Behind => Some(LinkInitReason::QUARANTINED),
             reason if is_barred(&reason) => Some(LinkInitReason::FLAPPING),
             _ => Some(LinkInitReason::OUTSIDE_POLICY),
         }
@@ -202,17 +183,51 @@ impl UnusedLinks {
 
     /// `topology` without these links.
     pub(super) fn removed_from(&self, topology: &Topology) -> Topology {
-        let mut rest = topology.clone();
-        for end in self.reasons.keys() {
-            rest.disconnect(*end);
-        }
-        rest
+        removed(topology, &self.reasons)
     }
+}
+
+/// All links that `settings` refuse, or that have an end for which `inactive` holds.
+fn find_where(
+    topology: &Topology,
+    settings: &Settings,
+    inactive: impl Fn(PortRef) -> bool,
+) -> Barred {
+    let mut reasons = Barred::new();
+    for (a, b) in topology.links() {
+        let is_switch = |end: PortRef| topology.switch_index(end.node).is_some();
+        let policy = settings.link_policy(is_switch(a) && is_switch(b));
+        let Some((near, far)) = topology.port(a).zip(topology.port(b)) else {
+            continue;
+        };
+        let (near, far) = (&near.info, &far.info);
+        let reason = refusal(policy, near, far)
+            .or_else(|| refusal(policy, far, near))
+            .or_else(|| still_inactive(near, far).filter(|_| inactive(a) || inactive(b)));
+        if let Some(reason) = reason {
+            reasons.extend([(a, reason), (b, reason)]);
+        }
+    }
+    reasons
+}
+
+/// `topology` without links.
+fn removed(topology: &Topology, links: &Barred) -> Topology {
+    let mut rest = topology.clone();
+    for end in links.keys() {
+        rest.disconnect(*end);
+    }
+    rest
 }
 
 /// Whether a link is unused because it went down too often, or by hand.
 pub(super) fn is_barred(reason: &UnusedReason) -> bool {
-    reason.is_quarantine() || matches!(reason, UnusedReason::HeldBack { .. })
+    matches!(
+        reason,
+        UnusedReason::Quarantined { .. }
+            | UnusedReason::QuarantinedByHand
+            | UnusedReason::HeldBack { .. }
+    )
 }
 
 /// Each link by each of its ends.
@@ -245,7 +260,7 @@ fn listed(topology: &Topology, reasons: &BTreeMap<PortRef, UnusedReason>) -> Vec
     links.take(LISTED_MAX).collect()
 }
 
-fn link_end(topology: &Topology, end: PortRef) -> Option<LinkEnd> {
+pub(super) fn link_end(topology: &Topology, end: PortRef) -> Option<LinkEnd> {
     let node = topology.node(end.node)?;
     Some(LinkEnd {
         node: node.guid(),

@@ -36,6 +36,7 @@ fn unused(topology: &Topology) -> UnusedLinks {
         &Settings::default(),
         &Inactive::default(),
         &Barred::new(),
+        &Unintended::default(),
     )
 }
 

@@ -37,4 +37,5 @@ mod sa;
 mod strays;
 mod stream;
 mod stubborn;
+mod unintended;
 mod unused_links;

@@ -37,6 +37,7 @@ pub fn opareport(
         multicast: Arc::default(),
         port_tables: Arc::default(),
         sms: Vec::new(),
+        quarantined: Vec::new(),
     };
     let file = tempfile::NamedTempFile::new().unwrap();
     write_snapshot(&snapshot, SnapshotOptions::default(), &file).unwrap();

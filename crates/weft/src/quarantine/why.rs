@@ -72,6 +72,12 @@ fn state(entry: Option<&v1::QuarantinedPort>) -> String {
     };
     let since = span(entry.since_ns);
     let left = span(entry.left_ns);
+    if entry.by_topology {
+        return format!(
+            "in quarantine for {since}, until fabric and file agree: {}",
+            entry.comment
+        );
+    }
     match (entry.by_hand, entry.quarantined) {
         (true, _) => format!(
             "in quarantine for {since}, {}, until 'weft quarantine release'",

@@ -10,7 +10,7 @@ use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum};
-use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
+use weft_manager::{Event, SweepPhase, SweepReason, SweepReport, TopologyFault};
 use weft_wire::sm::AttributeId;
 
 use crate::event::DaemonEvent;
@@ -174,6 +174,26 @@ impl EventLog {
     }
 }
 
+fn topology_fault(fault: &TopologyFault) {
+    let trusted = fault.trusted.as_ref();
+    let is_quarantined = !fault.enforced.is_empty();
+    let effect = match is_quarantined {
+        true => "; routes leave the link out",
+        false => "",
+    };
+    warn!(
+        event = "topology_fault",
+        node = fault.found.name,
+        node_guid = %fault.found.node,
+        port = fault.found.port.0,
+        at = trusted.map(|end| end.name.as_str()),
+        at_guid = trusted.map(|end| end.node.to_string()),
+        at_port = trusted.map(|end| end.port.0),
+        quarantined = is_quarantined,
+        "{fault}{effect}"
+    );
+}
+
 /// A node as people know it: by its name, or by its GUID where it has none.
 pub(crate) fn called(node: u64, name: &str) -> String {
     match (node, name) {
@@ -252,6 +272,19 @@ fn sweep_link_or_role(event: &Event) {
                 Some("") => "a client asked for it".to_owned(),
                 Some(comment) => format!("a client asked for it: {comment}"),
             }
+        ),
+        Event::TopologyFault(fault) => topology_fault(fault),
+        Event::TopologyFaultsUntold { count } => warn!(
+            event = "topology_faults_untold",
+            count,
+            "{count} more links are not as the topology file has them; 'weft check topology' lists all"
+        ),
+        Event::TopologyFaultOver { port } => info!(
+            event = "topology_fault_over",
+            node = port.name,
+            node_guid = %port.node,
+            port = port.port.0,
+            "{port} has no link any more that is not as the topology file has it"
         ),
         Event::TrapStorm { port, traps } => warn!(
             event = "trap_storm",

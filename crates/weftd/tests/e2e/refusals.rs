@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::harness::text;
+use crate::harness::{configure, text};
 use crate::process::{output, program};
 
 fn weftd(args: &[&str]) -> (Option<i32>, String) {
@@ -26,6 +26,17 @@ fn what_cannot_be_run_is_told() {
         "<Config><Common><Sm><Lmc>9</Lmc></Sm></Common><Fm></Fm></Config>",
     )
     .unwrap();
+    let with_topology = |name: &str, file: &str| {
+        let section = "<PreDefinedTopology>\n        <Enable>";
+        let changes = [
+            (&*format!("{section}0"), &*format!("{section}1")),
+            ("/etc/opa/topology.0:0.xml", file),
+        ];
+        configure(path(name).as_ref(), &changes);
+        path(name)
+    };
+    let compared = with_topology("compared.xml", "/nonexistent.topology");
+    let malformed = with_topology("malformed.xml", &path("bad.xml"));
     let (empty, text_file, bad) = (path("empty.xml"), path("text"), path("bad.xml"));
     let state = format!("{}/below", text_file);
     let cases: Vec<(i32, Vec<&str>, &str)> = vec![
@@ -86,6 +97,16 @@ fn what_cannot_be_run_is_told() {
             3,
             vec!["--emulate", "one-switch:2", "--config", &bad],
             "Config/Common/Sm/Lmc",
+        ),
+        (
+            3,
+            vec!["--emulate", "one-switch:2", "--config", &compared],
+            "<TopologyFilename> /nonexistent.topology: No such file",
+        ),
+        (
+            3,
+            vec!["--emulate", "one-switch:2", "--config", &malformed],
+            "line 1: the document is <Config>, allowed: <Topology> or <Report>",
         ),
         (4, vec!["--emulate", "nonsense"], "no kind is called"),
         (

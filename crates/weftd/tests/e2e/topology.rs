@@ -1,10 +1,28 @@
-//! The topology file: exported, and compared with.
+//! The topology file: exported, compared with, and enforced.
+
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::Daemon;
+use crate::harness::{Daemon, Start, configure, wait_for};
+use crate::watch::Watcher;
 
+/// How the stock configuration begins the section.
+const OFF: &str = "<PreDefinedTopology>\n        <Enable>0";
 const FABRIC: &str = "pgft:2;2,2;1,2;1,1;radix=4";
+
+/// Lets a configuration enforce a topology file.
+fn enforce(config: &Path, file: &Path) {
+    let fields = ["NodeDesc", "NodeGUID", "PortGUID", "UndefinedLink"];
+    let fields = fields.map(|tag| (format!("<{tag}>Warn<"), format!("<{tag}>Enabled<")));
+    let name = file.to_str().unwrap();
+    let mut changes = vec![
+        (OFF, "<PreDefinedTopology>\n        <Enable>1"),
+        ("/etc/opa/topology.0:0.xml", name),
+    ];
+    changes.extend(fields.iter().map(|(from, to)| (&**from, &**to)));
+    configure(config, &changes);
+}
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -44,4 +62,80 @@ fn a_fabric_is_compared_with_a_file() {
     std::fs::write(&file, "<Topology/>").unwrap();
     let wrong = daemon.weft_fails(1, &check);
     assert!(wrong.contains("it has no cable"), "{wrong}");
+}
+
+#[test]
+fn a_file_is_enforced_from_a_reload_on_and_a_bad_one_refused() {
+    let daemon = Daemon::up(FABRIC);
+    let file = daemon.dir.path().join("fabric.topology");
+    let name = file.to_str().unwrap();
+    daemon.weft_ok(&["fabric", "export", "--topology", "-o", name]);
+    let right = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, swapped(&right)).unwrap();
+    let config = daemon.dir.path().join("opafm.xml");
+    enforce(&config, &file);
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    daemon.weft_ok(&["config", "reload"]);
+    let told = watcher.until("topology_fault");
+    assert_eq!(told["data"]["quarantined"], true);
+    let listed = || json(&daemon.weft_ok(&["quarantine", "list", "--json"]));
+    let two = wait_for(|| Some(listed()).filter(|all| all.as_array().unwrap().len() == 2));
+    assert_eq!(two[0]["by_topology"], true);
+    let list = daemon.weft_ok(&["quarantine", "list"]);
+    assert!(list.contains("until fabric and file agree"), "{list}");
+    assert!(
+        list.contains("the topology file has node4 hfi1_0"),
+        "{list}"
+    );
+    wait_for(|| {
+        daemon
+            .log()
+            .contains("routes leave the link out")
+            .then_some(())
+    });
+
+    std::fs::write(&file, "<Topology>").unwrap();
+    let refused = daemon.weft_fails(1, &["config", "reload"]);
+    assert!(refused.contains("<TopologyFilename> "), "{refused}");
+    assert!(refused.contains("the document ends early"), "{refused}");
+    let checked = daemon.weft(&["config", "check", config.to_str().unwrap()]);
+    assert_eq!(checked.status.code(), Some(1));
+    let checked = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(
+        checked.contains("Sm/PreDefinedTopology/TopologyFilename"),
+        "{checked}"
+    );
+    assert_eq!(
+        listed().as_array().unwrap().len(),
+        2,
+        "the old file stays in force"
+    );
+
+    std::fs::write(&file, right).unwrap();
+    daemon.weft_ok(&["config", "reload"]);
+    watcher.until("topology_fault_over");
+    wait_for(|| listed().as_array().unwrap().is_empty().then_some(()));
+}
+
+#[test]
+fn a_file_is_enforced_from_the_start() {
+    let first = Daemon::up(FABRIC);
+    let start = Start::new(FABRIC);
+    let file = start.dir.path().join("fabric.topology");
+    first.weft_ok(&[
+        "fabric",
+        "export",
+        "--topology",
+        "-o",
+        file.to_str().unwrap(),
+    ]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, swapped(&text)).unwrap();
+    enforce(&start.dir.path().join("opafm.xml"), &file);
+    let daemon = start.up();
+    let shown = daemon.weft_ok(&["sweep", "--list", "--json"]);
+    assert!(
+        shown.contains("it is not as the topology file has it"),
+        "{shown}"
+    );
 }

@@ -150,9 +150,8 @@ impl<'a> Import<'a> {
             topology: Arc::new(build(self.nodes)?),
             linear: Arc::new(LinearTables::new(self.linear)),
             groups: Arc::new(PortGroupTables { switches: groups }),
-            multicast: Arc::default(),
-            port_tables: Arc::default(),
             sms,
+            ..Snapshot::default()
         })
     }
 

@@ -42,6 +42,7 @@ use super::settings::{LidSettings, Settings};
 use super::store;
 use super::sweep::Sweep;
 use super::tables::{TableId, TableStore};
+use super::unintended::UnintendedSince;
 use super::wanted::qos::Qos;
 use crate::io::Output;
 use crate::settings::lane_levels::LaneLevels;
@@ -150,6 +151,8 @@ pub(super) struct Planning {
     pub lids: LidMap,
     /// Drained parts.
     pub drains: Drains,
+    /// Since when links are in quarantine because they are not as the topology file has them.
+    pub unintended_since: UnintendedSince,
     /// Number of plans requested so far.
     asked: u64,
     /// Fabric of the next plan, or of the one being made.
@@ -370,7 +373,7 @@ impl Manager {
     }
 
     /// Takes a plan, unless the manager does not wait for it any more.
-    pub(super) fn planned(&mut self, planned: Planned) {
+    pub(super) fn planned(&mut self, now: Tick, planned: Planned) {
         if !self.planning.is_under_way() || planned.id != self.planning.asked {
             return;
         }
@@ -384,6 +387,8 @@ impl Manager {
         } = planned;
         self.planning.plan = plan;
         let plan = &mut self.planning.plan;
+        let unintended = &plan.routes.unintended;
+        self.planning.unintended_since.update(now, unintended);
         let unused = &plan.routes.unused;
         self.sweep.report.unused_links = unused.count() as u32;
         self.sweep.report.unused = unused.listed().to_vec();

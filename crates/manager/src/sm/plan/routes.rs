@@ -9,6 +9,7 @@ use weft_wire::sm::PortInfo;
 use super::super::barred_links::Barred;
 use super::super::drains::{Drains, LEFT_ASIDE, route_around};
 use super::super::settings::Settings;
+use super::super::unintended::Unintended;
 use super::super::unused_links::UnusedLinks;
 use super::engine_settings::engine_settings;
 use super::input::{Crossings, Fabric, Inactive, Told};
@@ -34,6 +35,8 @@ pub(in super::super) struct RouteInput {
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Routes {
     pub(in super::super) fabric: Fabric,
+    /// What is not as the topology file has it.
+    pub(in super::super) unintended: Arc<Unintended>,
     /// Links of the fabric that carry no data.
     pub(in super::super) unused: UnusedLinks,
     /// The topology without them: what routes, their certificate and multicast trees are made for.
@@ -58,6 +61,8 @@ pub(in super::super) struct Made {
     pub(super) is_new: bool,
     /// Nodes and links are as they were.
     pub(super) same_links: bool,
+    /// Most faults against the topology file that are reported, 0 for all.
+    messages_max: u32,
 }
 
 impl RouteInput {
@@ -65,7 +70,14 @@ impl RouteInput {
     pub(in super::super) fn make(&self, before: &Routes) -> Made {
         let topology = &self.fabric.topology;
         let settings = engine_settings(&self.settings, &self.fabric, &self.crossings);
-        let unused = UnusedLinks::find(topology, &self.settings, &self.inactive, &self.barred);
+        let unintended = Unintended::find(topology, self.settings.topology.as_ref());
+        let unused = UnusedLinks::find(
+            topology,
+            &self.settings,
+            &self.inactive,
+            &self.barred,
+            &unintended,
+        );
         let routable = match unused.is_empty() {
             true => Arc::clone(topology),
             false => Arc::new(unused.removed_from(topology)),
@@ -74,6 +86,7 @@ impl RouteInput {
         let stay = same_links && before.routed.is_some() && before.settings == settings;
         let mut routes = Routes {
             fabric: self.fabric.clone(),
+            unintended: Arc::new(unintended),
             unused,
             routable,
             settings,
@@ -96,6 +109,11 @@ impl RouteInput {
             error,
             is_new: !stay,
             same_links,
+            messages_max: self
+                .settings
+                .topology
+                .as_ref()
+                .map_or(0, |it| it.messages_max),
         }
     }
 }
@@ -143,7 +161,10 @@ impl Made {
     /// Reports news about routes and unused links.
     pub(super) fn tell(&self, before: &Routes, told: &mut Told) {
         let (unused, topology) = (&self.routes.unused, &self.routes.fabric.topology);
-        told.events = unused.changes_since(&before.unused, topology);
+        let unintended = &self.routes.unintended;
+        told.events = unintended.changes_since(&before.unintended, self.messages_max);
+        told.events
+            .extend(unused.changes_since(&before.unused, topology));
         if let Some(error) = &self.error {
             told.routing = Some(error.to_string());
             told.unfinished.push(error.to_string());

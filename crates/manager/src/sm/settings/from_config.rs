@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use thiserror::Error;
 use weft_config::sm::{
-    LidStrategy, PortData, RootSelection, RoutingAlgorithm, SpeedRequirement, WidthRequirement,
+    Enforcement, FieldEnforcement, LidStrategy, PortData, RootSelection, RoutingAlgorithm,
+    SpeedRequirement, WidthRequirement,
 };
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics, ResolvedVirtualFabric, VfError};
+use weft_fabric::import::import_topology;
+use weft_fabric::intended::{Look, Rules};
 use weft_fabric::{Lid, PortNum};
 use weft_routing::{
     AdaptiveAlgorithm, AdaptiveSettings, Dimension, EngineKind, HypercubeSettings,
@@ -19,7 +22,8 @@ use weft_wire::enums::{LinkWidth, Mtu};
 use super::{
     ElectionSettings, FatTree, FlapSettings, Hypercube, HypercubePorts, Least, Level, LidSettings,
     LinkPolicy, LinkSettings, Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings,
-    RoutingSettings, Selector, Settings, StormSettings, SweepSettings, TrafficSettings,
+    RoutingSettings, Selector, Settings, StormSettings, SweepSettings, TopologySettings,
+    TrafficSettings,
 };
 use crate::settings::Resolved;
 
@@ -43,6 +47,14 @@ pub enum SettingsError {
         lid: Lid,
         /// The LMC.
         lmc: u8,
+    },
+    /// A topology file that cannot be used.
+    #[error("<TopologyFilename> {file}: {why}")]
+    Topology {
+        /// The file.
+        file: String,
+        /// Why, with its line where it was read.
+        why: String,
     },
     /// Virtual fabrics that do not go together.
     #[error("virtual fabrics: {0}")]
@@ -88,9 +100,53 @@ impl Settings {
             },
             requests: requests(instance),
             links: links(instance),
+            topology: None,
             partitions: partitions(fabrics, groups),
             levels: levels(fabrics),
         })
+    }
+}
+
+impl TopologySettings {
+    /// Settings of an instance, none where the fabric is not compared with a file, which `read` reads.
+    ///
+    /// # Errors
+    /// [`SettingsError::Topology`] where the file cannot be read, or is no topology.
+    pub(crate) fn from_config(
+        instance: &Instance,
+        read: impl FnOnce(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<Option<Self>, SettingsError> {
+        let section = &instance.sm.pre_defined_topology;
+        let file = section.topology_filename.as_ref();
+        let Some(file) = file.filter(|_| section.is_usable()) else {
+            return Ok(None);
+        };
+        let text = read(file);
+        let intended =
+            text.and_then(|text| import_topology(&text).map_err(|error| error.to_string()));
+        let intended = intended.map_err(|why| SettingsError::Topology {
+            file: file.clone(),
+            why,
+        })?;
+        Ok(Some(Self {
+            intended: Arc::new(intended),
+            rules: rules(&section.field_enforcement),
+            messages_max: section.log_message_threshold,
+        }))
+    }
+}
+
+fn rules(fields: &FieldEnforcement) -> Rules {
+    let look = |field: Enforcement| match field {
+        Enforcement::Disabled => Look::Off,
+        Enforcement::Warn => Look::Warn,
+        Enforcement::Enabled => Look::Enforce,
+    };
+    Rules {
+        node_desc: look(fields.node_desc),
+        node_guid: look(fields.node_guid),
+        port_guid: look(fields.port_guid),
+        undefined_link: look(fields.undefined_link),
     }
 }
 

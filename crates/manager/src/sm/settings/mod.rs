@@ -3,8 +3,10 @@
 mod from_config;
 
 use crate::ask::batch::BLOCKS_MAX;
+use std::sync::Arc;
 use std::time::Duration;
 
+use weft_fabric::intended::{Intended, Rules};
 use weft_fabric::{Lid, Lmc, PortNum, Sl};
 use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, PortCost};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
@@ -38,6 +40,8 @@ pub struct Settings {
     pub requests: RequestSettings,
     /// Which links may carry data.
     pub links: LinkSettings,
+    /// The fabric as it should be (`<PreDefinedTopology>`); none where it is not compared with a file.
+    pub topology: Option<TopologySettings>,
     /// The partitions of the virtual fabrics, in order of their indexes in P_Key tables. The
     /// management partition is among them.
     pub partitions: Vec<Partition>,
@@ -275,6 +279,17 @@ impl Default for LinkSettings {
     }
 }
 
+/// The fabric as it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopologySettings {
+    /// Contents of the file (`<TopologyFilename>`).
+    pub intended: Arc<Intended>,
+    /// What is done about each kind of difference (`<FieldEnforcement>`).
+    pub rules: Rules,
+    /// Most new differences of a sweep that are reported one by one, 0 for all (`<LogMessageThreshold>`).
+    pub messages_max: u32,
+}
+
 /// When a port reports errors of its link too often (traps 129 to 131).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StormSettings {
@@ -463,6 +478,7 @@ impl Default for Settings {
             sweeps: SweepSettings::default(),
             requests: RequestSettings::default(),
             links: LinkSettings::default(),
+            topology: None,
             partitions: stock_partitions(),
             levels: vec![Level::default()],
         }

@@ -30,6 +30,8 @@ pub(super) enum Seen {
     Datagrams,
     /// In what the subnet manager tells of routes after its sweeps.
     Routing,
+    /// In what it tells of the topology file, and of links that it does not use.
+    Topology,
     /// In answers of subnet administration.
     Answers,
     /// In the roles of two managers.
@@ -185,6 +187,7 @@ impl Case {
             Seen::Writes => fabric::writes(self, settings),
             Seen::Datagrams => fabric::datagrams(self, settings),
             Seen::Routing => fabric::routing(self, settings),
+            Seen::Topology => fabric::against_file(self, settings),
             Seen::Answers => services::answers(self, settings),
             Seen::Roles => election::roles(self, &first, settings),
             Seen::Congestion => services::congestion(self, settings),
@@ -209,7 +212,27 @@ fn settings(text: &str) -> Result<ManagerSettings, String> {
     let checked = check(text, "opafm.xml");
     let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
     let Config { instances } = checked.config.ok_or_else(|| errors.join("\n"))?;
-    ManagerSettings::from_config(&instances[0]).map_err(|why| why.to_string())
+    let mut settings =
+        ManagerSettings::from_config(&instances[0]).map_err(|why| why.to_string())?;
+    let read = settings.read_topology(&instances[0], topology_file);
+    read.map_err(|why| why.to_string())?;
+    Ok(settings)
+}
+
+/// Topology files of [`FABRIC`].
+fn topology_file(name: &str) -> Result<Vec<u8>, String> {
+    let topology = crate::common::fabric(FABRIC);
+    let text = crate::unintended::file(&topology);
+    let guid = topology.hfis().last().unwrap().1.guid();
+    let text = match name {
+        "cabled" => text,
+        "renamed" => text.replace(">node8 hfi1_0<", ">node9 hfi1_0<"),
+        "replaced" => text.replace(&format!("<NodeGUID>{guid}"), "<NodeGUID>0x00117501010000ff"),
+        "other port" => text.replace(&format!("<PortGUID>{guid}"), "<PortGUID>0x00117501010000ff"),
+        "moved" => text.replace("<PortNum>4<", "<PortNum>40<"),
+        _ => return Err("no such file".to_owned()),
+    };
+    Ok(text.into_bytes())
 }
 
 const APPLICATIONS: &str = "

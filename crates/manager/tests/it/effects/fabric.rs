@@ -219,6 +219,18 @@ pub(super) fn routing(case: &Case, settings: &ManagerSettings) -> String {
     told.collect()
 }
 
+/// Links that are not as the topology file has them, and those without use.
+pub(super) fn against_file(case: &Case, settings: &ManagerSettings) -> String {
+    let events = world(case, settings).events.into_iter();
+    let told = events.filter_map(|event| match event {
+        Event::TopologyFault(fault) => Some(fault.to_string()),
+        Event::TopologyFaultsUntold { count } => Some(format!("{count} more")),
+        Event::LinkUnused(link) => Some(format!("unused: {} {}", link.a, link.reason)),
+        _ => None,
+    });
+    told.collect()
+}
+
 /// The distinct Sets of the manager.
 pub(super) fn writes(case: &Case, settings: &ManagerSettings) -> String {
     let world = world(case, settings);

@@ -3,7 +3,7 @@
 use super::case::Section::{Applications, Default, DeviceGroups, Shared, Sm, VirtualFabrics};
 use super::case::{Case, Scene, Seen};
 use super::objects::{OTHER, SEVEN, THIRD};
-use Seen::{Answers, Cables, Congestion, Datagrams, Refusal, Roles, Routing, Writes};
+use Seen::{Answers, Cables, Congestion, Datagrams, Refusal, Roles, Routing, Topology, Writes};
 
 /// Three tiers of switches, eight hosts.
 const THREE_TIERS: &str = "pgft:3;2,2,2;1,2,2;1,1,1";
@@ -25,6 +25,7 @@ pub(super) fn cases() -> Vec<Case> {
         links(),
         flapping(),
         storms(),
+        topology(),
         registers(),
         requests(),
         administration(),
@@ -73,6 +74,59 @@ fn storms() -> Vec<Case> {
         Case::value("Sm/McDosAction", Writes, "0", "1")
             .with(Sm, "<McDosThreshold>4</McDosThreshold>")
             .during(Scene::EndsGroups),
+    ]
+}
+
+fn topology() -> Vec<Case> {
+    let compared = |file: &str, fields: &str| {
+        format!(
+            "<PreDefinedTopology><Enable>1</Enable><TopologyFilename>{file}</TopologyFilename>
+             <LogMessageThreshold>9</LogMessageThreshold><FieldEnforcement>{fields}</FieldEnforcement>
+             </PreDefinedTopology>"
+        )
+    };
+    let field = |element: &'static str, file, to| {
+        let tag = element.rsplit('/').next().unwrap_or_default();
+        let text = compared(file, &format!("<{tag}>Disabled</{tag}>"));
+        case(element, Topology, &text, ">Disabled<", to)
+    };
+    let desc = compared("renamed", "<NodeDesc>Enabled</NodeDesc>");
+    let moved = compared("moved", "<UndefinedLink>Warn</UndefinedLink>");
+    let desc = |element, from, to| case(element, Topology, &desc, from, to);
+    vec![
+        desc("Sm/PreDefinedTopology/Enable", "e>1<", "e>0<"),
+        desc(
+            "Sm/PreDefinedTopology/TopologyFilename",
+            ">renamed<",
+            ">cabled<",
+        ),
+        case(
+            "Sm/PreDefinedTopology/LogMessageThreshold",
+            Topology,
+            &moved,
+            ">9<",
+            ">1<",
+        ),
+        field(
+            "Sm/PreDefinedTopology/FieldEnforcement/NodeDesc",
+            "renamed",
+            ">Warn<",
+        ),
+        field(
+            "Sm/PreDefinedTopology/FieldEnforcement/NodeGUID",
+            "replaced",
+            ">Enabled<",
+        ),
+        field(
+            "Sm/PreDefinedTopology/FieldEnforcement/PortGUID",
+            "other port",
+            ">Enabled<",
+        ),
+        field(
+            "Sm/PreDefinedTopology/FieldEnforcement/UndefinedLink",
+            "moved",
+            ">Enabled<",
+        ),
     ]
 }
 
