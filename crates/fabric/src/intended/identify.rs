@@ -7,6 +7,9 @@ use weft_wire::enums::NodeType;
 use super::Intended;
 use crate::topology::{Node, NodeId, PortRef, Topology};
 
+/// Most replaced nodes in a row that are recognised by their places; those behind them are unexpected.
+const ROUNDS_MAX: usize = 16;
+
 /// The nodes of a file in a fabric, and the other way round.
 #[derive(Debug)]
 pub(super) struct Identities {
@@ -31,7 +34,11 @@ impl Identities {
         }
         found.by_description(intended, topology);
         // A node that was identified by its place may be the place of others.
-        while found.by_place(intended, topology) {}
+        for _ in 0..ROUNDS_MAX {
+            if !found.by_place(intended, topology) {
+                break;
+            }
+        }
         found
     }
 

@@ -237,36 +237,44 @@ pub(super) fn is_internal(a: &Node, b: &Node) -> bool {
     a.is_switch() && b.is_switch() && a.info.system_image_guid == b.info.system_image_guid
 }
 
+/// Most nodes of one description whose cables are looked up; of more, the first ones of the file count.
+const NAMESAKES_MAX: usize = 64;
+
 /// A trusted node, and what the file has in its place.
 struct Near<'a> {
     intended: &'a Intended,
+    node: &'a Node,
     by_guid: Option<u32>,
-    /// Nodes of the same description, where they count.
-    by_name: Vec<u32>,
+    /// Whether nodes of the same description count.
+    by_name: bool,
 }
 
 impl<'a> Near<'a> {
-    fn new(intended: &'a Intended, node: &Node, rules: &Rules) -> Self {
-        let by_name = match rules.node_guid {
-            Look::Off => intended
-                .named(&node.description, node.info.node_type)
-                .collect(),
-            _ => Vec::new(),
-        };
+    fn new(intended: &'a Intended, node: &'a Node, rules: &Rules) -> Self {
         Self {
             intended,
+            node,
             by_guid: intended.find(node.guid()),
-            by_name,
+            by_name: rules.node_guid == Look::Off,
         }
+    }
+
+    /// What the file has at the other end of the link at a port.
+    fn far(&self, port: PortNum) -> Option<IntendedEnd> {
+        let cable = |node: u32| Some(*self.intended.cable(node, port)?.1);
+        let node = self.node;
+        let named = || {
+            let all = self.intended.named(&node.description, node.info.node_type);
+            all.take(NAMESAKES_MAX).find_map(cable)
+        };
+        let known = self.by_guid.and_then(cable);
+        known.or_else(|| self.by_name.then(named).flatten())
     }
 
     /// What differs at the other end of the link at a port, and what the file has there.
     fn faults(&self, port: PortNum, other: &Node, at: PortNum) -> (Faults, Option<IntendedEnd>) {
-        let nodes = self.by_guid.iter().chain(&self.by_name);
-        let mut cables = nodes.filter_map(|node| self.intended.cable(*node, port));
-        let far = cables.next().map(|(_, far)| *far);
         let mut faults = Faults::default();
-        match far.filter(|far| far.port == at) {
+        match self.far(port).filter(|far| far.port == at) {
             Some(far) => (far_faults(self.intended, &far, other, at), Some(far)),
             None => {
                 faults.insert(Fault::UndefinedLink);
