@@ -109,7 +109,8 @@ impl PortService for Services {
             let (node, number) = port;
             let name = self.hub.name_of(node);
             return Err(Status::failed_precondition(format!(
-                "port {number} of {name} ({node}) is not in quarantine: ListQuarantine tells which are"
+                "port {number} of {name} ({node}) is in no quarantine that can be ended so: ListQuarantine tells \
+                 which are; one for the topology file ends when fabric and file agree"
             )));
         };
         self.on_disk(&kept, port, "is released").await?;
