@@ -1,7 +1,7 @@
 //! The vendor's manager, `sm`.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,8 @@ pub struct SmSettings {
     pub changes: &'static [(&'static str, &'static str)],
     /// Additional virtual fabrics of all ports; the stock ones share the rest.
     pub shares: &'static [Share],
+    /// Topology file in the fabric's directory that is enforced by `<PreDefinedTopology>`.
+    pub topology: Option<&'static str>,
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
     /// `<MasterPingInterval>`, seconds: interval at which a standby polls the master.
@@ -66,6 +68,7 @@ impl Default for SmSettings {
             torus: &[],
             changes: &[],
             shares: &[],
+            topology: None,
             priority: 0,
             ping_s: 5,
         }
@@ -224,7 +227,12 @@ pub fn write_config(fabric: &Fabric, host: &str, settings: &SmSettings) -> PathB
     let config = fabric.directory().join(format!("opafm-{host}.xml"));
     let stock = std::fs::read_to_string(STOCK).unwrap();
     let log = log_of(fabric, host);
-    std::fs::write(&config, edit(&stock, settings, &log.to_string_lossy())).unwrap();
+    let edited = edit(&stock, settings, &log.to_string_lossy());
+    let edited = match settings.topology {
+        Some(file) => enforce(&edited, &fabric.directory().join(file)),
+        None => edited,
+    };
+    std::fs::write(&config, edited).unwrap();
     config
 }
 
@@ -271,6 +279,19 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
     ranks
         .iter()
         .fold(edited, |text, (start, rank)| give_rank(&text, start, *rank))
+}
+
+/// The configuration with a topology file in its first instance, of which all fields are enforced.
+fn enforce(text: &str, file: &Path) -> String {
+    const SECTION: &str = "<PreDefinedTopology>\n";
+    const END: &str = "</PreDefinedTopology>";
+    let mut parts = text.splitn(3, SECTION);
+    let mut part = || parts.next().unwrap();
+    let (before, common, instance) = (part(), part().replace(">Warn<", ">Enabled<"), part());
+    let (_, after) = instance.split_once(END).unwrap();
+    let file = file.display();
+    let named = format!("<Enable>1</Enable><TopologyFilename>{file}</TopologyFilename>");
+    format!("{before}{SECTION}{common}{SECTION}{named}{END}{after}")
 }
 
 /// The configuration with the dimensions of a torus in place of the example.

@@ -1,0 +1,125 @@
+//! PreDefinedTopology: the same nodes are in quarantine as under the vendor's manager, for the same reasons.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weft_fabric::enums::{PortState, SmState};
+use weft_fabric::export::write_topology;
+use weft_fabric::{Guid, Lid, PortNum, PortRef, SmRecord, Snapshot, Topology};
+use weft_interop::Fabric;
+use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
+use weft_interop::weftd::Weftd;
+use weft_peers::{VENDOR_SM, program};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(200);
+/// The host that managers and tools run on.
+const HOST: &str = "node1";
+const FILE: &str = "fabric.topology";
+const QUERY: &str = "opasaquery -o quarantine";
+
+/// The topology file of a fabric that is managed from its first host.
+fn file(topology: &Topology) -> String {
+    let (node, host) = topology.hfis().next().unwrap();
+    let port = PortNum(1);
+    let sm = SmRecord {
+        port: PortRef { node, port },
+        port_guid: host.port_guid(port).unwrap(),
+        state: SmState::MASTER,
+        lid: Lid(1),
+        priority: 0,
+        sm_key: 0,
+        act_count: 0,
+    };
+    let snapshot = Snapshot {
+        topology: Arc::new(topology.clone()),
+        sms: vec![sm],
+        ..Snapshot::default()
+    };
+    let mut text = Vec::new();
+    write_topology(&snapshot, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn swap(text: &str, a: &str, b: &str) -> String {
+    text.replace(a, "@").replace(b, a).replace('@', b)
+}
+
+/// The external ports that are active, by node and number.
+fn active(fabric: &Fabric) -> Vec<(Guid, usize)> {
+    let nodes = fabric.view().nodes.into_iter();
+    let ports = nodes.flat_map(|node| {
+        let ports = (0..).zip(node.ports).skip(1);
+        let active = ports.filter(|(_, port)| {
+            let state = port.as_ref().map(|port| port.state);
+            state == Some(PortState::ACTIVE)
+        });
+        active.map(move |(number, _)| (node.guid, number))
+    });
+    ports.collect()
+}
+
+type Change = fn(&str) -> String;
+
+/// Changes of the file, and the number of nodes that the vendor's manager lists.
+const CASES: [(&str, usize, Change); 5] = [
+    ("as it is", 0, str::to_owned),
+    ("two hosts are swapped", 2, |text| {
+        let text = swap(text, ">node3 hfi1_0<", ">node4 hfi1_0<");
+        swap(&text, "0x0011750101000003", "0x0011750101000004")
+    }),
+    ("a host has another name", 1, |text| {
+        text.replace(">node4 hfi1_0<", ">node9 hfi1_0<")
+    }),
+    ("a host is replaced", 1, |text| {
+        text.replace("0x0011750101000004", "0x00117501010000ff")
+    }),
+    // It leaves out a switch without listing it: `sm_bounce_all_switch_ports` tells success.
+    ("a switch is replaced", 0, |text| {
+        text.replace("0x0011750102000002", "0x00117501020000ff")
+    }),
+];
+
+#[test]
+fn the_same_nodes_are_in_quarantine() {
+    if program(VENDOR_SM).is_none() || program("opasaquery").is_none() {
+        return;
+    }
+    let _turn = turn();
+    let settings = SmSettings {
+        topology: Some(FILE),
+        ..SmSettings::default()
+    };
+    for (what, count, change) in CASES {
+        let fabrics = [(); 2].map(|()| Fabric::start("pgft:2;2,2;1,2;1,1;radix=4"));
+        for fabric in &fabrics {
+            let text = change(&file(fabric.topology()));
+            std::fs::write(fabric.directory().join(FILE), text).unwrap();
+        }
+        let [weft, vendor] = &fabrics;
+        let mut weftd = Weftd::start(weft, HOST, &settings);
+        let sm = VendorSm::start(vendor, HOST, &settings);
+        weftd.wait_until_master(PATIENCE);
+        sm.swept(1, PATIENCE);
+        let until = Instant::now() + PATIENCE;
+        while let Err(why) = compared(&fabrics, count) {
+            assert!(Instant::now() < until, "{what}: {why}");
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Whether the same links are in use, and the same nodes listed; the vendor's manager lists `count`.
+fn compared([weft, vendor]: &[Fabric; 2], count: usize) -> Result<(), String> {
+    let (ours, theirs) = (active(weft), active(vendor));
+    if ours != theirs {
+        return Err(format!("active here: {ours:?}, there: {theirs:?}"));
+    }
+    let [ours, theirs] = [weft, vendor].map(|fabric| fabric.run(HOST, QUERY).text);
+    let nodes = |text: &str| text.matches("Offending Node").count();
+    match nodes(&theirs) == count && (count == 0 || ours == theirs) {
+        true => Ok(()),
+        false => Err(format!("{ours}\nbut\n{theirs}")),
+    }
+}
