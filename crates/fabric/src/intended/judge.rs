@@ -6,131 +6,11 @@
 //! over right ones, and a value that the file does not give is not compared.
 
 use std::collections::VecDeque;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use weft_wire::id::PortNum;
 
-use super::{Intended, IntendedEnd};
+use super::{Fault, Faults, Intended, IntendedEnd, Look, Rules};
 use crate::topology::{Node, NodeId, PortRef, Topology};
-
-/// What differs at the far end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Fault {
-    /// The file has no cable at the near port, or one to another port number.
-    UndefinedLink = 1,
-    /// Another NodeGUID.
-    NodeGuid = 2,
-    /// Another NodeDesc.
-    NodeDesc = 4,
-    /// Another PortGUID of an HFI, or an HFI in place of a switch.
-    PortGuid = 8,
-}
-
-/// All faults, in the order in which they are named.
-const ALL: [(Fault, &str); 4] = [
-    (Fault::UndefinedLink, "no such link"),
-    (Fault::NodeDesc, "another NodeDesc"),
-    (Fault::NodeGuid, "another NodeGUID"),
-    (Fault::PortGuid, "another PortGUID"),
-];
-
-/// A set of [`Fault`]s; displays as a list in words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Faults(u8);
-
-impl Faults {
-    /// Adds one.
-    pub fn insert(&mut self, fault: Fault) {
-        self.0 |= fault as u8;
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether one is in it.
-    pub fn contains(self, fault: Fault) -> bool {
-        self.0 & fault as u8 != 0
-    }
-
-    /// Those of them that `rules` give a level.
-    fn at(self, rules: &Rules, level: Look) -> Self {
-        let at = ALL
-            .iter()
-            .filter(|(fault, _)| self.contains(*fault) && rules.look(*fault) == level);
-        at.fold(Self::default(), |mut all, (fault, _)| {
-            all.insert(*fault);
-            all
-        })
-    }
-
-    /// A bit for each: 1 undefined link, 2 NodeGUID, 4 NodeDesc, 8 PortGUID.
-    pub fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// The set of some bits; others are left out.
-    pub fn from_bits(bits: u8) -> Self {
-        Self(bits & 0xF)
-    }
-}
-
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ALL.iter().filter(|(fault, _)| self.contains(*fault));
-        let names: Vec<&str> = names.map(|(_, name)| *name).collect();
-        f.write_str(&names.join(", "))
-    }
-}
-
-/// What is done about a fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Look {
-    /// It is not looked for.
-    #[default]
-    Off,
-    /// It is reported.
-    Warn,
-    /// The link is not to be used.
-    Enforce,
-}
-
-/// What is done about each fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Another NodeDesc.
-    pub node_desc: Look,
-    /// Another NodeGUID. Where it is off, nodes that the file does not have by GUID are looked up by description.
-    pub node_guid: Look,
-    /// Another PortGUID.
-    pub port_guid: Look,
-    /// A link that the file lacks.
-    pub undefined_link: Look,
-}
-
-impl Rules {
-    /// The same for each fault.
-    pub fn all(look: Look) -> Self {
-        Self {
-            node_desc: look,
-            node_guid: look,
-            port_guid: look,
-            undefined_link: look,
-        }
-    }
-
-    fn look(&self, fault: Fault) -> Look {
-        match fault {
-            Fault::UndefinedLink => self.undefined_link,
-            Fault::NodeGuid => self.node_guid,
-            Fault::NodeDesc => self.node_desc,
-            Fault::PortGuid => self.port_guid,
-        }
-    }
-}
 
 /// A link that is not as the file has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +48,13 @@ pub fn judge(intended: &Intended, topology: &Topology, own: NodeId, rules: &Rule
         return judgement;
     }
     judgement.own = own_faults(intended, node, rules);
-    let reached = walk(intended, topology, own, rules, &mut judgement.findings);
+    let walk = Walk {
+        intended,
+        topology,
+        own,
+        rules,
+    };
+    let reached = walk.go(&mut judgement.findings);
     let is_behind =
         |(a, b): &(PortRef, PortRef)| !reached[a.node.0 as usize] && !reached[b.node.0 as usize];
     if reached.contains(&false) {
@@ -177,59 +63,65 @@ pub fn judge(intended: &Intended, topology: &Topology, own: NodeId, rules: &Rule
     judgement
 }
 
-/// Judges links from node to node; returns which nodes were reached.
-fn walk(
-    intended: &Intended,
-    topology: &Topology,
+/// A walk over a topology from the manager's node on.
+struct Walk<'a> {
+    intended: &'a Intended,
+    topology: &'a Topology,
     own: NodeId,
-    rules: &Rules,
-    findings: &mut Vec<Finding>,
-) -> Vec<bool> {
-    let mut reached = vec![false; topology.len()];
-    let mut is_done = vec![false; topology.len()];
-    let mut queue = VecDeque::from([own]);
-    reached[own.0 as usize] = true;
-    while let Some(id) = queue.pop_front() {
-        let Some(node) = topology.node(id) else {
-            continue;
-        };
-        let near = Near::new(intended, node, rules);
-        for (port, end) in node.external_ports() {
-            let trusted = PortRef { node: id, port };
-            let Some(found) = end.peer else { continue };
-            // From its other end it was judged already.
-            if is_done[found.node.0 as usize] || (found.node == id && found < trusted) {
-                continue;
-            }
-            let Some(other) = topology.node(found.node) else {
+    rules: &'a Rules,
+}
+
+impl Walk<'_> {
+    /// Judges links from node to node; returns which nodes were reached.
+    fn go(&self, findings: &mut Vec<Finding>) -> Vec<bool> {
+        let mut reached = vec![false; self.topology.len()];
+        let mut is_done = reached.clone();
+        let mut queue = VecDeque::from([self.own]);
+        reached[self.own.0 as usize] = true;
+        while let Some(id) = queue.pop_front() {
+            let Some(node) = self.topology.node(id) else {
                 continue;
             };
-            let (mut faults, expected) = near.faults(port, other, found.port);
-            if intended.is_external_only && is_internal(node, other) {
-                faults = Faults::default();
+            let near = Near::new(self.intended, node, self.rules);
+            for (port, end) in node.external_ports() {
+                let trusted = PortRef { node: id, port };
+                let Some(found) = end.peer else { continue };
+                // From its other end it was judged already.
+                if is_done[found.node.0 as usize] || (found.node == id && found < trusted) {
+                    continue;
+                }
+                let finding = self.finding(&near, trusted, found);
+                let is_right = finding.is_none_or(|finding| finding.enforced.is_empty());
+                findings.extend(finding);
+                let seen = &mut reached[found.node.0 as usize];
+                if is_right && !std::mem::replace(seen, true) {
+                    queue.push_back(found.node);
+                }
             }
-            let enforced = match id == own || found.node == own {
-                true => Faults::default(),
-                false => faults.at(rules, Look::Enforce),
-            };
-            let faults = Faults(faults.at(rules, Look::Enforce).0 | faults.at(rules, Look::Warn).0);
-            if !faults.is_empty() {
-                findings.push(Finding {
-                    trusted,
-                    found,
-                    faults,
-                    enforced,
-                    expected,
-                });
-            }
-            let seen = &mut reached[found.node.0 as usize];
-            if enforced.is_empty() && !std::mem::replace(seen, true) {
-                queue.push_back(found.node);
-            }
+            is_done[id.0 as usize] = true;
         }
-        is_done[id.0 as usize] = true;
+        reached
     }
-    reached
+
+    /// What is wrong about a link, none where nothing is that is looked for.
+    fn finding(&self, near: &Near<'_>, trusted: PortRef, found: PortRef) -> Option<Finding> {
+        let other = self.topology.node(found.node)?;
+        if self.intended.is_external_only && is_internal(near.node, other) {
+            return None;
+        }
+        let (faults, expected) = near.faults(trusted.port, other, found.port);
+        let enforced = faults.at(self.rules, Look::Enforce);
+        let warned = faults.at(self.rules, Look::Warn);
+        let faults = enforced.or(warned);
+        let is_own = [trusted.node, found.node].contains(&self.own);
+        (!faults.is_empty()).then_some(Finding {
+            trusted,
+            found,
+            faults,
+            enforced: if is_own { Faults::default() } else { enforced },
+            expected,
+        })
+    }
 }
 
 /// Whether a cable between two nodes is inside of a chassis.

@@ -3,12 +3,13 @@
 //! | module | contents |
 //! |---|---|
 //! | this one | the file's contents as a value, with look-ups |
-//! | `judge` | which links of a fabric are not to be trusted, as a manager finds them from its own port on |
+//! | `faults`, `judge` | which links of a fabric are not to be trusted, as a manager finds them from its own port on |
 //! | `identify`, `compare`, `difference` | all differences, as people name them: missing, moved, swapped, replaced |
 
 mod build;
 mod compare;
 mod difference;
+mod faults;
 mod identify;
 mod judge;
 
@@ -19,7 +20,8 @@ use weft_wire::sm::NodeDescription;
 pub use build::{EndSelector, IntendedBuilder, IntendedError};
 pub use compare::compare;
 pub use difference::{Cable, Difference, End, NodeName};
-pub use judge::{Fault, Faults, Finding, Judgement, Look, Rules, judge};
+pub use faults::{Fault, Faults, Look, Rules};
+pub use judge::{Finding, Judgement, judge};
 
 /// A node of a topology file. What the file does not say is not compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,15 @@
 //! there is none.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use proptest::prelude::*;
 use weft_fabric::export::write_topology;
 use weft_fabric::import::import_topology;
 use weft_fabric::intended::{
-    Difference, Fault, Faults, Finding, Intended, Judgement, Look, Rules, compare, judge,
+    Cable, Difference, Fault, Faults, Finding, Intended, Judgement, Look, Rules, compare, judge,
 };
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, Topology, TopologyBuilder};
 
@@ -456,6 +458,91 @@ fn the_vendor_s_own_file_is_read() {
     let intended = import_topology(text.as_bytes()).unwrap();
     assert_eq!((intended.nodes().len(), intended.links().len()), (8, 8));
     assert_eq!(intended.sms().len(), 1);
+}
+
+/// Both ends of a cable, in order.
+fn ends(cable: &Cable) -> [(Option<Guid>, PortNum); 2] {
+    let mut ends = [&cable.a, &cable.b].map(|end| (end.node.guid, end.port));
+    ends.sort_unstable();
+    ends
+}
+
+/// All cables of a fabric, in order.
+fn cables(topology: &Topology) -> BTreeSet<[(Option<Guid>, PortNum); 2]> {
+    let end = |at: PortRef| (Some(topology.node(at.node).unwrap().guid()), at.port);
+    let links = topology.links().map(|(a, b)| {
+        let mut ends = [end(a), end(b)];
+        ends.sort_unstable();
+        ends
+    });
+    links.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Ends of cables change places at random, some cables are pulled: exactly the cables of the fabric that the file
+    /// lacks are named as found, and exactly those of the file that are not there as intended.
+    #[test]
+    fn exactly_what_is_wrong_is_named(
+        swaps in prop::collection::vec((any::<usize>(), any::<usize>()), 0..6),
+        pulled in prop::collection::vec(any::<usize>(), 0..3),
+    ) {
+        let (topology, intended) = world();
+        let fabric = recabled(&topology, |links| {
+            for (a, b) in &swaps {
+                let (a, b) = (a % links.len(), b % links.len());
+                let (first, second) = (links[a].1, links[b].1);
+                (links[a].1, links[b].1) = (second, first);
+            }
+            for at in &pulled {
+                links.remove(at % links.len());
+            }
+        });
+        let (mut found, mut missing) = (BTreeSet::new(), BTreeSet::new());
+        for difference in compare(&intended, &fabric) {
+            match difference {
+                Difference::MissingLink { intended } => drop(missing.insert(ends(&intended))),
+                Difference::UnexpectedLink { found: cable } => drop(found.insert(ends(&cable))),
+                Difference::MovedLink { intended, found: cable } => {
+                    missing.insert(ends(&intended));
+                    found.insert(ends(&cable));
+                }
+                Difference::SwappedLinks { intended, found: cables } => {
+                    missing.extend(intended.iter().map(ends));
+                    found.extend(cables.iter().map(ends));
+                }
+                other => prop_assert!(false, "{other}"),
+            }
+        }
+        let (right, there) = (cables(&topology), cables(&fabric));
+        prop_assert_eq!(found, there.difference(&right).copied().collect());
+        prop_assert_eq!(missing, right.difference(&there).copied().collect());
+        // A manager that reaches everything finds something wrong where, and only where, some cable is.
+        let warned = judge(&intended, &fabric, host(&fabric, 0), &Rules::all(Look::Warn));
+        let is_whole = warned.behind.is_empty();
+        prop_assert!(!is_whole || there.is_subset(&right) || !warned.findings.is_empty());
+        prop_assert!(warned.findings.is_empty() || !there.is_subset(&right));
+    }
+
+    #[test]
+    fn mutated_files_do_no_harm(edits in prop::collection::vec((0..120_usize, 0..120_usize), 1..8)) {
+        let snapshot = bring_up(generate(FABRIC), 0);
+        let text = file(&snapshot);
+        let mut lines: Vec<&str> = text.lines().collect();
+        for (from, to) in edits {
+            let (from, to) = (from % lines.len(), to % lines.len());
+            match (from + to) % 3 {
+                0 => lines.swap(from, to),
+                1 => drop(lines.remove(from)),
+                _ => lines.insert(to, lines[from]),
+            }
+        }
+        if let Ok(intended) = import_topology(lines.join("\n").as_bytes()) {
+            compare(&intended, &snapshot.topology);
+            strict(&intended, &snapshot.topology);
+        }
+    }
 }
 
 /// Prints the times of a fabric of 27,648 hosts; run by hand, with optimisation.
