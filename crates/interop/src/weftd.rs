@@ -35,13 +35,25 @@ impl Weftd {
     /// # Panics
     /// When it cannot be started.
     pub fn start(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
+        Self::start_with(fabric, host, settings, "off")
+    }
+
+    /// The same, where `opafmcmd` finds it. Take a [`turn`](crate::vendor_sm::turn) first.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start_for_opafmcmd(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
+        Self::start_with(fabric, host, settings, "/var/lib/opa-fm")
+    }
+
+    fn start_with(fabric: &Fabric, host: &str, settings: &SmSettings, opafmcmd: &str) -> Self {
         let directory = fabric.directory();
         let config = write_config(fabric, host, settings);
         let log = directory.join(format!("weftd-{host}.log"));
         let mut command = fabric.command(host, &program().to_string_lossy());
         command.arg("--config").arg(&config);
         command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
-        command.args(["--opafmcmd", "off"]);
+        command.args(["--opafmcmd", opafmcmd]);
         command
             .arg("--state-dir")
             .arg(directory.join(format!("state-{host}")));

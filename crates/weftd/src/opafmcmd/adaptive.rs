@@ -16,7 +16,7 @@ pub(super) fn order([enable, frequency, threshold]: [u32; 3]) -> AdaptiveOrder {
     }
 }
 
-/// Three numbers of 32 bits: whether it is enabled, its frequency, its threshold.
+/// Three numbers of 32 bits: whether it is enabled, its frequency, its threshold; all 0 where it is not.
 ///
 /// # Errors
 /// [`Return::Internal`] where the configuration in force has no such instance.
@@ -25,10 +25,9 @@ pub(super) fn shown(effective: &str, instance: usize) -> Result<Vec<u8>, Return>
     let instances = checked.config.map(|config| config.instances);
     let instance = instances.as_ref().and_then(|all| all.get(instance));
     let adaptive = &instance.ok_or(Return::Internal)?.sm.adaptive_routing;
-    let numbers = [
-        u32::from(adaptive.enable),
-        adaptive.frequency.into(),
-        adaptive.threshold.into(),
-    ];
+    let numbers = match adaptive.enable {
+        true => [1, adaptive.frequency.into(), adaptive.threshold.into()],
+        false => [0; 3],
+    };
     Ok(numbers.into_iter().flat_map(u32::to_ne_bytes).collect())
 }
