@@ -319,7 +319,7 @@ pub(crate) enum FmCommand {
         /// Print JSON.
         #[arg(long)]
         json: bool,
-        /// Set them to 0 after they are printed.
+        /// Set them to 0; what is printed are the counts before.
         #[arg(long)]
         reset: bool,
     },

@@ -129,18 +129,24 @@ async fn restore_priority(session: &Session) -> Result<(), CliError> {
 async fn counters(session: &Session, json: bool, reset: bool) -> Result<(), CliError> {
     let mut service = session.services(Effort::Look).manager();
     let scope = v1::CounterScope::Unspecified.into();
-    let counted = service.get_counters(v1::GetCountersRequest { scope });
-    let counted = session.answer(Effort::Look, counted).await?;
+    let counted = match reset {
+        false => {
+            let counted = service.get_counters(v1::GetCountersRequest { scope });
+            session.answer(Effort::Look, counted).await?
+        }
+        true => {
+            let reset = service.reset_counters(v1::ResetCountersRequest { scope });
+            let before = session.answer(Effort::Look, reset).await?;
+            v1::GetCountersResponse {
+                counters: before.counters,
+                since_unix_time_ns: before.since_unix_time_ns,
+            }
+        }
+    };
     match json {
-        true => output::json(&counters_json(&counted))?,
-        false => output::text(counters_text(&counted))?,
+        true => output::json(&counters_json(&counted)),
+        false => output::text(counters_text(&counted)),
     }
-    if reset {
-        let mut service = session.services(Effort::Look).manager();
-        let done = service.reset_counters(v1::ResetCountersRequest { scope });
-        session.answer(Effort::Look, done).await?;
-    }
-    Ok(())
 }
 
 fn counters_text(counted: &v1::GetCountersResponse) -> String {

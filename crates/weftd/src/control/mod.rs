@@ -51,7 +51,7 @@ pub(crate) use running::Restored;
 use running::RunningOrder;
 
 use crate::attachment::Detached;
-use crate::counters::Scope;
+use crate::counters::{Counted, Scope};
 use crate::event_hub::InForce;
 use crate::logging::{Log, LogLevel, LogSettings};
 use crate::query_thread::QuerySettings;
@@ -306,13 +306,13 @@ impl Control {
             .await
     }
 
-    /// Sets counts to 0.
+    /// Sets counts to 0; returns them as they were.
     pub(crate) async fn reset_counters(
         &self,
         scope: Scope,
         by: Asker,
         begin_by: Instant,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Counted, Refusal> {
         let order = |requester| RunningOrder::ResetCounters(scope, requester);
         self.order_running(begin_by, by, order).await
     }

@@ -11,7 +11,7 @@ use weft_manager::sm::pause::Pause;
 use super::actor::begins;
 use super::requester::Requester;
 use super::{Asker, Refusal};
-use crate::counters::Scope;
+use crate::counters::{Counted, Scope};
 use crate::event_hub::EventHub;
 use crate::logging::{LogLevel, LogLevels};
 use crate::request::{Request, ask};
@@ -24,7 +24,8 @@ pub(super) enum RunningOrder {
     /// The answer is whether sweeps were paused.
     Resume(Requester<bool>),
     RestorePriority(Requester<Restored>),
-    ResetCounters(Scope, Requester<()>),
+    /// The answer is the counts before.
+    ResetCounters(Scope, Requester<Counted>),
 }
 
 /// The priority before and after it was restored.
@@ -66,13 +67,13 @@ impl Running {
             }
             RunningOrder::ResetCounters(scope, requester) => {
                 if begins(&requester, "no count is reset") {
-                    self.hub.counters().reset(&self.hub.status(), scope);
+                    let counted = self.hub.counters().reset(&self.hub.status(), scope);
                     info!(
                         event = "counters_reset",
                         by = by.0,
                         "counts are reset by {by}"
                     );
-                    requester.answer(Ok(()));
+                    requester.answer(Ok(counted));
                 }
             }
         }

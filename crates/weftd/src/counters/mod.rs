@@ -114,6 +114,42 @@ struct Base {
     performance_unix_ns: u64,
 }
 
+impl Base {
+    /// Of totals, what has been counted since the last reset.
+    fn since(&self, totals: Vec<Count>, scope: Scope) -> Counted {
+        let mut counts = totals;
+        counts.retain(|count| scope.has(count.group));
+        for count in &mut counts {
+            let key = (count.group, count.name.clone());
+            let before = self.values.get(&key).copied().unwrap_or(0);
+            count.value = count.value.saturating_sub(before);
+        }
+        let since_unix_ns = match scope {
+            Scope::Subnet => self.subnet_unix_ns,
+            Scope::Performance => self.performance_unix_ns,
+            Scope::All => self.subnet_unix_ns.min(self.performance_unix_ns),
+        };
+        Counted {
+            counts,
+            since_unix_ns,
+        }
+    }
+
+    /// Lets counts begin at these totals.
+    fn set(&mut self, totals: Vec<Count>, scope: Scope) {
+        let now = unix_time_ns();
+        if scope != Scope::Performance {
+            self.subnet_unix_ns = now;
+        }
+        if scope != Scope::Subnet {
+            self.performance_unix_ns = now;
+        }
+        for count in totals.into_iter().filter(|count| scope.has(count.group)) {
+            self.values.insert((count.group, count.name), count.value);
+        }
+    }
+}
+
 /// All counts.
 #[derive(Debug)]
 pub(crate) struct Counters {
@@ -195,39 +231,16 @@ impl Counters {
 
     /// Counts since the last reset; `status` has those of the manager.
     pub(crate) fn read(&self, status: &Status, scope: Scope) -> Counted {
-        let base = lock(&self.base);
-        let mut counts = self.totals(status);
-        counts.retain(|count| scope.has(count.group));
-        for count in &mut counts {
-            let key = (count.group, count.name.clone());
-            let before = base.values.get(&key).copied().unwrap_or(0);
-            count.value = count.value.saturating_sub(before);
-        }
-        let since_unix_ns = match scope {
-            Scope::Subnet => base.subnet_unix_ns,
-            Scope::Performance => base.performance_unix_ns,
-            Scope::All => base.subnet_unix_ns.min(base.performance_unix_ns),
-        };
-        Counted {
-            counts,
-            since_unix_ns,
-        }
+        lock(&self.base).since(self.totals(status), scope)
     }
 
-    /// Sets counts to 0.
-    pub(crate) fn reset(&self, status: &Status, scope: Scope) {
+    /// Sets counts to 0; returns them as they were.
+    pub(crate) fn reset(&self, status: &Status, scope: Scope) -> Counted {
         let totals = self.totals(status);
         let mut base = lock(&self.base);
-        let now = unix_time_ns();
-        if scope != Scope::Performance {
-            base.subnet_unix_ns = now;
-        }
-        if scope != Scope::Subnet {
-            base.performance_unix_ns = now;
-        }
-        for count in totals.into_iter().filter(|count| scope.has(count.group)) {
-            base.values.insert((count.group, count.name), count.value);
-        }
+        let counted = base.since(totals.clone(), scope);
+        base.set(totals, scope);
+        counted
     }
 
     /// All counts since the start, in a fixed order.

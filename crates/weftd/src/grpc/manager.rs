@@ -111,8 +111,11 @@ impl ManagerService for Services {
         let begin_by = begin_by(request.metadata());
         let scope = scope(request.into_inner().scope());
         let reset = self.control.reset_counters(scope, Asker::CLIENT, begin_by);
-        reset.await.map_err(|refusal| status(&refusal))?;
-        Ok(Response::new(v1::ResetCountersResponse {}))
+        let counted = reset.await.map_err(|refusal| status(&refusal))?;
+        Ok(Response::new(v1::ResetCountersResponse {
+            counters: counted.counts.into_iter().map(counter).collect(),
+            since_unix_time_ns: counted.since_unix_ns,
+        }))
     }
 
     type DumpStateStream = ReceiverStream<Result<v1::DumpStateResponse, Status>>;
