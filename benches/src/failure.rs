@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use weft_fabric::generate::GenerateError;
+use weft_fabric::import::ImportError;
 use weft_routing::RouteError;
 
 /// Why there is no measurement.
@@ -34,6 +35,17 @@ pub enum Failure {
         hosts: u64,
         /// What is missing.
         why: String,
+    },
+    /// A topology file cannot be read.
+    #[error("topology file: {0}")]
+    TopologyFile(#[from] ImportError),
+    /// A fabric differs from its own topology file.
+    #[error("{found} differences between a fabric of {hosts} hosts and its own topology file")]
+    Unintended {
+        /// Hosts of the fabric.
+        hosts: u64,
+        /// Number of differences.
+        found: usize,
     },
     /// A fabric in shards does other things than the whole.
     #[error("{traffic}: {shards} shards do not what one does")]

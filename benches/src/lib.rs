@@ -5,6 +5,7 @@ pub mod config;
 pub mod dataplane;
 pub mod fabrics;
 pub mod failure;
+pub mod intended;
 pub mod managers;
 mod memory;
 pub mod opensm;

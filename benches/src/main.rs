@@ -2,7 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use weft_benches::{
-    Failure, bringup, config, dataplane, managers, quality, routing, sa, serving, simulators,
+    Failure, bringup, config, dataplane, intended, managers, quality, routing, sa, serving,
+    simulators,
 };
 
 /// Measures Weft, and peers in the same run, and prints Markdown.
@@ -33,6 +34,8 @@ enum Subject {
     Serving(serving::Options),
     /// Parsing and checking of opafm.xml.
     Config(config::Options),
+    /// A fabric compared with its topology file.
+    Intended(intended::Options),
 }
 
 fn main() -> Result<(), Failure> {
@@ -46,5 +49,6 @@ fn main() -> Result<(), Failure> {
         Subject::Sa(options) => sa::run(&options),
         Subject::Serving(options) => serving::run(&options),
         Subject::Config(options) => config::run(&options),
+        Subject::Intended(options) => intended::run(&options),
     }
 }

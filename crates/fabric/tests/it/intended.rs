@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use proptest::prelude::*;
 use weft_fabric::export::write_topology;
@@ -542,29 +541,5 @@ proptest! {
             compare(&intended, &snapshot.topology);
             strict(&intended, &snapshot.topology);
         }
-    }
-}
-
-/// Prints the times of a fabric of 27,648 hosts; run by hand, with optimisation.
-#[test]
-#[ignore = "a measurement"]
-fn time_of_a_large_fabric() {
-    let snapshot = Snapshot {
-        topology: Arc::new(generate("fattree:27648")),
-        ..Snapshot::default()
-    };
-    let text = file(&snapshot);
-    let begin = Instant::now();
-    let intended = import_topology(text.as_bytes()).unwrap();
-    println!("{} MB read in {:?}", text.len() >> 20, begin.elapsed());
-    let topology = &*snapshot.topology;
-    for _ in 0..3 {
-        let begin = Instant::now();
-        assert_eq!(compare(&intended, topology), []);
-        let compared = begin.elapsed();
-        let begin = Instant::now();
-        let judged = strict(&intended, topology);
-        assert_eq!(judged.findings.len(), 0);
-        println!("compared in {compared:?}, judged in {:?}", begin.elapsed());
     }
 }
