@@ -134,7 +134,7 @@ pub(super) fn goes_beside(traffic: &Traffic, beside: &Traffic) -> Checked<()> {
             "all but bisection and mpi_nxnlatbw"
         }
         (Traffic::Stream { .. }, beside) if !matches!(beside, Traffic::Stream { .. }) => {
-            "uniform, permutation, shift, hotspot"
+            "uniform, permutation, shift, hotspot, tornado, transpose"
         }
         _ => return Ok(()),
     };

@@ -157,6 +157,7 @@ pub(super) fn pattern_keys(kind: &str) -> Option<&'static [&'static str]> {
         "uniform" | "permutation" => Some(&[]),
         "shift" => Some(&["by"]),
         "hotspot" => Some(&["percent"]),
+        "tornado" | "transpose" => Some(&["side"]),
         _ => None,
     }
 }
@@ -167,8 +168,15 @@ pub(super) fn pattern(kind: &str, values: &Values<'_>) -> Checked<StreamPattern>
         "permutation" => StreamPattern::Permutation,
         "shift" => StreamPattern::Shift(values.number("by", 1, 1, 1 << 20)? as u32),
         "hotspot" => StreamPattern::Hotspot(values.number("percent", 50, 0, 100)? as u32),
+        "tornado" => StreamPattern::Tornado(side(values)?),
+        "transpose" => StreamPattern::Transpose(side(values)?),
         _ => StreamPattern::Uniform,
     })
+}
+
+/// Switches along each dimension of a grid.
+fn side(values: &Values<'_>) -> Checked<u32> {
+    Ok(values.number("side", 4, 2, 1 << 10)? as u32)
 }
 
 fn packet_bytes(values: &Values<'_>) -> Checked<u32> {

@@ -389,6 +389,10 @@ pub enum StreamPattern {
     Shift(u32),
     /// This percentage to host 0.
     Hotspot(u32),
+    /// In a torus with this number of switches along each dimension, just less than half way around each.
+    Tornado(u32),
+    /// In such a grid, to the host with the coordinates in reverse order.
+    Transpose(u32),
 }
 
 /// All that can be measured.
