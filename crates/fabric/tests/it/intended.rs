@@ -451,10 +451,8 @@ fn each_file_that_makes_no_topology_is_refused_with_its_place() {
 
 #[test]
 fn the_vendor_s_own_file_is_read() {
-    let Some(text) = crate::common::public_data("fattree4.topology.xml") else {
-        return;
-    };
-    let intended = import_topology(text.as_bytes()).unwrap();
+    let text = include_bytes!("../data/fattree4.topology.xml");
+    let intended = import_topology(text).unwrap();
     assert_eq!((intended.nodes().len(), intended.links().len()), (8, 8));
     assert_eq!(intended.sms().len(), 1);
 }
