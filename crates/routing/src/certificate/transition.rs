@@ -123,12 +123,12 @@ fn among(judged: &Judged, links: &Topology, lanes: &Lanes) -> Judged {
 fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
     let moves_halves = old.moves_halves;
     let Drained {
-        lids,
+        mut lids,
         may_close_cycles,
-    } = match moves_halves {
-        true => all_data(&judged.view, old),
-        false => to_drain(judged, old, new),
-    };
+    } = to_drain(judged, old, new);
+    if moves_halves {
+        lids.append(&mut all_data(&judged.view, old));
+    }
     let goes = |switch: SwitchIndex, before: u8, after: u8| {
         let between_switches = || judged.view.link_at(switch.0 as usize, before).is_some();
         before != after || (moves_halves && between_switches())
@@ -148,7 +148,7 @@ fn between(judged: &Judged, old: Old<'_>, new: Tables<'_>) -> Transition {
     let plan = WritePlan {
         phases,
         drained: entries,
-        settle_drained: entries > 0 && may_close_cycles,
+        settle_drained: entries > 0 && (may_close_cycles || moves_halves),
         pause_adaptive,
         settle_adaptive: pause_adaptive
             && (!is_certain || moves_grouped || leftovers_may_close(judged, old, new)),
@@ -169,7 +169,7 @@ struct Drained {
 }
 
 /// All LIDs but those of switches, whose traffic waits for nothing.
-fn all_data(view: &View, old: Old<'_>) -> Drained {
+fn all_data(view: &View, old: Old<'_>) -> BTreeSet<u32> {
     let rows = old.layers().flat_map(|layer| {
         let switches = 0..layer.len() as u32;
         switches.map(|switch| layer.row(SwitchIndex(switch)).len() as u32)
@@ -180,10 +180,7 @@ fn all_data(view: &View, old: Old<'_>) -> Drained {
             lids.remove(&lid);
         });
     }
-    Drained {
-        lids,
-        may_close_cycles: true,
-    }
+    lids
 }
 
 /// The LIDs whose old routes close a loop or a cycle of dependencies together with new ones, and

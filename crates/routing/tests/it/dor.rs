@@ -138,10 +138,11 @@ fn without(topology: &Topology, gone: NodeId) -> Topology {
 }
 
 /// From lanes with halves to whole ones and back: what a switch sends on in another half may not meet
-/// packets of before.
+/// packets of before. Entries of switches' LIDs go as far as old and new ones together would lead round.
 #[test]
 fn all_data_is_drained_where_datelines_come_and_go() {
     let topology = fabric("torus:5x5", 0);
+    let mut of_switches = 0;
     let halves = routed(&topology, &dor(&[5, 5], 1, true, 8));
     let whole = Settings {
         lanes: 8,
@@ -149,7 +150,19 @@ fn all_data_is_drained_where_datelines_come_and_go() {
     };
     let whole = route(&topology, &whole).unwrap();
     let tables = |routed: &'_ Routed| (Arc::clone(routed.linear()), Arc::clone(routed.groups()));
-    for (old, new) in [(&halves, &whole), (&whole, &halves)] {
+    // The long way round, where a link of a ring is gone.
+    let mut cut = topology.clone();
+    let (lost, _) = topology
+        .links()
+        .find(|(a, b)| {
+            [a, b]
+                .iter()
+                .all(|end| topology.switch_index(end.node).is_some())
+        })
+        .unwrap();
+    cut.disconnect(lost);
+    let around = routed(&cut, &dor(&[5, 5], 1, true, 8));
+    for (old, new) in [(&halves, &whole), (&whole, &halves), (&around, &halves)] {
         let [(before, groups), (after, _)] = [tables(old), tables(new)];
         let [old, new] = [&before, &after].map(|linear| Tables {
             linear,
@@ -174,9 +187,26 @@ fn all_data_is_drained_where_datelines_come_and_go() {
                 assert_eq!(left.is_some(), switch == home, "{switch:?} to {lid}");
             }
         }
+        let usual = certify_transition(&topology, old, new)
+            .unwrap()
+            .middle
+            .unwrap();
+        for (lid, _) in lids(&topology)
+            .into_iter()
+            .filter(|(_, end)| end.port.0 == 0)
+        {
+            let goes = |switch: &SwitchIndex| {
+                before.egress(*switch, lid).is_some() && usual.egress(*switch, lid).is_none()
+            };
+            for switch in (0..25).map(SwitchIndex).filter(goes) {
+                assert_eq!(middle.egress(switch, lid), None, "{switch:?} to {lid}");
+                of_switches += 1;
+            }
+        }
         let stays = certify_transition(&topology, new, new).unwrap();
         assert!(stays.plan.phases.is_empty() && !stays.plan.pause_adaptive);
     }
+    assert!(of_switches > 0, "old and new routes to switches lead round");
 }
 
 #[test]
