@@ -76,7 +76,7 @@ fn values_without_effect_are_counted_at_start_and_after_a_reload() {
     edit(
         &daemon,
         sweeps,
-        &format!("{sweeps}<McDosThreshold>5</McDosThreshold>"),
+        &format!("{sweeps}<LoopTestOn>1</LoopTestOn>"),
     );
     daemon.weft_ok(&["config", "reload"]);
     wait_for(|| counted("2 values have").then_some(()));
@@ -104,11 +104,11 @@ fn an_element_is_explained_with_and_without_a_file() {
     let place = format!("  value     300  {file}:{}", line.unwrap() + 1);
     let there = explain(&["sm/sweepinterval", file]);
     assert!(there.contains(&place), "{there}");
-    let json = explain(&["McDosThreshold", file, "--json"]);
+    let json = explain(&["LoopTestOn", file, "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json[0]["path"], "Sm/McDosThreshold");
+    assert_eq!(json[0]["path"], "Sm/LoopTestOn");
     let why = json[0]["no_effect"].as_str().unwrap();
-    assert!(why.contains("not counted"), "{why}");
+    assert!(why.contains("no loop test"), "{why}");
     assert_eq!(json[0]["values"][0]["value"], "0");
     assert!(json[0]["values"][0]["line"].is_null());
 
