@@ -118,8 +118,15 @@ fn compared([weft, vendor]: &[Fabric; 2], count: usize) -> Result<(), String> {
     }
     let [ours, theirs] = [weft, vendor].map(|fabric| fabric.run(HOST, QUERY).text);
     let nodes = |text: &str| text.matches("Offending Node").count();
-    match nodes(&theirs) == count && (count == 0 || ours == theirs) {
+    match nodes(&theirs) == count && (count == 0 || entries(&ours) == entries(&theirs)) {
         true => Ok(()),
         false => Err(format!("{ours}\nbut\n{theirs}")),
     }
+}
+
+/// The parts of an answer between its rules: the vendor's manager lists nodes in the order in which they answered.
+fn entries(text: &str) -> Vec<&str> {
+    let mut entries: Vec<&str> = text.split(&"-".repeat(79)).map(str::trim).collect();
+    entries.sort_unstable();
+    entries
 }
