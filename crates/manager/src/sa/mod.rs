@@ -38,7 +38,7 @@ use weft_wire::sm::Notice;
 
 pub use io::{SaInput, SaOutput};
 pub use kept::KeptError;
-pub use multicast::StormSettings;
+pub use multicast::MulticastStormSettings;
 pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, Quotas, SaSettings};
 

@@ -9,7 +9,7 @@ use weft_wire::id::Gid;
 
 pub use weft_config::PathSelection;
 
-use super::multicast::StormSettings;
+use super::multicast::MulticastStormSettings;
 use super::services::OwnService;
 use crate::gsi::Limits;
 use crate::io::PortAction;
@@ -106,7 +106,7 @@ pub struct MulticastSettings {
     /// Groups in all; one more is refused.
     pub groups_max: usize,
     /// Ports that end groups too often; none where nothing happens to them.
-    pub storms: Option<StormSettings>,
+    pub storms: Option<MulticastStormSettings>,
     /// Members of all groups together; one more is refused. Each takes 18 bytes of storage over a
     /// restart.
     pub members_max: usize,
@@ -180,7 +180,7 @@ impl SaSettings {
                     .cloned()
                     .collect(),
                 lenient: sm.multicast.disable_strict_check,
-                storms: (sm.mc_dos_threshold != 0).then_some(StormSettings {
+                storms: (sm.mc_dos_threshold != 0).then_some(MulticastStormSettings {
                     most: sm.mc_dos_threshold,
                     window: sm.mc_dos_interval,
                     action: match sm.mc_dos_action {

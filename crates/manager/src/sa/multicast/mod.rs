@@ -30,8 +30,8 @@ pub(crate) use group::{Group, Joined, Member};
 pub(crate) use join::member_changes;
 pub(crate) use member_records::member_records;
 use mlids::Mlids;
-pub use storms::StormSettings;
-use storms::Storms;
+pub use storms::MulticastStormSettings;
+use storms::MulticastStorms;
 
 /// Time for which changes are collected before the subnet manager receives them: the start of a job makes
 /// thousands at once.
@@ -72,7 +72,7 @@ pub(crate) struct Groups {
     pub(crate) news: Vec<(bool, Gid)>,
     /// GIDs that were given to groups which had none.
     pub(crate) named: u64,
-    storms: Storms,
+    storms: MulticastStorms,
 }
 
 impl Groups {

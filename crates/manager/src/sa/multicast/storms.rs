@@ -16,7 +16,7 @@ const PORTS_MAX: usize = 4_096;
 
 /// What happens to a port that ends groups too often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StormSettings {
+pub struct MulticastStormSettings {
     /// Groups that it ends in the window, at least 1 (`<McDosThreshold>`).
     pub most: u32,
     /// Length of the window (`<McDosInterval>`).
@@ -27,11 +27,16 @@ pub struct StormSettings {
 
 /// Groups that ports, by their GUIDs, have ended since their windows began.
 #[derive(Debug, Default)]
-pub(crate) struct Storms(BTreeMap<Guid, (Tick, u32)>);
+pub(crate) struct MulticastStorms(BTreeMap<Guid, (Tick, u32)>);
 
-impl Storms {
+impl MulticastStorms {
     /// Counts a group that a port has ended; returns the number in the window if that is too many.
-    pub(super) fn count(&mut self, now: Tick, port: Guid, settings: &StormSettings) -> Option<u32> {
+    pub(super) fn count(
+        &mut self,
+        now: Tick,
+        port: Guid,
+        settings: &MulticastStormSettings,
+    ) -> Option<u32> {
         let is_over = |since: Tick| now.since(since) >= settings.window;
         if !self.0.contains_key(&port) && self.0.len() >= PORTS_MAX {
             self.0.retain(|_, (since, _)| !is_over(*since));
@@ -57,14 +62,14 @@ impl Storms {
 mod tests {
     use super::*;
 
-    const SETTINGS: StormSettings = StormSettings {
+    const SETTINGS: MulticastStormSettings = MulticastStormSettings {
         most: 3,
         window: Duration::from_secs(60),
         action: PortAction::Disable,
     };
 
     fn told(times_s: &[u64]) -> Vec<Option<u32>> {
-        let mut storms = Storms::default();
+        let mut storms = MulticastStorms::default();
         let count = |s: &u64| storms.count(Tick(s * 1_000_000_000), Guid(7), &SETTINGS);
         times_s.iter().map(count).collect()
     }
@@ -78,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_number_of_ports_is_bounded() {
-        let mut storms = Storms::default();
+        let mut storms = MulticastStorms::default();
         for guid in 0..2 * PORTS_MAX as u64 {
             storms.count(Tick(guid), Guid(guid), &SETTINGS);
         }
