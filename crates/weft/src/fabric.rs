@@ -1,7 +1,6 @@
 //! `weft fabric`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::Write;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -156,13 +155,7 @@ async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
     let request = v1::ExportFabricRequest {
         format: format.into(),
     };
-    let mut out: Box<dyn Write> = match &args.output {
-        None => Box::new(stdout().lock()),
-        Some(file) => {
-            let created = File::create(file).map_err(|error| CliError::file(file, error))?;
-            Box::new(BufWriter::new(created))
-        }
-    };
+    let mut out = output::sink(args.output.as_deref())?;
     let mut service = session.services(Effort::Work).fabric();
     let chunks = service.export_fabric(request);
     let mut chunks = session.answer(Effort::Work, chunks).await?;

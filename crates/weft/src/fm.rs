@@ -1,7 +1,6 @@
 //! `weft fm`: the manager while it runs.
 
-use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -180,13 +179,7 @@ async fn dump(session: &Session, file: &Path) -> Result<(), CliError> {
     let mut service = session.services(Effort::Work).manager();
     let chunks = service.dump_state(v1::DumpStateRequest {});
     let mut chunks = session.answer(Effort::Work, chunks).await?;
-    let mut out: Box<dyn Write> = match file.to_str() {
-        Some("-") => Box::new(stdout().lock()),
-        _ => {
-            let created = File::create(file).map_err(|error| CliError::file(file, error))?;
-            Box::new(BufWriter::new(created))
-        }
-    };
+    let mut out = output::sink(Some(file).filter(|file| *file != Path::new("-")))?;
     loop {
         let next = async { Ok(chunks.next().await) };
         match session.in_time(Effort::Work, next).await? {

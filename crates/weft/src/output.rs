@@ -1,6 +1,7 @@
 //! Standard output and error. Text from outside is escaped here, and nothing here panics.
 
 use std::fmt::{self, Display};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, StdoutLock, Write, stderr, stdout};
 use std::path::Path;
 
@@ -19,6 +20,17 @@ pub(crate) fn text(value: impl Display) -> Result<(), CliError> {
     let _ = fmt::Write::write_fmt(&mut out, format_args!("{value}"));
     out.failed?;
     Ok(out.out.flush()?)
+}
+
+/// Where bytes go as they are: a file, which is created, or standard output.
+pub(crate) fn sink(file: Option<&Path>) -> Result<Box<dyn Write>, CliError> {
+    Ok(match file {
+        None => Box::new(stdout().lock()),
+        Some(file) => {
+            let created = File::create(file).map_err(|error| CliError::file(file, error))?;
+            Box::new(BufWriter::new(created))
+        }
+    })
 }
 
 /// Prints text with colours, whose parts from outside are escaped already.
