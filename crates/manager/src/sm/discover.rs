@@ -53,6 +53,7 @@ impl Manager {
         let number = self.sweep.number;
         let device = &mut self.devices[node];
         (device.health.seen, device.work.kept) = (number, false);
+        device.work.table_waits = false;
         self.sweep.report.asked += 1;
         *device.work.reading.identity = IdentityAnswers::default();
         self.requests
@@ -218,7 +219,30 @@ impl Manager {
             .linear_fdb_top
             .min(switch.linear_fdb_cap.saturating_sub(1));
         device.work.reading.blocks = top.min(self.settings.lids.highest.0) / LFT_BLOCK as u32 + 1;
-        Stage::ReadTable
+        if self.election.is_master() {
+            return Stage::ReadTable;
+        }
+        (device.work.table_waits, device.health.doubtful) = (true, true);
+        Stage::Idle
+    }
+
+    /// Reads the tables that waited for the election: before it a master of which this manager has not heard
+    /// may write to them. A new master would count on what it read for as long as it runs. Returns whether
+    /// there are any.
+    pub(super) fn read_waiting_tables(&mut self) -> bool {
+        let (number, is_master) = (self.sweep.number, self.election.is_master());
+        let mut any = false;
+        for node in self.devices.numbers() {
+            let device = &mut self.devices[node];
+            let waits = std::mem::take(&mut device.work.table_waits);
+            if waits && device.work.stage == Stage::Idle && device.health.works_in(number) {
+                device.health.doubtful &= !is_master;
+                let schedule = &mut self.requests.schedule;
+                schedule.begin(node, &mut device.work, Stage::ReadTable);
+                any = true;
+            }
+        }
+        any
     }
 
     /// Whether the maps of service channels from all ports of a switch count: routes need some, or they change

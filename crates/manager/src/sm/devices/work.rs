@@ -103,6 +103,8 @@ pub(crate) struct Work {
     pub told: Vec<String>,
     /// This sweep does not look at it: it is taken as the last one left it.
     pub kept: bool,
+    /// Its forwarding table is read once the election is decided.
+    pub table_waits: bool,
     pub reading: Reading,
 }
 

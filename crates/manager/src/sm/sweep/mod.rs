@@ -43,6 +43,8 @@ pub(super) struct Sweep {
     pub losses: Losses,
     /// Nodes in doubt at the end of discovery were read again.
     looked_again: bool,
+    /// Another manager runs the fabric: this sweep only reads.
+    only_reads: bool,
     /// A datagram has arrived twice since it began.
     pub twice: bool,
     /// No sweep begins while this lasts.
@@ -107,7 +109,8 @@ impl Sweep {
         self.number += 1;
         (self.started, self.phase_started) = (now, now);
         (self.steps.step, self.more_unfinished) = (0, 0);
-        (self.losses, self.looked_again) = (Losses::default(), false);
+        self.losses = Losses::default();
+        (self.looked_again, self.only_reads) = (false, false);
         let routing = std::mem::take(&mut self.report.routing);
         self.report = SweepReport {
             number: self.number,

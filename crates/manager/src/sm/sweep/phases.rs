@@ -1,6 +1,7 @@
 //! From one phase of a sweep to the next.
 
 use weft_fabric::Tick;
+use weft_wire::enums::SmState;
 
 use super::steps::{Passage, Steps};
 use crate::io::{Event, SweepPhase, SweepReason};
@@ -86,13 +87,20 @@ impl Manager {
             self.end_blind_sweep(now);
             return;
         }
+        if self.sweep.only_reads {
+            self.end_reading(now);
+            return;
+        }
         match self.elect(now) {
-            Verdict::Won if self.rearm_switches() => return,
+            Verdict::Won if self.rearm_switches() | self.read_waiting_tables() => return,
             Verdict::Lead | Verdict::Won if self.look_again() => return,
             Verdict::Lead | Verdict::Won => self.enter_phase(now, SweepPhase::Plan),
             Verdict::Rest => {
-                self.plan_nothing();
-                self.end_sweep(now);
+                self.sweep.only_reads = true;
+                let stands_by = self.election.role() == SmState::STANDBY;
+                if !stands_by || !self.read_waiting_tables() {
+                    self.end_reading(now);
+                }
                 return;
             }
         }
@@ -102,6 +110,12 @@ impl Manager {
                 .unfinished("the manager's own port has no link".into());
         }
         self.begin_plan();
+    }
+
+    /// Ends the sweep of a manager that does not run the fabric.
+    fn end_reading(&mut self, now: Tick) {
+        self.plan_nothing();
+        self.end_sweep(now);
     }
 
     /// Reads nodes again that came into doubt after they were read: another master may have written to
