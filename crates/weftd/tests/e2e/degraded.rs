@@ -46,11 +46,7 @@ fn a_link_with_fewer_lanes_is_shown_as_what_it_carries_and_exceeds_a_threshold()
     assert!(value >= limit && limit > Some(0), "{over}");
     let ends = [&over["port"]["guid"], &over["neighbor"]["guid"]];
     assert!(ends.contains(&&Value::from(HOST)), "{over}");
-    assert!(
-        daemon.log().contains("over its threshold"),
-        "{}",
-        daemon.log()
-    );
+    daemon.logs("over its threshold");
 
     daemon.weft_ok(&["sweep", "--wait"]);
     assert!(links().contains("75g"), "{}", links());

@@ -163,6 +163,19 @@ impl Daemon {
         std::fs::read_to_string(self.dir.path().join("stderr")).unwrap()
     }
 
+    /// Waits until the log has a text: it gets events after the clients.
+    pub(crate) fn logs(&self, text: &str) {
+        let start = Instant::now();
+        while !self.log().contains(text) {
+            let log = self.log();
+            assert!(
+                start.elapsed() < PATIENCE,
+                "{text:?} is not in the log: {log}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Calls the client.
     pub(crate) fn weft(&self, args: &[&str]) -> Output {
         let mut command = program(weft());

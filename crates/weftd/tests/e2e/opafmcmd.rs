@@ -195,11 +195,9 @@ fn what_weftd_lacks_is_refused_in_words() {
     ] {
         place.refused(words, "Data type not supported");
     }
-    let log = place.daemon.log();
-    assert!(
-        log.contains("asks for smForceRebalance, which weftd does not have"),
-        "{log}"
-    );
+    place
+        .daemon
+        .logs("asks for smForceRebalance, which weftd does not have");
     place.refused(&["-i", "3", "smForceSweep"], "Not connected");
 }
 

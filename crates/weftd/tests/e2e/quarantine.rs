@@ -82,11 +82,7 @@ fn a_flapping_port_is_named_listed_and_released() {
 
     emulator.change(&["link-up", HOST, "1"]);
     daemon.weft_ok(&["sweep", "--wait"]);
-    let log = daemon.log();
-    assert!(
-        log.contains("carries no data: it went down 3 times"),
-        "{log}"
-    );
+    daemon.logs("carries no data: it went down 3 times");
     let wrong = daemon.weft(&["quarantine", "release", "node:switch1:port:1"]);
     assert_eq!(wrong.status.code(), Some(1));
     let said = String::from_utf8(wrong.stderr).unwrap();
@@ -180,11 +176,7 @@ fn a_link_is_left_out_by_hand_until_it_is_released() {
         text.ends_with("until it is released: by hand, bad cable\n"),
         "{text}"
     );
-    let log = daemon.log();
-    assert!(
-        log.contains("is in quarantine: a client asked for it: bad cable"),
-        "{log}"
-    );
+    daemon.logs("is in quarantine: a client asked for it: bad cable");
 
     for (args, expected) in [
         (&["node:edge2:port:4"][..], "would be used all the same"),
