@@ -41,7 +41,12 @@ impl Circles {
                 breaches
             }
             AttributeId::PORT_GROUP_TABLE => self.unicast_from(network, done.node, ALL),
-            AttributeId::PORT_INFO => self.unicast_to(network, done.node),
+            // A switch that gives up a LID passes on what goes there.
+            AttributeId::PORT_INFO => {
+                let mut breaches = self.unicast_from(network, done.node, ALL);
+                breaches.extend(self.unicast_to(network, done.node));
+                breaches
+            }
             AttributeId::MULTICAST_FDB => self.multicast(network),
             _ => Vec::new(),
         }
