@@ -40,7 +40,7 @@ fn check_lids(instance: &mut Instance, cx: &mut Cx<'_>) {
         sm.lmc_e0 = sm.lmc;
     }
     let topology = sm.lid_strategy == LidStrategy::Topology;
-    if topology && !sm.pre_defined_topology.is_usable() {
+    if topology && starts && !sm.pre_defined_topology.is_usable() {
         let place = cx.place(&["Sm", "LidStrategy"]);
         let message =
             "LidStrategy topology needs PreDefinedTopology with Enable and TopologyFilename";
@@ -67,12 +67,6 @@ fn check_lids(instance: &mut Instance, cx: &mut Cx<'_>) {
             sm.lmc
         );
         cx.error(place, Rule::Conflict, message);
-    }
-    if topology && starts {
-        let place = cx.place(&["Sm", "LidStrategy"]);
-        let message = "LidStrategy topology is not supported";
-        let problem = Problem::new(Rule::StrictSupport, message);
-        cx.add(Severity::Error, place, problem, || "serial".to_owned());
     }
     if sm.dsap_in_use && !topology {
         let place = cx.place(&["Sm", "DsapInUse"]);

@@ -130,3 +130,70 @@ fn entries(text: &str) -> Vec<&str> {
     entries.sort_unstable();
     entries
 }
+
+/// A file with LIDs from 100 on for switches, and four LIDs for each host from 400 on.
+fn with_lids(text: &str) -> String {
+    let (mut switch, mut host) = (100, 400);
+    let mut is_switches = false;
+    let lines = text.lines().map(|line| {
+        is_switches |= line.trim() == "<Switches>";
+        match (line.trim(), is_switches) {
+            ("<Port><PortNum>1</PortNum></Port>", false) => {
+                host += 4;
+                format!("<Port><PortNum>1</PortNum><LID>{host:#x}</LID><LMC>2</LMC></Port>\n")
+            }
+            ("</Node>", true) => {
+                switch += 1;
+                let lid = format!("<LID>{switch}</LID><LMC>0</LMC>");
+                format!("<Port><PortNum>0</PortNum>{lid}</Port>\n{line}\n")
+            }
+            _ => format!("{line}\n"),
+        }
+    });
+    lines.collect()
+}
+
+/// Base LID and LMC of every node's end port that has some.
+fn lids(fabric: &Fabric) -> Vec<(Guid, Lid, u8)> {
+    let nodes = fabric.view().nodes.into_iter();
+    let held = nodes.filter_map(|node| {
+        let port = node.end_port()?;
+        (port.lid.0 != 0).then_some((node.guid, port.lid, port.lmc.0))
+    });
+    held.collect()
+}
+
+#[test]
+fn the_same_lids_are_given() {
+    if program(VENDOR_SM).is_none() {
+        return;
+    }
+    let _turn = turn();
+    let settings = SmSettings {
+        topology: Some(FILE),
+        changes: &[("<LidStrategy>Serial<", "<LidStrategy>Topology<")],
+        ..SmSettings::default()
+    };
+    let fabrics = [(); 2].map(|()| Fabric::start("pgft:2;2,2;1,2;1,1;radix=4"));
+    for fabric in &fabrics {
+        let text = with_lids(&file(fabric.topology()));
+        std::fs::write(fabric.directory().join(FILE), text).unwrap();
+    }
+    let [weft, vendor] = &fabrics;
+    let mut weftd = Weftd::start(weft, HOST, &settings);
+    let sm = VendorSm::start(vendor, HOST, &settings);
+    weftd.wait_until_master(PATIENCE);
+    sm.swept(1, PATIENCE);
+    let nodes = weft.topology().len();
+    let until = Instant::now() + PATIENCE;
+    while lids(weft).len() < nodes || lids(weft) != lids(vendor) {
+        let (ours, theirs) = (lids(weft), lids(vendor));
+        assert!(Instant::now() < until, "{ours:?}\nbut\n{theirs:?}");
+        std::thread::sleep(PAUSE);
+    }
+    assert!(
+        lids(weft)
+            .iter()
+            .any(|(_, lid, lmc)| (lid.0, *lmc) == (416, 2))
+    );
+}

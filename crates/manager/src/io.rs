@@ -401,6 +401,9 @@ pub enum UnusedReason {
     /// Only links lead to it that are not as the file of PreDefinedTopology has them.
     #[error("only links lead to it that are not as the topology file has them")]
     Behind,
+    /// One of its nodes has no LID, as the topology file has none for it that is free.
+    #[error("the topology file has no LID for one of its nodes that is free")]
+    NoLid,
     /// A port stays in Init or Armed although the manager has set it to Active.
     #[error("a port stays in state {state}")]
     Inactive {

@@ -245,24 +245,6 @@ fn rules(sm: &str) -> Vec<Rule> {
         .collect()
 }
 
-/// Weft assigns LIDs consecutively only; an instance with `Start` 0 may have any strategy.
-#[test]
-fn what_weft_does_not_support_is_an_error() {
-    let sm = "<PreDefinedTopology><Enable>1</Enable><TopologyFilename>/tmp/x</TopologyFilename>\
-              </PreDefinedTopology><LidStrategy>topology</LidStrategy>";
-    assert!(!rules(sm).contains(&Rule::StrictSupport));
-    let started = check(
-        file(["", sm, "", ""], ["<Start>1</Start>", "", "", ""]),
-        "t.xml",
-    );
-    let broken = |finding: &&Finding| finding.rule == Rule::StrictSupport;
-    let finding = started.findings.iter().find(broken).unwrap();
-    assert_eq!(finding.severity, Severity::Error);
-    assert!(finding.path.ends_with("Sm/LidStrategy"), "{finding}");
-    assert_eq!(finding.allowed, "serial");
-    assert!(started.config.is_none());
-}
-
 #[test]
 fn what_the_vendor_lets_pass_is_an_error() {
     let cases = [

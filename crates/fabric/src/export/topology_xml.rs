@@ -25,6 +25,7 @@ pub fn write_topology(snapshot: &Snapshot, sink: impl Write) -> io::Result<()> {
         for node in nodes.filter(|node| node.is_switch() == switches) {
             writeln!(out, "    <Node>")?;
             write_name(&mut out, node, "      ")?;
+            write_ports(&mut out, node)?;
             writeln!(out, "    </Node>")?;
         }
         writeln!(out, "  </{list}>")?;
@@ -63,6 +64,24 @@ fn write_end(out: &mut impl Write, topology: &Topology, at: PortRef) -> io::Resu
     write_name(out, node, "      ")?;
     write_port(out, at.port, node.port_guid(at.port))?;
     writeln!(out, "    </Port>")
+}
+
+/// Ports with LIDs, which `LidStrategy` topology keeps. Where LIDs count, the vendor's manager asks for an entry of
+/// every port with a cable (`TopologyValidateLinkPort`).
+fn write_ports(out: &mut impl Write, node: &Node) -> io::Result<()> {
+    for (number, port) in node.ports() {
+        let (lid, lmc) = (port.info.lid, port.info.lmc);
+        let has_lid = lid.0 != 0 && node.end_ports().any(|(end, _)| end == number);
+        if has_lid {
+            writeln!(
+                out,
+                "      <Port><PortNum>{number}</PortNum><LID>{lid}</LID><LMC>{lmc}</LMC></Port>"
+            )?;
+        } else if port.peer.is_some() {
+            writeln!(out, "      <Port><PortNum>{number}</PortNum></Port>")?;
+        }
+    }
+    Ok(())
 }
 
 fn write_port(out: &mut impl Write, port: PortNum, guid: Option<Guid>) -> io::Result<()> {

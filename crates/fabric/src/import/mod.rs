@@ -19,7 +19,7 @@ use crate::topology::TopologyError;
 
 pub use ibnetdiscover::import_ibnetdiscover;
 pub use snapshot_xml::import_snapshot;
-pub use topology_xml::{TOPOLOGY_FILE_MAX, import_topology};
+pub use topology_xml::{TOPOLOGY_FILE_MAX, import_topology, import_topology_with_lids};
 
 /// A malformed text, with the position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -3,10 +3,10 @@
 //!
 //! It is held to what opa-fm asks of it (`TopologyValidate` of the vendor's `topology.c`): at least one cable, both
 //! ends of each in `<Nodes>` and consistent with them, one cable a port, and no part that is not joined to the rest.
-//! Elements about rates, MTUs and cables are skipped.
+//! Elements about rates, MTUs and cables are skipped. `<Port>` of a node has its LIDs, for `LidStrategy` topology.
 
 use weft_wire::enums::NodeType;
-use weft_wire::id::{Guid, PortNum};
+use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 
 use super::ImportError;
 use super::budget::Budget;
@@ -50,6 +50,21 @@ pub fn import_topology(text: &[u8]) -> Result<Intended, ImportError> {
     import.finish()
 }
 
+/// Reads a topology file whose LIDs are to be given to the fabric, none above `highest`.
+///
+/// # Errors
+/// Those of [`import_topology`], and [`ImportError`] where a node has no LID, or one that it cannot have.
+pub fn import_topology_with_lids(text: &[u8], highest: Lid) -> Result<Intended, ImportError> {
+    let intended = import_topology(text)?;
+    let checked = intended.check_lids(highest);
+    let error = |(line, error): (u64, IntendedError)| {
+        let allowed = "a LID of its own for every node, as LidStrategy topology needs";
+        ImportError::new(line, error.to_string(), allowed)
+    };
+    checked.map_err(error)?;
+    Ok(intended)
+}
+
 #[derive(Default)]
 struct Import {
     builder: IntendedBuilder,
@@ -91,6 +106,23 @@ impl Import {
             node_type: kind,
             line: element.line,
         });
+        self.lids(element, kind == NodeType::SWITCH)
+    }
+
+    /// LIDs of a node's end ports; those of others mean nothing.
+    fn lids(&mut self, node: &Element<'_>, is_switch: bool) -> Result<(), ImportError> {
+        for port in node.all("Port") {
+            let number = PortNum(port.required("PortNum")?);
+            let lid: Option<u32> = port.optional("LID")?;
+            if let Some(lid) = lid.filter(|_| is_switch == (number.0 == 0)) {
+                let lmc = Lmc(port.optional("LMC")?.unwrap_or(0));
+                let added = self.builder.lids(number, Lid(lid), lmc);
+                let error = |error: IntendedError| {
+                    ImportError::new(port.line, error.to_string(), "one <Port> for each port")
+                };
+                added.map_err(error)?;
+            }
+        }
         Ok(())
     }
 

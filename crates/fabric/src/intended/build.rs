@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use weft_wire::enums::NodeType;
-use weft_wire::id::{Guid, PortNum};
+use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::NodeDescription;
 
 use super::{Intended, IntendedEnd, IntendedLink, IntendedNode, IntendedSm};
@@ -28,6 +28,36 @@ pub enum IntendedError {
     /// Two nodes with one GUID.
     #[error("a second node with GUID {0}")]
     DuplicateGuid(Guid),
+    /// Two descriptions of one port.
+    #[error("a second description of port {0}")]
+    DuplicatePort(PortNum),
+    /// A node without a LID, where LIDs are to be those of the file.
+    #[error("{0} has no LID")]
+    NoLid(String),
+    /// A LID that no port can have.
+    #[error(
+        "{node} has LID {lid} with LMC {lmc}; allowed are multiples of 2^LMC, LMC 0 to 7, LIDs 1 to {highest}"
+    )]
+    BadLid {
+        /// The node.
+        node: String,
+        /// Its LID.
+        lid: Lid,
+        /// Its LMC.
+        lmc: u8,
+        /// The highest LID that is allowed.
+        highest: Lid,
+    },
+    /// A LID that two ports have.
+    #[error("LID {lid} of {node} is one of {other} already")]
+    LidTaken {
+        /// The node.
+        node: String,
+        /// Its LID.
+        lid: Lid,
+        /// The node that has it.
+        other: String,
+    },
     /// An end names neither a GUID nor a description.
     #[error("an end of a cable has neither NodeGUID nor NodeDesc")]
     NoName,
@@ -88,6 +118,18 @@ impl IntendedBuilder {
         self.intended.nodes.push(node);
         self.intended.cables.push(Vec::new());
         self.is_sorted = false;
+    }
+
+    /// Adds LIDs of a port of the last node.
+    ///
+    /// # Errors
+    /// [`IntendedError::DuplicatePort`].
+    pub fn lids(&mut self, port: PortNum, lid: Lid, lmc: Lmc) -> Result<(), IntendedError> {
+        let node = self.intended.nodes.len().saturating_sub(1) as u32;
+        match self.intended.lids.insert((node, port), (lid, lmc)) {
+            Some(_) => Err(IntendedError::DuplicatePort(port)),
+            None => Ok(()),
+        }
     }
 
     /// Adds a subnet manager.

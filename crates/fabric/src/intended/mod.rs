@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | the file's contents as a value, with look-ups |
 //! | `faults`, `judge` | which links of a fabric are not to be trusted, as a manager finds them from its own port on |
+//! | `lids` | LIDs that it prescribes |
 //! | `identify`, `compare`, `difference` | all differences, as people name them: missing, moved, swapped, replaced |
 
 mod build;
@@ -12,9 +13,12 @@ mod difference;
 mod faults;
 mod identify;
 mod judge;
+mod lids;
+
+use std::collections::BTreeMap;
 
 use weft_wire::enums::NodeType;
-use weft_wire::id::{Guid, PortNum};
+use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::NodeDescription;
 
 pub use build::{EndSelector, IntendedBuilder, IntendedError};
@@ -87,6 +91,8 @@ pub struct Intended {
     by_name: Vec<u32>,
     /// For each node its ports with cables, in order: port, index of the cable.
     cables: Vec<Vec<(PortNum, u32)>>,
+    /// Base LID and LMC by node and port, port 0 for a switch.
+    lids: BTreeMap<(u32, PortNum), (Lid, Lmc)>,
 }
 
 impl Intended {

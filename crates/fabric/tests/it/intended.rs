@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weft_fabric::export::write_topology;
-use weft_fabric::import::import_topology;
+use weft_fabric::import::{import_topology, import_topology_with_lids};
 use weft_fabric::intended::{
     Cable, Difference, Fault, Faults, Finding, Intended, Judgement, Look, Rules, compare, judge,
 };
-use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, Topology, TopologyBuilder};
+use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum, PortRef, Snapshot, Topology, TopologyBuilder};
 
 use crate::common::{bring_up, generate};
 
@@ -540,4 +540,65 @@ proptest! {
             strict(&intended, &snapshot.topology);
         }
     }
+}
+
+/// What is wrong with the LIDs of a file.
+fn lid_error(text: &str) -> String {
+    let imported = import_topology_with_lids(text.as_bytes(), Lid(1_000));
+    imported.unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_prescribes_the_lids_that_were_exported() {
+    let snapshot = bring_up(generate(FABRIC), 1);
+    let text = file(&snapshot);
+    let intended = import_topology_with_lids(text.as_bytes(), Lid::MAX_UNICAST_16).unwrap();
+    let mut highest = 0;
+    for (port, lid, lmc) in snapshot.topology.end_ports() {
+        let node = snapshot.topology.node(port.node).unwrap();
+        let found = intended.device(node.guid(), &node.description, node.info.node_type);
+        assert_eq!(intended.lids(found.unwrap(), port.port), Some((lid, lmc)));
+        highest = highest.max(lid.0 + lmc.lids());
+    }
+    let free = intended.free_lid(Lmc(2), Lid::MAX_UNICAST_16).unwrap();
+    assert!(free.0 >= 4 && free.0.is_multiple_of(4) && free.0 <= highest.next_multiple_of(4));
+    assert_eq!(intended.free_lid(Lmc(7), Lid(100)), None);
+}
+
+#[test]
+fn lids_that_cannot_be_given_are_refused() {
+    let snapshot = bring_up(generate(FABRIC), 1);
+    let text = file(&snapshot);
+    let (first, rest) = text.split_once("<LID>").unwrap();
+    let (lid, rest) = rest.split_once("</LID><LMC>1<").unwrap();
+    let (_, after) = rest.split_once("</Port>").unwrap();
+    let with =
+        |lid: &str, lmc: &str| format!("{first}<LID>{lid}</LID><LMC>{lmc}</LMC></Port>{after}");
+    assert!(import_topology_with_lids(with(lid, "1").as_bytes(), Lid(1_000)).is_ok());
+    for (lid, lmc, error) in [
+        ("0", "0", "has LID 0x0000 with LMC 0"),
+        ("999", "0", ""),
+        ("1000", "1", "LIDs 1 to 0x03e8"),
+        ("0xffffffff", "0", "LIDs 1 to 0x03e8"),
+        ("501", "1", "multiples of 2^LMC"),
+        ("512", "200", "LMC 0 to 7"),
+        ("4", "1", "of node2 hfi1_0 is one of node1 hfi1_0 already"),
+    ] {
+        let text = with(lid, lmc);
+        match error {
+            "" => assert!(import_topology_with_lids(text.as_bytes(), Lid(1_000)).is_ok()),
+            error => assert!(lid_error(&text).contains(error), "{}", lid_error(&text)),
+        }
+        import_topology(text.as_bytes()).unwrap();
+    }
+    let (before, _) = first.rsplit_once("<Port>").unwrap();
+    let without = format!("{before}{after}");
+    assert!(lid_error(&without).contains("node1 hfi1_0 has no LID"));
+    let port = "<Port><PortNum>1</PortNum><LID>900</LID></Port>";
+    let twice = format!("{before}{port}{port}{after}");
+    let twice = import_topology(twice.as_bytes()).unwrap_err();
+    assert!(
+        twice.to_string().contains("a second description of port 1"),
+        "{twice}"
+    );
 }

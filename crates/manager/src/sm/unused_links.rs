@@ -1,5 +1,6 @@
 //! Links that carry no data although both ends see them: refused by the link policy, not active after two
-//! sweeps, down too often, in quarantine by hand, or not as the topology file has them.
+//! sweeps, down too often, in quarantine by hand, not as the topology file has them, or of a node for which it
+//! has no LID.
 //!
 //! Routes, their certificate, multicast trees and quality figures are made without these links. The
 //! published topology keeps them, since directed-route datagrams still cross them. opa-fm does the
@@ -8,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef, Topology};
+use weft_fabric::{Guid, Node, NodeId, PortMask, PortNum, PortRef, Topology};
 use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, PortState};
 use weft_wire::sm::PortInfo;
 
@@ -67,7 +68,7 @@ pub(super) struct UnusedLinks {
 type NamedEnd = (Guid, PortNum);
 
 impl UnusedLinks {
-    /// All links that `settings` refuse, those that have to be taken for inactive, those that are not as the
+    /// All links that `settings` refuse, or leave without a LID, those that have to be taken for inactive, those that are not as the
     /// topology file has them, and those of `barred` that the rest can do without.
     pub(super) fn find(
         topology: &Topology,
@@ -201,7 +202,9 @@ fn find_where(
             continue;
         };
         let (near, far) = (&near.info, &far.info);
-        let reason = refusal(policy, near, far)
+        let reason = (settings.lids.by_topology && !(has_lid(topology, a) && has_lid(topology, b)))
+            .then_some(UnusedReason::NoLid)
+            .or_else(|| refusal(policy, near, far))
             .or_else(|| refusal(policy, far, near))
             .or_else(|| still_inactive(near, far).filter(|_| inactive(a) || inactive(b)));
         if let Some(reason) = reason {
@@ -209,6 +212,13 @@ fn find_where(
         }
     }
     reasons
+}
+
+/// Whether the node at the end of a link is to have a LID.
+fn has_lid(topology: &Topology, end: PortRef) -> bool {
+    let node = topology.node(end.node);
+    let mut ports = node.into_iter().flat_map(Node::end_ports);
+    ports.any(|(_, port)| port.info.lid.0 != 0)
 }
 
 /// `topology` without links.

@@ -37,5 +37,6 @@ mod sa;
 mod strays;
 mod stream;
 mod stubborn;
+mod topology_lids;
 mod unintended;
 mod unused_links;

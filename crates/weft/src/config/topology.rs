@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use weft_config::explain::explain;
+use weft_config::sm::LidStrategy;
 use weft_config::{Checked, Config, Finding, Rule, Severity};
-use weft_fabric::import::import_topology;
+use weft_fabric::Lid;
+use weft_fabric::import::{import_topology, import_topology_with_lids};
 
 const ELEMENT: &str = "Sm/PreDefinedTopology/TopologyFilename";
 
@@ -30,7 +32,7 @@ fn errors(config: &Config, file: &Path, text: &[u8]) -> Vec<Finding> {
         let section = &instance.sm.pre_defined_topology;
         let named = section.topology_filename.as_ref();
         let named = named.filter(|named| section.is_usable() && known.insert(*named))?;
-        let why = read(named).err()?;
+        let why = read(named, instance.sm.lid_strategy).err()?;
         // A checked file is UTF-8.
         let text = String::from_utf8_lossy(text);
         let places = explain(ELEMENT, &text, config, number);
@@ -48,8 +50,11 @@ fn errors(config: &Config, file: &Path, text: &[u8]) -> Vec<Finding> {
     wrong.collect()
 }
 
-fn read(file: &str) -> Result<(), String> {
+fn read(file: &str, lids: LidStrategy) -> Result<(), String> {
     let text = std::fs::read(file).map_err(|error| error.to_string())?;
-    import_topology(&text).map_err(|error| error.to_string())?;
-    Ok(())
+    let imported = match lids {
+        LidStrategy::Serial => import_topology(&text),
+        LidStrategy::Topology => import_topology_with_lids(&text, Lid::MAX_UNICAST_16),
+    };
+    imported.map(drop).map_err(|error| error.to_string())
 }

@@ -17,8 +17,31 @@ pub(crate) struct EndPort {
     pub lmc: Lmc,
     /// The LID that the device has at present, 0 for none.
     pub reported: Lid,
-    /// The LID that the configuration prescribes.
-    pub prescribed: Option<Lid>,
+    pub wish: Wish,
+}
+
+/// What the configuration says about a port's LID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Nothing.
+    Any,
+    /// It goes before all others; another one is given where it is taken.
+    Before(Lid),
+    /// It is this one or none; 0 is none.
+    Only(Lid),
+}
+
+impl EndPort {
+    fn prescribed(&self) -> Option<Lid> {
+        match self.wish {
+            Wish::Any => None,
+            Wish::Before(lid) | Wish::Only(lid) => Some(lid),
+        }
+    }
+
+    fn may_differ(&self) -> bool {
+        !matches!(self.wish, Wish::Only(_))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,13 +129,17 @@ impl LidMap {
         self.assignments += 1;
         let mut taken = Taken::new(highest);
         let mut given = vec![Lid(0); ports.len()];
-        self.give(ports, &mut given, &mut taken, |_, port| port.prescribed);
+        self.give(ports, &mut given, &mut taken, |_, port| port.prescribed());
         self.give(ports, &mut given, &mut taken, |map, port| {
-            map.remembered.get(&port.owner).map(|entry| entry.lid)
+            let entry = map.remembered.get(&port.owner);
+            entry.filter(|_| port.may_differ()).map(|entry| entry.lid)
         });
         let mut absent = self.keep_absent(ports, &mut taken);
-        self.give(ports, &mut given, &mut taken, |_, port| Some(port.reported));
-        for (port, lid) in ports.iter().zip(&mut given).filter(|(_, lid)| lid.0 == 0) {
+        self.give(ports, &mut given, &mut taken, |_, port| {
+            Some(port.reported).filter(|_| port.may_differ())
+        });
+        let without = ports.iter().zip(&mut given);
+        for (port, lid) in without.filter(|(port, lid)| lid.0 == 0 && port.may_differ()) {
             *lid = self.lowest_free(port.lmc, &mut taken, &mut absent);
         }
         self.remember(ports, &given);

@@ -8,7 +8,7 @@ fn port(guid: u64, lmc: u8) -> EndPort {
         owner: (Guid(guid), PortNum(1)),
         lmc: Lmc(lmc),
         reported: Lid(0),
-        prescribed: None,
+        wish: Wish::Any,
     }
 }
 
@@ -41,7 +41,7 @@ fn preference_is_prescribed_remembered_reported_free() {
     let mut list = ports(1..5, 0);
     list[0].reported = Lid(40); // remembered as 1
     list[2].reported = Lid(9);
-    list[3].prescribed = Some(Lid(2)); // takes the LID of node 2
+    list[3].wish = Wish::Before(Lid(2)); // takes the LID of node 2
     assert_eq!(numbers(&map.assign(&list, HIGHEST)), [1, 3, 9, 2]);
 }
 

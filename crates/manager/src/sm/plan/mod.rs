@@ -18,6 +18,7 @@ mod channel_maps;
 mod engine_settings;
 mod groups;
 mod input;
+mod lids;
 mod planner;
 mod port_tables;
 mod routes;
@@ -35,10 +36,10 @@ use weft_fabric::{
 use super::Manager;
 use super::devices::{Device, Devices, Lft, TABLE_KINDS};
 use super::drains::Drains;
-use super::lids::{EndPort, LidMap};
+use super::lids::LidMap;
 use super::lost_links::with_links;
 use super::outbox::Outbox;
-use super::settings::{LidSettings, Settings};
+use super::settings::Settings;
 use super::store;
 use super::sweep::Sweep;
 use super::tables::{TableId, TableStore};
@@ -237,23 +238,6 @@ impl Planning {
         }
     }
 
-    /// Gives LIDs to the end ports of all nodes; returns for how many ports none is left.
-    fn give_lids(&mut self, devices: &Devices, settings: LidSettings) -> usize {
-        let nodes = devices.iter().enumerate();
-        let ports = nodes.map(|(number, device)| end_port(device, number == 0, settings));
-        let ports: Vec<EndPort> = ports.collect();
-        let given = self.lids.assign(&ports, settings.highest);
-        let ends = given
-            .iter()
-            .zip(&ports)
-            .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
-        self.plan.top = ends.max().unwrap_or_default();
-        let without = given.iter().filter(|lid| lid.0 == 0).count();
-        let lmcs = ports.iter().map(|port| port.lmc);
-        self.plan.lids = given.into_iter().zip(lmcs).collect();
-        without
-    }
-
     /// Nodes have their new numbers in the plan from here on, and LIDs; nothing else is planned yet.
     fn take_fabric(&mut self, devices: &Devices) {
         self.fabric = planned_fabric(devices, &self.plan.lids);
@@ -287,15 +271,6 @@ impl Manager {
         if self.planning.is_under_way() {
             self.ask_for_plan();
         }
-    }
-
-    fn give_lids(&mut self) {
-        let without = self.planning.give_lids(&self.devices, self.settings.lids);
-        if without > 0 {
-            self.sweep
-                .unfinished(format!("no LID is left for {without} ports"));
-        }
-        self.persist();
     }
 
     /// Has what outlasts a restart written, if that has changed.
@@ -397,23 +372,6 @@ impl Manager {
         plan.name_tables(&contents, &mut self.devices.tables);
         let published = &self.out.published.port_tables;
         self.devices.drop_unused_tables(&plan.tables, published);
-    }
-}
-
-/// Inputs for the LID of a node's end port.
-fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
-    let port = device.end_port();
-    let lmc = match device.observed.switch() {
-        None => settings.lmc,
-        Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
-        Some(_) => Lmc(0),
-    };
-    let held = device.observed.port(port);
-    EndPort {
-        owner: (device.identity.guid, port),
-        lmc,
-        reported: held.map_or(Lid(0), |info| info.lid),
-        prescribed: settings.own.filter(|_| is_own),
     }
 }
 

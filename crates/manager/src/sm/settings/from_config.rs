@@ -10,7 +10,7 @@ use weft_config::sm::{
     SpeedRequirement, WidthRequirement,
 };
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics, ResolvedVirtualFabric, VfError};
-use weft_fabric::import::import_topology;
+use weft_fabric::import::{import_topology, import_topology_with_lids};
 use weft_fabric::intended::{Look, Rules};
 use weft_fabric::{Lid, PortNum};
 use weft_routing::{
@@ -27,19 +27,12 @@ use super::{
 };
 use crate::settings::Resolved;
 
+/// Highest unicast LID.
+const HIGHEST_LID: Lid = Lid::MAX_UNICAST_16;
+
 /// A configuration that this manager cannot carry out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// A value that the format knows and this manager does not.
-    #[error("<{element}> {value} is not supported yet, allowed: {allowed}")]
-    Unsupported {
-        /// The element.
-        element: &'static str,
-        /// The value.
-        value: String,
-        /// Allowed values.
-        allowed: &'static str,
-    },
     /// A LID of its own that is no base LID.
     #[error("<LID> {lid} is no multiple of 2^{lmc}, the number of LIDs per port with this <Lmc>")]
     OwnLid {
@@ -68,13 +61,6 @@ impl Settings {
     /// [`SettingsError`] for a setting that this manager does not support.
     pub(crate) fn from_config(from: &Resolved<'_>) -> Result<Self, SettingsError> {
         let (instance, sm) = (from.instance, &from.instance.sm);
-        if sm.lid_strategy != LidStrategy::Serial {
-            return Err(SettingsError::Unsupported {
-                element: "LidStrategy",
-                value: format!("{:?}", sm.lid_strategy),
-                allowed: "Serial",
-            });
-        }
         let (fabrics, groups) = (&from.fabrics, &from.groups);
         Ok(Self {
             subnet_prefix: instance.shared.subnet_prefix,
@@ -122,8 +108,11 @@ impl TopologySettings {
             return Ok(None);
         };
         let text = read(file);
-        let intended =
-            text.and_then(|text| import_topology(&text).map_err(|error| error.to_string()));
+        let import = |text: Vec<u8>| match instance.sm.lid_strategy {
+            LidStrategy::Serial => import_topology(&text),
+            LidStrategy::Topology => import_topology_with_lids(&text, HIGHEST_LID),
+        };
+        let intended = text.and_then(|text| import(text).map_err(|error| error.to_string()));
         let intended = intended.map_err(|why| SettingsError::Topology {
             file: file.clone(),
             why,
@@ -175,13 +164,16 @@ fn links(instance: &Instance) -> LinkSettings {
 fn lids(instance: &Instance) -> Result<LidSettings, SettingsError> {
     let sm = &instance.sm;
     let own = Some(sm.lid).filter(|lid| lid.0 != 0);
+    let by_topology = sm.lid_strategy == LidStrategy::Topology;
+    let own = own.filter(|_| !by_topology);
     match own.filter(|lid| !lid.0.is_multiple_of(sm.lmc.lids())) {
         Some(lid) => Err(SettingsError::OwnLid { lid, lmc: sm.lmc.0 }),
         None => Ok(LidSettings {
             lmc: sm.lmc,
             lmc_e0: sm.lmc_e0.min(sm.lmc),
             own,
-            highest: Lid::MAX_UNICAST_16,
+            by_topology,
+            highest: HIGHEST_LID,
         }),
     }
 }
@@ -532,14 +524,6 @@ mod tests {
                 .collect::<Vec<_>>(),
             [Sl(0)]
         );
-    }
-
-    #[test]
-    fn what_is_not_supported_is_refused() {
-        let mut instance = instance("");
-        instance.sm.lid_strategy = LidStrategy::Topology;
-        let error = settings_of(&instance).unwrap_err();
-        assert!(error.to_string().contains("LidStrategy"), "{error}");
     }
 
     #[test]

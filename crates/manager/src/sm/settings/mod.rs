@@ -74,6 +74,8 @@ pub struct LidSettings {
     pub lmc_e0: Lmc,
     /// The manager's own base LID (`<LID>`), none to choose freely.
     pub own: Option<Lid>,
+    /// LIDs and LMCs are those of the topology file (`<LidStrategy>`).
+    pub by_topology: bool,
     /// Highest unicast LID.
     pub highest: Lid,
 }
@@ -455,6 +457,7 @@ impl Default for Settings {
                 lmc: Lmc(0),
                 lmc_e0: Lmc(0),
                 own: None,
+                by_topology: false,
                 highest: Lid::MAX_UNICAST_16,
             },
             routing: RoutingSettings {

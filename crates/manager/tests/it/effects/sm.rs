@@ -92,6 +92,7 @@ fn topology() -> Vec<Case> {
     };
     let desc = compared("renamed", "<NodeDesc>Enabled</NodeDesc>");
     let moved = compared("moved", "<UndefinedLink>Warn</UndefinedLink>");
+    let lids = compared("lids", "") + "<LidStrategy>serial</LidStrategy>";
     let desc = |element, from, to| case(element, Topology, &desc, from, to);
     vec![
         desc("Sm/PreDefinedTopology/Enable", "e>1<", "e>0<"),
@@ -127,6 +128,7 @@ fn topology() -> Vec<Case> {
             "moved",
             ">Enabled<",
         ),
+        case("Sm/LidStrategy", Writes, &lids, "serial", "topology"),
     ]
 }
 
@@ -588,7 +590,6 @@ fn routing() -> Vec<Case> {
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/pPort", "<pPort>4", "<pPort>5"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/vPort", "<vPort>4", "<vPort>2"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/PortData/Cost", "4</vPort><Cost>1", "4</vPort><Cost>300"),
-        Case::value("Sm/LidStrategy", Refusal, "serial", "topology"),
         Case::value("Sm/DsapInUse", Refusal, "0", "1"),
     ]
 }

@@ -1,0 +1,94 @@
+//! LIDs of a plan: from the configuration, the topology file, the store and the devices.
+
+use weft_fabric::intended::Intended;
+use weft_fabric::{Lid, Lmc};
+use weft_wire::enums::NodeType;
+
+use super::Planning;
+use crate::sm::Manager;
+use crate::sm::devices::{Device, Devices};
+use crate::sm::lids::{EndPort, Wish};
+use crate::sm::settings::LidSettings;
+
+impl Manager {
+    pub(super) fn give_lids(&mut self) {
+        let settings = &self.settings;
+        let file = settings.topology.as_ref().map(|file| &*file.intended);
+        let file = file.filter(|_| settings.lids.by_topology);
+        let without = self.planning.give_lids(&self.devices, settings.lids, file);
+        // Links of nodes that the file lacks are told as unused.
+        if without > 0 && file.is_none() {
+            let what = format!("no LID is left for {without} ports");
+            self.sweep.unfinished(what);
+        }
+        self.persist();
+    }
+}
+
+impl Planning {
+    /// Gives LIDs to the end ports of all nodes, those of `file` if there is one; returns the number of ports without any.
+    fn give_lids(
+        &mut self,
+        devices: &Devices,
+        settings: LidSettings,
+        file: Option<&Intended>,
+    ) -> usize {
+        let ports = devices.numbers().map(|node| {
+            let device = &devices[node];
+            match file {
+                Some(file) => file_port(device, node == 0, settings, file),
+                None => end_port(device, node == 0, settings),
+            }
+        });
+        let ports: Vec<EndPort> = ports.collect();
+        let given = self.lids.assign(&ports, settings.highest);
+        let ends = given
+            .iter()
+            .zip(&ports)
+            .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
+        self.plan.top = ends.max().unwrap_or_default();
+        let without = given.iter().filter(|lid| lid.0 == 0).count();
+        let lmcs = ports.iter().map(|port| port.lmc);
+        self.plan.lids = given.into_iter().zip(lmcs).collect();
+        without
+    }
+}
+
+/// Inputs for the LID of a node's end port.
+fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
+    let port = device.end_port();
+    let lmc = match device.observed.switch() {
+        None => settings.lmc,
+        Some(switch) if switch.enhanced_port0 => settings.lmc_e0.min(settings.lmc),
+        Some(_) => Lmc(0),
+    };
+    let held = device.observed.port(port);
+    EndPort {
+        owner: (device.identity.guid, port),
+        lmc,
+        reported: held.map_or(Lid(0), |info| info.lid),
+        wish: match settings.own.filter(|_| is_own) {
+            Some(lid) => Wish::Before(lid),
+            None => Wish::Any,
+        },
+    }
+}
+
+/// Inputs where LIDs and LMCs are those of a topology file. What it lacks gets none, as under opa-fm, but for the
+/// manager's own port: it gets one that the file gives to nobody.
+fn file_port(device: &Device, is_own: bool, settings: LidSettings, file: &Intended) -> EndPort {
+    let port = end_port(device, is_own, settings);
+    let node = device.observed.node.as_ref();
+    let kind = match device.is_switch() {
+        true => NodeType::SWITCH,
+        false => NodeType::HFI,
+    };
+    let found = node.and_then(|node| file.device(node.guid(), &node.description, kind));
+    if let Some((lid, lmc)) = found.and_then(|found| file.lids(found, device.end_port())) {
+        let wish = Wish::Only(lid);
+        return EndPort { lmc, wish, ..port };
+    }
+    let free = file.free_lid(port.lmc, settings.highest);
+    let wish = Wish::Only(free.filter(|_| is_own).unwrap_or_default());
+    EndPort { wish, ..port }
+}
