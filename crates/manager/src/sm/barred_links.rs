@@ -1,7 +1,7 @@
 //! Links that went down too often, or were put into quarantine by hand: which of them a fabric can do without.
 //!
-//! A link stays in use while a part of the fabric would be cut off without it. A host whose port is in
-//! quarantine is cut off, as with opa-fm, except the manager's own.
+//! A link stays in use while a part of the fabric would be cut off without it, drained parts aside. A host whose
+//! port is in quarantine is cut off, as with opa-fm, except the manager's own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,7 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
 
 use super::Manager;
 use super::devices::Devices;
+use super::drains::{self, Drains};
 use super::flapping::News;
 use crate::io::{Event, LinkEnd, SweepReason, UnusedReason};
 
@@ -130,22 +131,27 @@ struct Link {
     reason: UnusedReason,
 }
 
-/// The links that `topology`, in which unused links are not there, can do without: both ends of each.
-pub(super) fn left_out(topology: &Topology, barred: &Barred) -> Barred {
+/// The links that `topology`, in which unused links are not there, can do without: both ends of each. An operator's
+/// drains go before them: a link is used if nothing else would lead around what is drained.
+pub(super) fn left_out(topology: &Topology, barred: &Barred, drains: &Drains) -> Barred {
     if barred.is_empty() {
         return Barred::new();
     }
+    let parts = |topology: &Topology| match drains.is_empty() {
+        true => parts(topology),
+        false => parts(&drains::without(topology, drains, true)),
+    };
     let (hosts, links) = candidates(topology, barred);
     let mut rest = without(topology, &hosts);
-    let parts = parts(&rest);
+    let least = parts(&rest);
     let mut out = hosts;
     let all = without(&rest, &links);
-    if self::parts(&all) == parts {
+    if parts(&all) == least {
         out.extend(links);
     } else {
         for link in links.into_iter().take(JUDGED_MAX) {
             let less = without(&rest, &[link]);
-            if self::parts(&less) == parts {
+            if parts(&less) == least {
                 rest = less;
                 out.push(link);
             }

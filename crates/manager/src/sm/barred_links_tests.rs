@@ -13,6 +13,10 @@ fn tree() -> Topology {
     spec.generate().unwrap()
 }
 
+fn out_of(topology: &Topology, barred: &Barred) -> Barred {
+    left_out(topology, barred, &Drains::new())
+}
+
 fn is_switch(topology: &Topology, end: PortRef) -> bool {
     topology.switch_index(end.node).is_some()
 }
@@ -30,9 +34,9 @@ fn links(topology: &Topology, between: bool, node: Option<NodeId>) -> Vec<(PortR
 fn a_link_is_left_out_where_others_lead_to_both_its_ends() {
     let topology = tree();
     let (a, b) = links(&topology, true, None)[3];
-    let out = left_out(&topology, &Barred::from([(b, HELD)]));
+    let out = out_of(&topology, &Barred::from([(b, HELD)]));
     assert_eq!(out, Barred::from([(a, HELD), (b, HELD)]));
-    assert_eq!(left_out(&topology, &Barred::new()), Barred::new());
+    assert_eq!(out_of(&topology, &Barred::new()), Barred::new());
 }
 
 #[test]
@@ -50,7 +54,7 @@ fn of_all_links_of_a_switch_the_steadiest_stays_in_use() {
     };
     let barred = uplinks.iter().enumerate();
     let barred: Barred = barred.map(|(index, (a, _))| (*a, losses(index))).collect();
-    let out = left_out(&topology, &barred);
+    let out = out_of(&topology, &barred);
     let (kept, left) = uplinks.split_last().unwrap();
     assert!(
         left.iter()
@@ -67,7 +71,31 @@ fn hosts_are_cut_off_by_quarantine_alone_and_the_manager_never() {
     let other = links(&topology, false, None);
     let other = *other.iter().find(|link| **link != own).unwrap();
     let barred = |reason| Barred::from([(own.1, reason), (other.1, reason)]);
-    assert_eq!(left_out(&topology, &barred(HELD)), Barred::new());
-    let out = left_out(&topology, &barred(QUARANTINED));
+    assert_eq!(out_of(&topology, &barred(HELD)), Barred::new());
+    let out = out_of(&topology, &barred(QUARANTINED));
     assert_eq!(out.keys().collect::<Vec<_>>(), [&other.0, &other.1]);
+}
+
+/// Else the drain would have no effect, as it cut parts off, and routes would change twice.
+#[test]
+fn a_link_is_used_where_only_drained_switches_lead_round_it() {
+    let topology = tree();
+    let leaf = links(&topology, false, None)[1];
+    let leaf = if is_switch(&topology, leaf.0) {
+        leaf.0.node
+    } else {
+        leaf.1.node
+    };
+    let uplinks = links(&topology, true, Some(leaf));
+    let (a, b) = uplinks[0];
+    let barred = Barred::from([(a, HELD)]);
+    assert_eq!(out_of(&topology, &barred).len(), 2);
+    let cores = uplinks.iter().flat_map(|(a, b)| [a.node, b.node]);
+    let cores = cores.filter(|node| *node != leaf && *node != a.node && *node != b.node);
+    let guid = |node| topology.node(node).unwrap().guid();
+    let drains: Drains = cores
+        .map(|node| drains::Drain::Switch(guid(node)))
+        .collect();
+    assert!(!drains.is_empty());
+    assert_eq!(left_out(&topology, &barred, &drains), Barred::new());
 }

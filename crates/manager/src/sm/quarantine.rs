@@ -274,6 +274,14 @@ impl Manager {
         };
         let topology = &self.planning.plan.topology;
         let unintended = Unintended::find(topology, self.settings.topology.as_ref());
-        UnusedLinks::find(topology, &self.settings, &inactive, barred, &unintended)
+        let drains = &self.planning.drains;
+        UnusedLinks::find(
+            topology,
+            &self.settings,
+            &inactive,
+            barred,
+            &unintended,
+            drains,
+        )
     }
 }

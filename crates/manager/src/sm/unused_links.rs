@@ -15,6 +15,7 @@ use weft_wire::sm::PortInfo;
 
 use super::barred_links::{Barred, left_out, parts};
 use super::devices::Devices;
+use super::drains::Drains;
 use super::plan::{Inactive, Plan};
 use super::settings::{Least, LinkPolicy, Settings};
 use super::sweep::Sweep;
@@ -69,13 +70,14 @@ type NamedEnd = (Guid, PortNum);
 
 impl UnusedLinks {
     /// All links that `settings` refuse, or leave without a LID, those that have to be taken for inactive, those that are not as the
-    /// topology file has them, and those of `barred` that the rest can do without.
+    /// topology file has them, and those of `barred` that the rest can do without, `drains` in force.
     pub(super) fn find(
         topology: &Topology,
         settings: &Settings,
         inactive: &Inactive,
         barred: &Barred,
         unintended: &Unintended,
+        drains: &Drains,
     ) -> Self {
         let rest_is_whole = || {
             let all = find_where(topology, settings, |_| true);
@@ -87,7 +89,7 @@ impl UnusedLinks {
         });
         found.extend(unintended.reasons());
         if !barred.is_empty() {
-            let mut reasons = left_out(&removed(topology, &found), barred);
+            let mut reasons = left_out(&removed(topology, &found), barred, drains);
             reasons.extend(found);
             found = reasons;
         }

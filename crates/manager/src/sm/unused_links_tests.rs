@@ -37,6 +37,7 @@ fn unused(topology: &Topology) -> UnusedLinks {
         &Inactive::default(),
         &Barred::new(),
         &Unintended::default(),
+        &Drains::new(),
     )
 }
 

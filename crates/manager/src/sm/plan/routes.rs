@@ -77,6 +77,7 @@ impl RouteInput {
             &self.inactive,
             &self.barred,
             &unintended,
+            &self.drains,
         );
         let routable = match unused.is_empty() {
             true => Arc::clone(topology),
