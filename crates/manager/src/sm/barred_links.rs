@@ -23,9 +23,15 @@ pub(super) type Barred = BTreeMap<PortRef, UnusedReason>;
 impl Devices {
     /// The ends of links that are not to be used.
     pub(super) fn barred(&self) -> Barred {
+        self.barred_among(|guid| self.find(guid).map(NodeId))
+    }
+
+    /// The same, under other numbers of nodes.
+    pub(super) fn barred_among(&self, find: impl Fn(Guid) -> Option<NodeId>) -> Barred {
         let ends = self.barred_ends().into_iter().filter_map(|end| {
-            let at = self.port_ref(end)?;
-            Some((at, self.bar(end)?))
+            let (guid, port) = end;
+            let node = find(guid)?;
+            Some((PortRef { node, port }, self.bar(end)?))
         });
         ends.collect()
     }

@@ -13,6 +13,7 @@ use weft_routing::{EngineKind, RouteError};
 use weft_wire::enums::SmState;
 
 use super::Manager;
+use super::barred_links::Barred;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
 use super::plan::{Held, Inactive, RouteInput, Routes, moves_halves, transition};
 use super::settings::Settings;
@@ -99,6 +100,8 @@ pub struct Basis {
     pub wanted: Arrangement,
     /// Description of an additional drain.
     drained: Option<String>,
+    /// Links that are not to be used as they went down too often, or by hand.
+    barred: Barred,
     /// The routes that are in force.
     present: Arc<Routes>,
     /// What switches hold: not all of these routes where a sweep could not write them.
@@ -196,7 +199,7 @@ impl Basis {
             settings: Arc::new(self.wanted.settings.clone()),
             drains: self.wanted.drains.clone(),
             fabric: self.present.fabric.clone(),
-            barred: self.present.unused.barred(),
+            barred: self.barred.clone(),
             crossings: self.present.settings.dor.crossings.clone(),
             inactive: Inactive {
                 twice: self.present.unused.inactive(),
@@ -280,10 +283,13 @@ impl Manager {
         };
         let wanted = self.changed(change)?;
         let held = self.held_next().ok_or(RerouteError::NoRoutes)?;
+        let topology = &present.fabric.topology;
+        let barred = self.devices.barred_among(|guid| topology.find(guid));
         Ok(Basis {
             epoch: self.planning.epoch,
             wanted,
             drained,
+            barred,
             present,
             held: Arc::new(held),
         })

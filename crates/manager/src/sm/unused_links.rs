@@ -146,12 +146,6 @@ impl UnusedLinks {
         new.map(Event::LinkUnused).chain(again).collect()
     }
 
-    /// Ends of those that went down too often, or were put into quarantine by hand.
-    pub(super) fn barred(&self) -> Barred {
-        let ends = self.reasons.iter().filter(|(_, reason)| is_barred(reason));
-        ends.map(|(end, reason)| (*end, *reason)).collect()
-    }
-
     /// Ends of all of them, in order.
     pub(super) fn ends(&self) -> impl Iterator<Item = PortRef> {
         self.reasons.keys().copied()

@@ -38,10 +38,13 @@ const BARRED_WITHIN: Duration = Duration::from_secs(2 * 900);
 
 impl Run {
     /// The current fabric; with `strict` pairs that can communicate must still do so. Links that are not used
-    /// as they went down too often come back while something else changes.
+    /// as they went down too often come back while something else changes: with the next sweep after that, or
+    /// after a restart, which forgets most of them.
     pub(super) fn baseline(&self, strict: bool, pulled: Option<Part>) -> Baseline {
         let now = self.world.now();
-        let strict = strict && self.world.manager().quarantine(now).is_empty();
+        let all_in_use =
+            self.world.manager().quarantine(now).is_empty() && !self.leaves_links_out();
+        let strict = strict && all_in_use;
         Baseline {
             reached: strict.then(|| judge::view(&self.world)),
             pulled,

@@ -198,14 +198,11 @@ impl Run {
         Ok(())
     }
 
-    /// The next manager uses links that this one holds back: to come back to them is a change of routes, in
-    /// which pairs may be cut off for a moment.
     fn restart(&mut self, round: &Round) -> Result<(), RunError> {
         let start = self.world.now();
         self.lead(round.trouble.as_ref())?;
         let before = self.world.manager().arrangement();
-        let strict = round.trouble.is_none() && !self.leaves_links_out();
-        let base = self.baseline(strict, None);
+        let base = self.baseline(round.trouble.is_none(), None);
         self.world.restart(before.settings.clone());
         self.world.multicast(told(&self.groups));
         self.undo.clear();
@@ -257,7 +254,7 @@ impl Run {
     }
 
     /// Whether the last sweep left links out of its routes.
-    fn leaves_links_out(&self) -> bool {
+    pub(super) fn leaves_links_out(&self) -> bool {
         let last = self.events.iter().rev().find_map(|(_, event)| match event {
             Event::SweepEnded(report) => Some(report.unused_links > 0),
             _ => None,
