@@ -118,6 +118,9 @@ pub(crate) enum Command {
     /// Compare the fabric with what it should be.
     #[command(subcommand)]
     Check(Check),
+    /// Save the fabric as it is, to compare it with later.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
     /// Request a sweep.
     Sweep(Sweep),
     /// Control the manager while it runs: log level, pause of sweeps, priority, counters, dump.
@@ -245,15 +248,42 @@ pub(crate) enum Fabric {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Check {
-    /// List what differs from a topology file: nodes and links that are missing, unexpected, moved, swapped or
+    /// List what differs from a topology file or a baseline: nodes and links that are missing, unexpected, moved, swapped or
     /// replaced. Exit code 1 if anything does.
+    #[command(group(ArgGroup::new("intended").required(true)))]
     Topology {
-        /// The file, of `weft fabric export --topology` or `opareport -o topology -x`; `-` is standard input.
-        #[arg(long, value_name = "FILE")]
-        against: PathBuf,
+        /// A file of `weft fabric export --topology` or `opareport -o topology -x`; `-` is standard input.
+        #[arg(long, value_name = "FILE", group = "intended")]
+        against: Option<PathBuf>,
+        /// A baseline that was saved with `weft baseline save`.
+        #[arg(long, value_name = "NAME", group = "intended")]
+        baseline: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineCommand {
+    /// Save the fabric as it is; the daemon keeps it.
+    Save {
+        /// 1 to 64 letters, digits, '-', '_' and '.'.
+        name: String,
+        /// Replace an earlier baseline of this name.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Show all baselines.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a baseline.
+    Remove {
+        /// Its name.
+        name: String,
     },
 }
 

@@ -17,14 +17,49 @@ const CHUNK: usize = 64 << 10;
 
 pub(crate) async fn run(daemon: &Daemon, command: &Check) -> Result<ExitCode, CliError> {
     match command {
-        Check::Topology { against, json } => topology(daemon, against, *json).await,
+        Check::Topology {
+            against,
+            baseline,
+            json,
+        } => {
+            let (intended, name) = match (against, baseline) {
+                (Some(file), _) => (of_file(file)?, file.display().to_string()),
+                (None, name) => {
+                    let name = name.clone().unwrap_or_default();
+                    (of_baseline(&name), format!("baseline {name}"))
+                }
+            };
+            topology(daemon, intended, &name, *json).await
+        }
     }
 }
 
-async fn topology(daemon: &Daemon, file: &Path, json: bool) -> Result<ExitCode, CliError> {
+type Intended = Vec<v1::CompareTopologyRequest>;
+
+fn of_file(file: &Path) -> Result<Intended, CliError> {
     let text = output::read(file)?;
+    let parts = text.chunks(CHUNK).map(|data| v1::CompareTopologyRequest {
+        data: data.to_vec(),
+        baseline: String::new(),
+    });
+    Ok(parts.collect())
+}
+
+fn of_baseline(name: &str) -> Intended {
+    vec![v1::CompareTopologyRequest {
+        data: Vec::new(),
+        baseline: name.to_owned(),
+    }]
+}
+
+async fn topology(
+    daemon: &Daemon,
+    intended: Intended,
+    name: &str,
+    json: bool,
+) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
-    let (generation, differences) = differences(&session, &text).await?;
+    let (generation, differences) = differences(&session, intended).await?;
     if json {
         output::json(&json!({
             "generation": generation,
@@ -33,11 +68,10 @@ async fn topology(daemon: &Daemon, file: &Path, json: bool) -> Result<ExitCode, 
     } else {
         let lines = differences.iter().map(|one| format!("{}\n", one.text));
         let lines: String = lines.collect();
-        let file = file.display();
         output::text(match differences.len() {
-            0 => format!("the fabric is as {file} has it\n"),
-            1 => format!("{lines}1 difference from {file}\n"),
-            count => format!("{lines}{count} differences from {file}\n"),
+            0 => format!("the fabric is as {name} has it\n"),
+            1 => format!("{lines}1 difference from {name}\n"),
+            count => format!("{lines}{count} differences from {name}\n"),
         })?;
     }
     Ok(ExitCode::from(u8::from(!differences.is_empty())))
@@ -46,16 +80,10 @@ async fn topology(daemon: &Daemon, file: &Path, json: bool) -> Result<ExitCode, 
 /// The differences of the present fabric, and its generation.
 async fn differences(
     session: &Session,
-    text: &[u8],
+    intended: Intended,
 ) -> Result<(u64, Vec<v1::TopologyDifference>), CliError> {
-    let parts: Vec<v1::CompareTopologyRequest> = text
-        .chunks(CHUNK)
-        .map(|data| v1::CompareTopologyRequest {
-            data: data.to_vec(),
-        })
-        .collect();
     let mut service = session.services(Effort::Work).fabric();
-    let call = service.compare_topology(tokio_stream::iter(parts));
+    let call = service.compare_topology(tokio_stream::iter(intended));
     let mut messages = session.answer(Effort::Work, call).await?;
     let (mut generation, mut all) = (0, Vec::new());
     loop {

@@ -2,6 +2,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod baseline;
 mod check;
 mod config;
 mod connect;
@@ -52,6 +53,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Report(command) => report::run(&args.daemon, command).await,
         Command::Fabric(command) => fabric::run(&args.daemon, command).await,
         Command::Check(command) => check::run(&args.daemon, command).await,
+        Command::Baseline(command) => baseline::run(&args.daemon, command).await,
         Command::Sweep(command) => sweep::run(&args.daemon, command).await,
         Command::Fm(command) => fm::run(&args.daemon, command).await,
         Command::Port(command) => port::run(&args.daemon, command).await,

@@ -3,6 +3,7 @@
 
 mod args;
 mod attachment;
+mod baselines;
 mod config;
 mod control;
 mod counters;

@@ -11,6 +11,7 @@ use tracing::info;
 use weft_manager::Manager;
 
 use crate::args::Args;
+use crate::baselines::Baselines;
 use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
@@ -101,6 +102,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
 
     let keeping = keep_registrations(&mut parts, store.as_ref());
     let note = store.as_ref().map(store::Store::note);
+    let baselines = Baselines::new(store.as_ref().map(store::Store::baselines));
     let drift = Drift::open(note, &config, &usable);
     let (settings, configuration) = usable.split();
     let saved = keep_state(&mut parts, store, latest);
@@ -131,6 +133,7 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         connected_to: connected_to.into(),
         stopping: stopping.clone(),
         watchers: Arc::default(),
+        baselines: Arc::new(baselines),
     };
     parts.until_stop("control", &stopping, actor.run(stopping.clone()));
     parts.until_stop(

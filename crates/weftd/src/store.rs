@@ -95,6 +95,11 @@ impl Store {
         self.beside("registrations")
     }
 
+    /// Path of the directory of baselines.
+    pub(crate) fn baselines(&self) -> PathBuf {
+        self.beside("baselines")
+    }
+
     fn beside(&self, name: &str) -> PathBuf {
         let instance = self.file.extension().unwrap_or_default();
         self.dir.join(name).with_extension(instance)

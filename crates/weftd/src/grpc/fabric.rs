@@ -16,7 +16,9 @@ use weft_report::{Focus, Options};
 
 use super::page::Page;
 use super::sweep::under_way;
+use super::topology::on_disk;
 use super::{Key, Services, attachment, end_key, select, topology};
+use crate::baselines::Baseline;
 
 /// Items of a page where nothing is said, and at most.
 const PAGE: (usize, usize) = (1000, 10_000);
@@ -188,8 +190,55 @@ impl FabricService for Services {
         &self,
         request: Request<Streaming<v1::CompareTopologyRequest>>,
     ) -> Out<Self::CompareTopologyStream> {
-        let differences = topology::differences(self.hub.snapshot(), request.into_inner()).await?;
+        let (snapshot, baselines) = (self.hub.snapshot(), Arc::clone(&self.baselines));
+        let differences = topology::differences(snapshot, baselines, request.into_inner()).await?;
         Ok(Response::new(Box::pin(differences)))
+    }
+
+    async fn save_baseline(
+        &self,
+        request: Request<v1::SaveBaselineRequest>,
+    ) -> Out<v1::SaveBaselineResponse> {
+        let v1::SaveBaselineRequest { name, replace } = request.into_inner();
+        let snapshot = self.hub.snapshot();
+        if snapshot.topology.is_empty() {
+            let why = "there is no fabric to save before the first sweep has ended";
+            return Err(Status::failed_precondition(why));
+        }
+        let baselines = Arc::clone(&self.baselines);
+        let saved = on_disk(move || baselines.save(&name, &snapshot, replace)).await?;
+        let baseline = Some(baseline(saved));
+        Ok(Response::new(v1::SaveBaselineResponse { baseline }))
+    }
+
+    async fn list_baselines(
+        &self,
+        _: Request<v1::ListBaselinesRequest>,
+    ) -> Out<v1::ListBaselinesResponse> {
+        let baselines = Arc::clone(&self.baselines);
+        let all = on_disk(move || baselines.list()).await?.into_iter();
+        let baselines = all.map(baseline).collect();
+        Ok(Response::new(v1::ListBaselinesResponse { baselines }))
+    }
+
+    async fn remove_baseline(
+        &self,
+        request: Request<v1::RemoveBaselineRequest>,
+    ) -> Out<v1::RemoveBaselineResponse> {
+        let v1::RemoveBaselineRequest { name } = request.into_inner();
+        let baselines = Arc::clone(&self.baselines);
+        on_disk(move || baselines.remove(&name)).await?;
+        Ok(Response::new(v1::RemoveBaselineResponse {}))
+    }
+}
+
+fn baseline(of: Baseline) -> v1::Baseline {
+    v1::Baseline {
+        name: of.name,
+        saved_unix_time: of.saved_unix_time,
+        hfis: of.hfis,
+        switches: of.switches,
+        links: of.links,
     }
 }
 

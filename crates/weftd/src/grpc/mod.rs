@@ -41,6 +41,7 @@ use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
 use crate::attachment::Attachment;
+use crate::baselines::Baselines;
 use crate::control::Control;
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -68,6 +69,8 @@ pub(crate) struct Services {
     pub(crate) connected_to: Arc<str>,
     pub(crate) stopping: Stopping,
     pub(crate) watchers: Arc<Watchers>,
+    /// Saved topology files.
+    pub(crate) baselines: Arc<Baselines>,
 }
 
 impl Services {

@@ -1,4 +1,4 @@
-//! Comparison of the fabric with a topology file that a client sends.
+//! Comparison of the fabric with a topology file that a client sends, or with a baseline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use weft_fabric::Snapshot;
 use weft_fabric::import::{TOPOLOGY_FILE_MAX, import_topology};
 use weft_fabric::intended::compare;
 
+use crate::baselines::{BaselineError, Baselines};
+
 /// Comparisons at the same time: each holds a whole file.
 static COMPARISONS: Semaphore = Semaphore::const_new(2);
 /// Longest time in which a client may send its file.
@@ -21,36 +23,80 @@ const PER_MESSAGE: usize = 1_000;
 
 type Message = Result<v1::CompareTopologyResponse, Status>;
 
-/// The differences of a snapshot from the file that a client sends.
+/// The differences of a snapshot from the file that a client sends, or from a baseline that it names.
 pub(super) async fn differences(
     snapshot: Arc<Snapshot>,
+    baselines: Arc<Baselines>,
     file: Streaming<v1::CompareTopologyRequest>,
 ) -> Result<impl Stream<Item = Message> + Send + use<>, Status> {
     let _permit = COMPARISONS.try_acquire().map_err(|_| {
         Status::resource_exhausted("two topology files are compared already, which is the most")
     })?;
     let text = timeout(SENDING_MAX, received(file)).await;
-    let text = text.map_err(|_| {
+    let received = text.map_err(|_| {
         let seconds = SENDING_MAX.as_secs();
         Status::deadline_exceeded(format!("data: the file did not come within {seconds} s"))
     })??;
-    let compared = tokio::task::spawn_blocking(move || messages(&snapshot, &text));
+    let compared = tokio::task::spawn_blocking(move || {
+        let text = match received {
+            Received::File(text) => text,
+            Received::Baseline(name) => baselines.read(&name).map_err(|why| refused(&why))?,
+        };
+        messages(&snapshot, &text)
+    });
     let messages = compared.await;
     let messages = messages.map_err(|error| Status::internal(error.to_string()))??;
     Ok(tokio_stream::iter(messages).map(Ok))
 }
 
-async fn received(mut file: Streaming<v1::CompareTopologyRequest>) -> Result<Vec<u8>, Status> {
+/// What to compare with.
+enum Received {
+    File(Vec<u8>),
+    Baseline(String),
+}
+
+async fn received(mut file: Streaming<v1::CompareTopologyRequest>) -> Result<Received, Status> {
     let mut text = Vec::new();
     while let Some(part) = file.next().await {
-        text.extend(part?.data);
+        let part = part?;
+        if !part.baseline.is_empty() {
+            return match text.is_empty() && part.data.is_empty() {
+                true => Ok(Received::Baseline(part.baseline)),
+                false => Err(Status::invalid_argument(
+                    "baseline: a file was sent too; one of both",
+                )),
+            };
+        }
+        text.extend(part.data);
         if text.len() as u64 > TOPOLOGY_FILE_MAX {
             let most = TOPOLOGY_FILE_MAX >> 20;
             let why = format!("data: the file is longer than {most} MiB");
             return Err(Status::invalid_argument(why));
         }
     }
-    Ok(text)
+    Ok(Received::File(text))
+}
+
+/// Works with the files of baselines, on a thread that may wait for the disk.
+pub(super) async fn on_disk<R: Send + 'static>(
+    work: impl FnOnce() -> Result<R, BaselineError> + Send + 'static,
+) -> Result<R, Status> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|error| Status::internal(error.to_string()))?;
+    done.map_err(|why| refused(&why))
+}
+
+fn refused(why: &BaselineError) -> Status {
+    let text = why.to_string();
+    match why {
+        BaselineError::NoDirectory => Status::failed_precondition(text),
+        BaselineError::Name(_) => Status::invalid_argument(text),
+        BaselineError::Exists(_) => Status::already_exists(text),
+        BaselineError::Missing { .. } => Status::not_found(text),
+        BaselineError::TooMany => Status::resource_exhausted(text),
+        BaselineError::Damaged(_) => Status::data_loss(text),
+        BaselineError::File { .. } => Status::internal(text),
+    }
 }
 
 /// The answer in parts; the first one comes without differences, too.

@@ -35,6 +35,50 @@ fn swapped(text: &str) -> String {
     swap(&text, "0x0011750101000003", "0x0011750101000004")
 }
 
+/// A baseline outlasts a restart; the fabric is as it was until a host's port is switched off.
+#[test]
+fn a_fabric_is_compared_with_what_it_was() {
+    let daemon = Daemon::up(FABRIC);
+    let none = daemon.weft(&["check", "topology", "--baseline", "before"]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
+    let why = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(
+        why.contains("no baseline before; none is saved yet"),
+        "{why}"
+    );
+    let saved = daemon.weft_ok(&["baseline", "save", "before"]);
+    let counts = "4 HFIs, 4 switches, 8 links";
+    assert!(saved.starts_with(&format!("saved {counts}; ")), "{saved}");
+    let again = daemon.weft(&["baseline", "save", "before"]);
+    assert!(!again.status.success());
+
+    let (_, dir) = daemon.stop();
+    let daemon = Start::in_dir(dir, FABRIC).up();
+    let listed = daemon.weft_ok(&["baseline", "list"]);
+    assert!(
+        listed.starts_with("before  20") && listed.contains(counts),
+        "{listed}"
+    );
+    let check = ["check", "topology", "--baseline", "before"];
+    let same = daemon.weft_ok(&check);
+    assert_eq!(same, "the fabric is as baseline before has it\n");
+    daemon.weft_ok(&["port", "disable", "node:edge1:port:2"]);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    let found = daemon.weft(&check);
+    assert_eq!(found.status.code(), Some(1));
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(found.starts_with("missing node: node2 hfi1_0"), "{found}");
+    assert!(
+        found.ends_with("1 difference from baseline before\n"),
+        "{found}"
+    );
+    daemon.weft_ok(&["baseline", "remove", "before"]);
+    assert_eq!(
+        json(&daemon.weft_ok(&["baseline", "list", "--json"])),
+        Value::Array(vec![])
+    );
+}
+
 #[test]
 fn a_fabric_is_compared_with_a_file() {
     let daemon = Daemon::up(FABRIC);
