@@ -20,6 +20,7 @@ pub mod tables;
 pub mod text;
 pub mod time;
 pub mod topology;
+pub mod tree;
 pub mod upward;
 
 pub use datelines::{Datelines, Half, RingPort};

@@ -19,7 +19,7 @@ pub fn links_upward(topology: &Topology) -> Vec<(PortRef, PortRef)> {
 
 /// Cables between each node and the nearest HFI, by node; the largest number where none is
 /// connected.
-fn tiers(topology: &Topology) -> Vec<u32> {
+pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
     let mut tiers = vec![u32::MAX; topology.len()];
     let mut now: Vec<_> = topology.hfis().map(|(id, _)| id).collect();
     let mut tier = 0;

@@ -250,7 +250,9 @@ pub(crate) enum Fabric {
 pub(crate) enum Check {
     /// List what differs from a topology file or a baseline: nodes and links that are missing, unexpected, moved, swapped or
     /// replaced. Exit code 1 if anything does.
-    #[command(group(ArgGroup::new("intended").required(true)))]
+    ///
+    /// Without a file or a baseline: whether the fabric is a clean fat tree, with what most switches have taken for right.
+    #[command(group(ArgGroup::new("intended")))]
     Topology {
         /// A file of `weft fabric export --topology` or `opareport -o topology -x`; `-` is standard input.
         #[arg(long, value_name = "FILE", group = "intended")]

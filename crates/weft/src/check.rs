@@ -1,5 +1,7 @@
 //! `weft check`.
 
+mod tree;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,14 +24,13 @@ pub(crate) async fn run(daemon: &Daemon, command: &Check) -> Result<ExitCode, Cl
             baseline,
             json,
         } => {
+            let session = connect(daemon).await?;
             let (intended, name) = match (against, baseline) {
                 (Some(file), _) => (of_file(file)?, file.display().to_string()),
-                (None, name) => {
-                    let name = name.clone().unwrap_or_default();
-                    (of_baseline(&name), format!("baseline {name}"))
-                }
+                (None, Some(name)) => (of_baseline(name), format!("baseline {name}")),
+                (None, None) => return tree::run(&session, *json).await,
             };
-            topology(daemon, intended, &name, *json).await
+            topology(&session, intended, &name, *json).await
         }
     }
 }
@@ -53,13 +54,12 @@ fn of_baseline(name: &str) -> Intended {
 }
 
 async fn topology(
-    daemon: &Daemon,
+    session: &Session,
     intended: Intended,
     name: &str,
     json: bool,
 ) -> Result<ExitCode, CliError> {
-    let session = connect(daemon).await?;
-    let (generation, differences) = differences(&session, intended).await?;
+    let (generation, differences) = differences(session, intended).await?;
     if json {
         output::json(&json!({
             "generation": generation,

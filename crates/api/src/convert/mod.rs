@@ -9,6 +9,7 @@ mod quarantine;
 mod route;
 mod sweep;
 mod topology;
+mod tree;
 
 pub use config::rule_name;
 pub use plan::{drain_message, drain_of};

@@ -113,7 +113,7 @@ impl NodeName {
         }
     }
 
-    pub(super) fn in_fabric(node: &Node) -> Self {
+    pub(crate) fn in_fabric(node: &Node) -> Self {
         Self {
             guid: Some(node.guid()),
             name: node.name(),
@@ -143,7 +143,7 @@ impl Cable {
         Self { a, b }
     }
 
-    pub(super) fn in_fabric(topology: &Topology, (a, b): (PortRef, PortRef)) -> Option<Self> {
+    pub(crate) fn in_fabric(topology: &Topology, (a, b): (PortRef, PortRef)) -> Option<Self> {
         Some(Self {
             a: End::in_fabric(topology, a)?,
             b: End::in_fabric(topology, b)?,

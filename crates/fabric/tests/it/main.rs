@@ -13,3 +13,4 @@ mod hostile;
 mod imports;
 mod intended;
 mod opareport;
+mod tree;

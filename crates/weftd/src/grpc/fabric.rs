@@ -11,6 +11,7 @@ use tonic::{Request, Response, Status, Streaming};
 use weft_api::v1;
 use weft_api::v1::fabric_service_server::FabricService;
 use weft_fabric::export::{self, DotOptions, SnapshotOptions};
+use weft_fabric::tree::Tree;
 use weft_fabric::{NodeId, PortRef, Snapshot};
 use weft_report::{Focus, Options};
 
@@ -193,6 +194,15 @@ impl FabricService for Services {
         let (snapshot, baselines) = (self.hub.snapshot(), Arc::clone(&self.baselines));
         let differences = topology::differences(snapshot, baselines, request.into_inner()).await?;
         Ok(Response::new(Box::pin(differences)))
+    }
+
+    async fn check_tree(&self, _: Request<v1::CheckTreeRequest>) -> Out<v1::CheckTreeResponse> {
+        let snapshot = self.hub.snapshot();
+        let generation = snapshot.generation;
+        let looked = tokio::task::spawn_blocking(move || Tree::of(&snapshot.topology));
+        let tree = looked.await;
+        let tree = tree.map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Response::new(v1::CheckTreeResponse::new(generation, tree)))
     }
 
     async fn save_baseline(

@@ -80,6 +80,32 @@ fn a_fabric_is_compared_with_what_it_was() {
 }
 
 #[test]
+fn a_tree_is_checked_without_a_file() {
+    let daemon = Daemon::up("pgft:2;2,4;1,2;1,1");
+    let check = ["check", "topology"];
+    let clean = daemon.weft_ok(&check);
+    let expected = "8 hosts, 2 tiers of switches\n\
+                    tier 1: 4 switches of 2 hosts, 2 links up, 1 to each\n\
+                    tier 2: 2 switches of 4 links down\n\
+                    a clean tree: all switches of a tier are alike\n";
+    assert_eq!(clean, expected);
+    daemon.weft_ok(&["port", "disable", "node:edge2:port:3"]);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    let found = daemon.weft(&check);
+    assert_eq!(found.status.code(), Some(1));
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(found.contains("\n0 links between edge2 ("), "{found}");
+    assert!(
+        found.ends_with(", most pairs have 1\n1 finding\n"),
+        "{found}"
+    );
+    let found = daemon.weft(&["check", "topology", "--json"]);
+    let found = json(&String::from_utf8_lossy(&found.stdout));
+    assert_eq!(found["findings"][0]["kind"], "pair");
+    assert_eq!(found["tiers"][0]["up"], 2);
+}
+
+#[test]
 fn a_fabric_is_compared_with_a_file() {
     let daemon = Daemon::up(FABRIC);
     let file = daemon.dir.path().join("fabric.topology");
