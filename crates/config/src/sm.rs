@@ -258,8 +258,8 @@ section! {
         /// Number of threads that program devices.
         #[no_effect("one thread does all management, with many requests in flight")]
         ps_threads: u8 = 4, "PsThreads" => One(u8s().strictly(1, 254));
-        /// Whether switches drop management datagrams with a false source.
-        #[no_effect("switches always drop datagrams with a source LID that is not the host's", acts_as = true)]
+        /// Whether devices are refused whose statements about themselves are not what their neighbour's hardware
+        /// reports, and switches drop packets with a source LID that is not the host's.
         sma_spoofing_check: bool = true, "SmaSpoofingCheck" => One(flag());
         /// Whether hosts whose firmware is not authentic are refused.
         #[no_effect("the firmware of hosts is not checked")]

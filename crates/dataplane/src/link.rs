@@ -248,6 +248,17 @@ impl Network {
         self.links[at.0 as usize].refuses_arm = refuses;
     }
 
+    /// Sets whether the neighbours of a node report that they have not checked its firmware.
+    pub fn set_unchecked_firmware(&mut self, id: NodeId, unchecked: bool) {
+        let ports = self.device_at(id).ports();
+        for peer in ports
+            .filter_map(|(_, at)| self.peer(at))
+            .collect::<Vec<_>>()
+        {
+            self.ports[peer.0 as usize].info.neighbor_fw_authen_bypass = unchecked;
+        }
+    }
+
     /// Whether a port has a cable, cut or not.
     pub fn has_cable(&self, at: PortIndex) -> bool {
         self.peer(at).is_some()

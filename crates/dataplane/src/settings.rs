@@ -57,6 +57,11 @@ impl Network {
         std::mem::replace(&mut mask.is_sm, is_sm) != is_sm
     }
 
+    /// Lets an end port take another LID, without management.
+    pub fn take_lid(&mut self, at: PortIndex, lid: Lid) {
+        self.ports[at.0 as usize].info.lid = lid;
+    }
+
     /// Counts a datagram with a wrong M_Key at an end port.
     pub fn count_m_key_violation(&mut self, at: PortIndex) {
         let count = &mut self.ports[at.0 as usize].info.violations_m_key;

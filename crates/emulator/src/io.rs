@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use weft_fabric::{Guid, PortNum};
+use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::packet::Packet;
 
+use crate::claims::Claims;
 use crate::traffic::{PatternError, TrafficJob};
 
 /// Inputs of the emulator.
@@ -107,6 +108,29 @@ pub enum Control {
         node: Guid,
         /// Nanoseconds.
         extra_ns: u64,
+    },
+    /// Lets an agent claim something about its node, until it is told something else.
+    Claim {
+        /// The node.
+        node: Guid,
+        /// All that it claims.
+        claims: Claims,
+    },
+    /// Lets an HFI's port take another LID, as its host can do.
+    TakeLid {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// The LID.
+        lid: Lid,
+    },
+    /// Sets whether the hardware of a node's neighbours reports that it has not checked the node's firmware.
+    UncheckedFirmware {
+        /// The node.
+        node: Guid,
+        /// Whether it reports that.
+        unchecked: bool,
     },
     /// Sets the faults of datagrams in transit.
     Faults(Faults),

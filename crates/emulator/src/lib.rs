@@ -12,6 +12,7 @@
 
 mod agent;
 mod carry;
+mod claims;
 pub mod control;
 mod emulator;
 mod faults;
@@ -24,5 +25,6 @@ pub mod stats;
 pub mod traffic;
 pub mod trap;
 
+pub use claims::Claims;
 pub use emulator::{AGENT_QUEUE_MAX, Emulator, JOBS_MAX, Losses, OUTPUTS_MAX, Options};
 pub use stats::Stats;

@@ -4,6 +4,7 @@
 //! makes one from discovery, routing adds [`LinearTables`] and [`PortGroupTables`], and all readers use a
 //! [`Snapshot`] of all of them, immutable and numbered.
 
+pub mod admission;
 pub mod cabling;
 pub mod constants;
 pub mod datelines;

@@ -6,6 +6,7 @@ use weft_wire::enums::SmState;
 use weft_wire::id::{Guid, Lid, PortNum};
 use weft_wire::sm::NodeDescription;
 
+use crate::admission::RefusedNode;
 use crate::intended::Faults;
 use crate::multicast::MulticastTables;
 use crate::port_tables::PortTables;
@@ -69,4 +70,6 @@ pub struct Snapshot {
     pub sms: Vec<SmRecord>,
     /// Nodes in quarantine, in the order in which they were found.
     pub quarantined: Vec<QuarantinedNode>,
+    /// Devices that are not let into the fabric, by the ports before them.
+    pub refused: Vec<RefusedNode>,
 }

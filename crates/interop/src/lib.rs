@@ -8,6 +8,7 @@
 
 pub mod build;
 pub mod fabric;
+pub mod quarantine;
 pub mod routes;
 pub mod running;
 pub mod vendor_sm;

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weft_fabric::enums::{PortState, SmState};
+use weft_fabric::enums::SmState;
 use weft_fabric::export::write_topology;
-use weft_fabric::{Guid, Lid, PortNum, PortRef, SmRecord, Snapshot, Topology};
+use weft_fabric::{Lid, PortNum, PortRef, SmRecord, Snapshot, Topology};
 use weft_interop::Fabric;
+use weft_interop::quarantine::compared;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::weftd::Weftd;
 use weft_peers::{VENDOR_SM, program};
@@ -17,7 +18,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The host that managers and tools run on.
 const HOST: &str = "node1";
 const FILE: &str = "fabric.topology";
-const QUERY: &str = "opasaquery -o quarantine";
 
 /// The topology file of a fabric that is managed from its first host.
 fn file(topology: &Topology) -> String {
@@ -44,20 +44,6 @@ fn file(topology: &Topology) -> String {
 
 fn swap(text: &str, a: &str, b: &str) -> String {
     text.replace(a, "@").replace(b, a).replace('@', b)
-}
-
-/// The external ports that are active, by node and number.
-fn active(fabric: &Fabric) -> Vec<(Guid, usize)> {
-    let nodes = fabric.view().nodes.into_iter();
-    let ports = nodes.flat_map(|node| {
-        let ports = (0..).zip(node.ports).skip(1);
-        let active = ports.filter(|(_, port)| {
-            let state = port.as_ref().map(|port| port.state);
-            state == Some(PortState::ACTIVE)
-        });
-        active.map(move |(number, _)| (node.guid, number))
-    });
-    ports.collect()
 }
 
 type Change = fn(&str) -> String;
@@ -103,32 +89,11 @@ fn the_same_nodes_are_in_quarantine() {
         weftd.wait_until_master(PATIENCE);
         sm.swept(1, PATIENCE);
         let until = Instant::now() + PATIENCE;
-        while let Err(why) = compared(&fabrics, count) {
+        while let Err(why) = compared(&fabrics, HOST, count) {
             assert!(Instant::now() < until, "{what}: {why}");
             std::thread::sleep(PAUSE);
         }
     }
-}
-
-/// Whether the same links are in use, and the same nodes listed; the vendor's manager lists `count`.
-fn compared([weft, vendor]: &[Fabric; 2], count: usize) -> Result<(), String> {
-    let (ours, theirs) = (active(weft), active(vendor));
-    if ours != theirs {
-        return Err(format!("active here: {ours:?}, there: {theirs:?}"));
-    }
-    let [ours, theirs] = [weft, vendor].map(|fabric| fabric.run(HOST, QUERY).text);
-    let nodes = |text: &str| text.matches("Offending Node").count();
-    match nodes(&theirs) == count && (count == 0 || entries(&ours) == entries(&theirs)) {
-        true => Ok(()),
-        false => Err(format!("{ours}\nbut\n{theirs}")),
-    }
-}
-
-/// The parts of an answer between its rules: the vendor's manager lists nodes in the order in which they answered.
-fn entries(text: &str) -> Vec<&str> {
-    let mut entries: Vec<&str> = text.split(&"-".repeat(79)).map(str::trim).collect();
-    entries.sort_unstable();
-    entries
 }
 
 /// A file with LIDs from 100 on for switches, and four LIDs for each host from 400 on.

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use weft_fabric::admission::Defects;
 use weft_fabric::intended::Faults;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot};
 use weft_wire::enums::{PhysState, PortState, SmState};
 use weft_wire::packet::Packet;
 
 use crate::multicast::MulticastLid;
+use crate::refused::RefusedDevice;
 use crate::sm::pause::Pause;
 use crate::sm::plan::{PlanInput, Planned};
 
@@ -345,8 +347,8 @@ pub struct BarredPort {
     pub since: Duration,
     /// Time until it ends, if the link is not lost again; none where an operator ends it, or another cable.
     pub left: Option<Duration>,
-    /// The operator's words where it was put into quarantine by hand; what differs where it is not as the topology
-    /// file has it.
+    /// The operator's words where it was put into quarantine by hand; what is wrong where it is not as the topology
+    /// file has it, or leads to a device that is not let into the fabric.
     pub comment: String,
 }
 
@@ -404,6 +406,12 @@ pub enum UnusedReason {
     /// One of its nodes has no LID, as the topology file has none for it that is free.
     #[error("the topology file has no LID for one of its nodes that is free")]
     NoLid,
+    /// The device behind it is not let into the fabric.
+    #[error("it leads to a device that is not let into the fabric: {defects}")]
+    Refused {
+        /// What is wrong with the device.
+        defects: Defects,
+    },
     /// A port stays in Init or Armed although the manager has set it to Active.
     #[error("a port stays in state {state}")]
     Inactive {
@@ -417,7 +425,10 @@ impl UnusedReason {
     pub fn is_quarantine(&self) -> bool {
         matches!(
             self,
-            Self::Quarantined { .. } | Self::QuarantinedByHand | Self::Unintended { .. }
+            Self::Quarantined { .. }
+                | Self::QuarantinedByHand
+                | Self::Unintended { .. }
+                | Self::Refused { .. }
         )
     }
 }
@@ -552,6 +563,13 @@ pub enum Event {
     /// A link is gone that was not as the topology file has it, or fabric and file agree again.
     TopologyFaultOver {
         /// The end nearer to the manager.
+        port: LinkEnd,
+    },
+    /// A device is not let into the fabric.
+    DeviceRefused(RefusedDevice),
+    /// It is right again, or gone.
+    RefusalOver {
+        /// The port before it.
         port: LinkEnd,
     },
     /// A port reports errors of its link so often that it, or the switch's port before it, is disabled.

@@ -12,6 +12,7 @@ pub mod io;
 pub mod multicast;
 pub mod pm;
 mod rates;
+mod refused;
 pub mod sa;
 pub mod settings;
 pub mod sm;
@@ -21,6 +22,7 @@ pub use io::{
     Reply, SweepPhase, SweepReason, SweepReport, TopologyFault, UnusedLink, UnusedReason,
 };
 pub use multicast::MulticastLid;
+pub use refused::RefusedDevice;
 pub use sa::{Sa, SaInput, SaOutput, SaSettings};
 pub use settings::ManagerSettings;
 pub use sm::plan::{PlanInput, Planned, Planner};

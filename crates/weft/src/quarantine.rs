@@ -89,6 +89,12 @@ fn line(port: &v1::QuarantinedPort) -> String {
             port.comment
         );
     }
+    if port.refused {
+        return format!(
+            "{name}: {state} for {since}, until the device is right: {}\n",
+            port.comment
+        );
+    }
     match port.by_hand {
         true => format!(
             "{name}: {state} for {since}, until it is released: {}\n",
@@ -120,7 +126,7 @@ fn span(ns: u64) -> String {
 
 /// Whether time alone ends it.
 fn comes_back(port: &v1::QuarantinedPort) -> bool {
-    !port.by_hand && !port.by_topology
+    !port.by_hand && !port.by_topology && !port.refused
 }
 
 fn as_json(port: &v1::QuarantinedPort) -> Value {
@@ -133,6 +139,7 @@ fn as_json(port: &v1::QuarantinedPort) -> Value {
         "left_s": comes_back(port).then_some(port.left_ns as f64 / 1e9),
         "by_hand": port.by_hand,
         "by_topology": port.by_topology,
+        "refused": port.refused,
         "comment": port.comment,
     })
 }

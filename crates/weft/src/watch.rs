@@ -86,6 +86,11 @@ fn line(event: &v1::WatchResponse) -> String {
                 false => format!("its link went down {} times", quarantined.losses),
             }
         ),
+        Content::DeviceRefused(refused) => format!("refused: {}", refused.what),
+        Content::RefusalOver(over) => format!(
+            "no longer refused: the device behind {}",
+            port_name(over.port.as_ref())
+        ),
         Content::TopologyFault(fault) => match fault.quarantined {
             true => format!("in quarantine: {}", fault.what),
             false => fault.what.clone(),
@@ -258,6 +263,20 @@ fn content_json(content: &Content) -> (&'static str, Value) {
                 "by_hand": quarantined.by_hand,
                 "comment": quarantined.comment,
             }),
+        ),
+        Content::DeviceRefused(refused) => (
+            "device_refused",
+            json!({
+                "trusted": port_json(refused.trusted.as_ref()),
+                "found": port_json(refused.found.as_ref()),
+                "neighbour_guid": guid(refused.neighbour_guid),
+                "evidence": refused.evidence,
+                "what": refused.what,
+            }),
+        ),
+        Content::RefusalOver(over) => (
+            "refusal_over",
+            json!({ "port": port_json(over.port.as_ref()) }),
         ),
         Content::TopologyFault(fault) => (
             "topology_fault",

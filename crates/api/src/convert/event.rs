@@ -1,6 +1,6 @@
 //! Events, without names: the publisher fills them in.
 
-use weft_manager::{Event, TopologyFault};
+use weft_manager::{Event, RefusedDevice, TopologyFault};
 
 use super::port;
 use crate::v1::{self, watch_response::Content};
@@ -44,6 +44,11 @@ impl From<Event> for Content {
             Event::PortReleased(port) => {
                 let port = Some(port.into());
                 Self::PortReleased(v1::PortReleased { port })
+            }
+            Event::DeviceRefused(refused) => Self::DeviceRefused(refused.into()),
+            Event::RefusalOver { port } => {
+                let port = Some(port.into());
+                Self::RefusalOver(v1::RefusalOver { port })
             }
             Event::TopologyFault(fault) => Self::TopologyFault(fault.into()),
             Event::TopologyFaultsUntold { count } => {
@@ -103,6 +108,18 @@ impl From<TopologyFault> for v1::TopologyFault {
             quarantined: !fault.enforced.is_empty(),
             trusted: fault.trusted.map(Into::into),
             found: Some(fault.found.into()),
+        }
+    }
+}
+
+impl From<RefusedDevice> for v1::DeviceRefused {
+    fn from(refused: RefusedDevice) -> Self {
+        Self {
+            what: refused.to_string(),
+            trusted: Some(refused.trusted.into()),
+            found: Some(refused.found.into()),
+            neighbour_guid: refused.neighbour.0,
+            evidence: refused.evidence,
         }
     }
 }

@@ -22,6 +22,7 @@ impl From<BarredPort> for v1::QuarantinedPort {
             since_ns: nanos(barred.since),
             by_hand: barred.reason == UnusedReason::QuarantinedByHand,
             by_topology: matches!(barred.reason, UnusedReason::Unintended { .. }),
+            refused: matches!(barred.reason, UnusedReason::Refused { .. }),
             left_ns: barred.left.map_or(0, nanos),
             comment: barred.comment,
         }

@@ -419,16 +419,16 @@ fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
         "<LoopTestPackets>20</LoopTestPackets>",
         "<McDosThreshold>10</McDosThreshold>",
         "<TrapThreshold>20</TrapThreshold>",
-        "<SmaSpoofingCheck>1</SmaSpoofingCheck>",
+        "<CheckMftResponses>1</CheckMftResponses>",
         "<LongTermPortQuarantine><Enable>0</Enable></LongTermPortQuarantine>",
         "<HoqLife>4ms</HoqLife>",
     ] {
         assert_eq!(told(quiet), [], "{quiet}");
     }
     for loud in [
-        "<SmaSpoofingCheck>0</SmaSpoofingCheck>",
+        "<CheckMftResponses>0</CheckMftResponses>",
         "<MAI_LogMask>0x1</MAI_LogMask>",
-        "<SmAppliances><Enable>1</Enable></SmAppliances>",
+        "<PsThreads>2</PsThreads>",
     ] {
         assert_eq!(told(loud).len(), 1, "{loud}");
     }

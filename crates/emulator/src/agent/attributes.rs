@@ -104,6 +104,7 @@ pub(super) fn node_info_at(network: &Network, request: &Request) -> NodeInfo {
     if !device.is_switch() && port > PortNum(1) {
         info.port_guid = hfi_port_guid(info.node_guid, port);
     }
+    request.claims.change_node(&mut info);
     info
 }
 
@@ -128,6 +129,8 @@ fn switch_info(network: &mut Network, request: &Request, data: &mut [u8]) -> Res
         Some(Err(_)) => Err(Failure::Invalid),
         None => Ok(()),
     };
-    switch.info().encode(data);
+    let mut info = *switch.info();
+    request.claims.change_switch(&mut info);
+    info.encode(data);
     result
 }

@@ -17,6 +17,7 @@ pub(crate) mod pma;
 mod port;
 pub(crate) mod sma;
 
+use crate::claims::Claims;
 pub(crate) use attributes::hfi_port_guid as port_guid;
 use weft_dataplane::{Device, Network, PortIndex, Refused};
 use weft_fabric::{NodeId, PortNum, Tick};
@@ -64,6 +65,8 @@ pub(crate) struct Request {
     pub(crate) hide_m_key: bool,
     /// When.
     pub(crate) now: Tick,
+    /// What the node claims in place of the truth.
+    pub(crate) claims: Claims,
 }
 
 impl Request {

@@ -66,6 +66,7 @@ fn answer_set(network: &Network, request: &Request, at: PortIndex, bytes: &mut [
 fn answer_port_info(network: &Network, request: &Request, at: PortIndex, bytes: &mut [u8]) {
     let mut info = *network.port(at).info();
     info.local_port_num = network.number_of(request.ingress);
+    request.claims.change_port(&mut info);
     if request.hide_m_key {
         info.m_key = 0;
     }

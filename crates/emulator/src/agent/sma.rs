@@ -12,6 +12,7 @@ use weft_wire::smp::{
 };
 
 use super::{Failure, Request, attributes, ib};
+use crate::claims::Claims;
 use crate::observe::{Observer, SetDone};
 use crate::stats::Stats;
 
@@ -53,6 +54,7 @@ pub(crate) struct Asked {
     /// The port that it came in by.
     pub(crate) ingress: PortIndex,
     pub(crate) now: Tick,
+    pub(crate) claims: Claims,
 }
 
 /// Observes the requests that agents carry out.
@@ -103,6 +105,7 @@ pub(crate) fn answer(
         set: method == method::SET,
         hide_m_key: false,
         now: asked.now,
+        claims: asked.claims,
     };
     match mad[at::BASE_VERSION] {
         version::OPA => {}

@@ -4,10 +4,11 @@ use std::error::Error;
 use std::io::{Write, stdout};
 
 use clap::{Args, Subcommand};
+use weft_emulator::Claims;
 use weft_emulator::control::Controller;
 use weft_emulator::io::{Control, Faults};
 use weft_emulator::traffic::{TrafficJob, TrafficPattern};
-use weft_fabric::{Guid, PortNum};
+use weft_fabric::{Guid, Lid, PortNum};
 use weft_transport::Address;
 
 use super::nanoseconds;
@@ -62,6 +63,26 @@ enum Change {
         #[arg(value_name = "TIME", value_parser = nanoseconds)]
         extra: u64,
     },
+    /// Let a node's agent claim something about itself, as a broken or hostile device does; what is omitted is true
+    /// again
+    Claim {
+        #[command(flatten)]
+        node: Node,
+        #[command(flatten)]
+        claims: ClaimedFields,
+    },
+    /// Let an HFI's port take another LID, as its host can do
+    TakeLid {
+        #[command(flatten)]
+        port: Port,
+        /// The LID
+        #[arg(value_name = "LID", value_parser = clap::value_parser!(u32))]
+        lid: u32,
+    },
+    /// Let the neighbours of a node report that its firmware is not checked
+    UncheckFirmware(Node),
+    /// Let them report that it is
+    CheckFirmware(Node),
     /// Set faults of datagrams in transit; omitted ones are off
     Faults {
         /// Fraction that are lost: 0 to 1
@@ -134,6 +155,15 @@ struct Node {
     guid: Guid,
 }
 
+impl Node {
+    fn firmware(&self, unchecked: bool) -> Control {
+        Control::UncheckedFirmware {
+            node: self.guid,
+            unchecked,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 struct Port {
     #[command(flatten)]
@@ -149,6 +179,41 @@ impl Port {
             node: self.node.guid,
             port: PortNum(self.port),
             refuse,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct ClaimedFields {
+    /// NodeGUID: 0x0011750101000001
+    #[arg(long, value_name = "GUID", value_parser = guid)]
+    node_guid: Option<Guid>,
+    /// PortGUID
+    #[arg(long, value_name = "GUID", value_parser = guid)]
+    port_guid: Option<Guid>,
+    /// Largest packet, as in PortInfo: 1 is 256 bytes, 5 is 4096
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(0..=15))]
+    mtu: Option<u8>,
+    /// Data lanes
+    #[arg(long, value_name = "LANES", value_parser = clap::value_parser!(u8).range(0..=31))]
+    lanes: Option<u8>,
+    /// Packet formats by bit: 1 8B, 2 9B, 4 10B, 8 16B
+    #[arg(long, value_name = "BITS")]
+    packet_formats: Option<u16>,
+    /// Entries of a switch's forwarding table
+    #[arg(long, value_name = "ENTRIES")]
+    table_size: Option<u32>,
+}
+
+impl From<ClaimedFields> for Claims {
+    fn from(claim: ClaimedFields) -> Self {
+        Self {
+            node_guid: claim.node_guid,
+            port_guid: claim.port_guid,
+            mtu: claim.mtu,
+            lanes: claim.lanes,
+            packet_formats: claim.packet_formats,
+            table_size: claim.table_size,
         }
     }
 }
@@ -198,6 +263,17 @@ impl Change {
                 node: node.guid,
                 extra_ns: extra,
             },
+            Self::Claim { node, claims } => Control::Claim {
+                node: node.guid,
+                claims: claims.into(),
+            },
+            Self::TakeLid { port: at, lid } => Control::TakeLid {
+                node: at.node.guid,
+                port: PortNum(at.port),
+                lid: Lid(lid),
+            },
+            Self::UncheckFirmware(node) => node.firmware(true),
+            Self::CheckFirmware(node) => node.firmware(false),
             Self::Faults {
                 loss,
                 duplicate,

@@ -49,6 +49,18 @@ impl Emulator {
                 let id = self.node(node)?;
                 self.agent(id).extra_ns = extra_ns;
             }
+            Control::Claim { node, claims } => {
+                let id = self.node(node)?;
+                self.agent(id).claims = claims;
+            }
+            Control::TakeLid { node, port, lid } => {
+                let at = self.hfi_port(node, port)?;
+                self.network.take_lid(at, lid);
+            }
+            Control::UncheckedFirmware { node, unchecked } => {
+                let id = self.node(node)?;
+                self.network.set_unchecked_firmware(id, unchecked);
+            }
             Control::Faults(faults) => self.fates.set(faults)?,
             Control::IsSm { node, port, is_sm } => self.set_is_sm(node, port, is_sm)?,
             Control::TrafficStart(job) => return self.start_traffic(job),

@@ -16,6 +16,7 @@ use weft_wire::sm::AttributeId;
 
 use crate::agent::sma::{Asked, KeyLease, Witness, at};
 use crate::agent::{pma, sma};
+use crate::claims::Claims;
 use crate::faults::Fates;
 use crate::io::{ControlError, Faults, Input, Output};
 use crate::observe::Observer;
@@ -62,6 +63,7 @@ pub struct Losses {
 struct Agent {
     silent: bool,
     extra_ns: u64,
+    claims: Claims,
     /// Requests that wait, the one in work included.
     waiting: u32,
     busy_until: Tick,
@@ -384,6 +386,7 @@ impl Emulator {
             from,
             ingress: at,
             now: self.now,
+            claims: self.agents[node.0 as usize].claims,
         };
         let performance = packet.mad.get(at::CLASS) == Some(&class::PERF);
         if performance {

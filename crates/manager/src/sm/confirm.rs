@@ -12,7 +12,7 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::devices::{Device, Devices, Stage, reported_port};
+use super::devices::{Device, Devices, Stage, reported_external_port, reported_port};
 use super::tables::Kind;
 use super::wanted::port::take_settings;
 use crate::ask::batch::Reply;
@@ -63,12 +63,16 @@ impl Devices {
 
     fn confirm_port(&mut self, node: u32, reply: &Reply<'_>, news: &mut Vec<News>) {
         let modifier = PortModifier::from_bits(reply.modifier);
-        let Ok(info) = PortInfo::decode(reply.data).map(reported_port) else {
+        let Ok(info) = PortInfo::decode(reply.data) else {
             return;
         };
         let first = match self[node].is_switch() {
             true => modifier.port,
             false => self[node].end_port(),
+        };
+        let info = match first == self[node].end_port() {
+            true => reported_port(info),
+            false => reported_external_port(info),
         };
         if modifier.all_ports {
             // The answer shows the first port; the others have taken over the same settings.

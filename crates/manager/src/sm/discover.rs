@@ -41,6 +41,7 @@ impl Manager {
     /// Discards data of the last sweep.
     pub(super) fn reset_discovery(&mut self) {
         self.election.begin_sweep(self.devices.own_master_lid());
+        self.devices.refusals.begin(self.sweep.near.is_none());
         for device in self.devices.iter_mut() {
             device.health.failed = false;
             device.observed.bounced_ports = PortMask::EMPTY;
@@ -68,6 +69,7 @@ impl Manager {
             return;
         };
         let (guid, said_switch) = (info.neighbor_node_guid, info.neighbor_node_type == 1);
+        let (found_by, said_port) = ((device.identity.guid, port), info.neighbor_port_num);
         if guid == device.identity.guid {
             return; // a cable from a node to itself carries no routes
         }
@@ -98,6 +100,8 @@ impl Manager {
         let device = &mut self.devices[node];
         device.identity.path = path.into();
         device.identity.said_switch = said_switch;
+        device.identity.found_by = Some(found_by);
+        device.identity.said_port = said_port;
         self.identify(node);
     }
 
@@ -131,10 +135,9 @@ impl Manager {
                 return self.own_node_known(now, node);
             }
             Stage::Identify => {
-                if let Err(what) = complete_identity(&mut self.devices[node]) {
-                    let guid = self.devices[node].identity.guid;
-                    self.out.fault(Some(guid), what);
-                    self.give_up(now, node);
+                let device = &mut self.devices[node];
+                if let Err(why) = complete_identity(device, &self.settings.admission) {
+                    self.reject(now, node, why);
                     return false;
                 }
                 self.after_identity(node)

@@ -78,7 +78,8 @@ impl Manager {
             bar: self.barred_port(now, end).or_else(|| {
                 let planning = &self.planning;
                 let unintended = &planning.plan.routes.unintended;
-                planning.unintended_since.at(now, unintended, end)
+                let unintended = planning.unintended_since.at(now, unintended, end);
+                unintended.or_else(|| self.devices.refused_port(now, end))
             }),
         }
     }
@@ -86,7 +87,8 @@ impl Manager {
     fn link_use(&self, index: u32, end: End) -> LinkUse {
         let plan = &self.planning.plan;
         let Some(peer) = plan.peer(index, end.1) else {
-            return LinkUse::Down;
+            let refused = self.devices.refusals.reason(end);
+            return refused.map_or(LinkUse::Down, LinkUse::LeftOut);
         };
         // A look may have seen it go since the last sweep.
         if self.devices.flapping.was_up(end) == Some(false) {

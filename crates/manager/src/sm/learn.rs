@@ -12,8 +12,12 @@ use weft_wire::sm::{
 };
 
 use super::Manager;
-use super::devices::{Device, Lft, Observed, PortTables, Stage, reported_port};
+use super::admission::{Rejection, check};
+use super::devices::{
+    Device, Lft, LidReading, Observed, PortTables, Stage, reported_external_port, reported_port,
+};
 use super::discover::is_up;
+use super::settings::AdmissionSettings;
 use crate::ask::batch::Reply;
 
 /// Most external ports of a switch: port numbers are bytes, 255 is not a port.
@@ -76,7 +80,7 @@ impl Manager {
     fn learn_ports(&mut self, node: u32, reply: &Reply<'_>) {
         let modifier = PortModifier::from_bits(reply.modifier);
         let blocks = decode_blocks::<PortInfo>(reply.data, usize::from(modifier.count));
-        for (offset, block) in blocks.flatten().map(reported_port).enumerate() {
+        for (offset, block) in blocks.flatten().map(reported_external_port).enumerate() {
             let port = PortNum(modifier.port.0.saturating_add(offset as u8));
             let device = &mut self.devices[node];
             device.work.reading.ports.remove(port);
@@ -97,26 +101,31 @@ impl Manager {
 }
 
 /// Makes a node of what came, or changes it where it is known.
-pub(super) fn complete_identity(device: &mut Device) -> Result<(), String> {
+pub(super) fn complete_identity(
+    device: &mut Device,
+    admission: &AdmissionSettings,
+) -> Result<(), Rejection> {
     let identity = std::mem::take(&mut *device.work.reading.identity);
     let (Some(info), Some(description), Some(mut port)) =
         (identity.info, identity.description, identity.port)
     else {
-        return Err("does not identify itself".into());
+        return Err("does not identify itself".to_owned().into());
     };
-    check_identity(device, &info, identity.switch.as_ref())?;
+    check(device, &info, description, &port, admission)?;
+    check_identity(&info, identity.switch.as_ref())?;
     let number = match identity.switch {
         Some(_) => PortNum(0),
         None => port.local_port_num,
     };
     if identity.switch.is_none() && !(1..=info.num_ports).contains(&number.0) {
-        return Err(format!(
-            "answers from port {number}, it has {}",
-            info.num_ports
-        ));
+        return Err(format!("answers from port {number}, it has {}", info.num_ports).into());
     }
     port.local_port_num = number;
     device.identity.entered = number;
+    device.identity.lids = LidReading {
+        before: device.observed.port(number).map(|held| held.lid),
+        reported: port.lid,
+    };
     device.settle_doubt();
     note_resets(
         &mut device.observed,
@@ -143,26 +152,13 @@ fn learn_table(lft: &mut Lft, reply: &Reply<'_>) {
     }
 }
 
-fn check_identity(
-    device: &Device,
-    info: &NodeInfo,
-    switch: Option<&SwitchInfo>,
-) -> Result<(), String> {
+fn check_identity(info: &NodeInfo, switch: Option<&SwitchInfo>) -> Result<(), String> {
     let is_switch = info.node_type == NodeType::SWITCH;
-    if info.node_guid != device.identity.guid {
-        let said = info.node_guid;
-        return Err(format!(
-            "claims to be node {said}, but its neighbour's hardware reports another"
-        ));
-    }
     if info.node_guid == Guid(0) || !(is_switch || info.node_type == NodeType::HFI) {
         return Err(format!(
             "has node type {}, allowed: HFI and switch",
             info.node_type
         ));
-    }
-    if is_switch != device.identity.said_switch {
-        return Err("has another type than its neighbour's hardware reports".into());
     }
     if info.num_ports == 0 || info.num_ports > PORTS_MAX {
         return Err(format!(

@@ -8,6 +8,7 @@ use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
+use super::admission::Needs;
 use super::devices::{Device, Devices, Observed};
 use super::discover::is_up;
 
@@ -37,7 +38,8 @@ impl Manager {
     /// Ends discovery: keeps the links on which both ends agree, and reports faults of others.
     pub(super) fn settle_links(&mut self) {
         let number = self.sweep.number;
-        let (faults, order) = self.devices.settle_links(number);
+        let needs = Needs::of(&self.settings);
+        let (faults, order) = self.devices.settle_links(number, &needs);
         self.requests.transactions.renumber(&order);
         let sweeps_max = self.settings.sweeps.silent_sweeps_max;
         self.devices.remember_strangers(number, sweeps_max);
@@ -63,9 +65,9 @@ impl Devices {
     /// Keeps the links on which both ends agree, leaves out nodes that were not found in `sweep` or
     /// cannot be reached over them, and numbers the nodes by a search from the manager's own in order of
     /// ports. Also returns their former numbers.
-    fn settle_links(&mut self, sweep: u64) -> (Faults, Vec<u32>) {
+    fn settle_links(&mut self, sweep: u64, needs: &Needs<'_>) -> (Faults, Vec<u32>) {
         let mut faults = Faults::default();
-        let links = self.agreed_links(sweep, &mut faults);
+        let links = self.agreed_links(sweep, needs, &mut faults);
         let order = self.reachable(&links);
         self.renumber(&order, &links);
         (faults, order)
@@ -73,17 +75,24 @@ impl Devices {
 
     /// The links of each node. Ports whose links have no other end are read again in the next sweep: they
     /// may have reported a wrong one.
-    fn agreed_links(&mut self, sweep: u64, faults: &mut Faults) -> Links {
+    fn agreed_links(&mut self, sweep: u64, needs: &Needs<'_>, faults: &mut Faults) -> Links {
+        let mut refusals = std::mem::take(&mut self.refusals);
         let mut links = Vec::with_capacity(self.len());
         let mut again = Vec::new();
         for (node, device) in (0_u32..).zip(self.iter()) {
             let mut good = Vec::new();
             for (port, info) in cabled_ports(device, sweep) {
+                let at = PortRef {
+                    node: NodeId(node),
+                    port,
+                };
                 match self.other_end(device, port, info, sweep) {
-                    End::Good(peer) => {
+                    End::Good(peer) if self.admits(&mut refusals, needs, (at, peer)) => {
                         good.push((port, peer));
                         continue;
                     }
+                    End::Good(_) => {}
+                    End::Missing if refusals.refuses((device.identity.guid, port)) => {}
                     End::Missing => faults.missing += 1,
                     End::Contradicted => {
                         let guid = device.identity.guid;
@@ -95,6 +104,7 @@ impl Devices {
             }
             links.push(good);
         }
+        self.refusals = refusals;
         for (node, port) in again {
             self[node].observed.read_ports.remove(port);
         }

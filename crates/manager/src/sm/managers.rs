@@ -244,6 +244,7 @@ impl Manager {
     /// in each sweep, so that what was planned for the old numbers must not be taken for theirs.
     pub(super) fn plan_nothing(&mut self) {
         self.settle_links();
+        self.devices.refusals.forget();
         self.planning.hold_what_is(&self.devices);
     }
 }

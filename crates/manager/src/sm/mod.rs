@@ -10,6 +10,7 @@
 //! | `requests` | datagrams that are sent |
 //! | `confirmed` | the fabric as confirmed by devices |
 //! | `outbox` | outputs of the manager |
+//! | `admission` | devices that are not let into the fabric |
 //! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
 //! | `unused_links` | links that are up and carry no data |
 //! | `flapping` | links that go down again and again |
@@ -39,6 +40,7 @@
 //! | `strays` | answers without a request |
 
 mod activate;
+mod admission;
 mod barred_links;
 mod commands;
 mod confirm;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_fabric::admission::RefusedNode;
 use weft_fabric::{Guid, LinearTables, Node, NodeId, PortRef, SmRecord, Snapshot, Topology};
 
 use super::Manager;
@@ -48,6 +49,7 @@ impl Manager {
         );
         let unintended = &self.planning.plan.routes.unintended;
         let quarantined = unintended.nodes().to_vec();
+        let refused: Vec<RefusedNode> = self.devices.refusals.nodes().collect();
         let before = &self.out.published;
         let same = before.generation > 0
             && same_topology(&before.topology, &topology)
@@ -56,6 +58,7 @@ impl Manager {
             && Arc::ptr_eq(&before.port_tables, &port_tables)
             && *before.multicast == multicast
             && before.quarantined == quarantined
+            && before.refused == refused
             && same_sms(&before.sms, &sms);
         if same {
             return;
@@ -70,6 +73,7 @@ impl Manager {
             multicast: Arc::new(multicast),
             sms,
             quarantined,
+            refused,
         });
         let before = std::mem::replace(&mut self.out.published, Arc::clone(&snapshot));
         // A reader that sees the event of a change then finds it in the snapshot.

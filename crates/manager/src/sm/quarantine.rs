@@ -104,15 +104,16 @@ impl ByHand {
 }
 
 impl Manager {
-    /// The ports whose links are not to be used: they went down too often, are in quarantine by hand, or are not
-    /// as the topology file has them.
+    /// The ports whose links are not to be used: they went down too often, are in quarantine by hand, are not
+    /// as the topology file has them, or lead to devices that are not let into the fabric.
     pub fn quarantine(&self, now: Tick) -> Vec<BarredPort> {
         let ends = self.devices.barred_ends().into_iter();
         let barred = ends.filter_map(|end| self.barred_port(now, end));
         let planning = &self.planning;
         let unintended = &planning.plan.routes.unintended;
         let unintended = planning.unintended_since.list(now, unintended);
-        barred.chain(unintended).collect()
+        let refused = self.devices.refused_ports(now);
+        barred.chain(unintended).chain(refused).collect()
     }
 
     /// A port's entry in that list.

@@ -18,7 +18,7 @@ use weft_wire::smp::SmpView;
 
 use super::Manager;
 use super::confirm::table_port;
-use super::devices::{Device, Devices, Lft, reported_port};
+use super::devices::{Device, Devices, Lft, reported_external_port, reported_port};
 use super::tables::{Kind, TableStore};
 use super::wanted::port::first_difference;
 use crate::ask::is_of_a_set;
@@ -170,7 +170,11 @@ fn is_port_as_believed(device: &Device, part: &Segment<'_>) -> bool {
         true => modifier.port,
         false => device.end_port(),
     };
-    let shown = PortInfo::decode(part.data).map(reported_port);
+    let reported = match port == device.end_port() {
+        true => reported_port,
+        false => reported_external_port,
+    };
+    let shown = PortInfo::decode(part.data).map(reported);
     let (Ok(shown), Some(held)) = (shown, device.observed.port(port)) else {
         return false;
     };

@@ -157,6 +157,7 @@ impl UnusedLinks {
             UnusedReason::Inactive { .. } => None,
             UnusedReason::QuarantinedByHand
             | UnusedReason::Unintended { .. }
+            | UnusedReason::Refused { .. }
             | UnusedReason::Behind => Some(LinkInitReason::QUARANTINED),
             reason if is_barred(&reason) => Some(LinkInitReason::FLAPPING),
             _ => Some(LinkInitReason::OUTSIDE_POLICY),

@@ -9,6 +9,7 @@ mod common;
 #[path = "../pm_common/mod.rs"]
 mod pm_common;
 
+mod admission;
 mod bring_up;
 mod cables;
 mod changes;

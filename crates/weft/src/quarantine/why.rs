@@ -78,6 +78,12 @@ fn state(entry: Option<&v1::QuarantinedPort>) -> String {
             entry.comment
         );
     }
+    if entry.refused {
+        return format!(
+            "in quarantine for {since}, until the device is right: {}",
+            entry.comment
+        );
+    }
     match (entry.by_hand, entry.quarantined) {
         (true, _) => format!(
             "in quarantine for {since}, {}, until 'weft quarantine release'",

@@ -10,7 +10,7 @@ use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum};
-use weft_manager::{Event, SweepPhase, SweepReason, SweepReport, TopologyFault};
+use weft_manager::{Event, RefusedDevice, SweepPhase, SweepReason, SweepReport, TopologyFault};
 use weft_wire::sm::AttributeId;
 
 use crate::event::DaemonEvent;
@@ -174,6 +174,20 @@ impl EventLog {
     }
 }
 
+fn device_refused(refused: &RefusedDevice) {
+    warn!(
+        event = "device_refused",
+        node = refused.found.name,
+        node_guid = %refused.found.node,
+        port = refused.found.port.0,
+        at = refused.trusted.name,
+        at_guid = %refused.trusted.node,
+        at_port = refused.trusted.port.0,
+        neighbour_guid = %refused.neighbour,
+        "{refused}"
+    );
+}
+
 fn topology_fault(fault: &TopologyFault) {
     let trusted = fault.trusted.as_ref();
     let is_quarantined = !fault.enforced.is_empty();
@@ -272,6 +286,14 @@ fn sweep_link_or_role(event: &Event) {
                 Some("") => "a client asked for it".to_owned(),
                 Some(comment) => format!("a client asked for it: {comment}"),
             }
+        ),
+        Event::DeviceRefused(refused) => device_refused(refused),
+        Event::RefusalOver { port } => info!(
+            event = "refusal_over",
+            node = port.name,
+            node_guid = %port.node,
+            port = port.port.0,
+            "the device behind {port} is right again, or gone"
         ),
         Event::TopologyFault(fault) => topology_fault(fault),
         Event::TopologyFaultsUntold { count } => warn!(

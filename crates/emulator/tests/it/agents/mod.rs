@@ -4,6 +4,7 @@
 mod aggregates;
 mod arming;
 mod attributes;
+mod claims;
 mod devices;
 mod faults;
 mod keys;

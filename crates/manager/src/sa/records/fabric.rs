@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use weft_fabric::admission::{Defect, Defects, RefusedNode};
 use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_fabric::intended::{Fault, Faults};
 use weft_fabric::{Lid, NodeId, Port, PortNum, PortRef, PortTable, SwitchIndex, Topology};
@@ -221,10 +222,13 @@ fn costs_from(topology: &Topology, from: SwitchIndex) -> BTreeMap<SwitchIndex, u
 /// Cost of a link of one lane.
 const LANES_COST: u16 = 48;
 
-/// Nodes that are not as the topology file has them.
+/// Nodes that are not as the topology file has them, and devices that are not let into the fabric.
 pub(crate) fn quarantined(view: &View, query: &Query<'_>) -> Answered {
     let mut records = Records::new::<QuarantinedNodeRecord>(query);
     let topology = &view.snapshot.topology;
+    for refused in &view.snapshot.refused {
+        records.push(&refused_record(topology, refused));
+    }
     for node in &view.snapshot.quarantined {
         let (trusted, port) = node.trusted;
         let link = topology.find(trusted).and_then(|id| {
@@ -254,6 +258,36 @@ pub(crate) fn quarantined(view: &View, query: &Query<'_>) -> Answered {
         });
     }
     records.finish()
+}
+
+fn refused_record(topology: &Topology, refused: &RefusedNode) -> QuarantinedNodeRecord {
+    let (trusted, port) = refused.trusted;
+    let before = topology.find(trusted).and_then(|id| topology.node(id));
+    let end = before.and_then(|before| before.port(before.first_port()));
+    QuarantinedNodeRecord {
+        trusted_lid: end.map_or_else(Lid::default, |end| end.info.lid),
+        trusted_port_num: port,
+        trusted_node_guid: trusted,
+        trusted_neighbor_node_guid: refused.neighbour,
+        node_desc: refused.description,
+        node_info: refused.info,
+        quarantine_reasons: defect_reasons(refused.defects),
+        expected_node_info: ExpectedNodeInfo::default(),
+    }
+}
+
+/// Reasons as a record has them (`STL_QUARANTINE_REASON_*`): all false statements share the first one.
+fn defect_reasons(defects: Defects) -> u32 {
+    let bits = [
+        (Defect::Lanes, 0x20),
+        (Defect::Mtu, 0x40),
+        (Defect::PacketFormats, 0x80),
+        (Defect::TableSize, 0x100),
+    ];
+    let set = bits
+        .into_iter()
+        .filter(|(defect, _)| defects.contains(*defect));
+    u32::from(defects.is_of_statements()) + set.map(|(_, bit)| bit).sum::<u32>()
 }
 
 /// Reasons of a quarantine as a record has them (`STL_QUARANTINE_REASON_TOPO_*`).

@@ -7,6 +7,7 @@ use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick};
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
+use crate::sm::admission::Refusals;
 use crate::sm::flapping::Flapping;
 use crate::sm::quarantine::ByHand;
 use crate::sm::strangers::StrangerRows;
@@ -28,6 +29,8 @@ pub(crate) struct Devices {
     pub flapping: Flapping,
     /// Ports in quarantine by an operator's order.
     pub by_hand: ByHand,
+    /// Devices that are not let into the fabric.
+    pub refusals: Refusals,
     /// Ports that report errors of their links.
     pub storms: Storms,
     all: Vec<Device>,

@@ -1,6 +1,6 @@
 //! One node of the fabric.
 
-use weft_fabric::{Guid, Node, PortNum};
+use weft_fabric::{Guid, Lid, Node, PortNum};
 use weft_wire::enums::PortState;
 
 use super::health::Health;
@@ -18,8 +18,22 @@ pub(crate) struct Identity {
     pub said_switch: bool,
     /// The port by which it was reached.
     pub entered: PortNum,
+    /// The port that it was found behind; none for the manager's own node.
+    pub found_by: Option<(Guid, PortNum)>,
+    /// Number of its own port there, as its neighbour says.
+    pub said_port: PortNum,
+    /// What its end port said about its LID when it was read last.
+    pub lids: LidReading,
     /// Its key, where another than the manager's is set.
     pub m_key: Option<u64>,
+}
+
+/// The LID of an end port, when it was read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LidReading {
+    /// As it was known before; none where nothing was.
+    pub before: Option<Lid>,
+    pub reported: Lid,
 }
 
 /// A node as the manager knows it.
@@ -38,6 +52,9 @@ impl Device {
             path: Box::default(),
             said_switch,
             entered: PortNum(0),
+            found_by: None,
+            said_port: PortNum(0),
+            lids: LidReading::default(),
             m_key: None,
         };
         Self {

@@ -16,7 +16,9 @@ mod observed;
 mod work;
 
 pub(super) use all::Devices;
-pub(super) use device::Device;
+pub(super) use device::{Device, Identity, LidReading};
 pub(super) use lft::Lft;
-pub(super) use observed::{Observed, PortTables, TABLE_KINDS, reported_port};
+pub(super) use observed::{
+    Observed, PortTables, TABLE_KINDS, reported_external_port, reported_port,
+};
 pub(super) use work::{IdentityAnswers, Stage, Work};

@@ -28,6 +28,14 @@ pub(crate) fn reported_port(info: PortInfo) -> PortInfo {
     PortInfo { lid, ..info }
 }
 
+/// The same of an external port of a switch, which may let packets of any LID in.
+pub(crate) fn reported_external_port(info: PortInfo) -> PortInfo {
+    match info.lid {
+        Lid::PERMISSIVE => info,
+        _ => reported_port(info),
+    }
+}
+
 /// Confirmed state of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {

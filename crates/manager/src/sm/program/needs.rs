@@ -37,7 +37,10 @@ impl<'a> Needs<'a> {
 
     /// Whether a port may be armed and activated: it has settings and its link is not refused.
     pub(crate) fn may_carry_data(&self, node: u32, port: PortNum) -> bool {
-        !self.plan.is_refused(node, port) && self.wanted_port(node, port).is_some()
+        let end = (self.devices[node].identity.guid, port);
+        !self.plan.is_refused(node, port)
+            && self.devices.refusals.reason(end).is_none()
+            && self.wanted_port(node, port).is_some()
     }
 
     /// PortInfo of a port as it should be, none for a port that the manager leaves alone. A port whose
@@ -51,8 +54,17 @@ impl<'a> Needs<'a> {
             (true, _) => Place::External,
             (false, _) => Place::Hfi,
         };
-        if place != Place::Management {
-            neighbour?;
+        match place {
+            Place::Management => {}
+            Place::External if neighbour.is_none() => {
+                let end = (device.identity.guid, port);
+                let link_init_reason = self.devices.refusals.init_reason(end)?;
+                return Some(PortInfo {
+                    link_init_reason,
+                    ..*held
+                });
+            }
+            _ => drop(neighbour?),
         }
         if place != Place::External && self.plan.late_lids.contains(&NodeId(node)) {
             return None;
@@ -70,7 +82,7 @@ impl<'a> Needs<'a> {
             });
         }
         let (lid, lmc) = match (place, self.plan.peer(node, port)) {
-            (Place::External, Some(peer)) if faces_hfi => self.plan.lids[peer.node.0 as usize],
+            (Place::External, Some(peer)) if faces_hfi => self.lids_let_in(peer.node),
             (Place::External, _) => (Lid(0), Lmc(0)),
             _ => self.plan.lids[node as usize],
         };
@@ -95,6 +107,15 @@ impl<'a> Needs<'a> {
             policy,
         };
         Some(wanted(held, &context))
+    }
+
+    /// LIDs of which the port before an HFI lets packets in: its own, or any if it is not to be doubted.
+    fn lids_let_in(&self, hfi: NodeId) -> (Lid, Lmc) {
+        let guid = self.devices[hfi].identity.guid;
+        match self.settings.admission.doubts(guid) {
+            true => self.plan.lids[hfi.0 as usize],
+            false => (Lid::PERMISSIVE, Lmc(0)),
+        }
     }
 
     /// Whether both ends of a port's cable can mark lanes.

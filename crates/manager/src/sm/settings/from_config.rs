@@ -20,10 +20,10 @@ use weft_routing::{
 use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
-    ElectionSettings, FatTree, FlapSettings, Hypercube, HypercubePorts, Least, Level, LidSettings,
-    LinkPolicy, LinkSettings, Members, Mesh, OrderedGroup, Partition, Preemption, RequestSettings,
-    RoutingSettings, Selector, Settings, StormSettings, SweepSettings, TopologySettings,
-    TrafficSettings,
+    AdmissionSettings, ElectionSettings, FatTree, FlapSettings, Hypercube, HypercubePorts, Least,
+    Level, LidSettings, LinkPolicy, LinkSettings, Members, Mesh, OrderedGroup, Partition,
+    Preemption, RequestSettings, RoutingSettings, Selector, Settings, StormSettings, SweepSettings,
+    TopologySettings, TrafficSettings,
 };
 use crate::settings::Resolved;
 
@@ -86,6 +86,7 @@ impl Settings {
             },
             requests: requests(instance),
             links: links(instance),
+            admission: AdmissionSettings::from_config(instance),
             topology: None,
             partitions: partitions(fabrics, groups),
             levels: levels(fabrics),

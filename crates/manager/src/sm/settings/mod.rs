@@ -1,5 +1,6 @@
 //! Settings of the subnet manager: plain data.
 
+mod admission;
 mod from_config;
 
 use crate::ask::batch::BLOCKS_MAX;
@@ -11,6 +12,7 @@ use weft_fabric::{Lid, Lmc, PortNum, Sl};
 use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, PortCost};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
+pub use admission::AdmissionSettings;
 pub use from_config::SettingsError;
 
 use crate::ask::{Budget, Patience};
@@ -40,6 +42,8 @@ pub struct Settings {
     pub requests: RequestSettings,
     /// Which links may carry data.
     pub links: LinkSettings,
+    /// Which devices are let into the fabric.
+    pub admission: AdmissionSettings,
     /// The fabric as it should be (`<PreDefinedTopology>`); none where it is not compared with a file.
     pub topology: Option<TopologySettings>,
     /// The partitions of the virtual fabrics, in order of their indexes in P_Key tables. The
@@ -481,6 +485,7 @@ impl Default for Settings {
             sweeps: SweepSettings::default(),
             requests: RequestSettings::default(),
             links: LinkSettings::default(),
+            admission: AdmissionSettings::default(),
             topology: None,
             partitions: stock_partitions(),
             levels: vec![Level::default()],

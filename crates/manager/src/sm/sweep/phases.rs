@@ -110,6 +110,7 @@ impl Manager {
                 .unfinished("the manager's own port has no link".into());
         }
         self.begin_plan();
+        self.settle_refusals(now);
     }
 
     /// Ends the sweep of a manager that does not run the fabric.

@@ -81,6 +81,8 @@ pub(super) enum Scene {
     Grows,
     /// The first three switches are in one chassis.
     Chassis,
+    /// A host claims a PortGUID that is not its own.
+    Liar,
     /// Hosts do not answer any more once the fabric is up.
     HostsGoSilent,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use weft_emulator::Options;
 use weft_emulator::io::{Control, Faults};
+use weft_emulator::{Claims, Options};
 use weft_fabric::powered_on::{let_interleave, limit_managers};
 use weft_fabric::{Guid, NodeId, PortNum, Topology};
 use weft_manager::{Event, ManagerSettings, Sa, SaInput, SaOutput};
@@ -123,6 +123,15 @@ fn before(scene: Scene, world: &mut World) {
             world.control(Control::NodeDown { node });
         }
     }
+    if scene == Scene::Liar {
+        let (node, _) = last_host(world);
+        let port_guid = Some(Guid(1));
+        let claims = Claims {
+            port_guid,
+            ..Claims::default()
+        };
+        world.control(Control::Claim { node, claims });
+    }
     let (node, port) = match scene {
         Scene::NarrowIsl => far_link(world),
         Scene::NarrowHost => last_host(world),
@@ -219,12 +228,13 @@ pub(super) fn routing(case: &Case, settings: &ManagerSettings) -> String {
     told.collect()
 }
 
-/// Links that are not as the topology file has them, and those without use.
+/// Links that are not as the topology file has them, devices that are not let in, and links without use.
 pub(super) fn against_file(case: &Case, settings: &ManagerSettings) -> String {
     let events = world(case, settings).events.into_iter();
     let told = events.filter_map(|event| match event {
         Event::TopologyFault(fault) => Some(fault.to_string()),
         Event::TopologyFaultsUntold { count } => Some(format!("{count} more")),
+        Event::DeviceRefused(refused) => Some(refused.to_string()),
         Event::LinkUnused(link) => Some(format!("unused: {} {}", link.a, link.reason)),
         _ => None,
     });

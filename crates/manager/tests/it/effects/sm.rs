@@ -25,6 +25,7 @@ pub(super) fn cases() -> Vec<Case> {
         links(),
         flapping(),
         storms(),
+        admission(),
         topology(),
         registers(),
         requests(),
@@ -59,6 +60,10 @@ fn flapping() -> Vec<Case> {
             "d>2<",
         ),
     ]
+}
+
+fn admission() -> Vec<Case> {
+    vec![Case::value("Sm/SmaSpoofingCheck", Topology, "1", "0").during(Scene::Liar)]
 }
 
 fn storms() -> Vec<Case> {
