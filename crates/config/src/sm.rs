@@ -332,11 +332,10 @@ section! {
         dynamic_port_alloc: bool = true, "DynamicPortAlloc" => One(flag());
         /// Cable information to keep.
         cable_info_policy: CableInfoPolicy = CableInfoPolicy::default(), "CableInfoPolicy" => One(keyword());
-        /// Number of virtual lanes that are the same on all ports.
-        #[no_effect("the number of lanes follows from the virtual fabrics, at most 8")]
+        /// Most virtual lanes that service levels are spread over; more than 8 count as 8. Levels for which there is no
+        /// lane share the last one.
         max_fixed_vls: u32 = 8, "MaxFixedVLs" => One(u32s().strictly(1, 31));
-        /// Whether ports with fewer lanes than the virtual fabrics need are used.
-        #[no_effect("ports with fewer lanes are used with those that they have", acts_as = true)]
+        /// Whether ports with fewer lanes than the virtual fabrics need are used, with those that they have.
         allow_mixed_vls: bool = false, "AllowMixedVLs" => One(flag());
         /// The partition of packets with 8-byte headers; 0 is none.
         #[no_effect("packets with 8-byte headers are not used by any HFI that exists")]

@@ -69,14 +69,36 @@ const CASES: [(&str, Claims, usize); 5] = [
     ),
 ];
 
+/// A host with one data lane where the virtual fabrics need more, refused and let in.
+const ONE_LANE: Claims = Claims {
+    lanes: Some(1),
+    ..TRUE
+};
+const MIXED: (&str, &str) = (
+    "<SmaSpoofingCheck>1</SmaSpoofingCheck>",
+    "<SmaSpoofingCheck>1</SmaSpoofingCheck><AllowMixedVLs>1</AllowMixedVLs>",
+);
+
 #[test]
 fn the_same_devices_are_refused() {
     if program(VENDOR_SM).is_none() || program("opasaquery").is_none() {
         return;
     }
     let _turn = turn();
-    let settings = SmSettings::default();
-    for (what, claims, count) in CASES {
+    let cases = CASES.map(|(what, claims, count)| (what, claims, count, SmSettings::default()));
+    let shares = SmSettings {
+        full: true,
+        ..SmSettings::default()
+    };
+    let mixed = SmSettings {
+        changes: &[MIXED],
+        ..shares.clone()
+    };
+    let lanes = [
+        ("too few lanes", ONE_LANE, 1, shares),
+        ("mixed lanes", ONE_LANE, 0, mixed),
+    ];
+    for (what, claims, count, settings) in cases.into_iter().chain(lanes) {
         let fabrics = [(); 2].map(|()| Fabric::start("pgft:2;2,2;1,2;1,1;radix=4"));
         for fabric in &fabrics {
             let node = LIAR;

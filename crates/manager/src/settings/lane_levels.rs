@@ -37,11 +37,15 @@ impl LaneLevels {
         Self::new(levels.iter().map(|level| level.sl))
     }
 
+    /// Number of levels.
+    pub(crate) fn count(&self) -> u8 {
+        self.used.len().min(usize::from(LEVELS)) as u8
+    }
+
     /// Number of lanes that each level can have on ports with `virtual_lanes` data lanes.
     pub(crate) fn lanes(&self, virtual_lanes: u8) -> u8 {
-        let count = self.used.len().min(usize::from(LEVELS)) as u8;
         let most = virtual_lanes.min(LANES_MAX);
-        (most / count).max(1)
+        (most / self.count()).max(1)
     }
 
     /// Level that replaces a level in a lane; the level itself if there is no such lane.

@@ -5,12 +5,13 @@
 use crate::common::{World, fabric, settings};
 use crate::flapping::{End, init_reason};
 use crate::sa::client::{Ask, Served};
+use weft_dataplane::PortTable;
 use weft_emulator::Claims;
 use weft_emulator::io::Control;
 use weft_fabric::admission::{Defect, Defects};
-use weft_fabric::{Guid, Lid, PortNum, PortRef};
+use weft_fabric::{Guid, Lid, PortNum, PortRef, Sl};
 use weft_manager::sm::evidence::LinkUse;
-use weft_manager::sm::settings::AdmissionSettings;
+use weft_manager::sm::settings::{AdmissionSettings, Level};
 use weft_manager::{Event, RefusedDevice, SaSettings, Settings, UnusedReason};
 use weft_wire::enums::{LinkInitReason, PortState};
 use weft_wire::header::method;
@@ -290,7 +291,10 @@ fn the_managers_own_switch_is_not_refused() {
 #[test]
 fn nothing_is_compared_where_that_is_off() {
     let off = || Settings {
-        admission: AdmissionSettings { compares: false },
+        admission: AdmissionSettings {
+            compares: false,
+            ..AdmissionSettings::default()
+        },
         ..settings()
     };
     let mut world = World::new(TREE, off());
@@ -316,6 +320,72 @@ fn nothing_is_compared_where_that_is_off() {
     );
     let sets = world.forced_sweep().sets;
     assert_eq!(sets, 0, "it is written once");
+}
+
+/// Two service levels, which need two data lanes.
+fn two_levels(mixes_lanes: bool) -> Settings {
+    let level = |sl| Level {
+        sl: Sl(sl),
+        bandwidth: 50,
+        ..Level::default()
+    };
+    Settings {
+        admission: AdmissionSettings {
+            mixes_lanes,
+            ..AdmissionSettings::default()
+        },
+        levels: vec![level(0), level(1)],
+        ..settings()
+    }
+}
+
+#[test]
+fn a_port_with_too_few_lanes_is_refused_or_used_with_those_that_it_has() {
+    let one = Claims {
+        lanes: Some(1),
+        ..Claims::default()
+    };
+    let mut world = World::new(TREE, two_levels(false));
+    claim(&mut world, HOST, one);
+    world.sweep();
+    let told = refused(&world);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].defects, [Defect::Lanes].into_iter().collect());
+    assert_eq!(reasons(&world), [0x20]);
+
+    let mut world = World::new(TREE, two_levels(true));
+    claim(&mut world, HOST, one);
+    world.sweep();
+    world.run_for(5.0);
+    assert_eq!(refused(&world), []);
+    world.assert_all_active();
+    let lanes = |(node, port): End| {
+        let network = world.emulator.network();
+        let device = network.device(network.find(node).unwrap()).unwrap();
+        let table = network.port(device.port(port).unwrap());
+        table.table(PortTable::ScToVlt)[..2].to_vec()
+    };
+    let (narrow, other) = (before(&world, HOST), before(&world, "node4 hfi1_0"));
+    assert_eq!((lanes(narrow), lanes(other)), (vec![0, 0], vec![0, 1]));
+    assert_eq!(lanes((guid(&world, HOST), PortNum(1))), [0, 0]);
+    assert_eq!(world.forced_sweep().sets, 0);
+}
+
+#[test]
+fn no_more_lanes_are_needed_than_are_handed_out() {
+    let mut few = two_levels(false);
+    few.traffic.lanes_max = 1;
+    let mut world = World::new(TREE, few);
+    let lanes = Some(1);
+    let claims = Claims {
+        lanes,
+        ..Claims::default()
+    };
+    claim(&mut world, HOST, claims);
+    world.sweep();
+    world.run_for(5.0);
+    assert_eq!(refused(&world), []);
+    world.assert_all_active();
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use weft_fabric::Lid;
 use weft_fabric::admission::Defect;
 use weft_fabric::enums::{Mtu, PortState};
+use weft_routing::{Dimension, EngineKind};
 use weft_wire::sm::PortInfo;
 
 use super::Findings;
+use crate::settings::lane_levels::LaneLevels;
 use crate::sm::devices::Device;
 use crate::sm::settings::{AdmissionSettings, Settings};
 
@@ -25,6 +27,8 @@ pub(in crate::sm) struct Needs<'a> {
     settings: &'a AdmissionSettings,
     /// The highest LID that may be in use.
     highest: Lid,
+    /// Data lanes that each port needs.
+    lanes: u8,
 }
 
 impl<'a> Needs<'a> {
@@ -32,6 +36,7 @@ impl<'a> Needs<'a> {
         Self {
             settings: &settings.admission,
             highest: settings.lids.highest,
+            lanes: lanes(settings),
         }
     }
 
@@ -41,10 +46,21 @@ impl<'a> Needs<'a> {
         packet_formats(&mut found, trusted, far.port);
         self.table_size(&mut found, far.device);
         mtu(&mut found, far.port);
+        self.lanes(&mut found, far.port);
         if self.settings.doubts(far.device.identity.guid) && !far.device.is_switch() {
             lid(&mut found, trusted, far);
         }
         found
+    }
+
+    fn lanes(&self, found: &mut Findings, far: &PortInfo) {
+        let (cap, needed) = (far.vl_cap, self.lanes);
+        if cap < needed && !self.settings.mixes_lanes {
+            found.add(
+                Defect::Lanes,
+                format!("it has {cap} data lanes, needed: {needed}"),
+            );
+        }
     }
 
     fn table_size(&self, found: &mut Findings, device: &Device) {
@@ -59,6 +75,18 @@ impl<'a> Needs<'a> {
             );
         }
     }
+}
+
+/// Data lanes that each port needs: one for each service level, two where `dor` has rings. Engines that use more make
+/// do with fewer.
+fn lanes(settings: &Settings) -> u8 {
+    let routing = &settings.routing;
+    let mut dimensions = routing.mesh.dimensions.iter();
+    let has_rings = routing.engine == EngineKind::Dor && dimensions.any(Dimension::is_ring);
+    let levels = LaneLevels::of(&settings.levels);
+    let most = settings.traffic.lanes_max;
+    let each = levels.lanes(most).min(1 + u8::from(has_rings));
+    levels.count().saturating_mul(each).min(most)
 }
 
 fn packet_formats(found: &mut Findings, trusted: &PortInfo, far: &PortInfo) {

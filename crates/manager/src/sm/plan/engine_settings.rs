@@ -81,7 +81,8 @@ impl<'a> Maker<'a> {
     /// must not come and go with the links.
     fn lanes(&self, dor: &DorSettings) -> u8 {
         let levels = LaneLevels::of(&self.settings.levels);
-        let most = || levels.lanes(data_lanes(&self.fabric.topology));
+        let fixed = self.settings.traffic.lanes_max;
+        let most = || levels.lanes(data_lanes(&self.fabric.topology).min(fixed));
         match self.settings.routing.engine {
             EngineKind::Dor => dor.lanes(most()),
             EngineKind::Layered => most(),

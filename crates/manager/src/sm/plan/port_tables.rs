@@ -68,9 +68,8 @@ struct TableMaker<'a> {
     tables: TableStore,
     sl_to_sc: TableId,
     sc_to_sl: TableId,
-    sc_to_vl: TableId,
-    /// Preemption matrix, [`TableId::UNKNOWN`] while preemption is off.
-    preemption: TableId,
+    /// By data lanes that a port has on its link.
+    in_lanes: BTreeMap<u8, InLanes>,
     arbitration: Option<(ArbitrationKey, [TableId; 2])>,
     buffers: Option<(BufferKey, TableId)>,
     lost: usize,
@@ -80,10 +79,18 @@ struct TableMaker<'a> {
     unchecked: BTreeMap<Guid, u32>,
 }
 
-/// Inputs of a port's arbitration: capacities and largest packet.
-type ArbitrationKey = (u8, u8, u8);
+/// Inputs of a port's arbitration: capacities, largest packet and data lanes.
+type ArbitrationKey = (u8, u8, u8, u8);
 /// Inputs of a port's use of its neighbour's buffer.
 type BufferKey = ([u16; 4], [u8; 8]);
+
+/// Tables of ports with a number of data lanes.
+#[derive(Debug, Clone, Copy)]
+struct InLanes {
+    sc_to_vl: TableId,
+    /// Preemption matrix, [`TableId::UNKNOWN`] while preemption is off.
+    preemption: TableId,
+}
 
 impl<'a> TableMaker<'a> {
     fn new(settings: &'a Settings, topology: &'a Topology, qos: &'a Qos) -> Self {
@@ -95,10 +102,7 @@ impl<'a> TableMaker<'a> {
             qos,
             sl_to_sc: intern(&qos.sl_to_sc().to_bytes()),
             sc_to_sl: intern(&qos.sc_to_sl().to_bytes()),
-            sc_to_vl: intern(&qos.sc_to_vl().to_bytes()),
-            preemption: qos
-                .preemption()
-                .map_or(TableId::UNKNOWN, |matrix| intern(&matrix)),
+            in_lanes: BTreeMap::new(),
             arbitration: None,
             buffers: None,
             lost: 0,
@@ -115,6 +119,11 @@ impl<'a> TableMaker<'a> {
         let (topology, qos) = (self.topology, self.qos);
         let mut ids = [TableId::UNKNOWN; TABLE_KINDS];
         let neighbour = topology.peer(at).and_then(|peer| topology.port(peer));
+        let lanes = match neighbour {
+            Some(neighbour) => info.vl_cap.min(neighbour.info.vl_cap),
+            None => qos.lanes(),
+        };
+        let in_lanes = self.in_lanes(lanes.min(qos.lanes()));
         let is_end = at.port == PortNum(0) || (!node.is_switch() && neighbour.is_some());
         if is_end {
             let port = Candidate::new(topology, node, at);
@@ -130,18 +139,18 @@ impl<'a> TableMaker<'a> {
         }
         if is_end || neighbour.is_some() {
             for kind in [Kind::ScToVlr, Kind::ScToVlt, Kind::ScToVlnt] {
-                ids[kind.index()] = self.sc_to_vl;
+                ids[kind.index()] = in_lanes.sc_to_vl;
             }
         }
         if let Some(neighbour) = neighbour {
             let mtu_cap = info.mtu_cap.min(neighbour.info.mtu_cap);
-            let [low, high] = self.arbitration(info, mtu_cap);
+            let [low, high] = self.arbitration(info, mtu_cap, lanes);
             ids[Kind::ArbitrationLow.index()] = low;
             ids[Kind::ArbitrationHigh.index()] = high;
-            ids[Kind::Buffers.index()] = self.buffers(info, &neighbour.info);
+            ids[Kind::Buffers.index()] = self.buffers(info, &neighbour.info, lanes);
         }
         if qos.preempts() && interleaves(topology, at) {
-            ids[Kind::Preemption.index()] = self.preemption;
+            ids[Kind::Preemption.index()] = in_lanes.preemption;
         }
         ids
     }
@@ -168,24 +177,40 @@ impl<'a> TableMaker<'a> {
         self.tables.intern(&keys)
     }
 
-    fn arbitration(&mut self, info: &PortInfo, mtu_cap: Mtu) -> [TableId; 2] {
+    fn in_lanes(&mut self, lanes: u8) -> InLanes {
+        if let Some(made) = self.in_lanes.get(&lanes) {
+            return *made;
+        }
+        let qos = self.qos.within(lanes);
+        let preemption = qos.preemption();
+        let preemption = preemption.map(|matrix| self.tables.intern(&matrix));
+        let made = InLanes {
+            sc_to_vl: self.tables.intern(&qos.sc_to_vl().to_bytes()),
+            preemption: preemption.unwrap_or(TableId::UNKNOWN),
+        };
+        self.in_lanes.insert(lanes, made);
+        made
+    }
+
+    fn arbitration(&mut self, info: &PortInfo, mtu_cap: Mtu, lanes: u8) -> [TableId; 2] {
         let (low, high) = (info.vl_arbitration_low_cap, info.vl_arbitration_high_cap);
-        let key = (low, high, mtu_cap.0);
+        let key = (low, high, mtu_cap.0, lanes);
         if let Some((_, ids)) = self.arbitration.filter(|(made, _)| *made == key) {
             return ids;
         }
+        let qos = self.qos.within(lanes);
         let mut id = |table: Option<[u8; 256]>| {
             table.map_or(TableId::UNKNOWN, |table| self.tables.intern(&table))
         };
         let ids = [
-            id(self.qos.arbitration_low(mtu_cap, low)),
-            id(self.qos.arbitration_high(mtu_cap, high)),
+            id(qos.arbitration_low(mtu_cap, low)),
+            id(qos.arbitration_high(mtu_cap, high)),
         ];
         self.arbitration = Some((key, ids));
         ids
     }
 
-    fn buffers(&mut self, info: &PortInfo, neighbour: &PortInfo) -> TableId {
+    fn buffers(&mut self, info: &PortInfo, neighbour: &PortInfo, lanes: u8) -> TableId {
         let depth = |high: u8, low: u8| u16::from(high) << 8 | u16::from(low);
         let words = [
             neighbour.overall_buffer_space,
@@ -200,14 +225,19 @@ impl<'a> TableMaker<'a> {
             neighbour.mtu_cap.0,
             neighbour.buffer_alloc,
             info.port_ltp_crc_mode_active,
-            0,
+            lanes,
             0,
         ];
         let key = (words, bytes);
         if let Some((_, id)) = self.buffers.filter(|(made, _)| *made == key) {
             return id;
         }
-        let table = buffers::table(info, neighbour, self.qos, &self.settings.traffic);
+        let table = buffers::table(
+            info,
+            neighbour,
+            &self.qos.within(lanes),
+            &self.settings.traffic,
+        );
         let id = table.map_or(TableId::UNKNOWN, |table| self.tables.intern(&table));
         self.buffers = Some((key, id));
         id

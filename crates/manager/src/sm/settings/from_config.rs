@@ -26,6 +26,7 @@ use super::{
     TopologySettings, TrafficSettings,
 };
 use crate::settings::Resolved;
+use crate::settings::lane_levels::LANES_MAX;
 
 /// Highest unicast LID.
 const HIGHEST_LID: Lid = Lid::MAX_UNICAST_16;
@@ -312,6 +313,7 @@ fn traffic(instance: &Instance) -> TrafficSettings {
         dedicated_packets: sm.dedicated_vl_mem_multi.min(255) as u8,
         wire_depth: bytes(sm.wire_depth_override_bytes),
         replay_depth: bytes(sm.replay_depth_override_bytes),
+        lanes_max: sm.max_fixed_vls.min(u32::from(LANES_MAX)) as u8,
         multicast_mask: sm.multicast_mask.min(7) as u8,
         preemption: Preemption {
             small_packet: sm.preemption.small_packet,

@@ -16,7 +16,7 @@ pub use admission::AdmissionSettings;
 pub use from_config::SettingsError;
 
 use crate::ask::{Budget, Patience};
-use crate::settings::lane_levels::LaneLevels;
+use crate::settings::lane_levels::{LANES_MAX, LaneLevels};
 pub use crate::settings::members::{Members, Selector};
 
 /// Settings of one fabric. [`Settings::default`] equals the stock opafm.xml.
@@ -193,6 +193,8 @@ pub struct TrafficSettings {
     pub wire_depth: Option<u32>,
     /// Bytes in the replay buffer in place of what PortInfo says (`<ReplayDepthOverride>`).
     pub replay_depth: Option<u32>,
+    /// Most data lanes that are handed out, 1 to 8 (`<MaxFixedVLs>`).
+    pub lanes_max: u8,
     /// High bits that mark a multicast LID, 1 to 7 (`<MulticastMask>`).
     pub multicast_mask: u8,
     /// Preemption settings, if a level may preempt others (`<Preemption>`).
@@ -479,6 +481,7 @@ impl Default for Settings {
                 dedicated_packets: 1,
                 wire_depth: None,
                 replay_depth: None,
+                lanes_max: LANES_MAX,
                 multicast_mask: 4,
                 preemption: Preemption::default(),
             },

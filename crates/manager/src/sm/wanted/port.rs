@@ -86,9 +86,9 @@ fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
 }
 
 fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
-    let (settings, qos) = (context.settings, context.qos);
-    set_mtus(info, neighbour.mtu_cap, qos);
     info.operational_vl = info.vl_cap.min(neighbour.vl_cap);
+    let (settings, qos) = (context.settings, &*context.qos.within(info.operational_vl));
+    set_mtus(info, neighbour.mtu_cap, qos);
     if context.place == Place::External {
         info.xmit_q = queues(info.operational_vl, qos, &settings.traffic);
     }

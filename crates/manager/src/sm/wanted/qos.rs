@@ -4,6 +4,8 @@
 //! that are not in use lead to channel 15 and lane 15, where data packets are dropped. Where lanes have
 //! halves, the second half of a lane has the channels of the next lane, which no LID is in.
 
+use std::borrow::Cow;
+
 use weft_fabric::{Half, Lanes, RingPort, Sc, Sl, Vl};
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
@@ -11,13 +13,11 @@ use weft_wire::sm::{ScScMap, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatri
 
 use super::arbitration::{Share, WEIGHT_MAX, turns};
 use crate::settings::MANAGEMENT_LANE;
-use crate::settings::lane_levels::{self, LaneLevels};
+use crate::settings::lane_levels::LaneLevels;
 use crate::sm::settings::{Level, Settings};
 
 /// The channel, the level and the lane of management, where data packets are dropped, have one number.
 const MANAGEMENT: u8 = MANAGEMENT_LANE.0;
-/// Most data lanes that are handed out.
-const LANES_MAX: usize = lane_levels::LANES_MAX as usize;
 /// Percentage of the bandwidth from which a lane without priority beside others of its kind does not wait longer.
 const SHARE_UNSCALED: u8 = 25;
 /// Arbitration weights count 64 bytes.
@@ -30,12 +30,14 @@ pub(crate) struct Qos {
     levels: Vec<Level>,
     /// Number in each lane.
     per_lane: usize,
+    /// Most data lanes that are handed out, at least 1.
+    lanes_max: usize,
 }
 
 impl Qos {
     /// The levels in order of their numbers; of two with one number the first counts. Where
     /// destinations are spread over several lanes, what stands for each level in these follows and
-    /// shares its bandwidth. Those beyond the eighth share its virtual lane.
+    /// shares its bandwidth. Those beyond the most lanes that are handed out share the last one.
     pub(crate) fn new(settings: &Settings, lanes: u8) -> Self {
         let mut levels: Vec<Level> = Vec::new();
         for level in &settings.levels {
@@ -58,20 +60,32 @@ impl Qos {
         Self {
             levels: all.map(|(level, lane)| in_lane(level, lane)).collect(),
             per_lane: levels.len(),
+            lanes_max: usize::from(settings.traffic.lanes_max.max(1)),
+        }
+    }
+
+    /// The same for a port with `lanes` data lanes: levels for which there is none share the last one.
+    pub(crate) fn within(&self, lanes: u8) -> Cow<'_, Self> {
+        let lanes = usize::from(lanes.max(1));
+        match lanes < usize::from(self.lanes()) {
+            true => Cow::Owned(Self {
+                lanes_max: lanes,
+                ..self.clone()
+            }),
+            false => Cow::Borrowed(self),
         }
     }
 
     /// Data lanes in use.
-    #[cfg(test)]
     pub(crate) fn lanes(&self) -> u8 {
-        self.levels.len().min(LANES_MAX) as u8
+        self.levels.len().min(self.lanes_max) as u8
     }
 
     /// Each lane in use with the level that it serves first.
     pub(crate) fn by_lane(&self) -> impl Iterator<Item = (Vl, &Level)> {
         self.levels
             .iter()
-            .take(LANES_MAX)
+            .take(self.lanes_max)
             .enumerate()
             .map(|(lane, level)| (Vl(lane as u8), level))
     }
@@ -85,7 +99,11 @@ impl Qos {
     /// The lane of a level's packets.
     pub(crate) fn lane(&self, sl: Sl) -> Vl {
         let place = self.levels.iter().position(|level| level.sl == sl);
-        place.map_or(Vl(MANAGEMENT), |place| Vl(place.min(LANES_MAX - 1) as u8))
+        place.map_or(Vl(MANAGEMENT), |place| self.lane_at(place))
+    }
+
+    fn lane_at(&self, place: usize) -> Vl {
+        Vl(place.min(self.lanes_max - 1) as u8)
     }
 
     pub(crate) fn sl_to_sc(&self) -> SlScMap {
@@ -125,7 +143,7 @@ impl Qos {
     pub(crate) fn sc_to_vl(&self) -> ScVlMap {
         ScVlMap::from_fn(|sc| {
             let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
-            place.map_or(Vl(MANAGEMENT), |place| Vl(place.min(LANES_MAX - 1) as u8))
+            place.map_or(Vl(MANAGEMENT), |place| self.lane_at(place))
         })
     }
 
@@ -157,7 +175,7 @@ impl Qos {
 
     /// Total bandwidth share of a lane's levels.
     fn share(&self, vl: Vl) -> Share {
-        let in_lane = |place: usize| place.min(LANES_MAX - 1) == usize::from(vl.0);
+        let in_lane = |place: usize| self.lane_at(place) == vl;
         let levels = self.levels.iter().enumerate();
         let levels = levels.filter(|(place, level)| in_lane(*place) && !level.high_priority);
         let percent: u32 = levels.map(|(_, level)| u32::from(level.bandwidth)).sum();
@@ -304,6 +322,22 @@ mod tests {
             assert_eq!(qos.sc_to_vl().get(sc), Vl(lane));
         }
         assert!(qos.by_lane().all(|(_, level)| level.bandwidth == 25));
+    }
+
+    #[test]
+    fn levels_share_the_last_lane_of_a_port_that_has_too_few() {
+        let qos = with_levels(&[0, 1, 2]);
+        let few = qos.within(2);
+        assert_eq!((qos.within(3).lanes(), few.lanes()), (3, 2));
+        let lanes = [0, 1, 2].map(|sl| few.sc_to_vl().get(few.sl_to_sc().get(Sl(sl))));
+        assert_eq!(lanes, [Vl(0), Vl(1), Vl(1)]);
+        assert_eq!(
+            few.sl_to_sc(),
+            qos.sl_to_sc(),
+            "packets keep their channels"
+        );
+        assert_eq!(few.mtu(Vl(2), Mtu::B8192), Mtu(0));
+        assert_eq!(few.share(Vl(1)).percent, 100, "of both");
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub(super) enum Scene {
     Chassis,
     /// A host claims a PortGUID that is not its own.
     Liar,
+    /// A host claims that it has one data lane.
+    OneLane,
     /// Hosts do not answer any more once the fabric is up.
     HostsGoSilent,
 }

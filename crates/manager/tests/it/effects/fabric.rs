@@ -117,19 +117,30 @@ fn later_half(world: &World) -> Vec<Guid> {
     later.iter().map(guid).collect()
 }
 
+/// What the last host claims about itself.
+fn claims(scene: Scene) -> Option<Claims> {
+    let none = Claims::default();
+    match scene {
+        Scene::Liar => Some(Claims {
+            port_guid: Some(Guid(1)),
+            ..none
+        }),
+        Scene::OneLane => Some(Claims {
+            lanes: Some(1),
+            ..none
+        }),
+        _ => None,
+    }
+}
+
 fn before(scene: Scene, world: &mut World) {
     if scene == Scene::Grows {
         for node in later_half(world) {
             world.control(Control::NodeDown { node });
         }
     }
-    if scene == Scene::Liar {
+    if let Some(claims) = claims(scene) {
         let (node, _) = last_host(world);
-        let port_guid = Some(Guid(1));
-        let claims = Claims {
-            port_guid,
-            ..Claims::default()
-        };
         world.control(Control::Claim { node, claims });
     }
     let (node, port) = match scene {

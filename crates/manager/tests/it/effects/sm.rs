@@ -63,7 +63,16 @@ fn flapping() -> Vec<Case> {
 }
 
 fn admission() -> Vec<Case> {
-    vec![Case::value("Sm/SmaSpoofingCheck", Topology, "1", "0").during(Scene::Liar)]
+    vec![
+        Case::value("Sm/SmaSpoofingCheck", Topology, "1", "0").during(Scene::Liar),
+        Case::value("Sm/AllowMixedVLs", Topology, "0", "1")
+            .with(VirtualFabrics, THIRD)
+            .with(Applications, OTHER)
+            .during(Scene::OneLane),
+        Case::value("Sm/MaxFixedVLs", Writes, "8", "1")
+            .with(VirtualFabrics, THIRD)
+            .with(Applications, OTHER),
+    ]
 }
 
 fn storms() -> Vec<Case> {
