@@ -261,8 +261,7 @@ section! {
         /// Whether devices are refused whose statements about themselves are not what their neighbour's hardware
         /// reports, and switches drop packets with a source LID that is not the host's.
         sma_spoofing_check: bool = true, "SmaSpoofingCheck" => One(flag());
-        /// Whether hosts whose firmware is not authentic are refused.
-        #[no_effect("the firmware of hosts is not checked")]
+        /// Whether switches are refused whose firmware the hardware of their neighbours has not checked.
         neighbor_fw_authen_enable: bool = false, "NeighborFWAuthenEnable" => One(flag());
         /// Interval of sweeps without a cause; 0 never.
         sweep_interval: Duration = Duration::from_secs(300), "SweepInterval" => One(seconds().within(3, 86_400).or_zero());
@@ -368,7 +367,7 @@ section! {
         hypercube: HypercubeTopology = HypercubeTopology::default(), "HypercubeTopology" => Sub;
         /// The cabling as it should be.
         pre_defined_topology: PreDefinedTopology = PreDefinedTopology::default(), "PreDefinedTopology" => Sub;
-        /// Nodes that may act as management appliances.
+        /// Hosts that are trusted like switches.
         sm_appliances: SmAppliances = SmAppliances::default(), "SmAppliances" => Sub;
         /// Development: number of sweeps after which the SM ends; 0 never.
         #[no_effect("for development of the vendor's manager")]
@@ -423,31 +422,26 @@ section! {
 }
 
 section! {
-    /// `SmAppliances`: nodes that may act as management appliances.
+    /// `SmAppliances`: hosts that are trusted like switches.
     pub struct SmAppliances {
-        /// Whether only these nodes may run an SM.
-        #[no_effect("any node may run an SM; SmKey decides which ones are trusted")]
+        /// Whether these hosts are trusted: `SmaSpoofingCheck` does not concern them, switches let in what they send with
+        /// any source LID, and they get VL15 credits without a limit.
         enable: bool = false, "Enable" => One(flag());
-        /// The first node; 0 is none.
-        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
+        /// NodeGUID of the first host; 0 is none.
         appliance01: Guid = Guid(0), "Appliance01" => One(GuidNumber);
-        /// The second node.
-        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
+        /// That of the second.
         appliance02: Guid = Guid(0), "Appliance02" => One(GuidNumber);
-        /// The third node.
-        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
+        /// That of the third.
         appliance03: Guid = Guid(0), "Appliance03" => One(GuidNumber);
-        /// The fourth node.
-        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
+        /// That of the fourth.
         appliance04: Guid = Guid(0), "Appliance04" => One(GuidNumber);
-        /// The fifth node.
-        #[no_effect("any node may run an SM; SmKey decides which ones are trusted", told_by = "Enable")]
+        /// That of the fifth.
         appliance05: Guid = Guid(0), "Appliance05" => One(GuidNumber);
     }
 }
 
 impl SmAppliances {
-    /// The nodes that are given.
+    /// The hosts that are given.
     pub fn nodes(&self) -> impl Iterator<Item = Guid> {
         let all = [
             self.appliance01,

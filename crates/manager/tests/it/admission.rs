@@ -389,6 +389,67 @@ fn no_more_lanes_are_needed_than_are_handed_out() {
 }
 
 #[test]
+fn a_switch_with_unchecked_firmware_is_refused_where_that_is_asked_for() {
+    for asked in [false, true] {
+        let settings = Settings {
+            admission: AdmissionSettings {
+                needs_checked_firmware: asked,
+                ..AdmissionSettings::default()
+            },
+            ..settings()
+        };
+        let mut world = World::new(TREE, settings);
+        let node = guid(&world, SWITCH);
+        let unchecked = true;
+        world.control(Control::UncheckedFirmware { node, unchecked });
+        world.sweep();
+        world.run_for(5.0);
+        let told = refused(&world);
+        assert_eq!(told.len(), if asked { 2 } else { 0 }, "{told:?}");
+        let firmware = [Defect::Firmware].into_iter().collect();
+        assert!(told.iter().all(|one| one.defects == firmware));
+        let unchecked = false;
+        world.control(Control::UncheckedFirmware { node, unchecked });
+        world.forced_sweep();
+        world.run_for(5.0);
+        world.assert_all_active();
+        world.walk_all();
+    }
+}
+
+#[test]
+fn an_appliance_may_claim_what_it_likes_about_its_port() {
+    let topology = fabric(TREE);
+    let mut hosts = topology.hfis().map(|(_, node)| node);
+    let host = hosts.find(|node| node.name() == HOST).unwrap().guid();
+    let settings = Settings {
+        admission: AdmissionSettings {
+            appliances: vec![host],
+            ..AdmissionSettings::default()
+        },
+        ..settings()
+    };
+    let mut world = World::new(TREE, settings);
+    let port_guid = Some(OTHER);
+    let claims = Claims {
+        port_guid,
+        ..Claims::default()
+    };
+    claim(&mut world, HOST, claims);
+    world.sweep();
+    world.run_for(5.0);
+    assert_eq!(refused(&world), []);
+    world.assert_all_active();
+    let lid = |(node, port): End| {
+        let network = world.emulator.network();
+        let device = network.device(network.find(node).unwrap()).unwrap();
+        network.port(device.port(port).unwrap()).info().lid
+    };
+    assert_eq!(lid(before(&world, HOST)), Lid::PERMISSIVE);
+    assert_ne!(lid(before(&world, "node4 hfi1_0")), Lid::PERMISSIVE);
+}
+
+#[test]
 fn every_fabric_of_the_generator_is_let_in() {
     for spec in [
         "one-switch:3",

@@ -47,10 +47,22 @@ impl<'a> Needs<'a> {
         self.table_size(&mut found, far.device);
         mtu(&mut found, far.port);
         self.lanes(&mut found, far.port);
-        if self.settings.doubts(far.device.identity.guid) && !far.device.is_switch() {
-            lid(&mut found, trusted, far);
+        match (
+            self.settings.doubts(far.device.identity.guid),
+            far.device.is_switch(),
+        ) {
+            (true, true) => self.firmware(&mut found, trusted),
+            (true, false) => lid(&mut found, trusted, far),
+            (false, _) => {}
         }
         found
+    }
+
+    fn firmware(&self, found: &mut Findings, trusted: &PortInfo) {
+        if self.settings.needs_checked_firmware && trusted.neighbor_fw_authen_bypass {
+            let what = "the hardware before it has not checked its firmware";
+            found.add(Defect::Firmware, what.to_owned());
+        }
     }
 
     fn lanes(&self, found: &mut Findings, far: &PortInfo) {

@@ -86,9 +86,11 @@ impl<'a> Needs<'a> {
             (Place::External, _) => (Lid(0), Lmc(0)),
             _ => self.plan.lids[node as usize],
         };
-        let guest = faces_hfi
-            && place == Place::External
-            && neighbour.is_some_and(|(_, far)| !far.mgmt_allowed);
+        let is_guest = |(device, far): (&Device, &PortInfo)| {
+            let guid = device.identity.guid;
+            !far.mgmt_allowed && !self.settings.admission.is_appliance(guid)
+        };
+        let guest = faces_hfi && place == Place::External && neighbour.is_some_and(is_guest);
         let qos = self.plan.qos.as_ref()?;
         let context = Context {
             settings: self.settings,

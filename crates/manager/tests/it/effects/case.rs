@@ -83,6 +83,8 @@ pub(super) enum Scene {
     Chassis,
     /// A host claims a PortGUID that is not its own.
     Liar,
+    /// The hardware before a switch has not checked its firmware.
+    UncheckedFirmware,
     /// A host claims that it has one data lane.
     OneLane,
     /// Hosts do not answer any more once the fabric is up.

@@ -139,6 +139,11 @@ fn before(scene: Scene, world: &mut World) {
             world.control(Control::NodeDown { node });
         }
     }
+    if scene == Scene::UncheckedFirmware {
+        let node = later_half(world)[0];
+        let unchecked = true;
+        world.control(Control::UncheckedFirmware { node, unchecked });
+    }
     if let Some(claims) = claims(scene) {
         let (node, _) = last_host(world);
         world.control(Control::Claim { node, claims });

@@ -63,7 +63,19 @@ fn flapping() -> Vec<Case> {
 }
 
 fn admission() -> Vec<Case> {
+    const APPLIANCES: &str = "<SmAppliances><Enable>1</Enable><Appliance01>0x0011750101000001</Appliance01>
+        <Appliance02>0x0011750101000002</Appliance02><Appliance03>0x0011750101000003</Appliance03>
+        <Appliance04>0x0011750101000004</Appliance04><Appliance05>0x0011750101000005</Appliance05></SmAppliances>";
+    let appliance = |element, from, to| case(element, Writes, APPLIANCES, from, to);
     vec![
+        appliance("Sm/SmAppliances/Enable", "<Enable>1", "<Enable>0"),
+        appliance("Sm/SmAppliances/Appliance01", "0001</App", "0006</App"),
+        appliance("Sm/SmAppliances/Appliance02", "0002</App", "0006</App"),
+        appliance("Sm/SmAppliances/Appliance03", "0003</App", "0006</App"),
+        appliance("Sm/SmAppliances/Appliance04", "0004</App", "0006</App"),
+        appliance("Sm/SmAppliances/Appliance05", "0005</App", "0006</App"),
+        Case::value("Sm/NeighborFWAuthenEnable", Topology, "0", "1")
+            .during(Scene::UncheckedFirmware),
         Case::value("Sm/SmaSpoofingCheck", Topology, "1", "0").during(Scene::Liar),
         Case::value("Sm/AllowMixedVLs", Topology, "0", "1")
             .with(VirtualFabrics, THIRD)
