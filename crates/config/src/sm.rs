@@ -276,13 +276,13 @@ section! {
         /// Timeout of the first answer; later ones may take longer, up to `RespTimeout`.
         min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
         /// Limit of the total time that one sweep waits for late answers.
-        #[no_effect("a sweep has no limit of its time; each device has NonRespTimeout")]
+        #[no_effect("silent devices are waited for together, so that their number adds no time; each has NonRespTimeout")]
         cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds().strictly(0, u32::MAX as u64 - 1));
         /// Number of failed devices after which a sweep is abandoned; 0 never.
-        #[no_effect("a sweep is never abandoned; devices that failed are tried again", acts_as = 0)]
+        #[no_effect("a sweep is never abandoned: silent devices are waited for together, and to begin again would only delay new routes", acts_as = 0)]
         sweep_errors_threshold: u32 = 8, "SweepErrorsThreshold" => One(u32s());
         /// Number of consecutive abandoned sweeps after which one is completed.
-        #[no_effect("a sweep is never abandoned; devices that failed are tried again", told_by = "SweepErrorsThreshold")]
+        #[no_effect("a sweep is never abandoned: silent devices are waited for together, and to begin again would only delay new routes", told_by = "SweepErrorsThreshold")]
         sweep_abandon_threshold: u32 = 2, "SweepAbandonThreshold" => One(u32s());
         /// Traps about errors of a port's link (129 to 131) per minute at which the port is disabled; 0 never.
         trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
@@ -312,11 +312,11 @@ section! {
         neighbor_normal_retries: u32 = 2, "NeighborNormalRetries" => One(u32s());
         /// Maximum number of links that come or go logged per sweep; 0 all.
         port_bounce_log_limit: u32 = 0, "PortBounceLogLimit" => One(u32s());
-        /// Whether every sweep writes everything.
-        #[no_effect("only attributes that differ are written")]
+        /// Whether every full sweep writes SwitchInfo, PortInfo, the tables of ports and linear forwarding tables, also where
+        /// they hold what they should.
         force_attribute_rewrite: bool = false, "ForceAttributeRewrite" => One(flag());
         /// Development: attributes that are never written, by bit.
-        #[no_effect("all attributes are written")]
+        #[no_effect("for development of the vendor's manager: no part of the fabric's settings is dispensable here")]
         skip_attribute_write: u32 = 0, "SkipAttributeWrite" => One(bits32());
         /// Errors that take a port down, by bit as in PortInfo's PortErrorAction.
         default_port_error_action: u32 = 0x0017_2000, "DefaultPortErrorAction" => One(bits32());

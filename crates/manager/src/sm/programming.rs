@@ -36,6 +36,14 @@ impl Manager {
     /// Puts the next request of a node that is being written to into the batch; returns whether there is
     /// one.
     pub(super) fn next_write(&mut self, node: u32) -> bool {
+        let is_first = self.devices[node].work.repeats == 0;
+        let is_full = self.sweep.phase().is_some() && self.sweep.near.is_none();
+        let rewrites = self.settings.requests.rewrites && is_first && is_full;
+        self.next_difference(node, rewrites)
+    }
+
+    /// The same, with what is confirmed if it is to be written again.
+    fn next_difference(&mut self, node: u32, rewrites: bool) -> bool {
         let (stage, cursor) = (
             self.devices[node].work.stage,
             self.devices[node].work.cursor,
@@ -47,6 +55,7 @@ impl Manager {
                 plan: &self.planning.plan,
                 devices: &self.devices,
                 sweep: self.sweep.number,
+                rewrites,
             },
             node,
             step: self.sweep.steps.step,
@@ -113,7 +122,7 @@ impl Manager {
             return false;
         }
         let cursor = std::mem::take(&mut work.cursor);
-        let left = self.next_write(node);
+        let left = self.next_difference(node, false);
         self.devices[node].work.cursor = cursor;
         left
     }

@@ -398,3 +398,21 @@ fn subscribers_are_told_of_end_ports_and_of_each_trap_once() {
         assert!(traps.count() >= 1, "{told:?}");
     }
 }
+
+#[test]
+fn every_full_sweep_writes_all_again_where_that_is_asked_for() {
+    let mut again = settings();
+    again.requests.rewrites = true;
+    let mut world = World::new("fattree:8,radix=4", again);
+    world.sweep();
+    world.run_for(5.0);
+    let [first, second] = [(); 2].map(|()| world.forced_sweep());
+    assert!(first.sets > 0, "{first:?}");
+    assert_eq!(first.sets, second.sets);
+    assert_eq!(second.unfinished, Vec::<String>::new());
+    world.assert_all_active();
+    world.walk_all();
+    world.manager.reconfigure(world.now, settings());
+    world.run_for(5.0);
+    assert_eq!(world.forced_sweep().sets, 0);
+}

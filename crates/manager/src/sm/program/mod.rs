@@ -37,6 +37,7 @@ impl Manager {
             plan: &self.planning.plan,
             devices: &self.devices,
             sweep: self.sweep.number,
+            rewrites: false,
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Needs<'a> {
     pub devices: &'a Devices,
     /// Number of the sweep: nodes that have not answered in it do not work.
     pub sweep: u64,
+    /// What is confirmed is written all the same.
+    pub rewrites: bool,
 }
 
 impl<'a> Needs<'a> {
@@ -142,7 +144,7 @@ impl<'a> Needs<'a> {
     pub(crate) fn port_to_write(&self, node: u32, port: PortNum) -> Option<PortInfo> {
         let wanted = self.wanted_port(node, port)?;
         let held = self.devices[node].observed.port(port)?;
-        (!same_settings(&wanted, held)).then(|| to_set(&wanted))
+        (self.rewrites || !same_settings(&wanted, held)).then(|| to_set(&wanted))
     }
 
     /// A table to be written, [`TableId::UNKNOWN`] where the port holds it already, or stays in Init because
@@ -151,7 +153,7 @@ impl<'a> Needs<'a> {
         let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
         let held = device.observed.table(port, kind);
-        if held == wanted {
+        if held == wanted && !self.rewrites {
             return TableId::UNKNOWN;
         }
         let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;

@@ -53,7 +53,9 @@ impl Writer<'_> {
         let pause = self.needs.plan.pause || self.needs.groups_differ(self.node);
         let wanted = self.needs.wanted_switch_first(self.node, pause);
         match self.device().observed.switch().zip(wanted) {
-            Some((held, wanted)) if !switch::same_settings(&held, &wanted) => {
+            Some((held, wanted))
+                if self.needs.rewrites || !switch::same_settings(&held, &wanted) =>
+            {
                 self.push_switch(&wanted)
             }
             _ => Item::Next,

@@ -98,6 +98,7 @@ impl Writer<'_> {
             row: held,
             blocks: confirmed,
         } = held
+            && !self.needs.rewrites
             && *confirmed >= blocks
             && (Arc::ptr_eq(held, row) || held == row)
         {
@@ -111,7 +112,9 @@ impl Writer<'_> {
             };
             let run = (first..blocks)
                 .take(most)
-                .take_while(|block| !held.block_is(*block, &block_of(row, *block)))
+                .take_while(|block| {
+                    self.needs.rewrites || !held.block_is(*block, &block_of(row, *block))
+                })
                 .count();
             if run == 0 {
                 self.cursor += 1;

@@ -55,6 +55,7 @@ fn blocks_to_write(devices: &Devices, plan: &Plan) -> Vec<(usize, u8)> {
             plan,
             devices,
             sweep: 1,
+            rewrites: false,
         },
         node: SWITCH,
         step: 0,

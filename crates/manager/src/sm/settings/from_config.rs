@@ -344,6 +344,7 @@ fn requests(instance: &Instance) -> RequestSettings {
         table_blocks: sm.lft_multiblock.clamp(1, u32::from(BLOCKS_MAX)) as u8,
         aggregates: sm.use_aggregate_mads,
         shares_buffer_control: sm.optimized_buffer_control,
+        rewrites: sm.force_attribute_rewrite,
         outstanding: match sm.max_parallel_reqs {
             STOCK_PARALLEL_REQS => RequestSettings::default().outstanding,
             most => (most as usize).min(OUTSTANDING_MAX),

@@ -254,6 +254,9 @@ pub struct RequestSettings {
     pub aggregates: bool,
     /// Buffer control of several ports in one datagram (`<OptimizedBufferControl>`).
     pub shares_buffer_control: bool,
+    /// Every full sweep writes settings, tables of ports and linear tables again that are confirmed
+    /// (`<ForceAttributeRewrite>`).
+    pub rewrites: bool,
     /// Number of attempts to activate a port while its neighbour is not ready
     /// (`<NeighborNormalRetries>`).
     pub neighbor_normal_retries: u32,
@@ -537,6 +540,7 @@ impl Default for RequestSettings {
             table_blocks: BLOCKS_MAX,
             aggregates: true,
             shares_buffer_control: true,
+            rewrites: false,
             neighbor_normal_retries: 10,
         }
     }

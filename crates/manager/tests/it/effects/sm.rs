@@ -77,6 +77,7 @@ fn admission() -> Vec<Case> {
         Case::value("Sm/NeighborFWAuthenEnable", Topology, "0", "1")
             .during(Scene::UncheckedFirmware),
         Case::value("Sm/SmaSpoofingCheck", Topology, "1", "0").during(Scene::Liar),
+        Case::value("Sm/ForceAttributeRewrite", Datagrams, "0", "1").during(Scene::Long),
         Case::value("Sm/AllowMixedVLs", Topology, "0", "1")
             .with(VirtualFabrics, THIRD)
             .with(Applications, OTHER)
