@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use weft_fabric::enums::SmState;
 use weft_fabric::export::write_topology;
-use weft_fabric::{Lid, PortNum, PortRef, SmRecord, Snapshot, Topology};
+use weft_fabric::{Guid, Lid, PortNum, PortRef, SmRecord, Snapshot, Topology};
 use weft_interop::Fabric;
 use weft_interop::quarantine::compared;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weft_config::sm::PreDefinedTopology;
 use weft_config::{
-    Checked, CoreLimit, Finding, Instance, Mtu, Percent, Rate, RoutingAlgorithm, Rule, Severity,
+    Checked, CoreLimit, Instance, Mtu, Percent, Rate, RoutingAlgorithm, Rule, Severity,
     TimeExponent, check,
 };
 use weft_wire::id::Lmc;

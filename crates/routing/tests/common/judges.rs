@@ -38,6 +38,7 @@ pub fn opareport(
         port_tables: Arc::default(),
         sms: Vec::new(),
         quarantined: Vec::new(),
+        refused: Vec::new(),
     };
     let file = tempfile::NamedTempFile::new().unwrap();
     write_snapshot(&snapshot, SnapshotOptions::default(), &file).unwrap();
