@@ -5,8 +5,18 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 10] = [
-    "types", "fabric", "route", "port", "sweep", "config", "watch", "perf", "emulator", "manager",
+const FILES: [&str; 11] = [
+    "types",
+    "fabric",
+    "route",
+    "port",
+    "sweep",
+    "config",
+    "watch",
+    "perf",
+    "emulator",
+    "manager",
+    "virtual_fabric",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -16,6 +16,7 @@ mod refused;
 pub mod sa;
 pub mod settings;
 pub mod sm;
+pub mod vf;
 
 pub use io::{
     BarredPort, Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction,

@@ -1,12 +1,17 @@
 //! The command line.
 
+mod vf;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
+pub(crate) use vf::VfCommand;
+
 const AFTER: &str = "\
-Exit codes: 0 done; 1 refused, not found, errors in a configuration, or differences of a fabric; 2 wrong usage; \
+Exit codes: 0 done; 1 refused, not found, errors in a configuration, differences of a fabric, or a port that is not \
+reached; 2 wrong usage; \
 3 no daemon answers; 4 a file cannot be read or written; 5 timeout, of the daemon or of a device.";
 
 const DRAIN: &str = "\
@@ -132,6 +137,9 @@ pub(crate) enum Command {
     /// Show ports whose links went down too often, leave out others, and let them be used again.
     #[command(subcommand)]
     Quarantine(QuarantineCommand),
+    /// Show virtual fabrics, their members, and whether one port reaches another.
+    #[command(subcommand)]
+    Vf(VfCommand),
     /// Plan, apply and undo changes of routes.
     #[command(subcommand)]
     Route(RouteCommand),

@@ -22,6 +22,7 @@ mod sweep;
 mod time;
 mod top;
 mod unreported;
+mod vf;
 mod watch;
 
 use std::io::ErrorKind;
@@ -61,6 +62,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Route(command) => route::run(args, command).await,
         Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,
         Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,
+        Command::Vf(command) => vf::run(&args.daemon, command).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
         Command::Emulator(command) => emulator::run(&args.daemon, command).await,

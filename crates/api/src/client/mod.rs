@@ -20,6 +20,7 @@ use crate::v1::perf_service_client::PerfServiceClient;
 use crate::v1::port_service_client::PortServiceClient;
 use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
+use crate::v1::virtual_fabric_service_client::VirtualFabricServiceClient;
 use crate::v1::watch_service_client::WatchServiceClient;
 
 mod connector;
@@ -197,6 +198,11 @@ impl Client {
     /// The service for the configuration.
     pub fn config(&self) -> ConfigServiceClient<Calls> {
         ConfigServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service for virtual fabrics.
+    pub fn virtual_fabrics(&self) -> VirtualFabricServiceClient<Calls> {
+        VirtualFabricServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for link loads.

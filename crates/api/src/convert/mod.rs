@@ -10,6 +10,7 @@ mod route;
 mod sweep;
 mod topology;
 mod tree;
+mod virtual_fabric;
 
 pub use config::rule_name;
 pub use plan::{drain_message, drain_of};

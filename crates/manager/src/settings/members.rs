@@ -1,5 +1,6 @@
 //! Sets of ports that a configuration names.
 
+use std::fmt;
 use std::sync::Arc;
 
 use weft_config::{DeviceGroups, NodeFacts, NodeType};
@@ -71,6 +72,25 @@ impl Members {
     /// Whether the port is in it.
     pub fn contains(&self, port: &Candidate<'_>) -> bool {
         self.0.iter().any(|selector| selector.names(port))
+    }
+
+    /// The selectors that name the port.
+    pub(crate) fn naming(&self, port: &Candidate<'_>) -> impl Iterator<Item = &Selector> {
+        self.0.iter().filter(|selector| selector.names(port))
+    }
+}
+
+/// A device group's name; those without one as `<Select>` of a device group calls them.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("All"),
+            Self::SwitchPort0 => f.write_str("SWE0"),
+            Self::HfiDirectConnect => f.write_str("HFIDirectConnect"),
+            Self::MgmtAllowed => f.write_str("AllMgmtAllowed"),
+            Self::NodeGuid(guid) => guid.fmt(f),
+            Self::Group { name, .. } => f.write_str(name),
+        }
     }
 }
 

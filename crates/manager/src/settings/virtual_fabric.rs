@@ -102,6 +102,11 @@ impl VirtualFabric {
         }
     }
 
+    /// The highest rate in Mb/s, 0 for the links' limit.
+    pub fn max_rate_mbps(&self) -> u32 {
+        self.max_rate.map_or(0, crate::rates::mbps)
+    }
+
     /// Whether a port is a member, full or limited.
     pub(crate) fn has(&self, port: &Candidate<'_>) -> bool {
         self.full.contains(port) || self.limited.contains(port)

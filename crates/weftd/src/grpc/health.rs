@@ -12,8 +12,9 @@ use crate::heartbeat::{BEAT, Hearts};
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// Services that show the last known state while the fabric is gone, and say so.
-const READING: [&str; 4] = [
+const READING: [&str; 5] = [
     "weft.v1.FabricService",
+    "weft.v1.VirtualFabricService",
     "weft.v1.ManagerService",
     "weft.v1.ConfigService",
     "weft.v1.WatchService",

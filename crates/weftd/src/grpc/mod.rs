@@ -14,6 +14,7 @@ mod refusal;
 mod route;
 mod sweep;
 mod topology;
+mod virtual_fabric;
 mod watch;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use weft_api::v1::perf_service_server::PerfServiceServer;
 use weft_api::v1::port_service_server::PortServiceServer;
 use weft_api::v1::route_service_server::RouteServiceServer;
 use weft_api::v1::sweep_service_server::SweepServiceServer;
+use weft_api::v1::virtual_fabric_service_server::VirtualFabricServiceServer;
 use weft_api::v1::watch_service_server::WatchServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_emulator::control::Controller;
@@ -169,6 +171,7 @@ fn router(
         .add_service(config)
         .add_service(PerfServiceServer::new(services.clone()))
         .add_service(EmulatorServiceServer::new(services.clone()))
+        .add_service(VirtualFabricServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services)))
 }
 

@@ -30,4 +30,5 @@ mod services;
 mod tls;
 mod topology;
 mod unit;
+mod vf;
 mod watch;

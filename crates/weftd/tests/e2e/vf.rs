@@ -1,0 +1,258 @@
+//! Virtual fabrics: listed, their members, and whether one port reaches another.
+
+use serde_json::Value;
+
+use crate::harness::{Daemon, Start, configure};
+
+const FABRIC: &str = "pgft:2;2,2;1,2;1,1;radix=4";
+/// The end of the section with the virtual fabrics.
+const END: &str = "    </VirtualFabrics>";
+/// The end of the section with the device groups.
+const GROUPS_END: &str = "    </DeviceGroups>";
+
+/// Two virtual fabrics besides the stock ones: Blue with nodes 1 and 2 in full and 3 and 4 limited, and Red on standby.
+const FABRICS: &str = r"
+      <VirtualFabric>
+        <Name>Blue</Name>
+        <Enable>1</Enable>
+        <PKey>0x0005</PKey>
+        <Security>1</Security>
+        <QOS>1</QOS>
+        <BaseSL>2</BaseSL>
+        <MulticastSL>3</MulticastSL>
+        <Bandwidth>30%</Bandwidth>
+        <MaxMTU>4096</MaxMTU>
+        <MaxRate>50g</MaxRate>
+        <Member>Front</Member>
+        <LimitedMember>Back</LimitedMember>
+        <Application>Verbs</Application>
+      </VirtualFabric>
+      <VirtualFabric>
+        <Name>Red</Name>
+        <Enable>1</Enable>
+        <Standby>1</Standby>
+        <PKey>0x0006</PKey>
+        <Security>1</Security>
+        <QOS>0</QOS>
+        <Member>Front</Member>
+        <Application>Verbs</Application>
+      </VirtualFabric>
+";
+const GROUPS: &str = r"
+      <DeviceGroup>
+        <Name>Front</Name>
+        <NodeDesc>node1 hfi1_0</NodeDesc>
+        <NodeDesc>node2 hfi1_0</NodeDesc>
+      </DeviceGroup>
+      <DeviceGroup>
+        <Name>Back</Name>
+        <NodeDesc>node3 hfi1_0</NodeDesc>
+        <NodeDesc>node4 hfi1_0</NodeDesc>
+      </DeviceGroup>
+";
+const APPLICATION: &str = r"
+      <Application>
+        <Name>Verbs</Name>
+        <ServiceID>0x1234</ServiceID>
+      </Application>
+";
+
+/// Adds these virtual fabrics to the stock file, and leaves `Default` to nodes 1 and 2.
+pub(crate) fn two_more(start: &Start) {
+    let file = start.dir.path().join("opafm.xml");
+    let (fabrics, groups) = (format!("{FABRICS}{END}"), format!("{GROUPS}{GROUPS_END}"));
+    let applications = format!("{APPLICATION}    </Applications>");
+    let changes = [
+        (END, &*fabrics),
+        (GROUPS_END, &groups),
+        ("    </Applications>", &applications),
+        ("<Member>All</Member>", "<Member>Front</Member>"),
+    ];
+    configure(&file, &changes);
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn up() -> Daemon {
+    let start = Start::new(FABRIC);
+    two_more(&start);
+    start.up()
+}
+
+/// `weft vf check` of two hosts, with its exit code.
+fn check(daemon: &Daemon, a: &str, b: &str) -> (Option<i32>, Value) {
+    let [a, b] = [a, b].map(|name| format!("node:{name} hfi1_0"));
+    let ran = daemon.weft(&["vf", "check", &a, &b, "--json"]);
+    (
+        ran.status.code(),
+        json(&String::from_utf8_lossy(&ran.stdout)),
+    )
+}
+
+#[test]
+fn virtual_fabrics_are_listed_with_their_members() {
+    let daemon = up();
+    let listed = json(&daemon.weft_ok(&["vf", "list", "--json"]));
+    let names: Vec<&str> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["Default", "Admin", "Blue", "Red"]);
+    let blue = &listed[2];
+    for (field, expected) in [
+        ("index", Value::from(2)),
+        ("pkey", "0x0005".into()),
+        ("sl", 2.into()),
+        ("multicast_sl", 3.into()),
+        ("max_mtu", 4096.into()),
+        ("max_rate_mbps", 50_000.into()),
+        ("bandwidth_percent", 30.into()),
+        ("security", true.into()),
+        ("standby", false.into()),
+        ("full_members", 2.into()),
+        ("limited_members", 2.into()),
+    ] {
+        assert_eq!(blue[field], expected, "{field} of {blue}");
+    }
+    let levels = blue["levels"].as_array().unwrap();
+    let sls: Vec<u64> = levels
+        .iter()
+        .map(|level| level["sl"].as_u64().unwrap())
+        .collect();
+    assert_eq!(sls, [2, 3]);
+    assert_ne!(levels[0]["vl"], levels[1]["vl"], "{blue}");
+    assert_eq!(listed[3]["standby"], true);
+    assert_eq!(listed[3]["full_members"], 0);
+    let text = daemon.weft_ok(&["vf", "list"]);
+    assert!(text.contains("secured, QOS"), "{text}");
+    assert!(text.contains("standby, secured"), "{text}");
+
+    let members = json(&daemon.weft_ok(&["vf", "members", "Blue", "--json"]));
+    let members: Vec<(&str, bool, &str)> = members
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            (
+                one["port"]["name"].as_str().unwrap(),
+                one["full"].as_bool().unwrap(),
+                one["device_groups"][0].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        members,
+        [
+            ("node1 hfi1_0", true, "Front"),
+            ("node2 hfi1_0", true, "Front"),
+            ("node3 hfi1_0", false, "Back"),
+            ("node4 hfi1_0", false, "Back"),
+        ]
+    );
+    let text = daemon.weft_ok(&["vf", "members", "Blue"]);
+    assert!(text.contains("port 1: limited, by Back\n"), "{text}");
+    assert_eq!(
+        daemon.weft_ok(&["vf", "members", "Red"]),
+        "Red has no members\n"
+    );
+    let wrong = daemon.weft_fails(1, &["vf", "members", "Green"]);
+    assert!(
+        wrong.contains("there is no virtual fabric 'Green'"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn a_check_says_by_what_a_port_reaches_another_or_why_not() {
+    let daemon = up();
+    let (code, found) = check(&daemon, "node3", "node1");
+    assert_eq!(code, Some(0), "{found}");
+    let reached = &found["reached"];
+    assert_eq!(
+        reached.as_array().unwrap().len(),
+        2,
+        "Admin and Blue: {found}"
+    );
+    let blue = &reached[1];
+    assert_eq!(blue["virtual_fabric"], "Blue");
+    assert_eq!(
+        (&blue["source_pkey"], &blue["destination_pkey"]),
+        (&"0x0005".into(), &"0x8005".into())
+    );
+    assert_eq!(
+        (&blue["sl"], &blue["mtu"], &blue["rate_mbps"]),
+        (&2.into(), &4096.into(), &50_000.into())
+    );
+    let hops = blue["hops"].as_array().unwrap();
+    assert_eq!(hops.len(), 4, "two edges and a core: {blue}");
+    assert_eq!(hops[0]["from"]["name"], "node3 hfi1_0");
+    assert_eq!(hops[3]["to"]["name"], "node1 hfi1_0");
+    let tables: Vec<&str> = blue["registers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["table"].as_str().unwrap())
+        .collect();
+    let of = |table| tables.iter().filter(|one| **one == table).count();
+    assert_eq!(
+        of("P_KeyTable"),
+        4,
+        "both ends, and both switch ports that check: {blue}"
+    );
+    assert_eq!(
+        (of("SLtoSCMappingTable"), of("SCtoVLtMappingTable")),
+        (1, 4)
+    );
+    assert_eq!(found["not_reached"][0]["virtual_fabric"], "Default");
+    assert_eq!(
+        found["not_reached"][0]["why"],
+        "node3 hfi1_0 port 1 is not a member"
+    );
+
+    // Of the hosts only the first may manage: the others are limited members of Admin.
+    let (code, found) = check(&daemon, "node3", "node4");
+    assert_eq!(code, Some(1), "{found}");
+    let text = daemon.weft(&["vf", "check", "node:node3 hfi1_0", "node:node4 hfi1_0"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(
+        text.contains(") port 1 does not reach node4 hfi1_0"),
+        "{text}"
+    );
+    for fabric in ["Admin", "Blue"] {
+        let why =
+            format!("not in {fabric}: both are limited members, and these reach full members only");
+        assert!(text.contains(&why), "{text}");
+    }
+    let text = daemon.weft_ok(&["vf", "check", "node:node3 hfi1_0", "node:node1 hfi1_0"]);
+    assert!(
+        text.contains("in Blue: keys 0x0005 (limited) and 0x8005 (full), SL 2, MTU 4096, rate 50g"),
+        "{text}"
+    );
+    assert!(text.contains("P_KeyTable of edge2"), "{text}");
+}
+
+#[test]
+fn a_point_that_is_no_single_end_port_is_refused() {
+    let daemon = up();
+    for (args, code, expected) in [
+        (
+            ["nodetype:FI", "node:node1 hfi1_0"],
+            1,
+            "names 4 end ports; name one",
+        ),
+        (
+            ["node:node1 hfi1_0", "node:edge1:port:1"],
+            1,
+            "names no end port",
+        ),
+        (["node:node1 hfi1_0", "node:nobody"], 1, "destination: "),
+        (["nonsense", "node:node1 hfi1_0"], 2, "nonsense"),
+    ] {
+        let said = daemon.weft_fails(code, &[&["vf", "check"], &args[..]].concat());
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+}
