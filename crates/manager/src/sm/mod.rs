@@ -28,6 +28,7 @@
 //! | `wanted` | the settings themselves |
 //! | `store` | state that survives a restart |
 //! | `program` | the remaining work of a node, as a pure difference |
+//! | `handover` | partitions that pass from some ports to others |
 //! | `programming`, `confirm` | writing the difference, and confirmation by answers |
 //! | `reroute`, `drains` | previews of route changes, and drained parts |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
@@ -51,6 +52,7 @@ pub mod drains;
 mod election;
 pub mod evidence;
 mod flapping;
+mod handover;
 mod learn;
 mod leftovers;
 mod lids;

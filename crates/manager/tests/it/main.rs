@@ -18,6 +18,7 @@ mod doubtful;
 mod effects;
 mod flapping;
 mod gsi;
+mod handover;
 mod hostile;
 mod loops;
 mod multicast;

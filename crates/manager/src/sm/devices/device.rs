@@ -80,6 +80,15 @@ impl Device {
         }
     }
 
+    /// The ports that have tables: all of a switch, an HFI's port by which it was reached.
+    pub(crate) fn ports_with_tables(&self) -> impl Iterator<Item = PortNum> + use<> {
+        let (first, last) = match self.is_switch() {
+            true => (0, self.observed.num_ports()),
+            false => (self.identity.entered.0, self.identity.entered.0),
+        };
+        (first..=last).map(PortNum)
+    }
+
     /// Whether its end port says that a subnet manager runs there.
     pub(crate) fn names_sm(&self) -> bool {
         let port = self.observed.port(self.end_port());

@@ -35,6 +35,8 @@ pub(crate) enum Stage {
     WriteNode,
     /// Settings of single ports of a switch.
     WritePorts,
+    /// P_Key tables of ports that waited for others to give up partitions.
+    WriteKeys,
     /// Maps of service channels between the ports of a switch.
     WriteChannels,
     /// Forwarding table.

@@ -36,6 +36,7 @@ use weft_fabric::{
 use super::Manager;
 use super::devices::{Device, Devices, Lft, TABLE_KINDS};
 use super::drains::Drains;
+use super::handover::Handover;
 use super::lids::LidMap;
 use super::lost_links::with_links;
 use super::outbox::Outbox;
@@ -89,6 +90,8 @@ pub(super) struct Plan {
     pub maps_channels: bool,
     /// The tables of each port of each node, in the node's order of ports.
     pub tables: Vec<Vec<[TableId; TABLE_KINDS]>>,
+    /// Which of these tables wait for others.
+    pub handover: Handover,
     pub qos: Option<Qos>,
     pub multicast: MulticastPlan,
 }

@@ -29,7 +29,7 @@ impl Writer<'_> {
         let observed = &self.device().observed;
         // The quick answers first: this looks at every table of every port.
         let is_unknown = observed.table(port, kind) == TableId::UNKNOWN;
-        let is_wanted = || self.needs.wanted_table(self.node, port, kind) != TableId::UNKNOWN;
+        let is_wanted = || self.needs.planned_table(self.node, port, kind) != TableId::UNKNOWN;
         if !(is_unknown && is_live(observed, port) && is_wanted()) {
             return Item::Next;
         }
@@ -40,7 +40,7 @@ impl Writer<'_> {
 }
 
 /// A port that was in use before this manager knew it.
-fn is_live(observed: &Observed, port: PortNum) -> bool {
+pub(crate) fn is_live(observed: &Observed, port: PortNum) -> bool {
     observed.port(port).is_some_and(|info| match port.0 {
         0 => info.lid.0 != 0,
         _ => info.port_state >= PortState::ARMED,

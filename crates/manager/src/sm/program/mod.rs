@@ -25,7 +25,7 @@ use super::devices::{Device, Stage};
 use super::plan::Plan;
 use super::sweep::Gate;
 
-pub(super) use compare::needs_comparison;
+pub(super) use compare::{is_live, needs_comparison};
 pub(super) use needs::Needs;
 pub(super) use writer::Writer;
 
@@ -49,6 +49,7 @@ pub(super) fn next(writer: &mut Writer<'_>, stage: Stage) -> bool {
         Stage::Compare => writer.compare(),
         Stage::WriteNode => writer.write_node(),
         Stage::WritePorts => writer.write_ports(),
+        Stage::WriteKeys => writer.write_keys(),
         Stage::WriteChannels => writer.write_channels(),
         Stage::WriteTable => writer.write_table(),
         Stage::WriteGroups => writer.write_groups(),

@@ -106,8 +106,7 @@ impl<'a> Needs<'a> {
             markers: qos.preempts() && self.has_markers(node, port),
             faces_guest: guest,
             // Only ports that are to check keys get a table of keys.
-            enforces: place == Place::External
-                && self.wanted_table(node, port, Kind::PKeys) != TableId::UNKNOWN,
+            enforces: place == Place::External && self.is_to_check(node, port, held),
             policy,
         };
         Some(wanted(held, &context))
@@ -119,6 +118,14 @@ impl<'a> Needs<'a> {
         match self.settings.admission.doubts(guid) {
             true => self.plan.lids[hfi.0 as usize],
             false => (Lid::PERMISSIVE, Lmc(0)),
+        }
+    }
+
+    /// Whether a switch's port is to check keys; not before it has its table.
+    fn is_to_check(&self, node: u32, port: PortNum, held: &PortInfo) -> bool {
+        match self.plan.handover.is_untouched(node, port) {
+            true => held.partition_enforcement_inbound,
+            false => self.wanted_table(node, port, Kind::PKeys) != TableId::UNKNOWN,
         }
     }
 
@@ -153,7 +160,8 @@ impl<'a> Needs<'a> {
         let device = &self.devices[node];
         let wanted = self.wanted_table(node, port, kind);
         let held = device.observed.table(port, kind);
-        if held == wanted && !self.rewrites {
+        let waits = || kind == Kind::PKeys && self.plan.handover.is_untouched(node, port);
+        if (held == wanted && !self.rewrites) || waits() {
             return TableId::UNKNOWN;
         }
         let in_use = |info: &PortInfo| info.port_state >= PortState::ARMED;
@@ -175,7 +183,26 @@ impl<'a> Needs<'a> {
         }
     }
 
+    /// The table that a port should hold for now: the planned one, unless it waits for other ports to give up
+    /// partitions.
     pub(crate) fn wanted_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
+        let meanwhile = match kind {
+            Kind::PKeys => self.plan.handover.meanwhile(node, port),
+            _ => None,
+        };
+        meanwhile.unwrap_or_else(|| self.planned_table(node, port, kind))
+    }
+
+    /// Whether a node has P_Key tables, or ports that check them, to be written.
+    pub(crate) fn lacks_keys(&self, node: u32) -> bool {
+        self.devices[node].ports_with_tables().any(|port| {
+            self.table_to_write(node, port, Kind::PKeys) != TableId::UNKNOWN
+                || self.port_to_write(node, port).is_some()
+        })
+    }
+
+    /// The table of a port in the plan.
+    pub(crate) fn planned_table(&self, node: u32, port: PortNum, kind: Kind) -> TableId {
         let index = self.devices[node].observed.port_index(port);
         let tables = self
             .plan

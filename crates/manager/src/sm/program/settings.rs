@@ -99,6 +99,21 @@ impl Writer<'_> {
         })
     }
 
+    /// P_Key tables of all ports, then which of them check keys.
+    pub(super) fn write_keys(&mut self) -> bool {
+        let ports: Vec<PortNum> = self.device().ports_with_tables().collect();
+        self.fill(|writer, cursor| {
+            let cursor = cursor as usize;
+            let table = ports.get(cursor);
+            let info = cursor.checked_sub(ports.len()).and_then(|at| ports.get(at));
+            match (table, info) {
+                (Some(port), _) => writer.write_port_table(*port, Kind::PKeys),
+                (None, Some(port)) => writer.write_port(*port),
+                (None, None) => Item::End,
+            }
+        })
+    }
+
     fn push_table(&mut self, kind: Kind, modifier: u32, id: TableId) -> Item {
         let content = self.needs.devices.tables.content(id);
         self.push(kind.attribute(), modifier, content.len(), |to| {

@@ -150,6 +150,7 @@ impl Manager {
     fn end_plan(&mut self, now: Tick) {
         self.enter_phase(now, SweepPhase::Program);
         self.sweep.steps.gate = Steps::first_gate(&self.planning.plan);
+        self.begin_handover();
         if !self.planning.plan.steps.is_empty() {
             self.begin_program();
         }
@@ -158,6 +159,9 @@ impl Manager {
     /// Lets the switches, all of which wait, go on to what comes next; says whether the phase does
     /// something now.
     fn pass_gate(&mut self, now: Tick) -> bool {
+        if self.planning.plan.handover.has_begun() {
+            return self.end_program(now);
+        }
         let (sweep, plan) = (&mut self.sweep, &mut self.planning.plan);
         let stage = match sweep.steps.pass(now, plan, &self.devices) {
             Passage::Later => return false,
@@ -182,10 +186,16 @@ impl Manager {
         sweep.steps.forget_leftovers();
         match stage {
             Some(stage) => self.requests.schedule.let_go(&mut self.devices, stage),
-            None => {
-                self.enter_phase(now, SweepPhase::Activate);
-                self.begin_activate();
-            }
+            None => return self.end_program(now),
+        }
+        true
+    }
+
+    /// Goes on to activation once every port has the partitions that it is to have.
+    fn end_program(&mut self, now: Tick) -> bool {
+        if !self.hand_over() {
+            self.enter_phase(now, SweepPhase::Activate);
+            self.begin_activate();
         }
         true
     }
