@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "types",
     "fabric",
     "route",
@@ -17,6 +17,7 @@ const FILES: [&str; 11] = [
     "emulator",
     "manager",
     "virtual_fabric",
+    "fabric_plan",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

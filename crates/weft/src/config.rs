@@ -18,6 +18,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::style::{ERROR, PLACE, Styles, WARNING};
 use crate::unreported;
+use crate::vf::plan_text;
 
 pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliError> {
     match command {
@@ -160,7 +161,8 @@ async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {
         (false, false) => "would be in force\n",
         (false, true) => "refused, the old configuration stays in force\n",
     };
-    let verdict = format!("{file}: {verdict}");
+    let fabrics = answer.virtual_fabrics.as_ref().map(plan_text);
+    let verdict = format!("{}{file}: {verdict}", fabrics.unwrap_or_default());
     let printed = output::text(lines.collect::<String>() + &verdict);
     match answer.applied {
         true => unreported::or_keep(printed, &verdict)?,

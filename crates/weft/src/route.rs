@@ -201,21 +201,24 @@ fn congestion(before: &v1::RouteQuality, after: &v1::RouteQuality) -> Vec<String
 }
 
 pub(crate) fn planned_json(planned: &v1::PlanRoutesResponse) -> Value {
-    let findings = planned.findings.iter().map(|finding| {
-        json!({
-            "severity": finding.severity().as_str_name().trim_start_matches("SEVERITY_").to_lowercase(),
-            "line": finding.line,
-            "path": finding.path,
-            "message": finding.message,
-            "allowed": finding.allowed,
-            "rule": finding.rule,
-        })
-    });
+    let findings = planned.findings.iter().map(finding_json);
     json!({
         "plan_id": planned.plan_id,
         "generation": planned.generation,
         "findings": findings.collect::<Vec<_>>(),
         "plan": planned.plan.as_ref().map(plan_json),
+    })
+}
+
+/// A finding of a configuration as JSON.
+pub(crate) fn finding_json(finding: &v1::Finding) -> Value {
+    json!({
+        "severity": finding.severity().as_str_name().trim_start_matches("SEVERITY_").to_lowercase(),
+        "line": finding.line,
+        "path": finding.path,
+        "message": finding.message,
+        "allowed": finding.allowed,
+        "rule": finding.rule,
     })
 }
 

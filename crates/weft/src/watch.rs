@@ -13,6 +13,7 @@ use crate::output;
 use crate::quarantine::by_hand;
 use crate::sweep::{as_json, port_json, port_name, reason_name, summary, unused_ends, unused_json};
 use crate::time::utc;
+use crate::vf;
 
 pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -153,6 +154,7 @@ fn line(event: &v1::WatchResponse) -> String {
             format!("route plan {} is in force: {}", plan.plan_id, plan.what)
         }
         Content::PlanUndone(plan) => format!("undone: {}", plan.what),
+        Content::VirtualFabricsChanged(changed) => vf::changed_text(changed),
         Content::ThresholdExceeded(over) => format!(
             "{} of {} is {}, over its threshold {}",
             over.category,
@@ -357,6 +359,9 @@ fn content_json(content: &Content) -> (&'static str, Value) {
             json!({ "what": plan.what, "sweep": plan.sweep }),
         ),
         Content::ThresholdExceeded(over) => ("threshold_exceeded", threshold_json(over)),
+        Content::VirtualFabricsChanged(changed) => {
+            ("virtual_fabrics_changed", vf::changed_json(changed))
+        }
         Content::StateRefused(refused) => ("state_refused", json!({ "why": refused.why })),
         Content::RoleChanged(role) => (
             "role_changed",

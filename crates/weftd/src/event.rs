@@ -22,6 +22,8 @@ pub(crate) enum DaemonEvent {
         /// Message for users.
         what: String,
     },
+    /// Other virtual fabrics are in force.
+    VirtualFabrics(Box<v1::VirtualFabricsChanged>),
     /// The fabric was lost, or is back.
     Attachment(Attachment),
     /// A client has changed a port, and its device has confirmed it.
@@ -61,6 +63,7 @@ impl DaemonEvent {
                 applied: *applied,
                 what: what.clone(),
             }),
+            Self::VirtualFabrics(changed) => Content::VirtualFabricsChanged((**changed).clone()),
             Self::Attachment(now) => Content::AttachmentChanged(v1::Attachment {
                 attached: now.attached,
                 since_unix_time_ns: now.since_unix_ns,

@@ -3,6 +3,7 @@
 mod config;
 mod event;
 mod fabric;
+mod fabric_plan;
 mod perf;
 mod plan;
 mod quarantine;

@@ -3,17 +3,8 @@
 use weft_fabric::{PortRef, Snapshot};
 use weft_manager::vf::{Fabrics, Hop, LevelUse, Listed, Member, Reach, Refused, Register, Route};
 
-use super::port_id;
+use super::fabric_plan::named;
 use crate::v1;
-
-/// A port with the name of its node.
-fn named(snapshot: &Snapshot, at: PortRef) -> v1::NamedPort {
-    let node = snapshot.topology.node(at.node);
-    v1::NamedPort {
-        port: port_id(&snapshot.topology, at),
-        node_name: node.map_or_else(String::new, |node| node.name()),
-    }
-}
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

@@ -6,17 +6,20 @@
 //! | `members` | the end ports of a virtual fabric, and the device groups that put them there |
 //! | `levels` | service levels, channels and virtual lanes |
 //! | `reach` | whether a port may reach another: by which keys, and along which registers |
+//! | `plan` | what other virtual fabrics would change |
 //! | `way` | the links from one port to another, with the channel and lane on each |
 //! | `words` | refusals in words |
 
 mod levels;
 mod members;
+mod plan;
 mod reach;
 mod way;
 mod words;
 
 pub use levels::LevelUse;
 pub use members::{Member, end_ports};
+pub use plan::{ChangedFabric, ChangedPort, ChangedSetting, FabricPlan};
 pub use reach::{HeldKey, Reach, Refused, Route, Why};
 pub use way::{Hop, Register, RegisterValue};
 

@@ -1,5 +1,7 @@
 //! `weft vf`.
 
+use std::path::PathBuf;
+
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum VfCommand {
     /// List them: key, service levels, limits, share of the bandwidth, numbers of members.
@@ -25,6 +27,14 @@ pub(crate) enum VfCommand {
         /// The port that is to receive.
         #[arg(value_name = "B")]
         destination: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what another configuration would change: virtual fabrics, their members, and keys. Nothing changes.
+    Plan {
+        /// The file; `-` is standard input.
+        file: PathBuf,
         /// Print JSON.
         #[arg(long)]
         json: bool,

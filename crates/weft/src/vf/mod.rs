@@ -1,8 +1,13 @@
 //! `weft vf`.
 
+mod changed;
 mod check;
 mod list;
 mod members;
+mod plan;
+
+pub(crate) use changed::{changed_json, changed_text};
+pub(crate) use plan::plan_text;
 
 use std::process::ExitCode;
 
@@ -20,6 +25,7 @@ pub(crate) async fn run(daemon: &Daemon, command: &VfCommand) -> Result<ExitCode
             destination,
             json,
         } => check::run(&session, (source, destination), *json).await,
+        VfCommand::Plan { file, json } => plan::run(&session, file, *json).await,
     }
 }
 

@@ -13,6 +13,7 @@ use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError, RoutePlan}
 
 use super::disk::Disk;
 use super::drift::Drift;
+use super::fabrics;
 use super::planning::{Computed, Made, Planner};
 use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
@@ -222,9 +223,7 @@ impl Actor {
             what: plan.what.clone(),
             sweep: adopted.sweep,
         });
-        if self.put_in_force(&plan.wanted) {
-            self.announce(what.clone());
-        }
+        self.put_in_force_and_tell(&plan.wanted, &what);
         self.plans.carried_out(Undo {
             before,
             after: plan.wanted.clone(),
@@ -254,9 +253,7 @@ impl Actor {
             what: undo.what.clone(),
             sweep: adopted.sweep,
         });
-        if self.put_in_force(&undo.before) {
-            self.announce(what.clone());
-        }
+        self.put_in_force_and_tell(&undo.before, &what);
         self.note(&undo.before).await;
         if undo.before.arrangement.drains != undo.after.arrangement.drains {
             self.disk
@@ -288,16 +285,21 @@ impl Actor {
             .map_err(|error| file(error.to_string()))?;
         let Loaded { findings, usable } = loaded.map_err(|error| file(error.to_string()))?;
         let refused = findings.iter().any(|one| one.severity == Severity::Error);
-        if refused || validate_only {
-            if !refused {
-                usable.map_err(|why| Refusal::File(why.into()))?;
-            }
-            return Ok(Reloaded {
-                findings,
-                applied: false,
-            });
+        let nothing = |findings, fabrics| Reloaded {
+            findings,
+            applied: false,
+            fabrics,
+        };
+        if refused {
+            return Ok(nothing(findings, None));
         }
-        let (settings, configuration) = usable.map_err(|why| Refusal::File(why.into()))?.split();
+        let usable = usable.map_err(|why| Refusal::File(why.into()))?;
+        let before = &self.configuration.queries.sa;
+        let fabrics = fabrics::change(&self.hub, before, &usable.queries.sa);
+        if validate_only {
+            return Ok(nothing(findings, fabrics));
+        }
+        let (settings, configuration) = usable.split();
         let before = self.reconfigure(settings.clone()).await?;
         let arrangement = Arrangement {
             settings,
@@ -314,13 +316,25 @@ impl Actor {
         let name = name.unwrap_or_else(|| "the built-in configuration".to_owned());
         self.put_in_force(&version);
         self.announce(format!("{name} is in force"));
+        fabrics::tell(&self.hub, fabrics.as_ref());
         config::log_warnings(&findings);
         self.drift.reloaded(&version).await;
         self.hub.set_planned(self.drift.message());
         Ok(Reloaded {
             findings,
             applied: true,
+            fabrics,
         })
+    }
+
+    /// Puts a version's settings in force, and reports that if they were not before.
+    fn put_in_force_and_tell(&mut self, version: &Version, what: &str) {
+        let (before, after) = (&self.configuration.queries, &version.configuration.queries);
+        let fabrics = fabrics::change(&self.hub, &before.sa, &after.sa);
+        if self.put_in_force(version) {
+            self.announce(what.to_owned());
+            fabrics::tell(&self.hub, fabrics.as_ref());
+        }
     }
 
     /// Puts a version's settings in force, except the subnet manager's, which are already;

@@ -11,6 +11,7 @@
 //! | `ports` | port changes, one after the other |
 //! | `running` | log level, pause of sweeps, priority, counts |
 //! | `drift` | plans in force that the configuration file lacks, also after a restart |
+//! | `fabrics` | what a configuration changes of the virtual fabrics |
 //! | `hangup` | reload by SIGHUP |
 //!
 //! A disconnected client cancels its commands that have not started. Started commands run to their end.
@@ -19,6 +20,7 @@ mod actor;
 mod adaptive;
 mod disk;
 mod drift;
+mod fabrics;
 mod hangup;
 mod planning;
 mod plans;
@@ -37,6 +39,7 @@ use weft_config::Finding;
 use weft_manager::CommandError;
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
+use weft_manager::vf::FabricPlan;
 
 pub(crate) use actor::{Actor, Parts};
 pub(crate) use adaptive::AdaptiveOrder;
@@ -51,6 +54,7 @@ pub(crate) use running::Restored;
 use running::RunningOrder;
 
 use crate::attachment::Detached;
+use crate::config::Source;
 use crate::counters::{Counted, Scope};
 use crate::event_hub::InForce;
 use crate::logging::{Log, LogLevel, LogSettings};
@@ -140,6 +144,8 @@ pub(crate) struct Planned {
 pub(crate) struct Reloaded {
     pub(crate) findings: Vec<Finding>,
     pub(crate) applied: bool,
+    /// What changes of the virtual fabrics, none where nothing does.
+    pub(crate) fabrics: Option<FabricPlan>,
 }
 
 /// Orders to the actor.
@@ -172,6 +178,7 @@ impl fmt::Display for Asker {
 pub(crate) struct Control {
     orders: mpsc::Sender<Order>,
     disk: Disk,
+    source: Source,
     /// The configuration file's name, empty where there is none.
     file: Arc<str>,
     log: Log,
@@ -191,6 +198,7 @@ impl Control {
         let control = Self {
             orders,
             disk: Disk::new(parts.saved.clone()),
+            source: parts.source.clone(),
             file: file.into(),
             log: parts.log.clone(),
         };

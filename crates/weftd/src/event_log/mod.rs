@@ -70,6 +70,18 @@ impl EventLog {
             (DaemonEvent::PlanUndone { what, sweep }, _) => {
                 info!(event = "plan_undone", sweep, what, "undone: {what}");
             }
+            (DaemonEvent::VirtualFabrics(changed), _) => info!(
+                event = "virtual_fabrics_changed",
+                ports = changed.ports,
+                losing_ports = changed.losing_ports,
+                "virtual fabrics changed: {} new, {} gone, {} with other settings; {} ports get other keys, {} of them \
+                 lose some",
+                changed.added.len(),
+                changed.removed.len(),
+                changed.changed.len(),
+                changed.ports,
+                changed.losing_ports
+            ),
             (DaemonEvent::Threshold(_), Content::ThresholdExceeded(over)) => {
                 let has_cause = over.error_info.is_empty()
                     || self.causes.has_cause(&over.category, &self.limits.causes);

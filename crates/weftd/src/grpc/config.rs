@@ -50,9 +50,12 @@ impl ConfigService for Services {
             .map(v1::Finding::from)
             .collect();
         let applied = outcome.applied;
+        let snapshot = self.hub.snapshot();
+        let fabrics = outcome.fabrics;
         Ok(Response::new(v1::ReloadConfigResponse {
             findings,
             applied,
+            virtual_fabrics: fabrics.map(|plan| v1::FabricPlan::of(&snapshot, plan)),
         }))
     }
 }

@@ -160,6 +160,8 @@ fn router(
         .max_encoding_message_size(MAX_MESSAGE_LEN);
     let routes = RouteServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
+    let fabrics = VirtualFabricServiceServer::new(services.clone())
+        .max_decoding_message_size(2 * weft_config::MAX_BYTES);
     Ok(server
         .add_service(health)
         .add_service(reflection)
@@ -171,7 +173,7 @@ fn router(
         .add_service(config)
         .add_service(PerfServiceServer::new(services.clone()))
         .add_service(EmulatorServiceServer::new(services.clone()))
-        .add_service(VirtualFabricServiceServer::new(services.clone()))
+        .add_service(fabrics)
         .add_service(WatchServiceServer::new(services)))
 }
 

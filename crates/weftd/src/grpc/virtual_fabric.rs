@@ -10,6 +10,7 @@ use weft_manager::SaSettings;
 use weft_manager::vf::{Fabrics, Member};
 
 use super::page::Page;
+use super::refusal::status;
 use super::{Key, Services, select};
 
 /// Members of a page where nothing is said, and at most.
@@ -51,6 +52,25 @@ impl VirtualFabricService for Services {
         let view = self.fabrics_in_force()?;
         let checked = view.compute(move |fabrics| checked(&fabrics, &request));
         Ok(Response::new(checked.await??))
+    }
+
+    async fn plan_virtual_fabrics(
+        &self,
+        request: Request<v1::PlanVirtualFabricsRequest>,
+    ) -> Result<Response<v1::PlanVirtualFabricsResponse>, Status> {
+        self.must_be_master()?;
+        let before = self.query_settings.borrow().sa.clone();
+        let text = request.into_inner().config;
+        let planned = self
+            .control
+            .plan_fabrics(text, before, Arc::clone(&self.hub));
+        let (findings, plan) = planned.await.map_err(|refusal| status(&refusal))?;
+        let snapshot = self.hub.snapshot();
+        Ok(Response::new(v1::PlanVirtualFabricsResponse {
+            plan: plan.map(|plan| v1::FabricPlan::of(&snapshot, plan)),
+            findings: findings.into_iter().map(v1::Finding::from).collect(),
+            generation: snapshot.generation,
+        }))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, Start, configure};
+use crate::harness::{Daemon, Start, configure, wait_for};
+use crate::watch::Watcher;
 
 const FABRIC: &str = "pgft:2;2,2;1,2;1,1;radix=4";
 /// The end of the section with the virtual fabrics.
@@ -255,4 +256,91 @@ fn a_point_that_is_no_single_end_port_is_refused() {
         let said = daemon.weft_fails(code, &[&["vf", "check"], &args[..]].concat());
         assert!(said.contains(expected), "{args:?}: {said}");
     }
+}
+
+/// The daemon's file with the members of Blue in each other's place, another MTU, and without Red.
+fn exchanged(daemon: &Daemon) -> String {
+    let text = std::fs::read_to_string(daemon.dir.path().join("opafm.xml")).unwrap();
+    let members = "<Member>Front</Member>\n        <LimitedMember>Back<";
+    let other = "<Member>Back</Member>\n        <LimitedMember>Front<";
+    assert_eq!(text.matches(members).count(), 1);
+    let text = text.replace(members, other);
+    let text = text.replace("<MaxMTU>4096<", "<MaxMTU>2048<");
+    let (before, red) = text.split_once("<Name>Red</Name>").unwrap();
+    format!(
+        "{before}<Name>Red</Name>{}",
+        red.replacen("<Enable>1<", "<Enable>0<", 1)
+    )
+}
+
+#[test]
+fn a_change_is_planned_shown_by_a_reload_and_told() {
+    let daemon = up();
+    let new = daemon.dir.path().join("new.xml");
+    std::fs::write(&new, exchanged(&daemon)).unwrap();
+    let plan = ["vf", "plan", new.to_str().unwrap()];
+    let planned = json(&daemon.weft_ok(&[&plan[..], &["--json"]].concat()));
+    let change = &planned["plan"];
+    assert_eq!(change["removed"], Value::from(vec!["Red"]), "{planned}");
+    assert_eq!(change["handed_over"], Value::from(vec!["0x0005"]));
+    assert_eq!(change["changed"][0]["name"], "Blue");
+    let mtu = &change["changed"][0]["settings"][0];
+    assert_eq!(
+        (&mtu["element"], &mtu["before"], &mtu["after"]),
+        (&"MaxMTU".into(), &"4096".into(), &"2048".into())
+    );
+    let ports = change["ports"].as_array().unwrap();
+    assert_eq!(ports.len(), 4, "{planned}");
+    assert_eq!(ports[0]["port"]["name"], "node1 hfi1_0");
+    assert_eq!(ports[0]["loses"], Value::from(vec!["0x8005"]));
+    assert_eq!(ports[0]["gains"], Value::from(vec!["0x0005"]));
+    assert_eq!(ports[2]["gains"], Value::from(vec!["0x8005"]));
+    let text = daemon.weft_ok(&plan);
+    for line in [
+        "gone: Red\n",
+        "changed: Blue: MaxMTU 4096 to 2048\n",
+        "port 1: loses 0x8005; gains 0x0005\n",
+        "handed over, by those that lose it first: 0x0005\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert_eq!(
+        check(&daemon, "node3", "node4").0,
+        Some(1),
+        "a plan changes nothing"
+    );
+
+    let (mut watcher, _) = Watcher::start(&daemon, &[]);
+    std::fs::rename(&new, daemon.dir.path().join("opafm.xml")).unwrap();
+    let dry = daemon.weft_ok(&["config", "reload", "--dry-run"]);
+    assert!(dry.contains(&text), "{dry}");
+    let reloaded = daemon.weft_ok(&["config", "reload"]);
+    assert!(reloaded.contains(&text), "{reloaded}");
+    let told = watcher.until("virtual_fabrics_changed")["data"].clone();
+    assert_eq!(
+        (&told["ports"], &told["losing_ports"]),
+        (&4.into(), &4.into())
+    );
+    daemon.logs(
+        "virtual fabrics changed: 0 new, 1 gone, 1 with other settings; 4 ports get other keys",
+    );
+    wait_for(|| (check(&daemon, "node3", "node4").0 == Some(0)).then_some(()));
+    assert_eq!(
+        check(&daemon, "node1", "node2").1["reached"][0]["virtual_fabric"],
+        "Default"
+    );
+    let again = daemon.weft_ok(&[
+        "vf",
+        "plan",
+        daemon.dir.path().join("opafm.xml").to_str().unwrap(),
+    ]);
+    assert!(
+        again.ends_with("the virtual fabrics stay as they are\n"),
+        "{again}"
+    );
+
+    let wrong = daemon.dir.path().join("wrong.xml");
+    std::fs::write(&wrong, "<Config>").unwrap();
+    let refused = daemon.weft(&["vf", "plan", wrong.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(1));
 }
