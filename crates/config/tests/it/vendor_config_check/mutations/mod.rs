@@ -1,6 +1,8 @@
 //! Mutations of a configuration file: every tag with assorted values, deletions, duplications,
 //! unknown tags, broken references, broken XML.
 
+mod fabrics;
+
 /// A changed file and a description of the change.
 pub(crate) struct Mutation {
     pub(crate) name: String,
@@ -24,6 +26,10 @@ pub(crate) fn all(stock: &str, thorough: bool) -> Vec<Mutation> {
     mutations.extend(insertions(&plain));
     mutations.extend(replacements(&plain));
     mutations.extend(qualities_of_service(&plain));
+    mutations.extend(fabrics::by_chance(
+        &plain,
+        if thorough { 4_000 } else { 300 },
+    ));
     mutations
 }
 
