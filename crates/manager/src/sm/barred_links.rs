@@ -143,9 +143,13 @@ pub(super) fn left_out(topology: &Topology, barred: &Barred, drains: &Drains) ->
     if barred.is_empty() {
         return Barred::new();
     }
+    // Drains that cut parts off have no effect: then links count that these would have left out.
     let parts = |topology: &Topology| match drains.is_empty() {
-        true => parts(topology),
-        false => parts(&drains::without(topology, drains, true)),
+        true => (parts(topology), 0),
+        false => {
+            let spared = drains::without(topology, drains, true);
+            (parts(topology), parts(&spared))
+        }
     };
     let (hosts, links) = candidates(topology, barred);
     let mut rest = without(topology, &hosts);

@@ -99,3 +99,26 @@ fn a_link_is_used_where_only_drained_switches_lead_round_it() {
     assert!(!drains.is_empty());
     assert_eq!(left_out(&topology, &barred, &drains), Barred::new());
 }
+
+/// The drain has no effect, as it would cut the leaf off.
+#[test]
+fn the_last_link_is_used_even_to_a_drained_switch() {
+    let topology = tree();
+    let (host, leaf) = links(&topology, false, None)[1];
+    let leaf = if is_switch(&topology, host) {
+        host.node
+    } else {
+        leaf.node
+    };
+    let uplinks = links(&topology, true, Some(leaf));
+    let (last, others) = uplinks.split_last().unwrap();
+    let mut rest = topology.clone();
+    others
+        .iter()
+        .for_each(|(end, _)| drop(rest.disconnect(*end)));
+    let core = if last.0.node == leaf { last.1 } else { last.0 };
+    let guid = topology.node(core.node).unwrap().guid();
+    let drains = Drains::from([drains::Drain::Switch(guid)]);
+    let barred = Barred::from([(last.0, HELD)]);
+    assert_eq!(left_out(&rest, &barred, &drains), Barred::new());
+}
