@@ -30,6 +30,16 @@ fn links(topology: &Topology, between: bool, node: Option<NodeId>) -> Vec<(PortR
     at.collect()
 }
 
+/// The switch of the second host.
+fn leaf(topology: &Topology) -> NodeId {
+    let (a, b) = links(topology, false, None)[1];
+    if is_switch(topology, a) {
+        a.node
+    } else {
+        b.node
+    }
+}
+
 #[test]
 fn a_link_is_left_out_where_others_lead_to_both_its_ends() {
     let topology = tree();
@@ -42,12 +52,7 @@ fn a_link_is_left_out_where_others_lead_to_both_its_ends() {
 #[test]
 fn of_all_links_of_a_switch_the_steadiest_stays_in_use() {
     let topology = tree();
-    let leaf = links(&topology, false, None)[1];
-    let leaf = if is_switch(&topology, leaf.0) {
-        leaf.0.node
-    } else {
-        leaf.1.node
-    };
+    let leaf = leaf(&topology);
     let uplinks = links(&topology, true, Some(leaf));
     let losses = |index: usize| UnusedReason::HeldBack {
         losses: 9 - index as u32,
@@ -80,12 +85,7 @@ fn hosts_are_cut_off_by_quarantine_alone_and_the_manager_never() {
 #[test]
 fn a_link_is_used_where_only_drained_switches_lead_round_it() {
     let topology = tree();
-    let leaf = links(&topology, false, None)[1];
-    let leaf = if is_switch(&topology, leaf.0) {
-        leaf.0.node
-    } else {
-        leaf.1.node
-    };
+    let leaf = leaf(&topology);
     let uplinks = links(&topology, true, Some(leaf));
     let (a, b) = uplinks[0];
     let barred = Barred::from([(a, HELD)]);
@@ -104,18 +104,13 @@ fn a_link_is_used_where_only_drained_switches_lead_round_it() {
 #[test]
 fn the_last_link_is_used_even_to_a_drained_switch() {
     let topology = tree();
-    let (host, leaf) = links(&topology, false, None)[1];
-    let leaf = if is_switch(&topology, host) {
-        host.node
-    } else {
-        leaf.node
-    };
+    let leaf = leaf(&topology);
     let uplinks = links(&topology, true, Some(leaf));
     let (last, others) = uplinks.split_last().unwrap();
     let mut rest = topology.clone();
-    others
-        .iter()
-        .for_each(|(end, _)| drop(rest.disconnect(*end)));
+    for (end, _) in others {
+        rest.disconnect(*end);
+    }
     let core = if last.0.node == leaf { last.1 } else { last.0 };
     let guid = topology.node(core.node).unwrap().guid();
     let drains = Drains::from([drains::Drain::Switch(guid)]);
