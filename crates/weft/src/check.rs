@@ -24,13 +24,12 @@ pub(crate) async fn run(daemon: &Daemon, command: &Check) -> Result<ExitCode, Cl
             baseline,
             json,
         } => {
-            let session = connect(daemon).await?;
             let (intended, name) = match (against, baseline) {
                 (Some(file), _) => (of_file(file)?, file.display().to_string()),
                 (None, Some(name)) => (of_baseline(name), format!("baseline {name}")),
-                (None, None) => return tree::run(&session, *json).await,
+                (None, None) => return tree::run(&connect(daemon).await?, *json).await,
             };
-            topology(&session, intended, &name, *json).await
+            topology(&connect(daemon).await?, intended, &name, *json).await
         }
     }
 }
