@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use weft_fabric::enums::SmState;
 use weft_fabric::export::write_topology;
-use weft_fabric::{Guid, Lid, PortNum, PortRef, SmRecord, Snapshot, Topology};
+use weft_fabric::{Guid, Lid, Lmc, PortNum, PortRef, SmRecord, Snapshot, Topology};
 use weft_interop::Fabric;
 use weft_interop::quarantine::compared;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
@@ -96,26 +96,22 @@ fn the_same_nodes_are_in_quarantine() {
     }
 }
 
-/// A file with LIDs from 100 on for switches, and four LIDs for each host from 400 on.
-fn with_lids(text: &str) -> String {
+/// The fabric with LIDs from 101 on for switches, and four LIDs for each host from 404 on.
+fn with_lids(topology: &Topology) -> Topology {
+    let mut topology = topology.clone();
     let (mut switch, mut host) = (100, 400);
-    let mut is_switches = false;
-    let lines = text.lines().map(|line| {
-        is_switches |= line.trim() == "<Switches>";
-        match (line.trim(), is_switches) {
-            ("<Port><PortNum>1</PortNum></Port>", false) => {
-                host += 4;
-                format!("<Port><PortNum>1</PortNum><LID>{host:#x}</LID><LMC>2</LMC></Port>\n")
-            }
-            ("</Node>", true) => {
-                switch += 1;
-                let lid = format!("<LID>{switch}</LID><LMC>0</LMC>");
-                format!("<Port><PortNum>0</PortNum>{lid}</Port>\n{line}\n")
-            }
-            _ => format!("{line}\n"),
-        }
-    });
-    lines.collect()
+    let ends: Vec<PortRef> = topology.end_ports().map(|(end, ..)| end).collect();
+    for end in ends {
+        let (next, lmc) = match topology.switch_index(end.node) {
+            Some(_) => (&mut switch, Lmc(0)),
+            None => (&mut host, Lmc(2)),
+        };
+        *next += lmc.lids();
+        let node = topology.node_mut(end.node).unwrap();
+        let info = &mut node.port_mut(end.port).unwrap().info;
+        (info.lid, info.lmc) = (Lid(*next), lmc);
+    }
+    topology
 }
 
 /// Base LID and LMC of every node's end port that has some.
@@ -141,7 +137,7 @@ fn the_same_lids_are_given() {
     };
     let fabrics = [(); 2].map(|()| Fabric::start("pgft:2;2,2;1,2;1,1;radix=4"));
     for fabric in &fabrics {
-        let text = with_lids(&file(fabric.topology()));
+        let text = file(&with_lids(fabric.topology()));
         std::fs::write(fabric.directory().join(FILE), text).unwrap();
     }
     let [weft, vendor] = &fabrics;

@@ -1,10 +1,9 @@
 //! LIDs of a topology file, which `LidStrategy` topology gives to the fabric.
 
-use weft_wire::enums::NodeType;
-use weft_wire::id::{Guid, Lid, Lmc, PortNum};
-use weft_wire::sm::NodeDescription;
+use weft_wire::id::{Lid, Lmc, PortNum};
 
 use super::{Intended, IntendedError};
+use crate::topology::Node;
 
 impl Intended {
     /// Base LID and LMC of a node's port, port 0 for a switch; none where the file has none.
@@ -14,14 +13,9 @@ impl Intended {
 
     /// The node that a device is: by its GUID, else the first one of its description and kind, as opa-fm looks it up
     /// for LIDs (`sm_get_exp_lid_lmc` in `sm_utility.c`).
-    pub fn device(
-        &self,
-        guid: Guid,
-        description: &NodeDescription,
-        node_type: NodeType,
-    ) -> Option<u32> {
-        let named = || self.named(description, node_type).next();
-        self.find(guid).or_else(named)
+    pub fn device(&self, node: &Node) -> Option<u32> {
+        let named = || self.named(&node.description, node.info.node_type).next();
+        self.find(node.guid()).or_else(named)
     }
 
     /// The lowest base LID up to `highest` of a range that no port of the file has, none where there is none.

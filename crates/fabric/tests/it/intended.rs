@@ -556,7 +556,7 @@ fn a_file_prescribes_the_lids_that_were_exported() {
     let mut highest = 0;
     for (port, lid, lmc) in snapshot.topology.end_ports() {
         let node = snapshot.topology.node(port.node).unwrap();
-        let found = intended.device(node.guid(), &node.description, node.info.node_type);
+        let found = intended.device(node);
         assert_eq!(intended.lids(found.unwrap(), port.port), Some((lid, lmc)));
         highest = highest.max(lid.0 + lmc.lids());
     }

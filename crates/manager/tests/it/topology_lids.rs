@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_fabric::import::import_topology_with_lids;
 use weft_fabric::intended::{Look, Rules};
-use weft_fabric::{Lid, Lmc};
+use weft_fabric::{Lid, Lmc, PortRef, Topology};
 use weft_manager::sm::settings::TopologySettings;
 use weft_manager::{Settings, UnusedReason};
 
@@ -16,26 +16,22 @@ use crate::unintended::file;
 /// Two edge switches with two hosts each, and a link to each of two cores.
 const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
 
-/// A topology file with LIDs from 100 on for switches, and four LIDs for each host from 400 on.
-pub(crate) fn with_lids(text: &str) -> String {
+/// The fabric with LIDs from 101 on for switches, and four LIDs for each host from 404 on.
+pub(crate) fn with_lids(topology: &Topology) -> Topology {
+    let mut topology = topology.clone();
     let (mut switch, mut host) = (100, 400);
-    let mut is_switches = false;
-    let lines = text.lines().map(|line| {
-        is_switches |= line.trim() == "<Switches>";
-        match (line.trim(), is_switches) {
-            ("<Port><PortNum>1</PortNum></Port>", false) => {
-                host += 4;
-                format!("<Port><PortNum>1</PortNum><LID>{host:#x}</LID><LMC>2</LMC></Port>\n")
-            }
-            ("</Node>", true) => {
-                switch += 1;
-                let lid = format!("<LID>{switch}</LID><LMC>0</LMC>");
-                format!("<Port><PortNum>0</PortNum>{lid}</Port>\n{line}\n")
-            }
-            _ => format!("{line}\n"),
-        }
-    });
-    lines.collect()
+    let ends: Vec<PortRef> = topology.end_ports().map(|(end, ..)| end).collect();
+    for end in ends {
+        let (next, lmc) = match topology.switch_index(end.node) {
+            Some(_) => (&mut switch, Lmc(0)),
+            None => (&mut host, Lmc(2)),
+        };
+        *next += lmc.lids();
+        let node = topology.node_mut(end.node).unwrap();
+        let info = &mut node.port_mut(end.port).unwrap().info;
+        (info.lid, info.lmc) = (Lid(*next), lmc);
+    }
+    topology
 }
 
 fn prescribed(text: &str) -> Settings {
@@ -83,7 +79,7 @@ const AS_IN_THE_FILE: [(u32, u8); 8] = [
 
 #[test]
 fn lids_are_those_of_the_file_whatever_was_there_before() {
-    let text = with_lids(&file(&fabric(TREE)));
+    let text = file(&with_lids(&fabric(TREE)));
     let mut world = World::new(TREE, prescribed(&text));
     world.sweep();
     let mut given = lids(&world);
@@ -101,7 +97,7 @@ fn without(text: &str, name: &str, guid: &str) -> String {
 
 #[test]
 fn what_the_file_lacks_carries_nothing() {
-    let text = with_lids(&file(&fabric(TREE)));
+    let text = file(&with_lids(&fabric(TREE)));
     let text = without(&text, "node4 hfi1_0", "0x0011750101000004");
     let mut world = World::new(TREE, prescribed(&text));
     let report = world.sweep();
@@ -121,7 +117,7 @@ fn what_the_file_lacks_carries_nothing() {
 /// It could not answer hosts without one.
 #[test]
 fn the_manager_s_own_port_has_a_lid_that_the_file_gives_to_nobody() {
-    let text = with_lids(&file(&fabric(TREE)));
+    let text = file(&with_lids(&fabric(TREE)));
     let text = without(&text, "node1 hfi1_0", "0x0011750101000001");
     let mut world = World::new(TREE, prescribed(&text));
     world.sweep();
@@ -135,7 +131,7 @@ fn the_manager_s_own_port_has_a_lid_that_the_file_gives_to_nobody() {
 /// As at a reload: LIDs that were given before make way.
 #[test]
 fn a_file_moves_lids_that_were_given_before() {
-    let text = with_lids(&file(&fabric(TREE)));
+    let text = file(&with_lids(&fabric(TREE)));
     let mut world = World::new(TREE, settings());
     world.sweep();
     let stored = world.persisted.clone();

@@ -2,7 +2,6 @@
 
 use weft_fabric::intended::Intended;
 use weft_fabric::{Lid, Lmc};
-use weft_wire::enums::NodeType;
 
 use super::Planning;
 use crate::sm::Manager;
@@ -78,17 +77,16 @@ fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
 /// manager's own port: it gets one that the file gives to nobody.
 fn file_port(device: &Device, is_own: bool, settings: LidSettings, file: &Intended) -> EndPort {
     let port = end_port(device, is_own, settings);
-    let node = device.observed.node.as_ref();
-    let kind = match device.is_switch() {
-        true => NodeType::SWITCH,
-        false => NodeType::HFI,
+    let node = device.observed.node.as_deref();
+    let found = node.and_then(|node| file.device(node));
+    let (lid, lmc) = match found.and_then(|found| file.lids(found, device.end_port())) {
+        Some(prescribed) => prescribed,
+        None if is_own => {
+            let free = file.free_lid(port.lmc, settings.highest);
+            (free.unwrap_or_default(), port.lmc)
+        }
+        None => (Lid(0), port.lmc),
     };
-    let found = node.and_then(|node| file.device(node.guid(), &node.description, kind));
-    if let Some((lid, lmc)) = found.and_then(|found| file.lids(found, device.end_port())) {
-        let wish = Wish::Only(lid);
-        return EndPort { lmc, wish, ..port };
-    }
-    let free = file.free_lid(port.lmc, settings.highest);
-    let wish = Wish::Only(free.filter(|_| is_own).unwrap_or_default());
-    EndPort { wish, ..port }
+    let wish = Wish::Only(lid);
+    EndPort { lmc, wish, ..port }
 }

@@ -235,7 +235,7 @@ fn topology_file(name: &str) -> Result<Vec<u8>, String> {
         "renamed" => text.replace(">node8 hfi1_0<", ">node9 hfi1_0<"),
         "replaced" => text.replace(&format!("<NodeGUID>{guid}"), "<NodeGUID>0x00117501010000ff"),
         "other port" => text.replace(&format!("<PortGUID>{guid}"), "<PortGUID>0x00117501010000ff"),
-        "lids" => crate::topology_lids::with_lids(&text),
+        "lids" => crate::unintended::file(&crate::topology_lids::with_lids(&topology)),
         "moved" => text.replace("<PortNum>4<", "<PortNum>40<"),
         _ => return Err("no such file".to_owned()),
     };
