@@ -288,16 +288,9 @@ fn the_managers_own_switch_is_not_refused() {
     assert!(world.manager.snapshot().topology.len() > 1);
 }
 
-#[test]
-fn nothing_is_compared_where_that_is_off() {
-    let off = || Settings {
-        admission: AdmissionSettings {
-            compares: false,
-            ..AdmissionSettings::default()
-        },
-        ..settings()
-    };
-    let mut world = World::new(TREE, off());
+/// A fabric that lets a host in although its PortGUID is not the one of its NodeGUID.
+fn let_in_with_another_port_guid(settings: Settings) -> World {
+    let mut world = World::new(TREE, settings);
     let port_guid = Some(OTHER);
     let claims = Claims {
         port_guid,
@@ -308,6 +301,19 @@ fn nothing_is_compared_where_that_is_off() {
     world.run_for(5.0);
     assert_eq!(refused(&world), []);
     world.assert_all_active();
+    world
+}
+
+#[test]
+fn nothing_is_compared_where_that_is_off() {
+    let off = || Settings {
+        admission: AdmissionSettings {
+            compares: false,
+            ..AdmissionSettings::default()
+        },
+        ..settings()
+    };
+    let mut world = let_in_with_another_port_guid(off());
     world.walk_all();
     let (node, port) = before(&world, HOST);
     let network = world.emulator.network();
@@ -429,17 +435,7 @@ fn an_appliance_may_claim_what_it_likes_about_its_port() {
         },
         ..settings()
     };
-    let mut world = World::new(TREE, settings);
-    let port_guid = Some(OTHER);
-    let claims = Claims {
-        port_guid,
-        ..Claims::default()
-    };
-    claim(&mut world, HOST, claims);
-    world.sweep();
-    world.run_for(5.0);
-    assert_eq!(refused(&world), []);
-    world.assert_all_active();
+    let world = let_in_with_another_port_guid(settings);
     let lid = |(node, port): End| {
         let network = world.emulator.network();
         let device = network.device(network.find(node).unwrap()).unwrap();
