@@ -3,7 +3,6 @@
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortMask, PortNum, Tick};
-use weft_routing::{Dimension, EngineKind};
 use weft_wire::enums::{NodeType, PhysState, PortState};
 use weft_wire::sm::PortInfo;
 
@@ -251,11 +250,8 @@ impl Manager {
     /// Whether the maps of service channels from all ports of a switch count: routes need some, or they change
     /// channels, as an earlier manager's routes needed it.
     fn must_read_channels(&self, node: u32) -> bool {
-        let routing = &self.settings.routing;
-        let has_rings = routing.engine == EngineKind::Dor
-            && routing.mesh.dimensions.iter().any(Dimension::is_ring);
         let first = self.devices[node].observed.table(PortNum(1), Kind::ScToSc);
-        has_rings || !is_identity(self.devices.tables.content(first))
+        self.settings.routing.has_rings() || !is_identity(self.devices.tables.content(first))
     }
 
     /// Stage after these tables: the multicast table, if it is in use and unknown.

@@ -3,7 +3,6 @@
 use weft_fabric::Lid;
 use weft_fabric::admission::Defect;
 use weft_fabric::enums::{Mtu, PortState};
-use weft_routing::{Dimension, EngineKind};
 use weft_wire::sm::PortInfo;
 
 use super::Findings;
@@ -92,12 +91,11 @@ impl<'a> Needs<'a> {
 /// Data lanes that each port needs: one for each service level, two where `dor` has rings. Engines that use more make
 /// do with fewer.
 fn lanes(settings: &Settings) -> u8 {
-    let routing = &settings.routing;
-    let mut dimensions = routing.mesh.dimensions.iter();
-    let has_rings = routing.engine == EngineKind::Dor && dimensions.any(Dimension::is_ring);
     let levels = LaneLevels::of(&settings.levels);
     let most = settings.traffic.lanes_max;
-    let each = levels.lanes(most).min(1 + u8::from(has_rings));
+    let each = levels
+        .lanes(most)
+        .min(1 + u8::from(settings.routing.has_rings()));
     levels.count().saturating_mul(each).min(most)
 }
 

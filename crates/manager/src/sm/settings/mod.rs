@@ -103,6 +103,13 @@ pub struct RoutingSettings {
     pub adaptive: Option<AdaptiveSettings>,
 }
 
+impl RoutingSettings {
+    /// Whether `dor` routes rings: switches change a packet's service channel at their datelines.
+    pub(crate) fn has_rings(&self) -> bool {
+        self.engine == EngineKind::Dor && self.mesh.dimensions.iter().any(Dimension::is_ring)
+    }
+}
+
 /// The section `<FatTreeTopology>`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FatTree {
