@@ -4,16 +4,22 @@
 //! makes one from discovery, routing adds [`LinearTables`] and [`PortGroupTables`], and all readers use a
 //! [`Snapshot`] of all of them, immutable and numbered.
 
+pub mod administration;
 pub mod admission;
+pub mod cables;
 pub mod cabling;
 pub mod constants;
+pub mod counts;
 pub mod datelines;
+pub mod expected;
 pub mod export;
 pub mod generate;
+pub mod hfi_guids;
 pub mod import;
 pub mod intended;
 pub mod lanes;
 pub mod multicast;
+pub mod picture;
 pub mod port_tables;
 pub mod powered_on;
 pub mod snapshot;
@@ -24,12 +30,18 @@ pub mod topology;
 pub mod tree;
 pub mod upward;
 
+pub use administration::{Administration, DeviceGroup, GroupMember, JoinState, MulticastGroup};
+pub use cables::{CableMemories, CableMemory};
+pub use counts::{CountsByPort, PortCounts};
 pub use datelines::{Datelines, Half, RingPort};
 pub use generate::{FabricSpec, GenerateError, SpecError};
+pub use hfi_guids::hfi_port_guid;
 pub use lanes::Lanes;
 pub use multicast::{FIRST_MLID, MLIDS, MulticastTables};
-pub use port_tables::{NodeTables, PortTable, PortTables, TableId};
-pub use snapshot::{QuarantinedNode, SmRecord, Snapshot};
+pub use port_tables::{
+    NodeTables, PortTable, PortTableIds, PortTables, PortTablesBuilder, TableId,
+};
+pub use snapshot::{Lacking, QuarantinedNode, SmRecord, Snapshot};
 pub use tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups, UNREACHABLE};
 pub use time::Tick;
 pub use topology::{

@@ -1,6 +1,7 @@
 //! Tables of ports (partitions, maps of service levels and channels, arbitration, buffers) as bytes
 //! on the wire, each distinct one kept once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_wire::id::PortNum;
@@ -40,9 +41,29 @@ pub enum PortTable {
     /// Matrix of virtual lanes that may preempt others (`STL_VLARB_TABLE`, 256 bytes).
     Preemption,
     /// Of an ingress port of a switch: service channel behind the switch by the one before it, for each
-    /// egress port from 1 on (`STL_SCSCMAP`, 32 bytes each).
+    /// egress port from 1 on (`STL_SCSCMAP`, 32 bytes each). [`UNKNOWN_CHANNEL`] where nothing is known.
     ScToSc,
 }
+
+impl PortTable {
+    /// All kinds, in order.
+    pub const ALL: [Self; PORT_TABLES] = [
+        Self::PKeys,
+        Self::SlToSc,
+        Self::ScToSl,
+        Self::ScToVlr,
+        Self::ScToVlt,
+        Self::ScToVlnt,
+        Self::ArbitrationLow,
+        Self::ArbitrationHigh,
+        Self::Buffers,
+        Self::Preemption,
+        Self::ScToSc,
+    ];
+}
+
+/// An entry of [`PortTable::ScToSc`] of an egress port whose map is not known, as in a file that leaves it out.
+pub const UNKNOWN_CHANNEL: u8 = 0xFF;
 
 /// Number of kinds.
 pub const PORT_TABLES: usize = 11;
@@ -51,7 +72,7 @@ pub const PORT_TABLES: usize = 11;
 pub type PortTableIds = [TableId; PORT_TABLES];
 
 /// The tables of all ports of one node.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeTables {
     /// Number of its first port: 0 for a switch, 1 for an HFI.
     pub first: PortNum,
@@ -110,12 +131,66 @@ impl PortTables {
         self.contents.get(index).map(|content| &**content)
     }
 
+    /// The tables of each node in order, shared.
+    pub fn nodes(&self) -> &[Arc<NodeTables>] {
+        &self.nodes
+    }
+
+    /// The content of each [`TableId`] from 1 on.
+    pub fn contents(&self) -> &[Arc<[u8]>] {
+        &self.contents
+    }
+
     /// Whether two are equal, and share all that is.
     pub fn is_same(&self, other: &Self) -> bool {
         let shared = |(a, b): (&Arc<NodeTables>, &Arc<NodeTables>)| Arc::ptr_eq(a, b);
         self.contents.len() == other.contents.len()
             && self.nodes.len() == other.nodes.len()
             && self.nodes.iter().zip(&other.nodes).all(shared)
+    }
+}
+
+/// Collects tables, each distinct one once.
+#[derive(Debug, Default)]
+pub struct PortTablesBuilder {
+    contents: Vec<Arc<[u8]>>,
+    known: BTreeMap<Arc<[u8]>, TableId>,
+    nodes: Vec<Arc<NodeTables>>,
+    shared: BTreeMap<NodeTables, Arc<NodeTables>>,
+    bytes: usize,
+}
+
+impl PortTablesBuilder {
+    /// Names a content.
+    pub fn content(&mut self, content: &[u8]) -> TableId {
+        if let Some(id) = self.known.get(content) {
+            return *id;
+        }
+        let content: Arc<[u8]> = content.into();
+        self.bytes += content.len();
+        self.contents.push(content.clone());
+        let id = TableId(self.contents.len() as u32);
+        self.known.insert(content, id);
+        id
+    }
+
+    /// Bytes of all distinct contents.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends the tables of the next node in order of [`NodeId`].
+    pub fn node(&mut self, node: NodeTables) {
+        let shared = self
+            .shared
+            .entry(node)
+            .or_insert_with_key(|node| Arc::new(node.clone()));
+        self.nodes.push(Arc::clone(shared));
+    }
+
+    /// The tables; those of nodes that are not appended are not known.
+    pub fn finish(self) -> PortTables {
+        PortTables::new(self.contents, self.nodes)
     }
 }
 

@@ -6,7 +6,10 @@ use weft_wire::enums::SmState;
 use weft_wire::id::{Guid, Lid, PortNum};
 use weft_wire::sm::NodeDescription;
 
+use crate::administration::Administration;
 use crate::admission::RefusedNode;
+use crate::cables::CableMemories;
+use crate::counts::CountsByPort;
 use crate::intended::Faults;
 use crate::multicast::MulticastTables;
 use crate::port_tables::PortTables;
@@ -49,6 +52,22 @@ pub struct QuarantinedNode {
     pub expected_port_guid: Option<Guid>,
 }
 
+/// Parts that a snapshot lacks: a file without them, or an answer to which they were not asked. All are false for
+/// what the manager publishes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lacking {
+    /// Forwarding tables of all kinds.
+    pub routes: bool,
+    /// Maps of service levels and channels, arbitration and partition keys of ports.
+    pub port_tables: bool,
+    /// Limits of buffers.
+    pub buffers: bool,
+    /// Multicast groups and virtual fabrics.
+    pub administration: bool,
+    /// Memories of cables.
+    pub cables: bool,
+}
+
 /// The fabric at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -72,4 +91,14 @@ pub struct Snapshot {
     pub quarantined: Vec<QuarantinedNode>,
     /// Devices that are not let into the fabric, by the ports before them.
     pub refused: Vec<RefusedNode>,
+    /// Multicast groups, virtual fabrics, device groups and records of nodes in quarantine. The subnet manager publishes
+    /// none: they are added where a snapshot leaves the daemon.
+    pub administration: Arc<Administration>,
+    /// Memories of cables. The subnet manager publishes none: they are read after a sweep, and added where a snapshot
+    /// leaves the daemon.
+    pub cables: Arc<CableMemories>,
+    /// What ports have counted; none where that is not known. The subnet manager publishes none.
+    pub counts: Option<Arc<CountsByPort>>,
+    /// What it lacks.
+    pub lacking: Lacking,
 }

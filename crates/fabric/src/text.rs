@@ -12,9 +12,10 @@ pub fn is_hidden(character: char) -> bool {
             | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Text for a terminal: each byte of a hidden character but the end of a line as `\xNN`.
+/// Text for a terminal: each byte of a hidden character but ends of lines and tabs, which reports have between columns, as
+/// `\xNN`.
 pub fn for_terminal(text: &str) -> Cow<'_, str> {
-    let hidden = |character: char| character != '\n' && is_hidden(character);
+    let hidden = |character: char| !matches!(character, '\n' | '\t') && is_hidden(character);
     if !text.contains(hidden) {
         return Cow::Borrowed(text);
     }
@@ -47,7 +48,7 @@ mod tests {
             ("edge1: 3 ports\n", "edge1: 3 ports\n"),
             ("caf\u{e9} \u{1F9F5}", "caf\u{e9} \u{1F9F5}"),
             ("\u{1b}]0;x\u{7}", "\\x1b]0;x\\x07"),
-            ("a\rb\tc", "a\\x0db\\x09c"),
+            ("a\rb\tc", "a\\x0db\tc"),
             ("\u{9b}2J", "\\xc2\\x9b2J"),
             ("a\u{202e}b", "a\\xe2\\x80\\xaeb"),
         ] {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
-use weft_wire::enums::{LinkWidth, NodeType, PortState};
+use weft_wire::enums::{LinkWidth, NodeType, PhysState, PortState};
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 use crate::export::escape_name;
+use crate::hfi_guids::hfi_port_guid;
 
 /// A node's dense index in one [`Topology`], in the order of discovery or generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +81,8 @@ pub struct Node {
     pub description: NodeDescription,
     /// Capabilities and settings of a switch; `None` for an HFI.
     pub switch: Option<SwitchInfo>,
+    /// The HFIs in whose place this one is, by NodeGUID: what is said of them counts for it.
+    pub replaces: Vec<Guid>,
     /// By number: a switch's from 0, an HFI's from 1.
     ports: Vec<Port>,
 }
@@ -109,6 +112,7 @@ impl Node {
             info,
             description,
             switch,
+            replaces: Vec::new(),
             ports,
         })
     }
@@ -133,7 +137,7 @@ impl Node {
     pub fn port_guid(&self, port: PortNum) -> Option<Guid> {
         match (self.is_switch(), port.0) {
             (true, 0) | (false, 1) => Some(self.info.port_guid),
-            (false, 2..=4) => Some(Guid(self.guid().0 | u64::from(port.0 - 1) << 30)),
+            (false, 2..=4) => Some(hfi_port_guid(self.guid(), port)),
             _ => None,
         }
     }
@@ -296,6 +300,58 @@ impl Topology {
                 end.peer.filter(|to| from < *to).map(|to| (from, to))
             })
         })
+    }
+
+    /// Every cable from a switch to itself that is no link of this topology: such a cable carries no data, so that a
+    /// manager leaves it out. Both ports are up and name each other.
+    pub fn loops(&self) -> impl Iterator<Item = (PortRef, PortRef)> {
+        self.switches.iter().flat_map(|node| {
+            let ports = self.node(*node).map(Node::external_ports);
+            ports.into_iter().flatten().filter_map(|(port, _)| {
+                let from = PortRef { node: *node, port };
+                self.loop_end(from)
+                    .filter(|to| from < *to)
+                    .map(|to| (from, to))
+            })
+        })
+    }
+
+    /// The other end of such a cable.
+    pub fn loop_end(&self, at: PortRef) -> Option<PortRef> {
+        let node = self.node(at.node)?;
+        let named = |port: PortNum| {
+            let end = node.port(port).filter(|end| end.peer.is_none())?;
+            let info = &end.info;
+            let is_up = info.port_state >= PortState::INIT && info.phys_state == PhysState::LINK_UP;
+            let is_own = is_up && info.neighbor_node_guid == node.guid();
+            is_own.then_some(info.neighbor_port_num)
+        };
+        let other = named(at.port).filter(|other| *other != at.port && *other != PortNum(0))?;
+        (named(other)? == at.port).then_some(PortRef { port: other, ..at })
+    }
+
+    /// Gives a node another NodeGUID, and its PortGUIDs with it, as if another device of its kind were in its place.
+    ///
+    /// # Errors
+    /// [`TopologyError::DuplicateGuid`] when another node has it.
+    pub fn exchange(&mut self, id: NodeId, guid: Guid) -> Result<(), TopologyError> {
+        if self.find(guid).is_some_and(|other| other != id) {
+            return Err(TopologyError::DuplicateGuid { guid });
+        }
+        let Some(node) = self.node_mut(id) else {
+            return Ok(());
+        };
+        let before = std::mem::replace(&mut node.info.node_guid, guid);
+        node.info.port_guid = match node.is_switch() {
+            true => guid,
+            false => hfi_port_guid(guid, PortNum(1)),
+        };
+        if node.info.system_image_guid == before {
+            node.info.system_image_guid = guid;
+        }
+        self.by_guid.remove(&before);
+        self.by_guid.insert(guid, id);
+        Ok(())
     }
 
     /// Pulls the cable at a port, both ends; returns whether there was one.

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::intended::{Cable, NodeName};
-use crate::topology::{NodeId, PortRef, Topology};
-use crate::upward::tiers;
+use crate::topology::{Node, NodeId, PortRef, Topology};
+use crate::upward::spread;
 
 /// Most odd things that are listed; the rest is counted.
 const ODD_MAX: usize = 5_000;
 /// With more than one link in this many within a tier, a fabric has no tiers.
-const SIDEWAYS_SHARE: usize = 10;
+pub(crate) const SIDEWAYS_SHARE: usize = 10;
 
 /// The tiers of a fabric, from the hosts up, and what does not fit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,6 +124,7 @@ impl Tree {
                 tree.note(Odd::Sideways { link });
             }
         }
+        survey.judge_hosts_above(&mut tree);
         for tier in 1..=survey.highest {
             let usual = tree.tiers[tier as usize - 1];
             survey.judge(tier, usual, &mut tree);
@@ -219,7 +220,8 @@ impl<'a> Survey<'a> {
             sideways: Vec::new(),
             links: 0,
         };
-        topology.links().for_each(|(a, b)| survey.count(a, b));
+        let cables = topology.links().chain(topology.loops());
+        cables.for_each(|(a, b)| survey.count(a, b));
         survey
     }
 
@@ -330,6 +332,21 @@ impl<'a> Survey<'a> {
         }
     }
 
+    /// Hosts at switches above the lowest tier.
+    fn judge_hosts_above(&self, tree: &mut Tree) {
+        for tier in 2..=self.highest {
+            let hosts = |node: NodeId| self.hosts[node.0 as usize];
+            let usual = most(self.of_tier(tier).map(hosts));
+            for node in self.of_tier(tier).filter(|node| hosts(*node) != usual) {
+                tree.note(Odd::Hosts {
+                    switch: self.name(node),
+                    found: hosts(node),
+                    usual,
+                });
+            }
+        }
+    }
+
     fn judge_pairs(&self, lower: NodeId, uppers: &[NodeId], usual: usize, tree: &mut Tree) {
         for upper in uppers {
             let found = self.pairs.get(&(lower, *upper)).copied().unwrap_or(0);
@@ -364,6 +381,40 @@ impl<'a> Survey<'a> {
             .node(node)
             .map_or_else(none, NodeName::in_fabric)
     }
+}
+
+/// The tier of each node: 0 for HFIs, 1 for hosts' switches, one more with each cable further up; the largest number
+/// where no cables lead to hosts.
+pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
+    let mut tiers = vec![u32::MAX; topology.len()];
+    topology.hfis().for_each(|(id, _)| tiers[id.0 as usize] = 0);
+    spread(topology, &mut tiers, hosts_switches(topology), 1);
+    tiers
+}
+
+/// The switches with hosts, without those that are above them: most of their links lead to switches with more hosts.
+/// So a host at the wrong switch does not make that switch one of the lowest tier.
+pub(crate) fn hosts_switches(topology: &Topology) -> Vec<NodeId> {
+    let mut hosts = vec![0_u32; topology.len()];
+    let at_hosts = topology.hfis().flat_map(|(_, node)| node.external_ports());
+    let peers = at_hosts.filter_map(|(_, port)| port.peer);
+    peers.for_each(|peer| hosts[peer.node.0 as usize] += 1);
+    let hosts = |node: NodeId| hosts[node.0 as usize];
+    let is_above = |node: NodeId| {
+        let ports = topology.node(node).map(Node::external_ports);
+        let peers = ports
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, port)| port.peer);
+        let switches = peers.filter(|peer| topology.switch_index(peer.node).is_some());
+        let (all, more) = switches.fold((0, 0), |(all, more), peer| {
+            (all + 1, more + usize::from(hosts(peer.node) > hosts(node)))
+        });
+        more * 2 > all
+    };
+    let with_hosts = topology.switches().iter().copied();
+    let with_hosts = with_hosts.filter(|node| hosts(*node) > 0);
+    with_hosts.filter(|node| !is_above(*node)).collect()
 }
 
 /// The most frequent number, the larger one of two; 0 of none.

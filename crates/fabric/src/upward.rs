@@ -1,6 +1,6 @@
 //! Links in the direction that people read them: from the hosts up.
 
-use crate::topology::{PortRef, Topology};
+use crate::topology::{NodeId, PortRef, Topology};
 use weft_wire::id::Guid;
 
 /// Every link once, from the end that is nearer to the HFIs (the smaller GUID and port where both
@@ -21,8 +21,14 @@ pub fn links_upward(topology: &Topology) -> Vec<(PortRef, PortRef)> {
 /// connected.
 pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
     let mut tiers = vec![u32::MAX; topology.len()];
-    let mut now: Vec<_> = topology.hfis().map(|(id, _)| id).collect();
-    let mut tier = 0;
+    let hosts = topology.hfis().map(|(id, _)| id).collect();
+    spread(topology, &mut tiers, hosts, 0);
+    tiers
+}
+
+/// Gives `tier` to the nodes of `now`, the next number to their neighbours that have none (the largest number), and
+/// so on.
+pub(crate) fn spread(topology: &Topology, tiers: &mut [u32], mut now: Vec<NodeId>, mut tier: u32) {
     while !now.is_empty() {
         now.iter().for_each(|id| tiers[id.0 as usize] = tier);
         let nodes = now.iter().filter_map(|id| topology.node(*id));
@@ -36,5 +42,4 @@ pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
         now = next;
         tier += 1;
     }
-    tiers
 }

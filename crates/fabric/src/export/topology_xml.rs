@@ -32,7 +32,7 @@ pub fn write_topology(snapshot: &Snapshot, sink: impl Write) -> io::Result<()> {
     }
     write_managers(&mut out, snapshot)?;
     writeln!(out, "</Nodes>\n<LinkSummary>")?;
-    for (a, b) in topology.links() {
+    for (a, b) in topology.links().chain(topology.loops()) {
         writeln!(out, "  <Link>")?;
         write_end(&mut out, topology, a)?;
         write_end(&mut out, topology, b)?;

@@ -5,6 +5,7 @@
 //! [`crate::generate`].
 
 mod budget;
+pub mod expected_xml;
 pub mod ibnetdiscover;
 pub mod snapshot_xml;
 pub mod topology_xml;
@@ -17,6 +18,7 @@ use thiserror::Error;
 use crate::snapshot::Snapshot;
 use crate::topology::TopologyError;
 
+pub use expected_xml::import_expected;
 pub use ibnetdiscover::import_ibnetdiscover;
 pub use snapshot_xml::import_snapshot;
 pub use topology_xml::{TOPOLOGY_FILE_MAX, import_topology, import_topology_with_lids};

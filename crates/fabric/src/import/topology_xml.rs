@@ -18,8 +18,8 @@ use crate::intended::{
 /// Largest topology file, bytes: three times that of a fabric of 27,648 hosts.
 pub const TOPOLOGY_FILE_MAX: u64 = 256 << 20;
 
-/// Elements of a node or cable that are not read.
-const WITHOUT: [&str; 3] = ["Cable", "CableInfo", "PortDetails"];
+/// What the outermost element may be.
+pub(super) const ROOTS: [&str; 2] = ["Topology", "Report"];
 
 /// Reads a topology file; bytes that are not UTF-8 are replaced.
 ///
@@ -29,7 +29,6 @@ pub fn import_topology(text: &[u8]) -> Result<Intended, ImportError> {
     let text = String::from_utf8_lossy(text);
     let text = text.trim_start_matches('\u{FEFF}');
     let mut cursor = Cursor::new(text);
-    const ROOTS: [&str; 2] = ["Topology", "Report"];
     const ALLOWED: &str = "<Topology> or <Report>";
     match cursor.step()? {
         Step::Open(root) if ROOTS.contains(&root.name) => {}
@@ -173,10 +172,13 @@ impl Import {
 }
 
 /// The next element of a name in a list, whole; none at the list's end.
-fn next<'a>(cursor: &mut Cursor<'a>, name: &str) -> Result<Option<Element<'a>>, ImportError> {
+pub(super) fn next<'a>(
+    cursor: &mut Cursor<'a>,
+    name: &str,
+) -> Result<Option<Element<'a>>, ImportError> {
     while let Step::Open(element) = cursor.step()? {
         if element.name == name {
-            return cursor.content(element, &WITHOUT).map(Some);
+            return cursor.content(element, &[]).map(Some);
         }
         cursor.skip()?;
     }
@@ -204,7 +206,7 @@ fn described(element: &Element<'_>) -> Option<weft_wire::sm::NodeDescription> {
     has.then(|| element.description())
 }
 
-fn node_type(end: &Element<'_>) -> Result<Option<NodeType>, ImportError> {
+pub(super) fn node_type(end: &Element<'_>) -> Result<Option<NodeType>, ImportError> {
     if let Some(number) = end.optional("NodeType_Int")? {
         return Ok(Some(NodeType(number)));
     }

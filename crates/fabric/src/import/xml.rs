@@ -53,7 +53,8 @@ impl<'a> Element<'a> {
         self.child(name).map_or(self.line, |child| child.line)
     }
 
-    fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
+    /// The value of an attribute, none where there is no such one.
+    pub(super) fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
         let mut attributes = Attributes::new(self.attributes, 0).flatten();
         let found = attributes.find(|attribute| attribute.key.as_ref() == name);
         found.map(|attribute| attribute.value)

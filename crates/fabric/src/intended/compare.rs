@@ -62,7 +62,7 @@ impl Compared<'_> {
             let intended = NodeName::in_file(self.intended, file);
             (intended, NodeName::in_fabric(node))
         };
-        if expected.guid.is_some_and(|guid| guid != node.guid()) {
+        if expected.guid.is_some_and(|guid| !node.counts_as(guid)) {
             let (intended, found) = names();
             let at = self.place(node);
             return vec![Difference::ReplacedNode {
@@ -85,11 +85,11 @@ impl Compared<'_> {
 
     fn port_guid(&self, id: NodeId, node: &Node, file: u32, port: PortNum) -> Option<Difference> {
         let intended = self.intended.cable(file, port)?.0.port_guid?;
-        let found = node.port_guid(port);
-        (found != Some(intended)).then_some(Difference::PortGuid {
+        let is_other = !node.port_counts_as(port, intended);
+        is_other.then_some(Difference::PortGuid {
             port: End::in_fabric(self.topology, PortRef { node: id, port })?,
             intended,
-            found,
+            found: node.port_guid(port),
         })
     }
 
@@ -109,7 +109,7 @@ impl Compared<'_> {
     fn cables(&self) -> Vec<Difference> {
         let mut is_there = vec![false; self.intended.links.len()];
         let mut wrong = Vec::new();
-        for ends in self.topology.links() {
+        for ends in self.topology.links().chain(self.topology.loops()) {
             match self.same(ends) {
                 Some(link) => is_there[link as usize] = true,
                 None if self.counts(ends) => wrong.push(ends),

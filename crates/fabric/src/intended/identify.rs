@@ -28,7 +28,7 @@ impl Identities {
             in_fabric: vec![None; intended.nodes.len()],
         };
         for (id, node) in topology.nodes() {
-            if let Some(file) = intended.find(node.guid()) {
+            if let Some(file) = intended.node_of(node) {
                 found.pair(file, id);
             }
         }

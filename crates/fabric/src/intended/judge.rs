@@ -21,7 +21,8 @@ pub struct Finding {
     pub found: PortRef,
     /// What differs at the other end, as far as it is looked for.
     pub faults: Faults,
-    /// Those of them for which the link is not to be used. Empty for the manager's own link: it stays in use.
+    /// Those of them for which the link is not to be used. Empty for the manager's own link, which stays in use, and for
+    /// a cable from a node to itself, which never is.
     pub enforced: Faults,
     /// What the file has at the other end; none for an undefined link.
     pub expected: Option<IntendedEnd>,
@@ -85,7 +86,8 @@ impl Walk<'_> {
             let near = Near::new(self.intended, node, self.rules);
             for (port, end) in node.external_ports() {
                 let trusted = PortRef { node: id, port };
-                let Some(found) = end.peer else { continue };
+                let peer = end.peer.or_else(|| self.topology.loop_end(trusted));
+                let Some(found) = peer else { continue };
                 // From its other end it was judged already.
                 if is_done[found.node.0 as usize] || (found.node == id && found < trusted) {
                     continue;
@@ -114,11 +116,12 @@ impl Walk<'_> {
         let warned = faults.at(self.rules, Look::Warn);
         let faults = enforced.or(warned);
         let is_own = [trusted.node, found.node].contains(&self.own);
+        let stays = is_own || trusted.node == found.node;
         (!faults.is_empty()).then_some(Finding {
             trusted,
             found,
             faults,
-            enforced: if is_own { Faults::default() } else { enforced },
+            enforced: if stays { Faults::default() } else { enforced },
             expected,
         })
     }
@@ -146,7 +149,7 @@ impl<'a> Near<'a> {
         Self {
             intended,
             node,
-            by_guid: intended.find(node.guid()),
+            by_guid: intended.node_of(node),
             by_name: rules.node_guid == Look::Off,
         }
     }
@@ -185,7 +188,7 @@ pub(super) fn far_faults(
 ) -> Faults {
     let expected = &intended.nodes[far.node as usize];
     let mut faults = Faults::default();
-    if expected.guid.is_some_and(|guid| guid != found.guid()) {
+    if expected.guid.is_some_and(|guid| !found.counts_as(guid)) {
         faults.insert(Fault::NodeGuid);
     }
     let description = intended.described(far.node);
@@ -194,7 +197,7 @@ pub(super) fn far_faults(
     }
     // The ports of a switch have no GUIDs, but its port 0.
     let port_guid = far.port_guid.filter(|_| !expected.is_switch());
-    let is_other_port = port_guid.is_some_and(|guid| found.port_guid(at) != Some(guid));
+    let is_other_port = port_guid.is_some_and(|guid| !found.port_counts_as(at, guid));
     if is_other_port || (expected.is_switch() && !found.is_switch()) {
         faults.insert(Fault::PortGuid);
     }
@@ -206,13 +209,14 @@ fn own_faults(intended: &Intended, own: &Node, rules: &Rules) -> Faults {
     let mut faults = Faults::default();
     let sms = || intended.sms.iter();
     let is_looked = |look: Look| look != Look::Off;
-    if is_looked(rules.node_guid) && !sms().any(|sm| sm.node_guid == Some(own.guid())) {
+    let is_node = |sm: &super::IntendedSm| sm.node_guid.is_some_and(|guid| own.counts_as(guid));
+    if is_looked(rules.node_guid) && !sms().any(is_node) {
         faults.insert(Fault::NodeGuid);
     }
     let has_port = |sm: &super::IntendedSm| {
-        let mut ports = own.end_ports().filter_map(|(port, _)| own.port_guid(port));
+        let mut ports = own.end_ports();
         sm.port_guid
-            .is_some_and(|guid| ports.any(|own| own == guid))
+            .is_some_and(|guid| ports.any(|(port, _)| own.port_counts_as(port, guid)))
     };
     if is_looked(rules.port_guid) && !sms().any(has_port) {
         faults.insert(Fault::PortGuid);

@@ -11,11 +11,11 @@ impl Intended {
         self.lids.get(&(node, port)).copied()
     }
 
-    /// The node that a device is: by its GUID, else the first one of its description and kind, as opa-fm looks it up
+    /// The node that a device is: by its GUID or that of an HFI in whose place it is, else the first one of its description and kind, as opa-fm looks it up
     /// for LIDs (`sm_get_exp_lid_lmc` in `sm_utility.c`).
     pub fn device(&self, node: &Node) -> Option<u32> {
         let named = || self.named(&node.description, node.info.node_type).next();
-        self.find(node.guid()).or_else(named)
+        self.node_of(node).or_else(named)
     }
 
     /// The lowest base LID up to `highest` of a range that no port of the file has, none where there is none.

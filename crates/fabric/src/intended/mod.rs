@@ -21,6 +21,8 @@ use weft_wire::enums::NodeType;
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::NodeDescription;
 
+use crate::topology::Node;
+
 pub use build::{EndSelector, IntendedBuilder, IntendedError};
 pub use compare::compare;
 pub use difference::{Cable, Difference, End, NodeName};
@@ -120,6 +122,11 @@ impl Intended {
     pub fn find(&self, guid: Guid) -> Option<u32> {
         let place = self.by_guid.binary_search_by_key(&guid, |(guid, _)| *guid);
         place.ok().map(|at| self.by_guid[at].1)
+    }
+
+    /// The node that a device is by its GUID, else by that of an HFI in whose place it is.
+    pub fn node_of(&self, node: &Node) -> Option<u32> {
+        node.guids().find_map(|guid| self.find(guid))
     }
 
     /// The nodes of a kind with a description, in the order of the file.

@@ -171,6 +171,21 @@ fn tree(topology: &Topology, ranks: &[u32], end: PortRef, spread: usize) -> Vec<
 /// The snapshot as opareport's XML.
 pub fn snapshot_xml(snapshot: &Snapshot, down_ports: bool) -> String {
     let mut xml = Vec::new();
-    write_snapshot(snapshot, SnapshotOptions { down_ports }, &mut xml).unwrap();
+    let options = SnapshotOptions {
+        down_ports,
+        ..SnapshotOptions::default()
+    };
+    write_snapshot(snapshot, options, &mut xml).unwrap();
+    String::from_utf8(xml).unwrap()
+}
+
+/// The snapshot as opareport's XML, tables of ports included.
+pub fn snapshot_xml_with_tables(snapshot: &Snapshot) -> String {
+    let options = SnapshotOptions {
+        port_tables: true,
+        ..SnapshotOptions::default()
+    };
+    let mut xml = Vec::new();
+    write_snapshot(snapshot, options, &mut xml).unwrap();
     String::from_utf8(xml).unwrap()
 }

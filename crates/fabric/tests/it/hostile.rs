@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use weft_fabric::cabling::Cabling;
 use weft_fabric::enums::LinkWidth;
-use weft_fabric::export::{DotOptions, write_dot, write_ibnetdiscover, write_snapshot};
+use weft_fabric::export::{write_ibnetdiscover, write_snapshot};
 use weft_fabric::generate::LINKS_MAX;
 use weft_fabric::import::{import_fabric, import_ibnetdiscover, import_snapshot};
 use weft_fabric::{FabricSpec, NodeId, Topology};
@@ -88,10 +88,8 @@ proptest! {
         let mut text = Vec::new();
         write_ibnetdiscover(&topology, &mut text).unwrap();
         prop_assert_eq!(&*import_fabric(&text).unwrap().topology, &topology);
-        let mut dot = Vec::new();
-        write_dot(&topology, DotOptions::default(), &mut dot).unwrap();
-        let cables = String::from_utf8(dot).unwrap().matches(" -- ").count();
-        prop_assert_eq!(cables, topology.links().count());
+        crate::picture::check(&topology, true);
+        crate::picture::check(&topology, false);
         if !topology.is_empty() {
             let snapshot = crate::common::bring_up(topology, lmc);
             let read = import_snapshot(&crate::common::snapshot_xml(&snapshot, true)).unwrap();
@@ -143,22 +141,4 @@ proptest! {
             prop_assert!(topology.links().count() as u64 <= LINKS_MAX);
         }
     }
-}
-
-#[test]
-fn a_picture_shows_what_there_is() {
-    let topology = crate::common::generate("pgft:2;1,2;1,1;1,2");
-    let mut dot = Vec::new();
-    write_dot(&topology, DotOptions { hosts: false }, &mut dot).unwrap();
-    assert_eq!(
-        String::from_utf8(dot).unwrap(),
-        "graph fabric {\n  graph [rankdir=BT];\n  edge [fontsize=8];\n\
-         \x20 n2 [shape=box, label=\"edge1\"];\n\
-         \x20 n3 [shape=box, label=\"edge2\"];\n\
-         \x20 n4 [shape=box, label=\"core1\"];\n\
-         \x20 n2 -- n4 [taillabel=\"2\", headlabel=\"1\"];\n\
-         \x20 n2 -- n4 [taillabel=\"3\", headlabel=\"3\"];\n\
-         \x20 n3 -- n4 [taillabel=\"2\", headlabel=\"2\"];\n\
-         \x20 n3 -- n4 [taillabel=\"3\", headlabel=\"4\"];\n}\n"
-    );
 }

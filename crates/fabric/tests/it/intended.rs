@@ -376,6 +376,54 @@ fn the_manager_s_own_link_stays_in_use() {
 }
 
 #[test]
+fn an_hfi_in_the_place_of_the_file_s_one_is_that_one() {
+    let (topology, intended) = world();
+    for place in [0, 2] {
+        let id = host(&topology, place);
+        let old = topology.node(id).unwrap().guid();
+        let is_other = altered(&topology, id, |node| {
+            node.info.node_guid = Guid(0x0011_7501_01ff_0001);
+            node.info.port_guid = node.info.node_guid;
+            node.description.node_string.0[..5].copy_from_slice(b"other");
+        });
+        assert_eq!(texts(&compare(&intended, &is_other)), ["replaced node"]);
+        let counts = altered(&is_other, id, |node| node.replaces = vec![Guid(7), old]);
+        let node = counts.node(id).unwrap();
+        assert!(node.counts_as(old) && node.counts_as(node.guid()) && !node.counts_as(Guid(8)));
+        assert_eq!(texts(&compare(&intended, &counts)), ["wrong description"]);
+        let judged = strict(&intended, &counts);
+        assert!(judged.own.is_empty());
+        let desc = |one: &Finding| one.faults.to_string() == "another NodeDesc";
+        assert!(judged.findings.iter().all(desc), "{judged:?}");
+        let lids = |node| intended.lids(intended.device(node).unwrap(), PortNum(1));
+        assert!(lids(node).is_some());
+        assert_eq!(lids(node), lids(topology.node(id).unwrap()));
+    }
+}
+
+#[test]
+fn an_exchanged_node_has_other_guids_and_the_same_cables() {
+    let (mut topology, _) = world();
+    let (id, other) = (host(&topology, 2), host(&topology, 3));
+    let (old, taken) = (
+        topology.node(id).unwrap().guid(),
+        topology.node(other).unwrap().guid(),
+    );
+    let new = Guid(0x0011_7501_0100_00ff);
+    assert!(topology.exchange(id, taken).is_err());
+    topology.exchange(id, new).unwrap();
+    assert_eq!((topology.find(old), topology.find(new)), (None, Some(id)));
+    let node = topology.node(id).unwrap();
+    assert_eq!(node.port_guid(PortNum(1)), Some(new));
+    let port = PortRef {
+        node: id,
+        port: PortNum(1),
+    };
+    let back = topology.peer(topology.peer(port).unwrap());
+    assert_eq!(back, Some(port));
+}
+
+#[test]
 fn without_guids_nodes_are_known_by_their_descriptions() {
     let snapshot = bring_up(generate(FABRIC), 0);
     let text = file(&snapshot);

@@ -13,4 +13,6 @@ mod hostile;
 mod imports;
 mod intended;
 mod opareport;
+mod picture;
+mod slurm;
 mod tree;

@@ -15,4 +15,5 @@ mod objections;
 mod opareport;
 mod oracles;
 mod partitions;
+mod reports;
 mod torus;

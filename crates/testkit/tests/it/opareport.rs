@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 use weft_fabric::enums::PortState;
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::{PortRef, Snapshot, Topology, TopologyBuilder};
-use weft_report::{Detail, Point};
+use weft_report::{Options, Point};
 use weft_routing::EngineKind;
 use weft_testkit::NoTap;
 
@@ -184,7 +184,7 @@ fn judge_hops(file: &Path, snapshot: &Snapshot, what: &str) -> Option<()> {
                 .select(snapshot)
                 .unwrap()
         });
-        let ours = weft_report::route(snapshot, &from, &to, Detail::default())
+        let ours = weft_report::route(snapshot, &from, &to, &Options::default())
             .unwrap()
             .to_string();
         assert!(hops(&ours).len() > 2, "{what}:\n{ours}");

@@ -7,7 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use weft_manual::Section;
 use weft_transport::Address;
 
 const LIBRARY: &str = "libweft_umad.so";
@@ -44,6 +45,9 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = weft_manual::write_if_asked(Cli::command(), Section::Commands) {
+        return code;
+    }
     let cli = Cli::parse();
     let Some(library) = cli.library.clone().or_else(find_library) else {
         let why = format!("{LIBRARY} is neither beside this program nor in ../lib/weft");

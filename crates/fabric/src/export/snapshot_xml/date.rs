@@ -1,7 +1,7 @@
 //! Dates as the C library prints them.
 
 /// Seconds since 1970 as `Tue Nov 14 22:13:20 2023`, in universal time.
-pub(super) fn utc_date(unix_time: u64) -> String {
+pub fn utc_date(unix_time: u64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -1,12 +1,14 @@
 //! The XML snapshot that `opareport -o snapshot` writes and `opareport -X FILE` reads.
 //!
 //! Elements and their order are opareport's (`Topology/snapshot.c` of the vendor's FastFabric
-//! tools). Counters, tables of quality of service, buffer control, multicast members and virtual
-//! fabrics are omitted, which the root element's attributes declare. Data without a field in the format
-//! (trap destinations, error actions, link-down reasons and the like) is dropped.
+//! tools). Counters are omitted, tables of ports unless they are asked for, which the root element's attributes
+//! declare. Data without a field in the format (trap destinations, error actions, link-down reasons, device groups
+//! and the like) is dropped.
 
+mod administration;
 mod date;
 mod port;
+mod tables;
 
 use std::io::{self, BufWriter, Write};
 
@@ -16,11 +18,13 @@ use weft_wire::enums::PortState;
 use weft_wire::id::{Guid, Lid, PortNum};
 use weft_wire::sm::SwitchInfo;
 
-use self::date::utc_date;
+pub use self::date::utc_date;
 use self::port::LaneText;
+use self::tables::TableTexts;
 use super::escape_name;
+use crate::multicast::FIRST_MLID;
 use crate::snapshot::{SmRecord, Snapshot};
-use crate::tables::{SwitchPortGroups, UNREACHABLE};
+use crate::tables::{PortMask, SwitchPortGroups, UNREACHABLE};
 use crate::topology::{Node, NodeId, PortRef, SwitchIndex, Topology};
 use crate::upward::links_upward;
 
@@ -29,6 +33,9 @@ use crate::upward::links_upward;
 pub struct SnapshotOptions {
     /// Include ports that are down; opareport omits them by default.
     pub down_ports: bool,
+    /// Include tables of ports, as `opareport -V`: maps of service levels and channels, arbitration, buffers,
+    /// partition keys. They are most of such a file.
+    pub port_tables: bool,
 }
 
 /// Writes a snapshot; `sink` need not be buffered.
@@ -47,6 +54,7 @@ pub fn write_snapshot(
         snapshot,
         options,
         lanes: LaneText::default(),
+        tables: TableTexts::default(),
     };
     writer.document()?;
     writer.out.flush()
@@ -57,19 +65,23 @@ struct Writer<'a, W: Write> {
     snapshot: &'a Snapshot,
     options: SnapshotOptions,
     lanes: LaneText,
+    tables: TableTexts,
 }
 
 impl<W: Write> Writer<'_, W> {
     fn document(&mut self) -> io::Result<()> {
         let snapshot = self.snapshot;
         let down = u8::from(self.options.down_ports);
+        let tables = u8::from(self.with_tables());
+        let buffers = u8::from(self.with_tables() && !snapshot.lacking.buffers);
+        let routes = u8::from(!snapshot.lacking.routes);
         let time = snapshot.unix_time;
         let date = utc_date(time);
         writeln!(self.out, "<?xml version=\"1.0\" encoding=\"utf-8\" ?>")?;
         writeln!(
             self.out,
-            "<Snapshot date=\"{date}\" unixtime=\"{time}\" stats=\"0\" routes=\"1\" qosdata=\"0\" \
-             bfrctrl=\"0\" downports=\"{down}\" options=\"\">"
+            "<Snapshot date=\"{date}\" unixtime=\"{time}\" stats=\"0\" routes=\"{routes}\" qosdata=\"{tables}\" \
+             bfrctrl=\"{buffers}\" downports=\"{down}\" options=\"\">"
         )?;
         writeln!(self.out, "<Nodes>")?;
         let mut nodes: Vec<_> = snapshot.topology.nodes().collect();
@@ -85,7 +97,9 @@ impl<W: Write> Writer<'_, W> {
         for link in links_upward(&snapshot.topology) {
             self.link(&snapshot.topology, link)?;
         }
-        writeln!(self.out, "</Links>\n<McMembers>\n</McMembers>\n</Snapshot>")
+        writeln!(self.out, "</Links>")?;
+        self.administration()?;
+        writeln!(self.out, "</Snapshot>")
     }
 
     fn node(&mut self, id: NodeId, node: &Node) -> io::Result<()> {
@@ -106,13 +120,15 @@ impl<W: Write> Writer<'_, W> {
         let down = self.options.down_ports;
         for (number, port) in node.ports() {
             if down || port.info.port_state != PortState::DOWN {
-                self.port(node, number, &port.info)?;
+                self.port((id, node), number, &port.info)?;
             }
         }
         if let (Some(switch), Some(index)) = (&node.switch, self.snapshot.topology.switch_index(id))
         {
             self.switch(node, switch)?;
-            self.forwarding(index)?;
+            if !self.snapshot.lacking.routes {
+                self.forwarding(index)?;
+            }
         }
         writeln!(self.out, "</Node>")
     }
@@ -164,14 +180,40 @@ impl<W: Write> Writer<'_, W> {
             groups.map_or([0, 0], |groups| [groups.fdb.len(), groups.groups.len()]);
         writeln!(self.out, "<SwitchData>")?;
         self.field("LinearFDBSize", row.len())?;
-        self.field("MulticastFDBSize", 0)?;
+        let multicast = self.snapshot.multicast.row(index);
+        let size = match multicast.len() as u32 {
+            0 => 0,
+            entries => FIRST_MLID + entries,
+        };
+        self.field("MulticastFDBSize", size)?;
         self.field("PortGroupFDBSize", fdb)?;
         self.field("PortGroupSize", elements)?;
         self.table("LinearFDB", row)?;
+        self.multicast(multicast)?;
         if let Some(groups) = groups {
             self.port_groups(groups)?;
         }
         writeln!(self.out, "</SwitchData>")
+    }
+
+    fn multicast(&mut self, row: &[PortMask]) -> io::Result<()> {
+        if row.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "<MulticastFDB>")?;
+        for position in 0..4 {
+            let entries = row
+                .iter()
+                .map(|ports| ports.word(position))
+                .zip(FIRST_MLID..);
+            for (ports, mlid) in entries.filter(|(ports, _)| *ports != 0) {
+                writeln!(
+                    self.out,
+                    "<Value pos=\"{position}\" LID=\"{mlid:#x}\">{ports:#x}</Value>"
+                )?;
+            }
+        }
+        writeln!(self.out, "</MulticastFDB>")
     }
 
     fn port_groups(&mut self, groups: &SwitchPortGroups) -> io::Result<()> {

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use weft_wire::Layout;
-use weft_wire::id::{Guid, Lid, PortNum, Vl};
+use weft_wire::id::{Guid, PortNum, Vl};
 use weft_wire::sm::PortInfo;
 
 use super::{Writer, lid};
-use crate::topology::Node;
+use crate::topology::{Node, NodeId};
 
 /// The lines for the 32 VLs of the port written last: most ports of a fabric have the same.
 #[derive(Default)]
@@ -19,23 +19,32 @@ pub(super) struct LaneText {
 }
 
 impl<W: Write> Writer<'_, W> {
-    pub(super) fn port(&mut self, node: &Node, number: PortNum, info: &PortInfo) -> io::Result<()> {
+    pub(super) fn port(
+        &mut self,
+        (id, node): (NodeId, &Node),
+        number: PortNum,
+        info: &PortInfo,
+    ) -> io::Result<()> {
         writeln!(self.out, "<PortInfo id=\"{}:{number}\">", node.guid())?;
         self.port_addresses(node, number, info)?;
         self.port_state(info)?;
         self.port_link(info)?;
         self.port_lanes(info)?;
         self.port_limits(info)?;
+        self.port_tables((id, node), number, info)?;
         self.port_neighbor(node, number, info)?;
         writeln!(self.out, "</PortInfo>")
     }
 
     fn port_addresses(&mut self, node: &Node, number: PortNum, info: &PortInfo) -> io::Result<()> {
-        let end = !node.is_switch() || number.0 == 0;
+        let end = match node.is_switch() {
+            true => node.port(PortNum(0)).map(|port| port.info.lid),
+            false => Some(info.lid),
+        };
         let registers = Registers::of(info);
         self.field("PortNum", number)?;
         self.field("GUID", node.port_guid(number).unwrap_or(Guid(0)))?;
-        self.field("EndPortLID", lid(if end { info.lid } else { Lid(0) }))?;
+        self.field("EndPortLID", lid(end.unwrap_or_default()))?;
         self.field("M_Key", format_args!("{:#018x}", info.m_key))?;
         self.field("SubnetPrefix", format_args!("{:#018x}", info.subnet_prefix))?;
         self.field("LID", lid(info.lid))?;

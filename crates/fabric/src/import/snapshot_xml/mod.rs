@@ -1,12 +1,14 @@
 //! The XML snapshot that `opareport -o snapshot` writes.
 //!
-//! Elements that are unknown or irrelevant to topology and routes (counters, tables of quality
-//! of service, multicast groups, virtual fabrics) are skipped. Ports missing from the snapshot
+//! Elements that are unknown and memories of cables are skipped. Ports missing from the snapshot
 //! are without a cable, as freshly powered on. Each line is read once; besides the result only
 //! one node's text is held in memory.
 
+mod administration;
+mod counters;
 mod node;
 mod port;
+mod port_tables;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -14,35 +16,26 @@ use std::sync::Arc;
 
 use weft_wire::enums::SmState;
 use weft_wire::id::{Guid, Lid, PortNum};
+use weft_wire::sa::VfInfoRecord;
 
+use self::administration::{read_group, read_virtual_fabric};
+use self::counters::read_counts;
 use self::node::read_node;
-use self::tables::{read_fdb, read_groups};
+use self::port_tables::read_node_tables;
+use self::tables::{read_fdb, read_groups, read_multicast};
 use super::ImportError;
 use super::budget::Budget;
 use super::xml::{Cursor, Element, Step};
-use crate::snapshot::{SmRecord, Snapshot};
-use crate::tables::{LinearTables, PortGroupTables, SwitchPortGroups};
+use crate::administration::{Administration, MulticastGroup};
+use crate::counts::{CountsByPort, PortCounts};
+use crate::multicast::MulticastTables;
+use crate::port_tables::PortTablesBuilder;
+use crate::snapshot::{Lacking, SmRecord, Snapshot};
+use crate::tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups};
 use crate::topology::{Node, NodeId, PortRef, Topology};
 
 /// Elements of a node that are long and not read; the MTUs are read from `NeighborMTU`.
-const WITHOUT: [&str; 16] = [
-    "MTUs",
-    "SLtoSCMap",
-    "SCtoSLMap",
-    "SCtoSCMap",
-    "SCtoVLrMap",
-    "SCtoVLtMap",
-    "SCtoVLntMap",
-    "BufferControlTable",
-    "VLArbitrationLow",
-    "VLArbitrationHigh",
-    "VLArbitrationPreemptElements",
-    "VLArbitrationPreemptMatrix",
-    "PKeyTable",
-    "PortStatus",
-    "MulticastFDB",
-    "CableInfo",
-];
+const WITHOUT: [&str; 3] = ["MTUs", "VLArbitrationPreemptElements", "CableInfo"];
 
 /// Reads a snapshot.
 ///
@@ -74,6 +67,12 @@ struct Import<'a> {
     budget: Budget,
     linear: Vec<Arc<[u8]>>,
     groups: Vec<Arc<SwitchPortGroups>>,
+    multicast: Vec<Arc<[PortMask]>>,
+    port_tables: PortTablesBuilder,
+    multicast_groups: Vec<MulticastGroup>,
+    virtual_fabrics: Vec<VfInfoRecord>,
+    counts: CountsByPort,
+    lacking: Lacking,
     sms: Vec<Element<'a>>,
     links: Vec<Element<'a>>,
 }
@@ -81,6 +80,16 @@ struct Import<'a> {
 impl<'a> Import<'a> {
     fn root(&mut self, root: &Element<'a>) -> Result<(), ImportError> {
         self.unix_time = root.numbered("unixtime")?;
+        let lacks =
+            |part: &str| Ok(root.attribute(part).is_some() && root.numbered::<u64>(part)? == 0);
+        self.lacking = Lacking {
+            // Until a switch has tables.
+            routes: true,
+            port_tables: lacks("qosdata")?,
+            buffers: lacks("bfrctrl")?,
+            administration: true,
+            cables: true,
+        };
         Ok(())
     }
 
@@ -89,8 +98,13 @@ impl<'a> Import<'a> {
             "Nodes" => "Node",
             "SMs" => "SM",
             "Links" => "Link",
+            "McMembers" => "MulticastGroup",
+            "VirtualFabrics" => "VF",
             _ => return cursor.skip(),
         };
+        if section == "VirtualFabrics" {
+            self.lacking.administration = false;
+        }
         while let Step::Open(element) = cursor.step()? {
             if element.name != wanted {
                 cursor.skip()?;
@@ -100,6 +114,8 @@ impl<'a> Import<'a> {
             match wanted {
                 "Node" => self.node(&element)?,
                 "SM" => self.sms.push(element),
+                "MulticastGroup" => self.multicast_groups.push(read_group(&element)?),
+                "VF" => self.virtual_fabrics.push(read_virtual_fabric(&element)?),
                 _ => self.links.push(element),
             }
         }
@@ -119,16 +135,47 @@ impl<'a> Import<'a> {
         } else {
             self.budget.host(element.line)?;
         }
+        self.counts(element, &node, id)?;
+        if !(self.lacking.port_tables && self.lacking.buffers) {
+            let before = self.port_tables.bytes();
+            let tables = read_node_tables(element, &node, &mut self.port_tables)?;
+            self.port_tables.node(tables);
+            self.budget
+                .table(element.line, self.port_tables.bytes() - before)?;
+        }
         self.nodes.push(node);
+        Ok(())
+    }
+
+    /// Reads what the ports of a node have counted.
+    fn counts(
+        &mut self,
+        element: &Element<'_>,
+        node: &Node,
+        id: NodeId,
+    ) -> Result<(), ImportError> {
+        for child in element.all("PortInfo") {
+            let port = PortNum(child.required("PortNum")?);
+            let counts = node.port(port).map(|port| read_counts(child, &port.info));
+            if let Some(counts) = counts.transpose()?.flatten() {
+                self.budget.table(child.line, size_of::<PortCounts>())?;
+                self.counts.insert(PortRef { node: id, port }, counts);
+            }
+        }
         Ok(())
     }
 
     fn tables(&mut self, node: &Element<'_>) -> Result<(), ImportError> {
         let empty = Element::default();
         let data = node.child("SwitchData").unwrap_or(&empty);
+        self.lacking.routes &= node.child("SwitchData").is_none();
         let row = read_fdb(data, "LinearFDB")?;
         let groups = read_groups(data)?;
-        self.budget.table(node.line, row.len() + groups.fdb.len())?;
+        let multicast = read_multicast(data)?;
+        let words = size_of::<PortMask>() * multicast.len();
+        self.budget
+            .table(node.line, row.len() + groups.fdb.len() + words)?;
+        self.multicast.push(multicast.into());
         self.linear.push(row.into());
         self.groups.push(Arc::new(groups));
         Ok(())
@@ -150,6 +197,16 @@ impl<'a> Import<'a> {
             topology: Arc::new(build(self.nodes)?),
             linear: Arc::new(LinearTables::new(self.linear)),
             groups: Arc::new(PortGroupTables { switches: groups }),
+            multicast: Arc::new(MulticastTables::new(self.multicast)),
+            port_tables: Arc::new(self.port_tables.finish()),
+            administration: Arc::new(Administration {
+                groups: Arc::new(self.multicast_groups),
+                virtual_fabrics: self.virtual_fabrics,
+                device_groups: None,
+                quarantined: None,
+            }),
+            counts: (!self.counts.is_empty()).then(|| Arc::new(self.counts)),
+            lacking: self.lacking,
             sms,
             ..Snapshot::default()
         })

@@ -192,7 +192,7 @@ fn slot<'a, T>(element: &Element<'_>, list: &'a mut [T]) -> Result<&'a mut T, Im
         .ok_or_else(|| ImportError::new(element.line, what, allowed))
 }
 
-fn mtu(element: &Element<'_>) -> Result<Mtu, ImportError> {
+pub(super) fn mtu(element: &Element<'_>) -> Result<Mtu, ImportError> {
     let bytes: u32 = element.number()?;
     let mut codes = (0..=7).map(Mtu);
     codes.find(|code| code.bytes() == bytes).ok_or_else(|| {

@@ -2,8 +2,10 @@
 
 use weft_wire::id::PortNum;
 
+use super::administration::mlid;
 use crate::import::ImportError;
 use crate::import::xml::Element;
+use crate::multicast::FIRST_MLID;
 use crate::tables::{PortMask, SwitchPortGroups, UNREACHABLE};
 
 /// Most entries of a forwarding table.
@@ -22,6 +24,35 @@ pub(super) fn read_fdb(data: &Element<'_>, name: &str) -> Result<Vec<u8>, Import
             ImportError::new(value.line, what, "LIDs below the size")
         })?;
         *entry = value.number()?;
+    }
+    Ok(row)
+}
+
+/// `<MulticastFDB>`; the size in `<MulticastFDBSize>` is one more than the last multicast LID.
+pub(super) fn read_multicast(data: &Element<'_>) -> Result<Vec<PortMask>, ImportError> {
+    let size: u32 = data.optional("MulticastFDBSize")?.unwrap_or(0);
+    let entries = match size {
+        0 => 0,
+        size => mlid(size - 1).map_or(0, |last| last.0 - FIRST_MLID + 1),
+    };
+    let mut row = vec![PortMask::EMPTY; entries as usize];
+    let table = data.child("MulticastFDB");
+    for value in table.iter().flat_map(|table| table.all("Value")) {
+        let lid: u32 = value.numbered("LID")?;
+        let entry = mlid(lid).map(|lid| (lid.0 - FIRST_MLID) as usize);
+        let ports = entry.and_then(|entry| row.get_mut(entry)).ok_or_else(|| {
+            let what = format!("an entry for LID {lid:#x} of a multicast table of size {size:#x}");
+            ImportError::new(value.line, what, "multicast LIDs below the size")
+        })?;
+        let position = match value.attribute("pos") {
+            Some(_) => value.numbered("pos")?,
+            None => 0,
+        };
+        if position > 3 {
+            let what = format!("attribute pos of <Value> is {position}");
+            return Err(ImportError::new(value.line, what, "0 to 3"));
+        }
+        ports.set_word(position, value.number()?);
     }
     Ok(row)
 }
