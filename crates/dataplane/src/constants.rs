@@ -3,6 +3,9 @@
 
 use crate::packets::{MICRO, MILLI, NANO, Picos};
 
+/// `LinkQualityIndicator` of a link without errors.
+pub const QUALITY_EXCELLENT: u8 = 5;
+
 /// Bits of data in a flit; the 65th bit tells data from control (Omni-Path link layer).
 pub const FLIT_BITS: u64 = 64;
 

@@ -79,7 +79,7 @@ pub enum Dropped {
     Unreachable(PortIndex),
     /// It came to an HFI with another LID.
     NotMine(PortIndex),
-    /// It crossed [`HOPS_MAX`] links.
+    /// It crossed [`HOPS_MAX`] links; a data packet may circle for ever, see [`crate::circles`].
     Circle(PortIndex),
     /// Its service channel leads to lane 15, which carries no data. The port would have sent it.
     NoLane(PortIndex),
@@ -124,6 +124,7 @@ impl Network {
         let received = self.counters(to);
         received.add_lane(lane, VlCounter::RcvData, flits);
         received.add_lane(lane, VlCounter::RcvPkts, 1);
+        self.count_cable_errors(to, 1);
     }
 
     #[cold]
@@ -145,16 +146,26 @@ impl Network {
         channel: Channel,
         flits: u64,
     ) -> Result<Arrival, Dropped> {
-        let mut at = from;
-        let mut hops = 0;
-        let mut sc = self.channel_of(from, channel);
-        if self.links[from.0 as usize].switch == NONE {
-            if self.is_own_lid(from, dlid) {
-                return Ok(self.arrival(from, 0));
-            }
-            at = self.step(from, sc, channel, flits)?;
-            hops = 1;
+        let sc = self.channel_of(from, channel);
+        if self.links[from.0 as usize].switch != NONE {
+            return self.route_on((from, sc), (slid, dlid), channel, flits, 0);
         }
+        if self.is_own_lid(from, dlid) {
+            return Ok(self.arrival(from, 0));
+        }
+        let at = self.step(from, sc, channel, flits)?;
+        self.route_on((at, sc), (slid, dlid), channel, flits, 1)
+    }
+
+    /// Routes a packet on from where it came to a node, with its service channel, after `hops` links.
+    pub(crate) fn route_on(
+        &mut self,
+        (mut at, mut sc): (PortIndex, Option<Sc>),
+        (slid, dlid): (Lid, Lid),
+        channel: Channel,
+        flits: u64,
+        mut hops: u32,
+    ) -> Result<Arrival, Dropped> {
         while hops < HOPS_MAX {
             let switch = self.links[at.0 as usize].switch;
             if switch == NONE {
@@ -178,7 +189,10 @@ impl Network {
             at = self.step(out, sc, channel, flits)?;
             hops += 1;
         }
-        self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
+        // No switch notices that data circles; see [`crate::circles`].
+        if channel == Channel::Management {
+            self.counters(at).add(Counter::RcvSwitchRelayErrors, 1);
+        }
         Err(Dropped::Circle(at))
     }
 
@@ -250,11 +264,11 @@ impl Network {
         }
     }
 
-    fn first_channel(&self, at: PortIndex, sl: Sl) -> Option<Sc> {
+    pub(crate) fn first_channel(&self, at: PortIndex, sl: Sl) -> Option<Sc> {
         Some(Sc(self.entry(at, PortTable::SlToSc, sl.0)))
     }
 
-    fn next_channel(
+    pub(crate) fn next_channel(
         &self,
         at: PortIndex,
         ingress: PortNum,
@@ -308,11 +322,12 @@ impl Network {
         let received = self.counters(to);
         received.add_lane(lane, VlCounter::RcvData, flits);
         received.add_lane(lane, VlCounter::RcvPkts, packets);
+        self.count_cable_errors(to, packets);
     }
 
     /// The lane of a service channel at an egress port; none is management's.
     #[inline]
-    fn lane(&self, out: PortIndex, sc: Option<Sc>) -> Vl {
+    pub(crate) fn lane(&self, out: PortIndex, sc: Option<Sc>) -> Vl {
         sc.map_or(VL15, |sc| Vl(self.entry(out, PortTable::ScToVlt, sc.0)))
     }
 

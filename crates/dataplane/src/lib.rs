@@ -16,11 +16,16 @@
 //! | [`link`] | link state machine |
 //! | [`settings`] | writes to a port's registers |
 //! | [`forward`] | the path of a packet |
+//! | [`circles`] | data packets that circle |
+//! | [`bad_cables`] | cables that damage packets |
+//! | [`optics`] | what modules of optical cables measure |
 //! | [`constants`] | measured or specified properties of components, each with its source |
 //! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
 //! | [`traffic`] | traffic patterns |
 //! | [`fluid`] | rates of flows that share links fairly, without packets |
 
+pub mod bad_cables;
+pub mod circles;
 pub mod constants;
 pub mod counters;
 pub mod device;
@@ -28,6 +33,7 @@ pub mod fluid;
 pub mod forward;
 pub mod link;
 pub mod network;
+pub mod optics;
 pub mod packets;
 mod partition;
 pub mod registers;

@@ -1,13 +1,17 @@
 //! All devices, and their ports by index.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_fabric::enums::PortState;
-use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology, Vl};
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyError, Vl};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
+use crate::bad_cables::BadCable;
+use crate::constants::QUALITY_EXCELLENT;
 use crate::counters::{Counter, PortCounters, Traffic, VL15, VlCounter};
 use crate::device::Device;
+use crate::optics::Optics;
 use crate::registers::{PortRegisters, PortTable};
 use crate::settings::Refused;
 use crate::switch::SwitchRegisters;
@@ -44,6 +48,8 @@ pub(crate) struct LinkEnd {
     pub(crate) refuses_arm: bool,
     /// Lanes of the cable that can carry something.
     pub(crate) lanes: u8,
+    /// What the port says about its link: 5 excellent to 1 bad.
+    pub(crate) quality: u8,
 }
 
 /// All devices of a fabric.
@@ -61,6 +67,10 @@ pub struct Network {
     pub(crate) narrowed: Vec<NodeId>,
     /// See [`Network::state_changes`].
     pub(crate) state_changes: u64,
+    /// Bad cables by the ports at both of their ends.
+    pub(crate) bad_cables: BTreeMap<PortIndex, BadCable>,
+    /// What modules measure that do not measure what is usual.
+    pub(crate) optics: BTreeMap<PortIndex, Optics>,
 }
 
 impl Network {
@@ -76,6 +86,8 @@ impl Network {
             changed: Vec::new(),
             narrowed: Vec::new(),
             state_changes: 0,
+            bad_cables: BTreeMap::new(),
+            optics: BTreeMap::new(),
             topology: topology.clone(),
         };
         for (id, _) in topology.nodes() {
@@ -117,6 +129,7 @@ impl Network {
                 cut: false,
                 refuses_arm: false,
                 lanes: u8::MAX,
+                quality: QUALITY_EXCELLENT,
             });
             self.ports.push(registers);
         }
@@ -160,6 +173,16 @@ impl Network {
         }
         self.devices[id.0 as usize] = fresh;
         self.reset_link_registers(id);
+    }
+
+    /// Puts another device of its kind in the place of a node, with another NodeGUID; it is switched off.
+    ///
+    /// # Errors
+    /// [`TopologyError::DuplicateGuid`] when another node has that GUID.
+    pub fn exchange(&mut self, id: NodeId, guid: Guid) -> Result<(), TopologyError> {
+        Arc::make_mut(&mut self.topology).exchange(id, guid)?;
+        self.power_off(id);
+        Ok(())
     }
 
     /// The nodes and cables that it was made from.
@@ -363,6 +386,21 @@ impl Network {
                 self.links[at.0 as usize].management.clear(lane);
             }
         }
+    }
+
+    /// Counts errors of a port, as its hardware would.
+    pub fn count(&mut self, at: PortIndex, counter: Counter, amount: u64) {
+        self.counters(at).add(counter, amount);
+    }
+
+    /// What a port says about its link while that is up: 5 excellent to 1 bad.
+    pub fn quality(&self, at: PortIndex) -> u8 {
+        self.links[at.0 as usize].quality
+    }
+
+    /// Sets that.
+    pub fn set_quality(&mut self, at: PortIndex, quality: u8) {
+        self.links[at.0 as usize].quality = quality;
     }
 
     /// Forgets the last packet received at a port that could not be forwarded.

@@ -1,7 +1,8 @@
 //! Carries a datagram to its destination node: by directed route, by LID, or both.
 
+use weft_dataplane::circles::CirclingPacket;
 use weft_dataplane::counters::VL15;
-use weft_dataplane::forward::{Channel, HOPS_MAX, flits};
+use weft_dataplane::forward::{Channel, Dropped, HOPS_MAX, flits};
 use weft_dataplane::{Arrival, Network, PortIndex};
 use weft_fabric::{Lid, PortNum};
 use weft_wire::bits::load;
@@ -17,27 +18,39 @@ const HOP_COUNT: usize = 7;
 const DR_SLID: usize = 32;
 const DR_DLID: usize = 36;
 
+/// Why a datagram does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It was dropped, which the counters record.
+    Dropped,
+    /// It circles.
+    Circles(CirclingPacket),
+}
+
 /// Carries a datagram from a port of an HFI, or from port 0 of a switch, to its destination node.
-/// Returns its ingress port there and the number of links crossed; `None` if it was dropped,
-/// which the counters record.
+/// Returns its ingress port there and the number of links crossed.
+///
+/// # Errors
+/// [`Lost`].
 pub(crate) fn carry(
     network: &mut Network,
     from: PortIndex,
     packet: &mut Packet,
-) -> Option<(PortIndex, u32)> {
+) -> Result<(PortIndex, u32), Lost> {
     let directed = packet.mad.get(at::CLASS) == Some(&class::SM_DIRECTED_ROUTE);
     if !directed {
-        return by_lid(network, from, packet).map(|arrival| (arrival.port, arrival.hops));
+        let arrival = by_lid(network, from, packet)?;
+        return Ok((arrival.port, arrival.hops));
     }
     if packet.mad.get(at::BASE_VERSION) == Some(&version::IB) {
         // Of InfiniBand's directed routes only those to the port itself are answered.
         let local = packet.mad.len() == ib::MAD_LEN && packet.mad.get(HOP_COUNT) == Some(&0);
-        return local.then_some((from, 0));
+        return local.then_some((from, 0)).ok_or(Lost::Dropped);
     }
-    directed_route(network, from, packet)
+    directed_route(network, from, packet).ok_or(Lost::Dropped)
 }
 
-fn by_lid(network: &mut Network, from: PortIndex, packet: &Packet) -> Option<Arrival> {
+fn by_lid(network: &mut Network, from: PortIndex, packet: &Packet) -> Result<Arrival, Lost> {
     let management = packet
         .mad
         .get(at::CLASS)
@@ -48,8 +61,17 @@ fn by_lid(network: &mut Network, from: PortIndex, packet: &Packet) -> Option<Arr
         Channel::Data(packet.sl, packet.pkey)
     };
     let flits = flits(packet.mad.len());
-    let arrived = network.route(from, packet.slid, packet.dlid, channel, flits);
-    arrived.ok()
+    let Packet { slid, dlid, .. } = *packet;
+    let arrived = network.route(from, slid, dlid, channel, flits);
+    arrived.map_err(|dropped| match (dropped, channel) {
+        (Dropped::Circle(_), Channel::Data(..)) => Lost::Circles(CirclingPacket {
+            slid,
+            dlid,
+            channel,
+            flits,
+        }),
+        _ => Lost::Dropped,
+    })
 }
 
 fn directed_route(
@@ -62,7 +84,7 @@ fn directed_route(
     }
     let (mut here, mut hops, mut ingress) = (from, 0, PortNum(0));
     if starts_by_lid(&packet.mad) {
-        let arrival = by_lid(network, from, packet)?;
+        let arrival = by_lid(network, from, packet).ok()?;
         (here, hops, ingress) = came_in(network, arrival, 0);
     }
     // Each turn moves the hop pointer, and there and back again are 2 × 64 hops.
@@ -82,7 +104,7 @@ fn directed_route(
                 let end = network.end_port(here);
                 packet.slid = network.port(end).info().lid;
                 packet.dlid = lid;
-                let arrival = by_lid(network, end, packet)?;
+                let arrival = by_lid(network, end, packet).ok()?;
                 (here, hops, ingress) = came_in(network, arrival, hops);
             }
         }

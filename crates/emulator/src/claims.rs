@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
 use weft_fabric::enums::Mtu;
-use weft_wire::sm::{NodeInfo, PortInfo, SwitchInfo};
+use weft_wire::sm::{AttributeId, NodeInfo, PortInfo, SwitchInfo};
 
 /// What an agent says about its node; what is none is true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub struct Claims {
     pub packet_formats: Option<u16>,
     /// Entries of a switch's forwarding table.
     pub table_size: Option<u32>,
+    /// An attribute that its agent says it cannot write.
+    pub refuses: Option<AttributeId>,
 }
 
 impl Claims {

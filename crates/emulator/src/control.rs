@@ -8,13 +8,16 @@ use weft_transport::{Address, ConnectError, request_control};
 
 use crate::host::{HostHandle, RequestError};
 use crate::io::Control;
+use crate::target::{Place, Target};
 use crate::traffic::TrafficReport;
 
 /// A query about a running fabric, as JSON on the socket, like [`Control`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Query {
     /// Current state of the traffic jobs; the answer is a [`TrafficReport`].
     Traffic,
+    /// The nodes or ports that a text names; the answer is a list of [`Place`]s.
+    Places(Target),
 }
 
 /// Changes and queries a fabric.
@@ -67,6 +70,18 @@ impl Controller {
         }
     }
 
+    /// The nodes or ports that a text names.
+    ///
+    /// # Errors
+    /// [`ControllerError`].
+    pub async fn places(&self, target: Target) -> Result<Vec<Place>, ControllerError> {
+        let answer = match self {
+            Self::Here(handle) => places(handle, target).await?,
+            Self::Socket(address) => request(address, &Query::Places(target)).await?,
+        };
+        Ok(serde_json::from_value(answer)?)
+    }
+
     /// Current state of the traffic jobs.
     ///
     /// # Errors
@@ -96,6 +111,7 @@ async fn request(address: &Address, request: &impl Serialize) -> Result<Value, C
 pub(crate) async fn answer(handle: &HostHandle, json: &[u8]) -> Vec<u8> {
     let reply = match serde_json::from_slice::<Query>(json) {
         Ok(Query::Traffic) => traffic(handle).await,
+        Ok(Query::Places(target)) => places(handle, target).await,
         Err(_) => change(handle, json).await,
     };
     let refused = |error: String| json!({ "error": error }).to_string();
@@ -108,6 +124,15 @@ pub(crate) async fn answer(handle: &HostHandle, json: &[u8]) -> Vec<u8> {
         Err(error) => refused(error.to_string()),
     };
     text.into_bytes()
+}
+
+async fn places(handle: &HostHandle, target: Target) -> Result<Value, ControllerError> {
+    let topology = handle
+        .inspect(|emulator| emulator.topology().clone())
+        .await?;
+    let places = target.places(&topology);
+    let places = places.map_err(|error| ControllerError::Refused(error.to_string()))?;
+    Ok(serde_json::to_value(places)?)
 }
 
 async fn traffic(handle: &HostHandle) -> Result<Value, ControllerError> {

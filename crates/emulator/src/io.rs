@@ -6,6 +6,7 @@ use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::packet::Packet;
 
 use crate::claims::Claims;
+use crate::module::Measured;
 use crate::traffic::{PatternError, TrafficJob};
 
 /// Inputs of the emulator.
@@ -68,6 +69,16 @@ pub enum Control {
         /// 1 to 4.
         lanes: u8,
     },
+    /// Lets the cable at a port damage data packets in both directions: the receiving port counts them as
+    /// LocalLinkIntegrityErrors, and none is lost.
+    CableErrors {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Of a million packets, 0 to 1,000,000; 0 for a good cable.
+        errors: u32,
+    },
     /// Makes a port refuse to leave Init, as a faulty one does; its link stays as it is until it next
     /// comes up.
     RefuseArm {
@@ -85,6 +96,35 @@ pub enum Control {
         /// The port.
         port: PortNum,
     },
+    /// Lets a port count errors of its link, besides those that it has counted.
+    CountErrors {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Transfers received with a wrong checksum (LocalLinkIntegrityErrors).
+        symbol_errors: u64,
+        /// Packets dropped before they were sent (XmitDiscards).
+        discards: u64,
+    },
+    /// Sets what a port says about its link while that is up (LinkQualityIndicator).
+    LinkQuality {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// 5 excellent to 1 bad.
+        quality: u8,
+    },
+    /// Sets what the module in a port measures; its cable must be optical.
+    Module {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// What it measures.
+        measured: Measured,
+    },
     /// Powers a node off: its links drop, its registers are lost.
     NodeDown {
         /// The node.
@@ -94,6 +134,13 @@ pub enum Control {
     NodeUp {
         /// The node.
         node: Guid,
+    },
+    /// Puts another HFI in the place of one that is powered off with that, and powers it on.
+    Replace {
+        /// The HFI.
+        node: Guid,
+        /// NodeGUID of the new one.
+        new: Guid,
     },
     /// Silences an agent or lets it answer again; its links stay unchanged.
     Silence {
@@ -185,6 +232,16 @@ pub enum ControlError {
         /// The port.
         port: PortNum,
     },
+    /// The cable there measures nothing.
+    #[error(
+        "the cable in port {port} of node {node} is of copper; only modules between switches measure something"
+    )]
+    Copper {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
     /// No host there.
     #[error("node {node} has no port {port} where a program could be: only HFI ports have hosts")]
     NoHost {
@@ -192,6 +249,20 @@ pub enum ControlError {
         node: Guid,
         /// The port.
         port: PortNum,
+    },
+    /// It is no HFI.
+    #[error("node {node} is a switch; only HFIs are replaced")]
+    Switch {
+        /// The node.
+        node: Guid,
+    },
+    /// A GUID that no HFI can have, or that is taken.
+    #[error(
+        "GUID {guid} is that of another node, 0, or not that of an HFI: bits 30 and 31 are its port's number"
+    )]
+    Guid {
+        /// The GUID that was given.
+        guid: Guid,
     },
     /// A number outside its range.
     #[error("{what} is {value}, allowed: {allowed}")]

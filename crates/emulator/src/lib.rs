@@ -18,10 +18,12 @@ mod emulator;
 mod faults;
 pub mod host;
 pub mod io;
+pub mod module;
 pub mod observe;
 mod queue;
 pub mod server;
 pub mod stats;
+pub mod target;
 pub mod traffic;
 pub mod trap;
 

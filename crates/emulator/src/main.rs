@@ -6,12 +6,16 @@ mod cli;
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use weft_fabric::text::for_terminal;
+use weft_manual::Section;
 
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    if let Some(code) = weft_manual::write_if_asked(Cli::command(), Section::Commands) {
+        return code;
+    }
     let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_writer(stderr)

@@ -14,6 +14,7 @@ pub struct Stats {
     /// Place in [`AttributeId::ALL`] by the attribute's number.
     places: [u8; 256],
     datagrams: u64,
+    performance: Option<Burst>,
     first_at_switch: Option<Tick>,
     /// After a silence.
     first: Option<Tick>,
@@ -22,6 +23,17 @@ pub struct Stats {
     last_port_set: Option<Tick>,
     /// The datagram being answered sets a port.
     sets_port: bool,
+}
+
+/// Datagrams that follow each other with pauses of less than a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// When the first was answered.
+    pub first: Tick,
+    /// When the last was.
+    pub last: Tick,
+    /// Their number.
+    pub datagrams: u64,
 }
 
 /// Longer than any pause within a sweep but those in which routes are computed.
@@ -55,6 +67,7 @@ impl Stats {
             counts: vec![0; nodes * PER_NODE],
             places,
             datagrams: 0,
+            performance: None,
             first_at_switch: None,
             first: None,
             last: None,
@@ -89,6 +102,28 @@ impl Stats {
         if std::mem::take(&mut self.sets_port) {
             self.last_port_set = Some(now);
         }
+    }
+
+    /// Counts a datagram of performance management that an agent has answered.
+    pub(crate) fn performance_answered(&mut self, now: Tick) {
+        let fresh = Burst {
+            first: now,
+            last: now,
+            datagrams: 0,
+        };
+        let burst = self
+            .performance
+            .filter(|burst| now.since(burst.last) < SILENCE);
+        let mut burst = burst.unwrap_or(fresh);
+        burst.last = now;
+        burst.datagrams += 1;
+        self.performance = Some(burst);
+    }
+
+    /// The datagrams of performance management that agents have answered since the last second of silence; none
+    /// before the first.
+    pub fn performance(&self) -> Option<Burst> {
+        self.performance
     }
 
     /// Datagrams of subnet management that agents have answered; an aggregate is one.

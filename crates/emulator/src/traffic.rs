@@ -128,7 +128,8 @@ impl FromStr for TrafficPattern {
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let mut words = text.split_whitespace();
         let kind = words.next().unwrap_or("");
-        let words: Vec<&str> = words.collect();
+        let words = with_hfis(words);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match kind {
             "pairs" => pairs(&words),
             "permutation" => {
@@ -157,6 +158,26 @@ impl FromStr for TrafficPattern {
             _ => Err(PatternError::Unknown(kind.to_owned())),
         }
     }
+}
+
+/// Words, with the HFI of a host behind its name: `node1 hfi1_0` is one.
+fn with_hfis<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let is_hfi = |word: &str| {
+        let number = word
+            .strip_prefix("hfi")
+            .and_then(|rest| rest.split_once('_'));
+        number.is_some_and(|(number, _)| {
+            !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+        })
+    };
+    let mut joined: Vec<String> = Vec::new();
+    for word in words {
+        match joined.last_mut() {
+            Some(last) if is_hfi(word) => *last = format!("{last} {word}"),
+            _ => joined.push(word.to_owned()),
+        }
+    }
+    joined
 }
 
 fn misfit(pattern: &str, word: &str) -> PatternError {
@@ -385,6 +406,14 @@ mod tests {
     fn patterns_are_words() {
         let cases = [
             ("pairs a:b c:d", Ok("pairs a:b c:d")),
+            (
+                "pairs node1 hfi1_0:node2 hfi1_0 c:d hfi1_1",
+                Ok("pairs node1 hfi1_0:node2 hfi1_0 c:d hfi1_1"),
+            ),
+            (
+                "hotspot to=a hfi1_0 percent=7",
+                Ok("hotspot to=a hfi1_0 percent=7"),
+            ),
             ("permutation", Ok("permutation seed=1")),
             ("permutation seed=7", Ok("permutation seed=7")),
             ("shift  by=3", Ok("shift by=3")),

@@ -1,5 +1,7 @@
 //! The HFIs that take part in traffic.
 
+use std::sync::Arc;
+
 use weft_fabric::{Lid, PortNum, Sl};
 
 use super::levels::{LEVELS, PathLevels};
@@ -23,6 +25,9 @@ pub struct Hosts {
     /// Number by port, `u32::MAX` where there is none.
     numbers: Vec<u32>,
     levels: PathLevels,
+    /// Service levels of paths, by number of the source and then of the destination; empty where the
+    /// destination alone decides.
+    of_paths: Arc<[Sl]>,
     /// The least of the MTUs of their ports for each service level, 0 where none has one.
     mtus: [u32; LEVELS as usize],
 }
@@ -56,6 +61,22 @@ impl Hosts {
     #[must_use]
     pub fn with_levels(self, levels: PathLevels) -> Self {
         Self { levels, ..self }
+    }
+
+    /// Hosts whose paths have these service levels whatever level a user means: by number of the source, and for
+    /// each of them by number of the destination.
+    #[must_use]
+    pub fn with_levels_of_paths(self, of_paths: Arc<[Sl]>) -> Self {
+        Self { of_paths, ..self }
+    }
+
+    /// The service level of the path from one host to the first LID of another, for the one that a user means.
+    #[inline]
+    pub fn level_between(&self, from: u32, to: u32, level: Sl) -> Sl {
+        let place = from as usize * self.hosts.len() + to as usize;
+        let of_path = self.of_paths.get(place).copied();
+        let to_lid = || self.get(to).map(|host| self.level_to(host.lid, level));
+        of_path.or_else(to_lid).unwrap_or(level)
     }
 
     /// The service level of the path to a LID, for the one that a user means.

@@ -33,6 +33,20 @@ impl Pattern {
         Self::Permutation(to)
     }
 
+    /// In a torus of `side` hosts along each dimension, each host to the one just less than half way around every
+    /// ring. Hosts beyond the largest such torus send nothing.
+    pub fn tornado(hosts: u32, side: u32) -> Self {
+        by_coordinates(hosts, side, |place| {
+            place.map(|at| (at + side.div_ceil(2) - 1) % side).collect()
+        })
+    }
+
+    /// In a grid of `side` hosts along each dimension, each host to the one whose coordinates are its own in
+    /// reverse order. Hosts beyond the largest such grid send nothing.
+    pub fn transpose(hosts: u32, side: u32) -> Self {
+        by_coordinates(hosts, side, |place| place.rev().collect())
+    }
+
     /// Destination of a host's next packet; `None` if it does not send.
     #[inline]
     pub fn next(&self, from: u32, hosts: u32, random: &mut Random) -> Option<u32> {
@@ -47,6 +61,26 @@ impl Pattern {
         };
         (to != from && to < hosts).then_some(to)
     }
+}
+
+/// Each host to the one at the coordinates that `to` makes of its own, the first one changing fastest.
+fn by_coordinates(
+    hosts: u32,
+    side: u32,
+    to: impl Fn(std::vec::IntoIter<u32>) -> Vec<u32>,
+) -> Pattern {
+    let side = side.max(2);
+    let dimensions = hosts.checked_ilog(side).unwrap_or_default();
+    let coordinates = |host: u32| -> Vec<u32> {
+        let digits = (0..dimensions).map(|digit| host / side.pow(digit) % side);
+        digits.collect()
+    };
+    let host = |place: Vec<u32>| place.iter().rev().fold(0, |host, at| host * side + at);
+    let grid = 0..side.pow(dimensions);
+    Pattern::Permutation(
+        grid.map(|from| host(to(coordinates(from).into_iter())))
+            .collect(),
+    )
 }
 
 /// A random host that is not `from`.
@@ -91,5 +125,28 @@ mod tests {
         assert!(hits.abs_diff(4_667) < 200, "{hits}");
         // A sender at full load continues when a packet has left: it must always get a destination.
         assert!((0..1_000).all(|_| pattern.next(3, 10, &mut random).is_some()));
+    }
+
+    fn targets(pattern: Pattern) -> Vec<u32> {
+        match pattern {
+            Pattern::Permutation(to) => to,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_tornado_goes_just_less_than_half_way_around_each_ring() {
+        // Two steps of five along the first dimension, and two along the second.
+        let to = targets(Pattern::tornado(25, 5));
+        assert_eq!((to[0], to[3], to[24]), (12, 10, 6));
+        let to = targets(Pattern::tornado(64, 4));
+        assert_eq!((to[0], to[3]), (21, 20));
+    }
+
+    #[test]
+    fn a_transpose_reverses_coordinates_and_leaves_the_diagonal_alone() {
+        let to = targets(Pattern::transpose(64, 4));
+        assert_eq!((to[1], to[16], to[4], to[21]), (16, 1, 4, 21));
+        assert_eq!(targets(Pattern::transpose(70, 8)).len(), 64);
     }
 }

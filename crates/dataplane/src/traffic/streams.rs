@@ -162,12 +162,11 @@ impl Streams {
         };
         let levels = &self.options.levels;
         let level = levels.get(random.below(levels.len() as u32) as usize);
+        let level = level.copied().unwrap_or(Sl(0));
         simulation.send(Parcel {
             from: host.port,
             dlid: other.lid,
-            sl: self
-                .hosts
-                .level_to(other.lid, level.copied().unwrap_or(Sl(0))),
+            sl: self.hosts.level_between(from, to, level),
             bytes: self.options.bytes,
             tag: self.base + u64::from(from),
         });

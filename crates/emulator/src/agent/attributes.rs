@@ -1,7 +1,7 @@
 //! Dispatch by attribute, and the attributes of the node as a whole.
 
 use weft_dataplane::Network;
-use weft_fabric::{Guid, PortNum};
+use weft_fabric::{PortNum, hfi_port_guid};
 use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, NodeInfo, Shape, SwitchInfo, shape};
 
@@ -48,6 +48,9 @@ pub(super) fn access(
     attribute: AttributeId,
     data: &mut [u8],
 ) -> Result<(), Failure> {
+    if request.set && request.claims.refuses == Some(attribute) {
+        return Err(Failure::Unsupported);
+    }
     match attribute {
         AttributeId::NODE_DESCRIPTION => node_description(network, request, data),
         AttributeId::NODE_INFO => node_info(network, request, data),
@@ -106,11 +109,6 @@ pub(super) fn node_info_at(network: &Network, request: &Request) -> NodeInfo {
     }
     request.claims.change_node(&mut info);
     info
-}
-
-/// The GUID of an HFI's port: the node's, with the port's number less one in bits 31 and 30.
-pub(crate) fn hfi_port_guid(node: Guid, port: PortNum) -> Guid {
-    Guid(node.0 & !(3 << 30) | u64::from((port.0 - 1) & 3) << 30)
 }
 
 fn node_info(network: &Network, request: &Request, data: &mut [u8]) -> Result<(), Failure> {

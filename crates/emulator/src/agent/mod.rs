@@ -18,7 +18,6 @@ mod port;
 pub(crate) mod sma;
 
 use crate::claims::Claims;
-pub(crate) use attributes::hfi_port_guid as port_guid;
 use weft_dataplane::{Device, Network, PortIndex, Refused};
 use weft_fabric::{NodeId, PortNum, Tick};
 use weft_wire::header::status;

@@ -19,8 +19,6 @@ const HEADER: usize = <MadHeader as Layout>::LEN;
 const MASKS: usize = 40;
 /// `RespTimeValue`: 4.096 µs × 2^18, about a second.
 const RESP_TIME: u8 = 18;
-/// `LinkQualityIndicator` of a link without errors.
-const QUALITY_EXCELLENT: u64 = 5;
 /// Bit position of NumLanesDown in its byte.
 const LANES_DOWN_SHIFT: u32 = 4;
 /// Error counters that are 64 bits wide, in order.
@@ -321,14 +319,15 @@ impl Entry<'_> {
         if self.network.state(self.port) == PortState::DOWN {
             return 0;
         }
+        let quality = u64::from(self.network.quality(self.port));
         let info = self.network.port(self.port).info();
         let node = self.network.node_of(self.port);
         if !self.network.device_at(node).is_switch() {
-            return QUALITY_EXCELLENT;
+            return quality;
         }
         let left = info.link_width_downgrade_tx_active.lanes();
         let down = info.link_width_active.lanes().saturating_sub(left);
-        u64::from(down) << LANES_DOWN_SHIFT | QUALITY_EXCELLENT
+        u64::from(down) << LANES_DOWN_SHIFT | quality
     }
 
     /// The sum of all error counters; two of them in the requested units.

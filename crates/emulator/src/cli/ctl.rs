@@ -4,25 +4,46 @@ use std::error::Error;
 use std::io::{Write, stdout};
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 use weft_emulator::Claims;
 use weft_emulator::control::Controller;
 use weft_emulator::io::{Control, Faults};
+use weft_emulator::module::Measured;
+use weft_emulator::target::{Place, Target};
 use weft_emulator::traffic::{TrafficJob, TrafficPattern};
+use weft_fabric::text::for_terminal;
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_transport::Address;
+use weft_wire::sm::AttributeId;
 
 use super::nanoseconds;
 
+const EXAMPLES: &str = "\
+Examples:
+  weft-emulator ctl link-down edge1:19
+  weft-emulator ctl link-down 5% --seed 7
+  weft-emulator ctl link-lanes 'core*:*' 3
+  weft-emulator ctl node-down core2
+  weft-emulator ctl --connect unix:PATH silence edge1     the fabric of `weftd --emulate`: its log names the socket";
+
 /// A change of a running fabric.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Ctl {
     /// Address of the emulator: unix:PATH or tcp:HOST:PORT
     #[arg(
         long,
         value_name = "ADDRESS",
-        default_value = "unix:/tmp/weft-emulator.sock"
+        default_value = "unix:/tmp/weft-emulator.sock",
+        global = true
     )]
     connect: Address,
+    /// Print what was changed as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// Chooses the links of a share such as 5%
+    #[arg(long, global = true, value_name = "N", default_value_t = 1)]
+    seed: u64,
     #[command(subcommand)]
     change: Change,
 }
@@ -34,15 +55,37 @@ enum Change {
     /// Repair the cable at a port
     LinkUp(Port),
     /// Reduce the number of working lanes of the cable at a port
-    LinkLanes {
-        #[command(flatten)]
-        port: Port,
-        /// Number of lanes: 1 to 4; returning lanes are used when the link next comes up
-        #[arg(value_name = "LANES", value_parser = clap::value_parser!(u8).range(1..=4))]
-        lanes: u8,
-    },
+    ///
+    /// VALUE is the number of lanes, 1 to 4; returning lanes are used when the link next comes up.
+    LinkLanes(PortAnd),
+    /// Let the cable at a port damage data packets: both its ports count LocalLinkIntegrityErrors
+    ///
+    /// VALUE is the number of damaged packets of a million, 0 to 1000000; 0 for a good cable.
+    CableErrors(PortAnd),
     /// Let a node report errors of a port's link (trap 129)
     LinkErrors(Port),
+    /// Let a port count errors of its link, besides those that it has counted
+    CountErrors {
+        #[command(flatten)]
+        port: Port,
+        /// Transfers received with a wrong checksum (LocalLinkIntegrityErrors)
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        symbol_errors: u64,
+        /// Packets dropped before they were sent (XmitDiscards)
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        discards: u64,
+    },
+    /// Set what a port says about its link (LinkQualityIndicator)
+    ///
+    /// VALUE is 5 excellent to 1 bad.
+    LinkQuality(PortAnd),
+    /// Set what the module in a port measures; only cables between switches are optical
+    Module {
+        #[command(flatten)]
+        port: Port,
+        #[command(flatten)]
+        measured: MeasuredFields,
+    },
     /// Make a port refuse to leave Init when its link next comes up
     RefuseArm(Port),
     /// Let a port be armed again
@@ -51,6 +94,14 @@ enum Change {
     NodeDown(Node),
     /// Power a node on
     NodeUp(Node),
+    /// Put another HFI in the place of one
+    Replace {
+        #[command(flatten)]
+        node: Node,
+        /// GUID of the new HFI: 0x00117501010000ff
+        #[arg(value_name = "NEW", value_parser = guid)]
+        new: Guid,
+    },
     /// Silence a node's agent
     Silence(Node),
     /// Let a node's agent answer again
@@ -72,13 +123,9 @@ enum Change {
         claims: ClaimedFields,
     },
     /// Let an HFI's port take another LID, as its host can do
-    TakeLid {
-        #[command(flatten)]
-        port: Port,
-        /// The LID
-        #[arg(value_name = "LID", value_parser = clap::value_parser!(u32))]
-        lid: u32,
-    },
+    ///
+    /// VALUE is the LID.
+    TakeLid(PortAnd),
     /// Let the neighbours of a node report that its firmware is not checked
     UncheckFirmware(Node),
     /// Let them report that it is
@@ -150,35 +197,114 @@ impl Job {
 
 #[derive(Debug, Args)]
 struct Node {
-    /// GUID of the node: 0x0011750101000001
-    #[arg(value_name = "GUID", value_parser = guid)]
-    guid: Guid,
+    /// Nodes: a name (edge1, node1), a pattern ('core*') or a GUID (0x0011750101000001)
+    #[arg(value_name = "NODE")]
+    node: String,
+}
+
+#[derive(Debug, Args)]
+struct Port {
+    /// Ports: edge1:3, node1:1, 'core*:*', 0x0011750102000001:3, or 5% of the links between switches
+    #[arg(value_name = "PORT")]
+    port: String,
+    /// Port number, if only a node is named before it
+    #[arg(value_name = "NUMBER")]
+    number: Option<u8>,
+}
+
+/// Ports, and a number that is written there.
+#[derive(Debug, Args)]
+struct PortAnd {
+    /// Ports: edge1:3, node1:1, 'core*:*', 0x0011750102000001:3, or 5% of the links between switches
+    #[arg(value_name = "PORT")]
+    port: String,
+    /// The number; before it the port's, if only a node is named
+    #[arg(value_name = "VALUE", required = true, num_args = 1..=2)]
+    values: Vec<u32>,
+}
+
+/// Nodes or ports that are changed.
+struct Wanted {
+    text: String,
+    ports: bool,
 }
 
 impl Node {
-    fn firmware(&self, unchecked: bool) -> Control {
-        Control::UncheckedFirmware {
-            node: self.guid,
-            unchecked,
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            text: self.node.clone(),
+            ports: false,
+        }
+    }
+}
+
+fn port(text: &str, number: Option<u32>) -> Wanted {
+    Wanted {
+        text: match number {
+            Some(number) => format!("{text}:{number}"),
+            None => text.to_owned(),
+        },
+        ports: true,
+    }
+}
+
+impl Port {
+    fn wanted(&self) -> Wanted {
+        port(&self.port, self.number.map(u32::from))
+    }
+}
+
+impl PortAnd {
+    fn wanted(&self) -> Wanted {
+        let number = self.values.first().filter(|_| self.values.len() > 1);
+        port(&self.port, number.copied())
+    }
+
+    /// The number in a range.
+    fn value(&self, what: &str, allowed: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+        let value = self.values.last().copied().unwrap_or_default();
+        match allowed.contains(&value) {
+            true => Ok(value),
+            false => Err(format!(
+                "{what}: {value}, allowed: {} to {}",
+                allowed.start(),
+                allowed.end()
+            )),
         }
     }
 }
 
 #[derive(Debug, Args)]
-struct Port {
-    #[command(flatten)]
-    node: Node,
-    /// Port number
-    #[arg(value_name = "PORT")]
-    port: u8,
+struct MeasuredFields {
+    /// Degrees Celsius: -128 to 127
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    temperature: Option<f64>,
+    /// Supply voltage in volts: 0 to 6.5535
+    #[arg(long, value_name = "V")]
+    voltage: Option<f64>,
+    /// Power received in milliwatts: 0 to 6.5535
+    #[arg(long, value_name = "MW")]
+    rx_power: Option<f64>,
+    /// Current of the lasers in milliamperes: 0 to 131.07
+    #[arg(long, value_name = "MA")]
+    tx_bias: Option<f64>,
+    /// Power sent in milliwatts: 0 to 6.5535
+    #[arg(long, value_name = "MW")]
+    tx_power: Option<f64>,
+    /// Only of this lane: 1 to 4
+    #[arg(long, value_name = "LANE", value_parser = clap::value_parser!(u8).range(1..=4))]
+    lane: Option<u8>,
 }
 
-impl Port {
-    fn refuse_arm(&self, refuse: bool) -> Control {
-        Control::RefuseArm {
-            node: self.node.guid,
-            port: PortNum(self.port),
-            refuse,
+impl From<&MeasuredFields> for Measured {
+    fn from(fields: &MeasuredFields) -> Self {
+        Self {
+            temperature: fields.temperature,
+            voltage: fields.voltage,
+            receive_power: fields.rx_power,
+            bias: fields.tx_bias,
+            transmit_power: fields.tx_power,
+            lane: fields.lane,
         }
     }
 }
@@ -203,10 +329,13 @@ struct ClaimedFields {
     /// Entries of a switch's forwarding table
     #[arg(long, value_name = "ENTRIES")]
     table_size: Option<u32>,
+    /// Attribute that the agent refuses to write: 0x1b is the multicast forwarding table
+    #[arg(long, value_name = "ID", value_parser = attribute)]
+    refuses: Option<AttributeId>,
 }
 
-impl From<ClaimedFields> for Claims {
-    fn from(claim: ClaimedFields) -> Self {
+impl From<&ClaimedFields> for Claims {
+    fn from(claim: &ClaimedFields) -> Self {
         Self {
             node_guid: claim.node_guid,
             port_guid: claim.port_guid,
@@ -214,8 +343,17 @@ impl From<ClaimedFields> for Claims {
             lanes: claim.lanes,
             packet_formats: claim.packet_formats,
             table_size: claim.table_size,
+            refuses: claim.refuses,
         }
     }
+}
+
+fn attribute(text: &str) -> Result<AttributeId, String> {
+    let digits = text.strip_prefix("0x");
+    let value = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    value
+        .map(AttributeId)
+        .ok_or("0x and up to 4 hexadecimal digits".to_owned())
 }
 
 fn guid(text: &str) -> Result<Guid, String> {
@@ -227,80 +365,186 @@ fn guid(text: &str) -> Result<Guid, String> {
 }
 
 impl Change {
-    /// The change; `None` for a query.
-    fn control(self) -> Result<Option<Control>, Box<dyn Error>> {
-        let control = match self {
-            Self::Traffic(Traffic::List) => return Ok(None),
-            Self::Traffic(Traffic::Start(job)) => Control::TrafficStart(job.job()?),
-            Self::Traffic(Traffic::Stop { name }) => Control::TrafficStop { name },
-            Self::LinkDown(at) => Control::LinkDown {
-                node: at.node.guid,
-                port: PortNum(at.port),
-            },
-            Self::LinkUp(at) => Control::LinkUp {
-                node: at.node.guid,
-                port: PortNum(at.port),
-            },
-            Self::LinkLanes { port: at, lanes } => Control::LinkLanes {
-                node: at.node.guid,
-                port: PortNum(at.port),
-                lanes,
-            },
-            Self::LinkErrors(at) => Control::LinkErrors {
-                node: at.node.guid,
-                port: PortNum(at.port),
-            },
-            Self::RefuseArm(at) => at.refuse_arm(true),
-            Self::AllowArm(at) => at.refuse_arm(false),
-            Self::NodeDown(Node { guid: node }) => Control::NodeDown { node },
-            Self::NodeUp(Node { guid: node }) => Control::NodeUp { node },
-            Self::Silence(Node { guid: node }) => Control::Silence { node, silent: true },
-            Self::Speak(Node { guid: node }) => Control::Silence {
+    /// Name of the change, and what it is of; none of a query, or a change of the whole fabric.
+    fn wanted(&self) -> Option<(&'static str, Wanted)> {
+        Some(match self {
+            Self::LinkDown(at) => ("cable cut", at.wanted()),
+            Self::LinkUp(at) => ("cable repaired", at.wanted()),
+            Self::LinkLanes(at) => ("lanes set", at.wanted()),
+            Self::CableErrors(at) => ("errors of the cable set", at.wanted()),
+            Self::LinkErrors(at) => ("errors reported", at.wanted()),
+            Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
+            Self::LinkQuality(at) => ("quality set", at.wanted()),
+            Self::Module { port, .. } => ("module set", port.wanted()),
+            Self::RefuseArm(at) => ("refuses to leave Init", at.wanted()),
+            Self::AllowArm(at) => ("may be armed", at.wanted()),
+            Self::NodeDown(node) => ("powered off", node.wanted()),
+            Self::NodeUp(node) => ("powered on", node.wanted()),
+            Self::Replace { node, .. } => ("replaced", node.wanted()),
+            Self::Silence(node) => ("silent", node.wanted()),
+            Self::Speak(node) => ("answers", node.wanted()),
+            Self::Slow { node, .. } => ("delay set", node.wanted()),
+            Self::Claim { node, .. } => ("claims set", node.wanted()),
+            Self::TakeLid(at) => ("LID taken", at.wanted()),
+            Self::UncheckFirmware(node) => ("firmware not checked", node.wanted()),
+            Self::CheckFirmware(node) => ("firmware checked", node.wanted()),
+            Self::Faults { .. } | Self::Traffic(_) => return None,
+        })
+    }
+
+    /// The change of a node or port.
+    fn at(&self, node: Guid, port: PortNum) -> Result<Control, Box<dyn Error>> {
+        let small = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
+        let refuse_arm = |refuse| Control::RefuseArm { node, port, refuse };
+        let silence = |silent| Control::Silence { node, silent };
+        let firmware = |unchecked| Control::UncheckedFirmware { node, unchecked };
+        Ok(match self {
+            Self::LinkDown(_) => Control::LinkDown { node, port },
+            Self::LinkUp(_) => Control::LinkUp { node, port },
+            Self::LinkLanes(at) => Control::LinkLanes {
                 node,
-                silent: false,
+                port,
+                lanes: small(at.value("lanes", 1..=4)?),
             },
-            Self::Slow { node, extra } => Control::Slow {
-                node: node.guid,
-                extra_ns: extra,
+            Self::CableErrors(at) => Control::CableErrors {
+                node,
+                port,
+                errors: at.value("damaged packets of a million", 0..=1_000_000)?,
             },
-            Self::Claim { node, claims } => Control::Claim {
-                node: node.guid,
+            Self::LinkErrors(_) => Control::LinkErrors { node, port },
+            Self::CountErrors {
+                symbol_errors,
+                discards,
+                ..
+            } => Control::CountErrors {
+                node,
+                port,
+                symbol_errors: *symbol_errors,
+                discards: *discards,
+            },
+            Self::LinkQuality(at) => Control::LinkQuality {
+                node,
+                port,
+                quality: small(at.value("quality", 1..=5)?),
+            },
+            Self::Module { measured, .. } => Control::Module {
+                node,
+                port,
+                measured: measured.into(),
+            },
+            Self::RefuseArm(_) => refuse_arm(true),
+            Self::AllowArm(_) => refuse_arm(false),
+            Self::NodeDown(_) => Control::NodeDown { node },
+            Self::NodeUp(_) => Control::NodeUp { node },
+            Self::Replace { new, .. } => Control::Replace { node, new: *new },
+            Self::Silence(_) => silence(true),
+            Self::Speak(_) => silence(false),
+            Self::Slow { extra, .. } => Control::Slow {
+                node,
+                extra_ns: *extra,
+            },
+            Self::Claim { claims, .. } => Control::Claim {
+                node,
                 claims: claims.into(),
             },
-            Self::TakeLid { port: at, lid } => Control::TakeLid {
-                node: at.node.guid,
-                port: PortNum(at.port),
-                lid: Lid(lid),
+            Self::TakeLid(at) => Control::TakeLid {
+                node,
+                port,
+                lid: Lid(at.value("LID", 0..=u32::MAX)?),
             },
-            Self::UncheckFirmware(node) => node.firmware(true),
-            Self::CheckFirmware(node) => node.firmware(false),
+            Self::UncheckFirmware(_) => firmware(true),
+            Self::CheckFirmware(_) => firmware(false),
+            Self::Faults { .. } | Self::Traffic(_) => return Err("not a change of a node".into()),
+        })
+    }
+
+    /// A change of the whole fabric, with what is said of it; `None` for a query.
+    fn of_all(self) -> Result<Option<(Control, String)>, Box<dyn Error>> {
+        Ok(Some(match self {
+            Self::Traffic(Traffic::Start(job)) => {
+                let said = format!("traffic {} started", job.name);
+                (Control::TrafficStart(job.job()?), said)
+            }
+            Self::Traffic(Traffic::Stop { name }) => {
+                let said = match &name {
+                    Some(name) => format!("traffic {name} stopped"),
+                    None => "all traffic stopped".to_owned(),
+                };
+                (Control::TrafficStop { name }, said)
+            }
             Self::Faults {
                 loss,
                 duplicate,
                 reorder,
                 delay_min,
                 delay_max,
-            } => Control::Faults(Faults {
-                loss,
-                duplicate,
-                reorder,
-                delay_min_ns: delay_min,
-                delay_max_ns: delay_max,
-            }),
-        };
-        Ok(Some(control))
+            } => {
+                let faults = Faults {
+                    loss,
+                    duplicate,
+                    reorder,
+                    delay_min_ns: delay_min,
+                    delay_max_ns: delay_max,
+                };
+                (
+                    Control::Faults(faults),
+                    "faults of datagrams set".to_owned(),
+                )
+            }
+            _ => return Ok(None),
+        }))
     }
 }
 
 pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
     let controller = Controller::Socket(ctl.connect);
-    match ctl.change.control()? {
-        Some(control) => controller.control(control).await?,
-        None => {
-            let report = controller.traffic().await?;
-            let text = serde_json::to_string_pretty(&report)?;
-            writeln!(stdout(), "{text}").map_err(|error| format!("cannot write: {error}"))?;
+    let Some((done, wanted)) = ctl.change.wanted() else {
+        return match ctl.change.of_all()? {
+            Some((control, said)) => {
+                controller.control(control).await?;
+                match ctl.json {
+                    true => print(&json!({ "done": said }).to_string()),
+                    false => print(&said),
+                }
+            }
+            None => {
+                let report = controller.traffic().await?;
+                print(&serde_json::to_string_pretty(&report)?)
+            }
+        };
+    };
+    let target = Target {
+        text: wanted.text,
+        ports: wanted.ports,
+        seed: ctl.seed,
+    };
+    let places = controller.places(target).await?;
+    for place in &places {
+        let port = PortNum(place.port.unwrap_or_default());
+        let control = ctl.change.at(Guid(place.guid), port)?;
+        controller.control(control).await?;
+        if !ctl.json {
+            print(&format!("{done}: {}", described(place)))?;
         }
     }
+    match ctl.json {
+        true => print(&serde_json::to_string_pretty(
+            &json!({ "done": done, "at": places }),
+        )?),
+        false => Ok(()),
+    }
+}
+
+/// `edge1:3 (to core1:1)`.
+fn described(place: &Place) -> String {
+    let port = place.port.map_or(String::new(), |port| format!(":{port}"));
+    let far = place.far.as_ref();
+    let far = far.map_or(String::new(), |(name, port)| format!(" (to {name}:{port})"));
+    format!("{}{port}{far}", place.name)
+}
+
+fn print(text: &str) -> Result<(), Box<dyn Error>> {
+    writeln!(stdout(), "{}", for_terminal(text))
+        .map_err(|error| format!("cannot write: {error}"))?;
     Ok(())
 }

@@ -1,11 +1,15 @@
 //! Changes of the fabric.
 
 use weft_dataplane::PortIndex;
-use weft_fabric::{Guid, PortNum};
+use weft_dataplane::bad_cables::ERRORS_PER;
+use weft_dataplane::constants::QUALITY_EXCELLENT;
+use weft_dataplane::counters::Counter;
+use weft_fabric::{Guid, PortNum, hfi_port_guid};
 
 use super::Emulator;
 use crate::agent::sma::KeyLease;
 use crate::io::{Control, ControlError};
+use crate::module::Measured;
 use crate::trap::{News, TrapState};
 
 /// Lanes of a cable.
@@ -26,6 +30,10 @@ impl Emulator {
                 let at = self.cable(node, port)?;
                 self.set_lanes(at, lanes)?;
             }
+            Control::CableErrors { node, port, errors } => {
+                let at = self.cable(node, port)?;
+                self.set_cable_errors(at, errors)?;
+            }
             Control::RefuseArm { node, port, refuse } => {
                 let at = self.cable(node, port)?;
                 self.network.set_refuses_arm(at, refuse);
@@ -36,11 +44,41 @@ impl Emulator {
                 self.agent(id).announcement(News::Errors).trap.port = port;
                 self.announce(id, News::Errors);
             }
+            Control::CountErrors {
+                node,
+                port,
+                symbol_errors,
+                discards,
+            } => {
+                let at = self.cable(node, port)?;
+                let network = &mut self.network;
+                network.count(at, Counter::LocalLinkIntegrityErrors, symbol_errors);
+                network.count(at, Counter::XmitDiscards, discards);
+            }
+            Control::LinkQuality {
+                node,
+                port,
+                quality,
+            } => {
+                let at = self.cable(node, port)?;
+                self.set_quality(at, quality)?;
+            }
+            Control::Module {
+                node,
+                port,
+                measured,
+            } => {
+                let at = self.cable(node, port)?;
+                let copper = ControlError::Copper { node, port };
+                self.network.optics(at).ok_or(copper)?;
+                self.set_module(at, measured)?;
+            }
             Control::NodeDown { node } => {
                 let id = self.node(node)?;
                 self.network.power_off(id);
             }
             Control::NodeUp { node } => self.power_on(node)?,
+            Control::Replace { node, new } => self.replace(node, new)?,
             Control::Silence { node, silent } => {
                 let id = self.node(node)?;
                 self.agent(id).silent = silent;
@@ -68,6 +106,19 @@ impl Emulator {
         }
         self.announce_changes();
         self.traffic_changed();
+        self.circles_changed(None);
+        Ok(())
+    }
+
+    fn set_cable_errors(&mut self, at: PortIndex, errors: u32) -> Result<(), ControlError> {
+        if errors > ERRORS_PER {
+            return Err(ControlError::Range {
+                what: "errors",
+                value: f64::from(errors),
+                allowed: "0 to 1000000",
+            });
+        }
+        self.network.set_cable_errors(at, errors);
         Ok(())
     }
 
@@ -85,6 +136,21 @@ impl Emulator {
         Ok(())
     }
 
+    fn replace(&mut self, node: Guid, new: Guid) -> Result<(), ControlError> {
+        let id = self.node(node)?;
+        if self.network.device_at(id).is_switch() {
+            return Err(ControlError::Switch { node });
+        }
+        let is_hfi = new.0 != 0 && hfi_port_guid(new, PortNum(1)) == new;
+        let exchanged = is_hfi
+            .then(|| self.network.exchange(id, new).ok())
+            .flatten();
+        exchanged.ok_or(ControlError::Guid { guid: new })?;
+        // The links that it had are told as lost before they come up again.
+        self.announce_changes();
+        self.power_on(new)
+    }
+
     fn set_lanes(&mut self, at: PortIndex, lanes: u8) -> Result<(), ControlError> {
         if !(1..=LANES_MAX).contains(&lanes) {
             return Err(ControlError::Range {
@@ -94,6 +160,29 @@ impl Emulator {
             });
         }
         self.network.set_cable_lanes(at, lanes);
+        Ok(())
+    }
+
+    fn set_quality(&mut self, at: PortIndex, quality: u8) -> Result<(), ControlError> {
+        if !(1..=QUALITY_EXCELLENT).contains(&quality) {
+            return Err(ControlError::Range {
+                what: "quality",
+                value: f64::from(quality),
+                allowed: "1 to 5",
+            });
+        }
+        self.network.set_quality(at, quality);
+        Ok(())
+    }
+
+    fn set_module(&mut self, at: PortIndex, measured: Measured) -> Result<(), ControlError> {
+        let changed = measured.apply(self.network.optics_set(at));
+        let optics = changed.map_err(|(what, value, allowed)| ControlError::Range {
+            what,
+            value,
+            allowed,
+        })?;
+        self.network.set_optics(at, optics);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod traffic;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use weft_dataplane::circles::Circles;
 use weft_dataplane::{Network, PortIndex};
 use weft_fabric::{Guid, NodeId, PKey, PortNum, Tick, Topology};
 use weft_wire::bits::load;
@@ -16,6 +17,7 @@ use weft_wire::sm::AttributeId;
 
 use crate::agent::sma::{Asked, KeyLease, Witness, at};
 use crate::agent::{pma, sma};
+use crate::carry::{Lost, carry};
 use crate::claims::Claims;
 use crate::faults::Fates;
 use crate::io::{ControlError, Faults, Input, Output};
@@ -49,7 +51,7 @@ pub struct Options {
 pub struct Losses {
     /// Lost on purpose, by [`Faults::loss`].
     pub by_fault: u64,
-    /// Dropped on the path: link down, no route, wrong path.
+    /// Dropped on the path: link down, no route, wrong path, also after packets have circled.
     pub no_way: u64,
     /// The agent was silent, refused (wrong key, unreadable) or had too much to do.
     pub unanswered: u64,
@@ -101,6 +103,8 @@ pub struct Emulator {
     out: VecDeque<Output>,
     now: Tick,
     changes: u64,
+    /// Data packets that circle.
+    circles: Circles,
     /// None until the first job of traffic.
     traffic: Option<Box<traffic::Traffic>>,
     observer: Option<Box<dyn Observer>>,
@@ -127,6 +131,7 @@ impl Emulator {
             out: VecDeque::new(),
             now: Tick(0),
             changes: 0,
+            circles: Circles::default(),
             traffic: None,
             observer: None,
         })
@@ -149,6 +154,7 @@ impl Emulator {
             Input::Send { node, port, packet } => self.send_from_program(node, port, packet),
             Input::Control(control) => {
                 self.changes += 1;
+                self.circles.settle(&mut self.network, now);
                 self.control(control)
             }
         }
@@ -164,7 +170,7 @@ impl Emulator {
         self.queue.next()
     }
 
-    /// The devices. Counters of ports that carry [traffic](crate::traffic) date from the last time
+    /// The devices. Counters of ports that carry [traffic](crate::traffic), or packets that circle, date from the last time
     /// that an agent read them.
     pub fn network(&self) -> &Network {
         &self.network
@@ -173,6 +179,11 @@ impl Emulator {
     /// The devices, to add the counts of a packet simulation to their links.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
+    }
+
+    /// Data packets that circle.
+    pub fn circling(&self) -> usize {
+        self.circles.len()
     }
 
     /// Requests handled.
@@ -257,10 +268,10 @@ impl Emulator {
 
     /// Sends a datagram from a port of an HFI, or from port 0 of a switch.
     fn send(&mut self, from: PortIndex, mut packet: Packet) {
-        let (at, hops) = match crate::carry::carry(&mut self.network, from, &mut packet) {
-            Some(arrived) => arrived,
-            None => {
-                self.losses.no_way += 1;
+        let (at, hops) = match carry(&mut self.network, from, &mut packet) {
+            Ok(arrived) => arrived,
+            Err(lost) => {
+                self.lose(from, lost);
                 return;
             }
         };
@@ -280,6 +291,18 @@ impl Emulator {
         if let Some(extra) = first {
             self.arrive_after(way_ns.saturating_add(extra), arrival);
         }
+    }
+
+    /// A datagram does not arrive: it was dropped, or it circles from now on.
+    fn lose(&mut self, from: PortIndex, lost: Lost) {
+        let circles = match lost {
+            Lost::Dropped => false,
+            Lost::Circles(packet) => {
+                let (network, now) = (&mut self.network, self.now);
+                self.circles.begin(network, now, from, packet)
+            }
+        };
+        self.losses.no_way += u64::from(!circles);
     }
 
     fn arrive_after(&mut self, after_ns: u64, arrival: Arrival) {
@@ -389,10 +412,13 @@ impl Emulator {
             claims: self.agents[node.0 as usize].claims,
         };
         let performance = packet.mad.get(at::CLASS) == Some(&class::PERF);
+        let set = packet.mad.get(at::METHOD) == Some(&method::SET);
         if performance {
             self.settle_traffic(node);
         }
-        let set = packet.mad.get(at::METHOD) == Some(&method::SET);
+        if performance {
+            self.circles.settle_at(&mut self.network, self.now, node);
+        }
         if self.agents[node.0 as usize].silent || !self.network.device_at(node).is_powered() {
             self.losses.unanswered += 1;
             return;
@@ -408,6 +434,7 @@ impl Emulator {
             std::mem::swap(&mut packet.slid, &mut packet.dlid);
             std::mem::swap(&mut packet.src_qp, &mut packet.dest_qp);
             if performance {
+                self.stats.performance_answered(self.now);
                 packet.pkey = management_key(&self.network, end);
             }
             self.send(end, packet);
@@ -417,6 +444,15 @@ impl Emulator {
         self.announce_changes();
         if set && !performance {
             self.traffic_changed();
+            self.circles_changed(Some(node));
+        }
+    }
+
+    /// Tables, links or LIDs may have changed, those of one node where it is given.
+    fn circles_changed(&mut self, node: Option<NodeId>) {
+        if !self.circles.is_empty() {
+            let (network, now) = (&mut self.network, self.now);
+            self.losses.no_way += self.circles.follow(network, now, node);
         }
     }
 

@@ -74,6 +74,11 @@ fn job_report(job: &TrafficJob, rates: &[f64]) -> JobReport {
 }
 
 impl Emulator {
+    /// Nodes and cables, as they were switched on, less the cables that were cut for good.
+    pub fn topology(&self) -> &std::sync::Arc<weft_fabric::Topology> {
+        self.network.topology()
+    }
+
     /// Current state of the traffic jobs.
     pub fn traffic(&self) -> TrafficReport {
         let traffic = self.traffic.as_ref();

@@ -1,7 +1,7 @@
 //! Position of a program, and state of its port.
 
 use weft_dataplane::{Network, PortIndex, PortTable};
-use weft_fabric::PortNum;
+use weft_fabric::{PortNum, hfi_port_guid};
 use weft_transport::{Attach, PortStatus};
 use weft_wire::Layout;
 use weft_wire::bits::load;
@@ -11,7 +11,6 @@ use weft_wire::sm::PortInfo;
 use super::AttachError;
 use super::clients::Place;
 use crate::Emulator;
-use crate::agent::port_guid;
 
 /// Gb/s of one lane.
 const LANE_RATE: u16 = 25;
@@ -59,7 +58,7 @@ pub(super) fn port_status(emulator: &Emulator, (guid, port): Place) -> Option<Po
         rate: rate(info),
         capability_mask: capability_mask(info),
         subnet_prefix: info.subnet_prefix,
-        port_guid: port_guid(node.node_guid, port),
+        port_guid: hfi_port_guid(node.node_guid, port),
         node_guid: node.node_guid,
         system_guid: node.system_image_guid,
         reregistrations: registers.reregistrations(),

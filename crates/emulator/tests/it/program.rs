@@ -59,6 +59,7 @@ fn it_says_what_it_hosts_takes_changes_and_ends_cleanly() {
     for change in changes {
         assert_eq!(ctl(change), (true, String::new()), "{change:?}");
     }
+    names_and_shares(&address);
     let traffic: [&[&str]; 3] = [
         &[
             "traffic",
@@ -96,6 +97,97 @@ fn it_says_what_it_hosts_takes_changes_and_ends_cleanly() {
     );
     assert!(child.wait().unwrap().success());
     assert!(!path.exists());
+}
+
+/// Nodes and ports by name, with what is said of each change.
+fn names_and_shares(address: &str) {
+    let said = |arguments: &[&str]| {
+        // The address is understood after the change as well.
+        let output = run(&[&["ctl"], arguments, &["--connect", address]].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error, "", "{arguments:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let one = "cable cut: switch1:2 (to node2 hfi1_0:1)\n";
+    assert_eq!(said(&["link-down", "switch1:2"]), one);
+    assert_eq!(said(&["link-down", "switch1", "2"]), one);
+    let back = said(&["link-up", "switch*:*"]);
+    assert_eq!(back.lines().count(), 3, "{back}");
+    assert_eq!(
+        said(&["link-lanes", "node3:1", "2"]),
+        "lanes set: node3 hfi1_0:1 (to switch1:3)\n"
+    );
+    assert_eq!(said(&["node-down", "node[12]"]).lines().count(), 2);
+    assert_eq!(said(&["node-up", "node*"]).lines().count(), 3);
+    let json: serde_json::Value =
+        serde_json::from_str(&said(&["silence", "switch1", "--json"])).unwrap();
+    assert_eq!(json["at"][0]["name"], "switch1");
+    said(&["speak", "switch1"]);
+    for (arguments, expected) in [
+        (
+            &["node-down", "nod9"][..],
+            "no node is called 'nod9' in the emulated fabric; there are node",
+        ),
+        (&["link-down", "switch1"], "allowed: NODE:PORT"),
+        (&["link-down", "5%"], "no links between switches"),
+        (&["link-down", "0%"], "allowed: over 0 to 100 %"),
+        (
+            &["link-lanes", "switch1:1", "5"],
+            "lanes: 5, allowed: 1 to 4",
+        ),
+        (&["link-down", "switch1:77"], "no cable at port 77"),
+    ] {
+        let output = run(&[&["ctl", "--connect", address], arguments].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && error.contains(expected),
+            "{arguments:?}: {error}"
+        );
+    }
+}
+
+/// The examples of the documentation, on the fabric that it names.
+#[test]
+fn the_documented_faults_can_be_caused() {
+    let text = include_str!("../../../../docs/using.md");
+    let section = text.split("## Faults by hand").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let address = listen(&directory.path().join("fabric.sock"));
+    let (mut child, _) = start(&["fattree:16,radix=8", "--listen", &address]);
+    let lines = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("weft-emulator ctl "));
+    let examples: Vec<Vec<String>> = lines
+        .map(|line| {
+            let line = line.split('#').next().unwrap().replace('\'', "");
+            line.split_whitespace().map(str::to_owned).collect()
+        })
+        .collect();
+    assert!(examples.len() > 15, "{examples:?}");
+    for example in &examples {
+        let words: Vec<&str> = example.iter().map(String::as_str).collect();
+        let output = run(&[&["ctl", "--connect", &address], &words[..]].concat());
+        assert!(
+            output.status.success(),
+            "{example:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(!output.stdout.is_empty(), "{example:?}");
+    }
+    // Every fault that there is has an example.
+    let help = String::from_utf8(run(&["ctl", "--help"]).stdout).unwrap();
+    let commands = help.split("Commands:").nth(1).unwrap();
+    let commands = commands.split("\n\n").next().unwrap().lines();
+    let commands = commands
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '));
+    for command in commands.filter_map(|line| line.split_whitespace().next()) {
+        let has = command == "help" || examples.iter().any(|example| example[0] == command);
+        assert!(has, "{command}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

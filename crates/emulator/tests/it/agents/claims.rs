@@ -28,6 +28,7 @@ fn what_an_agent_claims_is_what_it_answers_until_it_tells_the_truth() {
         lanes: Some(2),
         packet_formats: Some(8),
         table_size: None,
+        refuses: None,
     };
     let guid = node.node_guid;
     player.control(Control::Claim { node: guid, claims });

@@ -224,12 +224,34 @@ fn a_node_that_lost_its_power_has_forgotten_everything() {
 }
 
 #[test]
+fn a_new_hfi_in_the_place_of_one_is_another_device() {
+    use weft_emulator::io::Control;
+    let mut player = Player::new("one-switch:3,radix=8");
+    player.program_one_switch(3);
+    let old = player.node_info(&[1, 2]);
+    let new = Guid(old.node_guid.0 | 0xff00);
+    player.control(Control::Replace {
+        node: old.node_guid,
+        new,
+    });
+    let found = player.node_info(&[1, 2]);
+    assert_eq!((found.node_guid, found.port_guid), (new, new));
+    assert_eq!(found.num_ports, old.num_ports);
+    let own: PortInfo = player.read(&[1, 2], AttributeId::PORT_INFO, ONE);
+    assert_eq!((own.port_state, own.lid), (PortState::INIT, Lid(0)));
+    let before: PortInfo = player.read(&[1], AttributeId::PORT_INFO, ONE | 2);
+    assert_eq!(before.neighbor_node_guid, new);
+}
+
+#[test]
 fn controls_that_make_no_sense_are_refused() {
     use weft_emulator::io::{Control, ControlError, Faults, Input};
     let mut player = Player::new("one-switch:3,radix=8");
     let now = player.emulator.now();
     let switch = player.node_info(&[1]).node_guid;
     let (nobody, port) = (Guid(1), PortNum(8));
+    let host = player.node_info(&[]).node_guid;
+    let port_2 = Guid(host.0 | 1 << 30);
     let range = |what, value, allowed| ControlError::Range {
         what,
         value,
@@ -251,6 +273,27 @@ fn controls_that_make_no_sense_are_refused() {
                 is_sm: true,
             },
             ControlError::NoHost { node: switch, port },
+        ),
+        (
+            Control::Replace {
+                node: switch,
+                new: nobody,
+            },
+            ControlError::Switch { node: switch },
+        ),
+        (
+            Control::Replace {
+                node: host,
+                new: switch,
+            },
+            ControlError::Guid { guid: switch },
+        ),
+        (
+            Control::Replace {
+                node: host,
+                new: port_2,
+            },
+            ControlError::Guid { guid: port_2 },
         ),
         (
             Control::Faults(Faults {

@@ -4,10 +4,12 @@
 mod aggregates;
 mod arming;
 mod attributes;
+mod circles;
 mod claims;
 mod devices;
 mod faults;
 mod keys;
+mod modules;
 mod performance;
 mod player;
 mod routes;

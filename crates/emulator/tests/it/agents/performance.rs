@@ -1,5 +1,6 @@
 //! The performance agent.
 
+use weft_emulator::io::Control;
 use weft_fabric::{Lid, PKey, PortNum};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, version};
@@ -279,4 +280,35 @@ fn a_node_answers_with_the_management_key_that_it_has() {
     let answer = player.exchange(request).pop().unwrap();
     assert_eq!(answer.pkey, PKey::MGMT_LIMITED);
     assert_eq!((answer.slid, answer.dlid, answer.sl.0), (SWITCH, HFI, 0));
+}
+
+#[test]
+fn errors_and_quality_that_are_planted_are_read() {
+    let mut player = player();
+    let node = player.node_info(&[1]).node_guid;
+    let port = PortNum(2);
+    let errors = |symbol_errors, discards| Control::CountErrors {
+        node,
+        port,
+        symbol_errors,
+        discards,
+    };
+    player.control(errors(700, 3));
+    player.control(errors(50, 0));
+    player.control(Control::LinkQuality {
+        node,
+        port,
+        quality: 2,
+    });
+    let (status, _) = port_status(&mut player, SWITCH, 2);
+    assert_eq!(status.local_link_integrity_errors, 750);
+    assert_eq!(status.port_xmit_discards, 3);
+    assert_eq!(status.link_quality_indicator, 2);
+    let (other, _) = port_status(&mut player, SWITCH, 3);
+    assert_eq!(other.local_link_integrity_errors, 0);
+    assert_eq!(other.link_quality_indicator, 5);
+
+    player.control(Control::LinkDown { node, port });
+    let (down, _) = port_status(&mut player, SWITCH, 2);
+    assert_eq!(down.link_quality_indicator, 0);
 }
