@@ -41,6 +41,7 @@ mod xml;
 
 pub mod explain;
 pub mod fe;
+pub mod link_rules;
 pub mod pm;
 mod rules;
 pub mod shared;
@@ -110,7 +111,7 @@ impl Checked {
 /// Any bytes are allowed as input; this is also the entry for fuzzing.
 pub fn check(bytes: impl AsRef<[u8]>, file: &str) -> Checked {
     let mut findings = Findings::new(file);
-    let config = read(bytes.as_ref(), &mut findings);
+    let config = document(bytes.as_ref(), &mut findings, instances);
     let config = config.filter(|_| !findings.has_errors());
     Checked {
         config,
@@ -118,7 +119,12 @@ pub fn check(bytes: impl AsRef<[u8]>, file: &str) -> Checked {
     }
 }
 
-fn read(bytes: &[u8], findings: &mut Findings) -> Option<Config> {
+/// Reads a document; bytes that are none are a finding.
+fn document<T>(
+    bytes: &[u8],
+    findings: &mut Findings,
+    read: impl FnOnce(&Document<'_>, &mut Findings) -> T,
+) -> Option<T> {
     let mut refuse = |line: u32, problem: Problem| {
         findings.add(Severity::Error, (line, None), String::new, problem, || {
             "well-formed XML 1.0 in UTF-8".to_owned()
@@ -149,7 +155,7 @@ fn read(bytes: &[u8], findings: &mut Findings) -> Option<Config> {
         }
     };
     match Document::parse(text) {
-        Ok(document) => Some(instances(&document, findings)),
+        Ok(document) => Some(read(&document, findings)),
         Err(malformed) => {
             refuse(xml::line_at(bytes, malformed.offset), malformed.problem);
             None

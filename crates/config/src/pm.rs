@@ -36,7 +36,7 @@ section! {
         /// Time after which a silent client loses its image.
         freeze_frame_lease: Duration = Duration::from_secs(60), "FreezeFrameLease" => One(seconds());
         /// Interval at which clients see the running sweep's results; half of `SweepInterval` if absent, 0 at its end only.
-        #[no_effect("clients see results at the end of a sweep")]
+        #[no_effect("a standby receives no images of the master")]
         image_update_interval: Option<Duration> = None, "ImageUpdateInterval" => Opt(seconds().strictly(0, 43_199));
         /// From which weighted count a port is worth a look.
         thresholds: Thresholds = Thresholds::default(), "Thresholds" => Sub;

@@ -133,12 +133,12 @@ const MC_DOS_ACTION: Named<McDosAction, u32> = named(
     |action| *action as u32,
 );
 
-/// Ports that take part in the quick activation of a whole subtree.
+/// Ports that become active by themselves once their neighbour is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CascadeActivate {
     /// None.
     Disabled,
-    /// Those between switches.
+    /// Those of switches.
     #[default]
     Switches,
     /// All.
@@ -275,14 +275,12 @@ section! {
         resp_timeout: Duration = Duration::from_millis(250), "RespTimeout" => One(millis());
         /// Timeout of the first answer; later ones may take longer, up to `RespTimeout`.
         min_resp_timeout: Duration = Duration::from_millis(35), "MinRespTimeout" => One(millis());
-        /// Limit of the total time that one sweep waits for late answers.
-        #[no_effect("silent devices are waited for together, so that their number adds no time; each has NonRespTimeout")]
+        /// Duration of a sweep after which no request of it is sent a second time; 0 never.
         cumulative_timeout_limit: Duration = Duration::from_secs(300), "CumulativeTimeoutLimit" => One(seconds().strictly(0, u32::MAX as u64 - 1));
-        /// Number of failed devices after which a sweep is abandoned; 0 never.
-        #[no_effect("a sweep is never abandoned: silent devices are waited for together, and to begin again would only delay new routes", acts_as = 0)]
+        /// Maximum number of devices that may fall silent from one sweep to the next; where there are more, the sweep ends
+        /// without new routes, and another one follows; 0 any number.
         sweep_errors_threshold: u32 = 8, "SweepErrorsThreshold" => One(u32s());
-        /// Number of consecutive abandoned sweeps after which one is completed.
-        #[no_effect("a sweep is never abandoned: silent devices are waited for together, and to begin again would only delay new routes", told_by = "SweepErrorsThreshold")]
+        /// Number of consecutive sweeps that may end so; the next one is completed.
         sweep_abandon_threshold: u32 = 2, "SweepAbandonThreshold" => One(u32s());
         /// Traps about errors of a port's link (129 to 131) per minute at which the port is disabled; 0 never.
         trap_threshold: u32 = 0, "TrapThreshold" => One(u32s().strictly(10, 100).or_zero());
@@ -304,8 +302,8 @@ section! {
         /// A trap that follows another one of its source within this time is not logged; 0 logs all.
         trap_log_suppress_trigger_interval: Duration = Duration::from_secs(30),
             "TrapLogSuppressTriggerInterval" => One(seconds());
-        /// Ports that take part in the quick activation of a whole subtree.
-        #[no_effect("both ends of each link are activated by the manager")]
+        /// Ports that become active by themselves once their neighbour is, also where the manager's datagram to them is lost:
+        /// 0 none, 1 those of switches, 2 all.
         switch_cascade_activate_enable: CascadeActivate = CascadeActivate::default(),
             "SwitchCascadeActivateEnable" => One(CASCADE);
         /// Number of times that activation waits for a neighbour.
@@ -315,13 +313,13 @@ section! {
         /// Whether every full sweep writes SwitchInfo, PortInfo, the tables of ports and linear forwarding tables, also where
         /// they hold what they should.
         force_attribute_rewrite: bool = false, "ForceAttributeRewrite" => One(flag());
-        /// Development: attributes that are never written, by bit.
-        #[no_effect("for development of the vendor's manager: no part of the fabric's settings is dispensable here")]
+        /// Attributes that sweeps do not write, for experiments: bit 0 PortInfo, 3 SwitchInfo, 5 arbitration, 6 maps of
+        /// levels, channels and lanes, 7 forwarding tables, 8 adaptive groups, 9 P_Keys, 10 congestion control, 11 buffers,
+        /// 13 port states. Other bits stand for nothing that sweeps write.
         skip_attribute_write: u32 = 0, "SkipAttributeWrite" => One(bits32());
         /// Errors that take a port down, by bit as in PortInfo's PortErrorAction.
         default_port_error_action: u32 = 0x0017_2000, "DefaultPortErrorAction" => One(bits32());
-        /// Whether answers to multicast tables are checked.
-        #[no_effect("answers to all tables are always checked", acts_as = true)]
+        /// Whether answers to multicast tables are checked; 0: a switch that refuses one counts as if it had taken it.
         check_mft_responses: bool = true, "CheckMftResponses" => One(flag());
         /// Whether the master watches its standbys.
         #[no_effect("standbys are not watched")]
@@ -384,14 +382,12 @@ section! {
         /// Development: answers of the SA carry a checksum.
         #[no_effect("for development of the vendor's manager")]
         sa_rmpp_checksum: bool = false, "SaRmppChecksum" => One(flag());
-        /// Development: the fabric is tested with packets that run in circles.
-        #[no_effect("there is no loop test")]
+        /// Links between switches are tested with packets that run in circles.
         loop_test_on: bool = false, "LoopTestOn" => One(flag());
-        /// Development: with fewer circles.
-        #[no_effect("there is no loop test", told_by = "LoopTestOn")]
+        /// With few circles of up to four links and one injection of packets, otherwise with all of up to three and
+        /// packets in each sweep.
         loop_test_fast_mode: bool = false, "LoopTestFastMode" => One(flag());
-        /// Development: number of packets in each circle.
-        #[no_effect("there is no loop test", told_by = "LoopTestOn")]
+        /// Number of packets that are injected into each circle at a time; more than 10 count as 10.
         loop_test_packets: u32 = 0, "LoopTestPackets" => One(u32s());
         /// Development: messages about jobs.
         #[no_effect("for development of the vendor's manager")]

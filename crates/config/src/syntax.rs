@@ -3,6 +3,7 @@
 mod address;
 mod amount;
 mod number;
+mod rate;
 mod text;
 mod time;
 mod word;
@@ -16,6 +17,7 @@ pub(crate) use amount::{
 pub(crate) use number::{
     GuidNumber, Named, bits32, flag, named, signed32, strict_flag, u8s, u16s, u32s, u64s,
 };
+pub(crate) use rate::{BitErrorRateText, HostsText, span};
 pub(crate) use text::{Pattern, Text, reference};
 pub(crate) use time::{
     hours, lifetime, lifetime_code, micros, millis, minutes, seconds, timeout, timeout_code,

@@ -28,11 +28,11 @@ pub enum WidthRequirement {
     /// The widest that both ends support.
     #[default]
     Supported,
-    /// At least two lanes.
+    /// The same, and at least two lanes.
     X2,
-    /// At least three lanes.
+    /// The same, and at least three lanes.
     X3,
-    /// Four lanes.
+    /// The same, and four lanes.
     X4,
 }
 
@@ -43,7 +43,7 @@ section! {
     pub struct WidthPolicy {
         /// Whether it is used.
         enable: bool = true, "Enable" => One(flag());
-        /// The width.
+        /// The width: the widest that both ends support, with `2x`, `3x` and `4x` at least so many lanes besides.
         policy: WidthRequirement = WidthRequirement::default(), "Policy" => One(keyword());
     }
 }

@@ -59,11 +59,10 @@ section! {
         warn_threshold: u32 = 5, "WarnThreshold" => One(u32s());
         /// Whether extra virtual lanes keep detours free of deadlock.
         use_escape_vls: bool = true, "UseEscapeVLs" => One(flag());
-        /// Whether failed parts are isolated, so that the rest keeps its routes.
-        #[no_effect("routes are computed again around failed parts")]
+        /// Whether detours avoid switches that lack neighbours along several dimensions, or both along one.
         use_fault_regions: bool = true, "UseFaultRegions" => One(flag());
-        /// Whether multicast trees may use unicast's links freely.
-        #[no_effect("multicast trees are free of loops by themselves")]
+        /// Whether multicast with a `MulticastSL` has no virtual lane of its own, and uses the last one of its
+        /// `BaseSL`.
         overlay_multicast: bool = false, "OverlayMulticast" => One(flag());
         /// Development: more messages.
         #[no_effect("for development of the vendor's manager")]

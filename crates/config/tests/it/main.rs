@@ -8,5 +8,7 @@ mod documentation;
 mod explain;
 mod fabrics;
 mod hostile;
+mod link_rules;
 mod reading;
+mod releases;
 mod vendor_config_check;

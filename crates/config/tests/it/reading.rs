@@ -406,27 +406,28 @@ fn a_value_without_effect_is_told_once_with_its_line_and_reason() {
             .map(|one| (one.line, one.path, one.message))
             .collect::<Vec<_>>()
     };
-    let found = told("<LoopTestOn>1</LoopTestOn>");
+    let found = told("<TerminateAfter>3</TerminateAfter>");
     let [(line, path, message)] = &found[..] else {
         panic!("{found:?}");
     };
     assert!(*line > 0);
-    assert_eq!(path, "Config/Common/Sm/LoopTestOn");
-    assert!(message.starts_with("no effect here: there is no loop test"));
+    assert_eq!(path, "Config/Common/Sm/TerminateAfter");
+    assert!(message.starts_with("no effect here: for development of the vendor's manager"));
     // Values by which Weft acts, those that another finding tells of, and those with an effect.
     for quiet in [
-        "<LoopTestOn>0</LoopTestOn>",
-        "<LoopTestPackets>20</LoopTestPackets>",
+        "<TerminateAfter>0</TerminateAfter>",
+        "<SweepAbandonThreshold>5</SweepAbandonThreshold>",
         "<McDosThreshold>10</McDosThreshold>",
         "<TrapThreshold>20</TrapThreshold>",
-        "<CheckMftResponses>1</CheckMftResponses>",
+        "<CheckMftResponses>0</CheckMftResponses>",
+        "<LoopbackMode>1</LoopbackMode>",
         "<LongTermPortQuarantine><Enable>0</Enable></LongTermPortQuarantine>",
         "<HoqLife>4ms</HoqLife>",
     ] {
         assert_eq!(told(quiet), [], "{quiet}");
     }
     for loud in [
-        "<CheckMftResponses>0</CheckMftResponses>",
+        "<LoopbackMode>0</LoopbackMode>",
         "<MAI_LogMask>0x1</MAI_LogMask>",
         "<PsThreads>2</PsThreads>",
     ] {

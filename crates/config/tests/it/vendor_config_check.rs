@@ -18,13 +18,13 @@ const TOOL: &str = "/usr/lib/opa-fm/bin/config_check";
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
 
 /// The stock file, where the vendor's tool and file are installed (Debian: opa-fm).
-fn stock() -> Option<String> {
+pub(crate) fn stock() -> Option<String> {
     let _tool = weft_peers::program(TOOL)?;
     Some(std::fs::read_to_string(weft_peers::program(STOCK)?).unwrap())
 }
 
 /// Whether the vendor accepts a file, and its output.
-fn vendor(directory: &Path, text: &str) -> (bool, String) {
+pub(crate) fn vendor(directory: &Path, text: &str) -> (bool, String) {
     let file = directory.join("opafm.xml");
     std::fs::write(&file, text).unwrap();
     let output = Command::new(TOOL)
