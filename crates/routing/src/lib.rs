@@ -5,6 +5,7 @@
 //! [`reroute`] does it after a change, reusing an earlier result.
 //! [`route_by`] does it with a custom [`Engine`].
 //! [`route_multicast`] does it for multicast.
+//! [`LoopPaths`] has loops for a test of links, and [`certify_loops`] judges them.
 
 mod adaptive;
 pub mod certificate;
@@ -12,6 +13,7 @@ pub mod diff;
 mod engine;
 pub mod error;
 mod kinds;
+mod loops;
 pub mod multicast;
 mod network;
 mod paths;
@@ -30,6 +32,9 @@ pub use certificate::{
 pub use diff::{BlockWrite, WritePlan, changed_blocks};
 pub use engine::{Engine, Plan};
 pub use error::RouteError;
+pub use loops::{
+    LOOP_LENGTH, LoopCoverage, LoopFault, LoopPath, LoopPaths, LoopSettings, certify_loops,
+};
 pub use multicast::{
     MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RootChoice,
     RoutedMulticast, route_multicast,

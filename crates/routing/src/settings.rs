@@ -157,6 +157,9 @@ pub struct DorSettings {
     pub route_last: BTreeSet<PortRef>,
     /// Detours around broken dimensions have lanes of their own (`<UseEscapeVLs>`).
     pub detour_lane: bool,
+    /// Detours avoid switches that lack neighbours along several dimensions, or both along one
+    /// (`<UseFaultRegions>`).
+    pub fault_regions: bool,
     /// Cables of no dimension that are told one by one; the rest is counted (`<WarnThreshold>`).
     pub ignored_told: u32,
 }
@@ -168,6 +171,7 @@ impl Default for DorSettings {
             crossings: BTreeSet::new(),
             route_last: BTreeSet::new(),
             detour_lane: true,
+            fault_regions: true,
             ignored_told: 5,
         }
     }

@@ -34,11 +34,7 @@ pub fn opareport(
         topology: Arc::new(topology.clone()),
         linear: Arc::new(linear.clone()),
         groups: Arc::new(groups.clone()),
-        multicast: Arc::default(),
-        port_tables: Arc::default(),
-        sms: Vec::new(),
-        quarantined: Vec::new(),
-        refused: Vec::new(),
+        ..Snapshot::default()
     };
     let file = tempfile::NamedTempFile::new().unwrap();
     write_snapshot(&snapshot, SnapshotOptions::default(), &file).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{dor, fabric, home, judge_lanes, lids, settings, walk};
-use weft_fabric::{Node, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyBuilder};
+use weft_fabric::{Lid, Node, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyBuilder};
 use weft_routing::{
     EngineKind, EngineUsed, Note, Old, Routed, Settings, Tables, certify_transition,
     certify_transition_over, route,
@@ -253,6 +253,51 @@ fn a_dead_switch_makes_detours_for_its_column_only() {
     let homes = hosts.filter_map(|(_, end)| home(&topology, end));
     let beside = homes.filter(|home| place(&topology, *home)[0] == column);
     assert_eq!(beside.count(), 3);
+}
+
+/// A switch that lacks a neighbour along both dimensions: of detours that are equally short, those that do not go
+/// over it are taken with `UseFaultRegions`, some others without.
+#[test]
+fn detours_avoid_a_fault_region() {
+    let mut topology = fabric("mesh:4x4", 0);
+    let at = |name: &str| {
+        let mut nodes = topology.nodes();
+        nodes.find(|(_, node)| node.name() == name).unwrap().0
+    };
+    let [fault, beside] = ["switch-1-1", "switch-0-1"].map(at);
+    let beyond = ["switch-2-2", "switch-3-2", "switch-2-3", "switch-3-3"].map(at);
+    let cuts = ["switch-2-1", "switch-1-0"].map(|name| port_to(&topology, fault, at(name)));
+    for cut in cuts {
+        topology.disconnect(cut);
+    }
+    let ends = lids(&topology).into_iter();
+    let is_beyond = |end: PortRef| home(&topology, end).is_some_and(|home| beyond.contains(&home));
+    let ends = ends.filter(|(_, end)| end.port.0 != 0 && is_beyond(*end));
+    let ends: Vec<_> = ends.collect();
+    let over = |fault_regions| {
+        let mut settings = dor(&[4, 4], 1, false, 8);
+        settings.dor.fault_regions = fault_regions;
+        let routed = routed(&topology, &settings);
+        judge_lanes(&topology, routed.linear(), routed.lanes(), false).unwrap();
+        let second = |(lid, end): &(Lid, PortRef)| {
+            let route = walk(&topology, routed.linear(), beside, *lid, *end).unwrap();
+            route[1].0
+        };
+        ends.iter().filter(|end| second(end) == fault).count()
+    };
+    assert_eq!(ends.len(), 4);
+    assert_eq!(over(true), 0);
+    assert!(over(false) > 0);
+}
+
+/// The port of a switch that leads to another one.
+fn port_to(topology: &Topology, from: NodeId, to: NodeId) -> PortRef {
+    let mut ports = topology.node(from).unwrap().external_ports();
+    let leads = |peer: PortRef| peer.node == to;
+    let (port, _) = ports
+        .find(|(_, port)| port.peer.is_some_and(leads))
+        .unwrap();
+    PortRef { node: from, port }
 }
 
 #[test]

@@ -183,6 +183,25 @@ fn every_engine_lets_switches_choose() {
     }
 }
 
+/// Rings in three dimensions, whole and damaged, in two lanes and in more: where both ways around a ring of four are
+/// equally long, a group has both as long as nothing waits in a circle.
+#[test]
+fn switches_choose_on_a_torus_of_three_dimensions() {
+    for (seed, per_mille) in [(0, 0), (1, 50), (2, 50), (3, 50)] {
+        let mut topology = fabric("torus:4x4x4", 0);
+        degrade(&mut topology, seed, per_mille);
+        for lanes in [2, 8] {
+            let what = format!("seed {seed}, {per_mille} per mille gone, {lanes} lanes");
+            let routed = route(&topology, &adaptive(dor(&[4, 4, 4], 1, true, lanes))).unwrap();
+            let choices = judge(&topology, &routed, false).expect(&what);
+            assert!(choices >= 1_000, "{what}: {choices} choices");
+            // With two lanes only as long as no destination needs detours.
+            let is_dor = routed.engine() == EngineUsed::Dor;
+            assert!(is_dor || (lanes == 2 && per_mille > 0), "{what}");
+        }
+    }
+}
+
 /// Settings under which each engine of lanes or of its own order routes with groups.
 fn cases() -> Vec<(&'static str, Settings)> {
     let layered = Settings {

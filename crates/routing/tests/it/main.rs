@@ -20,6 +20,7 @@ mod groups;
 mod ibdmchk;
 mod intact;
 mod layered;
+mod loops;
 mod multicast;
 mod opareport;
 mod oracles;

@@ -204,6 +204,37 @@ impl<'a> Grid<'a> {
         (switch * self.settings.dimensions.len() + dimension) * 2 + way as usize
     }
 
+    /// The switches of fault regions: those that have no neighbour along some dimension, or lack one along several.
+    pub(super) fn faults(&self) -> Vec<bool> {
+        let dimensions = 0..self.settings.dimensions.len();
+        let last: Vec<i32> = dimensions
+            .map(|dimension| {
+                let places = self.place.iter().map(|(_, at)| at[dimension]);
+                places.max().unwrap_or(0)
+            })
+            .collect();
+        let switches = 0..self.place.len();
+        switches
+            .map(|switch| self.is_fault(switch, &last))
+            .collect()
+    }
+
+    /// Whether a switch is in a fault region of a grid with these last coordinates.
+    fn is_fault(&self, switch: usize, last: &[i32]) -> bool {
+        let mut broken = 0;
+        for (dimension, data) in self.settings.dimensions.iter().enumerate() {
+            let [up, down] = [Way::Up, Way::Down];
+            let [up, down] = [up, down].map(|way| !self.step(switch, dimension, way).is_empty());
+            let at = self.place[switch].1[dimension];
+            let is_end = |end: i32| !data.is_ring() && at == end;
+            if last[dimension] > 0 && !up && !down {
+                return true;
+            }
+            broken += u32::from(!(up || is_end(last[dimension])) || !(down || is_end(0)));
+        }
+        broken > 1
+    }
+
     /// The links of one step, none where it is broken.
     pub(super) fn step(&self, switch: usize, dimension: usize, way: Way) -> &[u16] {
         &self.steps[self.slot(switch, dimension, way)]

@@ -45,7 +45,13 @@ impl Engine for Dor<'_> {
         let grid = Grid::find(network, self.settings)?;
         let (first, later) = self.targets(network);
         let targets = first.into_iter().chain(later);
-        let reached: Vec<Reached> = targets.map(|target| grid.ways(network, target)).collect();
+        let faults = match self.settings.fault_regions {
+            true => grid.faults(),
+            false => vec![false; network.len()],
+        };
+        let reached: Vec<Reached> = targets
+            .map(|target| grid.ways(network, &faults, target))
+            .collect();
         self.place(network, &grid, &reached)
     }
 }
@@ -186,8 +192,9 @@ fn place_all(
 }
 
 impl Grid<'_> {
-    /// The paths to a switch, in dimension order where that leads there.
-    fn ways(&self, network: &Network, target: usize) -> Reached {
+    /// The paths to a switch, in dimension order where that leads there, else not over `faults` that can be
+    /// avoided.
+    fn ways(&self, network: &Network, faults: &[bool], target: usize) -> Reached {
         let mut distance = vec![FAR; network.len()];
         distance[target] = 0;
         let mut steps: Vec<Vec<(usize, Way)>> = vec![Vec::new(); network.len()];
@@ -209,7 +216,9 @@ impl Grid<'_> {
         };
         let ways = match is_whole {
             true => Ways::new(network, &distance, is_way),
-            false => Ways::with_detours(network, &distance, is_way),
+            false => Ways::with_detours(network, &distance, is_way, |switch| {
+                faults[switch] && switch != target
+            }),
         };
         Reached {
             target,

@@ -64,15 +64,24 @@ impl Ways {
     }
 
     /// The paths of [`Self::new`], and from switches without a distance those of least cost to one that
-    /// has one.
+    /// has one, of these not over switches that are `avoided` where there are others.
     pub(crate) fn with_detours(
         network: &Network,
         distance: &[u32],
         is_way: impl Fn(usize, &Egress) -> bool,
+        avoided: impl Fn(usize) -> bool,
     ) -> Self {
         let all = spread(network, distance.to_vec(), |from, _| distance[from] == FAR);
+        let is_least = |from: usize, link: &Egress| {
+            all[link.to as usize].checked_add(link.cost.max(1).into()) == Some(all[from])
+        };
+        let avoids = |link: &Egress| avoided(link.to as usize);
+        let has_other = |from: usize| {
+            let mut links = network.egress(from).iter();
+            links.any(|link| is_least(from, link) && !avoids(link))
+        };
         Self::new(network, &all, |from, link| match distance[from] {
-            FAR => all[link.to as usize].checked_add(link.cost.max(1).into()) == Some(all[from]),
+            FAR => is_least(from, link) && (!avoids(link) || !has_other(from)),
             _ => is_way(from, link),
         })
     }
