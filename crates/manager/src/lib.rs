@@ -9,8 +9,10 @@ pub mod cables;
 pub mod congestion;
 pub mod gsi;
 pub mod io;
+pub mod link_errors;
 pub mod multicast;
 pub mod pm;
+pub mod port_totals;
 mod rates;
 mod refused;
 pub mod sa;
@@ -18,9 +20,12 @@ pub mod settings;
 pub mod sm;
 pub mod vf;
 
+pub use ask::SkippedWrites;
 pub use io::{
-    BarredPort, Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction,
-    Reply, SweepPhase, SweepReason, SweepReport, TopologyFault, UnusedLink, UnusedReason,
+    AUTHOR_MAX, BarredPort, Command, CommandError, DisabledPort, DisabledState, ErrorEntry, Event,
+    Input, LinkChange, LinkEnd, LinkErrors, LoopSummary, MulticastStorm, Output, PortAction,
+    PortNote, PortOrder, PortSide, REASON_MAX, Reply, Spared, Standing, SweepPhase, SweepReason,
+    SweepReport, TopologyFault, UnusedLink, UnusedReason,
 };
 pub use multicast::MulticastLid;
 pub use refused::RefusedDevice;

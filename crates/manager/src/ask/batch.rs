@@ -8,6 +8,8 @@ use weft_wire::sm::aggregate::{MAX_SEGMENT_DATA, MAX_SEGMENTS, SegmentHeader, se
 use weft_wire::sm::{AttributeId, shape};
 use weft_wire::smp::{DIRECTED_PAYLOAD_MAX, DirectedRoute, Smp, SmpView};
 
+use super::SkippedWrites;
+
 /// Blocks of a forwarding table in a segment of an Aggregate.
 pub(crate) const SEGMENT_BLOCKS: usize = 15;
 /// Blocks of a forwarding table in a datagram of their own.
@@ -33,6 +35,7 @@ pub(crate) struct Batch {
     data: Vec<u8>,
     payload: Vec<u8>,
     set: bool,
+    skips: SkippedWrites,
     limit: usize,
     len: usize,
 }
@@ -43,8 +46,14 @@ impl Batch {
         self.parts.clear();
         self.data.clear();
         self.set = set;
+        self.skips = SkippedWrites::default();
         self.limit = if aggregates { MAX_SEGMENTS } else { 1 };
         self.len = 0;
+    }
+
+    /// Leaves writes of these attributes out.
+    pub(crate) fn skip(&mut self, skips: SkippedWrites) {
+        self.skips = skips;
     }
 
     /// Whether nothing was added.
@@ -72,7 +81,7 @@ impl Batch {
     }
 
     /// Adds a write whose `len` bytes `fill` writes, unless it does not fit; returns whether it was
-    /// added.
+    /// added, or is left out.
     pub(crate) fn push(
         &mut self,
         attribute: AttributeId,
@@ -80,6 +89,9 @@ impl Batch {
         len: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> bool {
+        if self.set && self.skips.cover(attribute) {
+            return true;
+        }
         if !self.fits(len) {
             return false;
         }

@@ -141,6 +141,8 @@ pub(crate) struct Transactions<T> {
     timers: BinaryHeap<Reverse<(Tick, u16, u16, u32)>>,
     outstanding: usize,
     overall: RoundTrip,
+    /// Each request is sent once.
+    once: bool,
 }
 
 /// Attempts for a target that was silent the last time.
@@ -176,7 +178,13 @@ impl<T: Copy> Transactions<T> {
             timers: BinaryHeap::new(),
             outstanding: 0,
             overall: RoundTrip::default(),
+            once: false,
         }
+    }
+
+    /// Whether requests that are not answered in time are sent again, as they are from the beginning.
+    pub(crate) fn send_again(&mut self, again: bool) {
+        self.once = !again;
     }
 
     /// Changes the bounds; for requests in flight they hold from their next timeout on.
@@ -365,7 +373,7 @@ impl<T: Copy> Transactions<T> {
         let next_ns = (2 * pending.timeout_ns).min(budget.ceiling_ns.max(budget.floor_ns));
         let waited_ns = now.0.saturating_sub(pending.first_sent.0);
         let within = waited_ns.saturating_add(next_ns) <= budget.patience_ns;
-        let more = pending.attempt < budget.attempts || within;
+        let more = !self.once && (pending.attempt < budget.attempts || within);
         if !more || (pending.silent && pending.attempt >= SILENT_ATTEMPTS) {
             let pending = entry.pending.take()?;
             self.free.push(slot);

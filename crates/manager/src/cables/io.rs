@@ -6,7 +6,9 @@ use weft_config::Instance;
 use weft_fabric::Snapshot;
 use weft_wire::packet::Packet;
 
-use super::{CableInfoPolicy, CableMemories};
+use weft_fabric::CableMemories;
+
+use super::CableInfoPolicy;
 
 /// Settings of cable reading. [`CablesSettings::default`] equals the stock opafm.xml.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,53 +1,32 @@
 //! Links, and the known memories of their cables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use weft_fabric::cables::{Module, measures};
 use weft_fabric::enums::PortType;
-use weft_fabric::{Guid, Lid, NodeId, PortNum, PortRef, Snapshot, Topology};
+use weft_fabric::{
+    CableMemories, CableMemory, Guid, Lid, NodeId, PortNum, PortRef, Snapshot, Topology,
+};
 
 use super::CableInfoPolicy;
 
 /// A node's GUID and a port of it.
 pub(super) type End = (Guid, PortNum);
 
-/// The bytes of a cable's memory that are read: its upper half, addresses 128 to 255, with what
-/// cable it is.
-pub const CABLE_MEMORY: std::ops::RangeInclusive<u16> = 128..=255;
-
-/// The bytes of [`CABLE_MEMORY`].
-pub type CableMemory = [u8; 128];
-
-/// Memories of cables by the ports that they are in.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CableMemories {
-    by_port: BTreeMap<End, CableMemory>,
-}
-
-impl CableMemories {
-    /// The memory of the cable in a port of a node, none where it is not known.
-    pub fn get(&self, node: Guid, port: PortNum) -> Option<&CableMemory> {
-        self.by_port.get(&(node, port))
-    }
-
-    /// Ports whose cable is known.
-    pub fn len(&self) -> usize {
-        self.by_port.len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.by_port.is_empty()
-    }
-}
-
 /// The links of the last snapshot, and their memories.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// Peers, in both directions.
     peers: BTreeMap<End, End>,
+    /// LIDs of the agents of ports with a module.
+    lids: BTreeMap<End, Lid>,
     /// Ports whose memory could not be read, with their peers; they are not read again while their
     /// link lasts.
     refused: BTreeMap<End, End>,
+    /// Modules whose monitors cannot be read, while their link lasts.
+    silent_modules: BTreeSet<End>,
+    /// Modules whose page of thresholds was read or cannot be read, while their link lasts.
+    with_thresholds: BTreeMap<End, Option<[u8; 128]>>,
     pub(super) memories: CableMemories,
 }
 
@@ -61,6 +40,7 @@ impl Links {
     ) -> Vec<(End, Lid)> {
         let topology = &*snapshot.topology;
         let mut peers = BTreeMap::new();
+        self.lids.clear();
         let mut asked = BTreeMap::new();
         for (a, b) in topology.links() {
             let (Some(here), Some(there)) = (end(topology, a), end(topology, b)) else {
@@ -68,19 +48,25 @@ impl Links {
             };
             peers.insert(here, there);
             peers.insert(there, here);
-            for at in ends_to_ask(topology, a, b, policy) {
+            for at in [a, b] {
                 let known = end(topology, at).zip(lid(topology, at.node));
-                asked.extend(known.filter(|_| has_module(topology, at)));
+                self.lids.extend(known.filter(|_| has_module(topology, at)));
+            }
+            for at in ends_to_ask(topology, a, b, policy) {
+                let end = end(topology, at);
+                asked.extend(end.and_then(|end| Some((end, *self.lids.get(&end)?))));
             }
         }
         let old = std::mem::replace(&mut self.peers, peers);
         let same = |end: &End| old.get(end) == self.peers.get(end) && old.contains_key(end);
-        self.memories.by_port.retain(|end, _| same(end));
+        self.memories.retain(same);
+        self.silent_modules.retain(same);
+        self.with_thresholds.retain(|end, _| same(end));
         let peers = &self.peers;
         self.refused
             .retain(|end, peer| peers.get(end) == Some(peer));
-        let (known, refused) = (&self.memories.by_port, &self.refused);
-        asked.retain(|end, _| !known.contains_key(end) && !refused.contains_key(end));
+        let (known, refused) = (&self.memories, &self.refused);
+        asked.retain(|end, _| known.get(end.0, end.1).is_none() && !refused.contains_key(end));
         asked.into_iter().collect()
     }
 
@@ -95,13 +81,71 @@ impl Links {
         self.refused.contains_key(end)
     }
 
-    /// Keeps a memory; where a link is read at one end, it holds for both.
-    pub(super) fn learn(&mut self, end: End, memory: CableMemory, policy: CableInfoPolicy) {
-        self.memories.by_port.insert(end, memory);
-        let peer = self.peers.get(&end);
-        if let Some(peer) = peer.filter(|_| policy == CableInfoPolicy::ByLink) {
-            self.memories.by_port.insert(*peer, memory);
+    /// Keeps a memory; where a link is read at one end, it holds for both. Returns the ends whose modules measure
+    /// something.
+    pub(super) fn learn(
+        &mut self,
+        end: End,
+        memory: CableMemory,
+        policy: CableInfoPolicy,
+    ) -> impl Iterator<Item = End> + use<> {
+        let peer = self.peers.get(&end).copied();
+        let peer = peer.filter(|_| policy == CableInfoPolicy::ByLink);
+        let ends = [Some(end), peer].into_iter().flatten();
+        for end in ends.clone() {
+            self.memories.insert(end, memory);
         }
+        ends.filter(move |_| measures(&memory))
+    }
+
+    /// Ends whose modules measure something; each end has a module of its own.
+    pub(super) fn modules(&self) -> Vec<End> {
+        let known = self.memories.iter();
+        let measuring = known.filter(|(_, memory)| measures(memory));
+        let measuring = measuring.map(|(end, _)| end);
+        measuring.filter(|end| self.is_measuring(end)).collect()
+    }
+
+    /// Whether a port's module can be asked for what it measures.
+    pub(super) fn is_measuring(&self, end: &End) -> bool {
+        self.lids.contains_key(end) && !self.silent_modules.contains(end)
+    }
+
+    /// The LID of the agent of a port with a module.
+    pub(super) fn lid(&self, end: &End) -> Option<Lid> {
+        self.lids.get(end).copied()
+    }
+
+    /// Keeps what a module has measured; returns whether its thresholds are to be read.
+    pub(super) fn measured(&mut self, end: End, monitors: [u8; 64]) -> bool {
+        let known = self.with_thresholds.get(&end).copied();
+        let module = Module {
+            monitors,
+            thresholds: known.flatten(),
+        };
+        self.memories.insert_module(end, module);
+        known.is_none() && !module.is_flat()
+    }
+
+    /// Keeps a module's page of thresholds, none where that cannot be read.
+    pub(super) fn learn_thresholds(&mut self, end: End, page: Option<[u8; 128]>) {
+        self.with_thresholds.insert(end, page);
+        let module = self.memories.module(end.0, end.1).copied();
+        if let Some(module) = module {
+            let thresholds = page;
+            self.memories.insert_module(
+                end,
+                Module {
+                    thresholds,
+                    ..module
+                },
+            );
+        }
+    }
+
+    /// A module's monitors cannot be read.
+    pub(super) fn silence_module(&mut self, end: End) {
+        self.silent_modules.insert(end);
     }
 }
 

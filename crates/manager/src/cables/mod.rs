@@ -3,6 +3,9 @@
 //!
 //! A memory is read once for as long as its link lasts from one published snapshot to the next. A port that
 //! refuses is not asked again meanwhile; one that does not answer is asked again later.
+//!
+//! What modules measure changes: cables that are not of passive copper are read at both ends, first when the cable is
+//! known, then every [`MEASURE_EVERY`], one datagram a module. A module's thresholds are read once.
 
 mod io;
 mod links;
@@ -18,8 +21,8 @@ use weft_wire::sm::{AttributeId, CableInfo, CableInfoModifier};
 use weft_wire::smp::Smp;
 
 pub use io::{CablesInput, CablesOutput, CablesSettings};
-pub use links::{CABLE_MEMORY, CableMemories, CableMemory};
 pub use weft_config::sm::CableInfoPolicy;
+pub use weft_fabric::cables::{CABLE_MEMORY, CableMemories, CableMemory};
 
 use crate::ask::{Agents, Budget, Later, Patience, Target, Unanswered, lid_routed};
 use links::{End, Links};
@@ -35,14 +38,41 @@ const PATIENCE: Patience = Patience {
 };
 /// Maximum time that reading continues before clients get the memories read so far.
 const TELL_EVERY: Duration = Duration::from_secs(1);
+/// The same while modules are measured, of which clients have the values of before.
+const MEASURED_TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// Time from the beginning of one reading of all modules to the next.
+pub const MEASURE_EVERY: Duration = Duration::from_secs(600);
+
+/// What is read of a memory, each 64 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// Half of what says what cable it is: 0 or 1.
+    Identity(u8),
+    /// The monitors of the module.
+    Monitors,
+    /// Half of the page of thresholds: 0 or 1.
+    Thresholds(u8),
+}
+
+impl What {
+    /// Linear address of the first byte.
+    fn address(self) -> u16 {
+        let (start, half) = match self {
+            Self::Monitors => (0, 0),
+            Self::Identity(half) => (*CABLE_MEMORY.start(), half),
+            Self::Thresholds(half) => (512, half),
+        };
+        start + u16::from(half) * u16::from(CableInfo::MAX_LEN)
+    }
+}
 
 /// A part of a memory that is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     end: End,
     lid: Lid,
-    /// The half of the memory: 0 or 1.
-    half: u8,
+    what: What,
     /// Number of the snapshot that it is for.
     round: u64,
 }
@@ -60,8 +90,12 @@ pub struct Cables {
     /// Parts of this round that were not answered for.
     later: Later<Part>,
     round: u64,
-    /// Halves that came before the others.
-    halves: BTreeMap<End, [Option<[u8; 64]>; 2]>,
+    /// Halves that came before the others: of thresholds, or of what cable it is.
+    halves: BTreeMap<(End, bool), [Option<[u8; 64]>; 2]>,
+    /// Modules that are to be read.
+    to_measure: VecDeque<End>,
+    /// When all of them are read again, none while no module measures anything.
+    measure_at: Option<Tick>,
     /// Latest time at which read memories are output.
     tell_at: Option<Tick>,
     outputs: VecDeque<CablesOutput>,
@@ -78,6 +112,8 @@ impl Cables {
             later: Later::default(),
             round: 0,
             halves: BTreeMap::new(),
+            to_measure: VecDeque::new(),
+            measure_at: None,
             tell_at: None,
             outputs: VecDeque::new(),
         }
@@ -92,6 +128,7 @@ impl Cables {
             CablesInput::StandBy => self.stand_by(),
         }
         self.expire(now);
+        self.begin_measuring(now);
         self.queue.extend(self.later.take_due(now));
         self.send(now);
         self.agents.settle();
@@ -105,7 +142,12 @@ impl Cables {
 
     /// When [`CablesInput::Tick`] is due at the latest, none when only another input matters.
     pub fn deadline(&self) -> Option<Tick> {
-        let due = [self.agents.deadline(), self.later.deadline(), self.tell_at];
+        let due = [
+            self.agents.deadline(),
+            self.later.deadline(),
+            self.tell_at,
+            self.measure_at,
+        ];
         due.into_iter().flatten().min()
     }
 
@@ -116,6 +158,8 @@ impl Cables {
 
     fn stand_by(&mut self) {
         self.queue.clear();
+        self.to_measure.clear();
+        self.measure_at = None;
         self.later.clear();
         self.round += 1;
     }
@@ -127,7 +171,9 @@ impl Cables {
         };
         self.agents.sit_at(own.lid, Sl(0));
         self.round += 1;
-        self.queue.clear();
+        for part in std::mem::take(&mut self.queue) {
+            self.measure_later(part);
+        }
         self.later.clear();
         let before = self.links.memories.len();
         let wanted = self.links.renew(snapshot, self.settings.policy);
@@ -140,16 +186,64 @@ impl Cables {
             let part = |half| Part {
                 end,
                 lid,
-                half,
+                what: What::Identity(half),
                 round,
             };
             self.queue.extend([part(0), part(1)]);
         }
+        // After a time as standby, or another policy.
+        if self.measure_at.is_none() && !self.links.modules().is_empty() {
+            self.measure_at = Some(now);
+        }
+    }
+
+    /// Reads all modules again, where that is due and the last reading has ended.
+    fn begin_measuring(&mut self, now: Tick) {
+        if self.measure_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let modules = match self.settings.policy {
+            CableInfoPolicy::None => Vec::new(),
+            CableInfoPolicy::ByLink | CableInfoPolicy::ByPort => self.links.modules(),
+        };
+        self.measure_at = (!modules.is_empty()).then_some(now + MEASURE_EVERY);
+        if self.to_measure.is_empty() {
+            self.to_measure.extend(modules);
+        }
+    }
+
+    /// A module whose reading was broken off by a new round is read in that.
+    fn measure_later(&mut self, part: Part) {
+        if part.what == What::Monitors {
+            self.to_measure.push_back(part.end);
+        }
+    }
+
+    /// The next part to read: what cable it is goes first.
+    fn next_part(&mut self) -> Option<Part> {
+        loop {
+            if let Some(part) = self.queue.pop_front() {
+                return Some(part);
+            }
+            let end = self.to_measure.pop_front()?;
+            if self.links.is_measuring(&end) {
+                self.queue.extend(self.part(end, What::Monitors));
+            }
+        }
+    }
+
+    fn part(&self, end: End, what: What) -> Option<Part> {
+        Some(Part {
+            end,
+            lid: self.links.lid(&end)?,
+            what,
+            round: self.round,
+        })
     }
 
     fn send(&mut self, now: Tick) {
         while self.agents.has_room() {
-            let Some(part) = self.queue.pop_front() else {
+            let Some(part) = self.next_part() else {
                 return;
             };
             if self.links.is_refused(&part.end) {
@@ -170,11 +264,12 @@ impl Cables {
             return;
         };
         if part.round != self.round {
+            self.measure_later(part);
             return;
         }
         match answer.payload.first_chunk::<64>() {
             Some(bytes) if answer.status() == status::OK => self.learn(now, &part, *bytes),
-            _ => self.refused(part.end),
+            _ => self.refused(&part),
         }
     }
 
@@ -182,23 +277,59 @@ impl Cables {
         if self.links.is_refused(&part.end) {
             return;
         }
-        let halves = self.halves.entry(part.end).or_default();
-        halves[usize::from(part.half & 1)] = Some(bytes);
-        let [Some(lower), Some(upper)] = *halves else {
-            return;
-        };
-        self.halves.remove(&part.end);
-        let mut memory = [0; 128];
-        memory[..64].copy_from_slice(&lower);
-        memory[64..].copy_from_slice(&upper);
-        self.links.learn(part.end, memory, self.settings.policy);
-        self.tell_at.get_or_insert(now + TELL_EVERY);
+        let end = part.end;
+        match part.what {
+            What::Identity(half) => {
+                if let Some(memory) = self.whole((end, false), half, bytes) {
+                    let modules = self.links.learn(end, memory, self.settings.policy);
+                    self.to_measure.extend(modules);
+                    self.measure_at.get_or_insert(now + MEASURE_EVERY);
+                    self.tell_at.get_or_insert(now + TELL_EVERY);
+                }
+            }
+            What::Monitors => {
+                if self.links.measured(end, bytes) {
+                    let parts = [0, 1].map(|half| self.part(end, What::Thresholds(half)));
+                    self.queue.extend(parts.into_iter().flatten());
+                }
+                self.tell_at.get_or_insert(now + MEASURED_TELL_EVERY);
+            }
+            What::Thresholds(half) => {
+                if let Some(page) = self.whole((end, true), half, bytes) {
+                    self.links.learn_thresholds(end, Some(page));
+                    self.tell_at.get_or_insert(now + MEASURED_TELL_EVERY);
+                }
+            }
+        }
     }
 
-    /// A port without a memory.
-    fn refused(&mut self, end: End) {
-        self.halves.remove(&end);
-        self.links.refuse(end);
+    /// Both halves, when the second comes.
+    fn whole(&mut self, of: (End, bool), half: u8, bytes: [u8; 64]) -> Option<[u8; 128]> {
+        let halves = self.halves.entry(of).or_default();
+        halves[usize::from(half & 1)] = Some(bytes);
+        let [Some(lower), Some(upper)] = *halves else {
+            return None;
+        };
+        self.halves.remove(&of);
+        let mut all = [0; 128];
+        all[..64].copy_from_slice(&lower);
+        all[64..].copy_from_slice(&upper);
+        Some(all)
+    }
+
+    /// A port without a memory, or a module without a part of it.
+    fn refused(&mut self, part: &Part) {
+        match part.what {
+            What::Identity(_) => {
+                self.halves.remove(&(part.end, false));
+                self.links.refuse(part.end);
+            }
+            What::Monitors => self.links.silence_module(part.end),
+            What::Thresholds(_) => {
+                self.halves.remove(&(part.end, true));
+                self.links.learn_thresholds(part.end, None);
+            }
+        }
     }
 
     fn expire(&mut self, now: Tick) {
@@ -207,17 +338,23 @@ impl Cables {
                 Unanswered::Again { tag, packet } if tag.round == self.round => {
                     self.outputs.push_back(CablesOutput::Send(packet));
                 }
-                Unanswered::GivenUp { tag, .. } if tag.round == self.round => {
+                // What a module measures is read again in any case.
+                Unanswered::GivenUp { tag, .. }
+                    if tag.round == self.round && tag.what != What::Monitors =>
+                {
                     self.later.add(now, tag);
                 }
-                _ => {}
+                Unanswered::GivenUp { tag, .. } if tag.round != self.round => {
+                    self.measure_later(tag);
+                }
+                Unanswered::Again { .. } | Unanswered::GivenUp { .. } => {}
             }
         }
     }
 
     /// Outputs read memories, at the end or from time to time.
     fn tell(&mut self, now: Tick) {
-        let done = self.queue.is_empty() && self.agents.is_idle();
+        let done = self.queue.is_empty() && self.to_measure.is_empty() && self.agents.is_idle();
         if self.tell_at.is_some_and(|at| done || at <= now) {
             self.tell_at = None;
             let memories = self.links.memories.clone();
@@ -228,9 +365,8 @@ impl Cables {
 }
 
 fn modifier(part: &Part) -> u32 {
-    let len = u16::from(CableInfo::MAX_LEN);
     CableInfoModifier {
-        address: CableInfo::PAGE_LEN + u16::from(part.half) * len,
+        address: part.what.address(),
         len_less_one: CableInfo::MAX_LEN - 1,
         port: part.end.1,
     }

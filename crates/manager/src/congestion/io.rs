@@ -9,6 +9,7 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 
 use super::CongestionHeld;
+use crate::ask::SkippedWrites;
 
 /// Settings for devices. [`CongestionSettings::default`] disables congestion control, as the
 /// stock opafm.xml does.
@@ -18,6 +19,8 @@ pub struct CongestionSettings {
     pub control: CongestionControl,
     /// Key of the agents (`<MKey>`).
     pub m_key: u64,
+    /// Settings that are only read (`<SkipAttributeWrite>`).
+    pub skips: SkippedWrites,
 }
 
 impl CongestionSettings {
@@ -26,6 +29,7 @@ impl CongestionSettings {
         Self {
             control: instance.sm.congestion_control.clone(),
             m_key: instance.sm.mkey,
+            skips: SkippedWrites(instance.sm.skip_attribute_write),
         }
     }
 }

@@ -207,6 +207,7 @@ impl Congestion {
             None => Arc::from(told),
             Some(wanted) if **wanted == *told => Arc::clone(wanted),
             Some(_) if job.writes => return self.refused(want, status),
+            Some(_) if self.settings.skips.cover(want.attribute) => Arc::from(told),
             Some(_) => {
                 let write = Job {
                     writes: true,

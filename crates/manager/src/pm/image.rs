@@ -8,7 +8,7 @@ use weft_wire::pm::{Counter, PortErrorInfo, VlCounter};
 
 use super::categories::Weights;
 use super::counters::{
-    Counters, LaneCounters, PortDelta, clear, clear_lane, lane_delta, port_delta,
+    Counters, LaneCounters, PortDelta, clear, clear_lane, lane_delta, port_delta, step,
 };
 use super::roster::Roster;
 
@@ -90,6 +90,18 @@ impl Sample {
             to.copy_from_slice(from);
         }
     }
+}
+
+/// The reading of a port as the device gave it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Raw<'a> {
+    pub(crate) counters: &'a Counters,
+    /// The lanes that were read.
+    pub(crate) vls: &'a [Vl],
+    /// Counters of each of them.
+    pub(crate) lanes: &'a [LaneCounters],
+    /// Counters that the manager cleared after the reading, as a `CounterSelectMask_t`.
+    pub(crate) cleared: u32,
 }
 
 /// Result of reading a port.
@@ -221,6 +233,19 @@ impl Image {
         self.error_info.get(&u32::try_from(place).ok()?)
     }
 
+    /// The last reading of a port, none if it has never been read.
+    pub(crate) fn raw(&self, place: usize) -> Option<Raw<'_>> {
+        let known = self.sample.known.get(place).copied().unwrap_or_default();
+        let lanes = self.roster.lanes.len();
+        let lanes = self.sample.lanes.get(place * lanes..(place + 1) * lanes);
+        Some(Raw {
+            counters: self.sample.counters.get(place).filter(|_| known)?,
+            vls: &self.roster.lanes,
+            lanes: lanes?,
+            cleared: self.sample.cleared[place],
+        })
+    }
+
     /// Place of a port in the sample before; none when nothing was known of it then.
     fn place_before(&self, place: usize) -> Option<(&Sample, usize)> {
         let before = self.before.as_ref()?;
@@ -251,6 +276,28 @@ impl Image {
             after,
             sample.cleared[from],
         ))
+    }
+
+    /// Place of a port in the previous image's roster; none when it was not there, or nothing was known of it.
+    pub(crate) fn place_in_last(&self, place: usize) -> Option<usize> {
+        self.place_before(place).map(|(_, from)| from)
+    }
+
+    /// Counts of some counters of a port since the previous image; nothing of one that another client cleared, and
+    /// `None` without a previous image.
+    pub(crate) fn steps<const N: usize>(
+        &self,
+        place: usize,
+        counters: [Counter; N],
+    ) -> Option<[u64; N]> {
+        let (sample, from) = self.place_before(place)?;
+        let (before, after) = (&sample.counters[from], self.sample.counters.get(place)?);
+        Some(counters.map(|counter| {
+            let cleared = sample.cleared[from] & counter.select_bit() != 0;
+            let (before, after) = (before[counter as usize], after[counter as usize]);
+            let step = step(before, after, cleared);
+            if step.unexpected { 0 } else { step.delta }
+        }))
     }
 
     /// Counts of a port's lanes since the previous image, in order.

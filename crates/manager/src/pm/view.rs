@@ -6,6 +6,7 @@ use weft_wire::pm::Counter;
 use super::categories::Scene;
 use super::image::{Delta, Image, Reading};
 use super::settings::Categories;
+use crate::rates;
 
 /// Bytes of a flit.
 const FLIT_BYTES: f64 = 8.0;
@@ -50,6 +51,14 @@ impl PortView<'_> {
         scene.utilization(self.place, scene.send_mbps(self.place))
     }
 
+    /// Bytes a second that its link carries in the direction of sending, none where its rate is not known or it has no link.
+    pub fn capacity(&self) -> Option<f64> {
+        let port = self.image.roster.ports.get(self.place)?;
+        let rate = rates::of_link(port.speed, port.width_tx);
+        let known = port.neighbor.is_some() && rate != rates::INVALID;
+        known.then(|| f64::from(rates::data_mbytes(rate)) * 1e6)
+    }
+
     /// Its values of the categories.
     pub fn categories(&self) -> Categories {
         Scene::new(self.image).categories(self.place)
@@ -86,7 +95,7 @@ pub struct LinkView<'a> {
 impl Image {
     /// All active ports, by LID and number.
     pub fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
-        (0..self.roster.ports.len()).filter_map(|place| self.view(place))
+        (0..self.roster.ports.len()).filter_map(|place| self.port(place))
     }
 
     /// All links with both ends active, by LID and number of the end that comes first. Nothing is
@@ -94,7 +103,7 @@ impl Image {
     pub fn links(&self) -> impl Iterator<Item = LinkView<'_>> {
         self.ports().filter_map(|view| {
             let other = self.roster.ports.get(view.place)?.neighbor? as usize;
-            let other = self.view(other).filter(|other| other.place > view.place)?;
+            let other = self.port(other).filter(|other| other.place > view.place)?;
             let sending = [self.sending(view.place), self.sending(other.place)];
             let back = sending[1].share > sending[0].share;
             Some(match back {
@@ -110,8 +119,8 @@ impl Image {
         })
     }
 
-    /// A port, if it is active.
-    fn view(&self, place: usize) -> Option<PortView<'_>> {
+    /// A port by its place, if it is active.
+    pub fn port(&self, place: usize) -> Option<PortView<'_>> {
         let port = self.roster.ports.get(place).filter(|port| port.is_active)?;
         let member = self.roster.member_of(port);
         Some(PortView {

@@ -8,7 +8,8 @@ use weft_wire::sa::attribute;
 use super::Sa;
 use super::query::{Found, Query, Refusal};
 use super::records::{
-    cables, congestion, fabric, forwarding, groups, ib_nodes, nodes, port_tables, trace, vf_info,
+    cables, congestion, fabric, forwarding, groups, ib_nodes, nodes, port_tables, quarantined,
+    trace, vf_info,
 };
 use super::view::View;
 use crate::gsi::Form;
@@ -161,7 +162,7 @@ pub(crate) const ATTRIBUTES: &[Attribute] = &[
     view(
         attribute::QUARANTINED_NODE_RECORD,
         false,
-        fabric::quarantined,
+        quarantined::quarantined,
     ),
     read(attribute::CABLE_INFO_RECORD, false, READ, cables::cables),
     read(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_fabric::Snapshot;
+use weft_fabric::{MulticastGroup, Snapshot};
 use weft_wire::packet::Packet;
 
 use crate::cables::CableMemories;
@@ -41,6 +41,8 @@ pub enum SaOutput {
     Send(Packet),
     /// Members of all multicast groups, in order of their LIDs: for the subnet manager.
     Multicast(Vec<MulticastLid>),
+    /// All multicast groups with their members, in order of their GIDs: for readers.
+    Groups(Arc<Vec<MulticastGroup>>),
     /// A port ends groups too often: for the subnet manager, as [`crate::Input::MulticastStorm`].
     Storm(MulticastStorm),
     /// The stored registrations are no longer valid. This must be recorded on stable storage before anything is

@@ -39,6 +39,9 @@ use weft_wire::sm::Notice;
 pub use io::{SaInput, SaOutput};
 pub use kept::KeptError;
 pub use multicast::MulticastStormSettings;
+pub use records::groups::device_groups;
+pub use records::quarantined::quarantined_nodes;
+pub use records::vf_info::virtual_fabrics;
 pub use services::OwnService;
 pub use settings::{MulticastSettings, PathSelection, PathSettings, Quotas, SaSettings};
 
@@ -129,8 +132,7 @@ impl Sa {
         self.report_news(now);
         self.subscriptions.expire(now, &mut self.outputs);
         if self.groups.deadline().is_some_and(|due| due <= now) {
-            let told = self.groups.for_manager();
-            self.outputs.push_back(SaOutput::Multicast(told));
+            self.tell_groups();
         }
         self.keep(now);
     }
@@ -195,6 +197,18 @@ impl Sa {
         self.subscriptions.forget_lost(|lid| view.guid_of(lid));
     }
 
+    /// Outputs the groups as they are, and from now on counts members as known.
+    pub(crate) fn tell_groups(&mut self) {
+        let told = self.groups.for_manager();
+        self.outputs.push_back(SaOutput::Multicast(told));
+        self.publish_groups();
+    }
+
+    fn publish_groups(&mut self) {
+        let groups = Arc::new(self.groups.for_readers());
+        self.outputs.push_back(SaOutput::Groups(groups));
+    }
+
     /// Starts without registrations.
     fn registrations_lost(&mut self, now: Tick, asked: usize) {
         self.groups.clear();
@@ -202,6 +216,7 @@ impl Sa {
         self.subscriptions.clear();
         self.create_configured_groups();
         self.groups.expect(now, asked);
+        self.publish_groups();
     }
 
     /// GUID of the requesting port.

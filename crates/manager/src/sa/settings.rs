@@ -30,6 +30,9 @@ pub struct SaSettings {
     pub multicast: MulticastSettings,
     /// The virtual fabrics, in the order of the file; those on standby among them.
     pub fabrics: Vec<VirtualFabric>,
+    /// Multicast with a level of its own uses the lanes of its virtual fabric's other traffic
+    /// (`<OverlayMulticast>` with `dor`), so that its level is the same in all lanes.
+    pub overlays_multicast: bool,
     /// The device groups of the file.
     pub groups: Arc<DeviceGroups>,
     /// Limits of work in progress.
@@ -144,6 +147,7 @@ impl Default for SaSettings {
             paths: PathSettings::default(),
             multicast: MulticastSettings::default(),
             fabrics: stock_fabrics(),
+            overlays_multicast: false,
             groups: Arc::default(),
             limits: Limits::default(),
             silent_if_busy: false,
@@ -191,6 +195,7 @@ impl SaSettings {
                 ..MulticastSettings::default()
             },
             fabrics: from.virtual_fabrics().collect(),
+            overlays_multicast: from.overlays_multicast(),
             groups: Arc::clone(&from.groups),
             silent_if_busy: sm.no_reply_if_busy,
             own_services: match instance.pm.start {
@@ -209,10 +214,12 @@ impl SaSettings {
 impl SaSettings {
     /// Levels that replace each service level in each lane.
     pub(crate) fn lane_levels(&self) -> LaneLevels {
-        LaneLevels::new(
-            self.active()
-                .flat_map(|fabric| [fabric.sl, fabric.multicast_sl]),
-        )
+        let own = self.active().map(|fabric| fabric.sl);
+        let multicast = || self.active().map(|fabric| fabric.multicast_sl);
+        match self.overlays_multicast {
+            true => LaneLevels::new(own, multicast()),
+            false => LaneLevels::new(own.chain(multicast()), []),
+        }
     }
 
     /// Whether a service belongs to a virtual fabric: it names it, or takes what no other one names.

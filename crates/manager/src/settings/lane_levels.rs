@@ -19,22 +19,30 @@ pub(crate) struct LaneLevels {
 }
 
 impl LaneLevels {
-    /// From the configured levels, in any order, some maybe twice.
-    pub(crate) fn new(levels: impl IntoIterator<Item = Sl>) -> Self {
+    /// From the configured levels, in any order, some maybe twice. Those that are `overlaid` on others keep their
+    /// numbers in all lanes.
+    pub(crate) fn new(
+        levels: impl IntoIterator<Item = Sl>,
+        overlaid: impl IntoIterator<Item = Sl>,
+    ) -> Self {
         let mut used: Vec<Sl> = levels.into_iter().collect();
         used.sort_unstable();
         used.dedup();
         if used.is_empty() {
             used.push(Sl(0));
         }
+        let overlaid: Vec<Sl> = overlaid.into_iter().collect();
         let all = (0..LEVELS).map(Sl);
-        let free = all.filter(|sl| !used.contains(sl)).collect();
+        let free = all.filter(|sl| !used.contains(sl) && !overlaid.contains(sl));
+        let free = free.collect();
         Self { used, free }
     }
 
     /// The assignment for settings.
     pub(crate) fn of(levels: &[Level]) -> Self {
-        Self::new(levels.iter().map(|level| level.sl))
+        let is_own = |level: &&Level| level.overlays.is_none();
+        let own = levels.iter().filter(is_own).map(|level| level.sl);
+        Self::new(own, levels.iter().map(|level| level.sl))
     }
 
     /// Number of levels.
@@ -74,7 +82,7 @@ mod tests {
             (vec![0, 1, 2, 3, 4], 8, 1),
             (vec![0], 1, 1),
         ] {
-            let levels = LaneLevels::new(used.iter().map(|sl| Sl(*sl)));
+            let levels = LaneLevels::new(used.iter().map(|sl| Sl(*sl)), []);
             assert_eq!(levels.lanes(virtual_lanes), lanes, "{used:?}");
             let mut given: Vec<Sl> = Vec::new();
             for level in levels.used.clone() {
@@ -87,5 +95,13 @@ mod tests {
             assert_eq!(given.len(), count, "{used:?}");
             assert!(given.iter().all(|sl| sl.0 < LEVELS));
         }
+    }
+
+    #[test]
+    fn a_level_that_is_overlaid_has_one_number_in_all_lanes() {
+        let levels = LaneLevels::new([Sl(0)], [Sl(1)]);
+        assert_eq!((levels.count(), levels.lanes(8)), (1, 8));
+        let of = |sl| (0..3).map(move |lane| levels.in_lane(Sl(sl), lane).0);
+        assert!(of.clone()(0).eq([0, 2, 3]) && of(1).eq([1, 1, 1]));
     }
 }

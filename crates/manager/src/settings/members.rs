@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use weft_config::{DeviceGroups, NodeFacts, NodeType};
-use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
+use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology, hfi_port_guid};
 
 /// Selects ports.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,10 +101,11 @@ impl Selector {
             Self::SwitchPort0 => candidate.is_enhanced_port0(),
             Self::HfiDirectConnect => candidate.is_hfi_direct_connect(),
             Self::MgmtAllowed => candidate.is_mgmt_allowed(),
-            Self::NodeGuid(guid) => candidate.node.info.node_guid == *guid,
+            Self::NodeGuid(guid) => candidate.node.counts_as(*guid),
             Self::Group { groups, name } => {
                 let description = candidate.node.name();
-                groups.contains(name, &candidate.facts(&description))
+                let mut facts = candidate.facts(&description);
+                facts.any(|facts| groups.contains(name, &facts))
             }
         }
     }
@@ -125,8 +126,25 @@ impl Candidate<'_> {
         port.is_some_and(|port| port.info.mgmt_allowed)
     }
 
-    /// Properties of the port for device groups; `description` is its node's.
-    pub(crate) fn facts<'a>(&self, description: &'a str) -> NodeFacts<'a> {
+    /// Properties of the port for device groups, by its own GUIDs, then by those of each HFI in whose place its node
+    /// is; `description` is its node's.
+    pub(crate) fn facts<'b>(&self, description: &'b str) -> impl Iterator<Item = NodeFacts<'b>> {
+        let own = self.own_facts(description);
+        let replaced = self.node.replaces.iter();
+        let replaced = replaced.map(move |old| NodeFacts {
+            node_guid: *old,
+            // That of the first port, as NodeInfo has it.
+            port_guid: hfi_port_guid(*old, PortNum(1)),
+            system_image_guid: match own.system_image_guid == own.node_guid {
+                true => *old,
+                false => own.system_image_guid,
+            },
+            ..own
+        });
+        std::iter::once(own).chain(replaced)
+    }
+
+    fn own_facts<'b>(&self, description: &'b str) -> NodeFacts<'b> {
         let info = &self.node.info;
         let port = self.node.port(self.port);
         NodeFacts {

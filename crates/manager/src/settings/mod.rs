@@ -6,7 +6,8 @@ pub(crate) mod virtual_fabric;
 
 use std::sync::Arc;
 
-use weft_config::{DeviceGroups, Instance, ResolvedFabrics};
+use weft_config::link_rules::{Action, LinkRules};
+use weft_config::{DeviceGroups, Instance, ResolvedFabrics, RoutingAlgorithm};
 
 pub use members::{Members, Selector};
 pub use virtual_fabric::VirtualFabric;
@@ -67,6 +68,23 @@ impl ManagerSettings {
         })
     }
 
+    /// Puts rules for links with errors in force. Where symbol errors are measured, performance management reads
+    /// every change of their counters, however small, in place of what `<Resolution>` says.
+    ///
+    /// # Errors
+    /// [`SettingsError::LinkRules`] where a rule is applied and no performance manager is to run.
+    pub fn apply_link_rules(&mut self, rules: LinkRules) -> Result<(), SettingsError> {
+        if !rules.is_on() {
+            return Ok(());
+        }
+        let pm = self.pm.as_mut().ok_or(SettingsError::LinkRules)?;
+        if rules.symbol_errors.action != Action::Off {
+            pm.resolution.local_link_integrity = 1;
+        }
+        self.sm.links.errors = Some(rules);
+        Ok(())
+    }
+
     /// Reads the topology file of an instance, where it has one in force; `read` returns the bytes of a file.
     ///
     /// # Errors
@@ -95,6 +113,14 @@ impl<'a> Resolved<'a> {
             fabrics: instance.resolve_fabrics()?,
             groups: Arc::new(instance.device_groups.clone()),
         })
+    }
+
+    /// Whether multicast uses the lanes of its virtual fabric's other traffic (`<OverlayMulticast>`).
+    pub(crate) fn overlays_multicast(&self) -> bool {
+        let sm = &self.instance.sm;
+        let mesh = sm.mesh_torus.as_ref();
+        let is_wanted = mesh.is_some_and(|mesh| mesh.overlay_multicast);
+        is_wanted && sm.routing_algorithm == RoutingAlgorithm::Dor
     }
 
     /// All virtual fabrics, those on standby among them, in the order of the file.

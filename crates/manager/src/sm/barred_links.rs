@@ -38,14 +38,23 @@ impl Devices {
 
     /// The ends of links that are not to be used, by GUID and port.
     pub(super) fn barred_ends(&self) -> BTreeSet<(Guid, PortNum)> {
-        self.flapping.barred().chain(self.by_hand.ends()).collect()
+        let isolated = self.isolation.out().map(|one| one.excess.port);
+        let ends = self.flapping.barred().chain(self.by_hand.ends());
+        ends.chain(isolated).collect()
     }
 
     /// Why a port's link is not to be used, none where it may.
     pub(super) fn bar(&self, end: (Guid, PortNum)) -> Option<UnusedReason> {
         let by_hand = self.by_hand.contains(end);
         let by_hand = by_hand.then_some(UnusedReason::QuarantinedByHand);
-        by_hand.or_else(|| self.flapping.reason(end))
+        let errors = self
+            .isolation
+            .out_at(end)
+            .filter(|one| one.excess.port == end);
+        let errors = errors.map(|one| UnusedReason::Errors {
+            rule: one.excess.rule,
+        });
+        by_hand.or(errors).or_else(|| self.flapping.reason(end))
     }
 
     /// A port by the number of its node.
@@ -199,12 +208,13 @@ fn candidates(topology: &Topology, barred: &Barred) -> (Vec<Link>, Vec<Link>) {
     (hosts, others)
 }
 
-/// Quarantine by hand before that of links that went down too often, that before links that are held back, and more
-/// losses before fewer.
+/// Quarantine by hand before that of links that went down too often, that before that of links with errors, then links
+/// that are held back, and more losses before fewer.
 pub(super) fn rank(reason: &UnusedReason) -> (u8, u32) {
     match reason {
         UnusedReason::QuarantinedByHand => (2, 0),
         UnusedReason::Quarantined { losses } => (1, *losses),
+        UnusedReason::Errors { .. } => (1, 0),
         UnusedReason::HeldBack { losses } => (0, *losses),
         _ => (0, 0),
     }

@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::{Guid, PortNum, Tick};
 
+use super::disabled::{Noted, Notes};
 use super::port_change::{End, PortChange, Step};
 use super::{Manager, Tag};
-use crate::io::{Command, CommandError, LinkEnd, PortAction, Reply, SweepReason};
+use crate::io::{
+    Command, CommandError, LinkEnd, PortAction, PortNote, PortOrder, Reply, SweepReason,
+};
+use weft_wire::sm::PortInfo;
 
 /// Ports that are switched off, by either end of their cables, and at which end that was done.
 pub(crate) type Disabled = BTreeMap<End, End>;
@@ -15,6 +19,8 @@ pub(crate) type Disabled = BTreeMap<End, End>;
 const WAITING_MAX: usize = 64;
 /// The number of commands that the manager gives itself.
 const NO_COMMAND: u64 = u64::MAX;
+/// Author of the changes that it makes by itself.
+const MANAGER: &str = "weftd";
 
 /// Commands that are not answered yet.
 #[derive(Debug, Default)]
@@ -25,6 +31,20 @@ pub(super) struct Commands {
     /// Current step of the first of `ports`; `None` before it begins.
     pub(super) step: Option<Step>,
     pub(super) disabled: Disabled,
+    /// Why ports are switched off, and by whom.
+    pub(super) notes: Notes,
+    /// Ends of links that were taken down by order, with the number of the sweep after which no route to a node leads
+    /// over them any more.
+    pub(super) taken: BTreeMap<End, u64>,
+    /// PortInfo that the first of `ports` writes.
+    pub(super) port_info: Option<Box<PortInfo>>,
+}
+
+impl Commands {
+    /// Notes why a port is switched off. As many are kept as ports that are switched off.
+    pub(super) fn note(&mut self, at: End, noted: Noted) {
+        self.notes.insert(at, noted);
+    }
 }
 
 impl Manager {
@@ -48,34 +68,36 @@ impl Manager {
                 self.sweep
                     .request(now, SweepReason::Forced, &self.settings.sweeps);
             }
-            Command::Port { node, port, action } => {
-                let master = self.must_be_master();
-                let named = (node, port);
-                let change = master
-                    .and_then(|()| self.commands.port_change(self.ports(), id, named, action));
-                match change {
-                    Ok(change) => {
-                        self.commands.ports.push_back(change);
-                        self.next_port_change(now);
-                    }
-                    Err(error) => self.out.reply(id, Err(error)),
+            Command::Port(order) => match self.permitted_change(id, order) {
+                Ok(change) => {
+                    self.commands.ports.push_back(change);
+                    self.next_port_change(now);
                 }
-            }
+                Err(error) => self.out.reply(id, Err(error)),
+            },
         }
     }
 
-    /// Begins to change a port that nobody asked to be changed; none where it may not be.
+    /// Begins to change a port that nobody asked to be changed, for this reason; none where it may not be.
     pub(super) fn change_unasked(
         &mut self,
         now: Tick,
         at: (Guid, PortNum),
         action: PortAction,
+        reason: &str,
     ) -> Option<LinkEnd> {
-        let (node, port) = at;
-        self.may_change(node, port, action).ok()?;
+        let order = PortOrder {
+            force: true,
+            note: PortNote {
+                reason: reason.to_owned(),
+                author: MANAGER.to_owned(),
+                peer: String::new(),
+            },
+            ..PortOrder::new(at, action)
+        };
+        self.permitted_change(NO_COMMAND, order.clone()).ok()?;
         let end = self.devices.link_end(at);
-        let command = Command::Port { node, port, action };
-        self.command(now, NO_COMMAND, command);
+        self.command(now, NO_COMMAND, Command::Port(order));
         Some(end)
     }
 
@@ -89,7 +111,8 @@ impl Manager {
             self.out
                 .reply(id, Err(CommandError::Detached { begun: true }));
         }
-        let mut begun = self.commands.step.take() == Some(Step::Write);
+        let mut begun = self.commands.step.take().is_some_and(Step::is_write);
+        self.commands.port_info = None;
         for change in std::mem::take(&mut self.commands.ports) {
             self.out
                 .reply(change.id, Err(CommandError::Detached { begun }));
@@ -100,6 +123,7 @@ impl Manager {
     /// Answers the commands that waited for the sweep that has just ended.
     pub(super) fn answer_sweep_commands(&mut self) {
         let number = self.sweep.number;
+        self.commands.taken.retain(|_, wanted| *wanted > number);
         let (done, waiting) = std::mem::take(&mut self.commands.sweeps)
             .into_iter()
             .partition(|(_, wanted)| *wanted <= number);

@@ -220,6 +220,17 @@ impl Manager {
             self.confirm(node, reply);
             return;
         }
+        let is_multicast = set && reply.attribute == AttributeId::MULTICAST_FDB;
+        if is_multicast && self.settings.requests.trusts_multicast {
+            self.confirm(
+                node,
+                &Reply {
+                    data: reply.asked,
+                    ..*reply
+                },
+            );
+            return;
+        }
         let device = &mut self.devices[node];
         let in_aggregate = code == status::OK;
         if in_aggregate && !device.health.single {

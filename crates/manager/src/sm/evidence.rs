@@ -79,7 +79,8 @@ impl Manager {
                 let planning = &self.planning;
                 let unintended = &planning.plan.routes.unintended;
                 let unintended = planning.unintended_since.at(now, unintended, end);
-                unintended.or_else(|| self.devices.refused_port(now, end))
+                let refused = unintended.or_else(|| self.devices.refused_port(now, end));
+                refused.or_else(|| self.link_listed(now, end))
             }),
         }
     }

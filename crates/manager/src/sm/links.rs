@@ -43,6 +43,7 @@ impl Manager {
         self.requests.transactions.renumber(&order);
         let sweeps_max = self.settings.sweeps.silent_sweeps_max;
         self.devices.remember_strangers(number, sweeps_max);
+        self.settle_replacements();
         for (guid, port, neighbour) in faults.contradicted {
             self.out.fault(
                 Some(guid),

@@ -88,9 +88,14 @@ impl Manager {
         if role != SmState::MASTER {
             self.end_pause("this manager is not master any more");
             self.stop_update();
-            self.devices.flapping.clear();
             self.refuse_port_changes();
             self.devices.doubt_all();
+        }
+        // A master that discovers anew, after a stall or before its own link is up, keeps what it knows of links.
+        if [SmState::STANDBY, SmState::NOT_ACTIVE].contains(&role) {
+            self.forget_loop_order();
+            self.devices.flapping.clear();
+            self.devices.isolation.clear();
         }
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {

@@ -15,6 +15,8 @@
 //! | `unused_links` | links that are up and carry no data |
 //! | `flapping` | links that go down again and again |
 //! | `quarantine` | quarantine by an operator's order, its list and its end |
+//! | `replacements` | HFIs in the place of others |
+//! | `isolation` | links that have too many errors |
 //! | `evidence` | what is known of the losses of a link |
 //! | `barred_links` | which of all these links are not used |
 //! | `multicast_storms` | ports that end multicast groups too often |
@@ -31,12 +33,16 @@
 //! | `handover` | partitions that pass from some ports to others |
 //! | `programming`, `confirm` | writing the difference, and confirmation by answers |
 //! | `reroute`, `drains` | previews of route changes, and drained parts |
+//! | `loop_test`, `loop_orders` | the loop test: packets that circle, and its orders |
 //! | `multicast`, `mft` | multicast tables, in sweeps and between them |
 //! | `strangers` | multicast rows of nodes that are not known |
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
 //! | `election`, `managers` | the election of the master |
 //! | `traps`, `commands`, `port_change`, `orders` | external requests |
+//! | `port_registers` | what such a change reads and writes |
+//! | `cut_off` | what a change of ports would cut off |
+//! | `disabled` | ports that are switched off, with reasons |
 //! | `publish`, `notices` | the published snapshot, and notices for subscribers |
 //! | `strays` | answers without a request |
 
@@ -46,18 +52,23 @@ mod barred_links;
 mod commands;
 mod confirm;
 mod confirmed;
+mod cut_off;
 mod devices;
+pub mod disabled;
 mod discover;
 pub mod drains;
 mod election;
 pub mod evidence;
 mod flapping;
 mod handover;
+pub mod isolation;
 mod learn;
 mod leftovers;
 mod lids;
 mod links;
 mod looks;
+mod loop_orders;
+pub mod loop_test;
 mod lost_links;
 mod managers;
 mod mft;
@@ -71,6 +82,7 @@ mod own_port;
 pub mod pause;
 pub mod plan;
 mod port_change;
+mod port_registers;
 mod program;
 mod programming;
 mod publish;
@@ -78,6 +90,7 @@ mod pump;
 pub mod quarantine;
 mod reads;
 mod register;
+pub mod replacements;
 mod requests;
 pub mod reroute;
 mod schedule;
@@ -92,6 +105,7 @@ mod trap_storms;
 mod traps;
 mod unintended;
 mod unused_links;
+mod unused_now;
 pub(crate) mod wanted;
 
 use std::sync::Arc;
@@ -105,6 +119,7 @@ use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
 use looks::Looks;
+use loop_test::LoopTest;
 use outbox::Outbox;
 use own_port::OwnPort;
 use plan::Planning;
@@ -183,12 +198,13 @@ impl Manager {
             own_port: OwnPort::default(),
             looks: Looks::default(),
         };
+        let planning = Planning::new(LoopTest::configured(settings.loop_test));
         let mut manager = Self {
             settings,
             devices: Devices::default(),
             requests,
             sweep: Sweep::default(),
-            planning: Planning::default(),
+            planning,
             out: Outbox::default(),
             commands: Commands::default(),
             election: Election::default(),
@@ -206,13 +222,21 @@ impl Manager {
                 lids,
                 drains,
                 disabled,
+                notes,
                 quarantine,
                 by_hand,
+                successors,
+                isolation,
             }) => {
                 self.planning.lids = lids;
                 self.planning.drains = drains;
                 self.commands.disabled = disabled;
+                self.commands.notes = notes;
                 self.restore_quarantine(quarantine, by_hand);
+                self.devices.replacements.successors = successors;
+                if self.settings.links.errors.is_some() {
+                    self.devices.isolation.restore(isolation);
+                }
                 self.out.persisted = stored.to_vec();
             }
             Err(why) => self.out.event(Event::StateRefused {
@@ -230,12 +254,14 @@ impl Manager {
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.registrations.told(groups),
             Input::MulticastStorm(storm) => self.multicast_storm(now, storm),
+            Input::LinkErrors(all) => self.links_with_errors(now, &all),
             Input::Planned(planned) => self.planned(now, *planned),
             Input::Detached => self.end_commands(),
         }
         self.tell_election(now, election::Input::Tick);
         self.next_port_change(now);
         self.release_links(now);
+        self.release_isolated(now);
         self.end_stale_pause(now);
         self.start_due_sweep(now);
         self.read_own_port(now);
@@ -257,6 +283,7 @@ impl Manager {
             self.sweep_due(),
             self.own_port_due(),
             self.devices.flapping.deadline(),
+            self.devices.isolation.deadline(),
             self.sweep.steps.leftovers_until(),
             self.requests.more_at,
             self.planning.look_at(self.election.now()),
@@ -289,7 +316,12 @@ impl Manager {
         if self.settings.links.flapping != settings.links.flapping {
             self.devices.flapping.forgive_all();
         }
+        self.configure_loop_test(settings.loop_test);
+        let other_rules = self.settings.links.errors != settings.links.errors;
         self.settings = settings;
+        if other_rules {
+            self.follow_link_rules(now);
+        }
         self.plan_again();
         self.sweep
             .request(now, SweepReason::Reconfigured, &self.settings.sweeps);

@@ -7,11 +7,14 @@ use weft_fabric::{Guid, PortNum, Tick};
 use super::Manager;
 use crate::io::{Event, MulticastStorm, PortAction};
 
+/// Why such a port is changed.
+const STORM: &str = "ends multicast groups more often than McDosThreshold";
+
 impl Manager {
     /// A port has ended too many groups.
     pub(super) fn multicast_storm(&mut self, now: Tick, storm: MulticastStorm) {
         let before = self.port_before(storm.port);
-        let changed = before.and_then(|at| self.change_unasked(now, at, storm.action));
+        let changed = before.and_then(|at| self.change_unasked(now, at, storm.action, STORM));
         if let Some(port) = changed {
             self.out.event(Event::MulticastStorm {
                 port,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use weft_fabric::{PortNum, Tick};
+use weft_wire::sm::AttributeId;
 
 use super::Manager;
 use super::devices::{Lft, Stage};
@@ -49,6 +50,7 @@ impl Manager {
             self.devices[node].work.cursor,
         );
         self.start_batch(node, stage != Stage::Compare);
+        self.requests.batch.skip(self.settings.requests.skips);
         let mut writer = Writer {
             needs: Needs {
                 settings: &self.settings,
@@ -94,7 +96,9 @@ impl Manager {
                 return false;
             }
         }
+        let skips = self.settings.requests.skips;
         if stage == Stage::WriteTable
+            && !skips.cover(AttributeId::LINEAR_FDB)
             && let Some(row) = self.planning.plan.row(self.sweep.steps.step, node)
         {
             // Every block has been confirmed: share the row with the plan.

@@ -74,6 +74,7 @@ impl Manager {
             sms,
             quarantined,
             refused,
+            ..Snapshot::default()
         });
         let before = std::mem::replace(&mut self.out.published, Arc::clone(&snapshot));
         // A reader that sees the event of a change then finds it in the snapshot.

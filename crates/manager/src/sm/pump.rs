@@ -183,6 +183,8 @@ impl Manager {
 
     /// Sends again, or gives up, what was not answered in time.
     pub(super) fn expire(&mut self, now: Tick) {
+        let is_overlong = self.sweep.is_overlong(now, &self.settings.sweeps);
+        self.requests.transactions.send_again(!is_overlong);
         while let Some(expired) = self.requests.transactions.expire(now) {
             match expired {
                 // A manager that is no longer master does not retry its requests as master.
@@ -251,6 +253,7 @@ impl Manager {
         }
         let guid = device.identity.guid;
         if self.devices.note_silent(node) {
+            self.sweep.abandoned.fell_silent(guid);
             let attribute = SmpView::parse(request).map(|asked| asked.attribute().to_string());
             self.out.event(Event::NodeSilent {
                 node: guid,

@@ -13,10 +13,7 @@ use weft_fabric::{PortNum, PortRef, Tick};
 use super::Manager;
 use super::barred_links::Barred;
 use super::flapping::Sentence;
-use super::plan::Inactive;
 use super::port_change::End;
-use super::unintended::Unintended;
-use super::unused_links::UnusedLinks;
 use crate::io::{BarredPort, CommandError, Event, Input, LinkEnd, SweepReason, UnusedReason};
 
 /// Most ports that are in quarantine by hand; more are refused.
@@ -113,26 +110,33 @@ impl Manager {
         let unintended = &planning.plan.routes.unintended;
         let unintended = planning.unintended_since.list(now, unintended);
         let refused = self.devices.refused_ports(now);
-        barred.chain(unintended).chain(refused).collect()
+        let errors = self.links_listed(now);
+        let all = barred.chain(unintended).chain(refused);
+        all.chain(errors).collect()
     }
 
     /// A port's entry in that list.
     pub(super) fn barred_port(&self, now: Tick, end: End) -> Option<BarredPort> {
         let flapping = &self.devices.flapping;
-        let (since, left, comment) = match self.devices.by_hand.0.get(&end) {
-            Some(placed) => (placed.since, None, placed.comment.clone()),
+        let (since, left, comment, reason) = match self.devices.by_hand.0.get(&end) {
+            Some(placed) => {
+                let comment = placed.comment.clone();
+                (placed.since, None, comment, UnusedReason::QuarantinedByHand)
+            }
             None => {
                 let bar = flapping.bar(end)?;
-                (bar.since, Some(bar.until.since(now)), String::new())
+                let left = bar.until.since(now);
+                (bar.since, Some(left), String::new(), flapping.reason(end)?)
             }
         };
         Some(BarredPort {
             port: self.devices.link_end(end),
-            reason: self.devices.bar(end)?,
+            reason,
             losses: flapping.losses(end).len() as u32,
             since: now.since(since),
             left,
             comment,
+            errors: None,
         })
     }
 
@@ -163,7 +167,7 @@ impl Manager {
     /// Lets the link of a port be used again, and forgets its losses. Returns whether it was not to be used.
     pub fn release(&mut self, now: Tick, end: End) -> bool {
         let ends = [Some(end), self.devices.far_end(end)];
-        let released = ends.into_iter().flatten().map(|end| self.end_bar(end));
+        let released = ends.into_iter().flatten().map(|end| self.end_bar(now, end));
         if released.filter(|released| *released).count() == 0 {
             return false;
         }
@@ -175,7 +179,7 @@ impl Manager {
     }
 
     /// Ends all that bars the link at a port; returns whether anything did.
-    fn end_bar(&mut self, end: End) -> bool {
+    fn end_bar(&mut self, now: Tick, end: End) -> bool {
         let quarantined = self.devices.flapping.bar(end);
         let is_told = quarantined.is_some_and(|bar| bar.is_quarantine());
         let by_hand = self.devices.by_hand.0.remove(&end).is_some();
@@ -183,7 +187,9 @@ impl Manager {
             self.out
                 .event(Event::PortReleased(self.devices.link_end(end)));
         }
-        self.devices.flapping.forgive(end) || by_hand
+        let isolated = self.devices.isolation.forgive(now, end);
+        self.tell_isolation(now);
+        self.devices.flapping.forgive(end) || by_hand || isolated
     }
 
     fn may_quarantine(&self, end: End, order: &QuarantineOrder) -> Result<(), QuarantineError> {
@@ -207,7 +213,8 @@ impl Manager {
         if !order.force && self.is_hosts_link(index, port, far) {
             return Err(QuarantineError::Host { port: named() });
         }
-        if !self.can_do_without(end) {
+        let barred = self.devices.barred();
+        if !self.can_do_without(end, barred, UnusedReason::QuarantinedByHand) {
             return Err(QuarantineError::LastWay { port: named() });
         }
         let is_new = !self.devices.by_hand.contains(end);
@@ -230,7 +237,7 @@ impl Manager {
     }
 
     /// Whether a link, or the last one that there was, has an end that is no switch's.
-    fn is_hosts_link(&self, index: u32, port: PortNum, far: End) -> bool {
+    pub(super) fn is_hosts_link(&self, index: u32, port: PortNum, far: End) -> bool {
         let device = &self.devices[index];
         let far_is_switch = match self.devices.find(far.0) {
             Some(far) => self.devices[far].is_switch(),
@@ -242,9 +249,14 @@ impl Manager {
         !(device.is_switch() && far_is_switch)
     }
 
-    /// Whether routes would leave out the link at a port, and all those that they leave out already. A link that
-    /// is down is not missed.
-    fn can_do_without(&self, end: End) -> bool {
+    /// Whether routes would leave out the link at a port for a reason, and all those of `barred` that they leave out
+    /// already. A link that is down is not missed.
+    pub(super) fn can_do_without(
+        &self,
+        end: End,
+        mut barred: Barred,
+        reason: UnusedReason,
+    ) -> bool {
         let plan = &self.planning.plan;
         let Some(at) = self.devices.port_ref(end) else {
             return true;
@@ -252,9 +264,8 @@ impl Manager {
         if plan.topology.peer(at).is_none() {
             return true;
         }
-        let mut barred = self.devices.barred();
         let mut needed: Vec<PortRef> = self.unused_with(&barred).ends().collect();
-        barred.insert(at, UnusedReason::QuarantinedByHand);
+        barred.insert(at, reason);
         needed.push(at);
         let unused = self.unused_with(&barred);
         needed.iter().all(|end| unused.reason(*end).is_some())
@@ -265,24 +276,5 @@ impl Manager {
         let unused = self.unused_with(&self.devices.barred());
         let at = self.devices.port_ref(end);
         at.is_some_and(|at| unused.reason(at).is_some())
-    }
-
-    /// The links of the present fabric that would be left out.
-    fn unused_with(&self, barred: &Barred) -> UnusedLinks {
-        let inactive = Inactive {
-            twice: self.devices.inactive_twice(),
-            must_prove: false,
-        };
-        let topology = &self.planning.plan.topology;
-        let unintended = Unintended::find(topology, self.settings.topology.as_ref());
-        let drains = &self.planning.drains;
-        UnusedLinks::find(
-            topology,
-            &self.settings,
-            &inactive,
-            barred,
-            &unintended,
-            drains,
-        )
     }
 }

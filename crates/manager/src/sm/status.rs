@@ -138,6 +138,13 @@ impl Manager {
         }
     }
 
+    /// Nodes that did not answer the last request, by GUID.
+    pub fn silent(&self) -> Vec<Guid> {
+        let mut silent: Vec<Guid> = self.devices.silent().collect();
+        silent.sort_unstable();
+        silent
+    }
+
     /// Port GUID of the master: this manager's, or that of the one that it stands by for.
     pub(super) fn master_guid(&self) -> Option<Guid> {
         match self.election.is_master() {

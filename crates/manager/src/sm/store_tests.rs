@@ -17,6 +17,10 @@ fn kept() -> Kept {
             ((Guid(9), PortNum(1)), (Guid(3), PortNum(17))),
             ((Guid(3), PortNum(17)), (Guid(3), PortNum(17))),
         ]),
+        notes: Notes::from([
+            noted(3, 17, "a bad cable: ü", Some(9)),
+            noted(5, 1, "", None),
+        ]),
         quarantine: BTreeMap::from([(
             (Guid(3), PortNum(4)),
             Sentence {
@@ -30,6 +34,52 @@ fn kept() -> Kept {
             by_hand(8, ""),
             by_hand(9, &"ü".repeat(COMMENT_MAX / 2)),
         ])),
+        successors: Successors::from([successor(4, "failed"), successor(5, "")]),
+        isolation: KeptIsolation {
+            offenders: vec![
+                offender(2, ErrorRule::SymbolErrors, Some(Tick(1 << 61))),
+                offender(4, ErrorRule::Discards, None),
+                offender(6, ErrorRule::LinkQuality, None),
+            ],
+            taken: vec![Tick(1 << 60), Tick((1 << 60) + 1)],
+        },
+    }
+}
+
+fn noted(node: u64, port: u8, reason: &str, far: Option<u64>) -> (End, Noted) {
+    let called = |name: &str, is_switch| Called {
+        name: name.to_owned(),
+        is_switch,
+    };
+    let noted = Noted {
+        since: Tick(1 << 60),
+        note: PortNote {
+            reason: reason.to_owned(),
+            author: "root@head1".to_owned(),
+            peer: "192.0.2.7:41".to_owned(),
+        },
+        near: called("edge1", true),
+        far: far.map(|far| ((Guid(far), PortNum(1)), called("node9 hfi1_0", false))),
+    };
+    ((Guid(node), PortNum(port)), noted)
+}
+
+fn offender(node: u64, rule: ErrorRule, until: Option<Tick>) -> Offender {
+    Offender {
+        excess: LinkExcess {
+            port: (Guid(node), PortNum(1)),
+            far: (Guid(node + 1), PortNum(48)),
+            rule,
+            window: Duration::from_secs(720),
+            measured: 900,
+            limit: 742,
+            bits: u64::MAX,
+            is_over: true,
+        },
+        offences: 3,
+        since: Tick(1 << 60),
+        until,
+        returned: Tick((1 << 60) + 5),
     }
 }
 
@@ -41,13 +91,25 @@ fn by_hand(node: u64, comment: &str) -> (End, Placed) {
     ((Guid(node), PortNum(1)), placed)
 }
 
+fn successor(old: u64, reason: &str) -> (Guid, Successor) {
+    let successor = Successor {
+        new: Guid(old + 0x100),
+        since: Tick(1 << 50),
+        reason: reason.to_owned(),
+    };
+    (Guid(old), successor)
+}
+
 fn bytes_of(kept: &Kept) -> Vec<u8> {
     let keep = Keep {
         lids: &kept.lids,
         drains: &kept.drains,
         disabled: &kept.disabled,
+        notes: &kept.notes,
         quarantine: &kept.quarantine,
         by_hand: &kept.by_hand,
+        successors: &kept.successors,
+        isolation: &kept.isolation,
     };
     encode(keep, SUBNET)
 }
@@ -72,6 +134,11 @@ fn of_version(version: u8, sections: usize) -> Vec<u8> {
         kept.lids.entries().len() * LID,
         kept.drains.len() * DRAIN,
         kept.disabled.len() * PORT,
+        number(&now, 32, 4) as usize,
+        number(&now, 36, 4) as usize,
+        number(&now, 40, 4) as usize,
+        number(&now, 44, 4) as usize * OFFENDER,
+        number(&now, 48, 4) as usize * TIME,
     ];
     let content: usize = lens.iter().take(sections).sum();
     let (sizes, begin) = (&now[12..20 + 4 * sections], 20 + 4 * UNITS.len());
@@ -89,10 +156,21 @@ fn of_version(version: u8, sections: usize) -> Vec<u8> {
 
 #[test]
 fn the_versions_before_are_read() {
+    let fourth = Kept {
+        notes: Notes::new(),
+        ..kept()
+    };
+    assert_eq!(decode(&of_version(4, 8), SUBNET).unwrap(), fourth);
+    let third = Kept {
+        successors: Successors::new(),
+        isolation: KeptIsolation::default(),
+        ..fourth
+    };
+    assert_eq!(decode(&of_version(3, 5), SUBNET).unwrap(), third);
     let second = Kept {
         quarantine: BTreeMap::new(),
         by_hand: ByHand::default(),
-        ..kept()
+        ..third
     };
     assert_eq!(decode(&of_version(2, 3), SUBNET).unwrap(), second);
     let first = Kept {
@@ -101,9 +179,9 @@ fn the_versions_before_are_read() {
     };
     assert_eq!(decode(&of_version(1, 2), SUBNET).unwrap(), first);
     let mut next = stored();
-    next[11] = 4;
-    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 4 }));
-    assert_eq!(written_by_newer(&next), Some((4, 3)));
+    next[11] = 6;
+    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 6 }));
+    assert_eq!(written_by_newer(&next), Some((6, 5)));
 }
 
 #[test]

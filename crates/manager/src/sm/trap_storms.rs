@@ -15,6 +15,9 @@ use super::Manager;
 use super::settings::StormSettings;
 use crate::io::{Event, PortAction};
 
+/// Why such a port is disabled.
+const STORM: &str = "traps of errors of its link, more than TrapThreshold";
+
 /// Ports that are counted at most; others send storms unnoticed.
 const PORTS_MAX: usize = 4_096;
 
@@ -88,7 +91,7 @@ impl Manager {
         let Some(traps) = self.devices.storms.count(now, at, &settings) else {
             return;
         };
-        if let Some(port) = self.change_unasked(now, at, PortAction::Disable) {
+        if let Some(port) = self.change_unasked(now, at, PortAction::Disable, STORM) {
             self.out.event(Event::TrapStorm { port, traps });
         }
     }

@@ -12,7 +12,7 @@ use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, QuarantinedNode, Tick, T
 use super::barred_links::Barred;
 use super::settings::TopologySettings;
 use super::unused_links::link_end;
-use crate::io::{BarredPort, Event, ExpectedNode, TopologyFault, UnusedReason};
+use crate::io::{BarredPort, Event, ExpectedNode, LinkEnd, TopologyFault, UnusedReason};
 
 /// Most findings of a sweep that get an event each where LogMessageThreshold has no limit.
 const EVENTS_MAX: usize = 4_096;
@@ -104,6 +104,15 @@ impl Unintended {
         all.filter(|(_, fault)| !fault.enforced.is_empty())
     }
 
+    /// The HFIs that are gone and in whose place another one is: GUID and description in the file, the HFI that was
+    /// found, and the port before it.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = (Guid, &str, &LinkEnd, &LinkEnd)> {
+        self.named.values().filter_map(|fault| {
+            let (old, expected) = (fault.replaces?, fault.expected.as_ref()?);
+            Some((old, &*expected.name, &fault.found, fault.trusted.as_ref()?))
+        })
+    }
+
     /// The nodes that are in quarantine.
     pub(super) fn nodes(&self) -> &[QuarantinedNode] {
         &self.quarantined
@@ -184,6 +193,7 @@ impl UnintendedSince {
             since: now.since(self.0.get(end)?.1),
             left: None,
             comment: fault.to_string(),
+            errors: None,
         })
     }
 }
@@ -207,7 +217,19 @@ fn fault(
         faults: finding.faults,
         enforced: finding.enforced,
         expected,
+        replaces: replaced(topology, settings, finding),
     })
+}
+
+/// The HFI that the file has at the far end of a link and that is gone, where the one found there is not in the file.
+fn replaced(topology: &Topology, settings: &TopologySettings, finding: &Finding) -> Option<Guid> {
+    let found = topology.node(finding.found.node)?;
+    let expected = settings.intended.nodes();
+    let expected = expected.get(finding.expected?.node as usize)?;
+    let old = expected.guid.filter(|old| topology.find(*old).is_none())?;
+    let are_hfis = !found.is_switch() && !expected.is_switch();
+    let is_new = settings.intended.node_of(found).is_none();
+    (finding.faults.contains(Fault::NodeGuid) && are_hfis && is_new).then_some(old)
 }
 
 fn own_fault(topology: &Topology, faults: Faults) -> Option<TopologyFault> {
@@ -219,5 +241,6 @@ fn own_fault(topology: &Topology, faults: Faults) -> Option<TopologyFault> {
         faults,
         enforced: Faults::default(),
         expected: None,
+        replaces: None,
     })
 }

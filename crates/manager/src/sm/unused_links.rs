@@ -156,6 +156,7 @@ impl UnusedLinks {
         match self.reason(end)? {
             UnusedReason::Inactive { .. } => None,
             UnusedReason::QuarantinedByHand
+            | UnusedReason::Errors { .. }
             | UnusedReason::Unintended { .. }
             | UnusedReason::Refused { .. }
             | UnusedReason::Behind => Some(LinkInitReason::QUARANTINED),
@@ -227,12 +228,13 @@ fn removed(topology: &Topology, links: &Barred) -> Topology {
     rest
 }
 
-/// Whether a link is unused because it went down too often, or by hand.
+/// Whether a link is unused because it went down too often, has too many errors, or by hand.
 pub(super) fn is_barred(reason: &UnusedReason) -> bool {
     matches!(
         reason,
         UnusedReason::Quarantined { .. }
             | UnusedReason::QuarantinedByHand
+            | UnusedReason::Errors { .. }
             | UnusedReason::HeldBack { .. }
     )
 }
@@ -288,22 +290,26 @@ fn is_up(topology: &Topology, link: &UnusedLink) -> bool {
 }
 
 /// Why `policy` refuses what `near` sends to `far`, none where it allows it.
-fn refusal(policy: &LinkPolicy, near: &PortInfo, far: &PortInfo) -> Option<UnusedReason> {
+pub(super) fn refusal(
+    policy: &LinkPolicy,
+    near: &PortInfo,
+    far: &PortInfo,
+) -> Option<UnusedReason> {
+    let widest = LinkWidth(near.link_width_supported.0 & far.link_width_supported.0).lanes();
     let least = match policy.width {
         Least::Any => 0,
-        Least::Supported => {
-            LinkWidth(near.link_width_supported.0 & far.link_width_supported.0).lanes()
-        }
-        Least::Of(width) => width.lanes(),
+        Least::Supported => widest,
+        Least::Of(width) => widest.max(width.lanes()),
     };
     let lanes = near.link_width_active.lanes();
     if lanes < least {
         return Some(UnusedReason::Width { lanes, least });
     }
+    let fastest = best(near.link_speed_supported.0 & far.link_speed_supported.0);
     let least = match policy.speed {
         Least::Any => 0,
-        Least::Supported => best(near.link_speed_supported.0 & far.link_speed_supported.0),
-        Least::Of(speed) => speed.lane_mbps(),
+        Least::Supported => fastest,
+        Least::Of(speed) => fastest.max(speed.lane_mbps()),
     };
     let mbps = near.link_speed_active.lane_mbps();
     if mbps < least {

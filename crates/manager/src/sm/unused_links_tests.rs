@@ -79,3 +79,35 @@ fn other_numbers_of_nodes_are_no_change() {
     assert_eq!(now.count(), 10);
     assert_eq!(now.changes_since(&unused(&topology), &renumbered), []);
 }
+
+/// As opa-fm: besides the width of a policy it asks for the widest that both ends support.
+#[test]
+fn a_width_is_asked_for_besides_the_widest() {
+    let of = |lanes| match lanes {
+        2 => LinkWidth::X2,
+        _ => LinkWidth::X4,
+    };
+    for (supported, active, asked, expected) in [
+        (4, 2, 2, Some((2, 4))),
+        (4, 4, 2, None),
+        (2, 2, 2, None),
+        (2, 2, 4, Some((2, 4))),
+    ] {
+        let end = PortInfo {
+            link_width_supported: of(supported),
+            link_width_active: of(active),
+            link_width_downgrade_tx_active: of(active),
+            ..PortInfo::default()
+        };
+        let policy = LinkPolicy {
+            width: Least::Of(of(asked)),
+            ..LinkPolicy::default()
+        };
+        let expected = expected.map(|(lanes, least)| UnusedReason::Width { lanes, least });
+        assert_eq!(
+            refusal(&policy, &end, &end),
+            expected,
+            "{supported}, {active}, {asked}"
+        );
+    }
+}

@@ -6,7 +6,7 @@ use weft_emulator::io::Control;
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::{
-    Command, CommandError, Event, Input, PortAction, Reply, SweepReason, SweepReport,
+    Command, CommandError, Event, Input, PortAction, PortOrder, Reply, SweepReason, SweepReport,
 };
 use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, Notice, Trap};
@@ -253,7 +253,7 @@ fn nodes_are_numbered_alike_whatever_the_order_of_answers() {
 }
 
 fn port_command(world: &mut World, id: u64, node: Guid, port: PortNum, action: PortAction) {
-    let command = Command::Port { node, port, action };
+    let command = Command::Port(PortOrder::new((node, port), action));
     let now = world.now;
     world.manager.handle(now, Input::Command { id, command });
     world.run_for(5.0);

@@ -7,6 +7,7 @@ use crate::common::World;
 use weft_emulator::Emulator;
 use weft_emulator::io::{Control, Faults, Input as ToFabric, Output as FromFabric};
 use weft_fabric::{Guid, Lid, PortNum, Sl, Snapshot, Tick};
+use weft_manager::SkippedWrites;
 use weft_manager::congestion::{
     Congestion, CongestionHeld, CongestionInput, CongestionOutput, CongestionSettings,
 };
@@ -170,6 +171,22 @@ fn switched_off_it_is_off_everywhere_and_nothing_is_told() {
     let all = [written.settings_of(true), written.settings_of(false)].concat();
     assert!(all.iter().flatten().all(|byte| *byte == 0));
     assert!(written.held.is_empty());
+}
+
+#[test]
+fn where_it_is_not_to_be_written_it_is_read_and_told_as_it_is() {
+    let mut written = Written::new(CongestionSettings {
+        skips: SkippedWrites(0x400),
+        ..on()
+    });
+    let sets = written.emulator.stats().sets_total();
+    written.publish();
+    assert_eq!(written.emulator.stats().sets_total(), sets);
+    assert_eq!(written.held.len() as u64, 3 * HOSTS + 3 * SWITCHES);
+    assert_eq!(written.refused, 0);
+    written.tell(CongestionInput::Settings(on()));
+    let host = HfiCongestionSetting::decode(&written.settings_of(false)[0]).unwrap();
+    assert_eq!(host.hfi_congestion_entry_list[31].ccti_increase, 5);
 }
 
 /// A fabric whose last host falls silent before its congestion control is written, and the host's return.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::{World, far_link, settings};
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum, PortRef};
-use weft_manager::{Command, Event, Input, PortAction, UnusedReason};
+use weft_manager::{Command, Event, Input, PortAction, PortOrder, UnusedReason};
 use weft_wire::enums::{LinkInitReason, PortState};
 
 /// A port of a node.
@@ -134,7 +134,7 @@ fn the_only_link_of_a_host_is_used_until_it_is_in_quarantine() {
 
 fn assert_commands_do_not_count(world: &mut World, (node, port): End, times: usize) {
     for action in [PortAction::Disable, PortAction::Enable].repeat(times) {
-        let command = Command::Port { node, port, action };
+        let command = Command::Port(PortOrder::new((node, port), action));
         let now = world.now;
         world.manager.handle(now, Input::Command { id: 1, command });
         world.run_for(5.0);

@@ -7,7 +7,8 @@ use weft_fabric::enums::{PhysState, PortState, SmState};
 use weft_fabric::{Guid, PortNum, PortRef, Tick};
 use weft_manager::sm::settings::StormSettings;
 use weft_manager::{
-    Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction, Reply,
+    Command, CommandError, Event, Input, LinkEnd, MulticastStorm, Output, PortAction, PortOrder,
+    Reply,
 };
 use weft_wire::Layout;
 use weft_wire::header::method;
@@ -23,7 +24,7 @@ fn up(spec: &str) -> World {
 }
 
 fn ask(world: &mut World, id: u64, (node, port): (Guid, PortNum), action: PortAction) {
-    let command = Command::Port { node, port, action };
+    let command = Command::Port(PortOrder::new((node, port), action));
     let now = world.now;
     world.manager.handle(now, Input::Command { id, command });
 }
@@ -75,8 +76,8 @@ fn a_disabled_hfi_port_is_enabled_after_a_restart_by_either_end_of_its_cable() {
 
             let may = world
                 .manager
-                .may_change(ends[on].0, ends[on].1, PortAction::Enable);
-            assert_eq!(may, Ok(()), "{off} {on}");
+                .may_change(&[ends[on]], PortAction::Enable, false);
+            assert_eq!(may, Ok(vec![Ok(())]), "{off} {on}");
             let done = changed(&mut world, ends[on], PortAction::Enable);
             assert_eq!(done, Ok(Reply::PortChanged), "{off} {on}");
             world.assert_all_active();
@@ -156,7 +157,7 @@ fn a_device_that_answers_without_doing_it_is_no_success() {
         assert_eq!(method_of(&read), method::GET);
         let before = match action {
             PortAction::Disable | PortAction::Bounce => PhysState::LINK_UP,
-            PortAction::Enable => PhysState::DISABLED,
+            _ => PhysState::DISABLED,
         };
         answer(&mut world, read, before);
         let write = sent(&mut world);
@@ -203,7 +204,7 @@ fn a_change_that_is_not_written_when_the_role_of_master_goes_is_refused() {
     ask(&mut world, 3, hfi, PortAction::Disable);
     let role = SmState::DISCOVERING;
     assert_eq!(world.manager.role(), role);
-    let may = world.manager.may_change(hfi.0, hfi.1, PortAction::Disable);
+    let may = world.manager.may_change(&[hfi], PortAction::Disable, false);
     assert!(
         matches!(may, Err(CommandError::NotMaster { .. })),
         "{may:?}"

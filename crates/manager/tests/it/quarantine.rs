@@ -19,7 +19,7 @@ const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
 const BY_HAND: UnusedReason = UnusedReason::QuarantinedByHand;
 
 /// LIDs that a switch's own table leads to a port.
-fn routes_over(world: &World, (node, port): End) -> usize {
+pub(crate) fn routes_over(world: &World, (node, port): End) -> usize {
     let network = world.emulator.network();
     let switch = network.switch(network.find(node).unwrap()).unwrap();
     let lids = (1..0xC000).map(Lid);
@@ -27,14 +27,14 @@ fn routes_over(world: &World, (node, port): End) -> usize {
 }
 
 /// The other end of a cable.
-fn peer(world: &World, (node, port): End) -> End {
+pub(crate) fn peer(world: &World, (node, port): End) -> End {
     let topology = &world.topology;
     let node = topology.find(node).unwrap();
     let peer = topology.peer(PortRef { node, port }).unwrap();
     (topology.node(peer.node).unwrap().guid(), peer.port)
 }
 
-fn guid(world: &World, name: &str) -> Guid {
+pub(crate) fn guid(world: &World, name: &str) -> Guid {
     let mut nodes = world.topology.nodes().map(|(_, node)| node);
     nodes.find(|node| node.name() == name).unwrap().guid()
 }
@@ -49,7 +49,7 @@ fn put(world: &mut World, end: End, comment: &str) -> Result<(), QuarantineError
     done
 }
 
-fn listed(world: &World) -> Vec<End> {
+pub(crate) fn listed(world: &World) -> Vec<End> {
     let ports = world.manager.quarantine(world.now).into_iter();
     ports.map(|one| (one.port.node, one.port.port)).collect()
 }

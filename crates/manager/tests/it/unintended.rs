@@ -59,7 +59,7 @@ fn guid(topology: &Topology, name: &str) -> Guid {
     nodes.find(|node| node.name() == name).unwrap().guid()
 }
 
-fn compared(text: &str, look: Look) -> Settings {
+pub(crate) fn compared(text: &str, look: Look) -> Settings {
     Settings {
         topology: Some(TopologySettings {
             intended: Arc::new(import_topology(text.as_bytes()).unwrap()),
@@ -84,7 +84,7 @@ fn put(world: &mut World, settings: Settings) {
     world.forced_sweep();
 }
 
-fn faults(world: &World) -> Vec<&TopologyFault> {
+pub(crate) fn faults(world: &World) -> Vec<&TopologyFault> {
     let faults = world.events.iter().filter_map(|event| match event {
         Event::TopologyFault(fault) => Some(fault),
         _ => None,

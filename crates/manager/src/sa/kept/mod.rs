@@ -57,8 +57,7 @@ impl Sa {
         sa.drop_undeclared();
         sa.create_configured_groups();
         sa.keeping.settle(sa.changes());
-        let told = sa.groups.for_manager();
-        sa.outputs.push_back(SaOutput::Multicast(told));
+        sa.tell_groups();
         Ok(sa)
     }
 

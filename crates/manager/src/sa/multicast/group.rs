@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::multicast::FIRST_MLID;
-use weft_fabric::{Guid, Lid, Sl};
+use weft_fabric::{GroupMember, Guid, JoinState, Lid, MulticastGroup, Sl};
 use weft_wire::enums::Mtu;
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::McMemberRecord;
@@ -113,6 +113,29 @@ impl Group {
     /// Whether a member keeps it alive.
     pub(crate) fn is_kept(&self) -> bool {
         self.members.values().any(|member| member.joined.keeps())
+    }
+
+    /// The group as a value for readers.
+    pub(crate) fn told(&self) -> MulticastGroup {
+        let members = self.members.iter().map(|(port, member)| GroupMember {
+            port: *port,
+            joined: JoinState(member.joined.0),
+        });
+        MulticastGroup {
+            mgid: self.mgid,
+            mlid: self.lid(),
+            pkey: self.pkey,
+            q_key: self.q_key,
+            mtu: self.mtu,
+            rate: self.rate,
+            lifetime: self.life,
+            sl: self.sl,
+            hop_limit: self.hop_limit,
+            flow_label: self.flow_label,
+            t_class: self.t_class,
+            permanent: self.permanent,
+            members: members.collect(),
+        }
     }
 
     /// The record for clients, of a member or of the group alone.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_fabric::{Guid, Lid};
+use weft_fabric::{Guid, Lid, MulticastGroup};
 use weft_wire::id::Gid;
 use weft_wire::sa::{IbMcMemberRecord, McMemberRecord};
 
@@ -82,6 +82,11 @@ fn tell_group(
 }
 
 impl Groups {
+    /// Groups with their members, for readers.
+    pub(crate) fn for_readers(&self) -> Vec<MulticastGroup> {
+        self.all.values().map(Group::told).collect()
+    }
+
     /// Groups for the subnet manager to program, in order of LIDs: groups with the same LID together.
     /// Members count as known from then on.
     pub(crate) fn for_manager(&mut self) -> Vec<MulticastLid> {

@@ -1,19 +1,15 @@
-//! The fabric as a whole: its counts, costs from switch to switch, and quarantined
-//! nodes.
+//! The fabric as a whole: its counts, and costs from switch to switch.
 
 use std::collections::BTreeMap;
 
-use weft_fabric::admission::{Defect, Defects, RefusedNode};
 use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
-use weft_fabric::intended::{Fault, Faults};
-use weft_fabric::{Lid, NodeId, Port, PortNum, PortRef, PortTable, SwitchIndex, Topology};
+use weft_fabric::{NodeId, Port, PortNum, PortRef, PortTable, SwitchIndex, Topology};
 use weft_wire::Layout;
 use weft_wire::pm::PortMask;
 use weft_wire::sa::{
-    DeviceTreeMemberRecord, ExpectedNodeInfo, FabricInfoRecord, QuarantinedNodeRecord, ScScRecord,
-    SwitchCost, SwitchCostRecord,
+    DeviceTreeMemberRecord, FabricInfoRecord, ScScRecord, SwitchCost, SwitchCostRecord,
 };
-use weft_wire::sm::{NodeInfo, ScScMap};
+use weft_wire::sm::ScScMap;
 
 use super::nodes::{nodes_of, records_by_lid};
 use crate::sa::query::{Found, Query, Records, Refusal};
@@ -221,85 +217,3 @@ fn costs_from(topology: &Topology, from: SwitchIndex) -> BTreeMap<SwitchIndex, u
 
 /// Cost of a link of one lane.
 const LANES_COST: u16 = 48;
-
-/// Nodes that are not as the topology file has them, and devices that are not let into the fabric.
-pub(crate) fn quarantined(view: &View, query: &Query<'_>) -> Answered {
-    let mut records = Records::new::<QuarantinedNodeRecord>(query);
-    let topology = &view.snapshot.topology;
-    for refused in &view.snapshot.refused {
-        records.push(&refused_record(topology, refused));
-    }
-    for node in &view.snapshot.quarantined {
-        let (trusted, port) = node.trusted;
-        let link = topology.find(trusted).and_then(|id| {
-            let at = topology.peer(PortRef { node: id, port })?;
-            Some((topology.node(id)?, topology.node(at.node)?, at.port))
-        });
-        let Some((before, found, at)) = link else {
-            continue;
-        };
-        let end = before.port(before.first_port());
-        records.push(&QuarantinedNodeRecord {
-            trusted_lid: end.map_or_else(Lid::default, |end| end.info.lid),
-            trusted_port_num: port,
-            trusted_node_guid: trusted,
-            trusted_neighbor_node_guid: node.node,
-            node_desc: found.description,
-            node_info: NodeInfo {
-                local_port_num: at,
-                ..found.info
-            },
-            quarantine_reasons: reasons(node.faults),
-            expected_node_info: ExpectedNodeInfo {
-                node_desc: node.expected_description.unwrap_or_default(),
-                node_guid: node.expected_guid.unwrap_or_default(),
-                port_guid: node.expected_port_guid.unwrap_or_default(),
-            },
-        });
-    }
-    records.finish()
-}
-
-fn refused_record(topology: &Topology, refused: &RefusedNode) -> QuarantinedNodeRecord {
-    let (trusted, port) = refused.trusted;
-    let before = topology.find(trusted).and_then(|id| topology.node(id));
-    let end = before.and_then(|before| before.port(before.first_port()));
-    QuarantinedNodeRecord {
-        trusted_lid: end.map_or_else(Lid::default, |end| end.info.lid),
-        trusted_port_num: port,
-        trusted_node_guid: trusted,
-        trusted_neighbor_node_guid: refused.neighbour,
-        node_desc: refused.description,
-        node_info: refused.info,
-        quarantine_reasons: defect_reasons(refused.defects),
-        expected_node_info: ExpectedNodeInfo::default(),
-    }
-}
-
-/// Reasons as a record has them (`STL_QUARANTINE_REASON_*`): all false statements share the first one.
-fn defect_reasons(defects: Defects) -> u32 {
-    let bits = [
-        (Defect::Lanes, 0x20),
-        (Defect::Mtu, 0x40),
-        (Defect::PacketFormats, 0x80),
-        (Defect::TableSize, 0x100),
-    ];
-    let set = bits
-        .into_iter()
-        .filter(|(defect, _)| defects.contains(*defect));
-    u32::from(defects.is_of_statements()) + set.map(|(_, bit)| bit).sum::<u32>()
-}
-
-/// Reasons of a quarantine as a record has them (`STL_QUARANTINE_REASON_TOPO_*`).
-fn reasons(faults: Faults) -> u32 {
-    let bits = [
-        (Fault::NodeGuid, 0x2),
-        (Fault::NodeDesc, 0x4),
-        (Fault::PortGuid, 0x8),
-        (Fault::UndefinedLink, 0x10),
-    ];
-    let set = bits
-        .into_iter()
-        .filter(|(fault, _)| faults.contains(*fault));
-    set.map(|(_, bit)| bit).sum()
-}

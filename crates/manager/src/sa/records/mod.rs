@@ -9,5 +9,6 @@ pub(crate) mod groups;
 pub(crate) mod ib_nodes;
 pub(crate) mod nodes;
 pub(crate) mod port_tables;
+pub(crate) mod quarantined;
 pub(crate) mod trace;
 pub(crate) mod vf_info;

@@ -5,9 +5,9 @@ use weft_wire::id::PKey;
 use weft_wire::sa::VfInfoRecord;
 use weft_wire::text::Text;
 
-use crate::sa::Sa;
 use crate::sa::dispatch::is_full;
 use crate::sa::query::{Found, Query, Records, Refusal};
+use crate::sa::{Sa, SaSettings};
 use crate::settings::VirtualFabric;
 
 /// Bits of the component mask that a template cannot express.
@@ -44,7 +44,7 @@ pub(crate) fn vf_info_records(sa: &Sa, query: &Query<'_>) -> Result<Found, Refus
     for (index, fabric) in sa.settings.fabrics.iter().enumerate() {
         let known = manages || sa.view.membership(requester, index).is_some();
         if !fabric.standby && known && meets(sa, query, &asked, fabric) {
-            records.push(&record(query, &asked, index, fabric));
+            records.push(&answered(query, &asked, record(index, fabric)));
         }
     }
     records.finish()
@@ -58,12 +58,27 @@ fn meets(sa: &Sa, query: &Query<'_>, asked: &VfInfoRecord, fabric: &VirtualFabri
         && (!query.has(component::MGID) || sa.settings.has_mgid(fabric, &asked.mgid))
 }
 
-fn record(
-    query: &Query<'_>,
-    asked: &VfInfoRecord,
-    index: usize,
-    fabric: &VirtualFabric,
-) -> VfInfoRecord {
+/// What the query asked for is in the record: the service and the group.
+fn answered(query: &Query<'_>, asked: &VfInfoRecord, mut record: VfInfoRecord) -> VfInfoRecord {
+    if query.has(component::SERVICE_ID) {
+        record.service_id = asked.service_id;
+    }
+    if query.has(component::MGID) {
+        record.mgid = asked.mgid;
+    }
+    record
+}
+
+/// The virtual fabrics that carry traffic, as records of a query without a service and a group.
+pub fn virtual_fabrics(settings: &SaSettings) -> Vec<VfInfoRecord> {
+    let all = settings.fabrics.iter().enumerate();
+    let carrying = all.filter(|(_, fabric)| !fabric.standby);
+    carrying
+        .map(|(index, fabric)| record(index, fabric))
+        .collect()
+}
+
+fn record(index: usize, fabric: &VirtualFabric) -> VfInfoRecord {
     let when = |yes: bool, flag: u8| if yes { flag } else { 0 };
     let multicast = fabric.multicast_sl != fabric.sl;
     let bandwidth = fabric.qos && !fabric.high_priority;
@@ -71,16 +86,6 @@ fn record(
         vf_index: index as u16,
         p_key: fabric.member_key(false),
         vf_name: Text::new(&fabric.name),
-        service_id: if query.has(component::SERVICE_ID) {
-            asked.service_id
-        } else {
-            0
-        },
-        mgid: if query.has(component::MGID) {
-            asked.mgid
-        } else {
-            Default::default()
-        },
         select_flags: when(fabric.security, SELECT_P_KEY) | when(fabric.qos, SELECT_SL),
         sl_base: fabric.sl,
         mtu_specified: fabric.max_mtu.is_some(),

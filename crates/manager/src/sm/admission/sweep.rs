@@ -94,6 +94,7 @@ impl Devices {
             losses: 0,
             since: now.since(*since),
             left: None,
+            errors: None,
         })
     }
 }
@@ -155,7 +156,7 @@ impl Manager {
         let ends = self.devices.refusals.kept.keys();
         let ends = ends.filter(|end| self.devices.carries_data(**end));
         for end in ends.copied().collect::<Vec<End>>() {
-            self.change_unasked(now, end, PortAction::Bounce);
+            self.change_unasked(now, end, PortAction::Bounce, "its device is not let in");
         }
     }
 }

@@ -9,7 +9,9 @@ use weft_wire::sm::PortInfo;
 use super::device::Device;
 use crate::sm::admission::Refusals;
 use crate::sm::flapping::Flapping;
+use crate::sm::isolation::Isolation;
 use crate::sm::quarantine::ByHand;
+use crate::sm::replacements::Replacements;
 use crate::sm::strangers::StrangerRows;
 use crate::sm::tables::TableStore;
 use crate::sm::trap_storms::Storms;
@@ -29,10 +31,14 @@ pub(crate) struct Devices {
     pub flapping: Flapping,
     /// Ports in quarantine by an operator's order.
     pub by_hand: ByHand,
+    /// Links that have too many errors.
+    pub isolation: Isolation,
     /// Devices that are not let into the fabric.
     pub refusals: Refusals,
     /// Ports that report errors of their links.
     pub storms: Storms,
+    /// HFIs in the place of others.
+    pub replacements: Replacements,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer the last request; they may have left the fabric since.
@@ -187,6 +193,11 @@ impl Devices {
         }
         let guid = device.identity.guid;
         self.silent.remove(&guid);
+    }
+
+    /// Nodes that did not answer the last request, by GUID.
+    pub(crate) fn silent(&self) -> impl Iterator<Item = Guid> {
+        self.silent.iter().copied()
     }
 
     /// Whether a node did not answer the last request.

@@ -226,6 +226,25 @@ impl LidMap {
             .map(|(owner, entry)| (*owner, entry.lid, entry.lmc))
     }
 
+    /// The base LID of an owner.
+    pub(crate) fn of(&self, owner: Owner) -> Option<Lid> {
+        self.remembered.get(&owner).map(|entry| entry.lid)
+    }
+
+    /// Gives the LIDs of a node's ports to those of another one, which loses its own.
+    pub(crate) fn hand_over(&mut self, from: Guid, to: Guid) {
+        let ports = (from, PortNum(0))..=(from, PortNum(u8::MAX));
+        let entries: Vec<(Owner, Remembered)> = self
+            .remembered
+            .range(ports)
+            .map(|(owner, entry)| (*owner, *entry))
+            .collect();
+        for ((node, port), entry) in entries {
+            self.remembered.remove(&(node, port));
+            self.remembered.insert((to, port), entry);
+        }
+    }
+
     /// Entries of a store, all of them absent until seen.
     pub(crate) fn from_entries(entries: impl IntoIterator<Item = (Owner, Lid, Lmc)>) -> Self {
         let remembered = entries.into_iter().map(|(owner, lid, lmc)| {

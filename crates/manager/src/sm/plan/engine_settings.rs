@@ -46,6 +46,7 @@ impl<'a> Maker<'a> {
             crossings: self.crossings.clone(),
             route_last: self.ports(&routing.mesh.route_last),
             detour_lane: routing.mesh.detour_lane,
+            fault_regions: routing.mesh.fault_regions,
             ignored_told: routing.mesh.ignored_told,
         };
         EngineSettings {

@@ -8,13 +8,14 @@ use weft_fabric::{
     Guid, Lanes, Lid, LinearTables, Lmc, MulticastTables, NodeId, PortGroupTables, PortNum,
     PortRef, SwitchIndex, Topology,
 };
-use weft_routing::{Routed, changed_blocks};
+use weft_routing::{LoopSettings, Routed, changed_blocks};
 
 use super::super::settings::Settings;
 use super::super::wanted::qos::Qos;
 use super::Plan;
 use super::channel_maps::{ChannelMaps, Row};
 use super::groups::{self, Members};
+use super::loops;
 use super::port_tables;
 use super::routes::{RouteInput, Routes};
 use super::steps;
@@ -142,6 +143,8 @@ pub struct PlanInput {
     pub(super) before: Arc<Routes>,
     pub(super) lids: Vec<(Lid, Lmc)>,
     pub(super) top: Lid,
+    /// The loops that are wanted; none while links are not tested.
+    pub(super) loops: Option<LoopSettings>,
     pub(super) held: Held,
     pub(super) members: Members,
 }
@@ -187,7 +190,10 @@ impl PlanInput {
         let settings = &*self.routes.settings;
         let (qos, maps) = maps(&plan.routes, settings, &self.held);
         let moves_halves = maps.differ_from(&self.held, &plan.topology);
-        steps::plan(&mut plan, &self.held, moves_halves, &mut told);
+        let highest = settings.lids.highest;
+        if let Some(new) = loops::plan(&mut plan, self.loops, highest, &mut told) {
+            steps::plan(&mut plan, &self.held, (new, moves_halves), &mut told);
+        }
         plan.multicast = self
             .members
             .plan(&plan.routes, settings, made.same_links, &mut told);

@@ -9,6 +9,7 @@
 //! | `input` | input and result of a plan |
 //! | `engine_settings`, `routes` | routes and their inputs |
 //! | `steps` | the transition from the switches' tables to the new ones |
+//! | `loops` | loops of the loop test |
 //! | `groups` | multicast tables |
 //! | `port_tables` | the tables of every port |
 //! | `channel_maps` | maps of service channels of every switch |
@@ -19,6 +20,7 @@ mod engine_settings;
 mod groups;
 mod input;
 mod lids;
+mod loops;
 mod planner;
 mod port_tables;
 mod routes;
@@ -38,6 +40,7 @@ use super::devices::{Device, Devices, Lft, TABLE_KINDS};
 use super::drains::Drains;
 use super::handover::Handover;
 use super::lids::LidMap;
+use super::loop_test::LoopTest;
 use super::lost_links::with_links;
 use super::outbox::Outbox;
 use super::settings::Settings;
@@ -53,6 +56,7 @@ pub(super) use channel_maps::Row;
 pub(super) use groups::{Members, MulticastPlan, Step};
 pub(super) use input::{Crossings, Fabric, Held, Inactive, Told, moves_halves};
 pub use input::{PlanInput, Planned};
+pub use loops::LoopPlan;
 pub use planner::Planner;
 pub(super) use routes::{RouteInput, Routes};
 pub(super) use steps::transition;
@@ -67,12 +71,14 @@ pub(super) struct Plan {
     pub topology: Arc<Topology>,
     /// Base LID and LMC of each node's end port.
     pub lids: Vec<(Lid, Lmc)>,
-    /// Highest LID in use.
+    /// Highest LID in use, those of loops included once they are planned.
     pub top: Lid,
     /// While a plan is being made, those of the last one: they have their own numbers of nodes.
     pub routes: Arc<Routes>,
     /// Nodes that get their LIDs in the next sweep: what switches hold would lead packets to these round.
     pub late_lids: BTreeSet<NodeId>,
+    /// The loops whose entries the last of these tables has, while links are tested.
+    pub loops: Option<Arc<LoopPlan>>,
     /// The tables to write one after the other; all switches have one before the next is written.
     pub steps: Vec<Arc<LinearTables>>,
     /// Adaptive routing is suspended while tables change.
@@ -155,6 +161,7 @@ pub(super) struct Planning {
     pub lids: LidMap,
     /// Drained parts.
     pub drains: Drains,
+    pub loop_test: LoopTest,
     /// Since when links are in quarantine because they are not as the topology file has them.
     pub unintended_since: UnintendedSince,
     /// Number of plans requested so far.
@@ -181,6 +188,14 @@ enum PlanningState {
 }
 
 impl Planning {
+    /// Nothing is planned yet.
+    pub(super) fn new(loop_test: LoopTest) -> Self {
+        Self {
+            loop_test,
+            ..Self::default()
+        }
+    }
+
     /// Whether the manager waits for a plan.
     pub(super) fn is_under_way(&self) -> bool {
         self.state == PlanningState::UnderWay
@@ -282,8 +297,11 @@ impl Manager {
             lids: &self.planning.lids,
             drains: &self.planning.drains,
             disabled: &self.commands.disabled,
+            notes: &self.commands.notes,
             quarantine: &self.devices.flapping.sentences(),
             by_hand: &self.devices.by_hand,
+            successors: &self.devices.replacements.successors,
+            isolation: &self.devices.isolation.kept(),
         };
         let bytes = store::encode(keep, self.settings.subnet_prefix);
         self.out.persist(bytes);
@@ -324,6 +342,7 @@ impl Manager {
             before: Arc::clone(&plan.routes),
             lids: plan.lids.clone(),
             top: plan.top,
+            loops: planning.loop_test.wanted(),
             held: Held {
                 unread,
                 ..self.held()
@@ -341,7 +360,14 @@ impl Manager {
         if self.sweep.phase().is_some() {
             return Some(Held::of(&plan.routes, routed, &self.settings));
         }
-        Some(self.held())
+        let held = self.held();
+        Some(match &plan.loops {
+            None => held,
+            Some(loops) => Held {
+                linear: loops.removed_from(&held.linear),
+                ..held
+            },
+        })
     }
 
     /// Tables that switches hold.
@@ -375,6 +401,7 @@ impl Manager {
         plan.name_tables(&contents, &mut self.devices.tables);
         let published = &self.out.published.port_tables;
         self.devices.drop_unused_tables(&plan.tables, published);
+        self.tell_loops();
     }
 }
 

@@ -9,8 +9,14 @@ use super::Plan;
 use super::input::{Held, Told};
 use super::routes::Routes;
 
-/// Plans the transition from the switches' tables to the routes of `plan`.
-pub(super) fn plan(plan: &mut Plan, held: &Held, moves_halves: bool, told: &mut Told) {
+/// Plans the transition from the switches' tables to `new`, the tables of the routes of `plan` with the entries of
+/// loops; `moves_halves` where some switches change lanes' halves otherwise by then.
+pub(super) fn plan(
+    plan: &mut Plan,
+    held: &Held,
+    (new, moves_halves): (Arc<LinearTables>, bool),
+    told: &mut Told,
+) {
     plan.late_tops = held.any;
     let Some(routed) = &plan.routes.routed else {
         return;
@@ -18,7 +24,6 @@ pub(super) fn plan(plan: &mut Plan, held: &Held, moves_halves: bool, told: &mut 
     // Groups that are not known are proved with no tables, neither their entries nor what they have sent off.
     let unknown = held.any && held.unknown_groups;
     (plan.pause, plan.settle) = (unknown, unknown);
-    let new = Arc::clone(routed.linear());
     // Whatever is written elsewhere may close a loop with the entries of this one.
     if let Some(switch) = held.unread.filter(|_| held.changes(&new)) {
         told.unfinished.push(format!(

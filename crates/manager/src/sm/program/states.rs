@@ -7,7 +7,7 @@ use weft_wire::enums::PortState;
 use weft_wire::sm::{PortInfo, PortModifier};
 
 use super::needs::Needs;
-use super::writer::{Item, Writer};
+use super::writer::Writer;
 use crate::sm::devices::Device;
 use crate::sm::wanted::port::to_set;
 
@@ -65,7 +65,8 @@ impl Writer<'_> {
         let ports: Vec<PortNum> = ports
             .filter(|port| self.needs.may_arm(self.node, *port))
             .collect();
-        matches!(self.push_states(&ports, PortState::ARMED), Item::Next)
+        self.push_states(&ports, PortState::ARMED);
+        !self.batch.is_empty()
     }
 
     /// Activates the ports of a node, all in one request.
@@ -74,7 +75,8 @@ impl Writer<'_> {
             return false;
         }
         let ports = self.needs.ports_to_activate(self.node);
-        matches!(self.push_states(&ports, PortState::ACTIVE), Item::Next)
+        self.push_states(&ports, PortState::ACTIVE);
+        !self.batch.is_empty()
     }
 
     /// Asks the host behind an end port to register again.
@@ -88,6 +90,7 @@ impl Writer<'_> {
             client_reregister: true,
             ..to_set(held)
         };
-        matches!(self.push_port(PortModifier::one(port), &info), Item::Next)
+        self.push_port(PortModifier::one(port), &info);
+        !self.batch.is_empty()
     }
 }

@@ -7,7 +7,7 @@ use weft_fabric::tables::{LFT_BLOCK, SwitchPortGroups};
 use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier};
 
 use super::needs::Needs;
-use super::writer::{Item, Writer};
+use super::writer::Writer;
 use crate::ask::batch::{Batch, SEGMENT_BLOCKS};
 use crate::sm::devices::Lft;
 use crate::sm::wanted::switch;
@@ -180,7 +180,8 @@ impl Writer<'_> {
         if switch::same_settings(&held, &wanted) || !self.is_first() {
             return false;
         }
-        matches!(self.push_switch(&wanted), Item::Next)
+        self.push_switch(&wanted);
+        !self.batch.is_empty()
     }
 }
 

@@ -1,5 +1,6 @@
 //! From one instance of opafm.xml to settings.
 
+use crate::ask::SkippedWrites;
 use crate::ask::batch::BLOCKS_MAX;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +22,9 @@ use weft_wire::enums::{LinkWidth, Mtu};
 
 use super::{
     AdmissionSettings, ElectionSettings, FatTree, FlapSettings, Hypercube, HypercubePorts, Least,
-    Level, LidSettings, LinkPolicy, LinkSettings, Members, Mesh, OrderedGroup, Partition,
-    Preemption, RequestSettings, RoutingSettings, Selector, Settings, StormSettings, SweepSettings,
-    TopologySettings, TrafficSettings,
+    Level, LidSettings, LinkPolicy, LinkSettings, LoopTestSettings, Members, Mesh, OrderedGroup,
+    Partition, Preemption, RequestSettings, RoutingSettings, Selector, Settings, StormSettings,
+    SweepSettings, TopologySettings, TrafficSettings,
 };
 use crate::settings::Resolved;
 use crate::settings::lane_levels::LANES_MAX;
@@ -50,6 +51,9 @@ pub enum SettingsError {
         /// Why, with its line where it was read.
         why: String,
     },
+    /// Rules for links with errors, and nobody who reads counters.
+    #[error("rules for links with errors need the performance manager, and <Start> of <Pm> is 0")]
+    LinkRules,
     /// Virtual fabrics that do not go together.
     #[error("virtual fabrics: {0}")]
     VirtualFabrics(#[from] VfError),
@@ -83,14 +87,22 @@ impl Settings {
                 trap_hold_down: sm.trap_hold_down,
                 silent_max: sm.non_resp_timeout,
                 silent_sweeps_max: sm.non_resp_max_count,
+                longest_wait: sm.cumulative_timeout_limit,
+                silent_devices_max: sm.sweep_errors_threshold,
+                abandoned_max: sm.sweep_abandon_threshold,
                 ..SweepSettings::default()
             },
             requests: requests(instance),
             links: links(instance),
             admission: AdmissionSettings::from_config(instance),
             topology: None,
+            loop_test: LoopTestSettings {
+                on: sm.loop_test_on,
+                fast: sm.loop_test_fast_mode,
+                packets: sm.loop_test_packets,
+            },
             partitions: partitions(fabrics, groups),
-            levels: levels(fabrics),
+            levels: levels(fabrics, from.overlays_multicast()),
         })
     }
 }
@@ -156,6 +168,8 @@ fn links(instance: &Instance) -> LinkSettings {
             high: flapping.high_threshold,
             low: flapping.low_threshold,
         }),
+        errors: None,
+        cascade: sm.switch_cascade_activate_enable,
         storms: (sm.trap_threshold != 0).then_some(StormSettings {
             per_minute: sm.trap_threshold,
             least: sm.trap_threshold_min_count,
@@ -279,6 +293,7 @@ fn mesh(instance: &Instance, groups: &Arc<DeviceGroups>) -> Mesh {
         dimensions: dimensions.collect(),
         route_last: mesh.route_last.as_ref().map(members).unwrap_or_default(),
         detour_lane: mesh.use_escape_vls,
+        fault_regions: mesh.use_fault_regions,
         ignored_told: mesh.warn_threshold,
     }
 }
@@ -345,6 +360,8 @@ fn requests(instance: &Instance) -> RequestSettings {
         aggregates: sm.use_aggregate_mads,
         shares_buffer_control: sm.optimized_buffer_control,
         rewrites: sm.force_attribute_rewrite,
+        trusts_multicast: !sm.check_mft_responses,
+        skips: SkippedWrites(sm.skip_attribute_write),
         outstanding: match sm.max_parallel_reqs {
             STOCK_PARALLEL_REQS => RequestSettings::default().outstanding,
             most => (most as usize).min(OUTSTANDING_MAX),
@@ -411,7 +428,7 @@ fn partitions(fabrics: &ResolvedFabrics, groups: &Arc<DeviceGroups>) -> Vec<Part
 }
 
 /// The service levels in use, those of multicast included.
-fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
+fn levels(fabrics: &ResolvedFabrics, overlays_multicast: bool) -> Vec<Level> {
     let mut levels = Vec::new();
     for (index, qos) in fabrics.qos.iter().enumerate() {
         let users: Vec<_> = fabrics
@@ -438,11 +455,13 @@ fn levels(fabrics: &ResolvedFabrics) -> Vec<Level> {
             flow_control_disable: qos.flow_control_disable,
             hoq_life: Some(qos.hoq_life.0),
             preempt_rank: qos.preempt_rank,
+            overlays: None,
         };
         levels.push(level);
         levels.extend(multicast.map(|bandwidth| Level {
             sl: qos.multicast_sl,
             bandwidth,
+            overlays: overlays_multicast.then_some(qos.base_sl),
             ..level
         }));
     }

@@ -7,6 +7,8 @@ use crate::ask::batch::BLOCKS_MAX;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_config::link_rules::LinkRules;
+use weft_config::sm::CascadeActivate;
 use weft_fabric::intended::{Intended, Rules};
 use weft_fabric::{Lid, Lmc, PortNum, Sl};
 use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, PortCost};
@@ -15,7 +17,7 @@ use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 pub use admission::AdmissionSettings;
 pub use from_config::SettingsError;
 
-use crate::ask::{Budget, Patience};
+use crate::ask::{Budget, Patience, SkippedWrites};
 use crate::settings::lane_levels::{LANES_MAX, LaneLevels};
 pub use crate::settings::members::{Members, Selector};
 
@@ -46,11 +48,24 @@ pub struct Settings {
     pub admission: AdmissionSettings,
     /// The fabric as it should be (`<PreDefinedTopology>`); none where it is not compared with a file.
     pub topology: Option<TopologySettings>,
+    /// The loop test, unless an operator's order goes before.
+    pub loop_test: LoopTestSettings,
     /// The partitions of the virtual fabrics, in order of their indexes in P_Key tables. The
     /// management partition is among them.
     pub partitions: Vec<Partition>,
     /// The service levels in use.
     pub levels: Vec<Level>,
+}
+
+/// The loop test (`<LoopTestOn>`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LoopTestSettings {
+    /// It runs.
+    pub on: bool,
+    /// With few loops (`<LoopTestFastMode>`).
+    pub fast: bool,
+    /// Packets for each loop at a time; more than 10 count as 10 (`<LoopTestPackets>`).
+    pub packets: u32,
 }
 
 /// SMInfo and timing of this manager.
@@ -163,6 +178,9 @@ pub struct Mesh {
     pub route_last: Members,
     /// Detours around broken dimensions have lanes of their own (`<UseEscapeVLs>`).
     pub detour_lane: bool,
+    /// Detours avoid switches that lack neighbours along several dimensions, or both along one
+    /// (`<UseFaultRegions>`).
+    pub fault_regions: bool,
     /// Cables of no dimension that are told one by one (`<WarnThreshold>`).
     pub ignored_told: u32,
 }
@@ -173,6 +191,7 @@ impl Default for Mesh {
             dimensions: Vec::new(),
             route_last: Members::default(),
             detour_lane: true,
+            fault_regions: true,
             ignored_told: 5,
         }
     }
@@ -238,6 +257,14 @@ pub struct SweepSettings {
     pub silent_max: Duration,
     /// For how many sweeps it stays (`<NonRespMaxCount>`).
     pub silent_sweeps_max: u32,
+    /// Duration of a sweep from which on no request is sent a second time, zero for none
+    /// (`<CumulativeTimeoutLimit>`).
+    pub longest_wait: Duration,
+    /// Most devices that may fall silent between sweeps; where there are more, a sweep is abandoned. 0 for any number
+    /// (`<SweepErrorsThreshold>`).
+    pub silent_devices_max: u32,
+    /// Most sweeps that are abandoned in a row (`<SweepAbandonThreshold>`).
+    pub abandoned_max: u32,
 }
 
 /// Settings of requests to agents.
@@ -264,6 +291,10 @@ pub struct RequestSettings {
     /// Every full sweep writes settings, tables of ports and linear tables again that are confirmed
     /// (`<ForceAttributeRewrite>`).
     pub rewrites: bool,
+    /// Attributes that sweeps do not write (`<SkipAttributeWrite>`).
+    pub skips: SkippedWrites,
+    /// A multicast table counts as written whatever the device answers (`<CheckMftResponses>` 0).
+    pub trusts_multicast: bool,
     /// Number of attempts to activate a port while its neighbour is not ready
     /// (`<NeighborNormalRetries>`).
     pub neighbor_normal_retries: u32,
@@ -283,6 +314,10 @@ pub struct LinkSettings {
     pub flapping: Option<FlapSettings>,
     /// Those that have many errors; none where they stay in use.
     pub storms: Option<StormSettings>,
+    /// Rules for links with errors, from a file of Weft's own; none where there are none.
+    pub errors: Option<LinkRules>,
+    /// Ports that become active with their neighbours (`<SwitchCascadeActivateEnable>`).
+    pub cascade: CascadeActivate,
 }
 
 impl Default for LinkSettings {
@@ -293,6 +328,8 @@ impl Default for LinkSettings {
             error_action: 0x0017_2000,
             flapping: Some(FlapSettings::default()),
             storms: None,
+            errors: None,
+            cascade: CascadeActivate::default(),
         }
     }
 }
@@ -356,7 +393,7 @@ pub enum Least<T> {
     Any,
     /// The best that both ends support.
     Supported,
-    /// This one.
+    /// The best that both ends support, and at least this one.
     Of(T),
 }
 
@@ -391,6 +428,8 @@ pub struct Level {
     /// Its packets interrupt those of lower rank, 1 to 127; with 0 they neither interrupt others nor
     /// are interrupted.
     pub preempt_rank: u8,
+    /// It has no virtual lane of its own and uses the last one of this level: multicast with `<OverlayMulticast>`.
+    pub overlays: Option<Sl>,
 }
 
 /// Key of the management partition.
@@ -441,6 +480,7 @@ impl Default for Level {
             flow_control_disable: false,
             hoq_life: None,
             preempt_rank: 0,
+            overlays: None,
         }
     }
 }
@@ -500,6 +540,7 @@ impl Default for Settings {
             links: LinkSettings::default(),
             admission: AdmissionSettings::default(),
             topology: None,
+            loop_test: LoopTestSettings::default(),
             partitions: stock_partitions(),
             levels: vec![Level::default()],
         }
@@ -531,6 +572,9 @@ impl Default for SweepSettings {
             retry: Duration::from_secs(1),
             silent_max: Duration::from_secs(600),
             silent_sweeps_max: 3,
+            longest_wait: Duration::from_secs(300),
+            silent_devices_max: 0,
+            abandoned_max: 2,
         }
     }
 }
@@ -548,6 +592,8 @@ impl Default for RequestSettings {
             aggregates: true,
             shares_buffer_control: true,
             rewrites: false,
+            trusts_multicast: false,
+            skips: SkippedWrites::default(),
             neighbor_normal_retries: 10,
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `abandoned` | sweeps that end without new routes |
 //! | `next` | triggers and times of sweeps |
 //! | `steps` | the transition of all switches from their tables to the new ones |
 //! | `phases` | from one phase to the next |
 
+mod abandoned;
 mod next;
 mod phases;
 mod steps;
@@ -18,6 +20,7 @@ use super::near::Near;
 use super::pause::Pause;
 use super::settings::SweepSettings;
 use crate::io::{SweepPhase, SweepReason, SweepReport};
+use abandoned::Abandoned;
 use next::Next;
 pub(super) use steps::{Gate, Steps};
 
@@ -41,6 +44,7 @@ pub(super) struct Sweep {
     /// The last sweep has left nothing open.
     pub settled: bool,
     pub losses: Losses,
+    pub abandoned: Abandoned,
     /// Nodes in doubt at the end of discovery were read again.
     looked_again: bool,
     /// Another manager runs the fabric: this sweep only reads.
@@ -75,6 +79,12 @@ impl Sweep {
         self.phase
     }
 
+    /// Whether it has taken so long that it waits for nobody any more.
+    pub(super) fn is_overlong(&self, now: Tick, settings: &SweepSettings) -> bool {
+        let longest = settings.longest_wait;
+        self.phase.is_some() && !longest.is_zero() && now.since(self.started) >= longest
+    }
+
     /// Notes what could not be done.
     pub(super) fn unfinished(&mut self, what: String) {
         if self.report.unfinished.len() < UNFINISHED_MAX {
@@ -82,6 +92,16 @@ impl Sweep {
         } else {
             self.more_unfinished += 1;
         }
+    }
+
+    /// Notes what could not be done, before all else of that.
+    fn unfinished_first(&mut self, what: String) {
+        let list = &mut self.report.unfinished;
+        if list.len() >= UNFINISHED_MAX {
+            list.pop();
+            self.more_unfinished += 1;
+        }
+        list.insert(0, what);
     }
 
     /// Requests a sweep: now, or after the current one. Requests that others can cause wait until the
@@ -92,6 +112,7 @@ impl Sweep {
             | SweepReason::Unfinished
             | SweepReason::Election
             | SweepReason::Unquarantine
+            | SweepReason::LinkErrors
                 if self.number > 0 =>
             {
                 now.max(self.started + settings.trap_hold_down)

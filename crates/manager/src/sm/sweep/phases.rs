@@ -94,6 +94,7 @@ impl Manager {
         match self.elect(now) {
             Verdict::Won if self.rearm_switches() | self.read_waiting_tables() => return,
             Verdict::Lead | Verdict::Won if self.look_again() => return,
+            Verdict::Lead | Verdict::Won if self.is_abandoned() => return self.end_sweep(now),
             Verdict::Lead | Verdict::Won => self.enter_phase(now, SweepPhase::Plan),
             Verdict::Rest => {
                 self.sweep.only_reads = true;
@@ -111,6 +112,23 @@ impl Manager {
         }
         self.begin_plan();
         self.settle_refusals(now);
+    }
+
+    /// Whether so many devices have fallen silent that this sweep is to end here.
+    fn is_abandoned(&mut self) -> bool {
+        let devices = &self.devices;
+        let is_silent = |guid| {
+            let node = devices.find(guid);
+            node.is_some_and(|node| devices.is_silent(node))
+        };
+        let judged = self.sweep.abandoned.judge(&self.settings.sweeps, is_silent);
+        match judged {
+            Some(why) => {
+                self.sweep.unfinished_first(why);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Ends the sweep of a manager that does not run the fabric.
@@ -220,7 +238,15 @@ impl Manager {
             device.health.doubtful |= device.observed.sent_row.is_some();
         }
         self.sweep.count(&self.devices);
+        let is_programmed = tried
+            && self
+                .sweep
+                .steps
+                .may_resume(&self.planning.plan, &self.devices);
         self.publish();
+        if is_programmed {
+            self.inject_loop_packets();
+        }
         self.out.end_sweep();
         let sweep = &mut self.sweep;
         sweep.report.generation = self.out.published.generation;

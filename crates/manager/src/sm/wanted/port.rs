@@ -1,5 +1,6 @@
 //! PortInfo as it should be.
 
+use weft_config::sm::CascadeActivate;
 use weft_fabric::{Lid, Lmc, PortNum, Sl, Vl};
 use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, Mtu, PhysState, PortState};
 use weft_wire::sm::{PortErrorAction, PortInfo, XmitQ};
@@ -98,6 +99,11 @@ fn set_link(info: &mut PortInfo, neighbour: &PortInfo, context: &Context<'_>) {
     };
     info.flow_control_mask = qos.flow_control_mask();
     info.port_error_action = PortErrorAction::from_bits(settings.links.error_action);
+    info.is_active_optimize_enabled = match settings.links.cascade {
+        CascadeActivate::Disabled => false,
+        CascadeActivate::Switches => context.place == Place::External,
+        CascadeActivate::All => true,
+    };
     info.link_init_reason = LinkInitReason::LINKUP;
     info.vl15_credit_rate = match context.faces_guest {
         true => settings.traffic.vl15_credit_rate,
@@ -228,6 +234,7 @@ settings_of_a_port!(
     flow_control_mask,
     port_error_action,
     link_init_reason,
+    is_active_optimize_enabled,
     vl15_credit_rate,
     link_width_downgrade_enabled,
     partition_enforcement_inbound,

@@ -2,7 +2,8 @@
 //!
 //! The n-th service level in use gets service channel n and virtual lane n. Levels and channels
 //! that are not in use lead to channel 15 and lane 15, where data packets are dropped. Where lanes have
-//! halves, the second half of a lane has the channels of the next lane, which no LID is in.
+//! halves, the second half of a lane has the channels of the next lane, which no LID is in. Multicast that is overlaid
+//! on another level has a channel of its own in that level's last lane.
 
 use std::borrow::Cow;
 
@@ -30,6 +31,9 @@ pub(crate) struct Qos {
     levels: Vec<Level>,
     /// Number in each lane.
     per_lane: usize,
+    /// Levels without a lane of their own, and the places of those whose lanes they use. Their channels follow
+    /// those of the others, and no switch changes them.
+    overlaid: Vec<(Level, usize)>,
     /// Most data lanes that are handed out, at least 1.
     lanes_max: usize,
 }
@@ -40,16 +44,22 @@ impl Qos {
     /// shares its bandwidth. Those beyond the most lanes that are handed out share the last one.
     pub(crate) fn new(settings: &Settings, lanes: u8) -> Self {
         let mut levels: Vec<Level> = Vec::new();
-        for level in &settings.levels {
+        let is_own = |level: &&Level| level.overlays.is_none();
+        let own = settings.levels.iter().filter(is_own);
+        let overlaid = settings.levels.iter().filter(|level| !is_own(level));
+        for level in own.chain(overlaid) {
             if levels.iter().all(|known| known.sl != level.sl) {
                 levels.push(*level);
             }
         }
         levels.sort_by_key(|level| level.sl);
+        let names = LaneLevels::of(&levels);
+        let overlaid: Vec<Level> = levels
+            .extract_if(.., |level| level.overlays.is_some())
+            .collect();
         if levels.is_empty() {
             levels.push(Level::default());
         }
-        let names = LaneLevels::of(&levels);
         let lanes = lanes.max(1);
         let in_lane = |level: &Level, lane| Level {
             sl: names.in_lane(level.sl, lane),
@@ -57,9 +67,19 @@ impl Qos {
             ..*level
         };
         let all = (0..lanes).flat_map(|lane| levels.iter().map(move |level| (level, lane)));
+        let last = usize::from(lanes - 1) * levels.len();
+        let under = |level: &Level| {
+            let mut others = levels.iter();
+            let base = others.position(|other| Some(other.sl) == level.overlays);
+            last + base.unwrap_or(0)
+        };
         Self {
             levels: all.map(|(level, lane)| in_lane(level, lane)).collect(),
             per_lane: levels.len(),
+            overlaid: overlaid
+                .iter()
+                .map(|level| (*level, under(level)))
+                .collect(),
             lanes_max: usize::from(settings.traffic.lanes_max.max(1)),
         }
     }
@@ -98,32 +118,48 @@ impl Qos {
 
     /// The lane of a level's packets.
     pub(crate) fn lane(&self, sl: Sl) -> Vl {
-        let place = self.levels.iter().position(|level| level.sl == sl);
+        let place = self.all().position(|level| level.sl == sl);
         place.map_or(Vl(MANAGEMENT), |place| self.lane_at(place))
     }
 
+    /// The levels by place: those that are overlaid on others come last.
+    fn all(&self) -> impl Iterator<Item = &Level> {
+        let overlaid = self.overlaid.iter().map(|(level, _)| level);
+        self.levels.iter().chain(overlaid)
+    }
+
+    /// The place with a channel.
+    fn place_of(&self, sc: Sc) -> Option<usize> {
+        (0..self.all().count()).find(|place| Self::channel(*place) == sc)
+    }
+
     fn lane_at(&self, place: usize) -> Vl {
+        let overlaid = place.checked_sub(self.levels.len());
+        let under = overlaid.and_then(|place| self.overlaid.get(place));
+        let place = under.map_or(place, |(_, under)| *under);
         Vl(place.min(self.lanes_max - 1) as u8)
     }
 
     pub(crate) fn sl_to_sc(&self) -> SlScMap {
         SlScMap::from_fn(|sl: Sl| {
-            let place = self.levels.iter().position(|level| level.sl == sl);
+            let place = self.all().position(|level| level.sl == sl);
             place.map_or(Sc(MANAGEMENT), Self::channel)
         })
     }
 
     pub(crate) fn sc_to_sl(&self) -> ScSlMap {
         ScSlMap::from_fn(|sc| {
-            let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
-            place.map_or(Sl(MANAGEMENT), |place| self.levels[place].sl)
+            let level = self.place_of(sc).and_then(|place| self.all().nth(place));
+            level.map_or(Sl(MANAGEMENT), |level| level.sl)
         })
     }
 
     /// Map of service channels from one port of a switch to another one, by their positions in rings.
     pub(crate) fn sc_to_sc(&self, lanes: &Lanes, ingress: RingPort, egress: RingPort) -> ScScMap {
         let onward = |sc: Sc| {
-            let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc)?;
+            let place = self
+                .place_of(sc)
+                .filter(|place| *place < self.levels.len())?;
             let (first, half) = match place / self.per_lane % 2 {
                 0 => (place, Half::First),
                 _ => (place - self.per_lane, Half::Second),
@@ -142,7 +178,7 @@ impl Qos {
 
     pub(crate) fn sc_to_vl(&self) -> ScVlMap {
         ScVlMap::from_fn(|sc| {
-            let place = (0..self.levels.len()).find(|place| Self::channel(*place) == sc);
+            let place = self.place_of(sc);
             place.map_or(Vl(MANAGEMENT), |place| self.lane_at(place))
         })
     }
@@ -176,7 +212,7 @@ impl Qos {
     /// Total bandwidth share of a lane's levels.
     fn share(&self, vl: Vl) -> Share {
         let in_lane = |place: usize| self.lane_at(place) == vl;
-        let levels = self.levels.iter().enumerate();
+        let levels = self.all().enumerate();
         let levels = levels.filter(|(place, level)| in_lane(*place) && !level.high_priority);
         let percent: u32 = levels.map(|(_, level)| u32::from(level.bandwidth)).sum();
         Share {
@@ -299,6 +335,38 @@ mod tests {
         assert_eq!(qos.sl_to_sc().get(Sl(1)), Sc(15));
         assert_eq!(qos.sc_to_vl().get(Sc(0)), Vl(0));
         assert_eq!(qos.sc_to_vl().get(Sc(15)), Vl(15));
+    }
+
+    #[test]
+    fn overlaid_multicast_uses_the_last_lane_of_its_base() {
+        let level = |sl, overlays: Option<u8>| Level {
+            sl: Sl(sl),
+            bandwidth: 25,
+            overlays: overlays.map(Sl),
+            ..Level::default()
+        };
+        let settings = Settings {
+            levels: vec![
+                level(0, None),
+                level(1, Some(0)),
+                level(2, None),
+                level(3, Some(2)),
+            ],
+            ..Settings::default()
+        };
+        let qos = Qos::new(&settings, 2);
+        // Two levels in two lanes each.
+        assert_eq!(qos.lanes(), 4);
+        let of = |sl| (qos.sl_to_sc().get(Sl(sl)).0, qos.lane(Sl(sl)).0);
+        assert_eq!([0, 1, 2, 3].map(of), [(0, 0), (4, 2), (1, 1), (5, 3)]);
+        let lanes = [0, 1, 2, 3, 4, 5].map(|sc| qos.sc_to_vl().get(Sc(sc)).0);
+        assert_eq!(lanes, [0, 1, 2, 3, 2, 3]);
+        let levels = [0, 1, 4, 5].map(|sc| qos.sc_to_sl().get(Sc(sc)).0);
+        assert_eq!(levels, [0, 2, 1, 3]);
+        // Half of each base's share in each of its lanes, and all of its multicast's.
+        let shares = [0, 1, 2, 3].map(|vl| qos.share(Vl(vl)).percent);
+        assert_eq!(shares, [12, 12, 38, 38]);
+        assert_eq!(qos.within(1).lane(Sl(3)), Vl(0));
     }
 
     #[test]

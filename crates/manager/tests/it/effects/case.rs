@@ -79,6 +79,8 @@ pub(super) enum Scene {
     Lossy,
     /// The half of the switches with the higher numbers is switched on later.
     Grows,
+    /// A switch of a mesh lacks a neighbour along each of two dimensions.
+    Holes,
     /// The first three switches are in one chassis.
     Chassis,
     /// A host claims a PortGUID that is not its own.
@@ -89,6 +91,10 @@ pub(super) enum Scene {
     OneLane,
     /// Hosts do not answer any more once the fabric is up.
     HostsGoSilent,
+    /// The same, and a sweep follows.
+    SweepOfSilentHosts,
+    /// A switch refuses to write its multicast table.
+    RefusesMulticast,
 }
 
 /// Two files that differ in one tag.

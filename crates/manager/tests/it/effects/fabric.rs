@@ -6,10 +6,11 @@ use std::time::Duration;
 use weft_emulator::io::{Control, Faults};
 use weft_emulator::{Claims, Options};
 use weft_fabric::powered_on::{let_interleave, limit_managers};
-use weft_fabric::{Guid, NodeId, PortNum, Topology};
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, Topology};
 use weft_manager::{Event, ManagerSettings, Sa, SaInput, SaOutput};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
+use weft_wire::sm::AttributeId;
 
 use super::case::{Case, Scene};
 use super::services::{create_and_leave, joins};
@@ -117,12 +118,31 @@ fn later_half(world: &World) -> Vec<Guid> {
     later.iter().map(guid).collect()
 }
 
-/// What the last host claims about itself.
+/// The links of a mesh's second switch in its second row onwards along the row, and to the first row.
+fn holes(world: &World) -> [(Guid, PortNum); 2] {
+    let mut nodes = world.topology.nodes();
+    let here = nodes.find(|(_, node)| node.name() == "switch-1-1").unwrap();
+    let port_to = |name: &str| {
+        let mut ports = here.1.external_ports();
+        let leads = |peer: PortRef| world.topology.node(peer.node).unwrap().name() == name;
+        let (port, _) = ports
+            .find(|(_, port)| port.peer.is_some_and(leads))
+            .unwrap();
+        (here.1.guid(), port)
+    };
+    ["switch-2-1", "switch-1-0"].map(port_to)
+}
+
+/// What the last node of a kind claims about itself: a switch where it is about multicast, else a host.
 fn claims(scene: Scene) -> Option<Claims> {
     let none = Claims::default();
     match scene {
         Scene::Liar => Some(Claims {
             port_guid: Some(Guid(1)),
+            ..none
+        }),
+        Scene::RefusesMulticast => Some(Claims {
+            refuses: Some(AttributeId::MULTICAST_FDB),
             ..none
         }),
         Scene::OneLane => Some(Claims {
@@ -139,13 +159,21 @@ fn before(scene: Scene, world: &mut World) {
             world.control(Control::NodeDown { node });
         }
     }
+    if scene == Scene::Holes {
+        for (node, port) in holes(world) {
+            world.control(Control::LinkDown { node, port });
+        }
+    }
     if scene == Scene::UncheckedFirmware {
         let node = later_half(world)[0];
         let unchecked = true;
         world.control(Control::UncheckedFirmware { node, unchecked });
     }
     if let Some(claims) = claims(scene) {
-        let (node, _) = last_host(world);
+        let node = match scene {
+            Scene::RefusesMulticast => later_half(world)[0],
+            _ => last_host(world).0,
+        };
         world.control(Control::Claim { node, claims });
     }
     let (node, port) = match scene {
@@ -208,11 +236,15 @@ fn after(scene: Scene, world: &mut World) {
             }
             world.run_for(20.0);
         }
-        Scene::HostsGoSilent => {
+        Scene::HostsGoSilent | Scene::SweepOfSilentHosts => {
             world.run_for(5.0);
             for (_, host) in world.topology.clone().hfis().skip(1) {
                 let node = host.guid();
                 world.control(Control::Silence { node, silent: true });
+            }
+            if scene == Scene::SweepOfSilentHosts {
+                world.forced_sweep();
+                world.run_for(20.0);
             }
         }
         Scene::Silent => {

@@ -1,6 +1,8 @@
 //! `Sm`: subnet management and subnet administration.
 
-use super::case::Section::{Applications, Default, DeviceGroups, Shared, Sm, VirtualFabrics};
+use super::case::Section::{
+    Applications, Default, DeviceGroups, QosGroups, Shared, Sm, VirtualFabrics,
+};
 use super::case::{Case, Scene, Seen};
 use super::objects::{OTHER, SEVEN, THIRD};
 use Seen::{Answers, Cables, Congestion, Datagrams, Refusal, Roles, Routing, Topology, Writes};
@@ -63,6 +65,7 @@ fn flapping() -> Vec<Case> {
 }
 
 fn admission() -> Vec<Case> {
+    const FAST_LOOPS: &str = "<LoopTestFastMode>1</LoopTestFastMode>";
     const APPLIANCES: &str = "<SmAppliances><Enable>1</Enable><Appliance01>0x0011750101000001</Appliance01>
         <Appliance02>0x0011750101000002</Appliance02><Appliance03>0x0011750101000003</Appliance03>
         <Appliance04>0x0011750101000004</Appliance04><Appliance05>0x0011750101000005</Appliance05></SmAppliances>";
@@ -78,6 +81,13 @@ fn admission() -> Vec<Case> {
             .during(Scene::UncheckedFirmware),
         Case::value("Sm/SmaSpoofingCheck", Topology, "1", "0").during(Scene::Liar),
         Case::value("Sm/ForceAttributeRewrite", Datagrams, "0", "1").during(Scene::Long),
+        Case::value("Sm/SkipAttributeWrite", Writes, "0", "0x200"),
+        Case::value("Sm/SwitchCascadeActivateEnable", Writes, "1", "2"),
+        Case::value("Sm/LoopTestOn", Writes, "0", "1").with(Sm, FAST_LOOPS),
+        Case::value("Sm/LoopTestFastMode", Writes, "0", "1").with(Sm, "<LoopTestOn>1</LoopTestOn>"),
+        Case::value("Sm/LoopTestPackets", Datagrams, "1", "3")
+            .with(Sm, "<LoopTestOn>1</LoopTestOn>")
+            .with(Sm, FAST_LOOPS),
         Case::value("Sm/AllowMixedVLs", Topology, "0", "1")
             .with(VirtualFabrics, THIRD)
             .with(Applications, OTHER)
@@ -235,24 +245,10 @@ fn links() -> Vec<Case> {
         )
         .during(Scene::NarrowHost),
         width(
-            "Sm/HFILinkPolicy/WidthPolicy/Policy",
-            "HFILinkPolicy",
-            "Supported",
-            "2x",
-        )
-        .during(Scene::NarrowHost),
-        width(
             "Sm/ISLLinkPolicy/WidthPolicy/Enable",
             "ISLLinkPolicy",
             "<Enable>1",
             "<Enable>0",
-        )
-        .during(Scene::NarrowIsl),
-        width(
-            "Sm/ISLLinkPolicy/WidthPolicy/Policy",
-            "ISLLinkPolicy",
-            "Supported",
-            "2x",
         )
         .during(Scene::NarrowIsl),
         Case::value("Sm/HFILinkPolicy/MaxDroppedLanes", Writes, "1", "3")
@@ -331,6 +327,15 @@ fn requests() -> Vec<Case> {
             .during(Scene::Silent)
             .with(Sm, "<NonRespMaxCount>99</NonRespMaxCount>"),
         Case::value("Sm/NonRespMaxCount", Datagrams, "3", "1").during(Scene::Silent),
+        Case::value("Sm/CumulativeTimeoutLimit", Datagrams, "300", "1")
+            .during(Scene::Silent)
+            .with(Sm, "<MaxAttempts>9</MaxAttempts>"),
+        Case::value("Sm/SweepErrorsThreshold", Datagrams, "0", "4")
+            .during(Scene::SweepOfSilentHosts),
+        Case::value("Sm/SweepAbandonThreshold", Datagrams, "1", "3")
+            .during(Scene::SweepOfSilentHosts)
+            .with(Sm, "<SweepErrorsThreshold>4</SweepErrorsThreshold>"),
+        Case::value("Sm/CheckMftResponses", Datagrams, "1", "0").during(Scene::RefusesMulticast),
     ]
 }
 
@@ -551,6 +556,10 @@ fn routing() -> Vec<Case> {
         <PassThrough>0</PassThrough><Converge>0</Converge></FatTreeTopology>";
     const MESH: &str = "<RoutingAlgorithm>dor</RoutingAlgorithm><MeshTorusTopology><Dimension><Length>4</Length>
         <Toroidal>1</Toroidal><PortPair>3,4</PortPair></Dimension><RouteLast>some</RouteLast></MeshTorusTopology>";
+    const GRID: &str = "<RoutingAlgorithm>dor</RoutingAlgorithm><MeshTorusTopology>
+        <Dimension><Length>4</Length><PortPair>2,3</PortPair></Dimension>
+        <Dimension><Length>4</Length><PortPair>4,5</PortPair></Dimension>
+        <UseFaultRegions>1</UseFaultRegions></MeshTorusTopology>";
     const CUBE: &str = "<RoutingAlgorithm>hypercube</RoutingAlgorithm><HypercubeTopology><RouteLast>some</RouteLast>
         <EnhancedRoutingCtrl><Switches>one</Switches><PortData><pPort>3</pPort><vPort>3</vPort><Cost>1</Cost></PortData>
         <PortData><pPort>4</pPort><vPort>4</vPort><Cost>1</Cost></PortData></EnhancedRoutingCtrl></HypercubeTopology>";
@@ -611,6 +620,18 @@ fn routing() -> Vec<Case> {
             "</RouteLast><WarnThreshold>1</WarnThreshold>",
         ))
         .on("torus:4,hosts=2,links=2"),
+        case("Sm/MeshTorusTopology/UseFaultRegions", Writes, GRID, "<UseFaultRegions>1", "<UseFaultRegions>0")
+            .on("mesh:4x4")
+            .during(Scene::Holes),
+        mesh(
+            "Sm/MeshTorusTopology/OverlayMulticast",
+            "</RouteLast>",
+            "</RouteLast><OverlayMulticast>1</OverlayMulticast>",
+        )
+        .with(
+            QosGroups,
+            "<QOSGroup><Name>plain</Name><Enable>1</Enable><BaseSL>0</BaseSL><MulticastSL>4</MulticastSL></QOSGroup>",
+        ),
         mesh("Sm/MeshTorusTopology/UseEscapeVLs", "</RouteLast>", "</RouteLast><UseEscapeVLs>0</UseEscapeVLs>"),
         cube("Sm/HypercubeTopology/RouteLast", ">some<", ">others<").on("mesh:2x2x2,hosts=2,links=2"),
         cube("Sm/HypercubeTopology/EnhancedRoutingCtrl/Switches", ">one<", ">some<"),

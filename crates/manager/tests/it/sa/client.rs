@@ -219,6 +219,7 @@ impl Served {
         let answers = |output: &SaOutput| match output {
             SaOutput::Send(packet) => is_answer(packet, self.transaction),
             SaOutput::Multicast(_)
+            | SaOutput::Groups(_)
             | SaOutput::Storm(_)
             | SaOutput::Stale
             | SaOutput::Persist(_) => false,

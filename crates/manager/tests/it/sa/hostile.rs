@@ -45,9 +45,11 @@ fn reports(served: &mut Served) -> Vec<weft_wire::packet::Packet> {
     let outputs = std::iter::from_fn(|| served.sa.poll());
     let sent = outputs.filter_map(|output| match output {
         SaOutput::Send(packet) => Some(packet),
-        SaOutput::Multicast(_) | SaOutput::Storm(_) | SaOutput::Stale | SaOutput::Persist(_) => {
-            None
-        }
+        SaOutput::Multicast(_)
+        | SaOutput::Groups(_)
+        | SaOutput::Storm(_)
+        | SaOutput::Stale
+        | SaOutput::Persist(_) => None,
     });
     let is_report = |mad: &[u8]| MadHeader::decode(mad).unwrap().method == method::REPORT;
     sent.filter(|packet| is_report(&packet.mad)).collect()

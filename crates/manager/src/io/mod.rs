@@ -1,21 +1,33 @@
 //! Inputs and outputs of the manager: closed enums, all of them data.
 
-use std::fmt;
+mod links;
+mod ports;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use weft_fabric::admission::Defects;
-use weft_fabric::intended::Faults;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot};
-use weft_wire::enums::{PhysState, PortState, SmState};
+use weft_wire::enums::{PhysState, SmState};
 use weft_wire::packet::Packet;
 
+use crate::link_errors::{ErrorRule, LinkExcess};
 use crate::multicast::MulticastLid;
 use crate::refused::RefusedDevice;
+use crate::sm::isolation::OverReason;
 use crate::sm::pause::Pause;
 use crate::sm::plan::{PlanInput, Planned};
+use crate::sm::replacements::{Offer, Replaced};
+
+pub use ports::{
+    AUTHOR_MAX, DisabledPort, DisabledState, LinkChange, PortAction, PortNote, PortOrder, PortSide,
+    REASON_MAX,
+};
+
+pub use links::{
+    BarredPort, ErrorEntry, ExpectedNode, LinkEnd, LinkErrors, Spared, Standing, TopologyFault,
+    UnusedLink, UnusedReason,
+};
 
 /// Inputs of the manager.
 #[derive(Debug, Clone)]
@@ -36,6 +48,9 @@ pub enum Input {
     Multicast(Vec<MulticastLid>),
     /// A port ends multicast groups too often: it is changed, unless the manager reaches the fabric over it.
     MulticastStorm(MulticastStorm),
+    /// The links that break a rule for links with errors, and no other, by the last reading of the counters; the
+    /// worst first, and each as often as it has broken limits.
+    LinkErrors(Vec<LinkExcess>),
     /// The plan requested by [`Output::Plan`]; a stale one is dropped.
     Planned(Box<Planned>),
     /// The fabric cannot be reached any more: all commands end, as failed.
@@ -48,25 +63,7 @@ pub enum Command {
     /// Sweep now, or once more if a sweep is running. Answered when that sweep has ended.
     Sweep,
     /// Change a port. Answered when the device has confirmed it.
-    Port {
-        /// The node.
-        node: Guid,
-        /// One of its external ports, or an HFI's port.
-        port: PortNum,
-        /// The action.
-        action: PortAction,
-    },
-}
-
-/// Actions on a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PortAction {
-    /// Switch it off; it stays off until it is enabled.
-    Disable,
-    /// Let it come up again.
-    Enable,
-    /// Take its link down once: it trains again. Of a port that is down, nothing changes.
-    Bounce,
+    Port(PortOrder),
 }
 
 /// A port that ends multicast groups too often (`<McDosThreshold>`).
@@ -153,6 +150,51 @@ pub enum CommandError {
         /// The port.
         port: PortNum,
     },
+    /// A part of the fabric would be cut off.
+    #[error(
+        "without the link at port {port} of node {node}{}, {count} nodes cannot be reached any more, or only over links \
+         that are not to be used: {names}; --force does it all the same", with_others(*.is_list)
+    )]
+    CutsOff {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Other ports are to go with it.
+        is_list: bool,
+        /// Number of nodes that are cut off.
+        count: usize,
+        /// The first of them.
+        names: String,
+    },
+    /// The reason's words cannot be kept.
+    #[error("the reason is longer than {REASON_MAX} bytes, or has control characters")]
+    Reason,
+    /// The author's name cannot be kept.
+    #[error("the author is longer than {AUTHOR_MAX} bytes, or has control characters")]
+    Author,
+    /// The port cannot have this width or speed.
+    #[error("port {port} of node {node} cannot have {what}, it can have {supported}")]
+    NotSupported {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// What was asked for.
+        what: String,
+        /// What it can have.
+        supported: String,
+    },
+    /// The device answered without taking over the setting.
+    #[error("node {node} answered, but {what} of its port {port} is not as it was asked for")]
+    NotSet {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// The setting.
+        what: String,
+    },
     /// The device did not answer.
     #[error("node {node} did not answer after {attempts} attempts")]
     NoAnswer {
@@ -216,6 +258,13 @@ pub enum CommandError {
     },
 }
 
+fn with_others(is_list: bool) -> &'static str {
+    match is_list {
+        true => " and the others of the list",
+        false => "",
+    }
+}
+
 fn lost(begun: bool) -> &'static str {
     match begun {
         true => {
@@ -246,6 +295,8 @@ pub enum SweepReason {
     OwnPort,
     /// A link that was not used because it went down too often may be used again.
     Unquarantine,
+    /// A link is taken out of use for its errors, or may be used again.
+    LinkErrors,
 }
 
 /// Phases of a sweep.
@@ -306,181 +357,19 @@ pub struct SweepReport {
     pub unused: Vec<UnusedLink>,
 }
 
-/// One end of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkEnd {
-    /// GUID of the node.
-    pub node: Guid,
-    /// Name of the node.
-    pub name: String,
-    /// The port.
-    pub port: PortNum,
-}
-
-impl fmt::Display for LinkEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "port {} of {} ({})", self.port, self.name, self.node)
-    }
-}
-
-/// A link that is up and carries no data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnusedLink {
-    /// One end.
-    pub a: LinkEnd,
-    /// The other.
-    pub b: LinkEnd,
-    /// Why it carries none.
-    pub reason: UnusedReason,
-}
-
-/// A port whose link is not to be used for the time being.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BarredPort {
-    /// The port.
-    pub port: LinkEnd,
-    /// Held back, or in quarantine.
-    pub reason: UnusedReason,
-    /// Losses of its link within `WindowSize`.
-    pub losses: u32,
-    /// How long this has been so.
-    pub since: Duration,
-    /// Time until it ends, if the link is not lost again; none where an operator ends it, or another cable.
-    pub left: Option<Duration>,
-    /// The operator's words where it was put into quarantine by hand; what is wrong where it is not as the topology
-    /// file has it, or leads to a device that is not let into the fabric.
-    pub comment: String,
-}
-
-/// Why a link carries no data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
-pub enum UnusedReason {
-    /// WidthPolicy refuses it.
-    #[error("it came up with {lanes} lanes, WidthPolicy asks for {least}")]
-    Width {
-        /// Lanes with which it came up.
-        lanes: u32,
-        /// Lanes required by the policy.
-        least: u32,
-    },
-    /// SpeedPolicy refuses it.
-    #[error("its lanes came up at {mbps} Mb/s, SpeedPolicy asks for {least}")]
-    Speed {
-        /// Rate of a lane, Mb/s.
-        mbps: u32,
-        /// Rate required by the policy, Mb/s.
-        least: u32,
-    },
-    /// MaxDroppedLanes refuses it.
-    #[error("it has lost {lost} lanes, MaxDroppedLanes allows {most}")]
-    LostLanes {
-        /// Lanes lost since it came up.
-        lost: u32,
-        /// Lanes that it may lose.
-        most: u32,
-    },
-    /// It goes down again and again: used again after a while without a loss.
-    #[error("it went down {losses} times lately: it is used again after a while without a loss")]
-    HeldBack {
-        /// Losses within WindowSize when it was held back.
-        losses: u32,
-    },
-    /// It went down so often that its port is in quarantine.
-    #[error("it went down {losses} times within WindowSize: its port is in quarantine")]
-    Quarantined {
-        /// Losses within WindowSize when the quarantine began.
-        losses: u32,
-    },
-    /// Its port is in quarantine by an operator's order.
-    #[error("its port was put into quarantine by hand")]
-    QuarantinedByHand,
-    /// It is not as the file of PreDefinedTopology has it.
-    #[error("it is not as the topology file has it: {faults}")]
-    Unintended {
-        /// What differs at its far end.
-        faults: Faults,
-    },
-    /// Only links lead to it that are not as the file of PreDefinedTopology has them.
-    #[error("only links lead to it that are not as the topology file has them")]
-    Behind,
-    /// One of its nodes has no LID, as the topology file has none for it that is free.
-    #[error("the topology file has no LID for one of its nodes that is free")]
-    NoLid,
-    /// The device behind it is not let into the fabric.
-    #[error("it leads to a device that is not let into the fabric: {defects}")]
-    Refused {
-        /// What is wrong with the device.
-        defects: Defects,
-    },
-    /// A port stays in Init or Armed although the manager has set it to Active.
-    #[error("a port stays in state {state}")]
-    Inactive {
-        /// State of the end that is further from Active.
-        state: PortState,
-    },
-}
-
-impl UnusedReason {
-    /// Whether a port is in quarantine, not only held back.
-    pub fn is_quarantine(&self) -> bool {
-        matches!(
-            self,
-            Self::Quarantined { .. }
-                | Self::QuarantinedByHand
-                | Self::Unintended { .. }
-                | Self::Refused { .. }
-        )
-    }
-}
-
-/// A link or node that is not as the topology file has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TopologyFault {
-    /// The end nearer to the manager; none for the manager's own node.
-    pub trusted: Option<LinkEnd>,
-    /// The other end, which is judged.
-    pub found: LinkEnd,
-    /// What differs.
-    pub faults: Faults,
-    /// That of it for which the link is in quarantine.
-    pub enforced: Faults,
-    /// What the file has at the other end; none for a link that it lacks.
-    pub expected: Option<ExpectedNode>,
-}
-
-/// A node of the topology file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExpectedNode {
-    /// NodeDesc, or its GUID where the file has none.
-    pub name: String,
-    /// NodeGUID, none where the file has none.
-    pub guid: Option<Guid>,
-    /// Line in the file, from 1.
-    pub line: u64,
-}
-
-impl fmt::Display for TopologyFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (found, faults) = (&self.found, self.faults);
-        let Some(trusted) = &self.trusted else {
-            return write!(
-                f,
-                "the manager's own node {} ({}) is not among the managers of the topology file: {faults}",
-                found.name, found.node
-            );
-        };
-        write!(
-            f,
-            "{found} is connected to {trusted}; the topology file has "
-        )?;
-        match &self.expected {
-            None => f.write_str("no such link"),
-            Some(ExpectedNode { name, guid, line }) => {
-                let guid = guid.map_or_else(String::new, |guid| format!(" ({guid})"));
-                write!(f, "{name}{guid} there, line {line}: {faults}")
-            }
-        }
-    }
+/// The loops of the loop test.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopSummary {
+    /// Number of loops.
+    pub loops: u32,
+    /// LIDs that they have.
+    pub lids: u32,
+    /// Links between switches.
+    pub links: u32,
+    /// Links between switches over which no packet circles.
+    pub uncovered: u32,
+    /// There are more loops, but no LIDs for them.
+    pub is_cut_short: bool,
 }
 
 /// Something that people want to know.
@@ -553,6 +442,32 @@ pub enum Event {
     },
     /// The quarantine of a port is over.
     PortReleased(LinkEnd),
+    /// An HFI is gone, and another one is in its place.
+    ReplacementRecognised(Offer),
+    /// An operator has put an HFI in the place of another.
+    HfiReplaced(Replaced),
+    /// An HFI counts for itself again.
+    ReplacementRemoved {
+        /// The old HFI.
+        old: Guid,
+        /// The one that was in its place.
+        new: LinkEnd,
+    },
+    /// A link breaks a rule for links with errors.
+    LinkErrors(LinkErrors),
+    /// That is over: the link is used again, or it was in use all the time.
+    LinkErrorsOver {
+        /// The end that told.
+        a: LinkEnd,
+        /// The other.
+        b: LinkEnd,
+        /// The rule.
+        rule: ErrorRule,
+        /// Whether it was out of use.
+        was_out: bool,
+        /// Why.
+        why: OverReason,
+    },
     /// A link, or the manager's own node, is not as the topology file has it.
     TopologyFault(TopologyFault),
     /// More of them than LogMessageThreshold.
@@ -587,6 +502,28 @@ pub enum Event {
         groups: u32,
         /// It is bounced, not disabled.
         bounced: bool,
+    },
+    /// Links are tested with packets that circle.
+    LoopTestStarted {
+        /// With few loops.
+        fast: bool,
+        /// Packets for each loop at a time.
+        packets: u32,
+        /// Most links of a loop.
+        length_max: u8,
+    },
+    /// They are not tested any more.
+    LoopTestStopped,
+    /// The loops of the loop test are others than before.
+    LoopsPlanned(LoopSummary),
+    /// Packets circle in the loops.
+    LoopPacketsInjected {
+        /// Packets for each loop.
+        packets: u32,
+        /// Packets that were sent.
+        sent: u64,
+        /// Packets for each loop since the start of the test.
+        injected: u64,
     },
     /// A node stopped answering.
     NodeSilent {
