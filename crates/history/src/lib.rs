@@ -1,0 +1,34 @@
+//! Counters and events of a fabric over time, in files on the management node.
+//!
+//! [`Recorder`] writes, one at a time in a directory; [`Reader`] reads beside it, without a word to it. What is recorded
+//! is first appended to a log of frames and synced; after ten minutes, or when the log is large, its rows become a
+//! *segment*: a Parquet file sorted by port and time. Segments of counters are rolled up to fewer rows, and the oldest
+//! are removed so that all files together stay within a budget of bytes.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `row` | what is recorded |
+//! | `log` | frames of the open log, an image in one, and what is done about damage |
+//! | `segment` | Parquet files: their names, columns, writing and reading with checksums |
+//! | `rollup` | a longer segment with fewer rows from several |
+//! | `budget` | which files are removed first |
+//! | `gaps` | times of which nothing is known, and why |
+//! | `recorder`, `reader` | the two ends |
+
+mod budget;
+mod error;
+mod gaps;
+mod log;
+mod reader;
+mod recorder;
+mod rollup;
+mod row;
+mod segment;
+mod tables;
+
+pub use error::HistoryError;
+pub use gaps::Gap;
+pub use reader::{EventFilter, Kept, KeptTable, POINTS_MAX, Reader, Sample};
+pub use recorder::{BUDGET_MIN, Recorder, Usage};
+pub use row::{COUNTERS, EventRow, PortKey, PortRow, Totals};
+pub use tables::{Resolution, Table};

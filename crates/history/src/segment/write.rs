@@ -1,0 +1,232 @@
+//! Writing of a segment: beside, then sync, rename, sync of the directory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+
+use super::columns::{Batch, Column, ROWS, properties, schema};
+use super::name::SegmentName;
+use super::sync_dir;
+use crate::error::HistoryError;
+use crate::tables::Table;
+
+/// Name of a segment that is being written.
+pub(crate) const TEMPORARY: &str = "segment.tmp";
+/// Key of the checksums of row groups in the metadata.
+pub(super) const GROUPS: &str = "weft.groups";
+
+/// A segment that is being written; one that is not finished is removed.
+pub(crate) struct SegmentWriter {
+    dir: PathBuf,
+    path: PathBuf,
+    writer: Option<SerializedFileWriter<Counted>>,
+    batch: Batch,
+    /// Where each row group lies, and its checksum.
+    groups: Vec<String>,
+    from_ms: i64,
+    to_ms: i64,
+    failure: Arc<std::sync::Mutex<Option<io::Error>>>,
+}
+
+/// A file that counts and sums what is written, up to a limit.
+struct Counted {
+    file: File,
+    /// Bytes that may still be written.
+    left: u64,
+    /// Bytes since the last checksum, and theirs.
+    crc: u32,
+    from: u64,
+    to: u64,
+    failure: Arc<std::sync::Mutex<Option<io::Error>>>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = match (bytes.len() as u64) > self.left {
+            true => Err(io::Error::from(io::ErrorKind::QuotaExceeded)),
+            false => self.file.write(bytes),
+        };
+        match result {
+            Ok(len) => {
+                self.left -= len as u64;
+                self.to += len as u64;
+                self.crc = crc32c::crc32c_append(self.crc, &bytes[..len]);
+                Ok(len)
+            }
+            Err(error) => {
+                let kind = error.kind();
+                if kind != io::ErrorKind::Interrupted
+                    && let Ok(mut failure) = self.failure.lock()
+                {
+                    *failure = Some(error);
+                }
+                Err(kind.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl SegmentWriter {
+    /// Begins a segment in a directory, of at most `limit` bytes.
+    pub(crate) fn new(dir: &Path, table: Table, limit: u64) -> Result<Self, HistoryError> {
+        let path = dir.join(TEMPORARY);
+        let failed = HistoryError::io(&path);
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(&path).map_err(failed)?;
+        let failure = Arc::default();
+        let counted = Counted {
+            file,
+            left: limit,
+            crc: 0,
+            from: 0,
+            to: 0,
+            failure: Arc::clone(&failure),
+        };
+        let properties = Arc::new(properties(table)?);
+        let mut segment = Self {
+            dir: dir.to_owned(),
+            path,
+            writer: None,
+            batch: Batch::empty(table),
+            groups: Vec::new(),
+            from_ms: i64::MAX,
+            to_ms: i64::MIN,
+            failure,
+        };
+        let writer = SerializedFileWriter::new(counted, schema(table)?, properties);
+        segment.writer = Some(writer.map_err(|error| segment.failed(&error))?);
+        Ok(segment)
+    }
+
+    /// Rows that are not written yet, for [`Self::pushed`].
+    pub(crate) fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    /// After each row that was put into the batch.
+    pub(crate) fn pushed(&mut self, time_ms: i64) -> Result<(), HistoryError> {
+        self.from_ms = self.from_ms.min(time_ms);
+        self.to_ms = self.to_ms.max(time_ms);
+        match self.batch.len() >= ROWS {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), HistoryError> {
+        let Some(mut writer) = self.writer.take() else {
+            return Ok(());
+        };
+        let written = write_group(&mut writer, &self.batch);
+        let group = written.map_err(|error| self.failed(&error))?;
+        self.groups.push(group);
+        self.batch.clear();
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    /// Ends the segment, of logs `first` to `last`; returns its name, none where it has no rows.
+    pub(crate) fn finish(
+        mut self,
+        first: u64,
+        last: u64,
+    ) -> Result<Option<SegmentName>, HistoryError> {
+        if self.batch.len() > 0 {
+            self.flush()?;
+        }
+        let Some(mut writer) = self.writer.take().filter(|_| !self.groups.is_empty()) else {
+            return Ok(None);
+        };
+        let groups = KeyValue::new(GROUPS.to_owned(), self.groups.join(","));
+        writer.append_key_value_metadata(groups);
+        let counted = writer.into_inner().map_err(|error| self.failed(&error))?;
+        let failed = HistoryError::io(&self.path);
+        counted.file.sync_all().map_err(&failed)?;
+        let name = SegmentName {
+            first,
+            last,
+            from_ms: self.from_ms,
+            to_ms: self.to_ms,
+            check: counted.crc,
+        };
+        let path = self.dir.join(name.file());
+        std::fs::rename(&self.path, &path).map_err(&failed)?;
+        sync_dir(&path)?;
+        Ok(Some(name))
+    }
+
+    /// The failure of the file behind one of the writer, where there is one.
+    fn failed(&self, error: &ParquetError) -> HistoryError {
+        let failure = self
+            .failure
+            .lock()
+            .ok()
+            .and_then(|mut failure| failure.take());
+        let error = failure.unwrap_or_else(|| io::Error::other(error.to_string()));
+        HistoryError::io(&self.path)(error)
+    }
+}
+
+impl Drop for SegmentWriter {
+    fn drop(&mut self) {
+        // After `finish` it has another name.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Writes a row group; returns where it lies, and its checksum.
+fn write_group(
+    writer: &mut SerializedFileWriter<Counted>,
+    batch: &Batch,
+) -> Result<String, ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for values in &batch.0 {
+        let column = group.next_column()?;
+        write_column(
+            column.ok_or_else(|| ParquetError::General("a column".to_owned()))?,
+            values,
+        )?;
+    }
+    group.close()?;
+    writer.flush()?;
+    let counted = writer.inner_mut();
+    let (from, len, crc) = (counted.from, counted.to - counted.from, counted.crc);
+    (counted.from, counted.crc) = (counted.to, 0);
+    Ok(format!("{from}:{len}:{crc:08x}"))
+}
+
+fn write_column(
+    mut column: SerializedColumnWriter<'_>,
+    values: &Column,
+) -> Result<(), ParquetError> {
+    match values {
+        Column::Long(values) => {
+            column
+                .typed::<Int64Type>()
+                .write_batch(values, None, None)?;
+        }
+        Column::Int(values) => {
+            column
+                .typed::<Int32Type>()
+                .write_batch(values, None, None)?;
+        }
+        Column::Text(values) => {
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(values, None, None)?;
+        }
+    }
+    column.close()
+}

@@ -1,0 +1,8 @@
+//! What is recorded is read again, whatever happens between.
+
+mod budget;
+mod damage;
+mod duckdb;
+mod model;
+mod readings;
+mod trouble;

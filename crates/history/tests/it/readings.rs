@@ -1,0 +1,185 @@
+//! Readings and events as they were recorded, steps, roll-ups and jumps of the clock.
+
+use weft_history::{EventFilter, EventRow, PortKey, PortRow, Reader, Recorder};
+
+use crate::model::{Counting, Model, START, files};
+
+const BUDGET: u64 = 64 << 20;
+
+/// Records readings every ten seconds from `from_ms` on.
+fn record(
+    recorder: &mut Recorder,
+    fabric: &mut Counting,
+    model: &mut Model,
+    from_ms: i64,
+    count: i64,
+) {
+    for number in 0..count {
+        let (time, ports) = (from_ms + 10_000 * number, fabric.reading());
+        recorder.image(time, ports.clone()).expect("room");
+        model.add(time, &ports);
+    }
+}
+
+#[test]
+fn readings_come_back_over_segments_and_restarts() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (mut fabric, mut model) = (Counting::new(1, 40), Model::default());
+    for run in 0..5 {
+        let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+        let from = START + run * 700_000;
+        record(&mut recorder, &mut fabric, &mut model, from, 66);
+        model.check(dir.path());
+        assert_eq!(recorder.usage().bytes, crate::model::bytes(dir.path()));
+    }
+    let logs = files(dir.path())
+        .into_iter()
+        .filter(|file| file.extension().is_some_and(|kind| kind == "log"));
+    assert_eq!(logs.count(), 3, "one of readings, one of events, the gaps");
+    let kept = Reader::new(dir.path()).kept().expect("what is kept");
+    let whys: Vec<(i64, i64)> = kept
+        .gaps
+        .iter()
+        .map(|gap| (gap.from_ms, gap.to_ms))
+        .collect();
+    let expected = (1..5).map(|run| (START + run * 700_000 - 50_000, START + run * 700_000));
+    assert_eq!(
+        whys,
+        expected.collect::<Vec<_>>(),
+        "each restart left fifty seconds"
+    );
+}
+
+#[test]
+fn the_clock_goes_an_hour_forward_and_back() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (mut fabric, mut model) = (Counting::new(2, 12), Model::default());
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    let hour = 3_600_000;
+    for from in [
+        START,
+        START + hour,
+        START + 900_000,
+        START - hour,
+        START + hour,
+    ] {
+        record(&mut recorder, &mut fabric, &mut model, from, 30);
+        // What was recorded before for later times is no longer shown, also of ports that are away since.
+        for rows in model.0.values_mut() {
+            rows.retain(|(time, _)| *time < from + 300_000);
+        }
+    }
+    let ports: Vec<PortKey> = model.0.keys().copied().collect();
+    let read =
+        Reader::new(dir.path()).samples(&ports, (0, i64::MAX / 4), 0, &mut |word| panic!("{word}"));
+    for samples in read.expect("readings") {
+        assert!(samples.is_sorted_by(|a, b| a.time_ms < b.time_ms));
+        let only_up = samples.iter().skip(1).all(|sample| sample.rates.is_some());
+        assert!(only_up, "no total goes down");
+    }
+    let gaps = Reader::new(dir.path()).kept().expect("what is kept").gaps;
+    let back: Vec<bool> = gaps
+        .iter()
+        .map(|gap| gap.why.contains("went back by"))
+        .collect();
+    assert_eq!(back, [false, true, true, false], "{gaps:?}");
+}
+
+#[test]
+fn a_step_takes_the_last_reading_and_rates_are_over_its_time() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    let key = PortKey { guid: 7, port: 1 };
+    for number in 0..=6 * 60 * 3 {
+        let mut totals = [0; _];
+        totals[0] = 1000 * number;
+        let row = PortRow {
+            key,
+            name: "a".into(),
+            totals,
+        };
+        recorder
+            .image(START + 10_000 * number as i64, vec![row])
+            .expect("room");
+    }
+    let reader = Reader::new(dir.path());
+    for (step_ms, points) in [
+        (0, 360),
+        (10_000, 360),
+        (60_000, 60),
+        (600_000, 6),
+        (3_600_000, 1),
+    ] {
+        let span = (START + 3_600_000, START + 7_200_000);
+        let read = reader.samples(&[key], span, step_ms, &mut |word| panic!("{word}"));
+        let samples = read.expect("readings").remove(0);
+        assert_eq!(samples.len(), points, "step {step_ms}");
+        for sample in samples {
+            let number = (sample.time_ms - START) as u64 / 10_000;
+            assert_eq!(sample.totals[0], 1000 * number, "step {step_ms}");
+            let rate = sample.rates.map_or(0.0, |rates| rates[0]);
+            assert!((rate - 100.0).abs() < 1e-9, "step {step_ms}: {rate}");
+        }
+    }
+    let rolled_up = files(&dir.path().join("counters/1m"));
+    assert_eq!(rolled_up.len(), 3, "an hour each");
+}
+
+fn event(number: u64) -> EventRow {
+    EventRow {
+        time_ms: START + 1000 * number as i64,
+        run: 5,
+        sequence: number,
+        kind: ["link_vanished", "link_appeared"][number as usize % 2].to_owned(),
+        guid: number % 3,
+        name: format!("node{}", number % 3),
+        port: number as u8,
+        severity: "warn".to_owned(),
+        message: format!("message {number} \u{1b}[1m"),
+        body: format!("{{\"number\":{number}}}"),
+    }
+}
+
+#[test]
+fn events_come_back_in_order_and_by_kind_and_node() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    let all: Vec<EventRow> = (0..200_000)
+        .step_by(50)
+        .map(event)
+        .chain((200_000..200_100).map(event))
+        .collect();
+    for (number, batch) in all.chunks(100).enumerate() {
+        recorder.events(batch).expect("room");
+        if number % 7 == 0 {
+            drop(recorder);
+            recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+        }
+    }
+    let read = |span: (i64, i64), filter: &EventFilter| {
+        let mut events = Vec::new();
+        let mut sink = |event| {
+            events.push(event);
+            true
+        };
+        let read =
+            Reader::new(dir.path()).events(span, filter, &mut sink, &mut |word| panic!("{word}"));
+        read.expect("events");
+        events
+    };
+    assert!(read((0, i64::MAX), &EventFilter::default()) == all);
+    let segments = files(&dir.path().join("events"));
+    assert_eq!(segments.len(), 3, "two days and a log: {segments:?}");
+    let filter = EventFilter {
+        kinds: vec!["link_appeared".to_owned()],
+        nodes: vec!["node1".to_owned(), "0x2".to_owned()],
+    };
+    let span = (START + 50_000_000, START + 200_050_000);
+    let is_wanted = |event: &&EventRow| {
+        event.kind == "link_appeared"
+            && event.guid > 0
+            && (span.0..=span.1).contains(&event.time_ms)
+    };
+    let expected: Vec<EventRow> = all.iter().filter(is_wanted).cloned().collect();
+    assert!(!expected.is_empty() && read(span, &filter) == expected);
+}
