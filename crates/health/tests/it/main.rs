@@ -1,0 +1,7 @@
+//! The page over planted faults, and over none.
+#![allow(clippy::unwrap_used)]
+
+mod healthy;
+mod lab;
+mod planted;
+mod values;
