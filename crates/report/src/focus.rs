@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use weft_fabric::{NodeId, PortRef, Snapshot};
 
+use crate::expectations::Expectations;
+use crate::links::LinkNotes;
 use crate::point::Selection;
+use crate::xml::XmlWriter;
 
-/// Level of detail, as `opareport -d`: 0 counts, 1 brief, 2 normal, 3 and more details.
-/// Data (JSON) always holds everything.
+/// Level of detail of text and XML, as `opareport -d`: 0 counts, 1 brief, 2 normal, 3 and more
+/// details. Data (JSON) always holds everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Detail(pub u8);
 
@@ -24,6 +28,18 @@ impl Detail {
     pub const FULL: Self = Self(3);
 }
 
+impl Detail {
+    /// The level for what is within an item; 0 stays 0.
+    pub(crate) fn within(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Whether there is more than counts.
+    pub(crate) fn lists(self) -> bool {
+        self.0 > 0
+    }
+}
+
 impl Default for Detail {
     fn default() -> Self {
         Self::USUAL
@@ -35,8 +51,12 @@ impl Default for Detail {
 pub struct Options {
     /// Only this part of the fabric.
     pub focus: Option<Focus>,
-    /// Level of detail of its text.
+    /// Level of detail of its text and XML.
     pub detail: Detail,
+    /// Leave out the description of the focus.
+    pub quiet: bool,
+    /// What a topology file says of the fabric.
+    pub expected: Option<Arc<Expectations>>,
 }
 
 impl Options {
@@ -55,6 +75,27 @@ impl Options {
         })
     }
 
+    /// What the topology file says of a node.
+    pub(crate) fn node_details(&self, node: NodeId) -> Option<String> {
+        self.expected.as_ref()?.node(node)?.details.clone()
+    }
+
+    /// What the topology file says of a port.
+    pub(crate) fn port_details(&self, at: PortRef) -> Option<String> {
+        self.expected.as_ref()?.end(at)?.details.clone()
+    }
+
+    /// What the topology file says of a link and its cable, by one of its ports.
+    pub(crate) fn link_notes(&self, at: PortRef) -> LinkNotes {
+        let link = self.expected.as_ref().and_then(|file| file.link(at));
+        link.map_or_else(LinkNotes::default, LinkNotes::new)
+    }
+
+    /// Whether the topology file has cables.
+    pub(crate) fn has_cables(&self) -> bool {
+        self.expected.as_ref().is_some_and(|file| file.has_cables())
+    }
+
     /// Whether the text includes counts of matches.
     pub(crate) fn is_focused(&self) -> bool {
         self.focus.is_some()
@@ -65,18 +106,14 @@ impl Options {
 #[derive(Debug, Clone)]
 pub struct Focus {
     lines: Vec<String>,
+    xml: String,
     nodes: BTreeSet<NodeId>,
     ports: Option<BTreeSet<PortRef>>,
 }
 
 impl Focus {
-    /// A selection of `snapshot`. With `quiet` the text does not list the selection.
-    pub fn new(snapshot: &Snapshot, selection: &Selection, quiet: bool) -> Self {
-        let lines = if quiet {
-            Vec::new()
-        } else {
-            selection.lines(snapshot)
-        };
+    /// A selection of `snapshot`; of the options, what the topology file says.
+    pub fn new(snapshot: &Snapshot, selection: &Selection, options: &Options) -> Self {
         let (nodes, ports) = match selection {
             Selection::Ports(ports) => {
                 let nodes = ports.iter().map(|at| at.node).collect();
@@ -86,8 +123,11 @@ impl Focus {
                 (nodes.iter().copied().collect(), None)
             }
         };
+        let mut xml = XmlWriter::default();
+        selection.write_xml(snapshot, options, &mut xml);
         Self {
-            lines,
+            lines: selection.lines(snapshot, options),
+            xml: xml.into_text(),
             nodes,
             ports,
         }
@@ -97,29 +137,53 @@ impl Focus {
 /// Title and focus at the head of a report.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Head {
-    title: &'static str,
+    pub(crate) title: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     focus: Vec<String>,
+    #[serde(skip)]
+    xml: String,
+    #[serde(skip)]
+    quiet: bool,
 }
 
 impl Head {
     pub(crate) fn new(title: &'static str, options: &Options) -> Self {
-        let focus = options.focus.as_ref();
-        let focus = focus.map_or_else(Vec::new, |focus| focus.lines.clone());
-        Self { title, focus }
+        let focus = options.focus.as_ref().filter(|_| !options.quiet);
+        let (focus, xml) = focus.map_or_else(Default::default, |focus| {
+            (focus.lines.clone(), focus.xml.clone())
+        });
+        let quiet = options.quiet;
+        Self {
+            title,
+            focus,
+            xml,
+            quiet,
+        }
     }
-}
 
-impl fmt::Display for Head {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.title)?;
+    /// Writes the focus, where there is one.
+    pub(crate) fn write_xml(&self, to: &mut XmlWriter) {
+        if !self.xml.is_empty() {
+            to.within("Focus", |to| to.lines(&self.xml));
+        }
+    }
+
+    /// Writes the focus, where there is one, and the empty line after it.
+    pub(crate) fn write_focus(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.focus.is_empty() {
             writeln!(f, "Focused on:")?;
         }
         for line in &self.focus {
             writeln!(f, "    {line}")?;
         }
-        writeln!(f)
+        if self.quiet { Ok(()) } else { writeln!(f) }
+    }
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.title)?;
+        self.write_focus(f)
     }
 }
 
@@ -144,6 +208,13 @@ impl Count {
         match self.matching {
             Some(matching) => writeln!(f, "{matching} Matching {things} Found"),
             None => Ok(()),
+        }
+    }
+
+    /// The number of matches as an element, where a focus limits the report.
+    pub(crate) fn write_xml(self, to: &mut XmlWriter, tag: &str) {
+        if let Some(matching) = self.matching {
+            to.value(tag, matching);
         }
     }
 }

@@ -62,20 +62,48 @@ pub(crate) fn rate(info: &PortInfo) -> String {
     }
 }
 
-/// A link width as the vendor's tools print it.
-pub(crate) fn width(width: LinkWidth) -> String {
-    if width == LinkWidth::NOP {
-        "None".to_owned()
-    } else {
-        width.to_string()
+/// The rate as the code of the vendor's XML.
+pub(crate) fn rate_code(rate: &str) -> u8 {
+    match rate {
+        "37.5g" => 7,
+        "75g" => 9,
+        "12.5g" => 11,
+        "50g" => 12,
+        "25g" => 15,
+        "100g" => 16,
+        _ => 1,
     }
 }
 
-/// A link speed as the vendor's tools print it.
+/// A link width, or a set of them, as the vendor's tools print it.
+pub(crate) fn width(width: LinkWidth) -> String {
+    const LANES: [&str; 4] = ["1", "2", "3", "4"];
+    let lanes = (0..16).filter(|bit| width.0 >> bit & 1 == 1);
+    list(lanes.map(|bit| LANES.get(bit).copied().unwrap_or("?").to_owned()))
+}
+
+/// Serializes a link width, or a set of them, as [`width`] has it.
+pub(crate) fn as_width<S: Serializer>(value: &LinkWidth, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&width(*value))
+}
+
+/// Serializes a link speed, or a set of them, as [`speed`] has it.
+pub(crate) fn as_speed<S: Serializer>(value: &LinkSpeed, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&speed(*value))
+}
+
+/// A link speed, or a set of them, as the vendor's tools print it.
 pub(crate) fn speed(speed: LinkSpeed) -> String {
-    if speed == LinkSpeed::NOP {
-        "None".to_owned()
-    } else {
-        speed.to_string()
+    let known = [LinkSpeed::G12_5, LinkSpeed::G25];
+    let rest = speed.0 & !known.iter().fold(0, |all, one| all | one.0);
+    let names = known.iter().filter(|one| speed.0 & one.0 != 0);
+    let names = names.map(LinkSpeed::to_string);
+    list(names.chain((rest != 0).then(|| format!("Unk(0x{rest:04X})"))))
+}
+
+fn list(names: impl Iterator<Item = String>) -> String {
+    match names.collect::<Vec<_>>().join(",") {
+        empty if empty.is_empty() => "None".to_owned(),
+        names => names,
     }
 }

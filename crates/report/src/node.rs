@@ -7,10 +7,13 @@ use serde::Serialize;
 use weft_fabric::enums::{NodeType, PortState};
 use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, Lid, Node, NodeId, Port, PortNum, PortRef, Snapshot};
-use weft_wire::sm::SwitchInfo;
+use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use crate::focus::{Detail, Options};
+use crate::links::{LinkEnd, LinkNotes};
 use crate::names::{as_text, as_text_opt, port_guid, rate, speed, width};
+use crate::port_details;
+use crate::xml::{XmlWriter, port_id};
 
 /// A node and its ports.
 #[derive(Debug, Clone, Serialize)]
@@ -23,6 +26,9 @@ pub struct NodeEntry {
     /// `FI` or `SW`.
     #[serde(rename = "type", serialize_with = "as_text")]
     pub node_type: NodeType,
+    /// What the topology file says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) node_details: Option<String>,
     /// External ports.
     pub num_ports: u8,
     /// Entries of its P_Key table.
@@ -106,7 +112,7 @@ pub struct PortEntry {
     pub guid: Option<Guid>,
     /// The other end of its cable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub neighbor: Option<Neighbor>,
+    pub neighbor: Option<LinkEnd>,
     /// Logical state.
     #[serde(serialize_with = "as_text")]
     pub state: PortState,
@@ -118,21 +124,13 @@ pub struct PortEntry {
     pub rate: String,
     /// Fewer lanes carry packets than the link was trained to.
     pub downgraded: bool,
-}
-
-/// The other end of a cable.
-#[derive(Debug, Clone, Serialize)]
-pub struct Neighbor {
-    /// Name of its node.
-    pub name: String,
-    /// NodeGUID.
-    #[serde(serialize_with = "as_text")]
-    pub guid: Guid,
-    /// `FI` or `SW`.
-    #[serde(rename = "type", serialize_with = "as_text")]
-    pub node_type: NodeType,
-    /// Its port.
-    pub port: u8,
+    /// What the topology file says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    port_details: Option<String>,
+    #[serde(skip)]
+    link: LinkNotes,
+    #[serde(skip)]
+    pub(crate) info: PortInfo,
 }
 
 impl NodeEntry {
@@ -152,6 +150,7 @@ impl NodeEntry {
             name: node.name().to_string(),
             guid: node.guid(),
             node_type: node_type(node),
+            node_details: options.node_details(id),
             num_ports: node.info.num_ports,
             partition_cap: node.info.partition_cap,
             system_image_guid: node.info.system_image_guid,
@@ -166,13 +165,15 @@ impl NodeEntry {
                 .map(|info| SwitchEntry::new(node, info)),
             connected_ports: connected().count(),
             ports: ports
-                .map(|(port, data)| PortEntry::new(snapshot, PortRef { node: id, port }, data))
+                .map(|(port, data)| {
+                    PortEntry::new(snapshot, options, PortRef { node: id, port }, data)
+                })
                 .collect(),
         }
     }
 
-    /// The node's lines, `indent` columns deep; `ports` lists them, otherwise they are counted.
-    pub(crate) fn text(&self, detail: Detail, indent: usize, ports_from: Detail) -> String {
+    /// The node's lines, `indent` columns deep; `detail` lists its ports, otherwise they are counted.
+    pub(crate) fn text(&self, detail: Detail, indent: usize) -> String {
         let mut out = Indented {
             out: String::new(),
             indent,
@@ -182,6 +183,9 @@ impl NodeEntry {
             8,
             format_args!("NodeGUID: {} Type: {}", self.guid, self.node_type),
         );
+        if let Some(details) = &self.node_details {
+            out.line(8, format_args!("NodeDetails: {details}"));
+        }
         out.line(
             8,
             format_args!(
@@ -199,21 +203,48 @@ impl NodeEntry {
         if let Some(switch) = &self.switch {
             switch.write(&mut out);
         }
-        let listed = detail >= ports_from;
+        let listed = detail.lists();
         let colon = if listed { ":" } else { "" };
         out.line(
             4,
             format_args!("{} Connected Ports{colon}", self.connected_ports),
         );
         for port in self.ports.iter().filter(|_| listed) {
-            port.write(&mut out);
+            port.write(&mut out, detail.within());
         }
         out.out
     }
 }
 
+impl NodeEntry {
+    /// The node's element; `detail` lists its ports, otherwise they are counted.
+    pub(crate) fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        to.within_as("Node", format_args!("id=\"{}\"", self.guid), |to| {
+            to.text("NodeDesc", &self.name);
+            to.node_type(self.node_type);
+            to.text_if("NodeDetails", self.node_details.as_deref());
+            to.value("BaseVer", self.base_version);
+            to.value("SmaVer", self.sma_version);
+            to.value("NumPorts", self.num_ports);
+            to.value("SystemImageGUID", self.system_image_guid);
+            to.value("NodeGUID", self.guid);
+            to.value("PartitionCap", self.partition_cap);
+            to.value("DeviceID", format_args!("{:#x}", self.device_id));
+            to.value("Revision", format_args!("{:#x}", self.revision));
+            to.value("VendorID", format_args!("{:#x}", self.vendor_id));
+            if let Some(switch) = &self.switch {
+                switch.write_xml(to);
+            }
+            to.value("ConnectedPorts", self.connected_ports);
+            for port in self.ports.iter().filter(|_| detail.lists()) {
+                port.write_xml(to, self.guid, detail.within());
+            }
+        });
+    }
+}
+
 /// Whether a port counts as connected: a switch's port 0, and every port that is not down.
-fn is_connected(number: PortNum, port: &Port) -> bool {
+pub(crate) fn is_connected(number: PortNum, port: &Port) -> bool {
     number.0 == 0 || port.peer.is_some() || port.info.port_state.0 > PortState::DOWN.0
 }
 
@@ -224,7 +255,7 @@ struct Indented {
 
 impl Indented {
     fn line(&mut self, deeper: usize, text: fmt::Arguments<'_>) {
-        let indent = self.indent + deeper;
+        let indent = if deeper == 0 { 0 } else { self.indent + deeper };
         // Writing to a String cannot fail.
         let _ = writeln!(self.out, "{:indent$}{text}", "");
     }
@@ -251,10 +282,42 @@ impl SwitchEntry {
         Self { lid: lid.0, info }
     }
 
+    fn write_xml(&self, to: &mut XmlWriter) {
+        let info = &self.info;
+        to.value("LID", Lid(self.lid));
+        to.value("LinearFDBCap", info.linear_fdb_cap);
+        to.value("MulticastFDBCap", info.multicast_fdb_cap);
+        to.value("LinearFDBTop", info.linear_fdb_top);
+        to.value("IPAddrIPV6", info.ip_v6);
+        to.value("IPAddrIPV4", info.ip_v4);
+        to.value("U1", format_args!("{:#04x}", info.u1()));
+        to.value("PortStateChange", u8::from(info.port_state_change));
+        to.value("SwitchLifeTime", info.life_time_value);
+        to.value("PartitionEnforcementCap", info.partition_enforcement_cap);
+        let supported = info.routing_mode_supported;
+        to.value("RoutingModeSupported", format_args!("{supported:#04x}"));
+        let enabled = info.routing_mode_enabled;
+        to.value("RoutingModeEnabled", format_args!("{enabled:#04x}"));
+        to.value("U2", format_args!("{:#04x}", info.u2()));
+        to.value("Capability", if info.enhanced_port0 { "E0 " } else { "" });
+        let ar = info.adaptive_routing;
+        to.value("AdaptiveRouting", format_args!("{:#04x}", ar as u8));
+        to.value("LostRoutesOnly", ar >> 7 & 1);
+        to.value("Pause", ar >> 14 & 1);
+        to.value("Enable", ar >> 15);
+        to.value("Algorithm", ar >> 11 & 7);
+        to.value("Frequency", ar >> 8 & 7);
+        to.value("Threshold", ar >> 4 & 7);
+        let mask = info.capability_mask;
+        if mask != 0 {
+            to.value("StlCapabilityMask", format_args!("{mask:#06x}"));
+            to.value("StlCapability", if mask & 1 != 0 { "AR " } else { "" });
+        }
+    }
+
     fn write(&self, out: &mut Indented) {
         let info = &self.info;
-        let u1 = info.life_time_value << 3 | u8::from(info.port_state_change) << 2;
-        let u2 = u8::from(info.enhanced_port0) << 3;
+        let (u1, u2) = (info.u1(), info.u2());
         out.line(
             8,
             format_args!(
@@ -303,6 +366,18 @@ impl SwitchEntry {
     }
 }
 
+impl SwitchSettings {
+    /// Register U1.
+    fn u1(&self) -> u8 {
+        self.life_time_value << 3 | u8::from(self.port_state_change) << 2
+    }
+
+    /// Register U2.
+    fn u2(&self) -> u8 {
+        u8::from(self.enhanced_port0) << 3
+    }
+}
+
 /// The register `STL_SWITCH_INFO.AdaptiveRouting` from its fields.
 fn adaptive_routing(info: &SwitchInfo) -> u16 {
     u16::from(info.ar_enable) << 15
@@ -344,7 +419,7 @@ fn capability_text(mask: u16) -> String {
 }
 
 impl PortEntry {
-    fn new(snapshot: &Snapshot, at: PortRef, port: &Port) -> Self {
+    fn new(snapshot: &Snapshot, options: &Options, at: PortRef, port: &Port) -> Self {
         let info = &port.info;
         let guid = port_guid(&snapshot.topology, at);
         let used = [
@@ -355,22 +430,61 @@ impl PortEntry {
             port: at.port.0,
             lid: guid.map(|_| info.lid.0),
             guid,
-            neighbor: port.peer.and_then(|peer| Neighbor::new(snapshot, peer)),
+            neighbor: port
+                .peer
+                .and_then(|peer| LinkEnd::new(snapshot, options, peer)),
             state: info.port_state,
             width: width(info.link_width_active),
             speed: speed(info.link_speed_active),
             rate: rate(info),
             downgraded: used.iter().any(|width| *width != info.link_width_active),
+            port_details: options.port_details(at),
+            link: options.link_notes(at),
+            info: *info,
         }
     }
 
-    fn write(&self, out: &mut Indented) {
+    fn write_xml(&self, to: &mut XmlWriter, node: Guid, detail: Detail) {
+        let attributes = port_id(node, self.port);
+        to.within_as("PortInfo", format_args!("{attributes}"), |to| {
+            to.value("PortNum", self.port);
+            if let (Some(lid), Some(guid)) = (self.lid, self.guid) {
+                to.value("LID", Lid(lid));
+                to.value("GUID", guid);
+            }
+            to.text_if("PortDetails", self.port_details.as_deref());
+            if let Some(neighbor) = &self.neighbor {
+                to.within("Neighbor", |to| {
+                    neighbor.write_xml(to, detail, |_| ());
+                    if self.has_link_notes(detail) {
+                        self.link.write_xml(to);
+                    }
+                });
+            }
+            if detail.lists() {
+                return port_details::write_xml(to, &self.info);
+            }
+            let (width, speed) = (self.info.link_width_active, self.info.link_speed_active);
+            to.coded("LinkWidthActive", &self.width, width.0);
+            to.coded("LinkSpeedActive", &self.speed, speed.0);
+        });
+    }
+
+    /// Whether the cable is told of: not at the first level at which ports have more.
+    fn has_link_notes(&self, detail: Detail) -> bool {
+        detail != Detail::BRIEF
+    }
+
+    fn write(&self, out: &mut Indented, detail: Detail) {
         match (self.lid, self.guid) {
             (Some(lid), Some(guid)) => out.line(
                 8,
                 format_args!("PortNum: {:>3} LID: {} GUID: {guid}", self.port, Lid(lid)),
             ),
             _ => out.line(8, format_args!("PortNum: {:>3}", self.port)),
+        }
+        if let Some(details) = &self.port_details {
+            out.line(12, format_args!("PortDetails: {details}"));
         }
         if let Some(neighbor) = &self.neighbor {
             out.line(12, format_args!("Neighbor:  Name: {}", neighbor.name));
@@ -381,6 +495,22 @@ impl PortEntry {
                     neighbor.guid, neighbor.node_type, neighbor.port
                 ),
             );
+            // Writing to a String cannot fail.
+            let _ = neighbor.write_notes(&mut out.out, out.indent + 16, detail);
+            for line in self
+                .link
+                .lines()
+                .iter()
+                .filter(|_| self.has_link_notes(detail))
+            {
+                out.line(16, format_args!("{line}"));
+            }
+        }
+        if detail.lists() {
+            for line in port_details::lines(&self.info) {
+                out.line(if line.is_empty() { 0 } else { 12 }, format_args!("{line}"));
+            }
+            return;
         }
         let downgraded = if self.downgraded { "Yes" } else { "No" };
         out.line(
@@ -390,17 +520,5 @@ impl PortEntry {
                 self.width, self.speed
             ),
         );
-    }
-}
-
-impl Neighbor {
-    fn new(snapshot: &Snapshot, at: PortRef) -> Option<Self> {
-        let node = snapshot.topology.node(at.node)?;
-        Some(Self {
-            name: node.name().to_string(),
-            guid: node.guid(),
-            node_type: node_type(node),
-            port: at.port.0,
-        })
     }
 }

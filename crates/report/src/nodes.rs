@@ -9,12 +9,13 @@ use crate::RULE;
 use crate::focus::{Count, Detail, Head, Options};
 use crate::node::NodeEntry;
 use crate::sms::SmList;
+use crate::xml::{Xml, XmlWriter};
 
 /// Every node and its connected ports.
 #[derive(Debug, Clone, Serialize)]
 pub struct NodesReport {
     #[serde(flatten)]
-    head: Head,
+    pub(crate) head: Head,
     /// The HFIs in order of GUID.
     pub fis: NodeList,
     /// The switches in order of GUID.
@@ -22,14 +23,14 @@ pub struct NodesReport {
     /// The subnet managers.
     pub sms: SmList,
     #[serde(skip)]
-    detail: Detail,
+    pub(crate) detail: Detail,
 }
 
 /// Nodes of one type.
 #[derive(Debug, Clone, Serialize)]
 pub struct NodeList {
     #[serde(flatten)]
-    count: Count,
+    pub(crate) count: Count,
     /// Those that the focus leaves, in order of GUID.
     pub list: Vec<NodeEntry>,
 }
@@ -71,10 +72,37 @@ impl NodeList {
             self.count.total
         )?;
         for node in self.list.iter().filter(|_| !brief) {
-            f.write_str(&node.text(detail, 0, Detail::USUAL))?;
+            f.write_str(&node.text(detail.within(), 0))?;
         }
         self.count.write_matching(f, things)?;
         if brief { Ok(()) } else { writeln!(f) }
+    }
+}
+
+impl NodeList {
+    fn write_xml(&self, to: &mut XmlWriter, detail: Detail, [list, count, matching]: [&str; 3]) {
+        to.within(list, |to| {
+            to.value(count, self.count.total);
+            to.deeper(1, |to| {
+                for node in self.list.iter().filter(|_| detail.lists()) {
+                    node.write_xml(to, detail.within());
+                }
+                self.count.write_xml(to, matching);
+            });
+        });
+    }
+}
+
+impl Xml for NodesReport {
+    fn xml(&self, to: &mut XmlWriter) {
+        to.within("NodeTypeSummary", |to| {
+            self.head.write_xml(to);
+            let names = ["FIs", "ConnectedFICount", "MatchingFIs"];
+            self.fis.write_xml(to, self.detail, names);
+            let names = ["Switches", "ConnectedSwitchCount", "MatchingSwitches"];
+            self.switches.write_xml(to, self.detail, names);
+            self.sms.write_xml(to, self.detail);
+        });
     }
 }
 

@@ -8,10 +8,11 @@ use thiserror::Error;
 use weft_fabric::{Guid, Lid, NodeId, PortRef, Snapshot};
 
 use crate::RULE;
-use crate::focus::Detail;
-use crate::links::LinkEnd;
-use crate::names::{as_text, port_guid, rate};
+use crate::focus::{Detail, Options};
+use crate::links::{Layout, LinkEnd, LinkEntry, write_header};
+use crate::names::{as_text, port_guid};
 use crate::point::Selection;
+use crate::xml::{Xml, XmlWriter};
 
 /// Most pairs of ports that one report walks.
 pub const MAX_PAIRS: usize = 65_536;
@@ -35,6 +36,10 @@ pub struct RouteReport {
     to: Vec<String>,
     /// One for each pair of ports.
     pub routes: Vec<Route>,
+    #[serde(skip)]
+    ends_xml: String,
+    #[serde(skip)]
+    has_cables: bool,
     #[serde(skip)]
     detail: Detail,
 }
@@ -71,20 +76,9 @@ pub struct Path {
     /// Destination of packets.
     pub destination: PathEnd,
     /// The links that they pass, also those up to where an incomplete path ends.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<LinkEntry>,
     /// Whether they arrive.
     pub outcome: PathOutcome,
-}
-
-/// A link on a path.
-#[derive(Debug, Clone, Serialize)]
-pub struct Hop {
-    /// Current rate.
-    pub rate: String,
-    /// Egress port.
-    pub from: LinkEnd,
-    /// Ingress port.
-    pub to: LinkEnd,
 }
 
 /// Whether packets arrive.
@@ -109,25 +103,33 @@ pub fn route(
     snapshot: &Snapshot,
     from: &Selection,
     to: &Selection,
-    detail: Detail,
+    options: &Options,
 ) -> Result<RouteReport, TooManyRoutes> {
     let (sources, destinations) = ends(snapshot, from, to)?;
     let pairs = sources
         .iter()
         .flat_map(|a| destinations.iter().map(move |b| (*a, *b)));
     let routes = pairs.filter_map(|(a, b)| {
-        let (from, to) = (LinkEnd::new(snapshot, a)?, LinkEnd::new(snapshot, b)?);
+        let (from, to) = (
+            LinkEnd::new(snapshot, options, a)?,
+            LinkEnd::new(snapshot, options, b)?,
+        );
         Some(Route {
             from,
             to,
-            paths: paths(snapshot, a, b),
+            paths: paths(snapshot, options, a, b),
         })
     });
+    let mut xml = XmlWriter::default();
+    from.write_xml(snapshot, options, &mut xml);
+    to.write_xml(snapshot, options, &mut xml);
     Ok(RouteReport {
-        from: from.lines(snapshot),
-        to: to.lines(snapshot),
+        ends_xml: xml.into_text(),
+        from: from.lines(snapshot, options),
+        to: to.lines(snapshot, options),
         routes: routes.collect(),
-        detail,
+        has_cables: options.has_cables(),
+        detail: options.detail,
     })
 }
 
@@ -151,7 +153,7 @@ pub(crate) fn ends(
 
 /// The paths from one port to another, one for each LID that both have (2^LMC of the smaller
 /// LMC); none where one of them has no LID.
-pub fn paths(snapshot: &Snapshot, from: PortRef, to: PortRef) -> Vec<Path> {
+pub fn paths(snapshot: &Snapshot, options: &Options, from: PortRef, to: PortRef) -> Vec<Path> {
     let end = |at: PortRef| {
         let guid = port_guid(&snapshot.topology, at)?;
         let info = &snapshot.topology.port(at)?.info;
@@ -174,7 +176,7 @@ pub fn paths(snapshot: &Snapshot, from: PortRef, to: PortRef) -> Vec<Path> {
             destination,
             hops: links
                 .into_iter()
-                .filter_map(|(a, b)| Hop::new(snapshot, a, b))
+                .filter_map(|(a, b)| LinkEntry::new(snapshot, options, a, b))
                 .collect(),
             outcome: match stopped {
                 None => PathOutcome::Complete,
@@ -205,7 +207,7 @@ pub(crate) fn ports_between(snapshot: &Snapshot, from: &Selection, to: &Selectio
 }
 
 /// The links of a packet to `lid` from `from`, and the reason if it stops before `to`.
-fn walk(
+pub(crate) fn walk(
     snapshot: &Snapshot,
     from: PortRef,
     to: PortRef,
@@ -266,18 +268,57 @@ fn name(snapshot: &Snapshot, node: NodeId) -> String {
         .map_or_else(String::new, |node| node.name().to_string())
 }
 
-impl Hop {
-    pub(crate) fn new(snapshot: &Snapshot, from: PortRef, to: PortRef) -> Option<Self> {
-        Some(Self {
-            rate: rate(&snapshot.topology.port(from)?.info),
-            from: LinkEnd::new(snapshot, from)?,
-            to: LinkEnd::new(snapshot, to)?,
-        })
+impl Path {
+    fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        let (source, destination) = (&self.source, &self.destination);
+        to.within("Route", |to| {
+            to.within("PathRecord", |to| {
+                to.value("SGID", source);
+                to.value("DGID", destination);
+                to.value("SLID", Lid(source.lid));
+                to.value("DLID", Lid(destination.lid));
+                to.coded("Reversible", "Y", 1);
+            });
+            if self.outcome != PathOutcome::Complete {
+                let links = "<LinksTraversed>0</LinksTraversed> <!-- Route Incomplete -->";
+                return to.line(format_args!("{links}"));
+            }
+            to.deeper(1, |to| {
+                for hop in self.hops.iter().filter(|_| detail.lists()) {
+                    hop.write_xml(to, detail.within(), &|_, _| ());
+                }
+            });
+            to.value("LinksTraversed", self.hops.len());
+        });
+    }
+}
+
+impl Route {
+    fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        to.within("PortRoutes", |to| {
+            self.from.xml(to);
+            self.to.xml(to);
+            to.value("Paths", self.paths.len());
+            for path in self.paths.iter().filter(|_| detail.lists()) {
+                path.write_xml(to, detail.within());
+            }
+        });
+    }
+}
+
+impl Xml for RouteReport {
+    fn xml(&self, to: &mut XmlWriter) {
+        to.within("RoutesSummary", |to| {
+            to.lines(&self.ends_xml);
+            for route in &self.routes {
+                route.write_xml(to, self.detail);
+            }
+        });
     }
 }
 
 impl Path {
-    fn write(&self, f: &mut fmt::Formatter<'_>, detail: Detail) -> fmt::Result {
+    fn write(&self, f: &mut fmt::Formatter<'_>, detail: Detail, has_cables: bool) -> fmt::Result {
         let (source, destination) = (&self.source, &self.destination);
         writeln!(f, "    SGID: {source}")?;
         writeln!(f, "    DGID: {destination}")?;
@@ -286,12 +327,16 @@ impl Path {
         if self.outcome != PathOutcome::Complete {
             return writeln!(f, "    Route Incomplete");
         }
-        if detail > Detail::BRIEF && !self.hops.is_empty() {
-            writeln!(f, "        Rate NodeGUID          Port Type Name")?;
+        if detail.lists() && !self.hops.is_empty() {
+            write_header(f, 8, has_cables && detail.within().lists())?;
         }
-        for hop in self.hops.iter().filter(|_| detail > Detail::BRIEF) {
-            writeln!(f, "        {:>4} {}", hop.rate, hop.from)?;
-            writeln!(f, "        ->   {}", hop.to)?;
+        let layout = Layout {
+            indent: 8,
+            arrow: "->",
+            detail: detail.within(),
+        };
+        for hop in self.hops.iter().filter(|_| detail.lists()) {
+            hop.write(f, layout, &|_, _| Ok(()))?;
         }
         writeln!(f, "    {} Links Traversed", self.hops.len())
     }
@@ -307,7 +352,9 @@ impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Routes between ports:")?;
         writeln!(f, "     {}", self.from)?;
+        self.from.write_notes(f, 4, Detail::COUNTS)?;
         writeln!(f, "and  {}", self.to)?;
+        self.to.write_notes(f, 4, Detail::COUNTS)?;
         writeln!(f, "{} Paths", self.paths.len())
     }
 }
@@ -334,7 +381,7 @@ impl fmt::Display for RouteReport {
         for route in &self.routes {
             write!(f, "{route}")?;
             for path in route.paths.iter().filter(|_| self.detail > Detail::COUNTS) {
-                path.write(f, self.detail)?;
+                path.write(f, self.detail.within(), self.has_cables)?;
             }
         }
         writeln!(f, "{RULE}")

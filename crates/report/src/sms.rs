@@ -9,12 +9,13 @@ use weft_fabric::{Guid, Lid, SmRecord, Snapshot};
 
 use crate::focus::{Count, Detail, Options};
 use crate::names::as_text;
+use crate::xml::{XmlWriter, port_id};
 
 /// The subnet managers that the focus leaves.
 #[derive(Debug, Clone, Serialize)]
 pub struct SmList {
     #[serde(flatten)]
-    count: Count,
+    pub(crate) count: Count,
     /// In order of port GUID.
     pub list: Vec<SmEntry>,
 }
@@ -44,14 +45,23 @@ pub struct SmEntry {
     pub priority: u8,
     /// Counts up while it lives.
     pub act_count: u32,
+    /// What the topology file says of its node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) node_details: Option<String>,
+    /// What the topology file says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sm_details: Option<String>,
     #[serde(skip)]
     sm_key: u64,
 }
 
 impl SmList {
     pub(crate) fn new(snapshot: &Snapshot, options: &Options) -> Self {
-        let sms = snapshot.sms.iter().filter(|sm| options.port(sm.port));
-        let mut list: Vec<SmEntry> = sms.filter_map(|sm| SmEntry::new(snapshot, sm)).collect();
+        let sms = snapshot.sms.iter().enumerate();
+        let sms = sms.filter(|(_, sm)| options.port(sm.port));
+        let mut list: Vec<SmEntry> = sms
+            .filter_map(|(place, sm)| SmEntry::new(snapshot, options, place, sm))
+            .collect();
         list.sort_by_key(|sm| sm.port_guid);
         let count = Count::new(snapshot.sms.len(), list.len(), options);
         Self { count, list }
@@ -65,10 +75,28 @@ impl SmList {
         }
         self.count.write_matching(f, "SMs")
     }
+
+    pub(crate) fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        to.within("SMs", |to| {
+            to.value("ConnectedSMCount", self.count.total);
+            for sm in self.list.iter().filter(|_| detail.lists()) {
+                sm.write_xml(to, detail.within());
+            }
+            self.count.write_xml(to, "MatchingSMs");
+        });
+    }
 }
 
 impl SmEntry {
-    fn new(snapshot: &Snapshot, sm: &SmRecord) -> Option<Self> {
+    /// The subnet manager at a place of the snapshot.
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        options: &Options,
+        place: usize,
+        sm: &SmRecord,
+    ) -> Option<Self> {
+        let file = options.expected.as_ref();
+        let entry = file.and_then(|file| file.file.sms.get(file.sm_entry(place)?));
         let node = snapshot.topology.node(sm.port.node)?;
         Some(Self {
             state: sm.state,
@@ -80,8 +108,42 @@ impl SmEntry {
             port_guid: sm.port_guid,
             priority: sm.priority,
             act_count: sm.act_count,
+            node_details: options.node_details(sm.port.node),
+            sm_details: entry.and_then(|entry| entry.details.clone()),
             sm_key: sm.sm_key,
         })
+    }
+
+    fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        let attributes = port_id(self.guid, self.port);
+        to.within_as("SM", format_args!("{attributes}"), |to| {
+            to.coded("State", &self.state.to_string(), self.state.0);
+            to.text("NodeDesc", &self.name);
+            to.value("NodeGUID", self.guid);
+            to.node_type(self.node_type);
+            to.text_if("NodeDetails", self.node_details.as_deref());
+            to.text_if("SMDetails", self.sm_details.as_deref());
+            if !detail.lists() {
+                return;
+            }
+            to.value("PortNum", self.port);
+            to.value("LID", Lid(self.lid));
+            to.value("PortGUID", self.port_guid);
+            to.value("SM_Key", format_args!("{:#018x}", self.sm_key));
+            to.value("Priority", self.priority);
+            to.value("ActCount", format_args!("{:#010x}", self.act_count));
+        });
+    }
+
+    /// Writes what the topology file says of it.
+    pub(crate) fn write_details(&self, f: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {
+        if let Some(details) = &self.node_details {
+            writeln!(f, "{:indent$}NodeDetails: {details}", "")?;
+        }
+        if let Some(details) = &self.sm_details {
+            writeln!(f, "{:indent$}SMDetails: {details}", "")?;
+        }
+        Ok(())
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, detail: Detail) -> fmt::Result {
@@ -92,6 +154,7 @@ impl SmEntry {
             "        NodeGUID: {} Type: {}",
             self.guid, self.node_type
         )?;
+        self.write_details(f, 8)?;
         if detail < Detail::USUAL {
             return Ok(());
         }

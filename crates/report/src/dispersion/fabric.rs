@@ -14,6 +14,7 @@ use super::measure::{Measure, Spread};
 use super::view::{End, View};
 use crate::RULE;
 use crate::focus::Detail;
+use crate::focus::Options;
 use crate::links::LinkEnd;
 use crate::names::node_line;
 
@@ -262,7 +263,7 @@ impl UnevenPair {
         let from = *snapshot.topology.switches().get(*from as usize)?;
         Some(Self {
             from: node_line(snapshot, from),
-            to: LinkEnd::new(snapshot, PortRef { ..end.at })?,
+            to: LinkEnd::new(snapshot, &Options::default(), PortRef { ..end.at })?,
             spread: *spread,
         })
     }

@@ -11,6 +11,7 @@ mod flow;
 mod measure;
 mod pair;
 mod view;
+mod xml;
 
 pub use fabric::{
     DispersionReport, DispersionRow, MAX_SAMPLE, SAMPLE, Sample, UnevenPair, dispersion,

@@ -9,10 +9,12 @@ use super::measure::{Measure, Spread};
 use super::view::{End, View};
 use crate::RULE;
 use crate::focus::Detail;
+use crate::focus::Options;
 use crate::links::LinkEnd;
+use crate::links::LinkEntry as Hop;
 use crate::names::{as_text, node_line};
 use crate::point::Selection;
-use crate::route::{Hop, TooManyRoutes, ends, write_between};
+use crate::route::{TooManyRoutes, ends, write_between};
 
 /// The dispersion between two selections.
 #[derive(Debug, Clone, Serialize)]
@@ -102,8 +104,8 @@ pub fn dispersion_between(
         pairs.extend(made);
     }
     Ok(PairDispersionReport {
-        from: from.lines(snapshot),
-        to: to.lines(snapshot),
+        from: from.lines(snapshot, &Options::default()),
+        to: to.lines(snapshot, &Options::default()),
         pairs,
         detail,
     })
@@ -125,7 +127,12 @@ impl PairDispersion {
                 node,
                 port: PortNum(link.port),
             };
-            Hop::new(snapshot, at, snapshot.topology.peer(at)?)
+            Hop::new(
+                snapshot,
+                &Options::default(),
+                at,
+                snapshot.topology.peer(at)?,
+            )
         };
         let dispersed = |(path, lid): (&&[u32], u32)| {
             let arrives = path
@@ -147,8 +154,8 @@ impl PairDispersion {
         let shared_links = shared(&links, to.lid).into_iter();
         let shared_switches = shared(&switches, to.lid).into_iter();
         Some(Self {
-            from: LinkEnd::new(snapshot, from.at)?,
-            to: LinkEnd::new(snapshot, to.at)?,
+            from: LinkEnd::new(snapshot, &Options::default(), from.at)?,
+            to: LinkEnd::new(snapshot, &Options::default(), to.at)?,
             spread,
             paths: paths.iter().zip(to.lid..).map(dispersed).collect(),
             shared_links: shared_links

@@ -4,7 +4,7 @@
 //! A [`Point`] is parsed text; [`Point::select`] resolves it in a snapshot to
 //! a [`Selection`]. Two deliberate differences from the vendor's tools:
 //! a name or pattern may be in double quotes, or contain `\:` for a colon, so that every node can
-//! be named; and a keyword that needs data which the subnet manager does not collect is an
+//! be named; and a keyword that needs data which is not there is an
 //! error, where the vendor's tools find nothing.
 
 mod glob;
@@ -13,7 +13,7 @@ mod select;
 
 pub use glob::Glob;
 pub use parse::{KEYWORDS, MAX_POINT_LEN, PointError};
-pub use select::{NotFound, Selection};
+pub use select::{Known, NotFound, Selection};
 
 use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::{Guid, Lid, PortNum};
@@ -40,6 +40,8 @@ pub enum Point {
     Ports(PortMatch),
     /// `sm`, the master's port.
     Sm,
+    /// Ports by what a topology file says of them: `labelpat:GLOB` and its like.
+    Noted(Note, Glob),
     /// `route:POINT:POINT`, all ports on the paths between two points.
     Route(Box<Point>, Box<Point>),
     /// `nodepairpatfile:FILE`, the ports of all links between nodes of a pair of patterns.
@@ -61,6 +63,8 @@ pub enum NodeMatch {
     Pattern(Glob),
     /// `nodepatfile:FILE`: any of the patterns.
     Patterns(Vec<Glob>),
+    /// `nodedetpat:GLOB`: details in a topology file.
+    Details(Glob),
     /// `nodetype:SW`: switches; `nodetype:FI`: HFIs.
     Type {
         /// Switches rather than HFIs.
@@ -93,6 +97,59 @@ pub enum PortMatch {
     },
     /// `ldr`, `ldr:N`: why the link went down, here or at the neighbour; none: any reason.
     LinkDownReason(Option<u8>),
+    /// `linkqual:N`, `linkqualLE:N`, `linkqualGE:N`: LinkQualityIndicator as the port's counters have it.
+    Quality(Comparison, u8),
+}
+
+/// How a number compares with the one that was named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// It is that one.
+    Equal,
+    /// It is that one or less.
+    AtMost,
+    /// It is that one or more.
+    AtLeast,
+}
+
+/// A remark of a topology file about ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// `labelpat`: label of the cable.
+    CableLabel,
+    /// `lengthpat`: length of the cable.
+    CableLength,
+    /// `cabledetpat`: details of the cable.
+    CableDetails,
+    /// `linkdetpat`: details of the link.
+    LinkDetails,
+    /// `portdetpat`: details of the port.
+    PortDetails,
+    /// `smdetpat`: details of the subnet manager on the port.
+    SmDetails,
+}
+
+/// What a point needs besides nodes, ports, links and routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A topology file.
+    TopologyFile,
+    /// Counters of ports.
+    Counters,
+}
+
+impl Point {
+    /// What it needs besides the fabric.
+    pub fn needs(&self) -> Vec<Need> {
+        match self {
+            Self::Noted(..)
+            | Self::Nodes(NodeMatch::Details(_))
+            | Self::NodePort(NodeMatch::Details(_), _) => vec![Need::TopologyFile],
+            Self::Ports(PortMatch::Quality(..)) => vec![Need::Counters],
+            Self::Route(from, to) => [from.needs(), to.needs()].concat(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Selects logical states.

@@ -4,7 +4,7 @@ use thiserror::Error;
 use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::{Guid, Lid, PortNum};
 
-use super::{Glob, NodeMatch, Point, PortMatch, StateMatch};
+use super::{Comparison, Glob, NodeMatch, Note, Point, PortMatch, StateMatch};
 
 /// Longest point that is read, in bytes.
 pub const MAX_POINT_LEN: usize = 4096;
@@ -29,33 +29,36 @@ pub const KEYWORDS: &[&str] = &[
     "linkcrc",
     "linkcrcNE",
     "ldr",
+    "linkqual",
+    "linkqualLE",
+    "linkqualGE",
+    "nodedetpat",
+    "labelpat",
+    "lengthpat",
+    "cabledetpat",
+    "linkdetpat",
+    "portdetpat",
+    "smdetpat",
     "sm",
     "route",
 ];
 
-/// Keywords of the vendor's tools whose data the subnet manager does not collect, with that data.
+/// Keywords of the vendor's tools whose data Omni-Path fabrics do not have, or the subnet manager does not publish, with
+/// that data.
 const WITHOUT_DATA: &[(&str, &str)] = &[
-    ("iocguid", "I/O controllers"),
-    ("ioc", "I/O controllers"),
-    ("iocpat", "I/O controllers"),
-    ("ioctype", "I/O controllers"),
-    ("nodedetpat", "a topology file"),
-    ("smdetpat", "a topology file"),
-    ("linkdetpat", "a topology file"),
-    ("portdetpat", "a topology file"),
-    ("labelpat", "a topology file"),
-    ("lengthpat", "a topology file"),
-    ("cabledetpat", "a topology file"),
-    ("cabinflenpat", "cable information"),
-    ("cabinfvendnamepat", "cable information"),
-    ("cabinfvendpnpat", "cable information"),
-    ("cabinfvendrevpat", "cable information"),
-    ("cabinfvendsnpat", "cable information"),
-    ("cabinftype", "cable information"),
-    ("linkqual", "port counters"),
-    ("linkqualLE", "port counters"),
-    ("linkqualGE", "port counters"),
+    ("iocguid", "I/O controllers, which Omni-Path does not have"),
+    ("ioc", "I/O controllers, which Omni-Path does not have"),
+    ("iocpat", "I/O controllers, which Omni-Path does not have"),
+    ("ioctype", "I/O controllers, which Omni-Path does not have"),
+    ("cabinflenpat", CABLE_MEMORIES),
+    ("cabinfvendnamepat", CABLE_MEMORIES),
+    ("cabinfvendpnpat", CABLE_MEMORIES),
+    ("cabinfvendrevpat", CABLE_MEMORIES),
+    ("cabinfvendsnpat", CABLE_MEMORIES),
+    ("cabinftype", CABLE_MEMORIES),
 ];
+
+const CABLE_MEMORIES: &str = "memories of cables, which reports do not have";
 
 /// Why a text is no point.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -78,7 +81,7 @@ pub enum PointError {
         keyword: String,
     },
     /// A keyword whose data is not there.
-    #[error("point '{point}': '{keyword}' needs {data}, which the subnet manager does not collect")]
+    #[error("point '{point}': '{keyword}' needs {data}")]
     WithoutData {
         /// The whole text.
         point: String,
@@ -212,13 +215,20 @@ impl<'a> Parser<'a> {
                 let pattern = Glob::new(&self.value_name()?);
                 self.with_port(NodeMatch::Pattern(pattern))
             }
+            "nodedetpat" => {
+                let pattern = Glob::new(&self.value_name()?);
+                self.with_port(NodeMatch::Details(pattern))
+            }
             "nodetype" => {
                 let switch = self.one_of(&[("FI", false), ("SW", true)], "FI or SW")?;
                 self.with_port(NodeMatch::Type { switch })
             }
             "nodepatfile" => self.pattern_file(),
             "nodepairpatfile" => self.pair_file(),
-            _ => self.port_match(keyword),
+            _ => match NOTES.iter().find(|(name, _)| *name == keyword) {
+                Some((_, note)) => Ok(Point::Noted(*note, Glob::new(&self.value_name()?))),
+                None => self.port_match(keyword),
+            },
         }
     }
 
@@ -240,9 +250,17 @@ impl<'a> Parser<'a> {
                 mode: self.one_of(CRC_MODES, "14b, 16b, 48b or per_lane")?,
                 negated: keyword == "linkcrcNE",
             },
+            "linkqual" => self.quality(Comparison::Equal)?,
+            "linkqualLE" => self.quality(Comparison::AtMost)?,
+            "linkqualGE" => self.quality(Comparison::AtLeast)?,
             _ => return Err(self.no_keyword(keyword)),
         };
         Ok(Point::Ports(ports))
+    }
+
+    fn quality(&mut self, comparison: Comparison) -> Result<PortMatch, PointError> {
+        let quality = self.value_number(QUALITY_MAX)?;
+        Ok(PortMatch::Quality(comparison, quality as u8))
     }
 
     fn no_keyword(&self, keyword: &str) -> PointError {
@@ -410,8 +428,12 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// The best quality of a link.
+const QUALITY_MAX: u64 = 5;
+
 fn number_up_to(max: u64) -> &'static str {
     match max {
+        QUALITY_MAX => "a number from 0 to 5",
         255 => "a number from 0 to 255",
         0xFFFF_FFFF => "a number of up to 32 bits, decimal or 0x and hexadecimal digits",
         _ => NUMBER,
@@ -467,4 +489,22 @@ const MTUS: &[(&str, Mtu)] = &[
     ("10240", Mtu::B10240),
 ];
 
-const CRC_MODES: &[(&str, u8)] = &[("14b", 1), ("16b", 2), ("48b", 4), ("per_lane", 8)];
+const CRC_MODES: &[(&str, u8)] = &[
+    ("14b", 1),
+    ("14-bit", 1),
+    ("16b", 2),
+    ("16-bit", 2),
+    ("48b", 4),
+    ("48-bit", 4),
+    ("per_lane", 8),
+    ("12-16/lane", 8),
+];
+
+const NOTES: &[(&str, Note)] = &[
+    ("labelpat", Note::CableLabel),
+    ("lengthpat", Note::CableLength),
+    ("cabledetpat", Note::CableDetails),
+    ("linkdetpat", Note::LinkDetails),
+    ("portdetpat", Note::PortDetails),
+    ("smdetpat", Note::SmDetails),
+];

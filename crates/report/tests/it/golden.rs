@@ -44,7 +44,7 @@ fn a_route_as_opareport_prints_it() {
     let snapshot = snapshot();
     let from = select(&snapshot, "nodepat:node1*");
     let to = select(&snapshot, "nodepat:node3*");
-    let report = weft_report::route(&snapshot, &from, &to, Detail::USUAL).unwrap();
+    let report = weft_report::route(&snapshot, &from, &to, &Options::default()).unwrap();
     assert_eq!(report.to_string(), data("route.txt"));
 }
 
@@ -133,10 +133,11 @@ fn focus_and_detail() {
             "\n4 Connected Switches in Fabric\n1 Reported Switch(es)\n",
         ),
     ] {
-        let focus = Focus::new(&snapshot, &select(&snapshot, point), false);
+        let focus = Focus::new(&snapshot, &select(&snapshot, point), &Options::default());
         let options = Options {
             focus: Some(focus),
             detail: Detail(detail),
+            ..Options::default()
         };
         let text = report(name, &snapshot, &options);
         assert!(
@@ -180,7 +181,7 @@ fn data_holds_what_the_text_says() {
         0x9430
     );
     let (from, to) = (select(&snapshot, "lid:1"), select(&snapshot, "lid:3"));
-    let route = weft_report::route(&snapshot, &from, &to, Detail::USUAL).unwrap();
+    let route = weft_report::route(&snapshot, &from, &to, &Options::default()).unwrap();
     let route = serde_json::to_value(route).unwrap();
     assert_eq!(
         route["routes"][0]["paths"][0]["outcome"]["state"],
@@ -189,5 +190,22 @@ fn data_holds_what_the_text_says() {
     assert_eq!(
         route["routes"][0]["paths"][0]["hops"][1]["to"]["name"],
         "core2"
+    );
+}
+
+#[test]
+fn a_host_is_called_with_or_without_its_hfi() {
+    let snapshot = snapshot();
+    for (short, long) in [
+        ("node:node1", "node:node1 hfi1_0"),
+        ("node:node1:port:1", "node:node1 hfi1_0:port:1"),
+    ] {
+        assert_eq!(select(&snapshot, short), select(&snapshot, long));
+    }
+    let point = Point::parse("node:node99", &|_| unreachable!()).unwrap();
+    let error = point.select(&snapshot).unwrap_err().to_string();
+    assert!(
+        error.starts_with("no node named 'node99' (there are 'node1 hfi1_0', 'node2 hfi1_0'"),
+        "{error}"
     );
 }

@@ -5,6 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod dispersion;
+mod errors;
+mod forwarding;
 mod golden;
+mod known;
 mod opareport;
+mod plain;
 mod points;

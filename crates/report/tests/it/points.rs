@@ -4,7 +4,9 @@
 use proptest::prelude::*;
 use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::{Guid, Lid, PortNum};
-use weft_report::point::{Glob, NodeMatch, Point, PointError, PortMatch, StateMatch};
+use weft_report::point::{
+    Comparison, Glob, NodeMatch, Note, Point, PointError, PortMatch, StateMatch,
+};
 
 fn no_file(file: &str) -> Result<String, String> {
     Err(format!("{file} is not there"))
@@ -108,6 +110,53 @@ fn understands_every_keyword() {
         ),
         ("ldr", Point::Ports(PortMatch::LinkDownReason(None))),
         ("ldr:33", Point::Ports(PortMatch::LinkDownReason(Some(33)))),
+        (
+            "linkcrc:12-16/lane",
+            Point::Ports(PortMatch::LinkCrc {
+                mode: 8,
+                negated: false,
+            }),
+        ),
+        (
+            "linkqual:0",
+            Point::Ports(PortMatch::Quality(Comparison::Equal, 0)),
+        ),
+        (
+            "linkqualLE:3",
+            Point::Ports(PortMatch::Quality(Comparison::AtMost, 3)),
+        ),
+        (
+            "linkqualGE:4",
+            Point::Ports(PortMatch::Quality(Comparison::AtLeast, 4)),
+        ),
+        (
+            "nodedetpat:compute*:port:1",
+            Point::NodePort(NodeMatch::Details(Glob::new("compute*")), PortNum(1)),
+        ),
+        (
+            "labelpat:S1345*",
+            Point::Noted(Note::CableLabel, Glob::new("S1345*")),
+        ),
+        (
+            "lengthpat:11m",
+            Point::Noted(Note::CableLength, Glob::new("11m")),
+        ),
+        (
+            "cabledetpat:*",
+            Point::Noted(Note::CableDetails, Glob::new("*")),
+        ),
+        (
+            "linkdetpat:*core ISL*",
+            Point::Noted(Note::LinkDetails, Glob::new("*core ISL*")),
+        ),
+        (
+            "portdetpat:*mgmt*",
+            Point::Noted(Note::PortDetails, Glob::new("*mgmt*")),
+        ),
+        (
+            "smdetpat:primary*",
+            Point::Noted(Note::SmDetails, Glob::new("primary*")),
+        ),
         ("sm", Point::Sm),
         (
             "route:node:node1:port:1:lid:3",
@@ -158,11 +207,15 @@ fn refuses_with_what_is_allowed() {
             "nodepatfile:hosts.txt",
             "cannot read 'hosts.txt': hosts.txt is not there",
         ),
+        ("linkqual:6", "expected a number from 0 to 5, found '6'"),
+        ("linkqualLT:5", "no keyword 'linkqualLT'"),
+        ("labelpat:", "expected a name, found ''"),
+        ("labelpat:a:port:1", "expected the end, found ':port:1'"),
         (
-            "linkqual:5",
-            "'linkqual' needs port counters, which the subnet manager does not collect",
+            "ioctype:SRP",
+            "'ioctype' needs I/O controllers, which Omni-Path does not have",
         ),
-        ("cabinftype:optical", "needs cable information"),
+        ("cabinftype:optical", "needs memories of cables"),
     ] {
         let error = parse(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
